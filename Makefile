@@ -1,0 +1,66 @@
+# Short commands for the common tasks; `make` alone lists them. Recipes need a POSIX shell only.
+
+PYTHON ?= python3
+CORES ?= all
+OPTIONS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/installed
+SNAKEMAKE := $(BIN)/snakemake
+SNAKEFILES := Snakefile $(wildcard rules/*.smk)
+SOURCES := workflow_lib scripts tests $(wildcard benchmarks)
+
+.DEFAULT_GOAL := help
+.PHONY: help env run prepare test lint why unlock clean
+
+help: ## list these commands
+	@echo "make COMMAND [CORES=all] [OPTIONS='more options of snakemake'] [PYTHON=python3]"
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{printf "%-10s %s\n", $$1, $$2}'
+
+env: $(INSTALLED) ## build the environment in .venv from requirements.lock
+
+$(INSTALLED): requirements.lock pyproject.toml
+	@command -v $(PYTHON) > /dev/null || { \
+	  echo "error: '$(PYTHON)' was not found; install Python 3.11 or newer, or name it: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "error: '$(PYTHON)' is older than Python 3.11; name a newer one: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@rm -f $@
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+run: env ## compute everything that is missing or out of date, up to the report
+	@$(SNAKEMAKE) --cores $(CORES) $(OPTIONS)
+	@echo "The report: results/report.html"
+
+prepare: env ## fetch the data alone, for a machine without network later
+	@$(SNAKEMAKE) --cores $(CORES) $(OPTIONS) prepare
+
+# The tests read the data from a local copy where one lies beside the checkout.
+ifeq ($(origin OFER_MIRROR),undefined)
+ifneq ($(wildcard ../shared/data),)
+test: export OFER_MIRROR := $(abspath ../shared/data)
+endif
+endif
+test: env lint ## check the style, then run all tests
+	@$(BIN)/python -m pytest --cov=workflow_lib --cov-report=term:skip-covered
+
+lint: env ## check the style of the Python and of the rules
+	@$(BIN)/ruff check --quiet $(SOURCES)
+	@$(BIN)/ruff format --check --quiet $(SOURCES) || { \
+	  echo "error: not formatted; to mend it: $(BIN)/ruff format $(SOURCES)" >&2; exit 1; }
+	@$(BIN)/snakefmt --check $(SNAKEFILES) || { \
+	  echo "error: not formatted; to mend it: $(BIN)/snakefmt $(SNAKEFILES)" >&2; exit 1; }
+	@$(SNAKEMAKE) --lint
+
+why: env ## say what would run now, and why
+	@$(SNAKEMAKE) --dry-run --quiet rules host progress $(OPTIONS)
+
+unlock: env ## free the folder after a run was killed
+	@$(SNAKEMAKE) --unlock
+
+clean: ## remove the results after asking; the data in resources/ stay
+	@printf 'Remove results/ and logs/? [y/N] '; read -r answer || answer=n; \
+	case "$$answer" in [yY]*) rm -rf results logs; echo "removed" ;; *) echo "nothing was removed" ;; esac

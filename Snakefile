@@ -1,0 +1,34 @@
+"""Entry of the workflow: loads and checks the configuration, then includes the rules."""
+
+from snakemake.utils import min_version
+
+min_version("9.19")
+
+
+configfile: "config/config.yaml"
+
+
+include: "rules/common.smk"
+include: "rules/data.smk"
+include: "rules/features.smk"
+include: "rules/models.smk"
+include: "rules/embeddings.smk"
+include: "rules/weak.smk"
+include: "rules/regression.smk"
+include: "rules/preimages.smk"
+include: "rules/evaluation.smk"
+include: "rules/report.smk"
+
+
+rule all:
+    input:
+        "results/report.html",
+        "results/run.json",
+    default_target: True
+    localrule: True
+
+
+rule prepare:
+    input:
+        all_sources(),
+    localrule: True

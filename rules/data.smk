@@ -1,0 +1,90 @@
+"""From public sources to one dataset file, and from there to seeded splits."""
+
+
+def source_of(wildcards):
+    for source in settings.datasets[wildcards.dataset].sources:
+        if Path(source.path).name == wildcards.file:
+            return source.model_dump()
+    raise ValueError(f"{wildcards.dataset} has no source {wildcards.file}")
+
+
+rule acquire:
+    output:
+        "resources/{dataset}/{file}",
+    params:
+        source=source_of,
+    log:
+        "logs/acquire/{dataset}-{file}.log",
+    benchmark:
+        "results/timings/jobs/acquire/{dataset}-{file}.tsv"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=60,
+    retries: 0
+    conda:
+        CONDA
+    localrule: True
+    message:
+        "acquire {wildcards.dataset} {wildcards.file}"
+    script:
+        "../scripts/acquire.py"
+
+
+rule read:
+    input:
+        sources=sources_of,
+        code=lambda wildcards: code(
+            "read.py",
+            "datasets.reading",
+            f"datasets.readers.{settings.datasets[wildcards.dataset].reader}",
+            "artifacts",
+        ),
+    output:
+        "results/datasets/{dataset}.h5",
+    params:
+        reader=lambda wildcards: settings.datasets[wildcards.dataset].reader,
+        options=lambda wildcards: dict(settings.datasets[wildcards.dataset].options),
+        seed=lambda wildcards: derive_seed(settings.run.seed, "dataset", wildcards.dataset),
+    log:
+        "logs/read/{dataset}.log",
+    benchmark:
+        "results/timings/jobs/read/{dataset}.tsv"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    conda:
+        CONDA
+    message:
+        "read {wildcards.dataset}"
+    script:
+        "../scripts/read.py"
+
+
+rule split:
+    input:
+        dataset=dataset_of,
+        code=code("split.py", "experiments.splitting"),
+    output:
+        "results/{experiment}/split-{split}/split.h5",
+    params:
+        training_sizes=lambda wildcards: list(experiment_of(wildcards).training_sizes),
+        weak_sizes=lambda wildcards: list(experiment_of(wildcards).weak_sizes),
+        test_size=lambda wildcards: experiment_of(wildcards).test_size,
+        n_folds=settings.run.n_folds,
+        seed=lambda wildcards: seed_of(wildcards, "split"),
+    log:
+        "logs/split/{experiment}-{split}.log",
+    benchmark:
+        "results/timings/jobs/split/{experiment}-{split}.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    conda:
+        CONDA
+    message:
+        "split {wildcards.experiment} split {wildcards.split}"
+    script:
+        "../scripts/split.py"

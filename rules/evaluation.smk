@@ -1,0 +1,83 @@
+"""Errors and measured times of all predictions of an experiment."""
+
+
+def prediction_files(wildcards):
+    """Return the predictions of every method and split, by method."""
+    return [
+        path
+        for method in settings.methods_of(wildcards.experiment)
+        for path in split_files(
+            f"results/{{experiment}}/split-{{split}}/{method}/predictions.h5", wildcards.experiment
+        )
+    ]
+
+
+def timing_files(wildcards):
+    """Return the measured seconds of both stages of every method and split, by method."""
+    return [
+        path
+        for method in settings.methods_of(wildcards.experiment)
+        for stage in ("regression", "preimages")
+        for path in split_files(
+            f"results/timings/{{experiment}}/split-{{split}}/{method}-{stage}.json",
+            wildcards.experiment,
+        )
+    ]
+
+
+def all_splits(wildcards):
+    return split_files("results/{experiment}/split-{split}/split.h5", wildcards.experiment)
+
+
+rule scores:
+    input:
+        dataset=dataset_of,
+        splits=all_splits,
+        predictions=prediction_files,
+        code=code("scores.py", "experiments.evaluation"),
+    output:
+        "results/{experiment}/scores.csv",
+    params:
+        methods=lambda wildcards: list(settings.methods_of(wildcards.experiment)),
+        dataset=lambda wildcards: experiment_of(wildcards).dataset,
+    log:
+        "logs/scores/{experiment}.log",
+    benchmark:
+        "results/timings/jobs/scores/{experiment}.tsv"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    conda:
+        CONDA
+    message:
+        "scores {wildcards.experiment}"
+    script:
+        "../scripts/scores.py"
+
+
+rule timings:
+    input:
+        splits=all_splits,
+        predictions=prediction_files,
+        timings=timing_files,
+        code=code("timings.py", "experiments.evaluation"),
+    output:
+        "results/timings/{experiment}.csv",
+    params:
+        methods=lambda wildcards: list(settings.methods_of(wildcards.experiment)),
+        dataset=lambda wildcards: experiment_of(wildcards).dataset,
+    log:
+        "logs/timings/{experiment}.log",
+    benchmark:
+        "results/timings/jobs/timings/{experiment}.tsv"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    conda:
+        CONDA
+    message:
+        "timings {wildcards.experiment}"
+    script:
+        "../scripts/timings.py"

@@ -1,0 +1,26 @@
+"""The input side of a split: what imputation and scaling learn in each fold."""
+
+
+rule features:
+    input:
+        dataset=dataset_of,
+        split="results/{experiment}/split-{split}/split.h5",
+        code=code("features.py", "experiments.prepared_inputs"),
+    output:
+        "results/{experiment}/split-{split}/features.h5",
+    params:
+        scale=lambda wildcards: settings.dataset_of(wildcards.experiment).inputs.scale,
+    log:
+        "logs/features/{experiment}-{split}.log",
+    benchmark:
+        "results/timings/jobs/features/{experiment}-{split}.tsv"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    conda:
+        CONDA
+    message:
+        "features {wildcards.experiment} split {wildcards.split}"
+    script:
+        "../scripts/features.py"

@@ -1,0 +1,30 @@
+"""From predicted embeddings back to outputs."""
+
+
+rule preimages:
+    input:
+        regression="results/{experiment}/split-{split}/{method}/regression.h5",
+        models=model_file,
+        code=code("preimages.py", "experiments.preimages"),
+    output:
+        predictions="results/{experiment}/split-{split}/{method}/predictions.h5",
+        timings="results/timings/{experiment}/split-{split}/{method}-preimages.json",
+    params:
+        form=lambda wildcards: method_of(wildcards).form,
+        covariance_block=lambda wildcards: method_of(wildcards).covariance_block or "constrained",
+        preimage=lambda wildcards: method_of(wildcards).preimage,
+        start=lambda wildcards: method_of(wildcards).start,
+    log:
+        "logs/preimages/{experiment}-{split}-{method}.log",
+    benchmark:
+        "results/timings/jobs/preimages/{experiment}-{split}-{method}.tsv"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    conda:
+        CONDA
+    message:
+        "preimages {wildcards.method} {wildcards.experiment} split {wildcards.split}"
+    script:
+        "../scripts/preimages.py"

@@ -1,0 +1,8 @@
+"""Bring one source file here, from a mirror or from its public address."""
+
+from adapter import job
+
+with job(snakemake):
+    from workflow_lib.datasets.acquisition import acquire, mirrors_from_environment
+
+    acquire(snakemake.params.source, snakemake.output[0], mirrors_from_environment())

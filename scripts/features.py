@@ -1,0 +1,13 @@
+"""Fit the preparation of the inputs in every fold."""
+
+from adapter import job
+
+with job(snakemake):
+    from workflow_lib.experiments import prepared_inputs
+
+    prepared_inputs.run(
+        dataset=snakemake.input.dataset,
+        split=snakemake.input.split,
+        output=snakemake.output[0],
+        scale=snakemake.params.scale,
+    )

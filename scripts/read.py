@@ -1,0 +1,21 @@
+"""Read a dataset's sources into one artifact."""
+
+from adapter import job
+
+with job(snakemake):
+    from workflow_lib.artifacts import write_artifact
+    from workflow_lib.datasets.reading import read_dataset
+
+    tree = read_dataset(
+        snakemake.params.reader,
+        snakemake.params.options,
+        list(snakemake.input.sources),
+        snakemake.params.seed,
+    )
+    write_artifact(
+        snakemake.output[0],
+        tree,
+        "dataset",
+        seed=snakemake.params.seed,
+        allow_nan=("inputs",),
+    )

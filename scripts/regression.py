@@ -1,0 +1,26 @@
+"""Select and fit one kernel ridge method."""
+
+from adapter import job
+
+with job(snakemake):
+    from workflow_lib.experiments import kernel_ridge_stage
+
+    kernel_ridge_stage.run(
+        dataset=snakemake.input.dataset,
+        split=snakemake.input.split,
+        features=snakemake.input.features,
+        embeddings=snakemake.input.embeddings or None,
+        models=snakemake.input.models or None,
+        weak_labels=snakemake.input.weak_labels or None,
+        output=snakemake.output.regression,
+        timings=snakemake.output.timings,
+        components=snakemake.params.components,
+        component_counts=snakemake.params.component_counts,
+        kernel=snakemake.params.kernel,
+        widths=snakemake.params.widths,
+        penalties=snakemake.params.penalties,
+        penalty=snakemake.params.penalty,
+        weak_weights=snakemake.params.weak_weights,
+        preimage=snakemake.params.preimage,
+        center=snakemake.params.center,
+    )

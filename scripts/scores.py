@@ -1,0 +1,15 @@
+"""Score the predictions of an experiment."""
+
+from adapter import job
+
+with job(snakemake):
+    from workflow_lib.experiments import evaluation
+
+    evaluation.run_scores(
+        dataset=snakemake.input.dataset,
+        splits=snakemake.input.splits,
+        predictions=evaluation.by_method(snakemake.params.methods, snakemake.input.predictions),
+        output=snakemake.output[0],
+        experiment=snakemake.wildcards.experiment,
+        dataset_name=snakemake.params.dataset,
+    )

@@ -1,0 +1,341 @@
+"""What the terminal shows: one line per finished job, and short, complete words when one fails.
+
+Snakemake reports every job in several blocks of text. `install`, called at the top of the
+Snakefile, puts a handler in front of Snakemake's own: it words the events of the jobs itself and
+hands on everything else, so that dry runs, ``--lint``, ``--summary`` and the like are untouched.
+
+It stands here, and not in an installable logger plugin, because a plugin named in a profile makes
+every command fail where it is not installed (another environment, a container), and because the
+lines should look the same under every profile.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shlex
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+TAIL_LINES = 15
+TAIL_BYTES = 65536
+TEXT_WIDTH = 56
+
+# Beginnings of the lines that Snakemake prints in every run and that say nothing about this one.
+ROUTINE = (
+    "Assuming unrestricted shared filesystem usage",
+    "Building DAG of jobs",
+    "Using shell:",
+    "Group jobs: inactive",
+    "Conda environments: ignored",
+    "Singularity containers: ignored",
+    "Select jobs to execute",
+    "Touching output file",
+    "Removing output files of failed job",
+    "Shutting down, this might take some time",
+    "Exiting because a job execution failed",
+    "Complete log(s):",
+)
+SILENT_EVENTS = {"workflow_started", "resources_info", "job_started", "group_info"}
+
+# Options that decide which folder is locked: with one of them the bare command unlocks another one.
+PLACE_OPTIONS = ("-s", "--snakefile", "-d", "--directory", "--profile", "--workflow-profile")
+
+
+def install(workflow) -> bool:
+    """Show the jobs of `workflow` one line each from now on.
+
+    Parameters
+    ----------
+    workflow : snakemake.workflow.Workflow
+        The variable of that name in the Snakefile.
+
+    Returns
+    -------
+    bool
+        False where the terminal is left to Snakemake: in the processes that Snakemake starts for
+        jobs, with ``--verbose``, ``--debug-dag`` or ``--quiet all``, when another logger writes to
+        the terminal, and when this workflow is a module of another one.
+    """
+    settings = workflow.output_settings
+    quiet = {str(item).lower() for item in settings.quiet or ()}
+    is_module = (
+        Path(workflow.main_snakefile).resolve().parent != Path(__file__).resolve().parents[1]
+    )
+    if not workflow.is_main_process or is_module:
+        return False
+    if settings.verbose or settings.debug_dag or any(item.endswith("all") for item in quiet):
+        return False
+    logger = logging.getLogger("snakemake.logging")
+    for default in list(logger.handlers):
+        if default.name == "DefaultStreamHandler":
+            logger.removeHandler(default)
+            logger.addHandler(TerminalHandler(default, dry_run=settings.dryrun))
+            return True
+    return False
+
+
+class TerminalHandler(logging.Handler):
+    """Words the events of jobs; everything else goes to Snakemake's own handler.
+
+    Parameters
+    ----------
+    default : logging.StreamHandler
+        Snakemake's handler: its stream, its filter (``--quiet``) and its choice of colour hold.
+    dry_run : bool, default=False
+        Whether nothing is executed; then only errors are worded here.
+    """
+
+    def __init__(self, default: logging.StreamHandler, dry_run: bool = False) -> None:
+        super().__init__()
+        self.default = default
+        self.dry_run = dry_run
+        self.started: dict[int, float] = {}
+        self.titles: dict[int, str] = {}
+        self.wildcards: dict[int, str] = {}
+        self.finished: list[int] = []
+        self.failed: dict[int, str] = {}
+        self.causes: dict[int | None, str] = {}
+        self.interrupted = False
+        self.done = 0
+        self.total = 0
+        self.first_event = time.monotonic()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            text = self.word(record)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            # A release of Snakemake with other fields: its own words are better than none.
+            text = None
+        if text is None:
+            self.default.handle(record)
+        elif text:
+            if record.levelno >= logging.ERROR and not getattr(self.default, "nocolor", True):
+                text = f"\033[31m{text}\033[0m"
+            self.default.stream.write(text + "\n")
+            self.default.flush()
+
+    def close(self) -> None:
+        self.default.close()
+        super().close()
+
+    def word(self, record: logging.LogRecord) -> str | None:
+        """Return the text for `record`: '' to show nothing, None to leave it to Snakemake."""
+        event = str(getattr(record, "event", None) or "")
+        if event == "error":
+            return self.word_exception(record)
+        message = str(record.msg or "")
+        if event in SILENT_EVENTS or message.startswith(ROUTINE):
+            return ""
+        if self.dry_run:
+            return None
+        if event == "run_info":
+            self.total = record.stats["total"]
+            return f"{self.total} job{'s' * (self.total > 1)} to run"
+        if event == "job_info":
+            return self.note_start(record)
+        if event == "job_finished":
+            self.finished.append(record.job_id)
+            return ""
+        if event == "progress":
+            return self.word_progress(record)
+        if event == "job_error":
+            return self.word_failure(record)
+        if event == "shellcmd":
+            return None if record.shellcmd else ""
+        if message.startswith("Terminating processes on user request"):
+            self.interrupted = True
+            return "interrupted; the running jobs are stopped and their outputs removed"
+        if message.startswith("Elapsed time:"):
+            return "" if self.failed or self.done < self.total else self.word_end()
+        return None
+
+    def note_start(self, record: logging.LogRecord) -> str:
+        job = record.jobid
+        self.started[job] = time.monotonic()
+        self.wildcards[job] = " ".join(
+            f"{name}={value}" for name, value in record.wildcards.items()
+        )
+        message = str(record.rule_msg or "").strip()
+        self.titles[job] = message.splitlines()[0] if message else self.title(record)
+        return ""
+
+    def title(self, record: logging.LogRecord) -> str:
+        """Return a description of a job of a rule that has no message."""
+        return f"{record.rule_name} {self.wildcards.get(record.jobid, '')}".strip()
+
+    def word_progress(self, record: logging.LogRecord) -> str:
+        self.total = record.total
+        lines = []
+        for place, job in enumerate(self.finished):
+            self.done = record.done - len(self.finished) + place + 1
+            self.failed.pop(job, None)  # a job that failed and succeeded when tried again
+            lines.append(self.line(self.titles.get(job, f"job {job}"), job))
+        self.finished.clear()
+        return "\n".join(lines) if self.default.filter(record) else ""
+
+    def line(self, title: str, job: int) -> str:
+        """Return ``[ 12/240   5%] title   2.1 s``."""
+        width = len(str(self.total))
+        percent = 100 * self.done // max(self.total, 1)
+        spent = duration(time.monotonic() - self.started.get(job, time.monotonic()))
+        return f"[{self.done:>{width}}/{self.total} {percent:>3}%] {title:<{TEXT_WIDTH}} {spent:>9}"
+
+    def word_failure(self, record: logging.LogRecord) -> str:
+        job = record.jobid
+        if self.interrupted:
+            return ""
+        title = self.titles.get(job, record.rule_name)
+        self.failed[job] = title
+        cause = self.causes.pop(record.thread, "")
+        tail = next((lines for lines in map(readable_tail, record.log) if lines), [])
+        text = [self.line(f"FAILED {title}", job)]
+        # The exit status 1 of a script says less than its message; every other one says more.
+        if cause and (not tail or not cause.endswith(" 1")):
+            text.append(f"error: the job ended with {cause}")
+        text += tail
+        text.append(f"    rule       {record.rule_name}")
+        if self.wildcards.get(job):
+            text.append(f"    wildcards  {self.wildcards[job]}")
+        for log in record.log:
+            text.append(f"    full log   {log}")
+        for name, value in record.aux.items():
+            text.append(f"    {name:<10} {value}")
+        return "\n".join(text)
+
+    def word_exception(self, record: logging.LogRecord) -> str | None:
+        message = str(record.msg or "")
+        name = record.exception
+        if "CalledProcessError" in message and name in ("RuleException", "CalledProcessError"):
+            # The report of the job follows, from the same thread, and tells more.
+            self.causes[record.thread] = exit_cause(message)
+            return ""
+        if "At least one job did not complete successfully" in message:
+            return "" if self.dry_run else self.word_stop()
+        text = f"error: {without_traceback(message, name)}"
+        if name == "LockException":
+            text += f"\nTo go on:\n    {unlock_command()}\n    {typed_command()}"
+        elif name in ("KeyError", "NameError", "TypeError", "AttributeError") or (
+            "Traceback (most recent call last):" in message
+        ):
+            text += "\nThe full traceback is shown by adding --verbose to the command."
+        return text
+
+    def word_stop(self) -> str:
+        """Return the last words of a run that did not finish, with the command that resumes it."""
+        if len(self.failed) > 1:
+            lines = ["failed:"] + [f"    {title}" for title in self.failed.values()]
+        else:
+            lines = []
+        if self.failed:
+            what = f"{len(self.failed)} job{'s' * (len(self.failed) > 1)} failed"
+        else:
+            what = "stopped before the end"
+        lines.append(f"{what}; {self.done} of {self.total} jobs are finished and kept. To resume:")
+        lines.append(f"    {typed_command()}")
+        return "\n".join(lines)
+
+    def word_end(self) -> str:
+        spent = duration(time.monotonic() - self.first_event)
+        return f"{self.done} job{'s' * (self.done > 1)} finished in {spent}"
+
+
+def duration(seconds: float) -> str:
+    """Return a span of time in words, for example ``2.1 s``, ``3 min 05 s`` or ``1 h 02 min``."""
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02d} s"
+    return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def readable_tail(path: str | os.PathLike, n_lines: int = TAIL_LINES) -> list[str]:
+    """Return the last lines of a log without its tracebacks; [] where there is no text to read."""
+    try:
+        with open(path, "rb") as log:
+            log.seek(0, os.SEEK_END)
+            log.seek(max(0, log.tell() - TAIL_BYTES))
+            text = log.read().decode("utf-8", errors="replace")
+    except OSError:
+        return []
+    return list(drop_tracebacks(text.rstrip().splitlines()))[-n_lines:]
+
+
+def drop_tracebacks(lines: Iterable[str]) -> Iterable[str]:
+    """Yield `lines` without tracebacks; of each only the last line, the exception, is kept.
+
+    A line ``error: ...``, which the adapter writes after a traceback, stands for the exception too.
+    """
+    lines = list(lines)
+    inside = False
+    for place, line in enumerate(lines):
+        if line.startswith("Traceback (most recent call last):"):
+            inside = True
+        elif inside and line and not line[0].isspace():
+            inside = False
+            if not any(later.startswith("error: ") for later in lines[place + 1 :]):
+                yield line
+        elif not inside and line.strip():
+            yield line
+
+
+def without_traceback(message: str, name: str) -> str:
+    """Return Snakemake's text for an exception without the lines of its traceback."""
+    lines = [line for line in message.splitlines() if not re.match(r'\s*File ".*", line \d+', line)]
+    if lines and lines[0].startswith("Traceback (most recent call last):"):
+        lines = list(drop_tracebacks(lines))
+    lines = [line for line in lines if line.strip() not in ("", "Traceback:")]
+    # A UserError says where the fault is; the line of the Snakefile that found it does not help.
+    # The bare name of the class, without a place in the Snakefile, helps nobody.
+    if len(lines) > 1 and (name in ("UserError", "WorkflowError") or lines[0] == f"{name}:"):
+        head = lines.pop(0)
+        if name == "WorkflowError" and " in " in head:
+            lines.append(f"    ({head.rstrip(':')})")
+    return "\n".join(lines).removeprefix("Error: ")
+
+
+def exit_cause(message: str) -> str:
+    """Return how a process ended, in words, from the text of a CalledProcessError."""
+    killed = re.search(r"died with <Signals\.\w+: (\d+)>", message)
+    status = re.search(r"exit status (-?\d+)", message)
+    number = int(killed.group(1)) if killed else 0
+    if status and int(status.group(1)) > 128:
+        number = int(status.group(1)) - 128
+    if number:
+        try:
+            name = signal.Signals(number).name
+        except ValueError:
+            name = str(number)
+        hint = "; often the machine ran out of memory" if name == "SIGKILL" else ""
+        return f"signal {name}{hint}"
+    return f"exit status {status.group(1)}" if status else ""
+
+
+def program_name() -> str:
+    """Return how the user started snakemake."""
+    program = sys.argv[0]
+    if os.path.basename(program) == "__main__.py":
+        return "python -m snakemake"
+    if program == shutil.which("snakemake"):
+        return "snakemake"
+    if os.path.isabs(program) and not os.path.relpath(program).startswith(os.pardir):
+        return os.path.relpath(program)
+    return program
+
+
+def typed_command() -> str:
+    """Return the command that the user typed."""
+    return " ".join([program_name(), *map(shlex.quote, sys.argv[1:])])
+
+
+def unlock_command() -> str:
+    """Return the command that removes the lock that the typed command met."""
+    if any(option.split("=")[0] in PLACE_OPTIONS for option in sys.argv[1:]):
+        return f"{typed_command()} --unlock"
+    return f"{program_name()} --unlock"

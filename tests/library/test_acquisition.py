@@ -1,0 +1,344 @@
+"""Files arrive whole and right, or with a message that says what to do."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import tarfile
+import threading
+import zipfile
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from workflow_lib.datasets.acquisition import acquire, mirrors_from_environment, unpack_archive
+from workflow_lib.errors import UserError
+
+CONTENT = bytes(range(256)) * 1000
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Serves CONTENT in the way that the path asks for."""
+
+    def do_GET(self):
+        server = self.server
+        server.requests.append((self.path, self.headers.get("Range")))
+        count = sum(path == self.path for path, _ in server.requests)
+        if self.path == "/missing":
+            self.send_error(404)
+            return
+        if self.path == "/overloaded" or (self.path == "/fails-twice" and count <= 2):
+            self.send_error(503)
+            return
+        content = CONTENT
+        if self.path == "/longer":
+            content = CONTENT + b"more"
+        elif self.path == "/altered":
+            content = CONTENT[::-1]
+        start = 0
+        asked = self.headers.get("Range")
+        if asked and self.path != "/no-range":
+            start = int(asked.removeprefix("bytes=").removesuffix("-"))
+            self.send_response(206)
+            self.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
+        else:
+            self.send_response(200)
+        if self.path != "/longer":
+            self.send_header("Content-Length", str(len(content) - start))
+        self.end_headers()
+        body = content[start:]
+        truncated = self.path == "/truncates-once" and count == 1
+        if truncated or self.path == "/truncates":
+            body = body[: len(body) // 2]
+        self.wfile.write(body)
+
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture
+def server(monkeypatch):
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.requests = []
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def source(address: str = "http://127.0.0.1:9/unused", **changes) -> dict:
+    whole = {"path": "set/file.bin", "address": address, "sha256": SHA256, "size": len(CONTENT)}
+    return {**whole, **changes}
+
+
+def at(server, path: str) -> dict:
+    return source(f"http://127.0.0.1:{server.server_port}/{path}")
+
+
+@pytest.fixture
+def destination(tmp_path):
+    return tmp_path / "resources" / "set" / "file.bin"
+
+
+def files_beside(destination) -> list[str]:
+    return sorted(path.name for path in destination.parent.iterdir())
+
+
+def put_into_mirror(folder, content: bytes):
+    (folder / "set").mkdir(parents=True)
+    (folder / "set" / "file.bin").write_bytes(content)
+    return folder
+
+
+def test_mirrors_from_environment(tmp_path):
+    assert mirrors_from_environment({}) == []
+    assert mirrors_from_environment({"OFER_MIRROR": ""}) == []
+    value = f"{tmp_path}{os.pathsep}{os.pathsep}relative"
+    assert [str(path) for path in mirrors_from_environment({"OFER_MIRROR": value})] == [
+        str(tmp_path),
+        "relative",
+    ]
+
+
+def test_mirrors_come_from_the_variable_of_the_process(monkeypatch, tmp_path):
+    monkeypatch.setenv("OFER_MIRROR", str(tmp_path))
+    assert mirrors_from_environment() == [tmp_path]
+
+
+def test_file_from_the_second_mirror(tmp_path, destination):
+    mirror = put_into_mirror(tmp_path / "second", CONTENT)
+    assert acquire(source(), destination, [tmp_path / "first", mirror]) == destination
+    assert destination.read_bytes() == CONTENT
+    assert files_beside(destination) == ["file.bin"]
+
+
+def test_mirror_goes_before_the_download(tmp_path, destination, server):
+    mirror = put_into_mirror(tmp_path / "mirror", CONTENT)
+    acquire(at(server, "whole"), destination, [mirror])
+    assert server.requests == []
+
+
+def test_other_file_in_the_mirror(tmp_path, destination):
+    mirror = put_into_mirror(tmp_path / "mirror", CONTENT[::-1])
+    with pytest.raises(UserError) as caught:
+        acquire(source(), destination, [mirror])
+    message = str(caught.value)
+    assert SHA256 in message
+    assert hashlib.sha256(CONTENT[::-1]).hexdigest() in message
+    assert str(mirror / "set" / "file.bin") in message
+    assert files_beside(destination) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(CONTENT[:-10], "is truncated: it has 255990 bytes"), (CONTENT + b"x", "is too long")],
+)
+def test_mirror_file_of_another_size(tmp_path, destination, content, words):
+    mirror = put_into_mirror(tmp_path / "mirror", content)
+    with pytest.raises(UserError, match=words) as caught:
+        acquire(source(), destination, [mirror])
+    assert "256000 bytes" in str(caught.value)
+    assert files_beside(destination) == []
+
+
+def test_download(destination, server):
+    steps = []
+    acquire(
+        at(server, "whole"), destination, progress=lambda done, size: steps.append((done, size))
+    )
+    assert destination.read_bytes() == CONTENT
+    assert files_beside(destination) == ["file.bin"]
+    assert steps[-1] == (len(CONTENT), len(CONTENT))
+    assert steps == sorted(steps)
+
+
+def test_download_after_two_failures(destination, server):
+    acquire(at(server, "fails-twice"), destination, retries=2, pause=0)
+    assert destination.read_bytes() == CONTENT
+    assert len(server.requests) == 3
+
+
+def test_broken_connection_goes_on_where_it_broke(destination, server):
+    acquire(at(server, "truncates-once"), destination, pause=0)
+    assert destination.read_bytes() == CONTENT
+    assert server.requests == [("/truncates-once", None), ("/truncates-once", "bytes=128000-")]
+
+
+def test_later_call_resumes_the_part(destination, server):
+    with pytest.raises(UserError, match="closed after 128000 of 256000 bytes"):
+        acquire(at(server, "truncates"), destination, retries=0)
+    assert files_beside(destination) == ["file.bin.part"]
+    acquire(at(server, "whole"), destination)
+    assert server.requests[-1] == ("/whole", "bytes=128000-")
+    assert destination.read_bytes() == CONTENT
+    assert files_beside(destination) == ["file.bin"]
+
+
+def test_complete_part_needs_no_request(destination, server):
+    destination.parent.mkdir(parents=True)
+    destination.with_name("file.bin.part").write_bytes(CONTENT)
+    acquire(at(server, "whole"), destination)
+    assert destination.read_bytes() == CONTENT
+    assert server.requests == []
+
+
+def test_server_without_ranges(destination, server):
+    destination.parent.mkdir(parents=True)
+    destination.with_name("file.bin.part").write_bytes(CONTENT[:1000])
+    acquire(at(server, "no-range"), destination)
+    assert destination.read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("length", [1000, len(CONTENT), len(CONTENT) + 5])
+def test_part_of_another_file_is_thrown_away(destination, server, length):
+    destination.parent.mkdir(parents=True)
+    destination.with_name("file.bin.part").write_bytes(b"?" * length)
+    acquire(at(server, "whole"), destination, pause=0)
+    assert destination.read_bytes() == CONTENT
+
+
+def test_altered_file(destination, server):
+    with pytest.raises(UserError, match=SHA256) as caught:
+        acquire(at(server, "altered"), destination, pause=0)
+    assert hashlib.sha256(CONTENT[::-1]).hexdigest() in str(caught.value)
+    assert files_beside(destination) == []
+    assert len(server.requests) == 1
+
+
+def test_longer_file_is_cut_off_by_the_declared_size(destination, server):
+    with pytest.raises(UserError, match="more than 256000 bytes"):
+        acquire(at(server, "longer"), destination, pause=0)
+    assert files_beside(destination) == []
+
+
+def test_missing_file_is_not_asked_for_again(destination, server, tmp_path):
+    with pytest.raises(UserError, match="answered 404") as caught:
+        acquire(at(server, "missing"), destination, [tmp_path / "absent"], retries=3, pause=0)
+    message = str(caught.value)
+    assert len(server.requests) == 1
+    assert "set OFER_MIRROR=FOLDER" in message
+    assert f"by hand at {destination}" in message
+    assert f"{tmp_path / 'absent'} (no such folder)" in message
+
+
+def test_overloaded_server_is_asked_until_the_retries_are_spent(destination, server):
+    with pytest.raises(UserError, match="answered 503"):
+        acquire(at(server, "overloaded"), destination, retries=3, pause=0)
+    assert len(server.requests) == 4
+
+
+def test_no_network(destination, server):
+    closed = at(server, "whole")
+    server.shutdown()
+    server.server_close()
+    with pytest.raises(UserError, match="the download failed") as caught:
+        acquire(closed, destination, retries=1, pause=0)
+    assert "no mirror folder is set in OFER_MIRROR" in str(caught.value)
+    assert files_beside(destination) == []
+
+
+@pytest.mark.parametrize("address", ["file:///etc/hostname", "ftp://127.0.0.1/x", "x.bin"])
+def test_only_web_addresses(destination, address):
+    with pytest.raises(UserError, match="https://"):
+        acquire(source(address), destination)
+
+
+@pytest.mark.parametrize("path", ["../file.bin", "/etc/hostname", "a/../../b", "C:\\x", "..\\x"])
+def test_source_path_stays_in_the_mirror(tmp_path, destination, path):
+    with pytest.raises(UserError, match="leads out of its folder"):
+        acquire(source(path=path), destination, [tmp_path])
+
+
+def tar_with(path, *members: tarfile.TarInfo, mode="w:gz"):
+    with tarfile.open(path, mode) as archive:
+        for member in members:
+            content = b"x" * 20_000 if member.isreg() else b""
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return path
+
+
+def member(name: str, kind: bytes = tarfile.REGTYPE, target: str = "") -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = kind, target
+    return info
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz"])
+def test_tar_is_unpacked(tmp_path, mode):
+    archive = tar_with(tmp_path / "a.tar", member("deep/one.txt"), member("two.txt"), mode=mode)
+    folder = unpack_archive(archive, tmp_path / "out")
+    assert (folder / "deep" / "one.txt").read_bytes() == b"x" * 20_000
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.tar", "out"]
+
+
+def test_zip_is_unpacked_into_an_empty_folder(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("deep/one.txt", "1")
+    (tmp_path / "out").mkdir()
+    assert (unpack_archive(tmp_path / "a.zip", tmp_path / "out") / "deep/one.txt").exists()
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        member("/absolute.txt"),
+        member("../outside.txt"),
+        member("a/../../outside.txt"),
+        member("link", tarfile.SYMTYPE, "../outside"),
+        member("link", tarfile.SYMTYPE, "/etc/hostname"),
+        member("link", tarfile.LNKTYPE, "../outside"),
+        member("device", tarfile.CHRTYPE),
+    ],
+    ids=lambda info: f"{info.name}-{info.type.decode()}-{info.linkname}",
+)
+def test_tar_members_that_lead_out_are_refused(tmp_path, bad):
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    archive = tar_with(inner / "a.tar.gz", member("good.txt"), bad)
+    with pytest.raises(UserError, match=r"a\.tar\.gz"):
+        unpack_archive(archive, inner / "out")
+    assert [path.name for path in inner.iterdir()] == ["a.tar.gz"]
+    assert [path.name for path in tmp_path.iterdir()] == ["inner"]
+
+
+@pytest.mark.parametrize("name", ["/absolute.txt", "../outside.txt", "a\\..\\..\\b"])
+def test_zip_members_that_lead_out_are_refused(tmp_path, name):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr(name, "1")
+    with pytest.raises(UserError, match="leads out of its folder"):
+        unpack_archive(tmp_path / "a.zip", tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.zip"]
+
+
+def test_links_in_a_zip_are_refused(tmp_path):
+    link = zipfile.ZipInfo("link")
+    link.external_attr = 0o120777 << 16
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr(link, "/etc/hostname")
+    with pytest.raises(UserError, match="'link' is a link"):
+        unpack_archive(tmp_path / "a.zip", tmp_path / "out")
+
+
+def test_damaged_archives_leave_nothing(tmp_path):
+    whole = tar_with(tmp_path / "a.tar.gz", member("one.txt"), member("two.txt")).read_bytes()
+    for content in (whole[: len(whole) // 2], b"", b"neither of both"):
+        (tmp_path / "a.tar.gz").write_bytes(content)
+        with pytest.raises(UserError, match="run the same snakemake command again"):
+            unpack_archive(tmp_path / "a.tar.gz", tmp_path / "out")
+        assert [path.name for path in tmp_path.iterdir()] == ["a.tar.gz"]
+
+
+def test_archive_is_not_mixed_into_a_folder_that_holds_files(tmp_path):
+    archive = tar_with(tmp_path / "a.tar.gz", member("one.txt"))
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine.txt").write_text("keep me")
+    with pytest.raises(UserError, match="already holds files"):
+        unpack_archive(archive, tmp_path / "out")
+    assert (tmp_path / "out" / "mine.txt").read_text() == "keep me"

@@ -1,0 +1,338 @@
+"""Artifacts come back as they were written, or not at all."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+
+import h5py
+import numpy as np
+import pytest
+
+from workflow_lib import artifacts
+from workflow_lib.artifacts import artifact_digest, read_artifact, write_artifact
+from workflow_lib.errors import UserError
+
+
+def example_tree() -> dict:
+    return {
+        "inputs": np.arange(12.0).reshape(4, 3),
+        "folds": {"n-50": np.array([0, 1, 2], dtype=np.int32), "none": {}},
+        "empty": np.empty((0, 3)),
+        "mask": np.array([True, False]),
+        "level": np.array(2.5),
+        "small": np.array([1.5], dtype=np.float32),
+        "count": 7,
+        "share": 0.1,
+        "wide": True,
+        "title": "Ähre, 音, 🙂",
+        "blank": "",
+        "names": {"inputs": '["a", "b"]', "several": 3, "deep": {"er": {"value": -1}}},
+    }
+
+
+def assert_same(left, right, name=""):
+    assert type(left) is type(right), name
+    if isinstance(left, dict):
+        assert set(left) == set(right), name
+        for key in left:
+            assert_same(left[key], right[key], f"{name}/{key}")
+    elif isinstance(left, np.ndarray):
+        assert left.dtype == right.dtype, name
+        assert left.shape == right.shape, name
+        np.testing.assert_array_equal(left, right, name)
+    else:
+        assert left == right, name
+
+
+def reversed_tree(tree: dict) -> dict:
+    return {
+        key: reversed_tree(value) if isinstance(value, dict) else value
+        for key, value in reversed(tree.items())
+    }
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "results" / "example.h5"
+
+
+@pytest.fixture
+def written(path):
+    write_artifact(path, example_tree(), "dataset", seed=3)
+    return path
+
+
+def assert_refused(path, *words, kind="dataset", remedy=True):
+    with pytest.raises(UserError) as caught:
+        read_artifact(path, kind)
+    message = str(caught.value)
+    assert str(path) in message
+    for word in words:
+        assert word in message
+    if remedy:
+        assert f"rm {path} and run the same snakemake command again" in message
+
+
+def test_tree_comes_back_unchanged(written):
+    assert_same(read_artifact(written, "dataset"), example_tree())
+
+
+def test_file_is_readable_by_others(written):
+    mask = os.umask(0)
+    os.umask(mask)
+    assert written.stat().st_mode & 0o777 == 0o666 & ~mask
+
+
+def test_numpy_numbers_become_python_numbers(path):
+    tree = {"a": np.float64(0.1), "b": np.int32(3), "c": np.bool_(True), "d": np.str_("text")}
+    write_artifact(path, tree, "dataset")
+    assert_same(read_artifact(path, "dataset"), {"a": 0.1, "b": 3, "c": True, "d": "text"})
+
+
+def test_transposed_and_big_endian_arrays_keep_their_values(path):
+    table = np.arange(6.0).reshape(2, 3)
+    write_artifact(path, {"t": table.T, "b": table.astype(">f8")}, "dataset")
+    assert_same(read_artifact(path, "dataset"), {"t": np.ascontiguousarray(table.T), "b": table})
+
+
+def test_two_writes_are_byte_identical(tmp_path):
+    first, second = tmp_path / "first.h5", tmp_path / "second.h5"
+    write_artifact(first, example_tree(), "dataset", seed=3)
+    write_artifact(second, reversed_tree(example_tree()), "dataset", seed=3)
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_many_attributes_and_long_texts(tmp_path):
+    # HDF5 stores both of them in another way than a few short ones.
+    tree = {"group": {f"s{number}": number / 3 for number in range(50)}, "long": "xyz" * 50_000}
+    first, second = tmp_path / "first.h5", tmp_path / "second.h5"
+    write_artifact(first, tree, "dataset")
+    write_artifact(second, reversed_tree(tree), "dataset")
+    assert_same(read_artifact(first, "dataset"), tree)
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_any_change_of_the_tree_changes_the_digest(tmp_path):
+    changes = [
+        {},
+        {"count": 8},
+        {"count": 7.0},
+        {"count": "7"},
+        {"count": True},
+        {"inputs": np.arange(12.0).reshape(3, 4)},
+        {"inputs": np.arange(12).reshape(4, 3)},
+        {"inputs": np.nextafter(np.arange(12.0).reshape(4, 3), 99)},
+        {"title": "title"},
+        {"new": {}},
+        {"folds": {}},
+    ]
+    digests = []
+    for number, change in enumerate(changes):
+        write_artifact(tmp_path / f"{number}.h5", {**example_tree(), **change}, "dataset", seed=3)
+        digests.append(artifact_digest(tmp_path / f"{number}.h5"))
+    assert len(set(digests)) == len(changes)
+
+
+def test_header_records_kind_version_seed_and_inputs(tmp_path, written):
+    raw = tmp_path / "table.csv"
+    raw.write_text("abc")
+    path = tmp_path / "results" / "deeper" / "next.h5"
+    write_artifact(path, {"n": 1}, "split", seed=11, inputs=[written, raw])
+    with h5py.File(path) as file:
+        header = {
+            name: value.decode() if isinstance(value, bytes) else value
+            for name, value in file.attrs.items()
+        }
+    assert header["kind"] == "split"
+    assert header["schema_version"] == artifacts.SCHEMA_VERSION
+    assert header["seed"] == 11
+    assert header["content_digest"] == artifact_digest(path)
+    assert json.loads(header["inputs"]) == {
+        "../../table.csv": "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+        "../example.h5": artifact_digest(written),
+    }
+
+
+def test_digest_is_read_without_the_arrays(written):
+    digest = artifact_digest(written)
+    content = bytearray(written.read_bytes())
+    position = content.find(np.arange(12.0).tobytes())
+    content[position + 8] ^= 1
+    written.write_bytes(content)
+    assert artifact_digest(written) == digest
+
+
+def test_missing_file(path):
+    assert_refused(path, "does not exist", "run the same snakemake command again", remedy=False)
+    with pytest.raises(UserError, match="does not exist"):
+        artifact_digest(path)
+
+
+def test_empty_file(written):
+    written.write_bytes(b"")
+    assert_refused(written, "is empty")
+
+
+def test_other_file(written):
+    written.write_text("a,b\n1,2\n")
+    assert_refused(written, "not an HDF5 file")
+
+
+def test_foreign_hdf5_file(path):
+    path.parent.mkdir()
+    with h5py.File(path, "w") as file:
+        file["inputs"] = np.zeros(3)
+    assert_refused(path, "root attribute 'kind' is missing")
+
+
+def test_every_truncation_is_caught(written):
+    content = written.read_bytes()
+    for length in range(0, len(content), 97):
+        written.write_bytes(content[:length])
+        assert_refused(written)
+    written.write_bytes(content[:-1])
+    assert_refused(written, "truncated or damaged")
+
+
+def test_flipped_bit_in_an_array_is_caught(written):
+    content = bytearray(written.read_bytes())
+    position = content.find(np.arange(12.0).tobytes())
+    content[position + 8] ^= 1
+    written.write_bytes(content)
+    assert_refused(written, "altered or damaged on the disk", "digest")
+
+
+def test_no_flipped_bit_goes_unseen(written):
+    content = written.read_bytes()
+    caught = 0
+    for position in range(0, len(content), 13):
+        changed = bytearray(content)
+        changed[position] ^= 1 << (position % 8)
+        written.write_bytes(changed)
+        try:
+            tree = read_artifact(written, "dataset")
+        except UserError:
+            caught += 1
+        else:
+            # The bit lay where the format stores nothing.
+            assert_same(tree, example_tree())
+    assert caught > 50
+
+
+def test_edited_attribute_is_caught(written):
+    with h5py.File(written, "r+") as file:
+        file.attrs["seed"] = 4
+    assert_refused(written, "altered or damaged on the disk")
+
+
+def test_added_array_is_caught(written):
+    with h5py.File(written, "r+") as file:
+        file["extra"] = np.zeros(2)
+    assert_refused(written, "altered or damaged on the disk")
+
+
+def test_wrong_kind(written):
+    assert_refused(written, "a 'dataset' artifact", "a 'split' artifact", kind="split")
+
+
+def test_other_schema_version(path, monkeypatch):
+    monkeypatch.setattr(artifacts, "SCHEMA_VERSION", 99)
+    write_artifact(path, {"n": 1}, "dataset")
+    monkeypatch.undo()
+    assert_refused(path, "schema version 99", f"schema version {artifacts.SCHEMA_VERSION}")
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_float_that_is_not_finite_is_not_written(path, value):
+    with pytest.raises(UserError, match="'folds/weights' *: holds 1 of 3 values"):
+        write_artifact(path, {"folds": {"weights": np.array([0, value, 1])}}, "dataset")
+    with pytest.raises(UserError, match="'penalty'"):
+        write_artifact(path, {"penalty": float(value)}, "dataset")
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("allowed", ["outputs", "n-50/outputs"])
+def test_listed_arrays_may_hold_nan(path, allowed):
+    tree = {"n-50": {"outputs": np.array([np.nan, 1.0, np.inf])}}
+    write_artifact(path, tree, "dataset", allow_nan=[allowed])
+    assert_same(read_artifact(path, "dataset"), tree)
+    with pytest.raises(UserError, match="'weights'"):
+        write_artifact(
+            path, {**tree, "weights": np.array([np.nan])}, "dataset", allow_nan=[allowed]
+        )
+
+
+def test_listed_number_may_be_infinite(path):
+    write_artifact(path, {"penalty": float("inf")}, "dataset", allow_nan=["penalty"])
+    assert read_artifact(path, "dataset") == {"penalty": float("inf")}
+
+
+def test_reader_refuses_nan_that_another_writer_let_through(path, monkeypatch):
+    monkeypatch.setattr(artifacts, "_first_not_finite", lambda entries, allow_nan: None)
+    write_artifact(path, {"outputs": np.array([np.nan])}, "dataset")
+    monkeypatch.undo()
+    assert_refused(path, "'outputs' holds 1 of 1 values that are NaN or infinite")
+
+
+@pytest.mark.parametrize(
+    ("tree", "error", "words"),
+    [
+        ({"a": np.array(["x"])}, TypeError, "'a' has dtype"),
+        ({"a": {"b": None}}, TypeError, "'a/b' is a NoneType"),
+        ({"a": [1, 2]}, TypeError, "'a' is a list"),
+        ({1: 2}, TypeError, "names"),
+        ({"a/b": 2}, ValueError, "a/b"),
+        ({"": 2}, ValueError, "cannot be a name"),
+        ({"a": "x\0y"}, ValueError, "NUL"),
+        ({"seed": 2}, ValueError, "seed"),
+        ({"kind": "x"}, ValueError, "kind"),
+    ],
+)
+def test_what_cannot_be_stored_is_refused(path, tree, error, words):
+    with pytest.raises(error, match=words):
+        write_artifact(path, tree, "dataset")
+    assert not path.exists()
+
+
+def test_names_of_the_header_are_free_for_arrays_and_groups(path):
+    tree = {"inputs": np.zeros(2), "kind": {"seed": 1}}
+    write_artifact(path, tree, "dataset")
+    assert_same(read_artifact(path, "dataset"), tree)
+
+
+def test_failed_write_leaves_the_old_file_and_nothing_else(written, monkeypatch):
+    before = written.read_bytes()
+
+    def fail(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(artifacts, "_flush_to_disk", fail)
+    with pytest.raises(UserError, match="No space left on device") as caught:
+        write_artifact(written, {"n": 2}, "dataset")
+    assert str(written) in str(caught.value)
+    assert [file.name for file in written.parent.iterdir()] == [written.name]
+    assert written.read_bytes() == before
+
+
+def test_interrupted_write_leaves_nothing(path, monkeypatch):
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(artifacts, "_store", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_artifact(path, {"n": np.zeros(2)}, "dataset")
+    assert list(path.parent.iterdir()) == []
+
+
+def test_file_in_the_place_of_the_folder(tmp_path):
+    (tmp_path / "results").write_text("not a folder")
+    with pytest.raises(UserError, match="could not be written"):
+        write_artifact(tmp_path / "results" / "a.h5", {"n": 1}, "dataset")
+
+
+def test_locked_file_is_read(written):
+    with open(written, "rb") as holder:
+        fcntl.flock(holder, fcntl.LOCK_EX)
+        assert_same(read_artifact(written, "dataset"), example_tree())

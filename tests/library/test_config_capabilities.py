@@ -1,0 +1,157 @@
+"""What can work together: every rule lets good combinations pass and refuses bad ones."""
+
+from __future__ import annotations
+
+import pytest
+from configuration_example import DATASET, EMBEDDED, EXPERIMENT, FOREST, MIXTURE, RIDGE, WEAK
+
+from workflow_lib.config import capabilities
+from workflow_lib.config.models import (
+    DatasetSettings,
+    ExperimentSettings,
+    MethodSettings,
+    ModelSettings,
+)
+
+GAUSSIAN = {"kind": "gaussian"}
+FULL = EMBEDDED | {
+    "form": "full",
+    "covariance_block": "matrix",
+    "preimage": "gradient",
+    "start": "mean",
+}
+SINGLE = EMBEDDED | {"preimage": "closed_form", "penalty": "shared", "grid": RIDGE["grid"]}
+WITH_WEAK = EXPERIMENT | {"weak_sizes": [10]}
+
+
+def reasons_of(method: dict, model: dict | None = None, dataset=None, experiment=None) -> list[str]:
+    return capabilities.check(
+        MethodSettings(**method),
+        ModelSettings(**model) if model else None,
+        DatasetSettings(**DATASET | (dataset or {})),
+        ExperimentSettings(**(experiment or EXPERIMENT)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("method", "model", "experiment"),
+    [
+        (RIDGE, None, EXPERIMENT),
+        (FOREST, None, EXPERIMENT),
+        (EMBEDDED, MIXTURE, EXPERIMENT),
+        (WEAK, MIXTURE, WITH_WEAK),
+        (FULL, MIXTURE, EXPERIMENT),
+        (SINGLE, GAUSSIAN, EXPERIMENT),
+    ],
+)
+def test_good_combinations_pass(method, model, experiment):
+    assert reasons_of(method, model, experiment=experiment) == []
+
+
+@pytest.mark.parametrize(
+    ("method", "model", "reason"),
+    [
+        (RIDGE | {"form": "reduced"}, None, "form and preimage must be null"),
+        (RIDGE | {"preimage": "closed_form"}, None, "form and preimage must be null"),
+        (EMBEDDED | {"form": None}, MIXTURE, "needs a form"),
+        (EMBEDDED | {"preimage": None}, MIXTURE, "needs a preimage"),
+        (FULL | {"covariance_block": None}, MIXTURE, "needs a covariance_block"),
+        (EMBEDDED | {"covariance_block": "matrix"}, MIXTURE, "covariance_block must be null"),
+        (EMBEDDED | {"preimage": "gradient", "start": "mean"}, MIXTURE, "is for the full form"),
+        (FULL | {"start": None}, MIXTURE, "needs a start"),
+        (EMBEDDED | {"start": "mean"}, MIXTURE, "start must be null"),
+        (SINGLE | {"preimage": "projected"}, GAUSSIAN, "projected pre-image needs a mixture"),
+        (SINGLE | {"penalty": "per_block"}, GAUSSIAN, "at least two blocks (the blocks are: mu)"),
+        (RIDGE | {"penalty": "per_block"}, None, "(the blocks are: outputs)"),
+        (EMBEDDED | {"regressor": "random_forest"}, MIXTURE, "so model must be null"),
+        (RIDGE | {"weak": True}, None, "weak labels are component memberships"),
+        (FULL | {"weak": True}, MIXTURE, "weak labels are component memberships"),
+        (EMBEDDED | {"weak": True}, MIXTURE, "needs grid.weak_weight"),
+        (WEAK | {"weak": False}, MIXTURE, "is for methods with weak: true"),
+        (RIDGE | {"grid": {"width": [1]}}, None, "needs grid.penalty"),
+        (RIDGE | {"grid": RIDGE["grid"] | {"n_trees": 3}}, None, "are for random forests"),
+        (FOREST | {"grid": {"n_trees": 3}}, None, "needs grid.max_features and grid.n_trees"),
+        (FOREST | {"grid": FOREST["grid"] | {"width": [1]}}, None, "are for kernel ridge"),
+        (EMBEDDED | {"grid": RIDGE["grid"]}, MIXTURE, "a mixture needs grid.n_components"),
+        (SINGLE | {"grid": EMBEDDED["grid"]}, GAUSSIAN, "grid.n_components is for mixtures"),
+    ],
+)
+def test_contradictory_methods_are_refused(method, model, reason):
+    reasons = reasons_of(method, model, experiment=WITH_WEAK)
+    assert any(reason in told for told in reasons), reasons
+    settings = MethodSettings(**method), ModelSettings(**model) if model else None
+    assert capabilities.check_method(*settings) == reasons
+
+
+def test_one_contradiction_gives_one_reason():
+    assert len(reasons_of(EMBEDDED | {"form": None}, MIXTURE)) == 1
+    assert len(reasons_of(RIDGE | {"form": "reduced"})) == 1
+
+
+GRAM = {"inputs": {"kernel": "precomputed", "scale": "none"}}
+
+
+@pytest.mark.parametrize(
+    ("method", "dataset", "experiment", "reason"),
+    [
+        (RIDGE, {"task": "classes"}, EXPERIMENT, "not classes"),
+        (FOREST, GRAM, EXPERIMENT, "needs feature vectors"),
+        (RIDGE | {"grid": {"penalty": [1.0]}}, {}, EXPERIMENT, "rbf kernel needs grid.width"),
+    ],
+)
+def test_methods_that_cannot_work_here_are_refused(method, dataset, experiment, reason):
+    (told,) = reasons_of(method, dataset=dataset, experiment=experiment)
+    assert reason in told
+    assert capabilities.check_method(MethodSettings(**method), None) == []
+
+
+def test_weak_methods_need_weak_sizes():
+    (told,) = reasons_of(WEAK, MIXTURE)
+    assert "needs an experiment with weak_sizes" in told
+
+
+def test_the_kernel_of_the_experiment_counts():
+    ridge = RIDGE | {"grid": {"penalty": [1.0]}}
+    assert reasons_of(ridge, experiment=EXPERIMENT | {"kernel": "linear"}) == []
+    assert reasons_of(RIDGE, dataset=GRAM) == []
+
+
+@pytest.mark.parametrize(
+    ("dataset", "experiment", "reason"),
+    [
+        (GRAM, {"kernel": "rbf"}, "must be precomputed, not rbf"),
+        ({}, {"kernel": "precomputed"}, "whose inputs are a Gram matrix"),
+        ({"inputs": {"kernel": "tanimoto"}}, {}, "tanimoto needs inputs.scale: none"),
+        (
+            {},
+            {"tables": [{"name": "a", "kind": "weak", "caption": "b"}]},
+            "a table of kind weak needs weak_sizes",
+        ),
+    ],
+)
+def test_contradictory_experiments_are_refused(dataset, experiment, reason):
+    told = capabilities.check_experiment(
+        DatasetSettings(**DATASET | dataset), ExperimentSettings(**EXPERIMENT | experiment)
+    )
+    assert any(reason in text for text in told), told
+
+
+def test_good_experiments_pass():
+    experiment = ExperimentSettings(**EXPERIMENT)
+    for dataset in ({}, GRAM, {"inputs": {"kernel": "tanimoto", "scale": "none"}}):
+        settings = DatasetSettings(**DATASET | dataset)
+        assert capabilities.check_experiment(settings, experiment) == []
+
+
+def test_the_tables_name_only_facts_that_exist():
+    facts = capabilities.method_facts(
+        MethodSettings(**RIDGE), None
+    ) | capabilities.experiment_facts(DatasetSettings(**DATASET), ExperimentSettings(**EXPERIMENT))
+    tables = (
+        capabilities.METHOD_REQUIREMENTS,
+        capabilities.EXPERIMENT_REQUIREMENTS,
+        capabilities.COMBINATION_REQUIREMENTS,
+    )
+    for requirement in (row for table in tables for row in table):
+        assert set(requirement.when) | set(requirement.needs) <= set(facts)
+        assert requirement.because.format(**facts)

@@ -1,0 +1,387 @@
+"""From files to a configuration: what is resolved, and how each fault is told."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from configuration_example import (
+    DATASET,
+    EMBEDDED,
+    EXPERIMENT,
+    FOREST,
+    MIXTURE,
+    RIDGE,
+    RUN,
+    WEAK,
+    write,
+    write_example,
+)
+
+from workflow_lib.config.loading import load_configuration
+from workflow_lib.config.problems import ConfigurationError
+from workflow_lib.errors import UserError
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return write_example(tmp_path / "config")
+
+
+def error_of(folder, **changes) -> UserError:
+    with pytest.raises(UserError) as caught:
+        load_configuration(folder, RUN | changes)
+    return caught.value
+
+
+def message_of(folder, **changes) -> str:
+    return str(error_of(folder, **changes))
+
+
+# What is resolved
+
+
+def test_defaults_are_filled_in(folder):
+    run = RUN | {"defaults": {"training_sizes": [5, 10], "test_size": 6}}
+    configuration = load_configuration(folder, run)
+    experiment = configuration.experiments["first"]
+    assert experiment.training_sizes == (5, 10)
+    assert experiment.test_size == 6
+    assert experiment.n_splits == 2
+    assert experiment.kernel == "rbf"
+    assert [table.name for table in experiment.tables] == ["error"]
+    assert list(configuration.splits_of("first")) == [0, 1]
+    assert configuration.dataset_of("first").title == "Linnerud"
+
+
+def test_numbers_of_a_block_on_the_command_line(folder):
+    # What Snakemake makes of --config defaults='{training_sizes: [6, 8], test_size: 0.5}'.
+    run = RUN | {"defaults": {"training_sizes": ["6", "8"], "test_size": "0.5"}}
+    experiment = load_configuration(folder, run).experiments["first"]
+    assert experiment.training_sizes == (6, 8)
+    assert experiment.test_size == 0.5
+    message = message_of(folder, defaults={"training_sizes": ["6", "x"]})
+    assert "key defaults.training_sizes[1]: found 'x'. Expected a whole number." in message
+
+
+def test_the_experiment_goes_before_the_defaults(folder):
+    own = {"training_sizes": [7], "n_splits": 3, "kernel": "linear", "methods": ["ridge"]}
+    write(folder, "experiments/first", EXPERIMENT | own | {"tables": [], "figures": []})
+    experiment = load_configuration(folder, RUN).experiments["first"]
+    assert (experiment.training_sizes, experiment.n_splits) == ((7,), 3)
+    assert (experiment.kernel, experiment.methods) == ("linear", ("ridge",))
+    assert (experiment.tables, experiment.figures) == ((), ())
+
+
+def test_default_methods_are_those_that_can_work_sorted(folder):
+    write(folder, "methods/another", RIDGE | {"in_default": False})
+    configuration = load_configuration(folder, RUN)
+    assert configuration.methods_of("first") == ("embedded", "forest", "ridge")
+    assert list(configuration.left_out["first"]) == ["weak"]
+    assert "weak_sizes" in configuration.left_out["first"]["weak"][0]
+
+
+def test_weak_methods_join_when_there_are_weak_sizes(folder):
+    write(folder, "experiments/first", EXPERIMENT | {"weak_sizes": [3, 6]})
+    configuration = load_configuration(folder, RUN)
+    assert "weak" in configuration.methods_of("first")
+    assert configuration.left_out == {"first": {}}
+    assert configuration.weak_sizes_of("first", "weak") == (3, 6)
+    assert configuration.weak_sizes_of("first", "ridge") == (0,)
+
+
+def test_a_dataset_name_is_an_experiment(folder):
+    configuration = load_configuration(folder, RUN | {"experiments": ["people"]})
+    experiment = configuration.experiments["people"]
+    assert (experiment.title, experiment.dataset) == ("Linnerud", "people")
+    assert experiment.training_sizes == (20, 50, 100, 200)
+    assert [figure.kind for figure in experiment.figures] == ["learning_curve"]
+
+
+def test_components_are_fixed_for_mixtures_only(folder):
+    write(folder, "experiments/first", EXPERIMENT | {"components": [2, 10]})
+    configuration = load_configuration(folder, RUN)
+    assert configuration.components_of("first", "embedded") == ("2", "10")
+    assert configuration.components_of("first", "ridge") == ("selected",)
+    assert configuration.component_counts("first", "mixture") == (2, 10)
+    assert configuration.component_candidates("embedded", "10") == (10,)
+
+
+def test_selected_components_come_from_the_grids(folder):
+    grid = WEAK["grid"] | {"n_components": [2, 6]}
+    write(folder, "methods/weak", WEAK | {"grid": grid})
+    write(folder, "experiments/first", EXPERIMENT | {"weak_sizes": [3]})
+    configuration = load_configuration(folder, RUN)
+    assert configuration.component_counts("first", "mixture") == (1, 2, 4, 6)
+    assert configuration.component_candidates("weak", "selected") == (2, 6)
+    assert configuration.component_candidates("ridge", "selected") == (1,)
+
+
+def test_models_forms_and_blocks(folder):
+    configuration = load_configuration(folder, RUN)
+    assert configuration.models_of("first") == ("mixture",)
+    assert configuration.forms_of("first", "mixture") == ("reduced",)
+    assert configuration.blocks_of("embedded") == ("pi", "mu")
+    assert configuration.blocks_of("ridge") == ("outputs",)
+    assert configuration.model_of("ridge") is None
+
+
+def test_only_what_is_used_is_kept_and_read(folder):
+    write(folder, "datasets/unused", "title: [\n")
+    write(folder, "models/unused", "kind: nothing\n")
+    write(folder, "experiments/unused", "title: [\n")
+    write(folder, "methods/unused", "label: [\n")
+    write(folder, "experiments/first", EXPERIMENT | {"methods": ["ridge"]})
+    configuration = load_configuration(folder, RUN)
+    assert list(configuration.methods) == ["ridge"]
+    assert configuration.models == {}
+    assert list(configuration.datasets) == ["people"]
+
+
+def test_merged_dict_is_plain_json(folder):
+    merged = load_configuration(folder, RUN, ["config/config.yaml"]).merged_dict()
+    text = json.dumps(merged, allow_nan=False)
+    assert json.loads(text) == merged
+    assert merged["methods"]["embedded"]["grid"]["penalty"] == [0.1, ".inf"]
+    assert merged["experiments"]["first"]["methods"] == ["embedded", "forest", "ridge"]
+    assert merged["run"]["seed"] == 1
+    assert merged["sources"] == ["config/config.yaml"]
+    assert list(merged["left_out"]["first"]) == ["weak"]
+
+
+def test_a_new_dataset_and_a_new_method_are_one_file_each(folder):
+    write(folder, "datasets/new-people", DATASET | {"title": "New"})
+    write(folder, "methods/new-ridge", RIDGE | {"label": "New"})
+    configuration = load_configuration(folder, RUN | {"experiments": ["first", "new-people"]})
+    assert "new-ridge" in configuration.methods_of("first")
+    assert "new-ridge" in configuration.methods_of("new-people")
+    assert configuration.dataset_of("new-people").title == "New"
+
+
+# How faults are told
+
+
+def test_a_value_from_the_command_line(folder):
+    assert message_of(folder, seed="x") == (
+        "the run's configuration (config/config.yaml, --configfile or --config), key seed: "
+        "found 'x'. Expected a whole number."
+    )
+
+
+def test_the_given_sources_are_named(folder):
+    with pytest.raises(UserError, match=r"\(config/config.yaml, mine.yaml or --config\), key seed"):
+        load_configuration(folder, RUN | {"seed": -1}, ["config/config.yaml", "mine.yaml"])
+
+
+def test_unknown_key_of_the_run(folder):
+    message = message_of(folder, defaults={"trainig_sizes": [10]})
+    assert "key defaults.trainig_sizes: there is no such key" in message
+    assert "To mend it: write 'training_sizes'." in message
+
+
+def test_missing_experiments():
+    with pytest.raises(UserError, match="key experiments: the key is missing"):
+        load_configuration("config", {})
+
+
+def test_unknown_experiment_lists_files_and_datasets(folder):
+    message = message_of(folder, experiments=["frist"])
+    assert "key experiments: there is no experiment and no dataset named 'frist'" in message
+    assert "an experiment (first) or a dataset (people)" in message
+    assert "write 'first'" in message
+
+
+def test_unknown_dataset(folder):
+    write(folder, "experiments/first", EXPERIMENT | {"dataset": "poeple"})
+    assert message_of(folder) == (
+        "config/experiments/first.yaml, key dataset: there is no dataset named 'poeple'. "
+        "Expected one of: people. To mend it: write 'people'."
+    )
+
+
+def test_unknown_method_in_the_experiment(folder):
+    write(folder, "experiments/first", EXPERIMENT | {"methods": ["rigde"]})
+    message = message_of(folder)
+    assert message.startswith("config/experiments/first.yaml, key methods: there is no method")
+    assert "one of: embedded, forest, ridge, weak" in message
+    assert "write 'ridge'" in message
+
+
+def test_unknown_method_in_the_defaults(folder):
+    message = message_of(folder, defaults={"methods": ["rigde"]})
+    assert message.startswith("the run's configuration (")
+    assert "key defaults.methods: there is no method named 'rigde'" in message
+
+
+def test_unknown_model_is_told_once(folder):
+    write(folder, "methods/embedded", EMBEDDED | {"model": "mixtures"})
+    message = message_of(folder, experiments=["first", "people"])
+    assert message.startswith("config/methods/embedded.yaml, key model: there is no model")
+    assert "write 'mixture'" in message
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        (
+            "methods/ridge",
+            RIDGE | {"colour": "#000000"},
+            "config/methods/ridge.yaml, key colour: there is no such key.",
+        ),
+        (
+            "methods/ridge",
+            RIDGE | {"color": "black"},
+            "config/methods/ridge.yaml, key color: found 'black'. "
+            "Expected a colour written '#RRGGBB'.",
+        ),
+        (
+            "methods/ridge",
+            RIDGE | {"grid": {"penalty": [0.1, -1], "width": [1]}},
+            "config/methods/ridge.yaml, key grid.penalty[1]: found -1. "
+            "Expected a number greater than 0.",
+        ),
+        (
+            "methods/ridge",
+            RIDGE | {"grid": {"penalties": [1]}},
+            "config/methods/ridge.yaml, key grid.penalties: there is no such key. Expected one of: "
+            "penalty, width, n_components, weak_weight, max_features, n_trees. "
+            "To mend it: write 'penalty'.",
+        ),
+        (
+            "methods/ridge",
+            RIDGE | {"regressor": "kernel-ridge"},
+            "config/methods/ridge.yaml, key regressor: found 'kernel-ridge'. Expected "
+            "'kernel_ridge' or 'random_forest'. To mend it: write 'kernel_ridge'.",
+        ),
+        (
+            "methods/ridge",
+            RIDGE | {"grid": 3},
+            "config/methods/ridge.yaml, key grid: found 3. Expected a block of keys.",
+        ),
+        (
+            "methods/ridge",
+            RIDGE | {"center": 1},
+            "config/methods/ridge.yaml, key center: found 1. Expected true or false.",
+        ),
+        (
+            "models/mixture",
+            {"covariance_type": "full"},
+            "config/models/mixture.yaml, key kind: the key is missing.",
+        ),
+        (
+            "datasets/people",
+            DATASET | {"inputs": {"scale": "standart"}},
+            "config/datasets/people.yaml, key inputs.scale: found 'standart'. "
+            "Expected 'none' or 'standard'. To mend it: write 'standard'.",
+        ),
+        (
+            "datasets/people",
+            DATASET | {"sources": [{"path": "a", "address": "a", "sha256": "0" * 64, "size": 1}]},
+            "config/datasets/people.yaml, key sources[0].address: found 'a'. "
+            "Expected an address that begins with https:// or http://.",
+        ),
+        (
+            "experiments/first",
+            EXPERIMENT | {"training_sizes": [50, 20]},
+            "config/experiments/first.yaml, key training_sizes: found [50, 20]. "
+            "Expected numbers in strictly increasing order.",
+        ),
+        (
+            "experiments/first",
+            EXPERIMENT | {"components": "selectd"},
+            "config/experiments/first.yaml, key components: found 'selectd'. "
+            "Expected 'selected' or a list, for example [first, second]. "
+            "To mend it: write 'selected'.",
+        ),
+        (
+            "experiments/first",
+            EXPERIMENT | {"components": [0, 4]},
+            "config/experiments/first.yaml, key components[0]: found 0. Expected a number from 1.",
+        ),
+        (
+            "experiments/first",
+            EXPERIMENT | {"test_size": 1.5},
+            "config/experiments/first.yaml, key test_size: found 1.5. "
+            "Expected a fraction between 0 and 1, or a whole number of rows from 1.",
+        ),
+        (
+            "experiments/first",
+            EXPERIMENT | {"tables": [{"name": "a", "kind": "errors", "caption": "b"}]},
+            "config/experiments/first.yaml, key tables[0].kind: found 'errors'. "
+            "Expected 'error', 'time' or 'weak'. To mend it: write 'error'.",
+        ),
+    ],
+)
+def test_wrong_keys_and_values(folder, name, content, expected):
+    write(folder, name, content)
+    assert message_of(folder).startswith(expected)
+
+
+def test_syntax_error_of_a_used_file(folder):
+    write(folder, "datasets/people", "title: People\nreader: [csv\n")
+    assert message_of(folder).startswith("config/datasets/people.yaml, line 3: ")
+
+
+def test_all_faults_are_told_together(folder):
+    write(folder, "methods/ridge", RIDGE | {"color": "black"})
+    write(folder, "models/mixture", MIXTURE | {"n_init": 0})
+    write(folder, "experiments/first", EXPERIMENT | {"dataset": "poeple"})
+    error = error_of(folder, experiments=["first", "people", "third"])
+    assert isinstance(error, ConfigurationError)
+    lines = str(error).splitlines()
+    assert lines[0] == "The configuration has 4 errors:"
+    assert len(lines) == 5
+    assert all(line.startswith("- ") for line in lines[1:])
+    assert sum("config/methods/ridge.yaml, key color" in line for line in lines) == 1
+
+
+def test_at_most_ten_faults_are_shown(folder):
+    lines = message_of(folder, experiments=[f"missing-{n}" for n in range(12)]).splitlines()
+    assert lines[0] == "The configuration has 12 errors:"
+    assert len(lines) == 12
+    assert lines[-1] == "... and 2 more."
+
+
+def test_a_named_method_that_cannot_work_is_refused(folder):
+    write(folder, "experiments/first", EXPERIMENT | {"methods": ["weak", "ridge"]})
+    assert message_of(folder) == (
+        "experiment 'first', method 'weak': a weakly supervised method needs an experiment with "
+        "weak_sizes. To mend it: take 'weak' out of the methods, or change "
+        "config/experiments/first.yaml or config/datasets/people.yaml or config/methods/weak.yaml."
+    )
+
+
+def test_a_contradictory_method_is_refused_even_in_default(folder):
+    write(folder, "methods/forest", FOREST | {"model": "mixture", "form": "reduced"})
+    error = error_of(folder)
+    assert "config/methods/forest.yaml: a random forest predicts the outputs" in str(error)
+
+
+def test_default_without_any_method_is_refused(folder):
+    write(folder, "datasets/people", DATASET | {"task": "series"})
+    message = message_of(folder)
+    assert message.startswith("experiment 'first', methods: default: no method can run (embedded: ")
+    assert "not series" in message
+
+
+def test_fewer_rows_than_folds_is_refused(folder):
+    write(folder, "experiments/first", EXPERIMENT | {"training_sizes": [4, 10]})
+    assert "4 training rows cannot be cut into 5 folds" in message_of(folder)
+
+
+def test_an_experiment_may_not_take_the_name_of_another_dataset(folder):
+    write(folder, "datasets/first", DATASET)
+    message = message_of(folder)
+    assert message.startswith("config/experiments/first.yaml, key dataset: the experiment is named")
+
+
+def test_an_experiment_may_not_take_the_name_of_a_folder_of_results(folder):
+    write(folder, "experiments/tables", EXPERIMENT)
+    message = message_of(folder, experiments=["tables"])
+    assert "'tables' cannot be the name of an experiment: results/tables is taken" in message
+
+
+def test_a_file_that_would_be_overlooked_is_refused(folder):
+    (folder / "methods" / "ridge.yml").write_text("label: Other\n")
+    assert message_of(folder).startswith("config/methods/ridge.yml: the file ends in '.yml'")

@@ -1,0 +1,175 @@
+"""The shipped files agree with the settings classes, the schema and each other."""
+
+from __future__ import annotations
+
+import csv
+import re
+import shutil
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from workflow_lib.config import reference
+from workflow_lib.config.files import read_yaml
+from workflow_lib.config.loading import load_configuration
+
+CONFIG = Path(__file__).parents[2] / "config"
+FILES = [
+    (model, path)
+    for model, patterns in reference.FILE_KINDS.items()
+    for pattern in patterns
+    for path in sorted(CONFIG.glob(pattern))
+]
+FILE_IDS = [str(path.relative_to(CONFIG)) for _, path in FILES]
+
+
+def run_with(name: str = "") -> dict:
+    """Return the default run, updated by a file of config/ as Snakemake does it."""
+    run = read_yaml(CONFIG / "config.yaml")
+    for key, value in (read_yaml(CONFIG / name) if name else {}).items():
+        run[key] = run[key] | value if isinstance(value, dict) else value
+    return run
+
+
+def test_schema_and_readme_are_up_to_date():
+    assert reference.differences(CONFIG) == [], "run: python -m workflow_lib.config.reference"
+
+
+def test_check_fails_on_a_difference_and_writing_mends_it(tmp_path, capsys):
+    (tmp_path / "README.md").write_text("# Another text\n")
+    arguments = ["--folder", str(tmp_path)]
+    assert reference.main([*arguments, "--check"]) == 1
+    assert "-# Another text" in capsys.readouterr().out
+    assert reference.main(arguments) == 0
+    assert reference.main([*arguments, "--check"]) == 0
+
+
+def test_every_file_of_the_folder_has_a_kind():
+    described = {path for _, path in FILES}
+    assert described == set(CONFIG.rglob("*.yaml"))
+
+
+@pytest.mark.parametrize(("model", "path"), FILES, ids=FILE_IDS)
+def test_shipped_files_are_valid_for_the_models_and_the_schema(model, path):
+    data = read_yaml(path)
+    model.model_validate(data)
+    schema = reference.schema()
+    schema["$ref"] = f"#/$defs/{model.__name__}"
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.Draft202012Validator(schema).validate(data)
+
+
+@pytest.mark.parametrize(
+    ("kind", "data"),
+    [
+        ("MethodSettings", {"label": "a", "summary": "b", "color": "red", "marker": "o"}),
+        ("ModelSettings", {"kind": "gaussian", "n_inits": 3}),
+        ("RunSettings", {"experiments": ["a"], "n_folds": 1}),
+    ],
+)
+def test_the_schema_refuses_what_the_models_refuse(kind, data):
+    schema = reference.schema()
+    schema["$ref"] = f"#/$defs/{kind}"
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.Draft202012Validator(schema).validate(data)
+
+
+def test_the_schema_knows_the_options_of_each_reader():
+    schema = reference.schema()
+    schema["$ref"] = "#/$defs/DatasetSettings"
+    dataset = read_yaml(CONFIG / "datasets" / "linnerud.yaml")
+    validator = jsonschema.Draft202012Validator(schema)
+    validator.validate(dataset)
+    with pytest.raises(jsonschema.ValidationError):
+        validator.validate(dataset | {"options": {"anything": 1}})
+
+
+def test_the_readme_lists_every_key():
+    text = (CONFIG / "README.md").read_text(encoding="utf-8")
+    for _, prefix, model in reference.SECTIONS:
+        for key in model.model_fields:
+            assert f"| `{prefix}{key}` |" in text
+
+
+def test_the_examples_of_the_readme_work(tmp_path):
+    folder = tmp_path / "config"
+    shutil.copytree(CONFIG, folder)
+    text = (CONFIG / "README.md").read_text(encoding="utf-8")
+    examples = re.findall(r"```yaml\n# config/(\S+)\n(.*?)```", text, flags=re.DOTALL)
+    assert len(examples) == 3
+    for name, content in examples:
+        (folder / name).write_text(content, encoding="utf-8")
+    run = run_with() | {"experiments": ["my-table", "linnerud"]}
+    configuration = load_configuration(folder, run)
+    assert configuration.dataset_of("my-table").title == "My table"
+    assert "my-ridge" in configuration.methods_of("my-table")
+    assert "my-ridge" in configuration.methods_of("linnerud")
+    method = yaml.safe_load((folder / "methods/ofer-gmm.yaml").read_text(encoding="utf-8"))
+    method |= {"model": "mixture-diagonal"}
+    (folder / "methods/mine.yaml").write_text(yaml.safe_dump(method), encoding="utf-8")
+    configuration = load_configuration(folder, run)
+    assert configuration.models["mixture-diagonal"].covariance_type == "diag"
+
+
+def test_the_default_run():
+    configuration = load_configuration(CONFIG, run_with())
+    assert configuration.methods_of("digits-completion") == (
+        "m-krr",
+        "m-rf",
+        "ofer-gmm",
+        "ofer-gmm-paper",
+        "wofer-gmm",
+    )
+    assert configuration.methods_of("linnerud") == ("m-krr", "m-rf", "ofer-gmm", "ofer-gmm-paper")
+    assert list(configuration.left_out["linnerud"]) == ["wofer-gmm"]
+    assert configuration.components_of("mixture-d2", "ofer-gmm") == ("1", "2", "3", "10")
+    assert configuration.components_of("mixture-d2", "m-krr") == ("selected",)
+    assert configuration.component_counts("digits-completion", "mixture-tied") == tuple(
+        range(1, 11)
+    )
+
+
+def test_the_mulan_run():
+    configuration = load_configuration(CONFIG, run_with("mulan.yaml"))
+    assert len(configuration.experiments) == 9
+    for experiment in configuration.experiments.values():
+        assert experiment.training_sizes == (20, 50, 100, 200)
+        assert experiment.n_splits == 5
+
+
+def test_methods_are_told_apart_in_figures():
+    methods = [read_yaml(path) for path in sorted((CONFIG / "methods").glob("*.yaml"))]
+    for key in ("label", "color", "marker"):
+        values = [method[key] for method in methods]
+        assert len(set(values)) == len(values), key
+
+
+@pytest.mark.parametrize(("number", "count"), [(1, 6), (2, 12), (3, 36)])
+def test_published_tables(number, count):
+    path = CONFIG / "paper_tables" / f"table-{number}.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == count
+    assert list(rows[0]) == [
+        "table",
+        "row",
+        "column",
+        "value",
+        "spread",
+        "unit",
+        "method",
+        "components",
+        "training_size",
+    ]
+    for row in rows:
+        assert row["table"] == str(number)
+        assert float(row["value"]) > 0
+        assert float(row["spread"]) > 0
+        assert row["unit"] in ("RRMSE", "s")
+        assert (CONFIG / "methods" / f"{row['method']}.yaml").exists()
+        assert row["components"] in ("selected", "2", "4", "10")
+        assert row["training_size"] in ("10", "50", "100")
+    cells = {tuple(row[key] for key in ("row", "column")) for row in rows}
+    assert len(cells) == count

@@ -1,0 +1,492 @@
+"""Readers give the table that is in the file, or say where the file is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from workflow_lib.artifacts import artifact_digest, read_artifact, write_artifact
+from workflow_lib.datasets import reading
+from workflow_lib.datasets.acquisition import acquire, mirrors_from_environment
+from workflow_lib.datasets.readers.synthetic_mixture import PRESETS, Options, effective_options
+from workflow_lib.datasets.reading import (
+    checked_options,
+    load_reader,
+    options_model,
+    read_dataset,
+    reader_names,
+)
+from workflow_lib.errors import UserError
+
+CATALOGUE = Path(reading.__file__).parents[2] / "config" / "datasets"
+
+ARFF = """% a comment
+@RELATION 'a test'
+
+@attribute 'the width' NUMERIC
+@Attribute colour {red, 'dark blue',"it's"}
+@attribute state {0,1,2}
+@attribute price real
+
+@DATA
+1.5, red, 2, 10
+% another comment
+?, 'dark blue', 0, -2.5e1
+3, ?, 1, 30
+
+4,it's,1,?
+"""
+
+CSV = """width,colour,strength,note
+1.5,10,100,first
+2.5,,200,"second, with a comma"
+3.5,30,,third
+
+4.5,40,400,
+"""
+
+
+def table(tmp_path, text: str, name: str = "table.txt", encoding: str = "utf-8") -> Path:
+    path = tmp_path / name
+    path.write_bytes(text.encode(encoding))
+    return path
+
+
+def names(tree: dict, side: str) -> list[str]:
+    return json.loads(tree["names"][side])
+
+
+def refused(reader: str, options: dict, path: Path) -> str:
+    with pytest.raises(UserError) as caught:
+        read_dataset(reader, options, [path], seed=0)
+    message = str(caught.value)
+    assert str(path) in message
+    return message
+
+
+def refused_csv(tmp_path, text: str, **options) -> str:
+    return refused("csv", {"outputs": ["strength"], **options}, table(tmp_path, text))
+
+
+def refused_arff(tmp_path, text: str, targets: int = 1) -> str:
+    return refused("arff", {"targets": targets}, table(tmp_path, text))
+
+
+# Discovery and options
+
+
+def test_readers_are_found_by_their_module_names():
+    assert reader_names() == ["arff", "csv", "digits_halves", "linnerud", "synthetic_mixture"]
+
+
+@pytest.mark.parametrize("name", reader_names())
+def test_every_reader_has_options_and_read(name):
+    assert options_model(name) is load_reader(name).Options
+    assert callable(load_reader(name).read)
+    for field in options_model(name).model_fields.values():
+        assert field.description
+
+
+def test_options_are_checked_without_the_heavy_libraries():
+    # The configuration is checked every time that the workflow starts.
+    program = (
+        "import sys; from workflow_lib.datasets.reading import options_model, reader_names\n"
+        "for name in reader_names(): options_model(name)\n"
+        "print({'numpy', 'sklearn', 'scipy', 'pandas', 'h5py'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=CATALOGUE.parents[1],
+        env=dict(os.environ),
+    )
+    assert done.stdout == "set()\n"
+
+
+def test_listing_the_readers_imports_none():
+    program = (
+        "import sys; from workflow_lib.datasets.reading import reader_names; reader_names()\n"
+        "print([name for name in sys.modules if name.startswith('workflow_lib.datasets.readers')])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=CATALOGUE.parents[1],
+    )
+    assert done.stdout == "[]\n"
+
+
+def test_unknown_reader():
+    with pytest.raises(UserError, match="write 'arff'"):
+        load_reader("arf")
+
+
+@pytest.mark.parametrize(
+    ("reader", "options", "words"),
+    [
+        ("arff", {}, "targets: Field required"),
+        ("arff", {"targets": 0}, "targets: .* greater than or equal to 1"),
+        ("arff", {"targets": True}, "targets: .* valid integer"),
+        ("arff", {"targets": 1, "target": 2}, "target: .*not permitted.*among: targets"),
+        ("csv", {"outputs": []}, "outputs"),
+        ("csv", {"outputs": ["y"], "delimiter": "ab"}, "delimiter"),
+        ("linnerud", {"x": 1}, r"x: .*among: \(none\)"),
+        ("synthetic_mixture", {"preset": "unclear"}, "preset: .*'informative', 'overlapping'"),
+        ("synthetic_mixture", {"spread": -1}, "spread"),
+        ("synthetic_mixture", {"kernel_pca_gamma": float("inf")}, "kernel_pca_gamma"),
+        ("synthetic_mixture", {"n_rows": 1}, "n_rows"),
+    ],
+)
+def test_wrong_options_are_named(reader, options, words):
+    with pytest.raises(UserError, match=f"'{reader}': {words}"):
+        checked_options(reader, options)
+
+
+# ARFF
+
+
+def test_arff_with_nominal_columns_and_missing_values(tmp_path):
+    tree = read_dataset("arff", {"targets": 2}, [table(tmp_path, ARFF)], seed=0)
+    np.testing.assert_array_equal(
+        tree["inputs"], [[1.5, 1, 0, 0], [np.nan, 0, 1, 0], [3, np.nan, np.nan, np.nan]]
+    )
+    np.testing.assert_array_equal(tree["outputs"], [[2, 10], [0, -25], [1, 30]])
+    assert names(tree, "inputs") == [
+        "the width",
+        "colour=red",
+        "colour=dark blue",
+        "colour=it's",
+    ]
+    assert names(tree, "outputs") == ["state", "price"]
+    assert tree["report"] == {
+        "rows_read": 4,
+        "rows_dropped": 1,
+        "missing_inputs": 4,
+        "constant_outputs": 0,
+    }
+
+
+def test_arff_says_where_a_number_is_none(tmp_path):
+    path = table(tmp_path, ARFF.replace("-2.5e1", "many"))
+    message = refused("arff", {"targets": 2}, path)
+    assert f"{path}, line 12, column 4 ('price'): 'many' is not a finite number" in message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("'dark blue', 0", "green, 0", "line 12, column 2 ('colour'): 'green' is not a class"),
+        ("3, ?, 1, 30", "3, ?, 1", "line 13: 3 values. Expected 4 values"),
+        ("3, ?, 1, 30", "{0 3, 3 30}", "line 13: a sparse row"),
+        ("price real", "price string", "line 7: '@attribute price string'"),
+        ("price real", "price date yyyy", "line 7"),
+        ("{0,1,2}", "numeric\n@attribute price real", "two attributes are named 'price'"),
+        ("% a comment", "a,b,c", "line 1: 'a,b,c' in the header"),
+        ("@DATA", "% no data", "in the header"),
+        ("10\n", "1e999\n", "column 4 ('price'): '1e999' is not a finite number"),
+    ],
+)
+def test_arff_faults_are_named(tmp_path, old, new, words):
+    text = ARFF.replace(old, new)
+    assert text != ARFF
+    assert words in refused_arff(tmp_path, text, targets=2)
+
+
+def test_arff_header_without_rows_or_data_line(tmp_path):
+    header = ARFF.partition("@DATA")[0]
+    assert "no @data line" in refused_arff(tmp_path, header)
+    assert "0 of 0 rows" in refused_arff(tmp_path, header + "@data\n")
+
+
+def test_arff_needs_an_input(tmp_path):
+    assert "4 targets in a file of 4 attributes" in refused_arff(tmp_path, ARFF, targets=4)
+
+
+def test_arff_text_classes_are_no_outputs(tmp_path):
+    assert "('colour'): 'red' is not a finite number" in refused_arff(tmp_path, ARFF, targets=3)
+
+
+# CSV
+
+
+def test_csv(tmp_path):
+    options = {"outputs": ["strength"], "inputs": ["colour", "width"]}
+    tree = read_dataset("csv", options, [table(tmp_path, CSV)], seed=0)
+    np.testing.assert_array_equal(tree["inputs"], [[10, 1.5], [np.nan, 2.5], [40, 4.5]])
+    np.testing.assert_array_equal(tree["outputs"], [[100], [200], [400]])
+    assert names(tree, "inputs") == ["colour", "width"]
+    assert names(tree, "outputs") == ["strength"]
+    assert tree["report"]["rows_read"] == 4
+    assert tree["report"]["rows_dropped"] == 1
+    assert tree["report"]["missing_inputs"] == 1
+
+
+def test_csv_inputs_are_the_rest_by_default(tmp_path):
+    text = "a;b;c\n1;2;3\n4;5;6\n"
+    options = {"outputs": ["b"], "delimiter": ";"}
+    tree = read_dataset("csv", options, [table(tmp_path, text)], seed=0)
+    assert names(tree, "inputs") == ["a", "c"]
+    np.testing.assert_array_equal(tree["inputs"], [[1, 3], [4, 6]])
+
+
+def test_csv_from_a_spreadsheet(tmp_path):
+    # Such programs write a byte order mark and line ends of two characters.
+    text = '"größe","strength"\r\n1,2\r\n3,4\r\n'
+    path = table(tmp_path, text, encoding="utf-8-sig")
+    tree = read_dataset("csv", {"outputs": ["strength"]}, [path], seed=0)
+    assert names(tree, "inputs") == ["größe"]
+
+
+def test_csv_marks_of_missing_values_are_an_option(tmp_path):
+    text = "a,strength\n-999,1\n2,2\n"
+    options = {"outputs": ["strength"], "missing_values": ["-999"]}
+    tree = read_dataset("csv", options, [table(tmp_path, text)], seed=0)
+    np.testing.assert_array_equal(tree["inputs"], [[np.nan], [2]])
+
+
+def test_csv_result_is_an_artifact(tmp_path):
+    options = {"outputs": ["strength"], "inputs": ["width", "colour"]}
+    tree = read_dataset("csv", options, [table(tmp_path, CSV)], seed=0)
+    write_artifact(tmp_path / "d.h5", tree, "dataset", allow_nan=["inputs"])
+    back = read_artifact(tmp_path / "d.h5", "dataset")
+    np.testing.assert_array_equal(back["inputs"], tree["inputs"])
+    assert back["names"] == tree["names"]
+
+
+@pytest.mark.parametrize("value", ["heavy", "1_000", "1,5", "inf", "-Infinity", "1e999", "0x10"])
+def test_csv_text_in_a_number_column(tmp_path, value):
+    message = refused_csv(tmp_path, f'a,strength\n1,2\n\n3,"{value}"\n')
+    assert f"line 4, column 2 ('strength'): '{value}' is not a finite number" in message
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "the file is empty"),
+        ("\n \n", "the file is empty"),
+        ("a,strength\n", "0 of 0 rows"),
+        ("a,strength\n1,2\n", "1 of 1 rows"),
+        ("a,strength\n1,2\n3,\n4,NA\n", "1 of 3 rows"),
+        ("a,strength\n1,2\n1,2,3\n", "line 3: 3 values. Expected 2 values"),
+        ("a,strength\n1\n1,2\n", "line 2: 1 values"),
+        ("a,strength,a\n1,2,3\n", "line 1, column 3: the name 'a' stands there a second time"),
+        ("a,,strength\n1,2,3\n", "line 1, column 2: no name"),
+        ("a,strenght\n1,2\n", "no column named 'strength'. Expected one of: a, strenght"),
+        ('a,strength\n1,"2\n3,4\n', "cannot be split into values"),
+        ("strength\n1\n2\n", "no column is left for the inputs"),
+        ("a,strength\n,1\nNA,2\n", "no row has a value in the input a"),
+        ("a,strength\n1,5\n2,5\n", "the output strength has the same value in every row"),
+    ],
+)
+def test_csv_faults_are_named(tmp_path, text, words):
+    assert words in refused_csv(tmp_path, text)
+
+
+def test_csv_names_the_nearest_column(tmp_path):
+    assert "write 'strenght'" in refused_csv(tmp_path, "a,strenght\n1,2\n")
+
+
+def test_csv_columns_have_one_part_only(tmp_path):
+    text = "a,strength\n1,2\n3,4\n"
+    assert "both an input and an output" in refused_csv(tmp_path, text, inputs=["a", "strength"])
+    assert "listed twice" in refused_csv(tmp_path, text, inputs=["a", "a"])
+
+
+def test_csv_constant_output_can_be_allowed(tmp_path):
+    path = table(tmp_path, "a,strength\n1,5\n2,5\n")
+    options = {"outputs": ["strength"], "allow_constant_outputs": True}
+    assert read_dataset("csv", options, [path], seed=0)["report"]["constant_outputs"] == 1
+
+
+def test_csv_in_another_encoding(tmp_path):
+    path = table(tmp_path, "a,strength\n1,2\nä,4\n", encoding="latin-1")
+    assert "line 3: the line is not UTF-8 text" in refused("csv", {"outputs": ["strength"]}, path)
+
+
+@pytest.mark.parametrize("reader", ["arff", "csv"])
+def test_file_readers_want_one_source(reader, tmp_path):
+    options = {"arff": {"targets": 1}, "csv": {"outputs": ["y"]}}[reader]
+    with pytest.raises(UserError, match="0 source files"):
+        read_dataset(reader, options, [], seed=0)
+    with pytest.raises(UserError, match="2 source files"):
+        read_dataset(reader, options, [tmp_path / "a", tmp_path / "b"], seed=0)
+    assert "cannot be read" in refused(reader, options, tmp_path / "absent")
+
+
+# Data that a library ships
+
+
+def test_digits_are_two_halves_of_the_images():
+    from sklearn.datasets import load_digits
+
+    tree = read_dataset("digits_halves", {}, [], seed=0)
+    assert tree["inputs"].shape == tree["outputs"].shape == (1797, 32)
+    rows, columns = tree["names"]["image_rows"], tree["names"]["image_columns"]
+    images = np.hstack([tree["inputs"], tree["outputs"]]).reshape(-1, rows, columns)
+    np.testing.assert_array_equal(images * 16, load_digits().images)
+    assert names(tree, "outputs")[0] == "row_4_column_0"
+    assert tree["report"]["constant_outputs"] == 2
+
+
+def test_digits_with_constant_pixels_refused():
+    with pytest.raises(UserError, match="row_4_column_0"):
+        read_dataset("digits_halves", {"allow_constant_outputs": False}, [], seed=0)
+
+
+def test_linnerud():
+    tree = read_dataset("linnerud", {}, [], seed=0)
+    assert names(tree, "inputs") == ["Chins", "Situps", "Jumps"]
+    assert names(tree, "outputs") == ["Weight", "Waist", "Pulse"]
+    np.testing.assert_array_equal(tree["inputs"][0], [5, 162, 60])
+    np.testing.assert_array_equal(tree["outputs"][0], [191, 36, 50])
+    assert len(tree["inputs"]) == 20
+
+
+# Synthetic data
+
+
+def synthetic(seed: int = 1, **options) -> dict:
+    return read_dataset("synthetic_mixture", {"n_rows": 300, **options}, [], seed)
+
+
+def test_synthetic_data_depends_on_the_seed_only(tmp_path):
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        write_artifact(tmp_path / f"{name}.h5", synthetic(seed), "dataset")
+    digests = [artifact_digest(tmp_path / f"{name}.h5") for name in "abc"]
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_synthetic_outputs_come_from_the_mixture_in_truth():
+    tree = synthetic(n_rows=1500, n_components=3, n_outputs=4, spread=3.0)
+    means, component = tree["truth"]["means"], tree["truth"]["component"]
+    assert means.shape == (3, 4)
+    np.testing.assert_array_equal(tree["truth"]["weights"], np.full(3, 1 / 3))
+    np.testing.assert_allclose(np.bincount(component) / 1500, 1 / 3, atol=0.05)
+    noise = tree["outputs"] - means[component]
+    np.testing.assert_allclose(noise.mean(axis=0), 0, atol=0.12)
+    np.testing.assert_allclose(np.cov(noise.T), np.eye(4), atol=0.15)
+
+
+def test_synthetic_inputs_are_the_kernel_pca_of_the_outputs():
+    tree = synthetic(n_outputs=4, n_inputs=3, kernel_pca_gamma=0.2)
+    outputs = tree["outputs"]
+    distances = ((outputs[:, None] - outputs) ** 2).sum(axis=2)
+    centering = np.eye(300) - 1 / 300
+    kernel = centering @ np.exp(-0.2 * distances) @ centering
+    values, vectors = np.linalg.eigh(kernel)
+    expected = vectors[:, :-4:-1] * np.sqrt(values[:-4:-1])
+    np.testing.assert_allclose(np.abs(tree["inputs"]), np.abs(expected), atol=1e-8)
+
+
+def test_synthetic_spread_is_that_of_the_means():
+    spreads = [
+        synthetic(seed, n_rows=10, n_components=4, spread=3.0)["truth"]["means"].std()
+        for seed in range(50)
+    ]
+    assert np.mean(spreads) == pytest.approx(3.0, abs=0.2)
+
+
+def test_presets_are_the_readings_of_the_paper():
+    overlapping = effective_options(Options(preset="overlapping"))
+    assert (overlapping["spread"], overlapping["kernel_pca_gamma"]) == (0.3, 1.0)
+    informative = effective_options(Options(preset="informative"))
+    assert (informative["spread"], informative["kernel_pca_gamma"]) == (1.0, 0.1)
+    separated = effective_options(Options(preset="separated", n_outputs=5))
+    assert (separated["spread"], separated["kernel_pca_gamma"]) == (3.0, 0.2)
+    assert {preset["n_rows"] for preset in PRESETS.values()} == {1000}
+
+
+def test_written_options_go_before_the_preset():
+    values = effective_options(Options(preset="overlapping", spread=2.0, kernel_pca_gamma=None))
+    assert values["spread"] == 2.0
+    assert values["kernel_pca_gamma"] == 0.1
+    assert values["n_rows"] == 1000
+    report = synthetic(preset="overlapping")["report"]
+    assert (report["n_rows"], report["spread"], report["kernel_pca_gamma"]) == (300, 0.3, 1.0)
+
+
+def test_synthetic_inputs_need_rows():
+    with pytest.raises(UserError, match="5 input dimensions from 5 rows"):
+        synthetic(n_rows=5)
+
+
+# The catalogue
+
+MULAN_SHAPES = {
+    "atp1d": (337, 411, 6),
+    "oes97": (334, 263, 16),
+    "edm": (154, 16, 2),
+    "jura": (359, 15, 3),
+    "wq": (1060, 16, 14),
+    "enb": (768, 8, 2),
+    "slump": (103, 7, 3),
+    # Ten nominal inputs with 33 classes in all.
+    "sf1": (323, 33, 3),
+    "sf2": (1066, 33, 3),
+}
+
+
+def catalogue(name: str) -> dict:
+    return yaml.safe_load((CATALOGUE / f"{name}.yaml").read_text())
+
+
+@pytest.mark.parametrize("name", MULAN_SHAPES)
+def test_mulan_sets_of_the_catalogue(name, mirror, tmp_path):
+    from scipy.io.arff import loadarff
+
+    settings = catalogue(name)
+    (source,) = settings["sources"]
+    original = mirror(source["path"])
+    path = acquire(source, tmp_path / f"{name}.arff", mirrors_from_environment())
+    tree = read_dataset(settings["reader"], settings["options"], [path], seed=0)
+    n_rows, n_inputs, n_outputs = MULAN_SHAPES[name]
+    assert tree["inputs"].shape == (n_rows, n_inputs)
+    assert tree["outputs"].shape == (n_rows, n_outputs)
+    assert tree["report"]["rows_dropped"] == 0
+    rows, header = loadarff(original)
+    for column, output in enumerate(header.names()[-n_outputs:]):
+        np.testing.assert_array_equal(tree["outputs"][:, column], rows[output])
+    if header.types() == ["numeric"] * len(header.types()):
+        for column, name in enumerate(header.names()[:n_inputs]):
+            np.testing.assert_array_equal(tree["inputs"][:, column], rows[name])
+
+
+@pytest.mark.parametrize("name", MULAN_SHAPES)
+def test_mulan_sets_are_called_stand_ins_and_pinned(name):
+    settings = catalogue(name)
+    assert "tables 7 and 8" in settings["stand_in_for"]
+    (source,) = settings["sources"]
+    assert source["path"] == f"mulan-mtr/{name}.arff"
+    owner, repository, commit, *_ = source["address"].split("/")[3:]
+    assert (owner, repository) == ("tsoumakas", "mulan")
+    assert len(commit) == 40
+
+
+@pytest.mark.parametrize(
+    ("name", "n_components", "n_outputs"),
+    [("d1-informative", 4, 10), ("d1-overlapping", 4, 10), ("d2", 10, 5)],
+)
+def test_synthetic_sets_of_the_catalogue(name, n_components, n_outputs):
+    settings = catalogue(name)
+    tree = read_dataset(settings["reader"], settings["options"], [], seed=0)
+    assert settings["stand_in_for"] is None
+    assert tree["inputs"].shape == (1000, 5)
+    assert tree["outputs"].shape == (1000, n_outputs)
+    assert tree["truth"]["means"].shape == (n_components, n_outputs)
+
+
+@pytest.mark.parametrize("path", sorted(CATALOGUE.glob("*.yaml")), ids=lambda path: path.stem)
+def test_options_of_the_whole_catalogue_are_valid(path):
+    settings = yaml.safe_load(path.read_text())
+    checked_options(settings["reader"], settings["options"])

@@ -1,0 +1,304 @@
+"""What a user sees of a run, on a small workflow with the project's own scripts and profile."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SNAKEMAKE = Path(sys.executable).with_name("snakemake")
+
+HEAD = """\
+import sys
+
+sys.path.insert(0, f"{workflow.basedir}/scripts")
+import terminal
+
+terminal.install(workflow)
+"""
+RULES = """\
+rule all:
+    input:
+        expand("out/{item}.txt", item=["a", "b", "c"]),
+    message:
+        "all results are there"
+
+
+rule make:
+    input:
+        script="scripts/make.py",
+    output:
+        "out/{item}.txt",
+    log:
+        "logs/make/{item}.log",
+    threads: 2
+    message:
+        "make item {wildcards.item}"
+    script:
+        "scripts/make.py"
+"""
+SCRIPT = """\
+from adapter import job
+
+with job(snakemake):
+    import os
+    import time
+    from pathlib import Path
+
+    from workflow_lib.errors import UserError
+
+    item = snakemake.wildcards.item
+    print("working on", item)
+    Path(snakemake.output[0]).write_text("half")
+    if os.environ.get("FAIL_" + item) == "user":
+        raise UserError("data.csv, row 7", "a word", "a number", "write a number")
+    if os.environ.get("FAIL_" + item) == "defect":
+        raise KeyError("absent")
+    if os.environ.get("FAIL_" + item) == "kill":
+        os.kill(os.getpid(), 9)
+    if os.environ.get("FAIL_" + item) == "sleep":
+        time.sleep(60)
+    Path(snakemake.output[0]).write_text(os.environ["OMP_NUM_THREADS"])
+"""
+
+
+@pytest.fixture(scope="module")
+def terminal():
+    specification = importlib.util.spec_from_file_location(
+        "terminal", ROOT / "scripts" / "terminal.py"
+    )
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def project(tmp_path):
+    (tmp_path / "scripts").mkdir()
+    for name in ("terminal.py", "adapter.py"):
+        shutil.copy(ROOT / "scripts" / name, tmp_path / "scripts")
+    shutil.copytree(ROOT / "profiles" / "default", tmp_path / "profiles" / "default")
+    (tmp_path / "scripts" / "make.py").write_text(SCRIPT)
+    (tmp_path / "Snakefile").write_text(HEAD + RULES)
+    return tmp_path
+
+
+def environment(**variables):
+    path = os.pathsep.join([str(SNAKEMAKE.parent), os.environ["PATH"]])
+    return os.environ | {"PATH": path, "PYTHONPATH": str(ROOT)} | variables
+
+
+def snakemake(project, *options, **variables):
+    """Run snakemake; return its exit status, its stdout, and its stderr without the first line.
+
+    That line, which names the profile, Snakemake prints before anything else is read.
+    """
+    result = subprocess.run(
+        [SNAKEMAKE, *options],
+        cwd=project,
+        env=environment(**variables),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    lines = result.stderr.splitlines()
+    if lines and lines[0].startswith("Using workflow specific profile"):
+        lines = lines[1:]
+    return result.returncode, result.stdout, lines
+
+
+def test_a_run_shows_one_line_per_finished_job(project):
+    status, _, lines = snakemake(project, "--cores", "2")
+    assert status == 0
+    assert lines[0] == "4 jobs to run"
+    for number, line in enumerate(lines[1:4], start=1):
+        pattern = rf"\[{number}/4 +{25 * number}%\] make item [abc] +\d+\.\d s"
+        assert re.fullmatch(pattern, line), line
+    assert re.fullmatch(r"\[4/4 100%\] all results are there +\d+\.\d s", lines[4])
+    assert re.fullmatch(r"4 jobs finished in \d+\.\d s", lines[5])
+    assert len(lines) == 6
+    # Snakemake bounds the linear algebra by the threads of the rule.
+    assert (project / "out" / "a.txt").read_text() == "2"
+    assert (project / "logs" / "make" / "a.log").read_text() == "working on a\n"
+
+    again = snakemake(project, "--cores", "2")
+    assert again[0] == 0
+    assert len(again[2]) == 1 and again[2][0].startswith("Nothing to be done")
+
+    # Dates alone start nothing; the content of a script, declared as an input, does.
+    for path in (project / "scripts" / "make.py", project / "out" / "a.txt"):
+        path.touch()
+    assert snakemake(project, "--cores", "2")[2][0].startswith("Nothing to be done")
+    with open(project / "scripts" / "make.py", "a") as script:
+        script.write("# changed\n")
+    assert snakemake(project, "--cores", "2")[2][0] == "4 jobs to run"
+
+
+def test_a_failure_is_readable_and_says_how_to_resume(project):
+    status, _, lines = snakemake(
+        project, "--cores", "2", "--keep-going", FAIL_b="user", FAIL_c="kill"
+    )
+    text = "\n".join(lines)
+    assert status == 1
+    assert "Traceback" not in text and "CalledProcessError" not in text
+    start = next(place for place, line in enumerate(lines) if "FAILED make item b" in line)
+    assert lines[start + 1 : start + 6] == [
+        "working on b",
+        "error: data.csv, row 7: a word. Expected a number. To mend it: write a number.",
+        "    rule       make",
+        "    wildcards  item=b",
+        "    full log   logs/make/b.log",
+    ]
+    assert "error: the job ended with signal SIGKILL" in text
+    assert "failed:" in lines and "    make item c" in lines
+    assert lines[-2:] == [
+        "2 jobs failed; 1 of 4 jobs are finished and kept. To resume:",
+        "    snakemake --cores 2 --keep-going",
+    ]
+    log = (project / "logs" / "make" / "b.log").read_text()
+    assert "Traceback (most recent call last):" in log and log.endswith("write a number.\n")
+    assert sorted(path.name for path in (project / "out").iterdir()) == ["a.txt"]
+
+    status, _, lines = snakemake(project, "--cores", "2", "--keep-going")
+    assert status == 0
+    assert lines[0] == "3 jobs to run"
+
+
+def test_a_defect_is_called_one(project):
+    status, _, lines = snakemake(project, "--cores", "2", "out/a.txt", FAIL_a="defect")
+    assert status == 1
+    message = "error: unexpected KeyError: 'absent'; this is a defect, see logs/make/a.log"
+    assert lines.count(message) == 1
+    assert not any("Traceback" in line for line in lines)
+    assert lines[-1] == "    snakemake --cores 2 out/a.txt"
+
+
+def test_a_lock_left_by_a_killed_run_is_explained(project):
+    run = subprocess.Popen(
+        [SNAKEMAKE, "--cores", "2"],
+        cwd=project,
+        env=environment(FAIL_a="sleep", FAIL_b="sleep", FAIL_c="sleep"),
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        limit = time.monotonic() + 60
+        while not list(project.glob("out/*.txt")) and time.monotonic() < limit:
+            time.sleep(0.05)
+    finally:
+        os.killpg(run.pid, signal.SIGKILL)
+        run.wait()
+    assert list(project.glob("out/*.txt"))
+
+    status, _, lines = snakemake(project, "--cores", "2")
+    assert status == 1
+    assert lines[0].startswith("error: Directory cannot be locked.")
+    assert lines[-2:] == ["    snakemake --unlock", "    snakemake --cores 2"]
+    assert snakemake(project, "--unlock")[2] == ["Unlocked working directory."]
+    # What was half written is made again without an option.
+    status, _, lines = snakemake(project, "--cores", "2")
+    assert status == 0
+    assert lines[0] == "4 jobs to run"
+    assert {path.read_text() for path in project.glob("out/*.txt")} == {"2"}
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        (
+            "from workflow_lib.errors import UserError\n"
+            "raise UserError('config.yaml, key seed', 'a word', 'a number')",
+            ["error: config.yaml, key seed: a word. Expected a number."],
+        ),
+        (
+            "raise WorkflowError('the mirror is empty')",
+            ["error: the mirror is empty", '    (WorkflowError in file "{}", line 8)'],
+        ),
+        (
+            "{}['absent']",
+            [
+                'error: KeyError in file "{}", line 8:',
+                "'absent'",
+                "The full traceback is shown by adding --verbose to the command.",
+            ],
+        ),
+    ],
+)
+def test_errors_of_the_snakefile_have_no_traceback(project, statement, expected):
+    snakefile = project / "Snakefile"
+    snakefile.write_text(HEAD + "\n" + statement + "\n" + RULES)
+    status, _, lines = snakemake(project, "--cores", "1")
+    assert status == 1
+    assert lines == [line.format(snakefile) for line in expected]
+
+
+def test_dry_runs_and_questions_are_answered_by_snakemake(project):
+    _, out, _ = snakemake(project, "-n")
+    assert "Job stats:" in out and "Reason: Missing output files" in out
+    assert snakemake(project, "--list-rules")[1].split() == ["all", "make"]
+    assert snakemake(project, "--rulegraph")[1].startswith("digraph")
+    status, _, lines = snakemake(project, "--cores", "1", "nothing")
+    assert status == 1
+    assert lines[0].startswith("error: No rule to produce nothing")
+
+
+def test_verbose_leaves_the_terminal_to_snakemake(project):
+    _, _, lines = snakemake(project, "--cores", "1", "--verbose", "out/a.txt")
+    assert "Building DAG of jobs..." in lines
+    assert "1 of 1 steps (100%) done" in lines
+
+
+def test_records_with_unknown_fields_are_left_to_snakemake(terminal):
+    seen = []
+    default = logging.StreamHandler()
+    default.emit = seen.append
+    handler = terminal.TerminalHandler(default)
+    record = logging.makeLogRecord({"event": "progress", "msg": "fields of another release"})
+    handler.emit(record)
+    assert seen == [record]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0.04, "0.0 s"),
+        (59.94, "59.9 s"),
+        (59.99, "1 min 00 s"),
+        (185, "3 min 05 s"),
+        (7325, "2 h 02 min"),
+    ],
+)
+def test_duration(terminal, seconds, words):
+    assert terminal.duration(seconds) == words
+
+
+def test_tracebacks_are_left_out_of_a_log(terminal, tmp_path):
+    trace = ["Traceback (most recent call last):", '  File "x.py", line 1', "    f()"]
+    chained = ["ValueError: inner", "", "During handling of the above exception:", ""]
+    lines = ["first", *trace, "ValueError: bad"]
+    assert list(terminal.drop_tracebacks(lines)) == ["first", "ValueError: bad"]
+    assert list(terminal.drop_tracebacks([*lines, "error: bad"])) == ["first", "error: bad"]
+    lines = [*trace, *chained, *trace, "UserError: outer", "error: outer"]
+    assert list(terminal.drop_tracebacks(lines))[-1] == "error: outer"
+    assert not any("File" in line for line in terminal.drop_tracebacks(lines))
+    log = tmp_path / "long.log"
+    log.write_text("\n".join(f"line {number}" for number in range(20000)))
+    assert terminal.readable_tail(log, 2) == ["line 19998", "line 19999"]
+    assert terminal.readable_tail(tmp_path / "absent.log") == []
+
+
+def test_how_a_process_ended(terminal):
+    command = "Command 'python x' "
+    assert terminal.exit_cause(command + "returned non-zero exit status 1.") == "exit status 1"
+    assert "SIGSEGV" in terminal.exit_cause(command + "died with <Signals.SIGSEGV: 11>.")
+    assert "memory" in terminal.exit_cause(command + "returned non-zero exit status 137.")

@@ -1,0 +1,28 @@
+"""Output Fisher Embedding Regression and everything its evaluation computes.
+
+The public names load on first use, so that a job imports only what it runs.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+_HOMES = {
+    "GaussianModel": "workflow_lib.generative.gaussian",
+    "GaussianMixtureModel": "workflow_lib.generative.mixture",
+    "FisherEmbedding": "workflow_lib.embeddings.fisher",
+    "KernelRidgeRegressor": "workflow_lib.regression.kernel_ridge",
+    "OutputFisherRegressor": "workflow_lib.ofer",
+}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str):
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'workflow_lib' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,276 @@
+"""Which parts can work together, declared as data and checked before anything runs.
+
+A requirement reads: when the facts of a combination are these, it needs those, because of this.
+Facts are named values of the method, its model, the dataset and the experiment. To teach the
+check something new, add a row to a table below.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from workflow_lib.config.models import (
+    DatasetSettings,
+    ExperimentSettings,
+    MethodSettings,
+    ModelSettings,
+)
+
+BLOCKS: dict[tuple[str | None, str | None], tuple[str, ...]] = {
+    (None, None): ("outputs",),
+    ("gaussian", "reduced"): ("mu",),
+    ("gaussian", "full"): ("mu", "sigma"),
+    ("gaussian_mixture", "reduced"): ("pi", "mu"),
+    ("gaussian_mixture", "full"): ("pi", "mu", "sigma"),
+}
+"""The blocks that kernel ridge regression predicts, by kind of model and form of embedding."""
+
+
+class Requirement(NamedTuple):
+    """One rule of what can work together."""
+
+    when: dict[str, set]
+    """Facts, each with the values for which the rule applies."""
+
+    needs: dict[str, set]
+    """Facts, each with the values that are possible then."""
+
+    because: str
+    """The reason given to the user; names of facts in braces are filled in."""
+
+
+EMBEDDING = {"gaussian", "gaussian_mixture"}
+
+METHOD_REQUIREMENTS = (
+    Requirement(
+        {"model": {None}},
+        {"form": {None}, "preimage": {None}},
+        "without a model there is no embedding, so form and preimage must be null "
+        "(they are {form} and {preimage})",
+    ),
+    Requirement(
+        {"model": EMBEDDING},
+        {"form": {"reduced", "full"}},
+        "a method with a model needs a form: reduced or full",
+    ),
+    Requirement(
+        {"model": EMBEDDING},
+        {"preimage": {"closed_form", "projected", "gradient"}},
+        "a method with a model needs a preimage: closed_form, projected or gradient",
+    ),
+    Requirement(
+        {"form": {"full"}},
+        {"covariance_block": {"constrained", "matrix"}},
+        "the full form needs a covariance_block: constrained or matrix",
+    ),
+    Requirement(
+        {"form": {"reduced", None}},
+        {"covariance_block": {None}},
+        "covariance_block must be null: only the full form has a covariance block",
+    ),
+    Requirement(
+        {"preimage": {"gradient"}},
+        {"form": {"full"}},
+        "the gradient pre-image is for the full form; the reduced form has a closed one",
+    ),
+    Requirement(
+        {"preimage": {"gradient"}},
+        {"start": {"closed_form", "mean"}},
+        "the gradient pre-image needs a start: closed_form or mean",
+    ),
+    Requirement(
+        {"preimage": {"closed_form", "projected", None}},
+        {"start": {None}},
+        "start must be null: only the gradient pre-image starts somewhere",
+    ),
+    Requirement(
+        {"preimage": {"projected"}},
+        {"has_pi_block": {True}},
+        "the projected pre-image needs a mixture: it projects the predicted memberships (block pi)",
+    ),
+    Requirement(
+        {"penalty": {"per_block"}},
+        {"has_several_blocks": {True}},
+        "a penalty per block needs at least two blocks (the blocks are: {blocks})",
+    ),
+    Requirement(
+        {"regressor": {"random_forest"}},
+        {"model": {None}},
+        "a random forest predicts the outputs themselves, so model must be null",
+    ),
+    Requirement(
+        {"weak": {True}},
+        {"model": {"gaussian_mixture"}, "form": {"reduced"}, "regressor": {"kernel_ridge"}},
+        "weak labels are component memberships: they need kernel ridge regression on the reduced "
+        "form of a mixture",
+    ),
+    Requirement(
+        {"weak": {True}},
+        {"has_weak_weight": {True}},
+        "a weakly supervised method needs grid.weak_weight",
+    ),
+    Requirement(
+        {"weak": {False}},
+        {"has_weak_weight": {False}},
+        "grid.weak_weight is for methods with weak: true",
+    ),
+    Requirement(
+        {"regressor": {"kernel_ridge"}},
+        {"has_penalty": {True}},
+        "kernel ridge regression needs grid.penalty",
+    ),
+    Requirement(
+        {"regressor": {"kernel_ridge"}},
+        {"has_max_features": {False}, "has_n_trees": {False}},
+        "grid.max_features and grid.n_trees are for random forests",
+    ),
+    Requirement(
+        {"regressor": {"random_forest"}},
+        {"has_max_features": {True}, "has_n_trees": {True}},
+        "a random forest needs grid.max_features and grid.n_trees",
+    ),
+    Requirement(
+        {"regressor": {"random_forest"}},
+        {"has_penalty": {False}, "has_width": {False}},
+        "grid.penalty and grid.width are for kernel ridge regression",
+    ),
+    Requirement(
+        {"model": {"gaussian_mixture"}},
+        {"has_n_components": {True}},
+        "a mixture needs grid.n_components",
+    ),
+    Requirement(
+        {"model": {"gaussian", None}},
+        {"has_n_components": {False}},
+        "grid.n_components is for mixtures",
+    ),
+)
+"""What a method file must satisfy whatever it is used on."""
+
+EXPERIMENT_REQUIREMENTS = (
+    Requirement(
+        {"dataset_kernel": {"precomputed"}},
+        {"kernel": {"precomputed"}},
+        "the inputs of the dataset are a Gram matrix, so the kernel must be precomputed, "
+        "not {kernel}",
+    ),
+    Requirement(
+        {"kernel": {"precomputed"}},
+        {"dataset_kernel": {"precomputed"}},
+        "the kernel precomputed needs a dataset whose inputs are a Gram matrix",
+    ),
+    Requirement(
+        {"kernel": {"precomputed", "tanimoto"}},
+        {"scale": {"none"}},
+        "the kernel {kernel} needs inputs.scale: none in the dataset; scaled inputs have no "
+        "meaning for it",
+    ),
+    Requirement(
+        {"has_weak_table": {True}},
+        {"has_weak_sizes": {True}},
+        "a table of kind weak needs weak_sizes",
+    ),
+)
+"""What a dataset and an experiment must satisfy whatever methods run on them."""
+
+COMBINATION_REQUIREMENTS = (
+    Requirement(
+        {"regressor": {"kernel_ridge", "random_forest"}},
+        {"task": {"regression"}},
+        "the regressor {regressor} predicts rows of numbers (task regression), not {task}",
+    ),
+    Requirement(
+        {"regressor": {"random_forest"}},
+        {"kernel": {"rbf", "linear", "tanimoto"}},
+        "a random forest needs feature vectors, and the inputs are a Gram matrix",
+    ),
+    Requirement(
+        {"regressor": {"kernel_ridge"}, "kernel": {"rbf"}},
+        {"has_width": {True}},
+        "kernel ridge regression with the rbf kernel needs grid.width",
+    ),
+    Requirement(
+        {"weak": {True}},
+        {"has_weak_sizes": {True}},
+        "a weakly supervised method needs an experiment with weak_sizes",
+    ),
+)
+"""What a method must satisfy on one dataset in one experiment."""
+
+
+def check(
+    method: MethodSettings,
+    model: ModelSettings | None,
+    dataset: DatasetSettings,
+    experiment: ExperimentSettings,
+) -> list[str]:
+    """Return the reasons why the method cannot run in the experiment; none when it can."""
+    facts = method_facts(method, model) | experiment_facts(dataset, experiment)
+    return _unmet(METHOD_REQUIREMENTS + COMBINATION_REQUIREMENTS, facts)
+
+
+def check_method(method: MethodSettings, model: ModelSettings | None) -> list[str]:
+    """Return the reasons why the method can run in no experiment; none when it may."""
+    return _unmet(METHOD_REQUIREMENTS, method_facts(method, model))
+
+
+def check_experiment(dataset: DatasetSettings, experiment: ExperimentSettings) -> list[str]:
+    """Return the reasons why the experiment can run with no method; none when it may."""
+    return _unmet(EXPERIMENT_REQUIREMENTS, experiment_facts(dataset, experiment))
+
+
+def blocks(method: MethodSettings, model: ModelSettings | None) -> tuple[str, ...]:
+    """Return the names of the blocks that the method predicts; none for a contradictory one."""
+    return BLOCKS.get((model.kind if model else None, method.form), ())
+
+
+def method_facts(method: MethodSettings, model: ModelSettings | None) -> dict[str, Any]:
+    """Return what the tables may ask about a method and its model.
+
+    Where model and form contradict each other there are no blocks; that has a row of its own, so
+    the rows about blocks stay silent then.
+    """
+    names = blocks(method, model)
+    return {
+        "model": model.kind if model else None,
+        "form": method.form,
+        "covariance_block": method.covariance_block,
+        "regressor": method.regressor,
+        "preimage": method.preimage,
+        "start": method.start,
+        "penalty": method.penalty,
+        "weak": method.weak,
+        "blocks": ", ".join(names) or "none",
+        "has_pi_block": "pi" in names or not names,
+        "has_several_blocks": len(names) != 1,
+        "has_penalty": bool(method.grid.penalty),
+        "has_width": bool(method.grid.width),
+        "has_n_components": bool(method.grid.n_components),
+        "has_weak_weight": bool(method.grid.weak_weight),
+        "has_max_features": bool(method.grid.max_features),
+        "has_n_trees": method.grid.n_trees is not None,
+    }
+
+
+def experiment_facts(dataset: DatasetSettings, experiment: ExperimentSettings) -> dict[str, Any]:
+    """Return what the tables may ask about a dataset and an experiment."""
+    return {
+        "task": dataset.task,
+        "scale": dataset.inputs.scale,
+        "dataset_kernel": dataset.inputs.kernel,
+        "kernel": experiment.kernel or dataset.inputs.kernel,
+        "has_weak_sizes": bool(experiment.weak_sizes),
+        "has_weak_table": any(table.kind == "weak" for table in experiment.tables or ()),
+    }
+
+
+def _unmet(requirements: tuple[Requirement, ...], facts: dict[str, Any]) -> list[str]:
+    return [
+        requirement.because.format(**facts)
+        for requirement in requirements
+        if _holds(requirement.when, facts) and not _holds(requirement.needs, facts)
+    ]
+
+
+def _holds(conditions: dict[str, set], facts: dict[str, Any]) -> bool:
+    return all(facts[name] in values for name, values in conditions.items())

@@ -1,0 +1,200 @@
+"""The YAML files below config/: which there are, and their checked contents."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from workflow_lib.config.base import Settings
+from workflow_lib.config.models import (
+    NAME,
+    PATTERNS_IN_WORDS,
+    DatasetSettings,
+    ExperimentSettings,
+    MethodSettings,
+    ModelSettings,
+)
+from workflow_lib.config.problems import settings_errors
+from workflow_lib.errors import UserError, unknown_name
+
+SETTINGS_OF_KIND: dict[str, type[Settings]] = {
+    "dataset": DatasetSettings,
+    "model": ModelSettings,
+    "method": MethodSettings,
+    "experiment": ExperimentSettings,
+}
+"""The class of each kind of file; the files of a kind lie in the folder named by its plural."""
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+    """The safe loader, which also refuses a key written twice and reads 1e-6 as a number."""
+
+    def construct_mapping(self, node, deep=False):
+        seen = set()
+        for key_node, _ in node.value:
+            key = key_node.value if isinstance(key_node, yaml.ScalarNode) else None
+            if key in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key '{key}' is written twice", key_node.start_mark
+                )
+            if key is not None:
+                seen.add(key)
+        return super().construct_mapping(node, deep=deep)
+
+
+# YAML 1.1 takes 1e-6 for a text because it has no point; nobody who writes it means that.
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?[0-9]+$"),
+    list("-+.0123456789"),
+)
+
+
+def shown(path: Path) -> str:
+    """Return `path` as messages show it: relative to the working folder when it lies below it."""
+    absolute = os.path.abspath(path)
+    working = os.getcwd()
+    if absolute.startswith(working + os.sep):
+        return Path(os.path.relpath(absolute, working)).as_posix()
+    return Path(absolute).as_posix()
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Return the block of keys that a YAML file holds; an empty file holds an empty block.
+
+    Raises
+    ------
+    UserError
+        When the file cannot be read, is not YAML (with the line), writes a key twice, or holds
+        something other than a block of keys.
+    """
+    try:
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
+    except OSError as error:
+        raise UserError(shown(path), f"it cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise UserError(shown(path), "it is no UTF-8 text", remedy="save it as UTF-8") from error
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f"{shown(path)}, line {mark.line + 1}" if mark else shown(path)
+        problem = getattr(error, "problem", None) or "a character that YAML does not allow"
+        raise UserError(place, problem, expected="correct YAML") from error
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise UserError(
+            shown(path),
+            f"found a {'list' if isinstance(content, list) else 'single value'}",
+            expected="a block of keys, one 'key: value' per line",
+        )
+    return content
+
+
+def validated(
+    model: type[Settings], data: Any, place: str, prefix: tuple[str, ...] = ()
+) -> tuple[Settings | None, list[UserError]]:
+    """Return the settings and no errors, or None and every error in `data`."""
+    try:
+        return model.model_validate(data), []
+    except ValidationError as error:
+        return None, settings_errors(error, model, data, place, prefix)
+
+
+class ConfigurationFiles:
+    """The files of one config/ folder; each is read at most once, and only when asked for.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder that holds ``datasets/``, ``models/``, ``methods/`` and ``experiments/``.
+
+    Attributes
+    ----------
+    errors : list of UserError
+        The faults of the files asked for so far.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.errors: list[UserError] = []
+        self._loaded: dict[tuple[str, str], Settings | None] = {}
+        self._names = {kind: self._find_names(kind) for kind in SETTINGS_OF_KIND}
+
+    def names(self, kind: str) -> list[str]:
+        """Return the names of the files of a kind, sorted."""
+        return self._names[kind]
+
+    def path(self, kind: str, name: str) -> Path:
+        """Return the path of a file, whether it exists or not."""
+        return self.folder / f"{kind}s" / f"{name}.yaml"
+
+    def place(self, kind: str, name: str) -> str:
+        """Return the path of a file as messages show it."""
+        return shown(self.path(kind, name))
+
+    def get(self, kind: str, name: str, place: str) -> Settings | None:
+        """Return the settings of a file, or None after noting what is wrong.
+
+        `place` says where the file is named, for the message when it does not exist.
+        """
+        if name not in self._names[kind]:
+            self.errors.append(unknown_name(place, kind, name, self._names[kind]))
+            return None
+        if (kind, name) not in self._loaded:
+            self._loaded[kind, name] = self._load(kind, name)
+        return self._loaded[kind, name]
+
+    def _find_names(self, kind: str) -> list[str]:
+        names = []
+        folder = self.folder / f"{kind}s"
+        for path in sorted(folder.glob("*")):
+            if path.name.startswith(".") or path.suffix.lower() not in (".yaml", ".yml"):
+                continue
+            if path.suffix != ".yaml":
+                self.errors.append(
+                    UserError(
+                        shown(path),
+                        f"the file ends in '{path.suffix}' and would be overlooked",
+                        expected=f"the ending '.yaml', and one file per {kind}",
+                        remedy=f"rename it to '{path.stem}.yaml', or remove it",
+                    )
+                )
+            elif not re.match(NAME, path.stem):
+                self.errors.append(
+                    UserError(
+                        shown(path),
+                        f"'{path.stem}' cannot be the name of a {kind}",
+                        expected=PATTERNS_IN_WORDS[NAME],
+                        remedy="rename the file",
+                    )
+                )
+            else:
+                names.append(path.stem)
+        return sorted(names)
+
+    def _load(self, kind: str, name: str) -> Settings | None:
+        path = self.path(kind, name)
+        try:
+            data = read_yaml(path)
+        except UserError as error:
+            self.errors.append(error)
+            return None
+        settings, errors = validated(SETTINGS_OF_KIND[kind], data, shown(path))
+        if kind == "dataset" and settings is not None:
+            errors = option_errors(settings, shown(path))
+        self.errors += errors
+        return None if errors else settings
+
+
+def option_errors(dataset: DatasetSettings, place: str) -> list[UserError]:
+    """Return what is wrong with the reader of a dataset and its options."""
+    from workflow_lib.datasets.reading import options_model, reader_names
+
+    if dataset.reader not in reader_names():
+        return [unknown_name(f"{place}, key reader", "reader", dataset.reader, reader_names())]
+    return validated(options_model(dataset.reader), dict(dataset.options), place, ("options",))[1]

@@ -1,0 +1,394 @@
+"""From the run's configuration to everything the workflow needs to know, checked."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workflow_lib.config import capabilities
+from workflow_lib.config.files import ConfigurationFiles, validated
+from workflow_lib.config.models import (
+    DatasetSettings,
+    ExperimentSettings,
+    MethodSettings,
+    ModelSettings,
+    RunSettings,
+)
+from workflow_lib.config.problems import raise_errors
+from workflow_lib.errors import UserError, nearest_name
+
+DEFAULT_SOURCES = ("config/config.yaml", "--configfile")
+
+RESERVED_NAMES = frozenset({"datasets", "figures", "tables", "timings"})
+"""Folders of results/ that are no experiments."""
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """The checked configuration of a run: the settings that it uses, and plain lookups.
+
+    Names are those of the files without ``.yaml``. Dictionaries keep the order of the run for
+    experiments and are sorted by name otherwise.
+    """
+
+    sources: tuple[str, ...]
+    """The configuration files of the run, in the order in which they were merged."""
+
+    run: RunSettings
+    """The run's own settings."""
+
+    experiments: dict[str, ExperimentSettings]
+    """The experiments of the run, with every default filled in and ``methods`` a tuple of names
+    (sorted for ``default``, otherwise in the order of the file)."""
+
+    datasets: dict[str, DatasetSettings]
+    """The datasets used."""
+
+    methods: dict[str, MethodSettings]
+    """The methods used."""
+
+    models: dict[str, ModelSettings]
+    """The generative models used."""
+
+    left_out: dict[str, dict[str, list[str]]]
+    """By experiment, the methods of ``default`` that cannot run in it, each with the reasons."""
+
+    def dataset_of(self, experiment: str) -> DatasetSettings:
+        """Return the dataset of an experiment."""
+        return self.datasets[self.experiments[experiment].dataset]
+
+    def methods_of(self, experiment: str) -> tuple[str, ...]:
+        """Return the names of the methods of an experiment."""
+        return self.experiments[experiment].methods
+
+    def model_of(self, method: str) -> ModelSettings | None:
+        """Return the generative model of a method, None when it has none."""
+        name = self.methods[method].model
+        return self.models[name] if name else None
+
+    def models_of(self, experiment: str) -> tuple[str, ...]:
+        """Return the names of the generative models of an experiment, sorted."""
+        methods = (self.methods[name] for name in self.methods_of(experiment))
+        return tuple(sorted({method.model for method in methods if method.model}))
+
+    def forms_of(self, experiment: str, model: str) -> tuple[str, ...]:
+        """Return the forms in which a model is embedded in an experiment, sorted."""
+        methods = (self.methods[name] for name in self.methods_of(experiment))
+        return tuple(sorted({method.form for method in methods if method.model == model}))
+
+    def blocks_of(self, method: str) -> tuple[str, ...]:
+        """Return the names of the blocks that a method predicts."""
+        return capabilities.blocks(self.methods[method], self.model_of(method))
+
+    def splits_of(self, experiment: str) -> range:
+        """Return the numbers of the splits of an experiment, from 0."""
+        return range(self.experiments[experiment].n_splits)
+
+    def weak_sizes_of(self, experiment: str, method: str) -> tuple[int, ...]:
+        """Return the numbers of weakly labelled rows a method runs with: (0,) when it uses none."""
+        return self.experiments[experiment].weak_sizes if self.methods[method].weak else (0,)
+
+    def is_mixture(self, method: str) -> bool:
+        """Return whether the method's model has components to choose."""
+        model = self.model_of(method)
+        return model is not None and model.kind == "gaussian_mixture"
+
+    def components_of(self, experiment: str, method: str) -> tuple[str, ...]:
+        """Return the component labels a method runs with: ("selected",) or ("2", "4", "10")."""
+        components = self.experiments[experiment].components
+        if components == "selected" or not self.is_mixture(method):
+            return ("selected",)
+        return tuple(str(number) for number in components)
+
+    def component_candidates(self, method: str, components: str) -> tuple[int, ...]:
+        """Return the numbers of components compared under a label of :meth:`components_of`."""
+        if components != "selected":
+            return (int(components),)
+        return self.methods[method].grid.n_components if self.is_mixture(method) else (1,)
+
+    def component_counts(self, experiment: str, model: str) -> tuple[int, ...]:
+        """Return every number of components that a model is fitted with in an experiment."""
+        counts = {
+            number
+            for method in self.methods_of(experiment)
+            if self.methods[method].model == model
+            for label in self.components_of(experiment, method)
+            for number in self.component_candidates(method, label)
+        }
+        return tuple(sorted(counts))
+
+    def merged_dict(self) -> dict[str, Any]:
+        """Return everything as plain values that JSON can hold (an infinite penalty as ".inf")."""
+        kinds = {
+            "experiments": self.experiments,
+            "datasets": self.datasets,
+            "methods": self.methods,
+            "models": self.models,
+        }
+        return {
+            "sources": list(self.sources),
+            "run": _plain(self.run.model_dump(mode="json")),
+            **{
+                kind: {name: _plain(item.model_dump(mode="json")) for name, item in items.items()}
+                for kind, items in kinds.items()
+            },
+            "left_out": {name: dict(methods) for name, methods in self.left_out.items()},
+        }
+
+
+def load_configuration(
+    folder: Path | str, merged: dict[str, Any], sources: Sequence[str] = DEFAULT_SOURCES
+) -> Configuration:
+    """Check the configuration of a run and resolve what it names.
+
+    Only the files that the run needs are read; ``methods: default`` needs every method.
+
+    Parameters
+    ----------
+    folder : Path or str
+        The folder that holds ``datasets/``, ``models/``, ``methods/`` and ``experiments/``.
+    merged : dict
+        The run's configuration: ``config.yaml`` updated by ``--configfile`` and ``--config``.
+    sources : sequence of str, default=("config/config.yaml", "--configfile")
+        Where `merged` comes from besides ``--config``, as messages should name it.
+
+    Returns
+    -------
+    Configuration
+
+    Raises
+    ------
+    UserError
+        When anything is wrong; a ConfigurationError, which tells up to ten faults, when several
+        things are.
+    """
+    place = f"the run's configuration ({', '.join(sources)} or --config)"
+    run, errors = validated(RunSettings, with_numbers_of_defaults(merged), place)
+    raise_errors(errors)
+    files = ConfigurationFiles(Path(folder))
+    experiments, methods, left_out = {}, {}, {}
+    for name in run.experiments:
+        experiment = _experiment(files, run, name, place)
+        dataset = _dataset_of(files, name, experiment)
+        if experiment is None or dataset is None:
+            continue
+        experiment = experiment.model_copy(
+            update={"kernel": experiment.kernel or dataset.inputs.kernel}
+        )
+        files.errors += _experiment_errors(files, run, name, experiment, dataset)
+        chosen, left_out[name] = _methods_of(files, name, experiment, dataset, place)
+        experiments[name] = experiment.model_copy(update={"methods": tuple(chosen)})
+        methods |= chosen
+    # Two experiments may meet the same fault; it is told once.
+    raise_errors(list({str(error): error for error in files.errors}.values()))
+    datasets = sorted({experiment.dataset for experiment in experiments.values()})
+    models = sorted({method.model for method in methods.values() if method.model})
+    return Configuration(
+        sources=tuple(sources),
+        run=run,
+        experiments=experiments,
+        datasets={name: files.get("dataset", name, place) for name in datasets},
+        methods={name: methods[name] for name in sorted(methods)},
+        models={name: files.get("model", name, place) for name in models},
+        left_out=left_out,
+    )
+
+
+def with_numbers_of_defaults(merged: dict[str, Any]) -> dict[str, Any]:
+    """Return the run's configuration with the numbers in ``defaults`` read as numbers.
+
+    Snakemake turns ``--config defaults='{training_sizes: [10, 20]}'`` into the texts '10' and
+    '20'; only a number that stands alone, as in ``--config seed=3``, stays one.
+    """
+    if "defaults" not in merged:
+        return merged
+    return {**merged, "defaults": _numbers_read(merged["defaults"])}
+
+
+def _numbers_read(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _numbers_read(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_numbers_read(item) for item in value]
+    if isinstance(value, str) and re.fullmatch(r"-?[0-9]+", value):
+        return int(value)
+    if isinstance(value, str) and re.fullmatch(r"-?[0-9]*\.[0-9]+", value):
+        return float(value)
+    return value
+
+
+def _experiment(
+    files: ConfigurationFiles, run: RunSettings, name: str, place: str
+) -> ExperimentSettings | None:
+    """Return an experiment with the run's defaults filled in, or None after noting the fault."""
+    if name in RESERVED_NAMES:
+        files.errors.append(
+            UserError(
+                f"{place}, key experiments",
+                f"'{name}' cannot be the name of an experiment: results/{name} is taken",
+                expected=f"a name other than {', '.join(sorted(RESERVED_NAMES))}",
+                remedy="rename the file of the experiment or dataset",
+            )
+        )
+        return None
+    if name in files.names("experiment"):
+        experiment = files.get("experiment", name, place)
+    elif name in files.names("dataset"):
+        dataset = files.get("dataset", name, place)
+        experiment = dataset and ExperimentSettings(title=dataset.title, dataset=name)
+    else:
+        files.errors.append(_unknown_experiment(files, name, place))
+        return None
+    if experiment is None:
+        return None
+    defaults = {key: getattr(run.defaults, key) for key in type(run.defaults).model_fields}
+    defaults["n_splits"] = run.n_splits
+    missing = {key: value for key, value in defaults.items() if getattr(experiment, key) is None}
+    return experiment.model_copy(update=missing)
+
+
+def _unknown_experiment(files: ConfigurationFiles, name: str, place: str) -> UserError:
+    experiments, datasets = files.names("experiment"), files.names("dataset")
+    nearest = nearest_name(name, [*experiments, *datasets])
+    return UserError(
+        f"{place}, key experiments",
+        f"there is no experiment and no dataset named '{name}'",
+        expected=f"an experiment ({', '.join(experiments) or 'none defined'}) or a dataset "
+        f"({', '.join(datasets) or 'none defined'})",
+        remedy=f"write '{nearest}'" if nearest else "choose a listed name",
+    )
+
+
+def _dataset_of(
+    files: ConfigurationFiles, name: str, experiment: ExperimentSettings | None
+) -> DatasetSettings | None:
+    if experiment is None:
+        return None
+    place = f"{files.place('experiment', name)}, key dataset"
+    if name in files.names("dataset") and experiment.dataset != name:
+        files.errors.append(
+            UserError(
+                place,
+                f"the experiment is named like the dataset '{name}' but uses "
+                f"'{experiment.dataset}'",
+                expected=f"the dataset '{name}', or another name for the experiment",
+                remedy="rename the file of the experiment",
+            )
+        )
+    return files.get("dataset", experiment.dataset, place)
+
+
+def _experiment_errors(
+    files: ConfigurationFiles,
+    run: RunSettings,
+    name: str,
+    experiment: ExperimentSettings,
+    dataset: DatasetSettings,
+) -> list[UserError]:
+    """Return why an experiment can run with no method."""
+    place = f"experiment '{name}'"
+    errors = [
+        UserError(place, reason, remedy=_where_to_mend(files, name, experiment.dataset))
+        for reason in capabilities.check_experiment(dataset, experiment)
+    ]
+    smallest = experiment.training_sizes[0]
+    if smallest < run.n_folds:
+        errors.append(
+            UserError(
+                place,
+                f"{smallest} training rows cannot be cut into {run.n_folds} folds",
+                expected=f"training_sizes from {run.n_folds}",
+                remedy="raise training_sizes or lower n_folds",
+            )
+        )
+    return errors
+
+
+def _methods_of(
+    files: ConfigurationFiles,
+    name: str,
+    experiment: ExperimentSettings,
+    dataset: DatasetSettings,
+    place: str,
+) -> tuple[dict[str, MethodSettings], dict[str, list[str]]]:
+    """Return the methods of an experiment, and those of ``default`` left out with the reasons."""
+    default = experiment.methods == "default"
+    own = name in files.names("experiment") and files.get("experiment", name, place).methods
+    place = (
+        f"{files.place('experiment', name)}, key methods"
+        if own
+        else f"{place}, key defaults.methods"
+    )
+    chosen, left_out = {}, {}
+    before = len(files.errors)
+    for method_name in files.names("method") if default else experiment.methods:
+        method = files.get("method", method_name, place)
+        if method is None or (default and not method.in_default):
+            continue
+        if not _is_consistent(files, method_name, method):
+            continue
+        reasons = capabilities.check(method, _model_of(files, method_name), dataset, experiment)
+        if not reasons:
+            chosen[method_name] = method
+        elif default:
+            left_out[method_name] = reasons
+        else:
+            files.errors.append(
+                UserError(
+                    f"experiment '{name}', method '{method_name}'",
+                    "; ".join(reasons),
+                    remedy=f"take '{method_name}' out of the methods, or change "
+                    + _where_to_mend(files, name, experiment.dataset, method_name),
+                )
+            )
+    if not chosen and len(files.errors) == before:
+        told = "; ".join(f"{key}: {', '.join(reasons)}" for key, reasons in left_out.items())
+        files.errors.append(
+            UserError(
+                f"experiment '{name}', methods: default",
+                f"no method can run ({told or 'no method file has in_default: true'})",
+                remedy="name the methods, or mend what the reasons say",
+            )
+        )
+    return chosen, left_out
+
+
+def _model_of(files: ConfigurationFiles, method_name: str) -> ModelSettings | None:
+    method = files.get("method", method_name, "")
+    place = f"{files.place('method', method_name)}, key model"
+    return files.get("model", method.model, place) if method.model else None
+
+
+def _is_consistent(files: ConfigurationFiles, name: str, method: MethodSettings) -> bool:
+    """Return whether a method can run anywhere, after noting why when it cannot."""
+    model = _model_of(files, name)
+    if method.model and model is None:
+        return False
+    reasons = capabilities.check_method(method, model)
+    files.errors += [UserError(files.place("method", name), reason) for reason in reasons]
+    return not reasons
+
+
+def _where_to_mend(
+    files: ConfigurationFiles, experiment: str, dataset: str, method: str | None = None
+) -> str:
+    places = []
+    if experiment in files.names("experiment"):
+        places.append(files.place("experiment", experiment))
+    places.append(files.place("dataset", dataset))
+    if method:
+        places.append(files.place("method", method))
+    return " or ".join(places)
+
+
+def _plain(value: Any) -> Any:
+    """Return `value` with infinite numbers, which JSON does not have, in YAML's notation."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return ".inf" if isinstance(value, float) and math.isinf(value) else value

@@ -1,0 +1,416 @@
+"""What each configuration file may hold: one class per file kind, one field per key.
+
+The description of a key is the text under it; ``config/README.md`` and ``config/schema.json`` are
+generated from these classes (see :mod:`workflow_lib.config.reference`).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, PlainValidator, Strict, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from workflow_lib.config.base import Settings
+
+COLOR = r"^#[0-9A-Fa-f]{6}$"
+SHA256 = r"^[0-9a-f]{64}$"
+ADDRESS = r"^https?://[^\s/]+/\S+$"
+RELATIVE_PATH = r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)*$"
+NAME = r"^[a-z0-9][a-z0-9_-]*$"
+
+PATTERNS_IN_WORDS = {
+    COLOR: "a colour written '#RRGGBB'",
+    SHA256: "a SHA-256: 64 characters out of 0-9 and a-f",
+    ADDRESS: "an address that begins with https:// or http://",
+    RELATIVE_PATH: "a relative path without spaces, for example 'mulan-mtr/edm.arff'",
+    NAME: "a name of lower-case letters, digits, '-' and '_' that begins with a letter or digit",
+}
+
+TEST_SIZE_IN_WORDS = "a fraction between 0 and 1, or a whole number of rows from 1"
+
+
+def strictly_increasing(values: tuple) -> tuple:
+    """Return `values`; raise when one is not larger than the one before it."""
+    if any(later <= earlier for earlier, later in zip(values, values[1:], strict=False)):
+        raise PydanticCustomError("setting", "numbers in strictly increasing order")
+    return values
+
+
+def without_repeats(values: tuple) -> tuple:
+    """Return `values`; raise when one stands there twice."""
+    if len(set(values)) < len(values):
+        raise PydanticCustomError("setting", "a list in which nothing stands twice")
+    return values
+
+
+def named_once(items: tuple) -> tuple:
+    """Return `items` (tables or figures); raise when two of them share a name."""
+    without_repeats(tuple(item.name for item in items))
+    return items
+
+
+def different_file_names(sources: tuple) -> tuple:
+    """Return `sources`; raise when two of them have one file name, whatever their folders."""
+    names = [source.path.rpartition("/")[2] for source in sources]
+    if len(set(names)) < len(names):
+        raise PydanticCustomError("setting", "paths whose last parts (the file names) differ")
+    return sources
+
+
+def check_test_size(value: Any) -> int | float:
+    """Return `value` when it is a fraction in (0, 1) or a whole number from 1; raise otherwise."""
+    whole = isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    fraction = isinstance(value, float) and 0 < value < 1
+    if not (whole or fraction):
+        raise PydanticCustomError("setting", TEST_SIZE_IN_WORDS)
+    return value
+
+
+Text = Annotated[str, Field(min_length=1)]
+Name = Annotated[str, Field(pattern=NAME)]
+Flag = Annotated[bool, Strict()]
+Count = Annotated[int, Strict(), Field(ge=1)]
+Positive = Annotated[float, Strict(), Field(gt=0, allow_inf_nan=False)]
+PositiveOrInfinite = Annotated[float, Strict(), Field(gt=0)]
+Fraction = Annotated[float, Strict(), Field(gt=0, le=1)]
+TestSize = Annotated[
+    int | float,
+    PlainValidator(check_test_size),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "integer", "minimum": 1},
+                {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+            ]
+        }
+    ),
+]
+Sizes = Annotated[tuple[Count, ...], AfterValidator(strictly_increasing)]
+SomeSizes = Annotated[tuple[Count, ...], Field(min_length=1), AfterValidator(strictly_increasing)]
+SomeNames = Annotated[tuple[Name, ...], Field(min_length=1), AfterValidator(without_repeats)]
+Methods = Literal["default"] | SomeNames
+Components = Literal["selected"] | SomeSizes
+Kernel = Literal["rbf", "linear", "tanimoto", "precomputed"]
+
+
+class TableSettings(Settings):
+    """One table of an experiment."""
+
+    name: Name
+    """Name of the table, once per experiment; part of its file name."""
+
+    kind: Literal["error", "time", "weak"]
+    """What it shows: `error` (aRRMSE of each method and training size), `time` (seconds of training
+    and prediction) or `weak` (aRRMSE against the number of weakly labelled rows)."""
+
+    caption: Text
+    """The sentence above the table."""
+
+    paper_table: Annotated[int, Strict(), Field(ge=1, le=20)] | None = None
+    """Number of the table of Djerrab et al. (2018) that it reproduces. Its published numbers, where
+    `config/paper_tables` has them, stand beside ours; null (the default) for a table of our own."""
+
+
+class FigureSettings(Settings):
+    """One figure of an experiment."""
+
+    name: Name
+    """Name of the figure, once per experiment; part of its file name."""
+
+    kind: Literal["learning_curve", "completion", "geometry"]
+    """What it shows: `learning_curve` (aRRMSE against the number of labelled rows), `completion`
+    (predicted output images beside the true ones) or `geometry` (the outputs, the generative model
+    and where the pre-images of the predictions fall)."""
+
+    caption: Text
+    """The sentence under the figure."""
+
+
+SomeTables = Annotated[tuple[TableSettings, ...], AfterValidator(named_once)]
+SomeFigures = Annotated[tuple[FigureSettings, ...], AfterValidator(named_once)]
+
+ERROR_TABLE = TableSettings(
+    name="error",
+    kind="error",
+    caption="Average relative root mean squared error on the test rows, mean and standard "
+    "deviation over the splits.",
+)
+LEARNING_CURVE = FigureSettings(
+    name="learning-curve",
+    kind="learning_curve",
+    caption="Test error against the number of labelled training rows.",
+)
+
+
+class ExperimentDefaults(Settings):
+    """Settings for every experiment that leaves them out."""
+
+    training_sizes: SomeSizes = (20, 50, 100, 200)
+    """Numbers of labelled training rows, strictly increasing. The default spans the small samples
+    that the methods are made for; sizes that a dataset cannot fill are left out."""
+
+    weak_sizes: Sizes = ()
+    """Numbers of weakly labelled rows, strictly increasing. Empty (the default): no row is set
+    aside for weak labels and the weakly supervised methods do not run."""
+
+    test_size: TestSize = 0.4
+    """Rows kept for testing: a fraction of the dataset or a number of rows. The default leaves
+    most rows for training and weak labels while a few hundred rows still give a steady error."""
+
+    methods: Methods = "default"
+    """`default` (every method with `in_default: true` that can work on the experiment) or a list of
+    method names."""
+
+    tables: SomeTables = (ERROR_TABLE,)
+    """Tables to make. The default is one table of test errors."""
+
+    figures: SomeFigures = (LEARNING_CURVE,)
+    """Figures to draw. The default is one learning curve."""
+
+
+class ReportSettings(Settings):
+    """The head of the HTML report."""
+
+    title: Text = "Output Fisher Embedding Regression"
+    """Title of the report."""
+
+    author: str = ""
+    """Who stands under the title; empty (the default) for nobody."""
+
+
+class RunSettings(Settings):
+    """The run: `config/config.yaml`, changed by `--configfile` and `--config`."""
+
+    seed: Annotated[int, Strict(), Field(ge=0)] = 2018
+    """Main seed, from 0. Every random draw of the run derives its own seed from it, so that adding
+    a dataset, a split or a method changes no other draw. The default is the year of the paper."""
+
+    n_splits: Count = 5
+    """Independent splits into training, weak and test rows. Five show the spread within minutes;
+    the paper uses ten."""
+
+    n_folds: Annotated[int, Strict(), Field(ge=2)] = 5
+    """Folds of the cross-validation that selects the hyper-parameters on the training rows, from 2.
+    The default is the paper's."""
+
+    experiments: SomeNames
+    """What to run: names of files in `config/experiments`, or names of datasets, which then run
+    with `defaults`."""
+
+    defaults: ExperimentDefaults = ExperimentDefaults()
+    """What an experiment uses where it says nothing itself."""
+
+    report: ReportSettings = ReportSettings()
+    """Title and author of the HTML report."""
+
+
+class SourceSettings(Settings):
+    """One file of a dataset: where it comes from and how to recognise it."""
+
+    path: Annotated[str, Field(pattern=RELATIVE_PATH)]
+    """Path of the file below the mirror folder; its last part is its name in `resources/`."""
+
+    address: Annotated[str, Field(pattern=ADDRESS)]
+    """Public address it is downloaded from (http or https), pinned to one version."""
+
+    sha256: Annotated[str, Field(pattern=SHA256)]
+    """SHA-256 of the file, 64 hexadecimal digits. A file with another one is refused."""
+
+    size: Count
+    """Size of the file in bytes."""
+
+
+class InputSettings(Settings):
+    """How the inputs of a dataset are prepared and compared."""
+
+    scale: Literal["none", "standard"] = "standard"
+    """`standard`: each input gets mean 0 and variance 1 on the training rows of its fold, so that
+    no input counts for more because of its unit; `none`: as they are."""
+
+    kernel: Kernel = "rbf"
+    """Kernel on the inputs: `rbf`, `linear`, `tanimoto` (0/1 fingerprints) or `precomputed` (the
+    inputs are a Gram matrix). `rbf` assumes least about a table of numbers."""
+
+
+class DatasetSettings(Settings):
+    """A dataset: `config/datasets/NAME.yaml`."""
+
+    title: Text
+    """Short name for tables and figures."""
+
+    description: Text
+    """What the inputs and the outputs are, in a few sentences."""
+
+    task: Literal["regression", "series", "classes"] = "regression"
+    """What an output is: a row of numbers (`regression`, the commonest), a short time series or a
+    class with a meaning."""
+
+    stand_in_for: Text | None = None
+    """The data of the paper in whose place it stands; null (the default) when it is no stand-in.
+    Every result made with a stand-in says so."""
+
+    reader: Text
+    """What turns the files into inputs and outputs: the name of a module of
+    `workflow_lib/datasets/readers`."""
+
+    options: dict[str, Any] = {}
+    """Options of the reader; each reader has its own, listed below. Empty by default."""
+
+    inputs: InputSettings = InputSettings()
+    """How the inputs are prepared and compared."""
+
+    sources: Annotated[tuple[SourceSettings, ...], AfterValidator(different_file_names)] = ()
+    """Files to fetch. Empty (the default) for synthetic data and for data that a dependency
+    ships."""
+
+    licence: Text
+    """Terms under which the data may be used."""
+
+    citation: Text
+    """Whom to cite for the data."""
+
+
+class ModelSettings(Settings):
+    """A generative model of the outputs: `config/models/NAME.yaml`."""
+
+    kind: Literal["gaussian", "gaussian_mixture"]
+    """One Gaussian, or a mixture of Gaussians fitted by expectation-maximisation."""
+
+    covariance_type: Literal["spherical", "tied_spherical", "diag", "full"] = "spherical"
+    """Shape of the covariances. `spherical` (one variance per component) is the paper's;
+    `tied_spherical` shares one variance between the components."""
+
+    variance_floor: Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)] = 0.05
+    """Smallest variance of a component, as a fraction of the mean variance of the outputs. The
+    default keeps a component of one or two rows from collapsing, which wrecks the embedding of
+    small samples."""
+
+    n_init: Count = 5
+    """Random starts of expectation-maximisation; the most likely result is kept. Five make a bad
+    local maximum rare at little cost."""
+
+
+class GridSettings(Settings):
+    """Candidate hyper-parameters, compared by cross-validation. Empty where they do not apply."""
+
+    penalty: Annotated[tuple[PositiveOrInfinite, ...], AfterValidator(without_repeats)] = ()
+    """Penalties lambda_0 of equation (13), above 0. `.inf` is allowed: a block with an infinite
+    penalty is predicted by its training mean. For kernel ridge regression."""
+
+    width: Annotated[tuple[Positive, ...], AfterValidator(without_repeats)] = ()
+    """Factors gamma of the rbf kernel exp(-gamma |x - x'|^2), in units of 1 / (2 q) where q is the
+    number of inputs, so that 1 suits standardised inputs. Used with the rbf kernel only."""
+
+    n_components: Sizes = ()
+    """Numbers of mixture components, strictly increasing. For mixtures; an experiment that fixes
+    `components` uses its own instead."""
+
+    weak_weight: Annotated[tuple[Positive, ...], AfterValidator(without_repeats)] = ()
+    """Weights w of a weakly labelled row relative to a fully labelled one: lambda_2 of equation
+    (14) is w / (2 l) with l labelled rows. For weakly supervised methods."""
+
+    max_features: Annotated[tuple[Fraction, ...], AfterValidator(without_repeats)] = ()
+    """Fractions of the inputs tried at each cut of a tree, in (0, 1]. For random forests."""
+
+    n_trees: Count | None = None
+    """Trees of a forest, one number: more trees are never worse, only slower. For random
+    forests."""
+
+
+class MethodSettings(Settings):
+    """A method: `config/methods/NAME.yaml`. What can work together is checked before anything
+    runs (see `workflow_lib/config/capabilities.py`)."""
+
+    label: Text
+    """Name in tables and figures."""
+
+    summary: Text
+    """What the method does, in one sentence."""
+
+    color: Annotated[str, Field(pattern=COLOR)]
+    """Colour in figures, written '#RRGGBB'."""
+
+    marker: Literal["o", "s", "D", "^", "v", "<", ">", "P", "X", "*", "p", "h", "d"]
+    """Marker in figures, in Matplotlib's notation."""
+
+    in_default: Flag = False
+    """Whether it belongs to `methods: default`. Off by default, so that a new file changes no
+    run before it is asked to."""
+
+    model: Name | None = None
+    """Generative model of the outputs, a file of `config/models`; null (the default) to predict
+    the outputs themselves."""
+
+    form: Literal["reduced", "full"] | None = None
+    """Form of the Fisher embedding: `reduced` (blocks pi and mu, equations 7 and 10) or `full`
+    (also the covariance block, equation 1); null (the default) without a model."""
+
+    covariance_block: Literal["constrained", "matrix"] | None = None
+    """Covariance block of the full form: `matrix` (every entry, as printed in equation 1) or
+    `constrained` (only the parameters of the covariance type); null (the default) otherwise."""
+
+    regressor: Literal["kernel_ridge", "random_forest"] = "kernel_ridge"
+    """What predicts the embedding, or the outputs, from the inputs. Kernel ridge regression is the
+    paper's."""
+
+    preimage: Literal["closed_form", "projected", "gradient"] | None = None
+    """How an output is found from a predicted embedding: `closed_form` (equations 7 and 10),
+    `projected` (the same after projecting the predicted memberships onto the simplex) or `gradient`
+    (numerical search, for the full form); null (the default) without a model."""
+
+    start: Literal["closed_form", "mean"] | None = None
+    """Where the search of the `gradient` pre-image starts: at the closed form or at the mean of the
+    training outputs; null (the default) for the other pre-images."""
+
+    penalty: Literal["shared", "per_block"] = "shared"
+    """One penalty for the whole embedding (the default, as in the paper) or one per block."""
+
+    center: Flag = True
+    """Whether kernel ridge regression has an unpenalised intercept. On by default: without it a
+    large penalty pulls every prediction to zero instead of the mean."""
+
+    weak: Flag = False
+    """Whether weakly labelled rows (component memberships only) join the training."""
+
+    grid: GridSettings = GridSettings()
+    """Candidate hyper-parameters."""
+
+
+class ExperimentSettings(Settings):
+    """An experiment: `config/experiments/NAME.yaml`. A key left out takes its value from
+    `defaults` of the run, or from where its description says."""
+
+    title: Text
+    """Title in the report."""
+
+    dataset: Name
+    """The dataset, a file of `config/datasets`."""
+
+    methods: Methods | None = None
+    """`default` or a list of method names; null: as in `defaults`."""
+
+    training_sizes: SomeSizes | None = None
+    """Numbers of labelled training rows, strictly increasing; null: as in `defaults`."""
+
+    weak_sizes: Sizes | None = None
+    """Numbers of weakly labelled rows, strictly increasing; null: as in `defaults`."""
+
+    test_size: TestSize | None = None
+    """Rows kept for testing, a fraction or a number; null: as in `defaults`."""
+
+    components: Components = "selected"
+    """`selected` (the default: cross-validation chooses from the method's grid) or a list of
+    numbers of components, each of which is run; methods without a mixture then run once."""
+
+    n_splits: Count | None = None
+    """Independent splits; null: as in the run."""
+
+    kernel: Kernel | None = None
+    """Kernel on the inputs; null: the dataset's."""
+
+    tables: SomeTables | None = None
+    """Tables to make; null: as in `defaults`."""
+
+    figures: SomeFigures | None = None
+    """Figures to draw; null: as in `defaults`."""

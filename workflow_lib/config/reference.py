@@ -1,0 +1,296 @@
+"""Write ``config/schema.json`` and ``config/README.md`` from the settings classes.
+
+python -m workflow_lib.config.reference            write both files
+python -m workflow_lib.config.reference --check    fail when they are out of date
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from pydantic.json_schema import models_json_schema
+
+from workflow_lib.config.base import Settings
+from workflow_lib.config.models import (
+    ADDRESS,
+    COLOR,
+    NAME,
+    RELATIVE_PATH,
+    SHA256,
+    DatasetSettings,
+    ExperimentDefaults,
+    ExperimentSettings,
+    FigureSettings,
+    GridSettings,
+    InputSettings,
+    MethodSettings,
+    ModelSettings,
+    ReportSettings,
+    RunSettings,
+    SourceSettings,
+    TableSettings,
+)
+
+FILE_KINDS: dict[type[Settings], tuple[str, ...]] = {
+    RunSettings: ("config.yaml", "mulan.yaml"),
+    DatasetSettings: ("datasets/*.yaml",),
+    ModelSettings: ("models/*.yaml",),
+    MethodSettings: ("methods/*.yaml",),
+    ExperimentSettings: ("experiments/*.yaml",),
+}
+"""The classes that describe whole files, each with the files below config/ that it describes."""
+
+SECTIONS: tuple[tuple[str, str, type[Settings]], ...] = (
+    ("The run", "", RunSettings),
+    ("`defaults` of the run", "defaults.", ExperimentDefaults),
+    ("`report` of the run", "report.", ReportSettings),
+    ("Datasets", "", DatasetSettings),
+    ("`inputs` of a dataset", "inputs.", InputSettings),
+    ("`sources` of a dataset", "sources[].", SourceSettings),
+    ("Models", "", ModelSettings),
+    ("Methods", "", MethodSettings),
+    ("`grid` of a method", "grid.", GridSettings),
+    ("Experiments", "", ExperimentSettings),
+    ("`tables` of an experiment", "tables[].", TableSettings),
+    ("`figures` of an experiment", "figures[].", FigureSettings),
+)
+
+PATTERN_TYPES = {
+    ADDRESS: "address",
+    COLOR: "colour",
+    NAME: "name",
+    RELATIVE_PATH: "relative path",
+    SHA256: "SHA-256",
+}
+
+INTRODUCTION = """\
+# Configuration
+
+This file and `schema.json` are generated from `workflow_lib/config/models.py` by
+`python -m workflow_lib.config.reference`.
+
+## What counts when a key is set twice
+
+1. `--config KEY=VALUE` on the command line comes first.
+2. Then `--configfile FILE`; of several files, the last one.
+3. Then `config/config.yaml`. Blocks are merged key by key, lists are replaced whole.
+4. Then the default in the tables below.
+
+For one experiment, its own file comes before the `defaults` of the run.
+
+An unknown key, a wrong value or an unknown name stops the run before anything is computed.
+
+## Adding things, one new file each
+
+The name of a thing is the name of its file, in lower-case letters, digits, `-` and `_`.
+
+**A dataset** is a file in `config/datasets`:
+
+```yaml
+# config/datasets/my-table.yaml
+title: My table
+description: Four measurements of a sample, and two properties to predict.
+reader: csv
+options: {outputs: [strength, colour]}
+sources:
+  - path: my-table.csv
+    address: https://example.org/my-table.csv
+    sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+    size: 1234
+licence: CC BY 4.0
+citation: Who made it, and when
+```
+
+It runs at once with `snakemake --cores 2 --config experiments='[my-table]'`. The options of each
+reader are listed below.
+
+**A method** is a file in `config/methods`; with `in_default: true` it joins every experiment that
+says `methods: default` and on which it can work:
+
+```yaml
+# config/methods/my-ridge.yaml
+label: Ridge, few penalties
+summary: Kernel ridge regression with few penalties.
+color: "#999999"
+marker: "d"
+in_default: true
+grid: {penalty: [0.001, 0.1], width: [1]}
+```
+
+**A model** is a file in `config/models`, which methods then name under `model`:
+
+```yaml
+# config/models/mixture-diagonal.yaml
+kind: gaussian_mixture
+covariance_type: diag
+```
+
+What can work together is declared in `workflow_lib/config/capabilities.py`. A method that an
+experiment names and that cannot work on it stops the run with the reason; a method of `default`
+that cannot is left out, and the run says so.
+"""
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema (2020-12) of all file kinds, one definition per settings class."""
+    models = [(model, "validation") for _, _, model in SECTIONS]
+    definitions = models_json_schema(models)[1]["$defs"]
+    readers = reader_options()
+    dataset = definitions["DatasetSettings"]
+    dataset["properties"]["reader"]["enum"] = sorted(readers)
+    dataset["allOf"] = []
+    for reader, options in sorted(readers.items()):
+        definition = options.model_json_schema()
+        # A definition nested in the options would not be found from the root of this schema.
+        for name, nested in definition.pop("$defs", {}).items():
+            definitions[name] = nested
+        definitions[f"options-{reader}"] = definition
+        dataset["allOf"].append(
+            {
+                "if": {"properties": {"reader": {"const": reader}}},
+                "then": {"properties": {"options": {"$ref": f"#/$defs/options-{reader}"}}},
+            }
+        )
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Configuration files",
+        "description": "Generated by `python -m workflow_lib.config.reference`.",
+        "anyOf": [{"$ref": f"#/$defs/{model.__name__}"} for model in FILE_KINDS],
+        "$defs": dict(sorted(definitions.items())),
+    }
+
+
+def reader_options() -> dict[str, type[Settings]]:
+    """Return the options class of each reader of datasets."""
+    from workflow_lib.datasets.reading import options_model, reader_names
+
+    return {reader: options_model(reader) for reader in reader_names()}
+
+
+def readme() -> str:
+    """Return the text of config/README.md."""
+    definitions = schema()["$defs"]
+    parts = [INTRODUCTION]
+    for title, prefix, model in SECTIONS:
+        level = "###" if prefix else "##"
+        parts.append(section(f"{level} {title}", prefix, definitions[model.__name__]))
+    parts.append("## Options of the readers\n\nWhat `options` of a dataset may hold.\n")
+    for reader in sorted(reader_options()):
+        parts.append(section(f"### `{reader}`", "options.", definitions[f"options-{reader}"]))
+    return "\n".join(parts)
+
+
+def section(heading: str, prefix: str, definition: dict[str, Any]) -> str:
+    """Return a heading, the description of a settings class and the table of its keys."""
+    description = " ".join(definition.get("description", "").split())
+    lines = [heading, ""]
+    lines += [description, ""] if description else []
+    properties = definition.get("properties", {})
+    if not properties:
+        return "\n".join([*lines, "It has no keys.", ""])
+    lines += ["| key | type | default | meaning |", "|---|---|---|---|"]
+    required = definition.get("required", [])
+    for key, field in properties.items():
+        default = "required" if key in required else default_in_words(field)
+        meaning = " ".join(field.get("description", "").split())
+        cells = [f"`{prefix}{key}`", type_in_words(field), default, meaning]
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join([*lines, ""])
+
+
+def type_in_words(field: dict[str, Any]) -> str:
+    """Return what the JSON Schema of a key allows, in words."""
+    if "$ref" in field:
+        return "block of keys"
+    if "const" in field:
+        return code(field["const"])
+    if "enum" in field:
+        return ", ".join(code(value) for value in field["enum"])
+    if "anyOf" in field:
+        return " or ".join(dict.fromkeys(type_in_words(option) for option in field["anyOf"]))
+    if "allOf" in field:
+        return " and ".join(type_in_words(option) for option in field["allOf"])
+    if field.get("type") == "array":
+        return f"list of {type_in_words(field.get('items', {}))}"
+    if "pattern" in field:
+        return PATTERN_TYPES.get(field["pattern"], "text")
+    names = {
+        "boolean": "`true` or `false`",
+        "integer": "whole number",
+        "number": "number",
+        "string": "text",
+        "null": "null",
+        "object": "block of keys",
+    }
+    words = names.get(field.get("type", ""), "any value")
+    bounds = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
+    limits = [f"{sign} {field[name]:g}" for name, sign in bounds.items() if name in field]
+    return f"{words} {' and '.join(limits)}".strip()
+
+
+def default_in_words(field: dict[str, Any]) -> str:
+    """Return the default of a key as YAML writes it; of a block, where to look."""
+    value = field.get("default")
+    if isinstance(value, dict):
+        return "see its table" if value else "`{}`"
+    if isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        return "see meaning"
+    return code(value)
+
+
+def code(value: Any) -> str:
+    """Return a value in YAML's notation between backticks."""
+    if value == "":
+        return '`""`'
+    return f"`{value}`" if isinstance(value, str) else f"`{json.dumps(value)}`"
+
+
+def documents() -> dict[str, str]:
+    """Return the generated files: name below config/ -> text."""
+    return {
+        "schema.json": json.dumps(schema(), indent=2, ensure_ascii=False) + "\n",
+        "README.md": readme(),
+    }
+
+
+def differences(folder: Path) -> list[str]:
+    """Return the lines in which the files of `folder` differ from what would be written."""
+    lines: list[str] = []
+    for name, text in documents().items():
+        path = folder / name
+        present = path.read_text(encoding="utf-8") if path.exists() else ""
+        lines += difflib.unified_diff(
+            present.splitlines(),
+            text.splitlines(),
+            f"{name} (present)",
+            f"{name} (new)",
+            n=0,
+            lineterm="",
+        )
+    return lines
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write or check the files; return the exit status."""
+    parser = argparse.ArgumentParser(description="Write config/schema.json and config/README.md.")
+    parser.add_argument("--check", action="store_true", help="compare only; fail on a difference")
+    parser.add_argument("--folder", type=Path, default=Path("config"), help="default: config")
+    options = parser.parse_args(arguments)
+    if options.check:
+        lines = differences(options.folder)
+        if lines:
+            print("\n".join(lines))
+            print("Out of date. Run: python -m workflow_lib.config.reference")
+        return 1 if lines else 0
+    for name, text in documents().items():
+        (options.folder / name).write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,335 @@
+"""Acquisition: bring a source file of a dataset onto this machine, checked against its checksum.
+
+A file is first looked for in the mirror folders (`OFER_MIRROR`), then downloaded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import os
+import re
+import shutil
+import stat
+import tarfile
+import time
+import urllib.error
+import urllib.request
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from workflow_lib.errors import UserError
+
+MIRROR_VARIABLE = "OFER_MIRROR"
+"""Environment variable that names the mirror folders, separated by ``:`` (``;`` on Windows)."""
+
+_CHUNK = 1 << 16
+_LONGEST_PAUSE = 30.0
+
+Progress = Callable[[int, int], None]
+
+
+def mirrors_from_environment(environment: Mapping[str, str] | None = None) -> list[Path]:
+    """Return the mirror folders listed in ``OFER_MIRROR``, in their order; empty when unset."""
+    value = (os.environ if environment is None else environment).get(MIRROR_VARIABLE, "")
+    return [Path(part).expanduser() for part in value.split(os.pathsep) if part.strip()]
+
+
+def acquire(
+    source: Mapping[str, Any],
+    destination: str | os.PathLike,
+    mirrors: Sequence[Path] = (),
+    timeout: float = 60.0,
+    retries: int = 4,
+    progress: Progress | None = None,
+    pause: float = 1.0,
+) -> Path:
+    """Place the file described by `source` at `destination` and return that path.
+
+    Parameters
+    ----------
+    source : mapping
+        ``path`` (relative path in a mirror folder), ``address`` (http or https), ``sha256``
+        (hexadecimal) and ``size`` (bytes).
+    destination : path
+        Where the file belongs; written whole or not at all. A download that breaks off leaves
+        what it has in ``{destination}.part``, from where the next attempt goes on.
+    mirrors : sequence of paths, default=()
+        Folders to look in for ``path`` before anything is downloaded.
+    timeout : float, default=60
+        Seconds without an answer after which one attempt is given up.
+    retries : int, default=4
+        How many more attempts follow a download that failed for a reason that may pass (no
+        answer, a broken connection, a server that is overloaded).
+    progress : callable, default=None
+        Called with (bytes so far, bytes in all) while downloading.
+    pause : float, default=1
+        Seconds before the first retry; doubled for each further one, up to 30.
+
+    Raises
+    ------
+    UserError
+        When a mirror holds another file under that name, when the file cannot be downloaded, or
+        when what arrives does not have the size and the checksum of `source`.
+    """
+    destination = Path(destination)
+    _refuse_escape(str(source["path"]), "path of the source")
+    destination.parent.mkdir(parents=True, exist_ok=True)
+    for mirror in mirrors:
+        candidate = Path(mirror) / source["path"]
+        if candidate.is_file():
+            _copy_from_mirror(candidate, destination, source)
+            return destination
+    _download(source, destination, mirrors, timeout, retries, progress, pause)
+    return destination
+
+
+def unpack_archive(path: str | os.PathLike, destination: str | os.PathLike) -> Path:
+    """Unpack the tar (plain or compressed) or zip archive `path` into the folder `destination`.
+
+    The folder appears whole or not at all. Members that would land outside of it are refused:
+    absolute names, names with ``..``, links that point out, device files.
+
+    Raises
+    ------
+    UserError
+        When the archive is damaged or no archive, when a member is refused, or when
+        `destination` exists and is not empty.
+    """
+    path, destination = Path(path), Path(destination)
+    if destination.exists() and (not destination.is_dir() or any(destination.iterdir())):
+        raise UserError(
+            place=str(destination),
+            found="the folder to unpack into already holds files",
+            expected="a folder that is new or empty",
+            remedy=f"rm -r {destination}",
+        )
+    temporary = destination.with_name(f".{destination.name}.{os.getpid()}.tmp")
+    temporary.mkdir(parents=True)
+    try:
+        if tarfile.is_tarfile(path):
+            _unpack_tar(path, temporary)
+        elif zipfile.is_zipfile(path):
+            _unpack_zip(path, temporary)
+        else:
+            raise UserError(
+                place=str(path),
+                found="the file is neither a tar nor a zip archive, or it is damaged",
+                expected="a .tar, .tar.gz, .tar.bz2, .tar.xz or .zip file",
+                remedy=f"rm {path} and run the same snakemake command again",
+            )
+        os.replace(temporary, destination)
+    except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, OSError) as error:
+        raise UserError(
+            place=str(path),
+            found=f"the archive could not be unpacked ({error})",
+            expected="an intact archive whose members stay inside the folder",
+            remedy=f"rm {path} and run the same snakemake command again",
+        ) from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return destination
+
+
+def _copy_from_mirror(candidate: Path, destination: Path, source: Mapping[str, Any]) -> None:
+    size = candidate.stat().st_size
+    if size != source["size"]:
+        state = "is truncated" if size < source["size"] else "is too long"
+        raise UserError(
+            place=str(candidate),
+            found=f"the file in the mirror {state}: it has {size} bytes",
+            expected=f"{source['size']} bytes",
+            remedy=_mend_mirror(candidate),
+        )
+    with _temporary(destination) as temporary:
+        shutil.copyfile(candidate, temporary)
+        found = _sha256(temporary)
+        if found != source["sha256"]:
+            raise UserError(
+                place=str(candidate),
+                found=f"the file in the mirror has the SHA-256 {found}",
+                expected=f"the SHA-256 {source['sha256']}",
+                remedy=_mend_mirror(candidate),
+            )
+        os.replace(temporary, destination)
+
+
+def _mend_mirror(candidate: Path) -> str:
+    return (
+        f"remove or replace {candidate}, or take its folder out of {MIRROR_VARIABLE} "
+        "so that the file is downloaded"
+    )
+
+
+@contextmanager
+def _temporary(destination: Path) -> Iterator[Path]:
+    temporary = destination.with_name(f".{destination.name}.{os.getpid()}.tmp")
+    try:
+        yield temporary
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _sha256(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _download(
+    source: Mapping[str, Any],
+    destination: Path,
+    mirrors: Sequence[Path],
+    timeout: float,
+    retries: int,
+    progress: Progress | None,
+    pause: float,
+) -> None:
+    address = source["address"]
+    if not address.startswith(("http://", "https://")):
+        raise UserError(
+            place=f"address of {source['path']}",
+            found=f"'{address}'",
+            expected="an address that starts with https:// or http://",
+            remedy="mend the address in the configuration of the dataset",
+        )
+    part = destination.with_name(destination.name + ".part")
+    if part.exists() and part.stat().st_size > source["size"]:
+        part.unlink()
+    resumed = part.exists()
+    reason = ""
+    for attempt in range(retries + 1):
+        if attempt:
+            time.sleep(min(pause * 2 ** (attempt - 1), _LONGEST_PAUSE))
+        try:
+            _fetch(address, part, source["size"], timeout, progress)
+        except urllib.error.HTTPError as error:
+            reason = f"the server answered {error.code} {error.reason}"
+            error.close()
+            if error.code == 416:
+                part.unlink(missing_ok=True)
+            elif error.code < 500 and error.code not in (408, 425, 429):
+                break
+            continue
+        except (OSError, http.client.HTTPException) as error:
+            reason = str(getattr(error, "reason", None) or error) or type(error).__name__
+            continue
+        found = _sha256(part)
+        if found == source["sha256"]:
+            _finish(part, destination)
+            return
+        part.unlink()
+        if resumed:
+            # The older part may have been of another file: begin again once from nothing.
+            resumed = False
+            reason = f"the file that arrived has the SHA-256 {found}"
+            continue
+        raise UserError(
+            place=address,
+            found=f"the file that arrived has the SHA-256 {found}",
+            expected=f"the SHA-256 {source['sha256']}",
+            remedy="the file at this address has changed: place the file that was meant "
+            + _by_hand(source, destination),
+        )
+    raise UserError(
+        place=address,
+        found=f"the download failed ({reason}){_searched(mirrors)}",
+        expected=f"{source['size']} bytes with the SHA-256 {source['sha256']}",
+        remedy="look to the network connection and run the same snakemake command again; "
+        "without network, place the file " + _by_hand(source, destination),
+    )
+
+
+def _fetch(address: str, part: Path, size: int, timeout: float, progress: Progress | None) -> None:
+    """Append to `part` what it lacks of the `size` bytes at `address`."""
+    start = part.stat().st_size if part.exists() else 0
+    if part.exists() and start == size:
+        return
+    request = urllib.request.Request(address, headers={"Accept-Encoding": "identity"})
+    if start:
+        request.add_header("Range", f"bytes={start}-")
+    with urllib.request.urlopen(request, timeout=timeout) as response:
+        if start and not _continues(response, start):
+            start = 0
+        with open(part, "ab" if start else "wb") as file:
+            done = start
+            while chunk := response.read(_CHUNK):
+                done += len(chunk)
+                if done > size:
+                    break
+                file.write(chunk)
+                if progress is not None:
+                    progress(done, size)
+    if done > size:
+        part.unlink()
+        raise UserError(
+            place=address,
+            found=f"the server sends more than {size} bytes",
+            expected=f"a file of {size} bytes",
+            remedy="the file at this address has changed: mend size, sha256 or address "
+            "in the configuration of the dataset",
+        )
+    if done < size:
+        raise ConnectionError(f"the connection closed after {done} of {size} bytes")
+
+
+def _continues(response: http.client.HTTPResponse, start: int) -> bool:
+    if response.status != 206:
+        return False
+    return re.match(rf"bytes {start}-", response.headers.get("Content-Range", "")) is not None
+
+
+def _finish(part: Path, destination: Path) -> None:
+    with open(part, "rb") as file:
+        os.fsync(file.fileno())
+    os.replace(part, destination)
+
+
+def _by_hand(source: Mapping[str, Any], destination: Path) -> str:
+    return (
+        f"by hand at {destination}, or at FOLDER/{source['path']} and set {MIRROR_VARIABLE}=FOLDER"
+    )
+
+
+def _searched(mirrors: Sequence[Path]) -> str:
+    if not mirrors:
+        return f" and no mirror folder is set in {MIRROR_VARIABLE}"
+    states = [f"{mirror}{'' if mirror.is_dir() else ' (no such folder)'}" for mirror in mirrors]
+    return f" and the file is in no mirror folder: {', '.join(states)}"
+
+
+def _refuse_escape(name: str, place: str) -> None:
+    parts = PurePosixPath(name.replace("\\", "/"))
+    if parts.is_absolute() or ".." in parts.parts or re.match(r"[A-Za-z]:", name):
+        raise UserError(
+            place=place,
+            found=f"'{name}' leads out of its folder",
+            expected="a relative path without '..'",
+            remedy="do not use this file unless you trust where it comes from",
+        )
+
+
+def _unpack_tar(path: Path, folder: Path) -> None:
+    with tarfile.open(path) as archive:
+        for member in archive:
+            # The filter below would only strip the leading slash of an absolute name.
+            _refuse_escape(member.name, str(path))
+            archive.extract(member, folder, filter="data")
+
+
+def _unpack_zip(path: Path, folder: Path) -> None:
+    with zipfile.ZipFile(path) as archive:
+        for member in archive.infolist():
+            # The archive class would silently rename such members instead of refusing them.
+            _refuse_escape(member.filename, str(path))
+            if stat.S_ISLNK(member.external_attr >> 16):
+                raise UserError(
+                    place=str(path),
+                    found=f"'{member.filename}' is a link",
+                    expected="files and folders only",
+                    remedy="do not use this archive unless you trust where it comes from",
+                )
+            archive.extract(member, folder)

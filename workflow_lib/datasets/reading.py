@@ -1,0 +1,104 @@
+"""Reading: find the reader of a dataset by its name, check its options, and read the dataset.
+
+A reader is a module in ``workflow_lib/datasets/readers`` with two members:
+
+``Options``
+    the settings it takes, a `workflow_lib.config.base.Settings`;
+``read(options, sources, seed)``
+    which returns the tree of a "dataset" artifact (see `workflow_lib.datasets.tables`).
+
+The file name of the module is the name of the reader: a new file there is a new reader.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from workflow_lib.errors import UserError, unknown_name
+
+if TYPE_CHECKING:
+    from workflow_lib.config.base import Settings
+
+_FOLDER = Path(__file__).with_name("readers")
+
+
+def reader_names() -> list[str]:
+    """Return the names of all readers, sorted, without importing any."""
+    return sorted(path.stem for path in _FOLDER.glob("*.py") if not path.stem.startswith("_"))
+
+
+def load_reader(name: str) -> ModuleType:
+    """Return the module of the reader `name`.
+
+    Raises
+    ------
+    UserError
+        When there is no such reader; the message lists those there are.
+    """
+    if name not in reader_names():
+        raise unknown_name("reader of a dataset", "reader", name, reader_names())
+    return importlib.import_module(f"workflow_lib.datasets.readers.{name}")
+
+
+def options_model(reader: str) -> type[Settings]:
+    """Return the class of the options that the reader named `reader` takes."""
+    return load_reader(reader).Options
+
+
+def checked_options(reader: str, options: Mapping[str, Any]) -> Settings:
+    """Return `options` as the typed options of the reader named `reader`.
+
+    Raises
+    ------
+    UserError
+        Naming every key that is unknown, missing or has a wrong value.
+    """
+    from pydantic import ValidationError
+
+    model = options_model(reader)
+    try:
+        return model.model_validate(dict(options))
+    except ValidationError as error:
+        faults = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()]
+        raise UserError(
+            place=f"options of the reader '{reader}'",
+            found="; ".join(faults),
+            expected=f"options among: {', '.join(model.model_fields) or '(none)'}",
+            remedy="mend the options of the dataset",
+        ) from error
+
+
+def read_dataset(
+    reader: str, options: Mapping[str, Any], sources: Sequence[Path], seed: int
+) -> dict[str, Any]:
+    """Read a dataset and return the tree of its "dataset" artifact.
+
+    Parameters
+    ----------
+    reader : str
+        One of `reader_names`.
+    options : mapping
+        The options of the reader, as in the configuration of the dataset.
+    sources : sequence of paths
+        The source files, in the order of the configuration; empty for data that is made or that
+        a library ships.
+    seed : int
+        Seed of the readers that draw their data.
+
+    Returns
+    -------
+    dict
+        ``inputs`` (n, q) float64, where NaN marks a missing value; ``outputs`` (n, d) float64;
+        ``names`` and ``report`` (see `workflow_lib.datasets.tables.dataset_tree`).
+
+    Raises
+    ------
+    UserError
+        For options or data that the reader refuses.
+    """
+    typed = checked_options(reader, options)
+    return load_reader(reader).read(typed, [Path(source) for source in sources], seed)

@@ -1,0 +1,217 @@
+"""Tables: what every reader checks before its inputs and outputs become a dataset."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workflow_lib.errors import UserError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def parse_number(text: str, missing_values: Sequence[str], place: str) -> float:
+    """Return the number written in `text`, NaN when it is one of `missing_values`.
+
+    Raises
+    ------
+    UserError
+        Naming `place` and the value, when `text` is not a finite decimal number.
+    """
+    text = text.strip()
+    if text in missing_values:
+        return float("nan")
+    try:
+        # Python reads 1_000 as a number; in a table it is a slip or a code.
+        number = float("" if "_" in text else text)
+    except ValueError:
+        number = float("nan")
+    if number - number != 0.0:
+        raise UserError(
+            place=place,
+            found=f"'{text}' is not a finite number",
+            expected="a decimal number such as 3.25, or one of the marks of a missing value: "
+            + ", ".join(repr(mark) for mark in missing_values),
+            remedy="mend the value, or leave this column out",
+        )
+    return number
+
+
+def only_source(sources: Sequence[Path], reader: str) -> Path:
+    """Return the single file in `sources`, or raise the `UserError` that asks for exactly one."""
+    if len(sources) != 1:
+        raise UserError(
+            place=f"sources of a dataset with the reader '{reader}'",
+            found=f"{len(sources)} source files",
+            expected="exactly one source file",
+            remedy="list one source in the configuration of the dataset",
+        )
+    return Path(sources[0])
+
+
+def read_text(path: Path) -> str:
+    """Return the UTF-8 text in the file `path`, without a byte order mark.
+
+    Raises
+    ------
+    UserError
+        When the file is missing, empty, or not UTF-8 text.
+    """
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise UserError(
+            place=str(path),
+            found=f"the file cannot be read ({error.strerror})",
+            expected="a text file",
+            remedy=f"rm -f {path} and run the same snakemake command again",
+        ) from error
+    except UnicodeDecodeError as error:
+        line = path.read_bytes()[: error.start].count(b"\n") + 1
+        raise UserError(
+            place=f"{path}, line {line}",
+            found="the line is not UTF-8 text",
+            expected="a text file in the encoding UTF-8",
+            remedy="save the file again as UTF-8",
+        ) from error
+    if not text.strip():
+        raise UserError(
+            place=str(path),
+            found="the file is empty",
+            expected="a header and at least two rows",
+            remedy="replace the file by the full one",
+        )
+    return text
+
+
+def rows_with_outputs(inputs: np.ndarray, outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows of `inputs` (n, q) and `outputs` (n, d) whose outputs are all known."""
+    import numpy as np
+
+    known = ~np.isnan(outputs).any(axis=1)
+    return inputs[known], outputs[known]
+
+
+def dataset_tree(
+    inputs: np.ndarray,
+    outputs: np.ndarray,
+    input_names: Sequence[str],
+    output_names: Sequence[str],
+    place: str,
+    rows_read: int | None = None,
+    allow_constant_outputs: bool = False,
+    **groups: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Check a table and return it as the tree of a "dataset" artifact.
+
+    Parameters
+    ----------
+    inputs : array (n, q)
+        One row per example; NaN marks a missing value.
+    outputs : array (n, d)
+        Complete and finite.
+    input_names, output_names : sequences of q and d str
+    place : str
+        The file or the reader, for the messages.
+    rows_read : int, default=None
+        Rows before those without outputs were dropped; n when None.
+    allow_constant_outputs : bool, default=False
+        Whether an output that never varies is accepted. Its relative error is 0/0, so that by
+        default it is taken for a mistake.
+    **groups : mappings
+        Further groups of the tree, for example ``truth``; ``names`` and ``report`` are merged
+        with those made here.
+
+    Returns
+    -------
+    dict
+        ``inputs`` (n, q) and ``outputs`` (n, d) float64; ``names``: ``inputs`` and ``outputs``
+        as JSON lists; ``report``: ``rows_read``, ``rows_dropped`` (for want of an output),
+        ``missing_inputs`` (values), ``constant_outputs`` (columns); and `groups`.
+
+    Raises
+    ------
+    UserError
+        For fewer than two rows, outputs or inputs that are not finite, an input that is missing
+        in every row, a constant output, or no input at all.
+    """
+    import numpy as np
+
+    inputs = np.ascontiguousarray(inputs, dtype=np.float64)
+    outputs = np.ascontiguousarray(outputs, dtype=np.float64)
+    n_rows = outputs.shape[0]
+    rows_read = n_rows if rows_read is None else rows_read
+    if n_rows < 2:
+        raise UserError(
+            place=place,
+            found=f"{n_rows} of {rows_read} rows have all their outputs",
+            expected="at least 2 such rows",
+            remedy="add rows, or leave out the outputs that are mostly missing",
+        )
+    if inputs.shape[1] == 0:
+        raise UserError(
+            place=place,
+            found="no column is left for the inputs",
+            expected="at least one input",
+            remedy="name fewer columns as outputs",
+        )
+    _refuse_rows(~np.isfinite(outputs).all(axis=1), place, "outputs that are NaN or infinite")
+    _refuse_rows(np.isinf(inputs).any(axis=1), place, "inputs that are infinite")
+    missing = np.isnan(inputs)
+    empty = [name for name, all_missing in zip(input_names, missing.all(axis=0)) if all_missing]
+    if empty:
+        raise UserError(
+            place=place,
+            found=f"no row has a value in the input {_listed(empty)}",
+            expected="at least one value in every input",
+            remedy="leave this column out of the inputs",
+        )
+    # Equality with the first row, because the range of huge values can overflow.
+    constant = [
+        name for name, same in zip(output_names, (outputs == outputs[0]).all(axis=0)) if same
+    ]
+    if constant and not allow_constant_outputs:
+        raise UserError(
+            place=place,
+            found=f"the output {_listed(constant)} has the same value in every row",
+            expected="outputs that vary",
+            remedy="leave it out of the outputs, or set allow_constant_outputs: true",
+        )
+    report = {
+        "rows_read": rows_read,
+        "rows_dropped": rows_read - n_rows,
+        "missing_inputs": int(missing.sum()),
+        "constant_outputs": len(constant),
+    }
+    names = {
+        "inputs": json.dumps(list(input_names), ensure_ascii=False),
+        "outputs": json.dumps(list(output_names), ensure_ascii=False),
+    }
+    return {
+        **groups,
+        "inputs": inputs,
+        "outputs": outputs,
+        "names": {**groups.get("names", {}), **names},
+        "report": {**groups.get("report", {}), **report},
+    }
+
+
+def _refuse_rows(faulty: np.ndarray, place: str, what: str) -> None:
+    import numpy as np
+
+    rows = np.flatnonzero(faulty)
+    if rows.size:
+        raise UserError(
+            place=f"{place}, rows {_listed(rows)} (counted from 0)",
+            found=what,
+            expected="finite numbers",
+            remedy="mend or remove these rows",
+        )
+
+
+def _listed(values: Sequence[Any], most: int = 10) -> str:
+    shown = ", ".join(str(value) for value in values[:most])
+    return shown if len(values) <= most else f"{shown} and {len(values) - most} more"

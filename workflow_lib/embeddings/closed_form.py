@@ -1,0 +1,87 @@
+"""The closed-form pre-image of the reduced embedding, eq. (7) and (10) of the OFER paper.
+
+Given responsibilities q_j = pi_j h1_j, the pre-image is affine in the summed mu block h:
+
+    y = gain h + offset,    gain = (sum_j q_j Sigma_j^-1)^-1,
+                            offset = gain sum_j q_j Sigma_j^-1 mu_j.
+
+Selection scores every pair of penalties of the two blocks with this split.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workflow_lib.embeddings.forward import ForwardEmbedding
+from workflow_lib.embeddings.simplex import project_on_simplex
+
+# A vote total this close to zero (relative to the components' own precisions) cannot be divided by.
+SMALLEST_VOTE = 1e-12
+
+
+def decoder(
+    embedding: ForwardEmbedding, pi_block: np.ndarray, projected: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return offset and gain of the pre-image for predicted `pi` blocks.
+
+    Parameters
+    ----------
+    embedding : ForwardEmbedding
+    pi_block : array (..., C)
+        Predicted pi blocks; only its leading axes count where the embedding has no such block.
+    projected : bool
+        Project the predicted responsibilities on the simplex first, which keeps the votes of
+        eq. (10) from crossing zero.
+
+    Returns
+    -------
+    offset : array (..., d)
+    gain : array (..., 1) for spherical covariances, (..., d) for diagonal ones, (..., d, d) for
+        full ones; apply it with `apply_gain`.
+    """
+    if "pi" in embedding.blocks:
+        q = pi_block * embedding.model.weights_
+        if projected:
+            q = project_on_simplex(q)
+    else:
+        q = np.ones((*pi_block.shape[:-1], 1))
+    return weighted_vote(embedding, q)
+
+
+def weighted_vote(embedding: ForwardEmbedding, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return offset and gain for responsibilities `q` (..., C), which need not be probabilities."""
+    model, precisions = embedding.model, embedding.scores.precisions
+    means = model.means_
+    if model.covariance_type == "full":
+        precision = np.stack([p.dense(means.shape[1]) for p in precisions])
+        votes = np.einsum("...c,cde->...de", q, precision)
+        weighted_means = np.einsum("...c,cde,ce->...d", q, precision, means)
+        gain = np.linalg.solve(votes, np.broadcast_to(np.eye(means.shape[1]), votes.shape))
+        return np.einsum("...de,...e->...d", gain, weighted_means), gain
+    precision = 1.0 / np.asarray(model.covariances_, dtype=np.float64)
+    if model.covariance_type != "diag":
+        precision = np.broadcast_to(precision, (len(means),))[:, None]
+    votes = q @ precision
+    smallest = SMALLEST_VOTE * precision.min(axis=0)
+    votes = np.where(np.abs(votes) < smallest, smallest, votes)
+    gain = 1.0 / votes
+    return gain * (q @ (precision * means)), gain
+
+
+def apply_gain(gain: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Return a gain of `decoder` applied to vectors (..., d)."""
+    if gain.ndim == vectors.ndim + 1:
+        return np.einsum("...de,...e->...d", gain, vectors)
+    return gain * vectors
+
+
+def closed_form_preimage(
+    embedding: ForwardEmbedding, H: np.ndarray, projected: bool
+) -> np.ndarray:
+    """Return the outputs (n, d) of embeddings `H` (n, m) by eq. (7) or (10).
+
+    The full form uses its first two blocks.
+    """
+    pi_block = H[:, embedding.blocks.get("pi", slice(0, 1))]
+    offset, gain = decoder(embedding, pi_block, projected)
+    return offset + apply_gain(gain, embedding.summed_mean_block(H))

@@ -1,0 +1,88 @@
+"""The Fisher embedding of outputs under a generative model, and the way back."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workflow_lib.embeddings.closed_form import closed_form_preimage
+from workflow_lib.embeddings.forward import ForwardEmbedding, check_choice
+from workflow_lib.embeddings.gradient import minimise_distance
+
+PREIMAGES = ("closed_form", "projected", "gradient")
+STARTS = ("closed_form", "mean")
+
+
+class FisherEmbedding(ForwardEmbedding):
+    """phi(y) = M grad_theta log p_theta(y), the output embedding of OFER (sections 3 and 4).
+
+    Parameters
+    ----------
+    model : GaussianModel or GaussianMixtureModel
+        A fitted generative model of the outputs.
+    form : {"reduced", "full"}, default="reduced"
+        ``reduced``: block `pi` (C; mixtures only) and block `mu` (d), the sum over components of
+        the scores in the means; it has a closed-form pre-image. ``full``: `pi` (C), `mu` (C x d,
+        component-major) and `sigma`.
+    covariance_block : {"constrained", "matrix"}, default="constrained"
+        Shape of the `sigma` block of the full form. ``matrix``: d x d numbers a component as
+        printed in eq. (1), whatever the covariances. ``constrained``: the part that the model's
+        covariances can follow: d x d for full ones, the diagonal (d) for diagonal ones, the trace
+        (1) for spherical and tied spherical ones. All are twice the derivative of log p in the
+        covariance, because eq. (1) drops the factor 1/2.
+
+    Attributes
+    ----------
+    blocks : dict of slice
+        Columns of each block, in order.
+    n_features : int
+        Columns of the embedding.
+    """
+
+    def inverse_transform(
+        self, H, preimage: str = "closed_form", start: str = "closed_form"
+    ) -> np.ndarray:
+        """Return the outputs (n, d) whose embeddings are `H` (n, m), or nearest to it.
+
+        Parameters
+        ----------
+        H : array (n, m)
+            Embeddings, exact or predicted.
+        preimage : {"closed_form", "projected", "gradient"}, default="closed_form"
+            ``closed_form``: eq. (7) and (10); the full form uses its first two blocks.
+            ``projected``: the same after the predicted responsibilities pi_j h1_j are projected
+            on the simplex, which keeps eq. (10) from dividing by a number near zero.
+            ``gradient``: a local minimiser of ||phi(y) - h||^2 (eq. (3)).
+        start : {"closed_form", "mean"}, default="closed_form"
+            Where the gradient search starts: at the projected closed form of the first two
+            blocks, or at the mean of the model.
+
+        Raises
+        ------
+        ValueError
+            If a choice is unknown or `H` has the wrong shape.
+        """
+        check_choice("preimage", preimage, PREIMAGES)
+        check_choice("start", start, STARTS)
+        H = np.asarray(H, dtype=np.float64)
+        if H.ndim != 2 or H.shape[1] != self.n_features:
+            raise ValueError(f"H must have the shape (n, {self.n_features}); found {H.shape}.")
+        if preimage == "gradient":
+            return self._gradient_preimage(H, start)
+        return closed_form_preimage(self, H, projected=preimage == "projected")
+
+    def _gradient_preimage(self, H, start):
+        if start == "mean":
+            mean = self.model.weights_ @ self.model.means_
+            begin = np.broadcast_to(mean, (len(H), len(mean)))
+        else:
+            begin = closed_form_preimage(self, H, projected=True)
+        largest_block = max(self.scores.n_components, self.scores.dimension)
+        if self.form == "full":
+            largest_block = max(largest_block, self.scores.sigma_size)
+        return minimise_distance(
+            self.transform,
+            lambda Y: self.scores.jacobian_blocks(Y, self.form),
+            H,
+            begin,
+            numbers_per_row=largest_block * self.scores.dimension,
+        )

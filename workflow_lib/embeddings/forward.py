@@ -1,0 +1,84 @@
+"""The Fisher embedding of outputs under a generative model, without the way back.
+
+Apart from `FisherEmbedding`, so that stages that only embed do not depend on the pre-images.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workflow_lib.embeddings.mixture import MixtureScores
+from workflow_lib.parameters import as_output_matrix
+
+FORMS = ("reduced", "full")
+COVARIANCE_BLOCKS = ("constrained", "matrix")
+
+
+class ForwardEmbedding:
+    """phi(y) = M grad_theta log p_theta(y), eq. (1) and section 4 of the OFER paper.
+
+    Parameters and attributes are those of `FisherEmbedding`.
+    """
+
+    def __init__(self, model, form: str = "reduced", covariance_block: str = "constrained") -> None:
+        check_choice("form", form, FORMS)
+        check_choice("covariance_block", covariance_block, COVARIANCE_BLOCKS)
+        self.model = model
+        self.form = form
+        self.covariance_block = covariance_block
+        self.scores = MixtureScores(model, self._sigma_shape())
+
+    def _sigma_shape(self) -> str:
+        if self.covariance_block == "matrix" or self.model.covariance_type == "full":
+            return "matrix"
+        return "diagonal" if self.model.covariance_type == "diag" else "trace"
+
+    @property
+    def blocks(self) -> dict[str, slice]:
+        """Columns of each block, in order."""
+        n_components, dimension = self.scores.n_components, self.scores.dimension
+        sizes = {"pi": n_components} if self.model.has_component_block else {}
+        if self.form == "reduced":
+            sizes["mu"] = dimension
+        else:
+            sizes["mu"] = n_components * dimension
+            sizes["sigma"] = n_components * self.scores.sigma_size
+        blocks, begin = {}, 0
+        for name, size in sizes.items():
+            blocks[name] = slice(begin, begin + size)
+            begin += size
+        return blocks
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of the embedding."""
+        return max(block.stop for block in self.blocks.values())
+
+    def transform(self, Y) -> np.ndarray:
+        """Return the embeddings (n, m) of outputs `Y` (n, d).
+
+        Raises
+        ------
+        ValueError
+            If `Y` is not finite or has another number of columns than the model.
+        """
+        Y = as_output_matrix(Y)
+        if Y.shape[1] != self.scores.dimension:
+            raise ValueError(
+                f"Y has {Y.shape[1]} columns; the model was fitted to {self.scores.dimension}."
+            )
+        return self.scores.reduced(Y) if self.form == "reduced" else self.scores.full(Y)
+
+    def summed_mean_block(self, H: np.ndarray) -> np.ndarray:
+        """Return the mu block of `H` (..., m), summed over components: an array (..., d)."""
+        mean_block = H[..., self.blocks["mu"]]
+        if self.form == "reduced":
+            return mean_block
+        shape = (*H.shape[:-1], self.scores.n_components, self.scores.dimension)
+        return mean_block.reshape(shape).sum(axis=-2)
+
+
+def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    """Raise ValueError unless `value` is one of `choices`."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {choices}; found {value!r}.")

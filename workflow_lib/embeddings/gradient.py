@@ -1,0 +1,95 @@
+"""The pre-image of an embedding that has no closed form, by damped least squares.
+
+Solves eq. (3) of the OFER paper, min_y ||phi(y) - h||^2, for all rows at once with the
+Levenberg-Marquardt method and analytic Jacobians. Every row has a damping of its own, so that one
+hard row does not slow the others.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+# Rows handled together: bounds the memory of the Jacobian blocks at about 64 MB.
+LARGEST_BLOCK = 8_000_000
+
+
+def minimise_distance(
+    transform,
+    jacobian_blocks,
+    H: np.ndarray,
+    start: np.ndarray,
+    max_iter: int = 100,
+    tol: float = 1e-8,
+    numbers_per_row: int = 1,
+) -> np.ndarray:
+    """Return the rows y that locally minimise ||phi(y) - h||^2.
+
+    Parameters
+    ----------
+    transform : callable
+        phi, from rows (n, d) to embeddings (n, m).
+    jacobian_blocks : callable
+        From rows (n, d) to the blocks of the Jacobian (n, k, d), in the order of the embedding.
+    H : array (n, m)
+        Embeddings to invert.
+    start : array (n, d)
+        Where each row's search begins; the loss has local minima, so this matters.
+    max_iter : int, default=100
+        Most steps tried for a row.
+    tol : float, default=1e-8
+        A row is finished when a step changes it by less than this, relative to its norm.
+    numbers_per_row : int, default=1
+        Size of the largest Jacobian block of one row; sets how many rows are handled together.
+
+    Returns
+    -------
+    array (n, d)
+        Never further from `H` than `start` is.
+    """
+    rows_at_once = max(1, LARGEST_BLOCK // max(numbers_per_row, 1))
+    result = np.array(start, dtype=np.float64)
+    for begin in range(0, len(H), rows_at_once):
+        part = slice(begin, begin + rows_at_once)
+        result[part] = _minimise_part(
+            transform, jacobian_blocks, H[part], result[part], max_iter, tol
+        )
+    return result
+
+
+def _minimise_part(transform, jacobian_blocks, H, Y, max_iter, tol):
+    dimension = Y.shape[1]
+    residual = transform(Y) - H
+    loss = (residual**2).sum(axis=1)
+    damping = np.full(len(Y), 1e-3)
+    active = np.flatnonzero(np.isfinite(loss))
+    for _ in range(max_iter):
+        if len(active) == 0:
+            break
+        normal, gradient = _normal_equations(jacobian_blocks(Y[active]), residual[active])
+        scale = np.einsum("nii->ni", normal).max(axis=1)
+        scale = np.where(scale > 0, scale, 1.0)
+        ridge = (damping[active] * scale)[:, None, None] * np.eye(dimension)
+        step = -np.linalg.solve(normal + ridge, gradient[:, :, None])[:, :, 0]
+        trial = Y[active] + step
+        trial_residual = transform(trial) - H[active]
+        trial_loss = (trial_residual**2).sum(axis=1)
+        better = trial_loss < loss[active]
+        accepted = active[better]
+        Y[accepted] = trial[better]
+        residual[accepted] = trial_residual[better]
+        loss[accepted] = trial_loss[better]
+        damping[active] = np.where(better, damping[active] * 0.2, damping[active] * 5.0)
+        small = np.linalg.norm(step, axis=1) <= tol * (1.0 + np.linalg.norm(trial, axis=1))
+        active = active[~small]
+    return Y
+
+
+def _normal_equations(blocks, residual):
+    """Return J'J (n, d, d) and J'r (n, d), summed over the Jacobian's blocks."""
+    normal, gradient, position = 0.0, 0.0, 0
+    for block in blocks:
+        part = residual[:, position : position + block.shape[1]]
+        position += block.shape[1]
+        normal = normal + np.matmul(block.transpose(0, 2, 1), block)
+        gradient = gradient + np.matmul(block.transpose(0, 2, 1), part[:, :, None])[:, :, 0]
+    return normal, gradient

@@ -1,0 +1,55 @@
+"""Errors that a user can mend, worded so that they can."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class UserError(Exception):
+    """A fault in a file, a setting or the data that the user can mend.
+
+    Parameters
+    ----------
+    place : str
+        The file, key or row at fault, for example ``config/config.yaml, key seed``.
+    found : str
+        What stands there.
+    expected : str, default=""
+        What should stand there; left out of the message when empty.
+    remedy : str, default=""
+        What to do about it; left out of the message when empty.
+    """
+
+    def __init__(self, place: str, found: str, expected: str = "", remedy: str = "") -> None:
+        self.place = place
+        self.found = found
+        self.expected = expected
+        self.remedy = remedy
+        super().__init__(place, found, expected, remedy)
+
+    def __str__(self) -> str:
+        message = f"{self.place}: {self.found}."
+        if self.expected:
+            message += f" Expected {self.expected}."
+        if self.remedy:
+            message += f" To mend it: {self.remedy}."
+        return message
+
+
+def nearest_name(name: str, valid: Iterable[str]) -> str | None:
+    """Return the name in `valid` that resembles `name` most, or None when none does."""
+    matches = difflib.get_close_matches(name, list(valid), n=1, cutoff=0.6)
+    return matches[0] if matches else None
+
+
+def unknown_name(place: str, kind: str, name: str, valid: Iterable[str]) -> UserError:
+    """Return the error for a reference to a `kind` (dataset, method, ...) that does not exist."""
+    names = sorted(valid)
+    nearest = nearest_name(name, names)
+    return UserError(
+        place=place,
+        found=f"there is no {kind} named '{name}'",
+        expected=f"one of: {', '.join(names) or '(none defined)'}",
+        remedy=f"write '{nearest}'" if nearest else f"choose one of the listed {kind}s",
+    )

@@ -1,0 +1,158 @@
+"""The evaluation stage: errors of all predictions of an experiment, and their measured times."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from workflow_lib.artifacts import read_artifact
+from workflow_lib.metrics import (
+    average_relative_error,
+    pooled_relative_error,
+    squared_error_sums,
+)
+
+KEY_COLUMNS = ["experiment", "dataset", "method", "components", "training_size", "weak_size"]
+CHOICE_COLUMNS = [
+    "n_components",
+    "width",
+    "penalty_pi",
+    "penalty_mu",
+    "weak_weight",
+    "max_features",
+]
+SCORE_COLUMNS = [*KEY_COLUMNS, "split", "n_test", "arrmse", "rrmse", *CHOICE_COLUMNS]
+TIMING_COLUMNS = [
+    *KEY_COLUMNS,
+    "split",
+    "n_test",
+    "selection_seconds",
+    "fit_seconds",
+    "prediction_seconds",
+    "preimage_seconds",
+]
+
+
+def run_scores(
+    dataset: Path,
+    splits: Sequence[Path],
+    predictions: Mapping[str, Sequence[Path]],
+    output: Path,
+    experiment: str,
+    dataset_name: str,
+) -> None:
+    """Score the predictions of every method and split, one CSV row an item.
+
+    Parameters
+    ----------
+    dataset : path of the "dataset" artifact
+    splits : paths of the "split" artifacts, in the order of the splits
+    predictions : for each method, the paths of its "predictions" artifacts in the same order
+    output : path of the CSV file
+    experiment, dataset_name : names written into the rows
+    """
+    outputs = read_artifact(dataset, "dataset")["outputs"]
+    partitions = [read_artifact(path, "split") for path in splits]
+    rows = []
+    for method, paths in predictions.items():
+        for split, (partition, path) in enumerate(zip(partitions, paths, strict=True)):
+            truth = outputs[partition["test"]]
+            for item in read_artifact(path, "predictions").values():
+                train = outputs[partition["train"]][: item["training_size"]]
+                errors = squared_error_sums(truth, item["outputs"])
+                reference = squared_error_sums(truth, train.mean(axis=0))
+                rows.append(
+                    _key(experiment, dataset_name, method, item)
+                    | {
+                        "split": split,
+                        "n_test": len(truth),
+                        "arrmse": float(average_relative_error(errors, reference)),
+                        "rrmse": float(pooled_relative_error(errors, reference)),
+                    }
+                    | {name: item[name] for name in CHOICE_COLUMNS if name in item}
+                )
+    write_rows(output, SCORE_COLUMNS, rows)
+
+
+def run_timings(
+    splits: Sequence[Path],
+    predictions: Mapping[str, Sequence[Path]],
+    seconds: Mapping[str, Sequence[Path]],
+    output: Path,
+    experiment: str,
+    dataset_name: str,
+) -> None:
+    """Collect the measured seconds of every method and split, one CSV row an item.
+
+    `seconds` gives, for each method, the JSON files of its stages: all splits of the first stage,
+    then all splits of the next.
+    """
+    n_test = [len(read_artifact(path, "split")["test"]) for path in splits]
+    rows = []
+    for method, paths in predictions.items():
+        for split, path in enumerate(paths):
+            stages = [
+                json.loads(Path(part).read_text()) for part in seconds[method][split :: len(paths)]
+            ]
+            for name, item in read_artifact(path, "predictions").items():
+                row = _key(experiment, dataset_name, method, item)
+                row |= {"split": split, "n_test": n_test[split]}
+                for stage in stages:
+                    row |= stage[name]
+                rows.append(row)
+    write_rows(output, TIMING_COLUMNS, rows)
+
+
+def by_method(methods: Sequence[str], paths: Sequence[Path]) -> dict[str, list[Path]]:
+    """Return equally many consecutive `paths` for each of `methods`."""
+    count = len(paths) // len(methods)
+    return {
+        method: list(paths[index * count : (index + 1) * count])
+        for index, method in enumerate(methods)
+    }
+
+
+def _key(experiment: str, dataset: str, method: str, item: Mapping) -> dict:
+    return {
+        "experiment": experiment,
+        "dataset": dataset,
+        "method": method,
+        "components": item["components"],
+        "training_size": item["training_size"],
+        "weak_size": item["weak_size"],
+    }
+
+
+def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Mapping]) -> None:
+    """Write rows as CSV, numbers in full precision, missing ones empty, sorted by their key."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n", restval="")
+    writer.writeheader()
+    for row in sorted(rows, key=_order):
+        writer.writerow({name: _plain(value) for name, value in row.items()})
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(path.name + ".part")
+    temporary.write_text(text.getvalue())
+    os.replace(temporary, path)
+
+
+def _order(row: Mapping) -> tuple:
+    components = row["components"]
+    number = -1 if components == "selected" else int(components)
+    return (row["method"], number, int(row["training_size"]), int(row["weak_size"]), row["split"])
+
+
+def _plain(value):
+    """Return a value whose text is the shortest that reads back as the same number."""
+    if isinstance(value, (bool, np.bool_)):
+        return int(value)
+    if isinstance(value, np.generic):
+        value = value.item()
+    return repr(value) if isinstance(value, float) else value

@@ -1,0 +1,68 @@
+"""The regression stage of random forests: nested selection, fit, predicted outputs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.baselines.forest import (
+    fitted_forest,
+    forest_predictions,
+    select_max_features,
+)
+from workflow_lib.experiments.items import SELECTED, item_group, size_group
+from workflow_lib.experiments.prepared_inputs import PreparedInputs
+from workflow_lib.experiments.stage_timings import stage_seconds, write_timings
+from workflow_lib.metrics import reference_errors
+
+
+def run(
+    dataset: Path,
+    split: Path,
+    features: Path,
+    output: Path,
+    timings: Path,
+    max_features: Sequence[float],
+    n_trees: int,
+    seed: int,
+) -> None:
+    """Select and fit a random forest for every training size; artifacts as of kernel ridge."""
+    outputs = read_artifact(dataset, "dataset")["outputs"]
+    partition = read_artifact(split, "split")
+    prepared_features = read_artifact(features, "features")
+    tree: dict = {}
+    seconds: dict = {}
+    for size in map(int, partition["sizes"]):
+        Y = outputs[partition["train"]][:size]
+        folds = partition["folds"][size_group(size)]
+        inputs = PreparedInputs(prepared_features, folds, size)
+        item = item_group(size, 0, SELECTED)
+        started = time.perf_counter()
+        chosen, score = select_max_features(
+            list(inputs.by_fold()),
+            folds,
+            Y,
+            reference_errors(Y, folds),
+            max_features,
+            n_trees,
+            seed,
+        )
+        selected = time.perf_counter()
+        X_train, X_test = inputs.refit()
+        forest = fitted_forest(X_train, Y, n_trees, chosen, seed)
+        fitted = time.perf_counter()
+        predictions = forest_predictions(forest, X_test)
+        tree[item] = {
+            "training_size": size,
+            "weak_size": 0,
+            "components": SELECTED,
+            "max_features": chosen,
+            "score": score,
+            "test_embedding": predictions,
+        }
+        seconds[item] = stage_seconds(started, selected, fitted, time.perf_counter())
+        print(f"{item}: max_features {chosen:g}, error {score:.3f}")
+    write_artifact(output, tree, "regression", seed=seed, inputs=[dataset, split, features])
+    write_timings(timings, seconds)

@@ -1,0 +1,51 @@
+"""The models stage: generative models of the training outputs, for all component counts and folds.
+
+Every model sees the outputs of its own training rows only: the rows of one training size, less
+those that a fold holds out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.experiments.items import components_group, fold_group, size_group
+from workflow_lib.generative.storage import model_to_tree, new_model
+from workflow_lib.seeds import derive_seed
+
+
+def run(
+    dataset: Path,
+    split: Path,
+    output: Path,
+    kind: str,
+    covariance_type: str,
+    variance_floor: float,
+    n_init: int,
+    component_counts: Sequence[int],
+    seed: int,
+) -> None:
+    """Fit the models and write the "models" artifact: groups per size, components and fold."""
+    outputs = read_artifact(dataset, "dataset")["outputs"]
+    partition = read_artifact(split, "split")
+    train = outputs[partition["train"]]
+    tree: dict = {}
+    for size in partition["sizes"]:
+        folds = partition["folds"][size_group(size)]
+        by_components = tree.setdefault(size_group(size), {})
+        for n_components in component_counts:
+            by_fold = by_components.setdefault(components_group(n_components), {})
+            for fold in [None, *range(folds.max() + 1)]:
+                rows = train[:size] if fold is None else train[:size][folds != fold]
+                model = new_model(
+                    kind,
+                    covariance_type,
+                    variance_floor,
+                    n_components=n_components,
+                    n_init=n_init,
+                    random_state=derive_seed(seed, int(size), n_components, fold_group(fold)),
+                )
+                by_fold[fold_group(fold)] = model_to_tree(model.fit(rows))
+        print(f"{size} training rows: {len(component_counts)} component counts fitted")
+    write_artifact(output, tree, "models", seed=seed, inputs=[dataset, split])

@@ -1,0 +1,31 @@
+"""Names of the groups inside artifacts: training sizes, components, folds and items."""
+
+from __future__ import annotations
+
+SELECTED = "selected"
+
+# Entries of an item that may be infinite: such a penalty keeps its block at the training mean.
+UNBOUNDED_ENTRIES = ("penalty_pi", "penalty_mu")
+
+
+def size_group(training_size: int) -> str:
+    """Return the name of the group of one training size, for example ``n-50``."""
+    return f"n-{training_size}"
+
+
+def components_group(n_components: int | str) -> str:
+    """Return the name of the group of one component count, for example ``C-4``."""
+    return f"C-{n_components}"
+
+
+def fold_group(fold: int | None) -> str:
+    """Return the name of the group of one fold, or of all training rows for None."""
+    return "all" if fold is None else f"fold-{fold}"
+
+
+def item_group(training_size: int, weak_size: int, components: int | str) -> str:
+    """Return the name of one item of regression and prediction artifacts.
+
+    `components` is a fixed number, or SELECTED where cross-validation chooses it.
+    """
+    return f"{size_group(training_size)}_w-{weak_size}_{components_group(components)}"

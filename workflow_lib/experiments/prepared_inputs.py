@@ -1,0 +1,105 @@
+"""The features stage: the inputs of one split, and what is learned from them in each fold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.experiments.items import fold_group, size_group
+from workflow_lib.features.preparation import (
+    InputPreparation,
+    fit_preparation,
+    preparation_learns,
+)
+from workflow_lib.kernels.gram import gram_matrix
+
+
+def run(dataset: Path, split: Path, output: Path, scale: str) -> None:
+    """Fit the preparation of every training size and fold, and write the "features" artifact.
+
+    It holds the raw inputs of the training, weak and test rows, and for each training size the
+    preparation fitted to all its rows and to the training rows of each fold.
+    """
+    inputs = read_artifact(dataset, "dataset")["inputs"]
+    partition = read_artifact(split, "split")
+    train = inputs[partition["train"]]
+    tree: dict = {
+        "scale": scale,
+        "inputs": {
+            "train": train,
+            "weak": inputs[partition["weak"]],
+            "test": inputs[partition["test"]],
+        },
+    }
+    for size in partition["sizes"]:
+        folds = partition["folds"][size_group(size)]
+        tree[size_group(size)] = {"learns": preparation_learns(train[:size], scale)}
+        for fold in [None, *range(folds.max() + 1)]:
+            rows = train[:size] if fold is None else train[:size][folds != fold]
+            preparation = fit_preparation(rows, scale)
+            tree[size_group(size)][fold_group(fold)] = {
+                "fill": preparation.fill,
+                "offset": preparation.offset,
+                "scale": preparation.scale,
+                "standardised": preparation.standardised,
+            }
+    write_artifact(
+        output, tree, "features", inputs=[dataset, split], allow_nan=("train", "weak", "test")
+    )
+
+
+class PreparedInputs:
+    """The inputs of one training size of one split, prepared as each fold may see them.
+
+    Parameters
+    ----------
+    features : dict
+        Tree of a "features" artifact.
+    folds : int array (n,)
+        Fold number of every training row.
+    training_size : int
+    """
+
+    def __init__(self, features: dict, folds: np.ndarray, training_size: int) -> None:
+        self._group = features[size_group(training_size)]
+        self._train = features["inputs"]["train"][:training_size]
+        self._weak = features["inputs"]["weak"]
+        self._test = features["inputs"]["test"]
+        self.folds = folds
+        self.learns = bool(self._group["learns"])
+
+    def _preparation(self, fold: int | None) -> InputPreparation:
+        stored = self._group[fold_group(fold)]
+        return InputPreparation(
+            stored["fill"], stored["offset"], stored["scale"], bool(stored["standardised"])
+        )
+
+    def refit(self, weak_size: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """Return the prepared training rows (followed by the weak rows) and the test rows."""
+        preparation = self._preparation(None)
+        rows = np.vstack([self._train, self._weak[:weak_size]])
+        return preparation.apply(rows), preparation.apply(self._test)
+
+    def by_fold(self, weak_size: int = 0) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield, for each fold, its prepared training (and weak) rows and its held-out rows."""
+        for fold in range(self.folds.max() + 1):
+            preparation = self._preparation(fold)
+            heldout = self.folds == fold
+            rows = np.vstack([self._train[~heldout], self._weak[:weak_size]])
+            yield preparation.apply(rows), preparation.apply(self._train[heldout])
+
+
+def rbf_gamma(width: float | None, n_columns: int) -> float | None:
+    """Return gamma = width / (2 q): width 1 is the expected squared distance of q unit variances.
+
+    A unit that is not learned from the rows, so that folds of unscaled inputs share one kernel.
+    """
+    return None if width is None else width / (2.0 * n_columns)
+
+
+def gram_of(X: np.ndarray, Z: np.ndarray | None, kernel: str, width: float | None) -> np.ndarray:
+    """Return the Gram matrix of prepared inputs, with the rbf width in units of `rbf_gamma`."""
+    return gram_matrix(X, Z, kernel, rbf_gamma(width, X.shape[1]))

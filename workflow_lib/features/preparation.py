@@ -1,0 +1,80 @@
+"""What the input side learns from training rows: imputation and scaling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+SCALES = ("none", "standard")
+
+# Standardised inputs further out than this are cut: with few training rows, the standard deviation
+# of a rare feature can be tiny and one test value would dominate every distance.
+LARGEST_STANDARD_VALUE = 8.0
+
+
+@dataclass(frozen=True)
+class InputPreparation:
+    """A fitted preparation: fill missing values, shift and scale, drop constant columns.
+
+    Attributes
+    ----------
+    fill : array (q,)
+        Value put in the place of a missing one: the column's training mean.
+    offset, scale : array (q,)
+        Prepared value = (value - offset) / scale; a scale of zero marks a column that is dropped.
+    standardised : bool
+        Whether values are cut at LARGEST_STANDARD_VALUE.
+    """
+
+    fill: np.ndarray
+    offset: np.ndarray
+    scale: np.ndarray
+    standardised: bool
+
+    def apply(self, X: np.ndarray) -> np.ndarray:
+        """Return the prepared inputs (n, kept columns) of rows `X` (n, q)."""
+        kept = self.scale > 0
+        X = np.where(np.isnan(X), self.fill, X)[:, kept]
+        prepared = (X - self.offset[kept]) / self.scale[kept]
+        if self.standardised:
+            return np.clip(prepared, -LARGEST_STANDARD_VALUE, LARGEST_STANDARD_VALUE)
+        return prepared
+
+
+def fit_preparation(X: np.ndarray, scale: str) -> InputPreparation:
+    """Fit a preparation to training rows `X` (n, q), NaN where missing.
+
+    Parameters
+    ----------
+    X : array (n, q)
+    scale : {"none", "standard"}
+        ``none`` only fills missing values. ``standard`` also centres, divides by the standard
+        deviation and drops the columns that are constant in these rows.
+
+    Raises
+    ------
+    ValueError
+        If `scale` is unknown.
+    """
+    if scale not in SCALES:
+        raise ValueError(f"scale must be one of {SCALES}; found {scale!r}.")
+    present = ~np.isnan(X)
+    counts = present.sum(axis=0)
+    fill = np.where(present, X, 0.0).sum(axis=0) / np.maximum(counts, 1)
+    n_columns = X.shape[1]
+    if scale == "none":
+        return InputPreparation(fill, np.zeros(n_columns), np.ones(n_columns), False)
+    filled = np.where(present, X, fill)
+    deviation = filled.std(axis=0)
+    # Rounding leaves a constant column a deviation of a few units in the last place.
+    constant = deviation <= 1e-12 * np.maximum(np.abs(fill), 1.0)
+    if constant.all():
+        # Nothing varies: keep the columns unscaled, so that there is still an input to use.
+        return InputPreparation(fill, fill, np.ones(n_columns), True)
+    return InputPreparation(fill, fill, np.where(constant, 0.0, deviation), True)
+
+
+def preparation_learns(X: np.ndarray, scale: str) -> bool:
+    """Return whether a preparation of these rows depends on which rows it was fitted to."""
+    return scale != "none" or bool(np.isnan(X).any())

@@ -1,0 +1,160 @@
+"""Covariances of Gaussian components, in four shapes, behind one set of functions.
+
+The shapes are those of scikit-learn's mixtures, and one more:
+
+==================  =================  ==========================================
+covariance_type     shape              covariance of component j
+==================  =================  ==========================================
+``spherical``       (C,)               ``covariances[j] * I``
+``tied_spherical``  scalar             ``covariances * I``, the same for all
+``diag``            (C, d)             ``diag(covariances[j])``
+``full``            (C, d, d)          ``covariances[j]``
+==================  =================  ==========================================
+
+Everything is written for one component at a time; loops over components are short (C <= 50).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, eigh
+
+COVARIANCE_TYPES = ("spherical", "tied_spherical", "diag", "full")
+
+
+def check_covariance_type(covariance_type: str) -> None:
+    """Raise ValueError unless `covariance_type` is one of COVARIANCE_TYPES."""
+    if covariance_type not in COVARIANCE_TYPES:
+        raise ValueError(
+            f"covariance_type must be one of {COVARIANCE_TYPES}; found {covariance_type!r}."
+        )
+
+
+def component_covariance(covariances, covariance_type: str, component: int):
+    """Return the covariance of one component: a scalar, a vector (d,) or a matrix (d, d)."""
+    if covariance_type == "tied_spherical":
+        return float(covariances)
+    return covariances[component]
+
+
+class ComponentPrecision:
+    """The inverse covariance of one component, applied without ever being formed.
+
+    Parameters
+    ----------
+    covariance : float, array (d,) or array (d, d)
+        The covariance as returned by `component_covariance`.
+
+    Raises
+    ------
+    ValueError
+        If a covariance matrix is not positive definite; the message names the remedy.
+    """
+
+    def __init__(self, covariance) -> None:
+        self._variance = np.asarray(covariance, dtype=np.float64)
+        self._factor = None
+        if self._variance.ndim == 2:
+            try:
+                self._factor = cho_factor(self._variance, lower=True)
+            except np.linalg.LinAlgError as error:
+                raise ValueError(
+                    "A component's covariance is not positive definite (collapsed or singleton "
+                    "samples). Raise variance_floor, lower n_components, or scale the outputs."
+                ) from error
+
+    def apply(self, vectors: np.ndarray) -> np.ndarray:
+        """Return Sigma^-1 v for every row v of `vectors` (n, d)."""
+        if self._factor is None:
+            return vectors / self._variance
+        return cho_solve(self._factor, vectors.T).T
+
+    def dense(self, dimension: int) -> np.ndarray:
+        """Return Sigma^-1 as a matrix (d, d)."""
+        return self.apply(np.eye(dimension))
+
+    def log_determinant(self, dimension: int) -> float:
+        """Return log det Sigma."""
+        if self._factor is not None:
+            return 2.0 * float(np.log(np.diag(self._factor[0])).sum())
+        if self._variance.ndim == 1:
+            return float(np.log(self._variance).sum())
+        return dimension * float(np.log(self._variance))
+
+
+def absolute_floor(Y: np.ndarray, variance_floor: float) -> float:
+    """Return the smallest variance allowed: `variance_floor` x the mean output variance.
+
+    A floor relative to the data keeps a component of one row from winning every vote
+    (a component with variance near zero decides eq. (10) alone). Where the outputs do not vary
+    at all, the floor is `variance_floor` itself.
+    """
+    mean_variance = float(Y.var(axis=0).mean())
+    return variance_floor * (mean_variance if mean_variance > 0 else 1.0)
+
+
+def estimate_covariances(
+    Y: np.ndarray,
+    responsibilities: np.ndarray,
+    means: np.ndarray,
+    covariance_type: str,
+    floor: float,
+):
+    """Return the maximum-likelihood covariances, none of whose eigenvalues is under `floor`.
+
+    Clipping the eigenvalues is the exact constrained maximiser, so EM stays monotone.
+
+    Parameters
+    ----------
+    Y : array (n, d)
+    responsibilities : array (n, C)
+        Posterior probabilities of the components; every column has a positive sum.
+    means : array (C, d)
+    covariance_type : str
+    floor : float
+        Smallest eigenvalue allowed, in squared units of `Y`.
+    """
+    counts = responsibilities.sum(axis=0)
+    n_components, dimension = means.shape
+    if covariance_type == "full":
+        covariances = np.empty((n_components, dimension, dimension))
+        for j in range(n_components):
+            difference = Y - means[j]
+            scatter = (responsibilities[:, j, None] * difference).T @ difference / counts[j]
+            covariances[j] = clip_eigenvalues(scatter, floor)
+        return covariances
+    variances = np.empty((n_components, dimension))
+    for j in range(n_components):
+        variances[j] = responsibilities[:, j] @ (Y - means[j]) ** 2 / counts[j]
+    if covariance_type == "diag":
+        return np.maximum(variances, floor)
+    spherical = variances.mean(axis=1)
+    if covariance_type == "spherical":
+        return np.maximum(spherical, floor)
+    return float(max(counts @ spherical / counts.sum(), floor))
+
+
+def clip_eigenvalues(matrix: np.ndarray, floor: float) -> np.ndarray:
+    """Return the symmetric matrix (d, d) with every eigenvalue raised to at least `floor`."""
+    symmetric = (matrix + matrix.T) / 2
+    eigenvalues, eigenvectors = eigh(symmetric)
+    if eigenvalues[0] >= floor:
+        return symmetric
+    clipped = (eigenvectors * np.maximum(eigenvalues, floor)) @ eigenvectors.T
+    return (clipped + clipped.T) / 2
+
+
+def log_gaussian_densities(
+    Y: np.ndarray, means: np.ndarray, covariances, covariance_type: str
+) -> np.ndarray:
+    """Return log N(y_i; mu_j, Sigma_j) for every row and component, an array (n, C)."""
+    dimension = Y.shape[1]
+    log_densities = np.empty((len(Y), len(means)))
+    for j, mean in enumerate(means):
+        precision = ComponentPrecision(component_covariance(covariances, covariance_type, j))
+        difference = Y - mean
+        mahalanobis = np.einsum("nd,nd->n", difference, precision.apply(difference))
+        log_densities[:, j] = -0.5 * (
+            dimension * np.log(2 * np.pi) + precision.log_determinant(dimension) + mahalanobis
+        )
+    return log_densities

@@ -1,0 +1,83 @@
+"""One Gaussian as the generative model of the outputs (section 3.1 of the OFER paper)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workflow_lib.generative.covariance import (
+    absolute_floor,
+    check_covariance_type,
+    estimate_covariances,
+    log_gaussian_densities,
+)
+from workflow_lib.parameters import ParameterMixin, as_output_matrix
+
+
+class GaussianModel(ParameterMixin):
+    """A Gaussian N(mu, Sigma) fitted to outputs by maximum likelihood.
+
+    Parameters
+    ----------
+    covariance_type : {"spherical", "tied_spherical", "diag", "full"}, default="spherical"
+        Shape of Sigma. The paper's Gaussians are isotropic, hence the default; with one component
+        ``tied_spherical`` is the same thing.
+    variance_floor : float, default=0.05
+        Smallest eigenvalue of Sigma, as a fraction of the mean output variance.
+
+    Attributes
+    ----------
+    mean_ : array (d,)
+    covariance_ : float, array (d,) or array (d, d)
+    weights_, means_, covariances_ : the same as a mixture of one component, shapes (1,), (1, d)
+        and as in `workflow_lib.generative.covariance`.
+    """
+
+    has_component_block = False
+
+    def __init__(self, covariance_type: str = "spherical", variance_floor: float = 0.05) -> None:
+        self.covariance_type = covariance_type
+        self.variance_floor = variance_floor
+
+    def fit(self, Y, y=None) -> GaussianModel:
+        """Fit to outputs `Y` (n, d); `y` is ignored.
+
+        Raises
+        ------
+        ValueError
+            If `Y` is empty or not finite, or a parameter is out of range.
+        """
+        check_covariance_type(self.covariance_type)
+        Y = as_output_matrix(Y)
+        self.weights_ = np.ones(1)
+        self.means_ = Y.mean(axis=0, keepdims=True)
+        self.covariances_ = estimate_covariances(
+            Y,
+            np.ones((len(Y), 1)),
+            self.means_,
+            self.covariance_type,
+            absolute_floor(Y, self.variance_floor),
+        )
+        return self
+
+    @property
+    def n_components_(self) -> int:
+        return 1
+
+    @property
+    def mean_(self) -> np.ndarray:
+        return self.means_[0]
+
+    @property
+    def covariance_(self):
+        if self.covariance_type == "tied_spherical":
+            return self.covariances_
+        return self.covariances_[0]
+
+    def score_samples(self, Y) -> np.ndarray:
+        """Return log p(y) of every row of `Y` (n, d), in nats: an array (n,)."""
+        Y = as_output_matrix(Y)
+        return log_gaussian_densities(Y, self.means_, self.covariances_, self.covariance_type)[:, 0]
+
+    def responsibilities(self, Y) -> np.ndarray:
+        """Return the posterior probabilities of the components: a column of ones (n, 1)."""
+        return np.ones((len(as_output_matrix(Y)), 1))

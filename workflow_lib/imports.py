@@ -1,0 +1,84 @@
+"""Which source files a module of the library needs: its import closure, read from the source.
+
+The rules declare these files as inputs, so that an edit re-runs exactly what it can affect.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+PACKAGE = "workflow_lib"
+
+
+def import_closure(root: Path | str, modules: Iterable[str]) -> list[str]:
+    """Return the files of `modules` and of all library modules that they import, sorted.
+
+    Imports inside functions count too. Only modules of this package are followed.
+
+    Parameters
+    ----------
+    root : path
+        The folder that holds the package.
+    modules : iterable of str
+        Dotted names, for example ``workflow_lib.experiments.regression``.
+
+    Returns
+    -------
+    list of str
+        Paths below (and beginning with) `root`.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a module has no source file.
+    """
+    root = str(root)
+    open_modules, seen = list(modules), set()
+    while open_modules:
+        module = open_modules.pop()
+        if module in seen:
+            continue
+        seen.add(module)
+        open_modules.extend(_imported_modules(root, module))
+    return sorted(str(_source_file(root, module)) for module in seen)
+
+
+@cache
+def _source_file(root: str, module: str) -> Path:
+    base = Path(root, *module.split("."))
+    for candidate in (base.with_suffix(".py"), base / "__init__.py"):
+        if candidate.is_file():
+            return candidate
+    raise FileNotFoundError(f"the module {module} has no source file below {root}")
+
+
+@cache
+def _is_module(root: str, module: str) -> bool:
+    try:
+        _source_file(root, module)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+@cache
+def _imported_modules(root: str, module: str) -> tuple[str, ...]:
+    source = _source_file(root, module)
+    found = set()
+    for node in ast.walk(ast.parse(source.read_bytes(), str(source))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        else:
+            continue
+        found.update(name for name in names if name.split(".")[0] == PACKAGE)
+    modules = {name for name in found if _is_module(root, name)}
+    # Importing a.b.c runs the __init__ of a and of a.b first.
+    for name in [module, *modules]:
+        parts = name.split(".")
+        modules.update(".".join(parts[:length]) for length in range(1, len(parts)))
+    return tuple(sorted(modules - {module}))

@@ -1,0 +1,57 @@
+"""Errors of predicted outputs, relative to predicting the training mean."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def squared_error_sums(outputs: np.ndarray, predictions: np.ndarray) -> np.ndarray:
+    """Return the sum over rows of squared errors of each coordinate: (d,) from (n, d) arrays."""
+    return ((outputs - predictions) ** 2).sum(axis=0)
+
+
+def average_relative_error(errors: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Return the aRRMSE: the mean over coordinates of sqrt(errors / reference).
+
+    Parameters
+    ----------
+    errors : array (..., d)
+        Sums of squared errors of the predictions.
+    reference : array (d,)
+        Sums of squared errors of the training mean on the same rows. Coordinates where it is zero
+        (constant outputs) have no relative error and are left out.
+
+    Returns
+    -------
+    array (...)
+        Without unit; 1 is as good as the training mean. NaN where every coordinate is constant.
+    """
+    varies = reference > 0
+    if not varies.any():
+        return np.full(errors.shape[:-1], np.nan)
+    return np.sqrt(errors[..., varies] / reference[varies]).mean(axis=-1)
+
+
+def pooled_relative_error(errors: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Return the RRMSE over all coordinates together: sqrt(sum errors / sum reference).
+
+    Arguments as in `average_relative_error`. Coordinates with little variance count little here,
+    so it is the safer number where some outputs are nearly constant.
+    """
+    total = reference.sum()
+    if not total > 0:
+        return np.full(errors.shape[:-1], np.nan)
+    return np.sqrt(errors.sum(axis=-1) / total)
+
+
+def reference_errors(outputs: np.ndarray, folds: np.ndarray) -> np.ndarray:
+    """Return the squared errors (d,) of each fold's training mean on its held-out rows.
+
+    Zero for a constant coordinate of `outputs` (n, d), whatever the rounding of its mean.
+    """
+    total = np.zeros(outputs.shape[1])
+    for fold in range(folds.max() + 1):
+        heldout = folds == fold
+        total += ((outputs[heldout] - outputs[~heldout].mean(axis=0)) ** 2).sum(axis=0)
+    scale = np.finfo(float).eps * np.maximum(np.abs(outputs).max(axis=0), 1.0)
+    return np.where(total <= len(outputs) * scale**2 * 100, 0.0, total)

@@ -1,0 +1,215 @@
+"""Output Fisher Embedding Regression as a scikit-learn estimator: embed, regress, come back."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from workflow_lib.embeddings.fisher import FisherEmbedding
+from workflow_lib.generative.mixture import GaussianMixtureModel
+from workflow_lib.kernels.gram import gram_matrix
+from workflow_lib.regression.kernel_ridge import check_alpha, check_square
+from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge, weak_ridge
+
+
+class OutputFisherRegressor(RegressorMixin, BaseEstimator):
+    """Output Fisher Embedding Regression (OFER; Djerrab, Garcia, Sangnier & d'Alche-Buc 2018).
+
+    1. Fit a generative model p_theta to the training outputs and embed each as its Fisher score.
+    2. Regress the embedding from the input by kernel ridge regression, eq. (13); weak rows, of
+       which only the component memberships are known, join the `pi` block by eq. (14).
+    3. Return from the predicted embedding to an output by the pre-image, eq. (7) and (10).
+
+    With one penalty, an intercept and a tied variance this **is** multi-output kernel ridge
+    regression; what can differ is a penalty per block, the projection on the simplex, variances
+    per component, and weak rows.
+
+    Parameters
+    ----------
+    model : GaussianModel, GaussianMixtureModel or None, default=None
+        The generative model; a clone is fitted. None means ``GaussianMixtureModel()``.
+    form : {"reduced", "full"}, default="reduced"
+        Form of the Fisher embedding; only the reduced one has an exact closed-form pre-image.
+    kernel : {"rbf", "linear", "precomputed", "tanimoto"}, default="rbf"
+    gamma : float or None, default=None
+        Inverse squared width of the rbf kernel; None means 1 / number of inputs.
+    alpha : float or dict, default=1.0
+        lambda_0 of eq. (13): the system solved is (K + 2 l alpha I) with l labelled rows, that is
+        scikit-learn's ``KernelRidge(alpha=2 * l * alpha)`` plus an intercept. A dictionary gives
+        each block a penalty of its own, for example ``{"pi": 1e-3, "mu": 1e-2}``. Infinity
+        predicts the block's mean.
+    weak_weight : float, default=1.0
+        lambda_2 of eq. (14), which carries no 1/(2 l): a weak row weighs 2 l lambda_2 times a
+        labelled one.
+    preimage : {"projected", "closed_form", "gradient"}, default="projected"
+        See `FisherEmbedding.inverse_transform`.
+    center : bool, default=True
+        Fit an unpenalised intercept for every block (of the weighted problem where there are weak
+        rows). Without one, eq. (10) divides by a number that changes sign.
+
+    Attributes
+    ----------
+    model_ : the fitted generative model
+    embedding_ : FisherEmbedding
+    dual_coef_ : array (l + w, m)
+        Rows of the labelled, then of the weak inputs; zero for weak rows outside the `pi` block.
+    intercept_ : array (m,)
+    X_fit_ : array (l + w, q), or None where precomputed
+    """
+
+    def __init__(
+        self,
+        model=None,
+        form="reduced",
+        kernel="rbf",
+        gamma=None,
+        alpha=1.0,
+        weak_weight=1.0,
+        preimage="projected",
+        center=True,
+    ):
+        self.model = model
+        self.form = form
+        self.kernel = kernel
+        self.gamma = gamma
+        self.alpha = alpha
+        self.weak_weight = weak_weight
+        self.preimage = preimage
+        self.center = center
+
+    def fit(self, X, Y, X_weak=None, weak_responsibilities=None):
+        """Fit to labelled rows, and to weak rows where given.
+
+        Parameters
+        ----------
+        X : array (l, q)
+            Inputs; with ``kernel="precomputed"`` the Gram matrix (l, l).
+        Y : array (l,) or (l, d)
+            Outputs.
+        X_weak : array (w, q) or None
+            Inputs of the weak rows; precomputed: their kernel values (w, l + w) against the
+            labelled, then the weak rows.
+        weak_responsibilities : array (w, C) or None
+            Component memberships q of the weak rows, soft or one-hot, rows summing to one. Their
+            target in the `pi` block is q / pi.
+
+        Raises
+        ------
+        ValueError
+            If data are not finite or shapes differ, a penalty is not positive, a block is
+            unknown, or weak rows are given to a model without a `pi` block.
+        """
+        X, Y = validate_data(self, X, Y, multi_output=True, y_numeric=True, dtype=np.float64)
+        self._vector_output = Y.ndim == 1
+        outputs = np.asarray(Y, dtype=np.float64).reshape(len(Y), -1)
+        self.model_ = clone(GaussianMixtureModel() if self.model is None else self.model)
+        self.model_.fit(outputs)
+        self.embedding_ = FisherEmbedding(self.model_, self.form)
+        penalties = self._penalties()
+        targets = self.embedding_.transform(outputs)
+        K = gram_matrix(X, None, self.kernel, self.gamma)
+        check_square(K, self.kernel)
+        n_labelled = len(K)
+        n_weak = 0
+        if X_weak is not None:
+            X_weak, memberships = self._check_weak(X_weak, weak_responsibilities, n_labelled)
+            n_weak = len(X_weak)
+            K = self._joint_gram(X, X_weak, K)
+        self.dual_coef_ = np.zeros((n_labelled + n_weak, targets.shape[1]))
+        self.intercept_ = np.zeros(targets.shape[1])
+        for name, columns in self.embedding_.blocks.items():
+            block, rows = targets[:, columns], slice(0, n_labelled)
+            ridge = np.full(n_labelled, labelled_ridge(n_labelled, penalties[name]))
+            if n_weak and name == "pi" and self.weak_weight > 0:
+                block = np.vstack([block, memberships / self.model_.weights_])
+                rows = slice(0, n_labelled + n_weak)
+                weak = weak_ridge(penalties[name], self.weak_weight)
+                ridge = np.concatenate([ridge, np.full(n_weak, weak)])
+            self.dual_coef_[rows, columns], self.intercept_[columns] = fit_dual_coefficients(
+                K[rows, rows], block, ridge, self.center
+            )
+        if self.kernel == "precomputed":
+            self.X_fit_ = None
+        else:
+            self.X_fit_ = np.vstack([X, X_weak]) if n_weak else X
+        return self
+
+    def predict(self, X):
+        """Return predicted outputs (n,) or (n, d) for inputs `X` (n, q).
+
+        With ``kernel="precomputed"``, `X` holds the kernel values (n, l + w) against the labelled,
+        then the weak rows.
+        """
+        H = self.predict_embedding(X)
+        predictions = self.embedding_.inverse_transform(H, self.preimage)
+        return predictions[:, 0] if self._vector_output else predictions
+
+    def predict_embedding(self, X) -> np.ndarray:
+        """Return the predicted embeddings h(x), an array (n, m), before the pre-image."""
+        check_is_fitted(self)
+        if self.kernel == "precomputed":
+            K = check_array(X, dtype=np.float64)
+            if K.shape[1] != len(self.dual_coef_):
+                raise ValueError(
+                    f"X has {K.shape[1]} features, but {type(self).__name__} is expecting "
+                    f"{len(self.dual_coef_)} features as input."
+                )
+        else:
+            X = validate_data(self, X, reset=False, dtype=np.float64)
+            K = gram_matrix(X, self.X_fit_, self.kernel, self.gamma)
+        return K @ self.dual_coef_ + self.intercept_
+
+    def _penalties(self) -> dict[str, float]:
+        blocks = list(self.embedding_.blocks)
+        if isinstance(self.alpha, dict):
+            if sorted(self.alpha) != sorted(blocks):
+                raise ValueError(
+                    f"alpha names the blocks {sorted(self.alpha)}; this embedding has {blocks}."
+                )
+            penalties = dict(self.alpha)
+        else:
+            penalties = dict.fromkeys(blocks, self.alpha)
+        for penalty in penalties.values():
+            check_alpha(penalty)
+        return penalties
+
+    def _check_weak(self, X_weak, weak_responsibilities, n_labelled):
+        if "pi" not in self.embedding_.blocks:
+            raise ValueError("Weak rows need a mixture: this model's embedding has no pi block.")
+        if weak_responsibilities is None:
+            raise ValueError("X_weak was given without weak_responsibilities.")
+        if not self.weak_weight >= 0:
+            raise ValueError(f"weak_weight must not be negative; found {self.weak_weight!r}.")
+        X_weak = check_array(X_weak, dtype=np.float64)
+        memberships = check_array(weak_responsibilities, dtype=np.float64)
+        expected_columns = self.n_features_in_
+        if self.kernel == "precomputed":
+            expected_columns = n_labelled + len(X_weak)
+        if X_weak.shape[1] != expected_columns:
+            raise ValueError(f"X_weak has {X_weak.shape[1]} columns; expected {expected_columns}.")
+        expected = (len(X_weak), self.model_.n_components_)
+        if memberships.shape != expected:
+            raise ValueError(
+                f"weak_responsibilities has the shape {memberships.shape}; expected {expected}, "
+                "one column a component of the fitted mixture."
+            )
+        if memberships.min() < 0 or not np.allclose(memberships.sum(axis=1), 1.0, atol=1e-6):
+            raise ValueError("The rows of weak_responsibilities must be probabilities (sum 1).")
+        return X_weak, memberships
+
+    def _joint_gram(self, X, X_weak, K):
+        n_labelled = len(K)
+        if self.kernel == "precomputed":
+            across, within = X_weak[:, :n_labelled], X_weak[:, n_labelled:]
+        else:
+            across = gram_matrix(X_weak, X, self.kernel, self.gamma)
+            within = gram_matrix(X_weak, None, self.kernel, self.gamma)
+        return np.block([[K, across.T], [across, within]])
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.positive_only = self.kernel == "tanimoto"
+        tags.target_tags.multi_output = True
+        return tags

@@ -1,0 +1,91 @@
+"""Kernel ridge regression with an intercept as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from workflow_lib.kernels.gram import gram_matrix
+from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
+
+
+class KernelRidgeRegressor(RegressorMixin, BaseEstimator):
+    """Multi-output kernel ridge regression (m-KRR), the baseline that OFER must beat.
+
+    Minimises alpha ||h||^2 + 1/(2 l) sum_i ||y_i - h(x_i) - b||^2, eq. (13) of the OFER paper with
+    the outputs themselves as targets and an unpenalised intercept b.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "linear", "precomputed", "tanimoto"}, default="rbf"
+    gamma : float or None, default=None
+        Inverse squared width of the rbf kernel; None means 1 / number of inputs.
+    alpha : float, default=1.0
+        lambda_0 of eq. (13). The system solved is (K + 2 l alpha I), with l the number of rows:
+        scikit-learn's ``KernelRidge(alpha=2 * l * alpha)``, which has no intercept.
+    center : bool, default=True
+        Fit the intercept. scikit-learn's KernelRidge corresponds to False.
+
+    Attributes
+    ----------
+    dual_coef_ : array (l, d)
+    intercept_ : array (d,)
+    X_fit_ : array (l, q), or the Gram matrix where precomputed
+    """
+
+    def __init__(self, kernel="rbf", gamma=None, alpha=1.0, center=True):
+        self.kernel = kernel
+        self.gamma = gamma
+        self.alpha = alpha
+        self.center = center
+
+    def fit(self, X, y):
+        """Fit to inputs `X` (l, q), or a Gram matrix (l, l), and outputs `y` (l,) or (l, d).
+
+        Raises
+        ------
+        ValueError
+            If the data are not finite, alpha is not positive, or the Gram matrix is not positive
+            semi-definite.
+        """
+        X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float64)
+        check_alpha(self.alpha)
+        self._vector_output = y.ndim == 1
+        targets = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+        K = gram_matrix(X, None, self.kernel, self.gamma)
+        check_square(K, self.kernel)
+        ridge = labelled_ridge(len(K), self.alpha)
+        self.dual_coef_, self.intercept_ = fit_dual_coefficients(K, targets, ridge, self.center)
+        self.X_fit_ = X
+        return self
+
+    def predict(self, X):
+        """Return predictions (n,) or (n, d) for inputs `X` (n, q), or a Gram matrix (n, l)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        K = gram_matrix(X, self.X_fit_, self.kernel, self.gamma)
+        predictions = K @ self.dual_coef_ + self.intercept_
+        return predictions[:, 0] if self._vector_output else predictions
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.positive_only = self.kernel == "tanimoto"
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def check_alpha(alpha: float) -> None:
+    """Raise ValueError unless the penalty is a positive number (infinity allowed)."""
+    if not alpha > 0:
+        raise ValueError(f"alpha must be positive; found {alpha!r}.")
+
+
+def check_square(K: np.ndarray, kernel: str) -> None:
+    """Raise ValueError unless a precomputed training Gram matrix is square."""
+    if kernel == "precomputed" and K.shape[0] != K.shape[1]:
+        raise ValueError(
+            f"A precomputed Gram matrix must be square in fit; found the shape {K.shape}. "
+            "Precomputed matrices are not square feature tables: pass kernel values k(x_i, x_j)."
+        )

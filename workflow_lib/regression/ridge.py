@@ -1,0 +1,69 @@
+"""Kernel ridge regression with an intercept, on weighted rows: the solver behind every method.
+
+The problem of eq. (13) and, with weak rows, of eq. (14) of the OFER paper has for each block of
+targets T the solution h(x) = sum_i k(x, x_i) alpha_i + b with
+
+    [ K + Lambda  1 ] [alpha]   [T]
+    [ 1'          0 ] [  b' ] = [0]
+
+where Lambda is diagonal: 2 l lambda_0 for the l labelled rows of eq. (13); lambda_0 / lambda_2
+for the weak rows of eq. (14). The second row is the unpenalised intercept; without centring,
+b = 0 and the first row alone is solved.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+
+def labelled_ridge(n_rows: int, penalty: float) -> float:
+    """Return the diagonal term 2 l lambda_0 of `n_rows` labelled rows (eq. (13))."""
+    return 2.0 * n_rows * penalty
+
+
+def weak_ridge(penalty: float, weak_weight: float) -> float:
+    """Return the diagonal term lambda_0 / lambda_2 of weak rows (eq. (14))."""
+    return penalty / weak_weight
+
+
+def fit_dual_coefficients(
+    K: np.ndarray, T: np.ndarray, ridge, center: bool = True
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the dual coefficients (n, m) and the intercepts (m,) for targets `T` (n, m).
+
+    Parameters
+    ----------
+    K : array (n, n)
+        Symmetric positive semi-definite Gram matrix.
+    T : array (n, m)
+        Targets.
+    ridge : float or array (n,)
+        Diagonal of Lambda, positive. Infinity everywhere gives h = b, the mean of the targets;
+        finite ridges give each row the weight 1 / ridge.
+    center : bool, default=True
+        Fit an unpenalised intercept.
+
+    Raises
+    ------
+    ValueError
+        If K + Lambda is not positive definite; the message names the remedy.
+    """
+    n_rows = len(K)
+    ridge = np.broadcast_to(np.asarray(ridge, dtype=np.float64), (n_rows,))
+    if np.isinf(ridge).all():
+        intercept = T.mean(axis=0) if center else np.zeros(T.shape[1])
+        return np.zeros_like(T), intercept
+    try:
+        factor = cho_factor(K + np.diag(ridge), lower=True)
+    except LinAlgError as error:
+        raise ValueError(
+            f"The Gram matrix plus its ridge (smallest {ridge.min():.3g}) is not positive "
+            "definite. Raise alpha, or check that the kernel is positive semi-definite."
+        ) from error
+    if not center:
+        return cho_solve(factor, T), np.zeros(T.shape[1])
+    solved = cho_solve(factor, np.column_stack([T, np.ones(n_rows)]))
+    solved_targets, solved_ones = solved[:, :-1], solved[:, -1]
+    intercept = solved_targets.sum(axis=0) / solved_ones.sum()
+    return solved_targets - np.outer(solved_ones, intercept), intercept

@@ -1,0 +1,118 @@
+"""Held-out predictions of the weakly supervised problem, eq. (14), for a grid of two penalties.
+
+The ridge is a = 2 l lambda_0 on the l labelled rows and c = lambda_0 / lambda_2 on the w weak
+rows. One eigendecomposition K_ww = Q diag(s) Q' serves every pair: eliminating the weak rows
+leaves the Schur complement, a system of l rows only,
+
+    S = K_ss + a I - P diag(1 / (s + c)) P',    P = K_sw Q.
+
+All weak rows train in every fold; only labelled rows are held out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from workflow_lib.regression.heldout import Decomposition, fold_rows
+from workflow_lib.regression.ridge import labelled_ridge, weak_ridge
+
+
+class WeakGrams:
+    """Held-out predictions of labelled rows that are trained together with weak rows.
+
+    Parameters
+    ----------
+    grams : sequence of (array (l + w, l + w), array (h, l + w))
+        For each fold, the Gram matrix of its l labelled training rows followed by the w weak
+        rows, and that of its held-out rows against them.
+    n_weak : int
+        Number of weak rows, at least one.
+    folds : int array (n,)
+        Fold number of every labelled row.
+    center : bool, default=True
+        Fit an unpenalised intercept (of the weighted problem).
+    shared : bool, default=False
+        True when the weak rows' Gram matrix is the same in every fold: it is then decomposed once.
+    """
+
+    def __init__(
+        self,
+        grams: Sequence[tuple[np.ndarray, np.ndarray]],
+        n_weak: int,
+        folds: np.ndarray,
+        center: bool = True,
+        shared: bool = False,
+    ) -> None:
+        self.heldout = fold_rows(folds)
+        self.center = center
+        self._n_weak = n_weak
+        self._grams = []
+        decomposition = None
+        for K, K_heldout in grams:
+            if decomposition is None or not shared:
+                decomposition = Decomposition(K[-n_weak:, -n_weak:])
+            self._grams.append((K[:-n_weak], K_heldout, decomposition))
+
+    def predict(
+        self,
+        targets: Sequence[np.ndarray],
+        weak_targets: Sequence[np.ndarray],
+        candidates: Sequence[tuple[float, float]],
+    ) -> list[np.ndarray]:
+        """Return, for each fold, the predictions (n_candidates, n_fold, m) of its held-out rows.
+
+        Parameters
+        ----------
+        targets : sequence of array (n, m)
+            Targets of the labelled rows for each fold; held-out rows are ignored.
+        weak_targets : sequence of array (w, m)
+            Targets of the weak rows for each fold.
+        candidates : sequence of (lambda_0, relative weight)
+            Each pair of a penalty and the weight of a weak row relative to a labelled one,
+            that is lambda_2 = weight / (2 l).
+        """
+        predictions = []
+        for rows, known, weak, gram in zip(
+            self.heldout, targets, weak_targets, self._grams, strict=True
+        ):
+            known = np.delete(np.asarray(known, dtype=np.float64), rows, axis=0)
+            predictions.append(self._predict_fold(gram, known, weak, candidates))
+        return predictions
+
+    def _predict_fold(self, gram, known, weak, candidates):
+        K_rows, K_heldout, decomposition = gram
+        n_labelled, n_weak = len(known), self._n_weak
+        K_ss = K_rows[:, :n_labelled]
+        s, Q = decomposition.eigenvalues, decomposition.eigenvectors
+        P = K_rows[:, n_labelled:] @ Q
+        heldout_labelled = K_heldout[:, :n_labelled]
+        heldout_weak = K_heldout[:, n_labelled:] @ Q
+        # The last column carries the ones of the intercept through the same elimination.
+        right_labelled = np.column_stack([known, np.ones(n_labelled)])
+        right_weak = Q.T @ np.column_stack([weak, np.ones(n_weak)])
+        predictions = np.empty((len(candidates), len(K_heldout), known.shape[1]))
+        for index, (penalty, relative_weight) in enumerate(candidates):
+            if np.isinf(penalty):
+                total = n_labelled + relative_weight * n_weak
+                mean = (known.sum(axis=0) + relative_weight * weak.sum(axis=0)) / total
+                predictions[index] = mean if self.center else 0.0
+                continue
+            ridge = labelled_ridge(n_labelled, penalty)
+            weak_weight = relative_weight / (2.0 * n_labelled)
+            inverse = 1.0 / (s + weak_ridge(penalty, weak_weight))
+            schur = K_ss - (P * inverse) @ P.T
+            schur[np.diag_indices(n_labelled)] += ridge
+            labelled = cho_solve(cho_factor(schur), right_labelled - (P * inverse) @ right_weak)
+            weak_rotated = inverse[:, None] * (right_weak - P.T @ labelled)
+            solution = heldout_labelled @ labelled + heldout_weak @ weak_rotated
+            if self.center:
+                totals = labelled.sum(axis=0) + Q.sum(axis=0) @ weak_rotated
+                intercept = totals[:-1] / totals[-1]
+                solution = solution[:, :-1] - np.outer(solution[:, -1], intercept) + intercept
+            else:
+                solution = solution[:, :-1]
+            predictions[index] = solution
+        return predictions

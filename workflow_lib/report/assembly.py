@@ -1,0 +1,252 @@
+"""From result files and settings to the parts of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from workflow_lib.artifacts import read_artifact
+from workflow_lib.report.labels import (
+    MINUS,
+    MISSING,
+    count_of,
+    format_difference,
+    format_p_value,
+    join_words,
+    table_title,
+)
+from workflow_lib.report.manifest import read_manifest
+from workflow_lib.report.page import write_report
+from workflow_lib.report.scores import Score, read_scores, read_timings
+from workflow_lib.report.table_text import html_table, table_cells
+from workflow_lib.report.tables import REFERENCE_METHOD
+from workflow_lib.report.verdict import Verdict, count_sentences, verdict
+
+
+def run(
+    output: str | Path,
+    manifest: str | Path,
+    title: str,
+    author: str,
+    experiments: Mapping[str, Mapping],
+    datasets: Mapping[str, Mapping],
+    methods: Mapping[str, Mapping],
+    published: Mapping[int, str | Path],
+    n_folds: int,
+    reference: str = REFERENCE_METHOD,
+) -> None:
+    """Read the results of all experiments and write the report.
+
+    Parameters
+    ----------
+    output, manifest : path
+        The page to write and the record of the run to read.
+    experiments : mapping of experiment name to mapping
+        ``settings`` (title, dataset, training_sizes, weak_sizes, components, kernel, tables,
+        figures; as in the configuration), ``scores`` and ``timings`` (paths; timings may be None
+        when no table is of kind ``time``), ``figures`` (figure name -> path of its SVG).
+    datasets : mapping of dataset name to mapping
+        ``settings`` (title, description, stand_in_for, reader, sources, licence, citation) and
+        ``artifact`` (path of the "dataset" artifact).
+    methods : mapping of method name to mapping
+        ``label``, ``summary``, ``color`` and ``marker``, in the order of rows and sentences.
+    published : mapping of table number to path
+        The published tables at hand.
+    n_folds : int
+        Folds of the selection, for the protocol.
+    """
+    sections, verdicts = [], []
+    for name, experiment in experiments.items():
+        settings = experiment["settings"]
+        section, one = experiment_section(
+            name,
+            settings,
+            datasets[settings["dataset"]]["settings"],
+            scores_path=experiment["scores"],
+            timings_path=experiment["timings"],
+            figures=experiment["figures"],
+            methods=methods,
+            published=published,
+            n_folds=n_folds,
+            reference=reference,
+        )
+        sections.append(section)
+        verdicts.append(one)
+    records = [
+        dataset_record(name, dataset["settings"], dataset["artifact"])
+        for name, dataset in datasets.items()
+    ]
+    write_report(
+        output,
+        title,
+        sections,
+        records,
+        methods,
+        read_manifest(manifest),
+        author=author,
+        findings=count_sentences(verdicts, methods, reference),
+    )
+
+
+def experiment_section(
+    name: str,
+    settings: Mapping,
+    dataset: Mapping,
+    *,
+    scores_path: str | Path,
+    timings_path: str | Path | None,
+    figures: Mapping[str, str | Path],
+    methods: Mapping[str, Mapping],
+    published: Mapping[int, str | Path],
+    n_folds: int,
+    reference: str = REFERENCE_METHOD,
+) -> tuple[dict, Verdict]:
+    """Return the section of one experiment, for `write_report`, and its verdict.
+
+    `settings` and `dataset` are the settings of the experiment and of its dataset; the other
+    parameters are those of `run`.
+    """
+    scores = read_scores(scores_path)
+    one = verdict(scores, methods=methods, reference=reference)
+    tables = []
+    for table in settings["tables"]:
+        records = read_timings(timings_path) if table["kind"] == "time" else scores
+        paths = [published[table["paper_table"]]] if table["paper_table"] in published else []
+        cells = table_cells(
+            table["kind"], records, methods=methods, reference=reference, published_paths=paths
+        )
+        tables.append(
+            html_table(
+                cells,
+                table["kind"],
+                title=table_title(table["caption"], dataset["title"], dataset["stand_in_for"]),
+                methods=methods,
+                reference=reference,
+            )
+        )
+    section = {
+        "name": name,
+        "title": settings["title"],
+        "description": dataset["description"],
+        "dataset": dataset["title"],
+        "stand_in_for": dataset["stand_in_for"],
+        "is_made": is_made(dataset),
+        "protocol": protocol_sentences(settings, scores, n_folds),
+        "best": one.best,
+        "findings": one.judgements,
+        "comparisons": comparison_rows(one),
+        "tables": tables,
+        "figures": [
+            {
+                "svg": figures[figure["name"]],
+                "alt": _alternative_text(figure, one),
+                "caption": figure["caption"],
+            }
+            for figure in settings["figures"]
+        ],
+    }
+    return section, one
+
+
+def comparison_rows(one: Verdict) -> list[list[str]]:
+    """Return the rows of the table of differences from the reference, cells written out.
+
+    Columns: row, training size, difference, its size in units of its spread, the two p values,
+    splits that differ. What a single split or equal scores leave undefined is a dash.
+    """
+    rows = []
+    for comparison in one.comparisons:
+        cell = comparison.cell
+        is_tested = comparison.outcome not in ("equal", "untested")
+        rows.append(
+            [
+                comparison.label,
+                str(comparison.training_size),
+                format_difference(cell.difference),
+                f"{cell.effect:+.1f}".replace("-", MINUS) if is_tested else MISSING,
+                format_p_value(cell.p_reference_student) if is_tested else MISSING,
+                format_p_value(cell.p_reference_corrected) if is_tested else MISSING,
+                f"{cell.n_nonzero} of {cell.n_splits}",
+            ]
+        )
+    return rows
+
+
+def protocol_sentences(settings: Mapping, scores: Sequence[Score], n_folds: int) -> str:
+    """Return how an experiment was run, from its settings and from what the scores hold."""
+    sizes = sorted({score.training_size for score in scores})
+    weak_sizes = sorted({score.weak_size for score in scores} - {0})
+    n_test = sorted({score.n_test for score in scores})
+    n_splits = len({score.split for score in scores})
+    rows = str(n_test[0]) if len(n_test) == 1 else f"{n_test[0]} to {n_test[-1]}"
+    nested = ", each set inside the next" if len(sizes) > 1 else ""
+    each = " each" if n_splits > 1 else ""
+    sentences = [
+        f"{join_words([str(size) for size in sizes])} training rows{nested}; "
+        f"{count_of(n_splits, 'random split')} with {rows} test rows{each}."
+    ]
+    left_out = sorted(set(settings["training_sizes"]) - set(sizes))
+    if left_out:
+        sizes_in_words = join_words([str(size) for size in left_out])
+        sentences.append(f"Sizes that do not fit the data: {sizes_in_words}.")
+    if weak_sizes:
+        sentences.append(
+            f"{join_words([str(size) for size in weak_sizes])} weakly labelled rows for the "
+            f"methods that use them."
+        )
+    chosen = "Hyper-parameters"
+    has_choice = any(score.n_components not in (None, 1) for score in scores)
+    if settings["components"] == "selected" and has_choice:
+        chosen += " and numbers of components"
+    sentences.append(
+        f"{chosen} are selected by {n_folds}-fold cross-validation on the training rows alone, "
+        f"scored on the outputs themselves, after the pre-image."
+    )
+    if settings["components"] != "selected":
+        numbers = join_words([str(number) for number in settings["components"]])
+        sentences.append(f"Numbers of components are fixed to {numbers}.")
+    sentences.append(f"Kernel on the inputs: {settings['kernel']}.")
+    sentences.append("An aRRMSE of 1 is the error of the training mean; lower is better.")
+    return " ".join(sentences)
+
+
+def is_made(dataset: Mapping) -> bool:
+    """Return whether the data are drawn by a recipe, not observed."""
+    return dataset["reader"].startswith("synthetic")
+
+
+def dataset_record(name: str, settings: Mapping, artifact: str | Path) -> dict:
+    """Return what the data page says of a dataset; counts come from its artifact.
+
+    Raises UserError if the artifact is missing or damaged.
+    """
+    data = read_artifact(artifact, "dataset")
+    if is_made(settings):
+        kind = "Made by a recipe"
+    elif settings["sources"]:
+        kind = "Observed, from the source below"
+    else:
+        kind = "Observed, shipped with a library"
+    if settings["stand_in_for"]:
+        kind += "; a stand-in"
+    return {
+        "name": name,
+        "title": settings["title"],
+        "description": settings["description"],
+        "kind": kind,
+        "stand_in_for": settings["stand_in_for"],
+        "sources": [source["address"] for source in settings["sources"]],
+        "licence": settings["licence"],
+        "citation": settings["citation"],
+        "rows_read": data["report"]["rows_read"],
+        "rows_dropped": data["report"]["rows_dropped"],
+        "n_inputs": data["inputs"].shape[1],
+        "n_outputs": data["outputs"].shape[1],
+    }
+
+
+def _alternative_text(figure: Mapping, one: Verdict) -> str:
+    """Return what a figure shows, for who cannot see it."""
+    if figure["kind"] == "learning_curve":
+        return f"{figure['caption']} {one.best}"
+    return figure["caption"]

@@ -1,0 +1,207 @@
+"""Output images completed from input images: truth, input and the completion of every method."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from workflow_lib.artifacts import read_artifact
+from workflow_lib.errors import UserError
+from workflow_lib.experiments.items import item_group
+from workflow_lib.report.labels import figure_title, method_label
+from workflow_lib.report.scores import SELECTED
+from workflow_lib.report.style import ACCENT_COLOR, applied_style, save_figure
+
+
+def run(
+    dataset: str | Path,
+    split: str | Path,
+    predictions: Mapping[str, str | Path],
+    output_svg: str | Path,
+    output_png: str | Path,
+    dataset_title: str,
+    stand_in_for: str | None,
+    methods: Mapping[str, Mapping],
+    training_size: int,
+    weak_size: int = 0,
+    n_images: int = 10,
+) -> None:
+    """Draw the completion figure and write it.
+
+    The title is that of the dataset, marked when it is a stand-in; the other parameters are
+    those of `draw_completion`.
+    """
+    figure = draw_completion(
+        dataset,
+        split,
+        predictions,
+        title=figure_title(dataset_title, stand_in_for),
+        methods=methods,
+        training_size=training_size,
+        weak_size=weak_size,
+        n_images=n_images,
+    )
+    save_figure(figure, output_svg, output_png)
+
+
+def draw_completion(
+    dataset: str | Path,
+    split: str | Path,
+    predictions: Mapping[str, str | Path],
+    *,
+    title: str,
+    methods: Mapping[str, Mapping],
+    training_size: int,
+    weak_size: int = 0,
+    n_images: int = 10,
+):
+    """Return the figure: a column for each of the first test rows, a row for each method.
+
+    The images are the first rows of the test set in its own, random order: none is chosen by
+    hand. Rows from the top: the true image, the input half, then one row per method with the
+    predicted half under the input half. Predictions outside the range of the true pixels are
+    drawn at its ends.
+
+    Parameters
+    ----------
+    dataset : path
+        A "dataset" artifact whose ``names`` hold ``image_rows`` and ``image_columns``: a row of
+        inputs followed by its row of outputs is an image, line by line from the top.
+    split : path
+        The "split" artifact of the split drawn.
+    predictions : mapping of method name to path
+        The "predictions" artifacts of that split. A method without predictions at the training
+        size is left out; one with weak rows is drawn with `weak_size` of them.
+    title : str
+        The dataset, for the title; the training size is added.
+    methods : mapping of method name to {"label": ...}
+        Its order is the order of the rows.
+    training_size : int
+        The training size of the predictions.
+    weak_size : int, default=0
+        The number of weak rows, for methods that use them.
+    n_images : int, default=10
+        Number of columns.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        To be written by `workflow_lib.report.style.save_figure`.
+
+    Raises
+    ------
+    UserError
+        If the dataset does not hold images, or no method has predictions at that size.
+    """
+    data = read_artifact(dataset, "dataset")
+    shape = _image_shape(data, dataset)
+    test = read_artifact(split, "split")["test"][:n_images]
+    inputs, outputs = data["inputs"][test], data["outputs"][test]
+    completed = _completed_outputs(predictions, methods, training_size, weak_size, len(test))
+    rows = [("true image", np.hstack([inputs, outputs]))]
+    rows.append(("input", np.hstack([inputs, np.full_like(outputs, np.nan)])))
+    rows += [(label, np.hstack([inputs, predicted])) for label, predicted in completed.items()]
+    return _draw_images(
+        rows,
+        shape,
+        boundary=inputs.shape[1] / shape[1],
+        brightest=max(float(np.nanmax(data["inputs"])), float(data["outputs"].max())),
+        title=f"{title}: {training_size} training rows, the first {len(test)} test rows",
+    )
+
+
+def _draw_images(rows, shape: tuple[int, int], boundary: float, brightest: float, title: str):
+    """Return the grid of images; `boundary` is the number of image lines that are inputs."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    colors = matplotlib.colormaps["gray_r"].with_extremes(bad="#e8eef4")
+    n_images = len(rows[0][1])
+    with applied_style():
+        left, cell, gap = 1.75, 0.68, 0.06
+        width = left + n_images * (cell + gap) + 0.1
+        height = 0.45 + len(rows) * (cell + gap) + 0.08
+        figure = Figure(figsize=(width, height))
+        figure.text(0.1 / width, 1 - 0.26 / height, title, fontsize=11, va="center")
+        for line, (label, images) in enumerate(rows):
+            bottom = height - 0.45 - (line + 1) * (cell + gap)
+            figure.text(
+                (left - 0.12) / width,
+                (bottom + cell / 2) / height,
+                label,
+                ha="right",
+                va="center",
+                fontsize=9.5,
+            )
+            for column, image in enumerate(images):
+                axis = figure.add_axes(
+                    (
+                        (left + column * (cell + gap)) / width,
+                        bottom / height,
+                        cell / width,
+                        cell / height,
+                    )
+                )
+                axis.imshow(
+                    np.ma.masked_invalid(image.reshape(shape)),
+                    cmap=colors,
+                    vmin=0.0,
+                    vmax=brightest,
+                    interpolation="nearest",
+                )
+                if line > 0:
+                    axis.axhline(boundary - 0.5, color=ACCENT_COLOR, linewidth=1.0)
+                axis.set_xticks([])
+                axis.set_yticks([])
+                axis.grid(False)
+                for spine in axis.spines.values():
+                    spine.set(visible=True, color="#bbbbbb", linewidth=0.6)
+    return figure
+
+
+def _image_shape(data: Mapping, path: str | Path) -> tuple[int, int]:
+    """Return the rows and columns of an image, checked against the dataset."""
+    names = data["names"]
+    n_pixels = data["inputs"].shape[1] + data["outputs"].shape[1]
+    shape = (int(names.get("image_rows", 0)), int(names.get("image_columns", 0)))
+    if shape[0] * shape[1] != n_pixels:
+        raise UserError(
+            str(path),
+            f"its rows have {n_pixels} inputs and outputs, and its image is {shape[0]} x "
+            f"{shape[1]} pixels",
+            "a dataset whose inputs and outputs make an image",
+            "remove the figure of kind completion from this experiment",
+        )
+    return shape
+
+
+def _completed_outputs(
+    predictions: Mapping[str, str | Path],
+    methods: Mapping[str, Mapping],
+    training_size: int,
+    weak_size: int,
+    n_images: int,
+) -> dict[str, np.ndarray]:
+    """Return label -> predicted outputs (n_images, d) of the methods that have them."""
+    order = [name for name in methods if name in predictions]
+    order += sorted(name for name in predictions if name not in methods)
+    with_weak = item_group(training_size, weak_size, SELECTED)
+    without = item_group(training_size, 0, SELECTED)
+    completed = {}
+    for method in order:
+        items = read_artifact(predictions[method], "predictions")
+        label = method_label(method, methods)
+        if weak_size and with_weak in items:
+            completed[f"{label}\n{weak_size} weak rows"] = items[with_weak]["outputs"][:n_images]
+        elif without in items:
+            completed[label] = items[without]["outputs"][:n_images]
+    if not completed:
+        raise UserError(
+            ", ".join(str(path) for path in predictions.values()) or "the completion figure",
+            f"no predictions with {training_size} training rows",
+            f"the group {without}" + (f" or {with_weak}" if weak_size else ""),
+            "draw the figure at a training size of the experiment",
+        )
+    return completed

@@ -1,0 +1,128 @@
+"""The geometry of Gaussian Fisher embeddings: figure 2 of Djerrab et al. (2018)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from workflow_lib.embeddings.fisher import FisherEmbedding
+from workflow_lib.generative.gaussian import GaussianModel
+from workflow_lib.report.style import ACCENT_COLOR, BASE_COLOR, applied_style, save_figure
+
+N_SAMPLES = 500
+VARIANCE_IN_ONE_DIMENSION = 0.5
+VARIANCE_IN_TWO_DIMENSIONS = 5.0
+
+
+def run(output_svg: str | Path, output_png: str | Path, seed: int) -> None:
+    """Draw the geometry figure from samples of `seed` and write it."""
+    save_figure(draw_geometry(seed), output_svg, output_png)
+
+
+def embed_gaussian_sample(
+    dimension: int, variance: float, seed: int, n_samples: int = N_SAMPLES
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return a sample of N(0, variance I), its Fisher embedding and its central rows.
+
+    The embedding is that of equation (1) under a Gaussian model fitted to the sample: phi_mu =
+    (y - mu) / s^2, and the trace of phi_Sigma = -I / s^2 + phi_mu phi_mu^T.
+
+    Returns
+    -------
+    sample : array of shape (n_samples, dimension)
+    embedding : array of shape (n_samples, dimension + 1)
+        Columns: phi_mu, then the trace of phi_Sigma.
+    is_central : boolean array of shape (n_samples,)
+        Rows within one standard deviation of the fitted mean.
+    """
+    random = np.random.default_rng(seed)
+    sample = np.sqrt(variance) * random.standard_normal((n_samples, dimension))
+    model = GaussianModel(covariance_type="spherical").fit(sample)
+    embedding = FisherEmbedding(model, form="full").transform(sample)
+    distance = np.linalg.norm(sample - sample.mean(axis=0), axis=1)
+    spread = np.sqrt(np.mean((sample - sample.mean(axis=0)) ** 2))
+    return sample, embedding, distance <= spread
+
+
+def draw_geometry(seed: int):
+    """Return the figure: a histogram of N(0, 0.5), its embedding, and that of N(0, 5 I) in 2-D.
+
+    Both samples have 500 points; those within one standard deviation of the mean are marked.
+    The embedding of the first is a parabola and of the second a paraboloid, since the covariance
+    part is a function of the mean part: the reduced embedding loses nothing.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the two samples.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        To be written by `workflow_lib.report.style.save_figure`.
+    """
+    from matplotlib.figure import Figure
+
+    line, line_embedding, line_central = embed_gaussian_sample(1, VARIANCE_IN_ONE_DIMENSION, seed)
+    _, plane_embedding, plane_central = embed_gaussian_sample(
+        2, VARIANCE_IN_TWO_DIMENSIONS, seed + 1
+    )
+    with applied_style():
+        figure = Figure(figsize=(11.0, 4.0))
+        histogram = figure.add_axes((0.06, 0.14, 0.25, 0.72))
+        parabola = figure.add_axes((0.385, 0.14, 0.25, 0.72))
+        paraboloid = figure.add_axes((0.66, 0.05, 0.3, 0.81), projection="3d")
+        _draw_histogram(histogram, line[:, 0], line_central)
+        for central, color, label, marker in _groups():
+            rows = line_central == central
+            parabola.scatter(*line_embedding[rows].T, s=16, color=color, marker=marker, alpha=0.75)
+            rows = plane_central == central
+            paraboloid.scatter(
+                *plane_embedding[rows].T,
+                s=14,
+                color=color,
+                marker=marker,
+                alpha=0.75,
+                depthshade=False,
+                label=label,
+            )
+        parabola.set_title(r"Fisher embedding of $\mathcal{N}(0, 0.5)$")
+        parabola.set_xlabel(r"$\phi_\mu$")
+        parabola.set_ylabel(r"$\phi_\sigma$")
+        paraboloid.set_title(
+            r"Fisher embedding of $\mathcal{N}(0, 5\,I)$ in the plane", loc="center"
+        )
+        paraboloid.set_xlabel(r"$\phi_{\mu,1}$", labelpad=1)
+        paraboloid.set_ylabel(r"$\phi_{\mu,2}$", labelpad=1)
+        paraboloid.set_zlabel(r"tr $\phi_\Sigma$", labelpad=-1)
+        paraboloid.tick_params(labelsize=8, pad=0)
+        paraboloid.view_init(elev=32, azim=-60)
+    return figure
+
+
+def _groups():
+    """Return (is central, color, label, marker) of the points outside and inside one sigma."""
+    return (
+        (False, BASE_COLOR, "other points", "o"),
+        (True, ACCENT_COLOR, "within one standard deviation of the mean", "^"),
+    )
+
+
+def _draw_histogram(axis, values: np.ndarray, is_central: np.ndarray) -> None:
+    """Draw the two groups of a one-dimensional sample as a stacked histogram."""
+    inside, outside = values[is_central], values[~is_central]
+    axis.hist(
+        [inside, outside],
+        bins=25,
+        stacked=True,
+        color=[ACCENT_COLOR, BASE_COLOR],
+        edgecolor="white",
+        linewidth=0.6,
+        label=["within one standard deviation", "other points"],
+    )
+    axis.set_title(rf"{len(values)} points of $\mathcal{{N}}(0, 0.5)$")
+    axis.set_xlabel("y")
+    axis.set_ylabel("number of points")
+    axis.set_ylim(top=1.25 * axis.get_ylim()[1])
+    axis.legend(loc="upper left", handlelength=1.2)

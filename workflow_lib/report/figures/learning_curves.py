@@ -1,0 +1,209 @@
+"""Error against training size for every method of an experiment."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from workflow_lib.experiments.statistics import mean_and_deviation
+from workflow_lib.report.labels import count_of, figure_title, variant_label
+from workflow_lib.report.scores import (
+    SELECTED,
+    Score,
+    Variant,
+    components_order,
+    group_by_cell,
+    order_variants,
+    read_scores,
+)
+from workflow_lib.report.style import WEAK_LINES, applied_style, method_look, save_figure
+
+LABELS = {"arrmse": "aRRMSE on test rows", "rrmse": "pooled RRMSE on test rows"}
+
+LARGEST_LINEAR_RATIO = 4.0
+"""Above this ratio of the largest to the smallest mean the error axis is logarithmic, so that one
+method that fails does not flatten the others."""
+
+LOWEST_ERROR_WITH_TRAINING_MEAN = 0.8
+"""The line at error 1, that of the training mean, is drawn when the largest mean is this high."""
+
+
+def run(
+    scores: str | Path,
+    output_svg: str | Path,
+    output_png: str | Path,
+    dataset_title: str,
+    stand_in_for: str | None,
+    methods: Mapping[str, Mapping],
+    metric: str = "arrmse",
+) -> None:
+    """Read the scores, draw the learning curves and write them.
+
+    The title is that of the dataset, marked when it is a stand-in; the other parameters are
+    those of `draw_learning_curves`.
+    """
+    figure = draw_learning_curves(
+        read_scores(scores), methods, title=figure_title(dataset_title, stand_in_for), metric=metric
+    )
+    save_figure(figure, output_svg, output_png)
+
+
+def draw_learning_curves(
+    scores: Sequence[Score],
+    methods: Mapping[str, Mapping],
+    *,
+    title: str,
+    metric: str = "arrmse",
+):
+    """Return the figure: mean and standard deviation over splits against the training size.
+
+    Points of one training size stand side by side, so that methods with equal errors are all
+    seen. Fixed component numbers get a panel each, in which methods without one are repeated;
+    weak rows get a dashed line in the color of their method.
+
+    Parameters
+    ----------
+    scores : sequence of Score
+        The rows of one ``scores.csv``; at least one.
+    methods : mapping of method name to {"label", "color", "marker"}
+        Its order is the order of the legend.
+    title : str
+        The dataset, and that it is a stand-in where it is one.
+    metric : {"arrmse", "rrmse"}
+        Which error to draw.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        To be written by `workflow_lib.report.style.save_figure`.
+    """
+    from matplotlib.figure import Figure
+
+    cells = {
+        key: mean_and_deviation([getattr(splits[s], metric) for s in sorted(splits)])
+        for key, splits in group_by_cell(scores).items()
+    }
+    variants = order_variants([variant for variant, _ in cells], methods)
+    panels = _panels(variants)
+    means = [mean for mean, _ in cells.values()]
+    # Far above all curves, the line at 1 would only take their room.
+    shows_training_mean = max(means) >= LOWEST_ERROR_WITH_TRAINING_MEAN
+    with applied_style():
+        n_columns = min(len(panels), 3)
+        n_rows = math.ceil(len(panels) / n_columns)
+        n_entries = len({(v.method, v.weak_size) for v in variants})
+        if len(panels) == 1:
+            size = (8.0, max(4.2, 1.4 + 0.24 * n_entries))
+        else:
+            size = (max(3.4 * n_columns, 8.0), 3.2 * n_rows + 0.9 + 0.24 * math.ceil(n_entries / 3))
+        figure = Figure(figsize=size, layout="constrained")
+        axes = figure.subplots(n_rows, n_columns, sharex=True, sharey=True, squeeze=False)
+        handles = {}
+        for axis, (components, members) in zip(axes.flat, panels.items(), strict=False):
+            handles |= _draw_panel(axis, members, cells, methods)
+            if shows_training_mean:
+                axis.axhline(1.0, color="#444444", linewidth=1.0, linestyle=(0, (1, 2)), zorder=1)
+            if len(panels) > 1:
+                axis.set_title(
+                    f"C = {components}" if components.isdigit() else "C selected", fontsize=10
+                )
+        for axis in list(axes.flat)[len(panels) :]:
+            axis.remove()
+        first = axes[0, 0]
+        first.set_xscale("log")
+        if max(means) > LARGEST_LINEAR_RATIO * min(means) and min(means) > 0:
+            first.set_yscale("log")
+            _label_log_errors(first)
+        sizes = sorted({size for _, size in cells})
+        first.set_xlim(sizes[0] / 1.3, sizes[-1] * 1.3)
+        for axis in figure.axes:
+            axis.set_xticks(sizes, [str(size) for size in sizes])
+            axis.set_xticks([], minor=True)
+            axis.grid(False, axis="x")
+        for axis in axes[:, 0]:
+            axis.set_ylabel(LABELS[metric])
+        for index, axis in enumerate(figure.axes):
+            if index + n_columns >= len(figure.axes):
+                axis.set_xlabel("training rows (log scale)")
+                axis.tick_params(labelbottom=True)
+        figure.suptitle(_full_title(title, scores), x=0.01, ha="left", fontsize=11)
+        legend = figure.legend(
+            list(handles.values()),
+            list(handles),
+            loc="outside right upper" if len(panels) == 1 else "outside lower left",
+            ncols=1 if len(panels) == 1 else 3,
+            title="thin dotted line: training mean" if shows_training_mean else None,
+            title_fontsize=9,
+            alignment="left",
+        )
+        legend.get_title().set_color("#444444")
+    return figure
+
+
+def _panels(variants: Sequence[Variant]) -> dict[str, list[Variant]]:
+    """Return the component setting of each panel and the rows drawn in it.
+
+    A method with fixed numbers is drawn in the panels of its numbers (and of the selected
+    setting, where it has that too); a method without is drawn in all of them.
+    """
+    with_numbers = {v.method for v in variants if v.components.isdigit()}
+    settings = {v.components for v in variants if v.method in with_numbers} or {SELECTED}
+    panels = {}
+    for setting in sorted(settings, key=components_order):
+        panels[setting] = [
+            v for v in variants if v.components == setting or v.method not in with_numbers
+        ]
+    return panels
+
+
+def _draw_panel(axis, variants: Sequence[Variant], cells, methods) -> dict:
+    """Draw the rows of one panel; return label -> legend handle."""
+    sizes = sorted({size for _, size in cells})
+    gaps = [math.log(b / a) for a, b in zip(sizes, sizes[1:], strict=False)] or [math.log(2)]
+    step = min(0.3 * min(gaps) / len(variants), 0.04)
+    weak_sizes = {
+        method: sorted({v.weak_size for v in variants if v.method == method and v.weak_size})
+        for method in {v.method for v in variants}
+    }
+    handles = {}
+    for index, variant in enumerate(variants):
+        own_sizes = [size for size in sizes if (variant, size) in cells]
+        shift = math.exp(step * (index - (len(variants) - 1) / 2))
+        look = method_look(variant.method, methods)
+        line = "-"
+        if variant.weak_size:
+            line = WEAK_LINES[weak_sizes[variant.method].index(variant.weak_size) % len(WEAK_LINES)]
+        deviations = [cells[variant, size][1] for size in own_sizes]
+        container = axis.errorbar(
+            [size * shift for size in own_sizes],
+            [cells[variant, size][0] for size in own_sizes],
+            yerr=[0.0 if math.isnan(deviation) else deviation for deviation in deviations],
+            linestyle=line,
+            capsize=2,
+            elinewidth=1.0,
+            markeredgecolor="white",
+            markeredgewidth=0.6,
+            **look,
+        )
+        label = variant_label(variant._replace(components=SELECTED), methods)
+        handles[label] = container
+    return handles
+
+
+def _label_log_errors(axis) -> None:
+    """Write errors on a logarithmic axis as plain numbers at 1, 2 and 5 times powers of ten."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.yaxis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0)))
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _full_title(title: str, scores: Sequence[Score]) -> str:
+    """Return the title with the number of splits and of test rows."""
+    n_splits = len({score.split for score in scores})
+    n_test = sorted({score.n_test for score in scores})
+    rows = str(n_test[0]) if len(n_test) == 1 else f"{n_test[0]} to {n_test[-1]}"
+    spread = ", mean \u00b1 standard deviation" if n_splits > 1 else ""
+    return f"{title}\n{count_of(n_splits, 'split')}, {rows} test rows{spread}"

@@ -1,0 +1,108 @@
+"""How methods and numbers are written in tables, figures and sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from workflow_lib.report.scores import Variant
+
+PLUS_MINUS = "\u00b1"
+MINUS = "\u2212"
+MISSING = "\u2013"
+
+_SECOND_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "\u00b5s"))
+
+
+def method_label(method: str, methods: Mapping[str, Mapping]) -> str:
+    """Return the label of a method, or its name where `methods` gives none."""
+    return methods.get(method, {}).get("label") or method
+
+
+def variant_label(variant: Variant, methods: Mapping[str, Mapping]) -> str:
+    """Return the label of a table row: method, fixed component number and weak rows, if any."""
+    label = method_label(variant.method, methods)
+    if variant.components.isdigit():
+        label += f", C = {variant.components}"
+    if variant.weak_size:
+        label += f", {variant.weak_size} weak rows"
+    return label
+
+
+def table_title(caption: str, dataset_title: str, stand_in_for: str | None) -> str:
+    """Return the caption of a table with the data actually used, and what they stand in for."""
+    title = f"{caption.rstrip('.')}. Data: {dataset_title}"
+    return f"{title}, standing in for {stand_in_for}" if stand_in_for else title
+
+
+def figure_title(dataset_title: str, stand_in_for: str | None) -> str:
+    """Return the title of a figure: the dataset, marked when it is a stand-in."""
+    return f"{dataset_title} (a stand-in)" if stand_in_for else dataset_title
+
+
+def format_error(mean: float, deviation: float) -> str:
+    """Return an error and its deviation with three decimals, as ``0.893 ± 0.012``."""
+    if math.isnan(mean):
+        return MISSING
+    digits = ".3f" if abs(mean) < 100 else ".3g"
+    if math.isnan(deviation):
+        return format(mean, digits)
+    return f"{mean:{digits}} {PLUS_MINUS} {deviation:{digits}}"
+
+
+def format_published_error(value: float, spread: float) -> str:
+    """Return a published error with the decimals it was printed with, two at least."""
+    texts = [
+        repr(number) if round(number, 2) != number else f"{number:.2f}"
+        for number in (value, spread)
+        if not math.isnan(number)
+    ]
+    return f" {PLUS_MINUS} ".join(texts)
+
+
+def format_seconds(mean: float, deviation: float) -> str:
+    """Return a time with three significant digits and its unit, as ``57.1 ± 14.7 s``.
+
+    The unit (s, ms or µs) is the largest in which the mean is at least 1. A small deviation gets
+    more decimals, up to three, so that it does not read as zero.
+    """
+    if math.isnan(mean):
+        return MISSING
+    scale, unit = next(
+        ((scale, unit) for scale, unit in _SECOND_UNITS if mean >= scale), _SECOND_UNITS[-1]
+    )
+    value = mean / scale
+    decimals = 0 if value >= 100 else 1 if value >= 10 else 2
+    if math.isnan(deviation):
+        return f"{value:.{decimals}f} {unit}"
+    while 0 < deviation / scale < 0.5 * 10**-decimals and decimals < 3:
+        decimals += 1
+    return f"{value:.{decimals}f} {PLUS_MINUS} {deviation / scale:.{decimals}f} {unit}"
+
+
+def format_difference(difference: float) -> str:
+    """Return a signed difference with three significant digits and a true minus sign."""
+    if difference == 0:
+        return "0"
+    digits = f"{difference:+.3f}" if abs(difference) >= 5e-4 else f"{difference:+.1e}"
+    return digits.replace("-", MINUS)
+
+
+def format_p_value(p_value: float) -> str:
+    """Return ``p = 0.031``, or ``p = 2e-05`` below 0.001."""
+    if p_value == 0:
+        return "p = 0"
+    return f"p = {p_value:.3f}" if p_value >= 1e-3 else f"p = {p_value:.0e}"
+
+
+def join_words(words: Sequence[str]) -> str:
+    """Return ``a``, ``a and b`` or ``a, b and c``."""
+    words = list(words)
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def count_of(number: int, noun: str) -> str:
+    """Return ``1 split`` or ``5 splits``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

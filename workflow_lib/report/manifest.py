@@ -1,0 +1,116 @@
+"""The record of a run: versions, commit, machine, configuration and seeds."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from workflow_lib.report.files import write_text
+
+PACKAGES = (
+    "h5py",
+    "matplotlib",
+    "numpy",
+    "pandas",
+    "pydantic",
+    "pykalman",
+    "pyyaml",
+    "scikit-learn",
+    "scipy",
+    "snakemake",
+    "threadpoolctl",
+)
+"""The packages whose versions are recorded: those that the project depends on."""
+
+
+def run(
+    output: str | Path,
+    merged_configuration: Mapping,
+    seeds: Mapping[str, int],
+    repository: str | Path,
+) -> None:
+    """Write the record of this run to `output`; see `run_manifest`."""
+    write_manifest(output, run_manifest(merged_configuration, seeds, Path(repository)))
+
+
+def run_manifest(merged_configuration: Mapping, seeds: Mapping[str, int], repository: Path) -> dict:
+    """Return what is needed to run the same again and to compare two runs.
+
+    Parameters
+    ----------
+    merged_configuration : mapping
+        The configuration as it was used, defaults filled in; plain values that JSON can hold.
+    seeds : mapping of name to int
+        The main seed and the derived ones.
+    repository : Path
+        Folder of the checkout, for the commit; it is not recorded itself.
+
+    Returns
+    -------
+    dict
+        ``versions`` (``python`` and packages; None for a package that is not installed), ``git``
+        (``commit`` and ``is_dirty``, both None without git or outside a repository), ``machine``
+        (``host``, ``system``, ``architecture``, ``cpu_count``), ``configuration``, ``seeds``.
+    """
+    return {
+        "versions": {"python": platform.python_version(), **_package_versions()},
+        "git": _git_state(repository),
+        "machine": {
+            "host": platform.node(),
+            "system": f"{platform.system()} {platform.release()}",
+            "architecture": platform.machine(),
+            "cpu_count": os.cpu_count(),
+        },
+        "configuration": dict(merged_configuration),
+        "seeds": dict(seeds),
+    }
+
+
+def write_manifest(path: str | Path, manifest: Mapping) -> None:
+    """Write the manifest as JSON with sorted keys, whole or not at all."""
+    text = json.dumps(manifest, indent=2, sort_keys=True, ensure_ascii=False)
+    write_text(path, text + "\n")
+
+
+def read_manifest(path: str | Path) -> dict:
+    """Return the manifest written by `write_manifest`."""
+    return json.loads(Path(path).read_text(encoding="utf-8"))
+
+
+def _package_versions() -> dict[str, str | None]:
+    """Return the installed version of each package, None where it is absent."""
+    versions: dict[str, str | None] = {}
+    for name in PACKAGES:
+        try:
+            versions[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            versions[name] = None
+    return versions
+
+
+def _git_state(repository: Path) -> dict:
+    """Return the commit and whether tracked or new files differ from it."""
+    commit = _git(repository, "rev-parse", "--verify", "--quiet", "HEAD")
+    if not commit:
+        return {"commit": None, "is_dirty": None}
+    changes = _git(repository, "status", "--porcelain")
+    return {"commit": commit, "is_dirty": None if changes is None else bool(changes)}
+
+
+def _git(repository: Path, *arguments: str) -> str | None:
+    """Return what a git command prints, None when it fails or there is no git."""
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(repository), *arguments],
+            capture_output=True,
+            text=True,
+            timeout=30,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

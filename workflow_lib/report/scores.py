@@ -1,0 +1,351 @@
+"""The score and timing files, read into plain records."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from workflow_lib.errors import UserError
+
+SELECTED = "selected"
+"""The component setting of a row whose number of components was chosen by cross-validation (or
+whose method has none)."""
+
+
+class Variant(NamedTuple):
+    """What makes a row of a table: a method, its component setting and its weak rows."""
+
+    method: str
+    components: str
+    weak_size: int
+
+
+@dataclass(frozen=True)
+class Score:
+    """The errors of one fitted method on the test rows of one split.
+
+    ``arrmse`` is the mean over output coordinates of the relative root mean squared error,
+    ``rrmse`` the same ratio pooled over coordinates; both are 1 for the training mean. The last
+    five are the chosen settings, None where the method has no such setting.
+    """
+
+    experiment: str
+    dataset: str
+    method: str
+    components: str
+    training_size: int
+    weak_size: int
+    split: int
+    n_test: int
+    arrmse: float
+    rrmse: float
+    n_components: int | None
+    width: float | None
+    penalty_pi: float | None
+    penalty_mu: float | None
+    weak_weight: float | None
+
+    @property
+    def variant(self) -> Variant:
+        """The table row that this score belongs to."""
+        return Variant(self.method, self.components, self.weak_size)
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds that one method took on one split.
+
+    ``selection_seconds`` is the whole cross-validation, ``fit_seconds`` one fit at the chosen
+    settings, ``prediction_seconds`` and ``preimage_seconds`` the two parts of predicting all
+    ``n_test`` rows.
+    """
+
+    experiment: str
+    method: str
+    components: str
+    training_size: int
+    weak_size: int
+    split: int
+    n_test: int
+    selection_seconds: float
+    fit_seconds: float
+    prediction_seconds: float
+    preimage_seconds: float
+
+    @property
+    def variant(self) -> Variant:
+        """The table row that this timing belongs to."""
+        return Variant(self.method, self.components, self.weak_size)
+
+
+@dataclass(frozen=True)
+class Published:
+    """One number of a published table.
+
+    ``value`` and ``spread`` are in ``unit`` (``s`` marks times, anything else is an error);
+    ``spread`` is NaN where the table prints none.
+    """
+
+    table: str
+    row: str
+    column: str
+    value: float
+    spread: float
+    unit: str
+    method: str
+    components: str
+    training_size: int
+    weak_size: int
+
+
+Record = TypeVar("Record", Score, Timing)
+
+
+def read_scores(path: str | Path) -> list[Score]:
+    """Return the rows of a ``scores.csv``, sorted by variant, training size and split.
+
+    Raises
+    ------
+    UserError
+        If the file is missing, has no rows, lacks a column, holds a value of the wrong kind or
+        names one fit twice; the message gives the file and the line.
+    """
+    columns = {
+        "experiment": _text,
+        "dataset": _text,
+        "method": _text,
+        "components": _text,
+        "training_size": _count,
+        "weak_size": _count,
+        "split": _count,
+        "n_test": _count,
+        "arrmse": _finite,
+        "rrmse": _finite,
+        "n_components": _optional(_count),
+        "width": _optional(_number),
+        "penalty_pi": _optional(_number),
+        "penalty_mu": _optional(_number),
+        "weak_weight": _optional(_number),
+    }
+    rows = _read_rows(path, columns)
+    if not rows:
+        raise UserError(
+            str(path),
+            "it has a header and no rows",
+            "one row per method, training size and split",
+            f"rm {path} and run the same snakemake command again",
+        )
+    return _unique(path, [(line, Score(**row)) for line, row in rows])
+
+
+def read_timings(path: str | Path) -> list[Timing]:
+    """Return the rows of a timings file, sorted by variant, training size and split.
+
+    Raises UserError as `read_scores` does.
+    """
+    columns = {
+        "experiment": _text,
+        "method": _text,
+        "components": _text,
+        "training_size": _count,
+        "weak_size": _count,
+        "split": _count,
+        "n_test": _count,
+        "selection_seconds": _finite,
+        "fit_seconds": _finite,
+        "prediction_seconds": _finite,
+        "preimage_seconds": _finite,
+    }
+    rows = _read_rows(path, columns)
+    return _unique(path, [(line, Timing(**row)) for line, row in rows])
+
+
+def read_published(paths: Iterable[str | Path]) -> list[Published]:
+    """Return the published numbers of several files, in the order given.
+
+    Columns: table, row, column, value, spread, unit, method, components, training_size and,
+    where wanted, weak_size (0 when there is no such column). Rows whose method or training size
+    is empty have no counterpart in a run and are left out.
+
+    Raises UserError as `read_scores` does.
+    """
+    columns = {
+        "table": _text,
+        "row": _any_text,
+        "column": _any_text,
+        "value": _finite,
+        "spread": _optional(_finite),
+        "unit": _any_text,
+        "method": _any_text,
+        "components": _any_text,
+        "training_size": _optional(_count),
+    }
+    published = []
+    for path in paths:
+        for _, row in _read_rows(path, columns, {"weak_size": _optional(_count)}):
+            if not row["method"] or row["training_size"] is None:
+                continue
+            row["spread"] = math.nan if row["spread"] is None else row["spread"]
+            row["components"] = row["components"] or SELECTED
+            row["weak_size"] = row.get("weak_size") or 0
+            published.append(Published(**row))
+    return published
+
+
+def group_by_cell(records: Iterable[Record]) -> dict[tuple[Variant, int], dict[int, Record]]:
+    """Return the records of each table cell: (variant, training size) -> {split: record}."""
+    cells: dict[tuple[Variant, int], dict[int, Record]] = {}
+    for record in records:
+        cells.setdefault((record.variant, record.training_size), {})[record.split] = record
+    return cells
+
+
+def order_variants(variants: Iterable[Variant], method_order: Iterable[str]) -> list[Variant]:
+    """Return the distinct variants in the order of the methods given, then by name.
+
+    Within a method the selected setting comes first, then the fixed ones by number, each with
+    its weak sizes ascending.
+    """
+    position = {method: index for index, method in enumerate(method_order)}
+
+    def key(variant: Variant) -> tuple:
+        return (
+            position.get(variant.method, len(position)),
+            variant.method,
+            components_order(variant.components),
+            variant.weak_size,
+        )
+
+    return sorted(set(variants), key=key)
+
+
+def components_order(components: str) -> tuple[int, int, str]:
+    """Return a sorting key for component settings: words first, then numbers ascending."""
+    if components.isdigit():
+        return (1, int(components), "")
+    return (0, 0, components)
+
+
+def _read_rows(
+    path: str | Path,
+    columns: dict[str, Callable[[str], object]],
+    optional_columns: dict[str, Callable[[str], object]] | None = None,
+) -> list[tuple[int, dict]]:
+    """Return (line number, converted row) pairs; columns that are not asked for are ignored."""
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            reader = csv.DictReader(file)
+            found = reader.fieldnames or []
+            missing = [name for name in columns if name not in found]
+            if missing:
+                raise UserError(
+                    f"{path}, line 1",
+                    f"there is no column {', '.join(missing)}",
+                    f"the columns {', '.join(columns)}",
+                    f"write them, or rm {path} if a rule made it and run snakemake again",
+                )
+            wanted = dict(columns)
+            for name, convert in (optional_columns or {}).items():
+                if name in found:
+                    wanted[name] = convert
+            return [
+                (reader.line_num, _convert(path, reader.line_num, row, wanted)) for row in reader
+            ]
+    except OSError as error:
+        raise UserError(
+            str(path), f"it cannot be read ({error.strerror})", "a CSV file", "run its rule first"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise UserError(
+            str(path), "it is not UTF-8 text", "a CSV file", "save it as UTF-8"
+        ) from error
+
+
+def _convert(path, line: int, row: dict, columns: dict[str, Callable[[str], object]]) -> dict:
+    """Return the wanted columns of a row, converted."""
+    converted = {}
+    for name, convert in columns.items():
+        text = row[name]
+        try:
+            if text is None:
+                raise ValueError("a value")
+            converted[name] = convert(text.strip())
+        except ValueError as error:
+            found = "nothing" if not text else f"'{text}'"
+            raise UserError(
+                f"{path}, line {line}, column {name}",
+                f"found {found}",
+                str(error),
+                f"correct it, or rm {path} if a rule made it and run snakemake again",
+            ) from error
+    return converted
+
+
+def _unique(path, numbered: list[tuple[int, Record]]) -> list[Record]:
+    """Return the records sorted; a fit that is named twice is an error."""
+    first_line: dict[tuple, int] = {}
+    for line, record in numbered:
+        key = (record.variant, record.training_size, record.split)
+        if key in first_line:
+            raise UserError(
+                f"{path}, line {line}",
+                f"method {record.method}, components {record.components}, training size "
+                f"{record.training_size}, weak size {record.weak_size}, split {record.split} "
+                f"stands on line {first_line[key]} already",
+                "one row per fit",
+                "remove one of the two rows",
+            )
+        first_line[key] = line
+    return sorted(
+        (record for _, record in numbered),
+        key=lambda record: (record.variant, record.training_size, record.split),
+    )
+
+
+def _any_text(text: str) -> str:
+    return text
+
+
+def _text(text: str) -> str:
+    if not text:
+        raise ValueError("a name")
+    return text
+
+
+def _count(text: str) -> int:
+    try:
+        number = float(text)
+        if number < 0 or number != int(number):
+            raise ValueError
+    except (ValueError, OverflowError):
+        raise ValueError("a whole number, zero or more") from None
+    return int(number)
+
+
+def _number(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        raise ValueError("a number") from None
+    if math.isnan(number):
+        raise ValueError("a number, which may be inf but not nan")
+    return number
+
+
+def _finite(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        raise ValueError("a finite number") from None
+    if not math.isfinite(number):
+        raise ValueError("a finite number")
+    return number
+
+
+def _optional(convert: Callable[[str], object]) -> Callable[[str], object]:
+    """Return the converter that takes an empty value for None."""
+    return lambda text: None if text == "" else convert(text)

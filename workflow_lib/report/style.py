@@ -1,0 +1,78 @@
+"""The look of the figures, and figures written so that the same data give the same bytes."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from workflow_lib.report.files import write_bytes
+
+STYLE = {
+    "font.family": "DejaVu Sans",
+    "font.size": 10,
+    "axes.titlesize": 11,
+    "axes.titlelocation": "left",
+    "axes.labelsize": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.8,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    "lines.linewidth": 1.8,
+    "lines.markersize": 7,
+    "figure.dpi": 100,
+    "savefig.dpi": 150,
+    # Text as outlines: the figure looks the same where the font is not installed.
+    "svg.fonttype": "path",
+    # Without a salt of its own, matplotlib draws element names at random.
+    "svg.hashsalt": "workflow_lib",
+}
+
+OTHER_COLOR = "#6b6b6b"
+ACCENT_COLOR = "#D55E00"
+BASE_COLOR = "#0072B2"
+
+WEAK_LINES = ("--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
+"""Line styles of the weak sizes of one method, ascending; no weak rows is a solid line."""
+
+
+@contextmanager
+def applied_style() -> Iterator[None]:
+    """Apply the style inside a ``with`` block, whatever the user's own matplotlib settings."""
+    import matplotlib
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(STYLE)
+        yield
+
+
+def method_look(method: str, methods: Mapping[str, Mapping]) -> dict[str, str]:
+    """Return the color and marker of a method; a grey circle where `methods` gives none."""
+    look = methods.get(method, {})
+    return {"color": look.get("color") or OTHER_COLOR, "marker": look.get("marker") or "o"}
+
+
+def save_figure(figure, svg_path: str | Path, png_path: str | Path | None = None) -> None:
+    """Write a figure as SVG and PNG, each whole or not at all, without dates or versions.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        Made without pyplot, so that nothing is kept in memory and no display is needed.
+    svg_path, png_path : path
+        Where to write; no PNG when `png_path` is None.
+    """
+    with applied_style():
+        targets = [(svg_path, "svg", {"Date": None, "Creator": None})]
+        if png_path is not None:
+            targets.append((png_path, "png", {"Software": None}))
+        for path, file_format, metadata in targets:
+            content = io.BytesIO()
+            figure.savefig(content, format=file_format, metadata=metadata)
+            write_bytes(path, content.getvalue())

@@ -1,0 +1,328 @@
+"""The error and time tables of one experiment, cell by cell, beside the published numbers."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from workflow_lib.experiments.statistics import (
+    PairedTest,
+    corrected_resampled_t_test,
+    mean_and_deviation,
+    paired_t_test,
+)
+from workflow_lib.report.files import write_text
+from workflow_lib.report.scores import (
+    SELECTED,
+    Published,
+    Score,
+    Timing,
+    Variant,
+    group_by_cell,
+    order_variants,
+)
+
+STUDENT_RISK = 1e-3
+"""The risk of the paper's rule for bold numbers."""
+
+CORRECTED_RISK = 0.05
+"""The risk of the corrected resampled t-test against the reference method."""
+
+REFERENCE_METHOD = "m-krr"
+
+QUANTITIES = {
+    "error": {
+        "arrmse": "aRRMSE (mean over output coordinates)",
+        "rrmse": "RRMSE (pooled over output coordinates)",
+    },
+    "time": {
+        "training": "Training time (one fit at the chosen settings)",
+        "selection": "Selection time (the whole cross-validation)",
+        "test": "Test time (prediction and pre-image of all test rows)",
+    },
+}
+"""The blocks of each kind of table: name -> heading."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a table.
+
+    Attributes
+    ----------
+    quantity : str
+        A key of ``QUANTITIES[kind]``.
+    method, components, weak_size, training_size
+        Row and column. ``components`` is ``selected`` or a fixed number.
+    n_splits, n_test : int
+        Number of splits in the mean; test rows of each (the largest where they differ).
+    mean, deviation : float
+        Over splits; the deviation (divisor n - 1) is NaN for one split. Seconds for times.
+    bold : bool
+        Lowest mean of its column and better than every other row at the risk `STUDENT_RISK`
+        by the paired Student t-test.
+    opponent, p_student : str, float
+        For the lowest mean of a column, the row that it is least surely better than; for another
+        row, the lowest one; and the p value of that comparison. NaN where there is no test.
+    difference, n_nonzero, effect : float, int, float
+        This row minus the reference method on the same splits: mean, number of splits that
+        differ, and mean in units of the spread of the differences.
+    p_reference_student, p_reference_corrected : float
+        The two tests of that difference.
+    mark : str
+        ``lower`` or ``higher`` when the corrected test finds this row better or worse than the
+        reference at the risk `CORRECTED_RISK`; empty otherwise.
+    published_value, published_spread, published_table
+        The published number of this row and column; NaN and empty where there is none.
+    """
+
+    quantity: str
+    method: str
+    components: str
+    weak_size: int
+    training_size: int
+    n_splits: int
+    n_test: int
+    mean: float
+    deviation: float
+    bold: bool = False
+    opponent: str = ""
+    p_student: float = math.nan
+    difference: float = math.nan
+    n_nonzero: int | None = None
+    effect: float = math.nan
+    p_reference_student: float = math.nan
+    p_reference_corrected: float = math.nan
+    mark: str = ""
+    published_value: float = math.nan
+    published_spread: float = math.nan
+    published_table: str = ""
+
+    @property
+    def variant(self) -> Variant:
+        """The table row of this cell."""
+        return Variant(self.method, self.components, self.weak_size)
+
+
+def error_table(
+    scores: Sequence[Score],
+    *,
+    method_order: Iterable[str] = (),
+    reference: str = REFERENCE_METHOD,
+    published: Sequence[Published] = (),
+) -> list[Cell]:
+    """Return the cells of the error table: both errors, rows by variant, columns by size.
+
+    Published errors stand beside the aRRMSE, which is what the paper's RRMSE is.
+    """
+    published_cells = _published_cells(published, "arrmse")
+    cells = []
+    for quantity in QUANTITIES["error"]:
+        values = {
+            key: {split: getattr(score, quantity) for split, score in splits.items()}
+            for key, splits in group_by_cell(scores).items()
+        }
+        n_test = _largest_n_test(scores)
+        for size in sorted({size for _, size in values}):
+            column = {variant: splits for (variant, s), splits in values.items() if s == size}
+            for variant in order_variants(column, method_order):
+                cells.append(
+                    Cell(
+                        quantity,
+                        *variant,
+                        size,
+                        len(column[variant]),
+                        n_test[variant, size],
+                        *mean_and_deviation([column[variant][s] for s in sorted(column[variant])]),
+                        **_column_comparison(column, variant),
+                        **_reference_comparison(
+                            column, variant, reference, size, n_test[variant, size]
+                        ),
+                        **published_cells.get((quantity, variant, size), {}),
+                    )
+                )
+    return cells
+
+
+def time_table(
+    timings: Sequence[Timing],
+    *,
+    method_order: Iterable[str] = (),
+    published: Sequence[Published] = (),
+) -> list[Cell]:
+    """Return the cells of the time table, in seconds: training, selection and test.
+
+    Of the published rows with unit ``s``, a column whose name contains "training" is a training
+    time and any other a test time. Times carry no tests.
+    """
+    published_cells = _published_cells(published, "time")
+    seconds = {
+        "training": lambda timing: timing.fit_seconds,
+        "selection": lambda timing: timing.selection_seconds,
+        "test": lambda timing: timing.prediction_seconds + timing.preimage_seconds,
+    }
+    n_test = _largest_n_test(timings)
+    groups = group_by_cell(timings)
+    cells = []
+    for quantity in QUANTITIES["time"]:
+        for size in sorted({size for _, size in groups}):
+            column = {variant: splits for (variant, s), splits in groups.items() if s == size}
+            for variant in order_variants(column, method_order):
+                splits = column[variant]
+                values = [seconds[quantity](splits[split]) for split in sorted(splits)]
+                cells.append(
+                    Cell(
+                        quantity,
+                        *variant,
+                        size,
+                        len(splits),
+                        n_test[variant, size],
+                        *mean_and_deviation(values),
+                        **published_cells.get((quantity, variant, size), {}),
+                    )
+                )
+    return cells
+
+
+def write_cells(path: str | Path, cells: Sequence[Cell]) -> None:
+    """Write the cells as CSV, one row per cell, with every digit; NaN and None are left empty."""
+    names = [field.name for field in fields(Cell)]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    for cell in cells:
+        writer.writerow([_csv_value(getattr(cell, name)) for name in names])
+    write_text(path, text.getvalue())
+
+
+def common_splits(first: Mapping[int, float], second: Mapping[int, float]) -> list[int]:
+    """Return the splits that both have, ascending."""
+    return sorted(first.keys() & second.keys())
+
+
+def paired_on_common_splits(
+    first: Mapping[int, float], second: Mapping[int, float]
+) -> PairedTest | None:
+    """Return the paired Student t-test on the splits that both have, None without any."""
+    splits = common_splits(first, second)
+    if not splits:
+        return None
+    return paired_t_test([first[s] for s in splits], [second[s] for s in splits])
+
+
+def reference_variant(
+    variants: Iterable[Variant], variant: Variant, reference: str
+) -> Variant | None:
+    """Return the row that `variant` is compared with: the reference method without weak rows.
+
+    Its component setting is that of `variant` if it has such a row, else the selected one.
+    """
+    candidates = {v.components: v for v in variants if v.method == reference and v.weak_size == 0}
+    return candidates.get(variant.components) or candidates.get(SELECTED)
+
+
+def _column_comparison(column: Mapping[Variant, Mapping[int, float]], variant: Variant) -> dict:
+    """Return bold, opponent and p value of one row among the rows of its column."""
+    others = sorted(v for v in column if v != variant)
+    if not others:
+        return {}
+    means = {v: mean_and_deviation(list(column[v].values()))[0] for v in column}
+    # The name breaks ties, so that the same file always gives the same opponent.
+    best = min(means, key=lambda v: (means[v], v))
+    if variant != best:
+        test = paired_on_common_splits(column[variant], column[best])
+        return {
+            "opponent": _variant_name(best),
+            "p_student": math.nan if test is None else test.p_value,
+        }
+    tests = {v: paired_on_common_splits(column[variant], column[v]) for v in others}
+    bold = all(
+        test is not None and test.p_value < STUDENT_RISK and test.mean_difference < 0
+        for test in tests.values()
+    )
+    tested = {v: t for v, t in tests.items() if t is not None and not math.isnan(t.p_value)}
+    if not tested:
+        return {}
+    closest = max(tested, key=lambda v: (tested[v].p_value, v))
+    return {
+        "bold": bold,
+        "opponent": _variant_name(closest),
+        "p_student": tested[closest].p_value,
+    }
+
+
+def _reference_comparison(
+    column: Mapping[Variant, Mapping[int, float]],
+    variant: Variant,
+    reference: str,
+    training_size: int,
+    n_test: int,
+) -> dict:
+    """Return the comparison of one row with the reference method in its column."""
+    other = reference_variant(column, variant, reference)
+    if other is None or other == variant:
+        return {}
+    splits = common_splits(column[variant], column[other])
+    if not splits:
+        return {}
+    first = [column[variant][split] for split in splits]
+    second = [column[other][split] for split in splits]
+    student = paired_t_test(first, second)
+    corrected = corrected_resampled_t_test(first, second, training_size, n_test)
+    mark = ""
+    if corrected.p_value < CORRECTED_RISK:
+        mark = "lower" if corrected.mean_difference < 0 else "higher"
+    return {
+        "difference": student.mean_difference,
+        "n_nonzero": student.n_nonzero,
+        "effect": student.effect,
+        "p_reference_student": student.p_value,
+        "p_reference_corrected": corrected.p_value,
+        "mark": mark,
+    }
+
+
+def _published_cells(published: Sequence[Published], kind: str) -> dict[tuple, dict]:
+    """Return (quantity, variant, training size) -> the published fields of a cell."""
+    cells = {}
+    for number in published:
+        is_time = number.unit == "s"
+        if is_time != (kind == "time"):
+            continue
+        quantity = kind
+        if is_time:
+            quantity = "training" if "training" in number.column.casefold() else "test"
+        variant = Variant(number.method, number.components, number.weak_size)
+        cells[quantity, variant, number.training_size] = {
+            "published_value": number.value,
+            "published_spread": number.spread,
+            "published_table": number.table,
+        }
+    return cells
+
+
+def _largest_n_test(records: Iterable[Score | Timing]) -> dict[tuple[Variant, int], int]:
+    """Return the number of test rows of each cell, the largest where splits differ."""
+    sizes: dict[tuple[Variant, int], int] = {}
+    for record in records:
+        key = (record.variant, record.training_size)
+        sizes[key] = max(sizes.get(key, 0), record.n_test)
+    return sizes
+
+
+def _variant_name(variant: Variant) -> str:
+    """Return a row's name for a CSV field: ``method/components/weak size``."""
+    return f"{variant.method}/{variant.components}/{variant.weak_size}"
+
+
+def _csv_value(value: object) -> object:
+    """Return what a CSV field holds for a value."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, bool):
+        return int(value)
+    return repr(value) if isinstance(value, float) else value

@@ -1,0 +1,219 @@
+"""What the numbers of an experiment say, in sentences made from the numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from workflow_lib.experiments.statistics import mean_and_deviation
+from workflow_lib.report.labels import (
+    count_of,
+    format_difference,
+    format_error,
+    format_p_value,
+    join_words,
+    method_label,
+    variant_label,
+)
+from workflow_lib.report.scores import Score, Variant, group_by_cell, order_variants
+from workflow_lib.report.tables import (
+    CORRECTED_RISK,
+    REFERENCE_METHOD,
+    Cell,
+    error_table,
+    paired_on_common_splits,
+)
+
+OUTCOMES = {
+    "lower": "is better",
+    "higher": "is worse",
+    "equal": "is equal up to rounding",
+    "open": "is not distinguishable",
+    "untested": "is not tested (one split)",
+}
+"""Outcome of a comparison with the reference -> the words for it."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A row against the reference method at one training size; ``outcome`` is in `OUTCOMES`."""
+
+    label: str
+    training_size: int
+    outcome: str
+    cell: Cell
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one experiment says.
+
+    Attributes
+    ----------
+    best : str
+        The lowest mean aRRMSE at each training size, as a sentence.
+    comparisons : list of Comparison
+        Every compared row at every training size.
+    judgements : list of str
+        One per compared row: where it is better, equal, worse or undecided against the reference.
+    numbers : list of str
+        The numbers behind each judgement: differences, p values and numbers of differing splits.
+    """
+
+    best: str
+    comparisons: list[Comparison]
+    judgements: list[str]
+    numbers: list[str]
+
+    @property
+    def sentences(self) -> list[str]:
+        """The best rows, then every judgement with its numbers."""
+        pairs = zip(self.judgements, self.numbers)
+        return [self.best, *(f"{judgement} {number}" for judgement, number in pairs)]
+
+
+def verdict(
+    scores: Sequence[Score],
+    *,
+    methods: Mapping[str, Mapping],
+    reference: str = REFERENCE_METHOD,
+    subjects: Sequence[str] | None = None,
+) -> Verdict:
+    """Return the verdict of one experiment on the aRRMSE.
+
+    A row is called better or worse than the reference only when the corrected resampled t-test
+    says so at the risk `CORRECTED_RISK`, and equal only when every split gives the same score.
+
+    Parameters
+    ----------
+    scores : sequence of Score
+        The rows of one ``scores.csv``.
+    methods : mapping of method name to {"label": ...}
+        Its order is the order of the sentences.
+    reference : str
+        The method that the others are compared with.
+    subjects : sequence of str, optional
+        The methods to compare; by default those named ``ofer-...`` or ``wofer-...``.
+    """
+    if subjects is None:
+        names = {score.method for score in scores}
+        subjects = [name for name in names if name.startswith(("ofer", "wofer"))]
+    cells = error_table(scores, method_order=methods, reference=reference)
+    comparisons = [
+        Comparison(variant_label(cell.variant, methods), cell.training_size, _outcome(cell), cell)
+        for cell in cells
+        if cell.quantity == "arrmse" and cell.method in subjects and cell.n_nonzero is not None
+    ]
+    by_label: dict[str, list[Comparison]] = {}
+    for variant in order_variants([c.cell.variant for c in comparisons], methods):
+        label = variant_label(variant, methods)
+        by_label[label] = [c for c in comparisons if c.cell.variant == variant]
+    name = method_label(reference, methods)
+    return Verdict(
+        _best_sentence(scores, methods),
+        [comparison for group in by_label.values() for comparison in group],
+        [_judgement(label, group, name) for label, group in by_label.items()],
+        [_numbers(label, group, name) for label, group in by_label.items()],
+    )
+
+
+def count_sentences(
+    verdicts: Sequence[Verdict], methods: Mapping[str, Mapping], reference: str = REFERENCE_METHOD
+) -> list[str]:
+    """Return, for every compared method, how often it is better, equal or worse over all runs.
+
+    A comparison is an experiment, a training size and, where there are several, a number of
+    components and of weak rows.
+    """
+    groups: dict[str, list[Comparison]] = {}
+    for one in verdicts:
+        for comparison in one.comparisons:
+            groups.setdefault(comparison.cell.method, []).append(comparison)
+    sentences = []
+    for method in sorted(groups, key=lambda name: (_position(name, methods), name)):
+        group = groups[method]
+        outcomes = [comparison.outcome for comparison in group]
+        parts = [f"{OUTCOMES[o]} in {outcomes.count(o)}" for o in OUTCOMES if o in outcomes]
+        differing = [c.cell.difference for c in group if c.cell.n_nonzero]
+        means = ""
+        if differing:
+            n_lower = sum(difference < 0 for difference in differing)
+            means = f" (mean lower in {n_lower}, higher in {len(differing) - n_lower})"
+        sentences.append(
+            f"{method_label(method, methods)} against {method_label(reference, methods)} "
+            f"{join_words(parts)} of {count_of(len(group), 'comparison')}{means}."
+        )
+    return sentences
+
+
+def _position(method: str, methods: Mapping[str, Mapping]) -> int:
+    """Return the place of a method in the order of `methods`, after all of them if unknown."""
+    names = list(methods)
+    return names.index(method) if method in names else len(names)
+
+
+def _outcome(cell: Cell) -> str:
+    """Return the outcome of a comparison with the reference."""
+    if math.isnan(cell.p_reference_corrected):
+        return "untested"
+    if cell.n_nonzero == 0:
+        return "equal"
+    if cell.p_reference_corrected < CORRECTED_RISK:
+        return "lower" if cell.difference < 0 else "higher"
+    return "open"
+
+
+def _judgement(label: str, group: Sequence[Comparison], reference: str) -> str:
+    """Return where one row is better, equal or worse than the reference."""
+    parts = []
+    for outcome, words in OUTCOMES.items():
+        sizes = [str(c.training_size) for c in group if c.outcome == outcome]
+        if sizes:
+            parts.append(f"{words} at n = {join_words(sizes)}")
+    return f"{label} against {reference} {'; '.join(parts)}."
+
+
+def _numbers(label: str, group: Sequence[Comparison], reference: str) -> str:
+    """Return the differences of one row from the reference, with their tests."""
+    parts = []
+    for comparison in group:
+        cell = comparison.cell
+        part = f"{format_difference(cell.difference)} at n = {comparison.training_size}"
+        if comparison.outcome not in ("equal", "untested"):
+            part += (
+                f" ({format_p_value(cell.p_reference_student)}, corrected "
+                f"{format_p_value(cell.p_reference_corrected)}, "
+                f"{cell.n_nonzero} of {count_of(cell.n_splits, 'split')} differ)"
+            )
+        parts.append(part)
+    return f"Difference in aRRMSE, {label} minus {reference}: {'; '.join(parts)}."
+
+
+def _best_sentence(scores: Sequence[Score], methods: Mapping[str, Mapping]) -> str:
+    """Return which row has the lowest mean at each training size, ties to rounding included."""
+    cells = group_by_cell(scores)
+    sizes_of_winner: dict[str, list[str]] = {}
+    for size in sorted({size for _, size in cells}):
+        column = {
+            variant: {split: score.arrmse for split, score in splits.items()}
+            for (variant, s), splits in cells.items()
+            if s == size
+        }
+        best = min(column, key=lambda v: (mean_and_deviation(list(column[v].values()))[0], v))
+        tied = [v for v in column if v == best or _is_equal(column, v, best)]
+        winner = join_words([variant_label(v, methods) for v in order_variants(tied, methods)])
+        if len(tied) > 1:
+            winner += " (equal up to rounding)"
+        number = format_error(*mean_and_deviation(list(column[best].values())))
+        sizes_of_winner.setdefault(winner, []).append(f"n = {size} ({number})")
+    parts = [f"{winner} at {join_words(sizes)}" for winner, sizes in sizes_of_winner.items()]
+    return f"Lowest mean aRRMSE: {'; '.join(parts)}."
+
+
+def _is_equal(column: Mapping[Variant, Mapping[int, float]], first: Variant, second: Variant):
+    """Return whether two rows have the same scores on the same splits."""
+    if column[first].keys() != column[second].keys():
+        return False
+    test = paired_on_common_splits(column[first], column[second])
+    return test is not None and test.n_nonzero == 0
