@@ -24,11 +24,18 @@ rule all:
     input:
         "results/report.html",
         "results/run.json",
+        all_tables(),
+        all_figures("svg"),
+        all_figures("png"),
     default_target: True
     localrule: True
+    message:
+        "all"
 
 
 rule prepare:
     input:
         all_sources(),
     localrule: True
+    message:
+        "prepare"

@@ -1,5 +1,6 @@
 """The checked configuration, and the small questions that the rules ask about it."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -15,12 +16,17 @@ from workflow_lib.seeds import derive_seed
 
 terminal.install(workflow)
 
+# Relative where the run starts in the checkout, so that a moved or fresh copy re-runs nothing.
+ROOT = workflow.basedir
+if Path(ROOT).resolve() == Path.cwd().resolve():
+    ROOT = "."
+
 ANNOTATED = "-annotated"
 CONDA = "../envs/workflow.yaml"
 
 try:
     settings = load_configuration(
-        Path(workflow.basedir, "config"),
+        Path(ROOT, "config"),
         config,
         ["config/config.yaml", *map(str, workflow.overwrite_configfiles)],
     )
@@ -45,12 +51,12 @@ wildcard_constraints:
 def library(*modules):
     """Return the source files behind library modules, for the input of a rule."""
     names = [f"workflow_lib.{module}" for module in (*modules, "errors")]
-    return import_closure(workflow.basedir, names)
+    return import_closure(ROOT, names)
 
 
 def code(script, *modules):
-    """Return all the code that a rule runs: its script, the adapter and the library behind it."""
-    scripts = [str(Path(workflow.basedir, "scripts", name)) for name in (script, "adapter.py")]
+    """Return the code behind a rule, as its script, the adapter and the library below them."""
+    scripts = [str(Path(ROOT, "scripts", name)) for name in (script, "adapter.py")]
     return [*scripts, *library(*modules)]
 
 
@@ -106,3 +112,256 @@ def all_sources():
         for name, dataset in settings.datasets.items()
         for source in dataset.sources
     ]
+
+
+# Sources
+
+
+def source_of(wildcards):
+    for source in settings.datasets[wildcards.dataset].sources:
+        if Path(source.path).name == wildcards.file:
+            return source.model_dump()
+    raise ValueError(f"{wildcards.dataset} has no source {wildcards.file}")
+
+
+# What a method needs
+
+
+def methods_with(regressor):
+    return [name for name, method in settings.methods.items() if method.regressor == regressor]
+
+
+def model_folder(wildcards):
+    """Return the folder of the models that a method uses; weak methods use annotated ones."""
+    method = method_of(wildcards)
+    suffix = ANNOTATED if method.weak else ""
+    return f"results/{wildcards.experiment}/split-{wildcards.split}/{method.model}{suffix}"
+
+
+def model_file(wildcards):
+    return f"{model_folder(wildcards)}/models.h5" if method_of(wildcards).model else []
+
+
+def embedding_file(wildcards):
+    if not method_of(wildcards).model:
+        return []
+    return f"{model_folder(wildcards)}/embeddings-{embedding_name(wildcards.method)}.h5"
+
+
+def weak_label_file(wildcards):
+    return f"{model_folder(wildcards)}/weak_labels.h5" if method_of(wildcards).weak else []
+
+
+def components_of(wildcards):
+    labels = settings.components_of(wildcards.experiment, wildcards.method)
+    return labels[0] if labels == ("selected",) else [int(label) for label in labels]
+
+
+def component_candidates(wildcards):
+    return list(settings.component_candidates(wildcards.method, "selected"))
+
+
+def grid_of(key):
+    """Return the function of a method's wildcards that gives one list of its grid."""
+    return lambda wildcards: list(getattr(method_of(wildcards).grid, key))
+
+
+# All predictions of an experiment
+
+
+def prediction_files(wildcards):
+    """Return the predictions of every method and split, by method."""
+    return [
+        path
+        for method in settings.methods_of(wildcards.experiment)
+        for path in split_files(
+            f"results/{{experiment}}/split-{{split}}/{method}/predictions.h5", wildcards.experiment
+        )
+    ]
+
+
+def timing_files(wildcards):
+    """Return the measured seconds of both stages of every method and split, by method."""
+    return [
+        path
+        for method in settings.methods_of(wildcards.experiment)
+        for stage in ("regression", "preimages")
+        for path in split_files(
+            f"results/timings/{{experiment}}/split-{{split}}/{method}-{stage}.json",
+            wildcards.experiment,
+        )
+    ]
+
+
+def all_splits(wildcards):
+    return split_files("results/{experiment}/split-{split}/split.h5", wildcards.experiment)
+
+
+# Tables, figures and the report
+
+
+PUBLISHED = {
+    int(path.stem.removeprefix("table-")): str(path)
+    for path in sorted(Path(ROOT, "config", "paper_tables").glob("table-*.csv"))
+}
+
+
+def parts_of(experiment, kind):
+    """Return the tables or figures of an experiment, by name."""
+    return {part.name: part for part in getattr(settings.experiments[experiment], kind)}
+
+
+def part_names(kind):
+    return {name for experiment in settings.experiments for name in parts_of(experiment, kind)}
+
+
+def table_of(wildcards):
+    return parts_of(wildcards.experiment, "tables")[wildcards.table]
+
+
+def figures_of_kind(kind):
+    """Return the pattern of the file names of all figures of one kind."""
+    return alternatives(
+        f"{experiment}-{name}"
+        for experiment in settings.experiments
+        for name, figure in parts_of(experiment, "figures").items()
+        if figure.kind == kind
+    )
+
+
+def experiment_of_figure(wildcards):
+    """Return the experiment whose figure has this file name."""
+    return next(
+        experiment
+        for experiment in settings.experiments
+        for name in parts_of(experiment, "figures")
+        if wildcards.figure == f"{experiment}-{name}"
+    )
+
+
+def of_figure(pattern, **values):
+    """Return the function of a figure's wildcards that fills in its experiment."""
+    return lambda wildcards: pattern.format(
+        experiment=experiment_of_figure(wildcards),
+        dataset=settings.experiments[experiment_of_figure(wildcards)].dataset,
+        **values,
+    )
+
+
+def looks(methods, *keys):
+    """Return these keys of the methods, as plain values; a rule states just what it shows."""
+    return {name: {key: getattr(settings.methods[name], key) for key in keys} for name in methods}
+
+
+def plain(values, *keys):
+    """Return these keys of a block of settings, as values that JSON can hold."""
+    dumped = values.model_dump(mode="json")
+    return {key: dumped[key] for key in keys}
+
+
+def stand_in(experiment):
+    return settings.dataset_of(experiment).stand_in_for
+
+
+def published_of(table):
+    return [PUBLISHED[table.paper_table]] if table.paper_table in PUBLISHED else []
+
+
+def completion_predictions(wildcards):
+    experiment = experiment_of_figure(wildcards)
+    return [
+        f"results/{experiment}/split-0/{method}/predictions.h5"
+        for method in settings.methods_of(experiment)
+    ]
+
+
+def largest(sizes):
+    return max(sizes, default=0)
+
+
+def all_tables():
+    return [
+        f"results/tables/{experiment}-{name}.{suffix}"
+        for experiment in settings.experiments
+        for name in parts_of(experiment, "tables")
+        for suffix in ("csv", "tex")
+    ]
+
+
+def figure_files(experiment, suffix):
+    return {
+        name: f"results/figures/{experiment}-{name}.{suffix}"
+        for name in parts_of(experiment, "figures")
+    }
+
+
+def all_figures(suffix):
+    return [
+        path
+        for experiment in settings.experiments
+        for path in figure_files(experiment, suffix).values()
+    ]
+
+
+def has_time_table(experiment):
+    return any(table.kind == "time" for table in settings.experiments[experiment].tables)
+
+
+def timing_tables():
+    return [
+        f"results/timings/{experiment}.csv"
+        for experiment in settings.experiments
+        if has_time_table(experiment)
+    ]
+
+
+def experiments_for_report():
+    return {
+        experiment: {
+            "settings": plain(
+                values,
+                "title",
+                "dataset",
+                "training_sizes",
+                "weak_sizes",
+                "components",
+                "kernel",
+                "tables",
+                "figures",
+            ),
+            "scores": f"results/{experiment}/scores.csv",
+            "timings": f"results/timings/{experiment}.csv" if has_time_table(experiment) else None,
+            "figures": figure_files(experiment, "svg"),
+        }
+        for experiment, values in settings.experiments.items()
+    }
+
+
+def datasets_for_report():
+    return {
+        name: {
+            "settings": plain(
+                values,
+                "title",
+                "description",
+                "stand_in_for",
+                "reader",
+                "sources",
+                "licence",
+                "citation",
+            ),
+            "artifact": f"results/datasets/{name}.h5",
+        }
+        for name, values in settings.datasets.items()
+    }
+
+
+def seeds_by_name():
+    """Return the seeds of the run by the place where they are used."""
+    seeds = {"main": settings.run.seed}
+    for experiment, values in settings.experiments.items():
+        for split in settings.splits_of(experiment):
+            seeds[f"split {values.dataset} {split}"] = derive_seed(
+                settings.run.seed, "split", values.dataset, split
+            )
+    return seeds

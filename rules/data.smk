@@ -1,13 +1,6 @@
 """From public sources to one dataset file, and from there to seeded splits."""
 
 
-def source_of(wildcards):
-    for source in settings.datasets[wildcards.dataset].sources:
-        if Path(source.path).name == wildcards.file:
-            return source.model_dump()
-    raise ValueError(f"{wildcards.dataset} has no source {wildcards.file}")
-
-
 rule acquire:
     output:
         "resources/{dataset}/{file}",
@@ -22,9 +15,9 @@ rule acquire:
         mem_mb=500,
         runtime=60,
     retries: 0
+    localrule: True
     conda:
         CONDA
-    localrule: True
     message:
         "acquire {wildcards.dataset} {wildcards.file}"
     script:

@@ -18,12 +18,12 @@ rule embeddings:
         "logs/embeddings/{experiment}-{split}-{model}{annotated}-{form}.log",
     benchmark:
         "results/timings/jobs/embeddings/{experiment}-{split}-{model}{annotated}-{form}.tsv"
-    wildcard_constraints:
-        annotated=f"({ANNOTATED})?",
     threads: 1
     resources:
         mem_mb=2000,
         runtime=10,
+    wildcard_constraints:
+        annotated=f"({ANNOTATED})?",
     conda:
         CONDA
     message:

@@ -1,34 +1,6 @@
 """Errors and measured times of all predictions of an experiment."""
 
 
-def prediction_files(wildcards):
-    """Return the predictions of every method and split, by method."""
-    return [
-        path
-        for method in settings.methods_of(wildcards.experiment)
-        for path in split_files(
-            f"results/{{experiment}}/split-{{split}}/{method}/predictions.h5", wildcards.experiment
-        )
-    ]
-
-
-def timing_files(wildcards):
-    """Return the measured seconds of both stages of every method and split, by method."""
-    return [
-        path
-        for method in settings.methods_of(wildcards.experiment)
-        for stage in ("regression", "preimages")
-        for path in split_files(
-            f"results/timings/{{experiment}}/split-{{split}}/{method}-{stage}.json",
-            wildcards.experiment,
-        )
-    ]
-
-
-def all_splits(wildcards):
-    return split_files("results/{experiment}/split-{split}/split.h5", wildcards.experiment)
-
-
 rule scores:
     input:
         dataset=dataset_of,

@@ -1,0 +1,193 @@
+"""Tables, figures, the record of the run and the report."""
+
+
+rule table:
+    input:
+        results=lambda wildcards: (
+            f"results/timings/{wildcards.experiment}.csv"
+            if table_of(wildcards).kind == "time"
+            else f"results/{wildcards.experiment}/scores.csv"
+        ),
+        published=lambda wildcards: published_of(table_of(wildcards)),
+        code=code("table.py", "report.table_text"),
+    output:
+        csv="results/tables/{experiment}-{table}.csv",
+        tex="results/tables/{experiment}-{table}.tex",
+    params:
+        kind=lambda wildcards: table_of(wildcards).kind,
+        caption=lambda wildcards: table_of(wildcards).caption,
+        dataset_title=lambda wildcards: settings.dataset_of(wildcards.experiment).title,
+        stand_in_for=lambda wildcards: stand_in(wildcards.experiment),
+        methods=lambda wildcards: looks(settings.methods_of(wildcards.experiment), "label"),
+    log:
+        "logs/table/{experiment}-{table}.log",
+    benchmark:
+        "results/timings/jobs/table/{experiment}-{table}.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    wildcard_constraints:
+        table=alternatives(part_names("tables")),
+    conda:
+        CONDA
+    message:
+        "table {wildcards.experiment} {wildcards.table}"
+    script:
+        "../scripts/table.py"
+
+
+rule learning_curve:
+    input:
+        scores=of_figure("results/{experiment}/scores.csv"),
+        code=code("learning_curve.py", "report.figures.learning_curves"),
+    output:
+        svg="results/figures/{figure}.svg",
+        png="results/figures/{figure}.png",
+    params:
+        dataset_title=lambda wildcards: settings.dataset_of(experiment_of_figure(wildcards)).title,
+        stand_in_for=lambda wildcards: stand_in(experiment_of_figure(wildcards)),
+        methods=lambda wildcards: looks(
+            settings.methods_of(experiment_of_figure(wildcards)), "label", "color", "marker"
+        ),
+    log:
+        "logs/figure/{figure}.log",
+    benchmark:
+        "results/timings/jobs/figure/{figure}.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    wildcard_constraints:
+        figure=figures_of_kind("learning_curve"),
+    conda:
+        CONDA
+    message:
+        "figure {wildcards.figure}"
+    script:
+        "../scripts/learning_curve.py"
+
+
+rule completion:
+    input:
+        dataset=of_figure("results/datasets/{dataset}.h5"),
+        split=of_figure("results/{experiment}/split-0/split.h5"),
+        predictions=completion_predictions,
+        code=code("completion.py", "report.figures.completion"),
+    output:
+        svg="results/figures/{figure}.svg",
+        png="results/figures/{figure}.png",
+    params:
+        dataset_title=lambda wildcards: settings.dataset_of(experiment_of_figure(wildcards)).title,
+        stand_in_for=lambda wildcards: stand_in(experiment_of_figure(wildcards)),
+        methods=lambda wildcards: looks(
+            settings.methods_of(experiment_of_figure(wildcards)), "label"
+        ),
+        training_size=lambda wildcards: largest(
+            settings.experiments[experiment_of_figure(wildcards)].training_sizes
+        ),
+        weak_size=lambda wildcards: largest(
+            settings.experiments[experiment_of_figure(wildcards)].weak_sizes
+        ),
+    log:
+        "logs/figure/{figure}.log",
+    benchmark:
+        "results/timings/jobs/figure/{figure}.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    wildcard_constraints:
+        figure=figures_of_kind("completion"),
+    conda:
+        CONDA
+    message:
+        "figure {wildcards.figure}"
+    script:
+        "../scripts/completion.py"
+
+
+rule geometry:
+    input:
+        code=code("geometry.py", "report.figures.geometry"),
+    output:
+        svg="results/figures/{figure}.svg",
+        png="results/figures/{figure}.png",
+    params:
+        seed=derive_seed(settings.run.seed, "figure", "geometry"),
+    log:
+        "logs/figure/{figure}.log",
+    benchmark:
+        "results/timings/jobs/figure/{figure}.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    wildcard_constraints:
+        figure=figures_of_kind("geometry"),
+    conda:
+        CONDA
+    message:
+        "figure {wildcards.figure}"
+    script:
+        "../scripts/geometry.py"
+
+
+rule manifest:
+    input:
+        scores=[f"results/{experiment}/scores.csv" for experiment in settings.experiments],
+        code=code("manifest.py", "report.manifest"),
+    output:
+        "results/run.json",
+    params:
+        configuration=settings.merged_dict(),
+        seeds=seeds_by_name(),
+    log:
+        "logs/manifest.log",
+    benchmark:
+        "results/timings/jobs/manifest.tsv"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
+    conda:
+        CONDA
+    message:
+        "manifest"
+    script:
+        "../scripts/manifest.py"
+
+
+rule report:
+    input:
+        manifest="results/run.json",
+        scores=[f"results/{experiment}/scores.csv" for experiment in settings.experiments],
+        timings=timing_tables(),
+        figures=all_figures("svg"),
+        datasets=[f"results/datasets/{name}.h5" for name in settings.datasets],
+        published=list(PUBLISHED.values()),
+        code=code("report.py", "report.assembly"),
+    output:
+        "results/report.html",
+    params:
+        title=settings.run.report.title,
+        author=settings.run.report.author,
+        experiments=experiments_for_report(),
+        datasets=datasets_for_report(),
+        methods=looks(settings.methods, "label", "summary", "color", "marker"),
+        published=PUBLISHED,
+        n_folds=settings.run.n_folds,
+    log:
+        "logs/report.log",
+    benchmark:
+        "results/timings/jobs/report.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    conda:
+        CONDA
+    message:
+        "report"
+    script:
+        "../scripts/report.py"

@@ -17,5 +17,6 @@ with job(snakemake):
         tree,
         "dataset",
         seed=snakemake.params.seed,
+        inputs=list(snakemake.input.sources),
         allow_nan=("inputs",),
     )

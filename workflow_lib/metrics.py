@@ -53,5 +53,19 @@ def reference_errors(outputs: np.ndarray, folds: np.ndarray) -> np.ndarray:
     for fold in range(folds.max() + 1):
         heldout = folds == fold
         total += ((outputs[heldout] - outputs[~heldout].mean(axis=0)) ** 2).sum(axis=0)
-    scale = np.finfo(float).eps * np.maximum(np.abs(outputs).max(axis=0), 1.0)
-    return np.where(total <= len(outputs) * scale**2 * 100, 0.0, total)
+    return _zero_where_constant(total, outputs)
+
+
+def training_mean_errors(outputs: np.ndarray, training_outputs: np.ndarray) -> np.ndarray:
+    """Return the squared errors (d,) of the training mean on test `outputs` (n, d).
+
+    Zero for a coordinate that is the same constant in both, whatever the rounding of its mean.
+    """
+    total = squared_error_sums(outputs, training_outputs.mean(axis=0))
+    return _zero_where_constant(total, outputs)
+
+
+def _zero_where_constant(total: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+    """Return squared errors with those that are only the rounding of a mean set to zero."""
+    rounding = 10 * np.finfo(float).eps * np.abs(outputs).max(axis=0)
+    return np.where(total <= len(outputs) * rounding**2, 0.0, total)

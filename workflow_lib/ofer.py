@@ -6,7 +6,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from workflow_lib.embeddings.fisher import FisherEmbedding
+from workflow_lib.embeddings.fisher import PREIMAGES, FisherEmbedding
+from workflow_lib.embeddings.forward import check_choice
 from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.kernels.gram import gram_matrix
 from workflow_lib.regression.kernel_ridge import check_alpha, check_square
@@ -97,9 +98,10 @@ class OutputFisherRegressor(RegressorMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If data are not finite or shapes differ, a penalty is not positive, a block is
-            unknown, or weak rows are given to a model without a `pi` block.
+            If data are not finite or shapes differ, a penalty is not positive, a block or a
+            choice is unknown, or weak rows are given to a model without a `pi` block.
         """
+        check_choice("preimage", self.preimage, PREIMAGES)
         X, Y = validate_data(self, X, Y, multi_output=True, y_numeric=True, dtype=np.float64)
         self._vector_output = Y.ndim == 1
         outputs = np.asarray(Y, dtype=np.float64).reshape(len(Y), -1)
@@ -116,18 +118,22 @@ class OutputFisherRegressor(RegressorMixin, BaseEstimator):
             X_weak, memberships = self._check_weak(X_weak, weak_responsibilities, n_labelled)
             n_weak = len(X_weak)
             K = self._joint_gram(X, X_weak, K)
+        elif weak_responsibilities is not None:
+            raise ValueError("weak_responsibilities was given without X_weak.")
         self.dual_coef_ = np.zeros((n_labelled + n_weak, targets.shape[1]))
         self.intercept_ = np.zeros(targets.shape[1])
         for name, columns in self.embedding_.blocks.items():
             block, rows = targets[:, columns], slice(0, n_labelled)
             ridge = np.full(n_labelled, labelled_ridge(n_labelled, penalties[name]))
+            weights = np.ones(n_labelled + n_weak)
             if n_weak and name == "pi" and self.weak_weight > 0:
                 block = np.vstack([block, memberships / self.model_.weights_])
                 rows = slice(0, n_labelled + n_weak)
                 weak = weak_ridge(penalties[name], self.weak_weight)
                 ridge = np.concatenate([ridge, np.full(n_weak, weak)])
+                weights[n_labelled:] = 2.0 * n_labelled * self.weak_weight
             self.dual_coef_[rows, columns], self.intercept_[columns] = fit_dual_coefficients(
-                K[rows, rows], block, ridge, self.center
+                K[rows, rows], block, ridge, self.center, weights[rows]
             )
         if self.kernel == "precomputed":
             self.X_fit_ = None

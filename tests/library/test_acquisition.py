@@ -32,6 +32,9 @@ class Handler(BaseHTTPRequestHandler):
         if self.path == "/overloaded" or (self.path == "/fails-twice" and count <= 2):
             self.send_error(503)
             return
+        if self.path == "/refuses-ranges" and self.headers.get("Range"):
+            self.send_error(416)
+            return
         content = CONTENT
         if self.path == "/longer":
             content = CONTENT + b"more"
@@ -193,6 +196,14 @@ def test_server_without_ranges(destination, server):
     destination.with_name("file.bin.part").write_bytes(CONTENT[:1000])
     acquire(at(server, "no-range"), destination)
     assert destination.read_bytes() == CONTENT
+
+
+def test_server_that_refuses_the_range(destination, server):
+    destination.parent.mkdir(parents=True)
+    destination.with_name("file.bin.part").write_bytes(CONTENT[:1000])
+    acquire(at(server, "refuses-ranges"), destination, pause=0)
+    assert destination.read_bytes() == CONTENT
+    assert [asked for _, asked in server.requests] == ["bytes=1000-", None]
 
 
 @pytest.mark.parametrize("length", [1000, len(CONTENT), len(CONTENT) + 5])

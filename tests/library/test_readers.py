@@ -23,6 +23,7 @@ from workflow_lib.datasets.reading import (
     read_dataset,
     reader_names,
 )
+from workflow_lib.datasets.tables import dataset_tree
 from workflow_lib.errors import UserError
 
 CATALOGUE = Path(reading.__file__).parents[2] / "config" / "datasets"
@@ -322,6 +323,26 @@ def test_file_readers_want_one_source(reader, tmp_path):
     with pytest.raises(UserError, match="2 source files"):
         read_dataset(reader, options, [tmp_path / "a", tmp_path / "b"], seed=0)
     assert "cannot be read" in refused(reader, options, tmp_path / "absent")
+
+
+# Checks of every table
+
+
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "words"),
+    [
+        ([[1], [2], [3]], [[1], [np.nan], [np.inf]], "rows 1, 2 .*outputs that are NaN"),
+        ([[1], [-np.inf], [3]], [[1], [2], [3]], "rows 1 .*inputs that are infinite"),
+        ([[np.inf]] * 30, [[1], [2]] * 15, "rows 0, 1, .*9 and 20 more"),
+        ([[np.nan]] * 2, [[1], [2]], "no row has a value in the input x"),
+        ([[1], [2]], [[1e308], [1e308]], "the output y has the same value"),
+        ([[1]], [[1]], "1 of 1 rows"),
+        (np.empty((2, 0)), [[1], [2]], "no column is left"),
+    ],
+)
+def test_tables_that_no_method_can_learn_from(inputs, outputs, words):
+    with pytest.raises(UserError, match=f"somewhere.*{words}"):
+        dataset_tree(np.array(inputs), np.array(outputs), ["x"], ["y"], place="somewhere")
 
 
 # Data that a library ships

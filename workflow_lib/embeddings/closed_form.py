@@ -56,7 +56,7 @@ def weighted_vote(embedding: ForwardEmbedding, q: np.ndarray) -> tuple[np.ndarra
         precision = np.stack([p.dense(means.shape[1]) for p in precisions])
         votes = np.einsum("...c,cde->...de", q, precision)
         weighted_means = np.einsum("...c,cde,ce->...d", q, precision, means)
-        gain = np.linalg.solve(votes, np.broadcast_to(np.eye(means.shape[1]), votes.shape))
+        gain = _inverse(votes)
         return np.einsum("...de,...e->...d", gain, weighted_means), gain
     precision = 1.0 / np.asarray(model.covariances_, dtype=np.float64)
     if model.covariance_type != "diag":
@@ -68,6 +68,15 @@ def weighted_vote(embedding: ForwardEmbedding, q: np.ndarray) -> tuple[np.ndarra
     return gain * (q @ (precision * means)), gain
 
 
+def _inverse(votes: np.ndarray) -> np.ndarray:
+    """Return the inverses of symmetric matrices (..., d, d), which may be indefinite."""
+    try:
+        return np.linalg.inv(votes)
+    except np.linalg.LinAlgError:
+        # Votes that cancel out exactly, for example where every predicted weight is zero.
+        return np.linalg.pinv(votes, hermitian=True)
+
+
 def apply_gain(gain: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     """Return a gain of `decoder` applied to vectors (..., d)."""
     if gain.ndim == vectors.ndim + 1:
@@ -75,9 +84,7 @@ def apply_gain(gain: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     return gain * vectors
 
 
-def closed_form_preimage(
-    embedding: ForwardEmbedding, H: np.ndarray, projected: bool
-) -> np.ndarray:
+def closed_form_preimage(embedding: ForwardEmbedding, H: np.ndarray, projected: bool) -> np.ndarray:
     """Return the outputs (n, d) of embeddings `H` (n, m) by eq. (7) or (10).
 
     The full form uses its first two blocks.

@@ -9,6 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
+# With less damping than this, nearly singular normal equations would become exactly singular.
+SMALLEST_DAMPING = 1e-12
+
+# A row is also finished when an accepted step lowers its loss by less than this fraction: where the
+# residual stays large, steps shrink slowly and the last digits of y cost most of the time.
+SMALLEST_DECREASE = 1e-10
+
 # Rows handled together: bounds the memory of the Jacobian blocks at about 64 MB.
 LARGEST_BLOCK = 8_000_000
 
@@ -74,13 +81,16 @@ def _minimise_part(transform, jacobian_blocks, H, Y, max_iter, tol):
         trial_residual = transform(trial) - H[active]
         trial_loss = (trial_residual**2).sum(axis=1)
         better = trial_loss < loss[active]
+        decrease = loss[active] - trial_loss
+        finished = better & (decrease <= SMALLEST_DECREASE * loss[active])
         accepted = active[better]
         Y[accepted] = trial[better]
         residual[accepted] = trial_residual[better]
         loss[accepted] = trial_loss[better]
-        damping[active] = np.where(better, damping[active] * 0.2, damping[active] * 5.0)
+        damping[active] *= np.where(better, 0.2, 5.0)
+        damping[active] = np.maximum(damping[active], SMALLEST_DAMPING)
         small = np.linalg.norm(step, axis=1) <= tol * (1.0 + np.linalg.norm(trial, axis=1))
-        active = active[~small]
+        active = active[~(small | finished)]
     return Y
 
 

@@ -13,6 +13,8 @@ def project_on_simplex(weights: np.ndarray) -> np.ndarray:
     and measurably worsens the pre-image.
     """
     n_components = weights.shape[-1]
+    # A common shift changes nothing, and keeps the 1 below from drowning in large numbers.
+    weights = weights - weights.max(axis=-1, keepdims=True)
     descending = -np.sort(-weights, axis=-1)
     excess = np.cumsum(descending, axis=-1) - 1.0
     rank = np.arange(1, n_components + 1)

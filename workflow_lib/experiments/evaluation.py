@@ -16,6 +16,7 @@ from workflow_lib.metrics import (
     average_relative_error,
     pooled_relative_error,
     squared_error_sums,
+    training_mean_errors,
 )
 
 KEY_COLUMNS = ["experiment", "dataset", "method", "components", "training_size", "weak_size"]
@@ -66,7 +67,7 @@ def run_scores(
             for item in read_artifact(path, "predictions").values():
                 train = outputs[partition["train"]][: item["training_size"]]
                 errors = squared_error_sums(truth, item["outputs"])
-                reference = squared_error_sums(truth, train.mean(axis=0))
+                reference = training_mean_errors(truth, train)
                 rows.append(
                     _key(experiment, dataset_name, method, item)
                     | {

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 SELECTED = "selected"
 
-# Entries of an item that may be infinite: such a penalty keeps its block at the training mean.
-UNBOUNDED_ENTRIES = ("penalty_pi", "penalty_mu")
+# Entries of an item that may be infinite: such a penalty keeps its block at the training mean;
+# such a score stands for none, where the training outputs are constant.
+UNBOUNDED_ENTRIES = ("penalty_pi", "penalty_mu", "score")
 
 
 def size_group(training_size: int) -> str:

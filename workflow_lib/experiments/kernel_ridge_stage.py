@@ -226,6 +226,7 @@ class _KernelRidgeStage:
             block, rows = targets[:, columns], slice(0, size)
             penalty = choice.penalty_pi if name == "pi" else choice.penalty_mu
             ridge = np.full(size, labelled_ridge(size, penalty))
+            weights = np.ones(len(K))
             if name == "pi" and weak_size:
                 weak = self._weak_targets(size, weak_size, choice.n_components, embedding)
                 weak_weight = choice.weak_weight / (2.0 * size)
@@ -233,8 +234,9 @@ class _KernelRidgeStage:
                 ridge = np.concatenate(
                     [ridge, np.full(weak_size, weak_ridge(penalty, weak_weight))]
                 )
+                weights[size:] = choice.weak_weight
             dual[rows, columns], intercept[columns] = fit_dual_coefficients(
-                K[rows, rows], block, ridge, self._center
+                K[rows, rows], block, ridge, self._center, weights[rows]
             )
         return dual, intercept, X
 

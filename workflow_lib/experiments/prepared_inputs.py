@@ -25,18 +25,20 @@ def run(dataset: Path, split: Path, output: Path, scale: str) -> None:
     """
     inputs = read_artifact(dataset, "dataset")["inputs"]
     partition = read_artifact(split, "split")
-    train = inputs[partition["train"]]
+    train, weak = inputs[partition["train"]], inputs[partition["weak"]]
     tree: dict = {
         "scale": scale,
         "inputs": {
             "train": train,
-            "weak": inputs[partition["weak"]],
+            "weak": weak,
             "test": inputs[partition["test"]],
         },
     }
     for size in partition["sizes"]:
         folds = partition["folds"][size_group(size)]
-        tree[size_group(size)] = {"learns": preparation_learns(train[:size], scale)}
+        # Weak rows are filled from the fold's training rows, so they can differ by fold as well.
+        learns = preparation_learns(np.vstack([train[:size], weak]), scale)
+        tree[size_group(size)] = {"learns": learns}
         for fold in [None, *range(folds.max() + 1)]:
             rows = train[:size] if fold is None else train[:size][folds != fold]
             preparation = fit_preparation(rows, scale)

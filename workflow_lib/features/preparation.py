@@ -68,7 +68,7 @@ def fit_preparation(X: np.ndarray, scale: str) -> InputPreparation:
     filled = np.where(present, X, fill)
     deviation = filled.std(axis=0)
     # Rounding leaves a constant column a deviation of a few units in the last place.
-    constant = deviation <= 1e-12 * np.maximum(np.abs(fill), 1.0)
+    constant = deviation <= 1e-12 * np.abs(filled).max(axis=0)
     if constant.all():
         # Nothing varies: keep the columns unscaled, so that there is still an input to use.
         return InputPreparation(fill, fill, np.ones(n_columns), True)

@@ -88,7 +88,14 @@ def absolute_floor(Y: np.ndarray, variance_floor: float) -> float:
     A floor relative to the data keeps a component of one row from winning every vote
     (a component with variance near zero decides eq. (10) alone). Where the outputs do not vary
     at all, the floor is `variance_floor` itself.
+
+    Raises
+    ------
+    ValueError
+        If `variance_floor` is not positive.
     """
+    if not variance_floor > 0:
+        raise ValueError(f"variance_floor must be positive; found {variance_floor}.")
     mean_variance = float(Y.var(axis=0).mean())
     return variance_floor * (mean_variance if mean_variance > 0 else 1.0)
 

@@ -88,8 +88,6 @@ class GaussianMixtureModel(ParameterMixin):
         check_covariance_type(self.covariance_type)
         if self.n_components < 1 or self.n_init < 1 or self.max_iter < 1:
             raise ValueError("n_components, n_init and max_iter must be at least 1.")
-        if self.variance_floor <= 0:
-            raise ValueError(f"variance_floor must be positive; found {self.variance_floor}.")
         Y = as_output_matrix(Y)
         n_distinct = len(np.unique(Y, axis=0))
         n_components = min(self.n_components, n_distinct)

@@ -28,7 +28,7 @@ def weak_ridge(penalty: float, weak_weight: float) -> float:
 
 
 def fit_dual_coefficients(
-    K: np.ndarray, T: np.ndarray, ridge, center: bool = True
+    K: np.ndarray, T: np.ndarray, ridge, center: bool = True, weights: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the dual coefficients (n, m) and the intercepts (m,) for targets `T` (n, m).
 
@@ -39,10 +39,12 @@ def fit_dual_coefficients(
     T : array (n, m)
         Targets.
     ridge : float or array (n,)
-        Diagonal of Lambda, positive. Infinity everywhere gives h = b, the mean of the targets;
-        finite ridges give each row the weight 1 / ridge.
+        Diagonal of Lambda, positive. Finite ridges give each row the weight 1 / ridge; infinity
+        everywhere gives h = b, the mean of the targets.
     center : bool, default=True
         Fit an unpenalised intercept.
+    weights : array (n,) or None, default=None
+        Weights of the rows in that mean, which infinite ridges cannot tell; None means equal.
 
     Raises
     ------
@@ -52,7 +54,7 @@ def fit_dual_coefficients(
     n_rows = len(K)
     ridge = np.broadcast_to(np.asarray(ridge, dtype=np.float64), (n_rows,))
     if np.isinf(ridge).all():
-        intercept = T.mean(axis=0) if center else np.zeros(T.shape[1])
+        intercept = np.average(T, axis=0, weights=weights) if center else np.zeros(T.shape[1])
         return np.zeros_like(T), intercept
     try:
         factor = cho_factor(K + np.diag(ridge), lower=True)

@@ -23,7 +23,6 @@ PACKAGES = (
     "scikit-learn",
     "scipy",
     "snakemake",
-    "threadpoolctl",
 )
 """The packages whose versions are recorded: those that the project depends on."""
 

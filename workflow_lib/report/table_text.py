@@ -30,6 +30,7 @@ from workflow_lib.report.tables import (
     CORRECTED_RISK,
     QUANTITIES,
     REFERENCE_METHOD,
+    STUDENT_RISK,
     Cell,
     error_table,
     time_table,
@@ -410,12 +411,13 @@ def _notes(
     if kind != "time" and splits != [1]:
         if any(cell.bold for cell in cells):
             notes.append(
-                "Bold: better than every other row of its column (paired Student t-test at 0.001)."
+                "Bold: lower than every other number at its training size "
+                f"(paired Student t-test at {STUDENT_RISK:g})."
             )
         else:
             notes.append(
-                "No number is bold: none is better than every other row of its column by the "
-                "paired Student t-test at 0.001."
+                "No number is bold: none is lower than every other at its training size by the "
+                f"paired Student t-test at {STUDENT_RISK:g}."
             )
         if any(cell.n_nonzero is not None for cell in cells):
             if "lower" in marks:
@@ -456,7 +458,9 @@ def _latex_entry(entry: _Entry) -> str:
     if entry.bold:
         text = rf"\textbf{{{text}}}"
     if entry.mark:
-        text += {LOWER_MARK: r"$^{\dagger}$", HIGHER_MARK: r"$^{\ddagger}$"}[entry.mark]
+        text += {LOWER_MARK: r"\rlap{$^{\dagger}$}", HIGHER_MARK: r"\rlap{$^{\ddagger}$}"}[
+            entry.mark
+        ]
     return text
 
 

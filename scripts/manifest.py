@@ -1,0 +1,13 @@
+"""Record what this run was made with."""
+
+from adapter import job
+
+with job(snakemake):
+    from workflow_lib.report import manifest
+
+    manifest.run(
+        output=snakemake.output[0],
+        merged_configuration=snakemake.params.configuration,
+        seeds=snakemake.params.seeds,
+        repository=snakemake.scriptdir,
+    )

@@ -1,0 +1,190 @@
+"""Pre-images: exact on exact embeddings, and minimisers of eq. (3) on predicted ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from small_data import COVARIANCE_TYPES, clustered_outputs, fitted_model
+
+from workflow_lib.embeddings import gradient
+from workflow_lib.embeddings.fisher import FisherEmbedding
+from workflow_lib.embeddings.gradient import minimise_distance
+
+EMBEDDINGS = [
+    pytest.param(
+        covariance_type,
+        n_components,
+        form,
+        block,
+        id=f"{covariance_type}-{n_components or 'gaussian'}-{form}-{block}",
+    )
+    for covariance_type in COVARIANCE_TYPES
+    for n_components in (None, 1, 2, 5)
+    for form, block in (("reduced", "constrained"), ("full", "constrained"), ("full", "matrix"))
+]
+
+
+def make(covariance_type, n_components, form, block, spread=2.0):
+    Y = clustered_outputs(spread=spread)
+    return FisherEmbedding(fitted_model(covariance_type, n_components, Y), form, block), Y
+
+
+def losses(embedding, Y, H):
+    return ((embedding.transform(Y) - H) ** 2).sum(axis=1)
+
+
+def noisy(H, seed=0, size=0.3):
+    generator = np.random.default_rng(seed)
+    return H + size * H.std(axis=0) * generator.normal(size=H.shape)
+
+
+@pytest.mark.parametrize(("covariance_type", "n_components", "form", "block"), EMBEDDINGS)
+@pytest.mark.parametrize("preimage", ["closed_form", "projected", "gradient"])
+def test_preimage_of_an_embedding_is_the_output(
+    covariance_type, n_components, form, block, preimage
+):
+    embedding, Y = make(covariance_type, n_components, form, block)
+    back = embedding.inverse_transform(embedding.transform(Y), preimage)
+    np.testing.assert_allclose(back, Y, atol=1e-9)
+
+
+@pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
+@pytest.mark.parametrize("preimage", ["closed_form", "projected"])
+def test_rows_far_away_and_single_columns_come_back(covariance_type, preimage):
+    far = 1e3 * np.random.default_rng(0).normal(size=(10, 3))
+    embedding, _ = make(covariance_type, 4, "reduced", "constrained")
+    back = embedding.inverse_transform(embedding.transform(far), preimage)
+    np.testing.assert_allclose(back, far, rtol=1e-9, atol=1e-7)
+    y = clustered_outputs(dimension=1)
+    embedding = FisherEmbedding(fitted_model(covariance_type, 3, y))
+    back = embedding.inverse_transform(embedding.transform(y), preimage)
+    np.testing.assert_allclose(back, y, atol=1e-9)
+
+
+@pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
+def test_closed_form_solves_the_vote_of_equation_10(covariance_type):
+    # sum_j q_j Sigma_j^-1 (y - mu_j) = h, written with explicit matrices.
+    embedding, Y = make(covariance_type, 3, "reduced", "constrained")
+    H = noisy(embedding.transform(Y))
+    model = embedding.model
+    precisions = [precision.dense(3) for precision in embedding.scores.precisions]
+    for y, h in zip(embedding.inverse_transform(H), H):
+        q = h[embedding.blocks["pi"]] * model.weights_
+        left = sum(
+            q[j] * precisions[j] @ (y - model.means_[j]) for j in range(3)
+        )
+        np.testing.assert_allclose(left, h[embedding.blocks["mu"]], atol=1e-8)
+
+
+@pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
+def test_projected_preimage_is_bounded_where_the_closed_form_explodes(covariance_type):
+    embedding, Y = make(covariance_type, 3, "reduced", "constrained")
+    H = embedding.transform(Y)
+    # Predicted responsibilities that nearly cancel in the denominator of eq. (10).
+    H[:, embedding.blocks["pi"]] = np.array([1e-9, -1e-9, 1e-10]) / embedding.model.weights_
+    exploded = embedding.inverse_transform(H, "closed_form")
+    projected = embedding.inverse_transform(H, "projected")
+    assert np.abs(exploded).max() > 1e4
+    assert np.abs(projected).max() < 1e3
+
+
+@pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
+@pytest.mark.parametrize("preimage", ["closed_form", "projected", "gradient"])
+def test_votes_that_are_exactly_zero_give_finite_outputs(covariance_type, preimage):
+    embedding, _ = make(covariance_type, 3, "reduced", "constrained")
+    back = embedding.inverse_transform(np.zeros((2, embedding.n_features)), preimage)
+    assert np.isfinite(back).all()
+
+
+@pytest.mark.parametrize(("covariance_type", "n_components", "form", "block"), EMBEDDINGS)
+@pytest.mark.parametrize("start", ["mean", "closed_form"])
+def test_gradient_search_never_ends_above_its_start(
+    covariance_type, n_components, form, block, start
+):
+    embedding, Y = make(covariance_type, n_components, form, block)
+    H = noisy(embedding.transform(Y))
+    found = embedding.inverse_transform(H, "gradient", start=start)
+    if start == "mean":
+        begin = np.broadcast_to(embedding.model.weights_ @ embedding.model.means_, Y.shape)
+    else:
+        begin = embedding.inverse_transform(H, "projected")
+    assert (losses(embedding, found, H) <= losses(embedding, begin, H)).all()
+
+
+@pytest.mark.parametrize(("covariance_type", "n_components", "form", "block"), EMBEDDINGS)
+def test_gradient_vanishes_where_the_search_ends(covariance_type, n_components, form, block):
+    embedding, Y = make(covariance_type, n_components, form, block)
+    H = noisy(embedding.transform(Y))[:10]
+
+    def jacobian_blocks(rows):
+        return embedding.scores.jacobian_blocks(rows, form)
+
+    begin = embedding.inverse_transform(H, "projected")
+    found = minimise_distance(embedding.transform, jacobian_blocks, H, begin, max_iter=2000)
+    jacobian = np.concatenate(list(jacobian_blocks(found)), axis=1)
+    residual = embedding.transform(found) - H
+    slope = np.linalg.norm(np.einsum("nmd,nm->nd", jacobian, residual), axis=1)
+    scale = np.linalg.norm(jacobian, axis=(1, 2)) * (np.linalg.norm(residual, axis=1) + 1e-9)
+    assert (slope <= 1e-4 * scale).all()
+    # The default number of steps ends close to it.
+    stopped = losses(embedding, embedding.inverse_transform(H, "gradient"), H)
+    assert (stopped <= losses(embedding, found, H) * 1.01 + 1e-9).all()
+
+
+@pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
+@pytest.mark.parametrize("form", ["reduced", "full"])
+def test_a_second_solver_finds_no_lower_loss_from_the_same_start(covariance_type, form):
+    embedding, Y = make(covariance_type, 3, form, "constrained")
+    H = noisy(embedding.transform(Y))[:6]
+    begin = embedding.inverse_transform(H, "projected")
+    ours = losses(embedding, embedding.inverse_transform(H, "gradient"), H)
+    for row, h in enumerate(H):
+        theirs = minimize(
+            lambda y, h=h: float(((embedding.transform(y[None])[0] - h) ** 2).sum()),
+            begin[row],
+            method="BFGS",
+        )
+        assert ours[row] <= theirs.fun * (1 + 1e-6) + 1e-9
+
+
+def test_rows_handled_in_parts_give_the_same_result(monkeypatch):
+    embedding, Y = make("spherical", 3, "full", "matrix")
+    H = noisy(embedding.transform(Y))
+    together = embedding.inverse_transform(H, "gradient")
+    monkeypatch.setattr(gradient, "LARGEST_BLOCK", 100)
+    in_parts = embedding.inverse_transform(H, "gradient")
+    np.testing.assert_allclose(in_parts, together, atol=1e-9)
+
+
+def test_search_survives_normal_equations_that_become_singular():
+    # Only y0 + y1 matters and the minimum is degenerate, so the damping falls for many steps.
+    def transform(Y):
+        return (Y.sum(axis=1, keepdims=True)) ** 3
+
+    def jacobian_blocks(Y):
+        slope = 3 * Y.sum(axis=1) ** 2
+        yield np.repeat(slope[:, None, None], 2, axis=2)
+
+    start = np.array([[1.0, 2.0], [0.5, -0.1]])
+    found = minimise_distance(transform, jacobian_blocks, np.zeros((2, 1)), start)
+    assert np.abs(found.sum(axis=1)).max() < 1e-3
+
+
+def test_gradient_search_leaves_its_arguments_alone():
+    embedding, Y = make("spherical", 3, "full", "constrained")
+    H = noisy(embedding.transform(Y))
+    before = H.copy()
+    embedding.inverse_transform(H, "gradient", start="mean")
+    np.testing.assert_array_equal(H, before)
+
+
+def test_wrong_choices_and_shapes_are_named():
+    embedding, Y = make("spherical", 3, "reduced", "constrained")
+    H = embedding.transform(Y)
+    with pytest.raises(ValueError, match="preimage must be one of .*found 'exact'"):
+        embedding.inverse_transform(H, "exact")
+    with pytest.raises(ValueError, match="start must be one of .*found 'median'"):
+        embedding.inverse_transform(H, "gradient", start="median")
+    with pytest.raises(ValueError, match=r"H must have the shape \(n, 6\); found \(60, 5\)"):
+        embedding.inverse_transform(H[:, :5])

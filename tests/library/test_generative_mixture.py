@@ -1,0 +1,253 @@
+"""The mixture: EM never lowers the likelihood, agrees with scikit-learn, and survives edges."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.mixture import GaussianMixture
+from small_data import COVARIANCE_TYPES, clustered_outputs, fitted_model
+
+from workflow_lib.generative.mixture import GaussianMixtureModel
+
+THEIR_TYPES = ("spherical", "diag", "full")
+
+
+def their_mixture(model: GaussianMixtureModel, **parameters) -> GaussianMixture:
+    """Return scikit-learn's mixture with the parameters of ours, ready for EM steps."""
+    if model.covariance_type == "full":
+        precisions = np.linalg.inv(model.covariances_)
+    else:
+        precisions = 1.0 / np.asarray(model.covariances_)
+    return GaussianMixture(
+        n_components=model.n_components_,
+        covariance_type=model.covariance_type,
+        weights_init=model.weights_,
+        means_init=model.means_,
+        precisions_init=precisions,
+        reg_covar=1e-12,
+        tol=0.0,
+        **parameters,
+    )
+
+
+@pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
+@pytest.mark.parametrize("spread", [0.3, 4.0], ids=["overlapping", "separated"])
+@pytest.mark.parametrize("variance_floor", [1e-6, 0.05, 0.6])
+def test_likelihood_never_falls(covariance_type, spread, variance_floor):
+    Y = clustered_outputs(40, spread=spread, n_clusters=4, seed=3)
+    for seed in range(3):
+        model = GaussianMixtureModel(
+            5, covariance_type, variance_floor, n_init=1, tol=-1.0, max_iter=60, random_state=seed
+        ).fit(Y)
+        assert len(model.log_likelihoods_) == 60
+        assert np.diff(model.log_likelihoods_).min() >= -1e-10
+
+
+@pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
+def test_stored_likelihood_is_that_of_the_stored_parameters(covariance_type):
+    Y = clustered_outputs()
+    model = fitted_model(covariance_type, Y=Y)
+    assert model.score_samples(Y).mean() == pytest.approx(model.log_likelihoods_[-1], rel=1e-12)
+
+
+@pytest.mark.parametrize("covariance_type", THEIR_TYPES)
+def test_densities_and_one_step_agree_with_scikit_learn(covariance_type):
+    Y = clustered_outputs(80, spread=1.0)
+    ours = GaussianMixtureModel(
+        3, covariance_type, variance_floor=1e-9, n_init=1, max_iter=3, tol=-1.0
+    ).fit(Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = their_mixture(ours, max_iter=1).fit(Y)
+    # scikit-learn's fit: an E-step with the initial parameters, then one M-step.
+    assert theirs.lower_bound_ == pytest.approx(ours.log_likelihoods_[-1], rel=1e-10)
+    before = ours.responsibilities(Y)
+    stepped = GaussianMixtureModel(3, covariance_type, variance_floor=1e-9)
+    stepped.fit_from_responsibilities(Y, before)
+    np.testing.assert_allclose(stepped.weights_, theirs.weights_, rtol=1e-5)
+    np.testing.assert_allclose(stepped.means_, theirs.means_, rtol=1e-5)
+    np.testing.assert_allclose(stepped.covariances_, theirs.covariances_, rtol=1e-5)
+    np.testing.assert_allclose(stepped.score_samples(Y), theirs.score_samples(Y), rtol=1e-5)
+
+
+@pytest.mark.parametrize("covariance_type", THEIR_TYPES)
+def test_fitted_densities_and_responsibilities_equal_those_of_scikit_learn(covariance_type):
+    Y = clustered_outputs(80, spread=1.0)
+    theirs = GaussianMixture(
+        3, covariance_type=covariance_type, reg_covar=1e-9, random_state=0
+    ).fit(Y)
+    ours = GaussianMixtureModel(3, covariance_type)
+    ours.weights_, ours.means_ = theirs.weights_, theirs.means_
+    ours.covariances_ = theirs.covariances_
+    np.testing.assert_allclose(ours.score_samples(Y), theirs.score_samples(Y), rtol=1e-10)
+    np.testing.assert_allclose(ours.responsibilities(Y), theirs.predict_proba(Y), atol=1e-12)
+
+
+@pytest.mark.parametrize("covariance_type", THEIR_TYPES)
+def test_fixed_point_agrees_with_scikit_learn(covariance_type):
+    Y = clustered_outputs(90, spread=5.0, seed=4)
+    ours = GaussianMixtureModel(3, covariance_type, variance_floor=1e-9, tol=1e-12).fit(Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = their_mixture(ours, max_iter=50).fit(Y)
+    np.testing.assert_allclose(ours.score_samples(Y), theirs.score_samples(Y), atol=1e-6)
+
+
+@pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
+def test_separated_clusters_are_found(covariance_type):
+    Y = clustered_outputs(90, spread=20.0)
+    labels = fitted_model(covariance_type, Y=Y).responsibilities(Y).argmax(axis=1)
+    for cluster in range(3):
+        assert len(np.unique(labels[cluster::3])) == 1
+    assert len(np.unique(labels)) == 3
+
+
+@pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
+@pytest.mark.parametrize("n_components", [1, 3])
+def test_responsibilities_are_probabilities_even_far_away(covariance_type, n_components):
+    model = fitted_model(covariance_type, n_components)
+    directions = np.random.default_rng(0).normal(size=(20, 3))
+    for distance in (0.0, 1.0, 1e3, 1e6):
+        responsibilities = model.responsibilities(distance * directions)
+        assert (responsibilities >= 0).all()
+        np.testing.assert_allclose(responsibilities.sum(axis=1), 1.0, rtol=1e-9)
+        assert np.isfinite(model.score_samples(distance * directions)).all()
+
+
+def test_more_components_than_distinct_outputs_are_capped_with_a_warning():
+    Y = np.repeat(clustered_outputs(3), 5, axis=0)
+    with pytest.warns(UserWarning, match="7 components were asked for, .* only 3 distinct"):
+        model = GaussianMixtureModel(7).fit(Y)
+    assert model.n_components_ == 3
+    assert model.n_dropped_ == 4
+    assert len(model.weights_) == len(model.means_) == len(model.covariances_) == 3
+
+
+def test_one_row_and_constant_outputs_leave_one_component():
+    for Y in (np.array([[1.0, 2.0]]), np.full((6, 2), 0.1)):
+        with pytest.warns(UserWarning, match="only 1 distinct"):
+            model = GaussianMixtureModel(4).fit(Y)
+        assert model.n_components_ == 1
+        np.testing.assert_allclose(model.means_, Y[:1], rtol=1e-15)
+        assert np.isfinite(model.score_samples(Y)).all()
+
+
+def test_components_without_rows_are_dropped_and_counted():
+    Y = clustered_outputs(30)
+    model = GaussianMixtureModel(4, max_iter=5)
+    start = np.zeros((30, 4))
+    start[np.arange(30), np.arange(30) % 3] = 1.0
+    fitted = model._expectation_maximisation(Y, start, floor=0.1)
+    model._set_parameters(fitted["weights"], fitted["means"], fitted["covariances"])
+    assert (model.n_components_, model.n_dropped_) == (3, 1)
+    np.testing.assert_allclose(model.weights_.sum(), 1.0)
+    np.testing.assert_allclose(model.responsibilities(Y).sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
+def test_scaled_outputs_scale_the_model_and_nothing_else(covariance_type):
+    Y = clustered_outputs(60, spread=2.0)
+    plain = fitted_model(covariance_type, Y=Y)
+    scaled = fitted_model(covariance_type, Y=1e3 * Y)
+    np.testing.assert_allclose(scaled.weights_, plain.weights_, rtol=1e-9)
+    np.testing.assert_allclose(scaled.means_, 1e3 * plain.means_, rtol=1e-9)
+    np.testing.assert_allclose(scaled.covariances_, 1e6 * np.asarray(plain.covariances_), rtol=1e-8)
+    np.testing.assert_allclose(
+        scaled.responsibilities(1e3 * Y), plain.responsibilities(Y), atol=1e-9
+    )
+
+
+def test_floor_holds_where_a_component_has_one_row():
+    Y = np.vstack([clustered_outputs(30, spread=1.0), [[60.0, 60.0, 60.0]]])
+    model = GaussianMixtureModel(2, variance_floor=0.05).fit(Y)
+    assert model.covariances_.min() == pytest.approx(0.05 * Y.var(axis=0).mean(), rel=1e-12)
+
+
+def test_same_seed_same_model_and_other_seeds_other_draws():
+    Y = clustered_outputs(40, spread=0.5)
+    first, second = (GaussianMixtureModel(4, random_state=7).fit(Y) for _ in range(2))
+    np.testing.assert_array_equal(first.means_, second.means_)
+    np.testing.assert_array_equal(first.log_likelihoods_, second.log_likelihoods_)
+    starts = {
+        GaussianMixtureModel(4, n_init=1, max_iter=1, random_state=seed).fit(Y).log_likelihoods_[0]
+        for seed in range(8)
+    }
+    assert len(starts) > 1
+
+
+@pytest.mark.parametrize(
+    "make_state", [lambda: np.random.default_rng(3), lambda: np.random.RandomState(3)]
+)
+def test_generators_are_accepted_as_random_state(make_state):
+    Y = clustered_outputs(40)
+    first, second = (GaussianMixtureModel(3, random_state=make_state()).fit(Y) for _ in range(2))
+    np.testing.assert_array_equal(first.means_, second.means_)
+
+
+def test_global_random_state_is_neither_used_nor_changed():
+    np.random.seed(0)
+    before = np.random.get_state()[1].copy()
+    fitted_model("spherical")
+    np.testing.assert_array_equal(np.random.get_state()[1], before)
+
+
+@pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
+def test_order_of_rows_does_not_matter_from_the_same_start(covariance_type):
+    Y = clustered_outputs(40, spread=0.5)
+    order = np.random.default_rng(0).permutation(40)
+    start = np.random.default_rng(1).dirichlet(np.ones(3), size=40)
+    model = GaussianMixtureModel(3, covariance_type)
+    first = model._expectation_maximisation(Y, start, 0.05)
+    second = model._expectation_maximisation(Y[order], start[order], 0.05)
+    np.testing.assert_allclose(
+        first["log_likelihoods"][-1], second["log_likelihoods"][-1], rtol=1e-9
+    )
+    np.testing.assert_allclose(first["means"], second["means"], rtol=1e-6)
+
+
+def test_more_starts_never_give_a_lower_likelihood():
+    Y = clustered_outputs(40, n_clusters=5, spread=1.0)
+    likelihoods = [
+        GaussianMixtureModel(5, n_init=n_init, random_state=1).fit(Y).log_likelihoods_[-1]
+        for n_init in (1, 2, 5, 10)
+    ]
+    assert np.diff(likelihoods).min() >= 0
+
+
+def test_parameters_from_memberships_are_weighted_moments():
+    Y = clustered_outputs(30)
+    memberships = np.eye(3)[np.arange(30) % 3]
+    model = GaussianMixtureModel(3, variance_floor=1e-9)
+    model.fit_from_responsibilities(Y, memberships)
+    np.testing.assert_allclose(model.weights_, 1 / 3, rtol=1e-6)
+    for j in range(3):
+        np.testing.assert_allclose(model.means_[j], Y[j::3].mean(axis=0), atol=1e-5)
+        assert model.covariances_[j] == pytest.approx(Y[j::3].var(axis=0).mean(), rel=1e-5)
+
+
+def test_empty_components_keep_their_place_and_the_overall_mean():
+    Y = clustered_outputs(30)
+    memberships = np.eye(3)[np.array([0, 2])[np.arange(30) % 2]]
+    model = GaussianMixtureModel(3).fit_from_responsibilities(Y, memberships)
+    assert model.n_components_ == 3
+    assert 0 < model.weights_[1] < 1e-6
+    np.testing.assert_allclose(model.means_[1], Y.mean(axis=0), rtol=1e-12)
+    assert np.isfinite(model.score_samples(Y)).all()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_components": 0}, "n_components, n_init and max_iter must be at least 1"),
+        ({"n_init": 0}, "n_components, n_init and max_iter must be at least 1"),
+        ({"max_iter": 0}, "n_components, n_init and max_iter must be at least 1"),
+        ({"variance_floor": 0.0}, "variance_floor must be positive"),
+        ({"variance_floor": np.nan}, "variance_floor must be positive"),
+        ({"covariance_type": "tied"}, "covariance_type must be one of"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        GaussianMixtureModel(**parameters).fit(clustered_outputs())

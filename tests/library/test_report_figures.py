@@ -1,0 +1,293 @@
+"""Figures show the data they are given and have the same bytes every time."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from report_samples import METHODS, base_error, better_error, noisy_error, write_scores
+
+from workflow_lib.artifacts import write_artifact
+from workflow_lib.errors import UserError
+from workflow_lib.report.figures import completion, geometry, learning_curves
+from workflow_lib.report.figures.completion import draw_completion
+from workflow_lib.report.figures.geometry import embed_gaussian_sample
+from workflow_lib.report.figures.learning_curves import draw_learning_curves
+from workflow_lib.report.scores import read_scores
+from workflow_lib.report.style import applied_style, save_figure
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+def draw(tmp_path, rows, **options):
+    scores = read_scores(write_scores(tmp_path / "scores.csv", rows, **options))
+    return draw_learning_curves(scores, METHODS, title="Toy")
+
+
+def legend_of(figure):
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def lines_of(axis):
+    """Return the curves of an axis, without the line of the training mean."""
+    return [container.lines[0] for container in axis.containers]
+
+
+def test_curves_go_through_the_means(tmp_path):
+    figure = draw(tmp_path, [("m-krr", "selected", 0, base_error)])
+    (line,) = lines_of(figure.axes[0])
+    means = [np.mean([base_error(size, s) for s in range(5)]) for size in (20, 50)]
+    np.testing.assert_allclose(line.get_ydata(orig=False), means)
+    np.testing.assert_allclose(line.get_xdata(orig=False), [20, 50])
+    assert line.get_color() == "#E69F00"
+
+
+def test_bars_are_one_deviation_long(tmp_path):
+    figure = draw(tmp_path, [("m-krr", "selected", 0, base_error)])
+    (bars,) = figure.axes[0].containers[0].lines[2]
+    bottom, top = bars.get_segments()[0][:, 1]
+    errors = [base_error(20, s) for s in range(5)]
+    assert (top - bottom) / 2 == pytest.approx(np.std(errors, ddof=1))
+
+
+def test_equal_methods_do_not_hide_each_other(tmp_path):
+    rows = [("m-krr", "selected", 0, base_error), ("ofer-gmm", "selected", 0, base_error)]
+    first, second = lines_of(draw(tmp_path, rows).axes[0])
+    assert np.all(first.get_xdata(orig=False) < second.get_xdata(orig=False))
+    # Points of one training size stay nearer to it than to the next.
+    assert np.all(np.abs(np.log(second.get_xdata(orig=False) / [20, 50])) < 0.2)
+
+
+def test_weak_rows_are_dashed_in_the_color_of_the_method(tmp_path):
+    rows = [
+        ("wofer-gmm", "selected", 0, base_error),
+        ("wofer-gmm", "selected", 100, base_error),
+        ("wofer-gmm", "selected", 300, better_error),
+    ]
+    figure = draw(tmp_path, rows)
+    lines = lines_of(figure.axes[0])
+    assert [line.get_linestyle() for line in lines] == ["-", "--", ":"]
+    assert {line.get_color() for line in lines} == {"#CC79A7"}
+    assert legend_of(figure)[1] == "wOFER-GMM, 100 weak rows"
+
+
+def test_fixed_components_have_a_panel_each(tmp_path):
+    rows = [("m-krr", "selected", 0, base_error)]
+    rows += [("ofer-gmm", components, 0, base_error) for components in ("2", "4", "10", "20")]
+    figure = draw(tmp_path, rows)
+    titles = [axis.get_title() or axis.get_title("left") for axis in figure.axes]
+    assert titles == ["C = 2", "C = 4", "C = 10", "C = 20"]
+    assert all(len(lines_of(axis)) == 2 for axis in figure.axes)
+    assert legend_of(figure) == ["m-KRR", "OFER-GMM"]
+
+
+def test_the_title_says_what_was_run(tmp_path):
+    figure = draw(tmp_path, [("m-krr", "selected", 0, base_error)])
+    title = figure.get_suptitle()
+    assert title == "Toy\n5 splits, 10 test rows, mean ± standard deviation"
+
+
+def test_a_method_that_fails_makes_the_axis_logarithmic(tmp_path):
+    rows = [("m-krr", "selected", 0, base_error)]
+    assert draw(tmp_path, rows).axes[0].get_yscale() == "linear"
+    rows.append(("ofer-gmm", "selected", 0, lambda n, s: 50 * base_error(n, s)))
+    assert draw(tmp_path, rows).axes[0].get_yscale() == "log"
+
+
+def test_the_training_mean_is_not_drawn_far_above_the_curves(tmp_path):
+    low = [("m-krr", "selected", 0, lambda n, s: 0.1 * base_error(n, s))]
+    assert draw(tmp_path, low).axes[0].get_ylim()[1] < 0.5
+
+
+def test_one_size_and_one_split_can_be_drawn(tmp_path):
+    figure = draw(tmp_path, [("m-krr", "selected", 0, base_error)], sizes=(20,), n_splits=1)
+    save_figure(figure, tmp_path / "one.svg", tmp_path / "one.png")
+    assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_no_text_overlaps_the_legend_or_leaves_the_page(tmp_path):
+    rows = [
+        ("m-krr", "selected", 0, base_error),
+        ("wofer-gmm", "selected", 100, noisy_error),
+        ("wofer-gmm", "selected", 300, better_error),
+    ]
+    figure = draw(tmp_path, rows)
+    with applied_style():
+        figure.draw_without_rendering()
+        legend = figure.legends[0].get_window_extent()
+        assert not legend.overlaps(figure.axes[0].get_window_extent())
+        assert not legend.overlaps(figure._suptitle.get_window_extent())
+        assert legend.x1 <= figure.bbox.x1 + 1
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+sys.path.insert(0, "tests/library")
+from report_samples import METHODS
+from workflow_lib.report.figures import geometry, learning_curves
+folder = Path(sys.argv[1])
+learning_curves.run(
+    folder / "scores.csv", folder / "c.svg", folder / "c.png", "Toy", "the real one", METHODS
+)
+geometry.run(folder / "g.svg", folder / "g.png", 5)
+"""
+
+
+def test_figures_are_the_same_bytes_in_every_process(tmp_path):
+    rows = [
+        ("m-krr", "selected", 0, base_error),
+        ("ofer-gmm", "2", 0, noisy_error),
+        ("ofer-gmm", "4", 0, better_error),
+    ]
+    contents = []
+    for seed in ("1", "2"):
+        folder = tmp_path / seed
+        write_scores(folder / "scores.csv", rows)
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT, str(folder)],
+            cwd=REPOSITORY,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+        )
+        names = ("c.svg", "c.png", "g.svg", "g.png")
+        contents.append([(folder / name).read_bytes() for name in names])
+    assert contents[0] == contents[1]
+    everything = b"".join(contents[0])
+    assert b"<dc:date>" not in everything
+    assert str(REPOSITORY).encode() not in everything
+
+
+def test_the_style_leaves_the_settings_of_the_user_alone():
+    import matplotlib
+
+    with matplotlib.rc_context({"font.size": 33.0}):
+        with applied_style():
+            assert matplotlib.rcParams["font.size"] == 10
+        assert matplotlib.rcParams["font.size"] == 33.0
+
+
+def test_a_failed_save_leaves_the_old_figure(tmp_path):
+    path = tmp_path / "figure.svg"
+    path.write_text("old")
+
+    class Failing:
+        def savefig(self, *_, **__):
+            raise RuntimeError("no room")
+
+    with pytest.raises(RuntimeError):
+        save_figure(Failing(), path)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("dimension", [1, 2])
+def test_the_embedding_of_a_gaussian_is_a_paraboloid(dimension):
+    sample, embedding, is_central = embed_gaussian_sample(dimension, 5.0, seed=3)
+    assert embedding.shape == (500, dimension + 1)
+    variance = np.mean((sample - sample.mean(axis=0)) ** 2)
+    means, trace = embedding[:, :dimension], embedding[:, dimension]
+    np.testing.assert_allclose(means, (sample - sample.mean(axis=0)) / variance, rtol=1e-6)
+    np.testing.assert_allclose(
+        trace, np.sum(means**2, axis=1) - dimension / variance, rtol=1e-6, atol=1e-9
+    )
+    assert np.max(trace[is_central]) < np.min(trace[~is_central])
+    # Of a Gaussian, 68 % lie within one standard deviation on a line and 39 % in the plane.
+    assert np.mean(is_central) == pytest.approx({1: 0.683, 2: 0.393}[dimension], abs=0.06)
+
+
+def test_the_geometry_figure_has_three_panels():
+    figure = geometry.draw_geometry(seed=3)
+    assert len(figure.axes) == 3
+    bars = sum(patch.get_height() for patch in figure.axes[0].patches)
+    assert bars == 500
+    assert sum(len(points.get_offsets()) for points in figure.axes[1].collections) == 500
+
+
+@pytest.fixture
+def images(tmp_path):
+    """A dataset of 2 x 3 images whose lower line is the output, a split and predictions."""
+    random = np.random.default_rng(0)
+    inputs, outputs = random.random((8, 3)), random.random((8, 3))
+    names = {"inputs": "[]", "outputs": "[]", "image_rows": 2, "image_columns": 3}
+    write_artifact(
+        tmp_path / "data.h5", {"inputs": inputs, "outputs": outputs, "names": names}, "dataset"
+    )
+    test = np.array([6, 1, 4, 0])
+    write_artifact(tmp_path / "split.h5", {"test": test}, "split")
+    predicted = {
+        "m-krr": {"n-50_w-0_C-selected": {"outputs": outputs[test] + 2.0}},
+        "wofer-gmm": {"n-50_w-300_C-selected": {"outputs": outputs[test] + 3.0}},
+        "m-rf": {"n-20_w-0_C-selected": {"outputs": outputs[test] + 4.0}},
+    }
+    for method, items in predicted.items():
+        write_artifact(tmp_path / f"{method}.h5", items, "predictions")
+    paths = {method: tmp_path / f"{method}.h5" for method in predicted}
+    return tmp_path / "data.h5", tmp_path / "split.h5", paths, inputs[test], outputs[test]
+
+
+def pixels_of(figure):
+    return [np.ma.filled(axis.images[0].get_array(), np.nan) for axis in figure.axes]
+
+
+def test_completion_shows_truth_input_and_predictions(images):
+    dataset, split, paths, inputs, outputs = images
+    figure = draw_completion(
+        dataset,
+        split,
+        paths,
+        title="Toy",
+        methods=METHODS,
+        training_size=50,
+        weak_size=300,
+        n_images=3,
+    )
+    pixels = pixels_of(figure)
+    assert len(pixels) == 4 * 3
+    np.testing.assert_array_equal(pixels[1], [inputs[1], outputs[1]])
+    np.testing.assert_array_equal(pixels[4], [inputs[1], [np.nan] * 3])
+    np.testing.assert_array_equal(pixels[7], [inputs[1], outputs[1] + 2.0])
+    np.testing.assert_array_equal(pixels[10], [inputs[1], outputs[1] + 3.0])
+    texts = [text.get_text() for text in figure.texts]
+    assert texts == [
+        "Toy: 50 training rows, the first 3 test rows",
+        "true image",
+        "input",
+        "m-KRR",
+        "wOFER-GMM\n300 weak rows",
+    ]
+
+
+def test_completion_is_written(images, tmp_path):
+    dataset, split, paths, *_ = images
+    files = tmp_path / "out.svg", tmp_path / "out.png"
+    completion.run(dataset, split, paths, *files, "Toy", None, METHODS, 50)
+    first = [path.read_bytes() for path in files]
+    completion.run(dataset, split, paths, *files, "Toy", None, METHODS, 50)
+    assert [path.read_bytes() for path in files] == first
+
+
+def test_completion_needs_predictions_at_the_size(images):
+    dataset, split, paths, *_ = images
+    with pytest.raises(UserError, match="no predictions with 77 training rows"):
+        draw_completion(dataset, split, paths, title="Toy", methods=METHODS, training_size=77)
+
+
+def test_completion_needs_images(images, tmp_path):
+    _, split, paths, inputs, outputs = images
+    tree = {"inputs": inputs, "outputs": outputs, "names": {"inputs": "[]", "outputs": "[]"}}
+    write_artifact(tmp_path / "table.h5", tree, "dataset")
+    with pytest.raises(UserError, match="table.h5: its rows have 6 inputs and outputs"):
+        draw_completion(
+            tmp_path / "table.h5", split, paths, title="Toy", methods=METHODS, training_size=50
+        )
+
+
+def test_learning_curves_are_written_from_a_file(tmp_path):
+    path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
+    learning_curves.run(path, tmp_path / "a.svg", tmp_path / "a.png", "Toy", None, METHODS)
+    assert b"<svg" in (tmp_path / "a.svg").read_bytes()

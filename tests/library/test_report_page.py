@@ -1,0 +1,259 @@
+"""The report is one well-formed file that holds the results, escaped, and nothing from outside."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import subprocess
+
+import numpy as np
+import pytest
+from report_samples import METHODS, base_error, better_error, parse, write_scores, write_timings
+
+from workflow_lib.artifacts import write_artifact
+from workflow_lib.errors import UserError
+from workflow_lib.report import assembly, manifest
+from workflow_lib.report.files import write_text
+from workflow_lib.report.manifest import read_manifest, run_manifest, write_manifest
+from workflow_lib.report.scores import read_scores
+
+SVG = '<svg xmlns="http://www.w3.org/2000/svg"></svg>'
+
+RUN = {
+    "versions": {"python": "3.11.9", "numpy": "2.4.0", "absent": None},
+    "git": {"commit": "a" * 40, "is_dirty": True},
+    "machine": {"host": "node<1>", "system": "Linux 6", "architecture": "x86_64", "cpu_count": 2},
+    "configuration": {"seed": 2018, "note": "a < b"},
+    "seeds": {"main": 2018},
+}
+
+
+@pytest.fixture
+def inputs(tmp_path):
+    """Everything that `assembly.run` takes, for one experiment on a stand-in."""
+    rows = [("m-krr", "selected", 0, base_error), ("ofer-gmm", "selected", 0, better_error)]
+    write_manifest(tmp_path / "run.json", RUN)
+    (tmp_path / "curve.svg").write_text(SVG)
+    tree = {
+        "inputs": np.zeros((6, 3)),
+        "outputs": np.ones((6, 2)),
+        "report": {"rows_read": 8, "rows_dropped": 2},
+    }
+    write_artifact(tmp_path / "toy.h5", tree, "dataset")
+    settings = {
+        "title": "Toy <experiment>",
+        "dataset": "toy-data",
+        "training_sizes": [20, 50, 500],
+        "weak_sizes": [],
+        "components": "selected",
+        "kernel": "rbf",
+        "tables": [
+            {"name": "error", "kind": "error", "caption": "Errors.", "paper_table": None},
+            {"name": "time", "kind": "time", "caption": "Times.", "paper_table": 2},
+        ],
+        "figures": [{"name": "curve", "kind": "learning_curve", "caption": "Curves & more."}],
+    }
+    dataset = {
+        "title": "Toy data",
+        "description": "Numbers > 0.",
+        "stand_in_for": 'the "videos" of the paper',
+        "reader": "csv",
+        "sources": [{"address": "https://example.org/toy.csv?a=1&b=2"}],
+        "licence": "CC0",
+        "citation": "Nobody (2020)",
+    }
+    return {
+        "manifest": tmp_path / "run.json",
+        "title": "A <report>",
+        "author": "An & Other",
+        "experiments": {
+            "toy": {
+                "settings": settings,
+                "scores": write_scores(tmp_path / "scores.csv", rows),
+                "timings": write_timings(tmp_path / "timings.csv", ["m-krr", "ofer-gmm"]),
+                "figures": {"curve": tmp_path / "curve.svg"},
+            }
+        },
+        "datasets": {"toy-data": {"settings": dataset, "artifact": tmp_path / "toy.h5"}},
+        "methods": METHODS,
+        "published": {},
+        "n_folds": 5,
+    }
+
+
+@pytest.fixture
+def page(inputs, tmp_path):
+    assembly.run(output=tmp_path / "report.html", **inputs)
+    return (tmp_path / "report.html").read_text()
+
+
+def test_the_page_is_well_formed_and_escaped(page):
+    parser = parse(page)
+    text = "".join(parser.text)
+    assert "A <report>" in text
+    assert "Toy <experiment>" in text
+    assert "<report>" not in page
+    assert "An & Other" in text
+
+
+def test_the_page_needs_nothing_from_outside(page):
+    assert "<script" not in page
+    assert "<link" not in page
+    assert "url(" not in page
+    assert re.findall(r'\bsrc="(?!data:)', page) == []
+    assert re.findall(r'href="(?!#)([^"]*)"', page) == ["https://example.org/toy.csv?a=1&amp;b=2"]
+
+
+def test_the_figure_is_embedded_with_a_text(page):
+    found = re.search(r'<img src="data:image/svg\+xml;base64,([^"]*)" alt="([^"]*)">', page)
+    assert base64.b64decode(found[1]).decode() == SVG
+    assert found[2].startswith("Curves &amp; more. Lowest mean aRRMSE: OFER-GMM at n = 20")
+
+
+def test_headings_do_not_skip_a_level_and_links_have_targets(page):
+    levels = [int(level) for level in re.findall(r"<h([1-6])", page)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(b - a <= 1 for a, b in zip(levels, levels[1:], strict=False))
+    targets = re.findall(r'href="#([^"]*)"', page)
+    anchors = re.findall(r'\bid="([^"]*)"', page)
+    assert set(targets) <= set(anchors)
+    assert len(anchors) == len(set(anchors))
+
+
+def test_every_table_has_a_caption_and_scoped_heads(page):
+    assert page.count("<table") == page.count("<caption>")
+    assert re.findall(r"<th(?![^>]*scope=)[ >]", page) == []
+
+
+def test_the_page_tells_the_findings_and_the_protocol(page):
+    text = "".join(parse(page).text).replace("\u00a0", " ")
+    assert "OFER-GMM against m-KRR is better in 2 of 2 comparisons" in text
+    assert "OFER-GMM against m-KRR is better at n = 20 and 50." in text
+    assert "20 and 50 training rows, each set inside the next; 5 random splits with 10" in text
+    assert "Sizes that do not fit the data: 500." in text
+    assert "5-fold cross-validation on the training rows alone" in text
+    assert "5 of 5" in text
+
+
+def test_a_stand_in_is_called_one_everywhere(page):
+    text = "".join(parse(page).text)
+    assert "Data that stand in for those of the paper: toy." in text
+    assert 'these data stand in for the "videos" of the paper' in text
+    assert 'Errors. Data: Toy data, standing in for the "videos" of the paper' in text
+
+
+def test_the_data_page_counts_rows(page):
+    text = "".join(parse(page).text)
+    assert "8 read, 2 dropped" in text
+    assert "3 inputs, 2 outputs" in text
+    assert "CC0" in text
+    assert "Nobody (2020)" in text
+
+
+def test_the_provenance_is_told(page):
+    text = "".join(parse(page).text)
+    assert "a" * 40 + ", with changes that are not committed" in text
+    assert "node<1>" in text
+    assert "not installed" in text
+    assert '"note": "a < b"' in text
+
+
+def test_the_page_is_the_same_bytes_again_and_names_no_folder(inputs, page, tmp_path):
+    assembly.run(output=tmp_path / "again.html", **inputs)
+    assert (tmp_path / "again.html").read_text() == page
+    assert str(tmp_path) not in page
+
+
+def test_synthetic_data_are_called_made(inputs, tmp_path):
+    dataset = inputs["datasets"]["toy-data"]["settings"]
+    dataset |= {"reader": "synthetic_mixture", "stand_in_for": None, "sources": []}
+    assembly.run(output=tmp_path / "report.html", **inputs)
+    text = "".join(parse((tmp_path / "report.html").read_text()).text)
+    assert "Data made by a recipe: toy." in text
+    assert "Made by a recipe" in text
+    assert "stand in" not in text
+
+
+def test_published_numbers_are_found_by_table_number(inputs, tmp_path):
+    table = tmp_path / "table-2.csv"
+    table.write_text(
+        "table,row,column,value,spread,unit,method,components,training_size\n"
+        "2,a,Test time,57.1,14.7,s,ofer-gmm,selected,20\n"
+    )
+    assembly.run(output=tmp_path / "report.html", **(inputs | {"published": {2: table}}))
+    assert "57.1 ± 14.7 s" in (tmp_path / "report.html").read_text()
+
+
+def test_the_protocol_tells_fixed_components_weak_rows_and_a_single_split(tmp_path):
+    rows = [("m-krr", "selected", 0, base_error), ("wofer-gmm", "2", 100, better_error)]
+    path = write_scores(tmp_path / "scores.csv", rows, sizes=(20,), n_splits=1)
+    settings = {"training_sizes": [20], "components": [2, 4], "kernel": "linear"}
+    text = assembly.protocol_sentences(settings, read_scores(path), n_folds=3)
+    assert text.startswith("20 training rows; 1 random split with 10 test rows. 100 weakly")
+    assert "Hyper-parameters are selected by 3-fold cross-validation" in text
+    assert "Numbers of components are fixed to 2 and 4. Kernel on the inputs: linear." in text
+
+
+def test_data_of_a_library_are_called_observed(inputs):
+    settings = inputs["datasets"]["toy-data"]["settings"]
+    settings |= {"sources": [], "stand_in_for": None}
+    record = assembly.dataset_record("toy", settings, inputs["datasets"]["toy-data"]["artifact"])
+    assert record["kind"] == "Observed, shipped with a library"
+
+
+def test_a_damaged_dataset_is_told(inputs, tmp_path):
+    (tmp_path / "toy.h5").write_bytes(b"")
+    with pytest.raises(UserError, match="toy.h5"):
+        assembly.run(output=tmp_path / "report.html", **inputs)
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path):
+    path = tmp_path / "text"
+    write_text(path, "old")
+    with pytest.raises(UnicodeEncodeError):
+        write_text(path, "\ud800")
+    assert path.read_text() == "old"
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError):
+        write_text(tmp_path / "folder", "new")
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["folder", "text"]
+
+
+def git(folder, *arguments):
+    identity = ["-c", "user.name=Tester", "-c", "user.email=tester@example.org"]
+    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+def test_the_manifest_knows_the_commit_and_changes(tmp_path):
+    git(tmp_path, "init", "--quiet")
+    assert run_manifest({}, {}, tmp_path)["git"] == {"commit": None, "is_dirty": None}
+    (tmp_path / "file").write_text("a")
+    git(tmp_path, "add", "file")
+    git(tmp_path, "commit", "--quiet", "--message", "first")
+    state = run_manifest({}, {}, tmp_path)["git"]
+    assert re.fullmatch("[0-9a-f]{40}", state["commit"])
+    assert state["is_dirty"] is False
+    (tmp_path / "file").write_text("b")
+    assert run_manifest({}, {}, tmp_path)["git"]["is_dirty"] is True
+
+
+def test_the_manifest_does_without_git(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert run_manifest({}, {}, tmp_path)["git"] == {"commit": None, "is_dirty": None}
+
+
+def test_the_manifest_records_versions_configuration_and_seeds(tmp_path):
+    path = tmp_path / "run.json"
+    manifest.run(path, {"run": {"seed": 7}, "a": [1]}, {"main": 7}, tmp_path)
+    record = read_manifest(path)
+    assert record["versions"]["numpy"] == np.__version__
+    assert record["configuration"] == {"run": {"seed": 7}, "a": [1]}
+    assert record["seeds"] == {"main": 7}
+    assert record["machine"]["cpu_count"] >= 1
+    assert str(tmp_path) not in path.read_text()
+    assert (
+        path.read_text() == json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    )

@@ -1,0 +1,156 @@
+"""Score files are read into records; a fault is told with its file and line."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from report_samples import base_error, write_scores, write_timings
+
+from workflow_lib.errors import UserError
+from workflow_lib.report.scores import (
+    Variant,
+    group_by_cell,
+    order_variants,
+    read_published,
+    read_scores,
+    read_timings,
+)
+
+PUBLISHED = "table,row,column,value,spread,unit,method,components,training_size\n"
+
+
+def replace_in_line(path, line: int, old: str, new: str) -> None:
+    lines = path.read_text().splitlines()
+    assert old in lines[line - 1]
+    lines[line - 1] = lines[line - 1].replace(old, new, 1)
+    path.write_text("\n".join(lines) + "\n")
+
+
+def test_scores_are_typed_and_sorted(tmp_path):
+    rows = [("ofer-gmm", "4", 0, base_error), ("m-krr", "selected", 0, base_error)]
+    scores = read_scores(write_scores(tmp_path / "scores.csv", rows, sizes=(50, 20)))
+    assert [s.method for s in scores] == ["m-krr"] * 10 + ["ofer-gmm"] * 10
+    assert [s.training_size for s in scores[:6]] == [20] * 5 + [50]
+    assert scores[0].arrmse == base_error(20, 0)
+    assert scores[0].penalty_pi == math.inf
+    assert scores[0].weak_weight is None
+    assert scores[-1].variant == Variant("ofer-gmm", "4", 0)
+
+
+def test_timings_are_read(tmp_path):
+    timings = read_timings(write_timings(tmp_path / "timings.csv", ["m-krr"]))
+    assert timings[1].selection_seconds == 20.0
+    assert timings[1].preimage_seconds == 0.004
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(UserError, match="scores.csv"):
+        read_scores(tmp_path / "scores.csv")
+
+
+def test_a_file_that_is_not_text_is_named(tmp_path):
+    (tmp_path / "scores.csv").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UserError, match="UTF-8"):
+        read_scores(tmp_path / "scores.csv")
+
+
+def test_a_missing_column_is_named(tmp_path):
+    path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
+    replace_in_line(path, 1, "arrmse", "error")
+    with pytest.raises(UserError, match="line 1: there is no column arrmse"):
+        read_scores(path)
+
+
+def test_a_file_without_rows_is_refused(tmp_path):
+    path = write_scores(tmp_path / "scores.csv", [])
+    with pytest.raises(UserError, match="no rows"):
+        read_scores(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "column"),
+    [
+        (f"{base_error(20, 0)}", "nan", "arrmse"),
+        (f"{base_error(20, 0)}", "", "arrmse"),
+        (f"{base_error(20, 0)}", "low", "arrmse"),
+        (",20,", ",-20,", "training_size"),
+        (",20,", ",20.5,", "training_size"),
+        (",20,", ",inf,", "training_size"),
+        ("m-krr", "", "method"),
+    ],
+)
+def test_a_wrong_value_is_told_with_line_and_column(tmp_path, old, new, column):
+    path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
+    replace_in_line(path, 2, old, new)
+    with pytest.raises(UserError, match=f"scores.csv, line 2, column {column}"):
+        read_scores(path)
+
+
+def test_a_short_line_is_told(tmp_path):
+    path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
+    path.write_text(path.read_text() + "toy,toy-data,m-krr\n")
+    with pytest.raises(UserError, match="line 12, column components: found nothing"):
+        read_scores(path)
+
+
+def test_a_fit_named_twice_is_refused(tmp_path):
+    path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
+    path.write_text(path.read_text() + path.read_text().splitlines()[3] + "\n")
+    with pytest.raises(UserError, match="line 12: .* stands on line 4 already"):
+        read_scores(path)
+
+
+def test_published_numbers_without_a_counterpart_are_left_out(tmp_path):
+    path = tmp_path / "table-1.csv"
+    path.write_text(
+        PUBLISHED
+        + "1,φ,10,1.15,0.02,RRMSE,ofer-gaussian,,10\n"
+        + "1,global,all,1.42,,RRMSE,m-krr,selected,\n"
+        + "1,unknown,10,1.42,,RRMSE,,selected,10\n"
+        + "1,φ,20,1.1,,RRMSE,ofer-gaussian,4,20\n"
+    )
+    first, second = read_published([path])
+    assert (first.method, first.components, first.weak_size) == ("ofer-gaussian", "selected", 0)
+    assert (first.value, first.spread) == (1.15, 0.02)
+    assert second.components == "4"
+    assert math.isnan(second.spread)
+
+
+def test_published_numbers_may_have_weak_rows(tmp_path):
+    path = tmp_path / "table-8.csv"
+    path.write_text(
+        PUBLISHED.strip() + ",weak_size\n8,Task 1,+644,0.36,,RRMSE,wofer,selected,100,644\n"
+    )
+    assert read_published([path])[0].weak_size == 644
+
+
+def test_cells_hold_the_splits(tmp_path):
+    path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
+    cells = group_by_cell(read_scores(path))
+    assert list(cells) == [
+        (Variant("m-krr", "selected", 0), 20),
+        (Variant("m-krr", "selected", 0), 50),
+    ]
+    assert sorted(cells[Variant("m-krr", "selected", 0), 20]) == [0, 1, 2, 3, 4]
+
+
+def test_rows_follow_the_methods_then_components_then_weak_rows():
+    variants = [
+        Variant("zeta", "selected", 0),
+        Variant("ofer", "10", 0),
+        Variant("ofer", "2", 300),
+        Variant("ofer", "2", 0),
+        Variant("ofer", "selected", 0),
+        Variant("alpha", "selected", 0),
+        Variant("m-krr", "selected", 0),
+    ]
+    assert order_variants(variants, ["m-krr", "ofer"]) == [
+        Variant("m-krr", "selected", 0),
+        Variant("ofer", "selected", 0),
+        Variant("ofer", "2", 0),
+        Variant("ofer", "2", 300),
+        Variant("ofer", "10", 0),
+        Variant("alpha", "selected", 0),
+        Variant("zeta", "selected", 0),
+    ]

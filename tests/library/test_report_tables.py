@@ -1,0 +1,297 @@
+"""Table cells hold the right means, tests and marks; the written tables show them."""
+
+from __future__ import annotations
+
+import csv
+import math
+
+import numpy as np
+import pytest
+from report_samples import (
+    METHODS,
+    base_error,
+    better_error,
+    noisy_error,
+    parse,
+    worse_error,
+    write_scores,
+    write_timings,
+)
+from scipy import stats
+
+from workflow_lib.report import table_text
+from workflow_lib.report.scores import Variant, read_scores, read_timings
+from workflow_lib.report.table_text import html_table, latex_table, table_cells
+from workflow_lib.report.tables import error_table, reference_variant, time_table
+
+PUBLISHED_HEAD = "table,row,column,value,spread,unit,method,components,training_size\n"
+
+FOUR_ROWS = [
+    ("m-krr", "selected", 0, base_error),
+    ("m-rf", "selected", 0, worse_error),
+    ("ofer-gmm", "selected", 0, better_error),
+    ("wofer-gmm", "selected", 100, noisy_error),
+]
+
+
+def read(tmp_path, rows, **options):
+    return read_scores(write_scores(tmp_path / "scores.csv", rows, **options))
+
+
+def cell_of(cells, method, size=20, quantity="arrmse", components="selected"):
+    (cell,) = [
+        c
+        for c in cells
+        if (c.method, c.training_size, c.quantity, c.components)
+        == (method, size, quantity, components)
+    ]
+    return cell
+
+
+def test_means_and_deviations(tmp_path):
+    cells = error_table(read(tmp_path, FOUR_ROWS))
+    errors = [base_error(50, split) for split in range(5)]
+    cell = cell_of(cells, "m-krr", 50)
+    assert cell.mean == pytest.approx(np.mean(errors))
+    assert cell.deviation == pytest.approx(np.std(errors, ddof=1))
+    assert (cell.n_splits, cell.n_test) == (5, 10)
+    assert cell_of(cells, "m-krr", 50, "rrmse").mean == pytest.approx(2 * np.mean(errors))
+
+
+def test_bold_is_surely_better_than_every_other_row(tmp_path):
+    cells = error_table(read(tmp_path, FOUR_ROWS))
+    assert [c.method for c in cells if c.bold] == ["ofer-gmm"] * 4
+    best = cell_of(cells, "ofer-gmm")
+    p_values = {
+        row[0]: stats.ttest_rel(
+            [better_error(20, s) for s in range(5)], [row[3](20, s) for s in range(5)]
+        ).pvalue
+        for row in FOUR_ROWS
+        if row[0] != "ofer-gmm"
+    }
+    closest = max(p_values, key=p_values.get)
+    assert best.opponent.split("/")[0] == closest
+    assert best.p_student == pytest.approx(p_values[closest])
+    assert cell_of(cells, "m-rf").opponent == "ofer-gmm/selected/0"
+    assert cell_of(cells, "m-rf").p_student == pytest.approx(p_values["m-rf"])
+
+
+def test_no_bold_when_the_lowest_has_an_equal(tmp_path):
+    rows = [
+        ("m-krr", "selected", 0, base_error),
+        ("ofer-gmm", "selected", 0, base_error),
+        ("m-rf", "selected", 0, worse_error),
+    ]
+    cells = error_table(read(tmp_path, rows))
+    assert not any(cell.bold for cell in cells)
+    assert cell_of(cells, "m-krr").p_student == 1.0
+
+
+def test_no_bold_when_the_runner_up_is_close(tmp_path):
+    rows = [("m-krr", "selected", 0, base_error), ("m-rf", "selected", 0, noisy_error)]
+    assert not any(cell.bold for cell in error_table(read(tmp_path, rows)))
+
+
+def test_marks_follow_the_corrected_test_against_the_reference(tmp_path):
+    cells = error_table(read(tmp_path, FOUR_ROWS))
+    assert cell_of(cells, "ofer-gmm").mark == "lower"
+    assert cell_of(cells, "m-rf").mark == "higher"
+    assert cell_of(cells, "wofer-gmm").mark == ""
+    assert math.isnan(cell_of(cells, "m-krr").p_reference_corrected)
+    differences = [better_error(20, s) - base_error(20, s) for s in range(5)]
+    mean, variance = np.mean(differences), np.var(differences, ddof=1)
+    statistic = mean / math.sqrt((1 / 5 + 10 / 20) * variance)
+    cell = cell_of(cells, "ofer-gmm")
+    assert cell.difference == pytest.approx(mean)
+    assert cell.effect == pytest.approx(mean / math.sqrt(variance))
+    assert cell.p_reference_corrected == pytest.approx(2 * stats.t.sf(abs(statistic), 4))
+    assert cell.n_nonzero == 5
+
+
+def test_the_corrected_test_uses_the_training_size_of_the_column(tmp_path):
+    rows = [
+        ("m-krr", "selected", 0, lambda size, split: base_error(20, split)),
+        ("ofer-gmm", "selected", 0, lambda size, split: noisy_error(20, split) + 0.01 * split),
+    ]
+    cells = error_table(read(tmp_path, rows))
+    assert (
+        cell_of(cells, "ofer-gmm", 50).p_reference_corrected
+        < cell_of(cells, "ofer-gmm", 20).p_reference_corrected
+    )
+
+
+def test_one_split_has_no_tests_and_no_marks(tmp_path):
+    cells = error_table(read(tmp_path, FOUR_ROWS, n_splits=1))
+    for cell in cells:
+        assert math.isnan(cell.deviation)
+        assert math.isnan(cell.p_student)
+        assert math.isnan(cell.p_reference_corrected)
+        assert not cell.bold
+        assert cell.mark == ""
+
+
+def test_a_single_row_is_never_bold(tmp_path):
+    cells = error_table(read(tmp_path, FOUR_ROWS[:1]))
+    assert not any(cell.bold for cell in cells)
+
+
+def test_only_common_splits_are_compared(tmp_path):
+    path = write_scores(tmp_path / "scores.csv", FOUR_ROWS[:2], sizes=(20,))
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join(lines[:-1]) + "\n")
+    cell = cell_of(error_table(read_scores(path)), "m-rf")
+    expected = stats.ttest_rel(
+        [worse_error(20, s) for s in range(4)], [base_error(20, s) for s in range(4)]
+    )
+    assert cell.n_splits == 4
+    assert cell.p_reference_student == pytest.approx(expected.pvalue)
+
+
+def test_the_reference_row_matches_the_components_where_it_can():
+    selected = Variant("m-krr", "selected", 0)
+    fixed = Variant("ref", "4", 0)
+    assert reference_variant([selected], Variant("ofer", "4", 0), "m-krr") == selected
+    ofer = Variant("ofer", "4", 300)
+    assert reference_variant([fixed, Variant("ref", "selected", 0)], ofer, "ref") == fixed
+    assert reference_variant([selected], selected, "absent") is None
+
+
+def test_times_add_prediction_and_pre_image(tmp_path):
+    timings = read_timings(write_timings(tmp_path / "timings.csv", ["m-krr"]))
+    cells = time_table(timings)
+    assert cell_of(cells, "m-krr", quantity="training").mean == pytest.approx(1.0)
+    assert cell_of(cells, "m-krr", quantity="selection").mean == pytest.approx(20.0)
+    assert cell_of(cells, "m-krr", quantity="test").mean == pytest.approx(0.006)
+    assert cell_of(cells, "m-krr", quantity="test").deviation == pytest.approx(0.003)
+
+
+def test_published_numbers_stand_beside_ours(tmp_path):
+    path = tmp_path / "table-1.csv"
+    path.write_text(
+        PUBLISHED_HEAD
+        + "1,a,20,1.15,0.02,RRMSE,ofer-gmm,selected,20\n"
+        + "1,a,Training time,3e-4,1e-4,s,ofer-gmm,selected,20\n"
+        + "1,a,Test time,57.1,14.7,s,ofer-gmm,selected,20\n"
+    )
+    scores = read(tmp_path, FOUR_ROWS)
+    cells = table_cells("error", scores, methods=METHODS, published_paths=[path])
+    cell = cell_of(cells, "ofer-gmm")
+    assert (cell.published_value, cell.published_spread) == (1.15, 0.02)
+    assert cell.published_table == "1"
+    assert math.isnan(cell_of(cells, "ofer-gmm", quantity="rrmse").published_value)
+    assert math.isnan(cell_of(cells, "m-krr").published_value)
+    timings = read_timings(write_timings(tmp_path / "timings.csv", ["ofer-gmm"]))
+    cells = table_cells("time", timings, methods=METHODS, published_paths=[path])
+    assert cell_of(cells, "ofer-gmm", quantity="training").published_value == 3e-4
+    assert cell_of(cells, "ofer-gmm", quantity="test").published_value == 57.1
+    html = html_table(cells, "time", title="Times", methods=METHODS)
+    assert "57.1 ± 14.7 s" in html
+    assert "Published (table 1)" in html
+
+
+def test_html_shows_numbers_bold_and_marks(tmp_path):
+    cells = table_cells("error", read(tmp_path, FOUR_ROWS), methods=METHODS)
+    html = html_table(cells, "error", title="A & B", methods=METHODS)
+    parser = parse(html)
+    assert set(parser.cells_per_row) == {3}
+    assert "<caption>A &amp; B</caption>" in html
+    best = cell_of(cells, "ofer-gmm")
+    text = f"{best.mean:.3f} ± {best.deviation:.3f}"
+    assert f"<td><strong>{text}</strong><sup>†</sup></td>" in html
+    assert "wOFER-GMM, 100 weak rows" in html
+    assert html.count('scope="row"') == 8
+    assert "‡: higher than m-KRR" in html
+    assert "over 5 splits" in html
+
+
+def test_marks_that_do_not_occur_are_not_explained(tmp_path):
+    rows = [FOUR_ROWS[0], FOUR_ROWS[3]]
+    cells = table_cells("error", read(tmp_path, rows), methods=METHODS)
+    html = html_table(cells, "error", title="Errors", methods=METHODS)
+    assert "†" not in html
+    assert "No number is bold" in html
+    assert "No row differs from m-KRR" in html
+
+
+def test_a_table_of_one_split_says_so(tmp_path):
+    cells = table_cells("error", read(tmp_path, FOUR_ROWS, n_splits=1), methods=METHODS)
+    html = html_table(cells, "error", title="Errors", methods=METHODS)
+    assert "One split, so neither a deviation nor a test." in html
+    assert "±" not in html
+
+
+def test_every_latex_row_has_every_column(tmp_path):
+    path = tmp_path / "table-1.csv"
+    path.write_text(PUBLISHED_HEAD + "1,a,20,1.5,0.004,RRMSE,ofer-gmm,selected,20\n")
+    cells = table_cells("error", read(tmp_path, FOUR_ROWS), methods=METHODS, published_paths=[path])
+    latex = latex_table(cells, "error", title="50% & more_", label="tab:x", methods=METHODS)
+    assert r"\caption{50\% \& more\_." in latex
+    rows = [line for line in latex.splitlines() if line.startswith(("m-", "OFER", "wOFER", "Meth"))]
+    assert len(rows) == 9
+    assert {row.count("&") for row in rows} == {3}
+    assert r"1.50 $\pm$ 0.004" in latex
+    assert r"\begin{tabular}{lrrr}" in latex
+    assert latex.count(r"\textbf{") == 4
+
+
+def test_weak_tables_have_a_column_for_each_weak_size(tmp_path):
+    rows = [
+        FOUR_ROWS[0],
+        FOUR_ROWS[1],
+        FOUR_ROWS[2],
+        ("wofer-gmm", "selected", 100, base_error),
+        ("wofer-gmm", "selected", 300, better_error),
+    ]
+    cells = table_cells("weak", read(tmp_path, rows), methods=METHODS)
+    assert {cell.method for cell in cells} == {"m-krr", "ofer-gmm", "wofer-gmm"}
+    assert {cell.quantity for cell in cells} == {"arrmse"}
+    html = html_table(cells, "weak", title="Weak", methods=METHODS)
+    heads = html[html.index("<thead>") : html.index("</thead>")]
+    assert heads.count("<th ") == 5
+    assert "wOFER-GMM, 300 weak rows" in heads
+    assert 'scope="row">n = 20<' in html
+
+
+def test_weak_tables_repeat_the_reference_for_each_number_of_components(tmp_path):
+    rows = [FOUR_ROWS[0]]
+    rows += [("wofer-gmm", components, 100, better_error) for components in ("2", "4")]
+    cells = table_cells("weak", read(tmp_path, rows), methods=METHODS)
+    html = html_table(cells, "weak", title="Weak", methods=METHODS)
+    assert "C = 2</th>" in html
+    assert "C = 4</th>" in html
+    reference = cell_of(cells, "m-krr")
+    assert html.count(f"{reference.mean:.3f} ± {reference.deviation:.3f}") == 2
+    assert "<td>–</td>" not in html
+
+
+def test_unknown_kinds_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="found 'errors'"):
+        table_cells("errors", read(tmp_path, FOUR_ROWS), methods=METHODS)
+
+
+def test_written_tables_are_tidy_and_repeatable(tmp_path):
+    scores = write_scores(tmp_path / "scores.csv", FOUR_ROWS)
+    outputs = []
+    for folder in ("a", "b"):
+        paths = tmp_path / folder / "error.csv", tmp_path / folder / "error.tex"
+        table_text.run(
+            scores, *paths, "error", "Errors.", "Toy", "the real one", "tab:toy", METHODS
+        )
+        outputs.append([path.read_bytes() for path in paths])
+    assert outputs[0] == outputs[1]
+    assert str(tmp_path).encode() not in b"".join(outputs[0])
+    with open(tmp_path / "a" / "error.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 2 * 2 * 4
+    first = rows[0]
+    assert (first["quantity"], first["method"], first["training_size"]) == ("arrmse", "m-krr", "20")
+    assert float(first["mean"]) == np.mean([base_error(20, s) for s in range(5)])
+    assert first["p_reference_corrected"] == ""
+    assert "Errors. Data: Toy, standing in for the real one." in outputs[0][1].decode()
+
+
+def test_a_time_table_is_written_from_timings(tmp_path):
+    timings = write_timings(tmp_path / "timings.csv", ["m-krr", "ofer-gmm"])
+    paths = tmp_path / "time.csv", tmp_path / "time.tex"
+    table_text.run(timings, *paths, "time", "Times.", "Toy", None, "tab:t", METHODS)
+    assert r"6.00 $\pm$ 3.00 ms" in paths[1].read_text()

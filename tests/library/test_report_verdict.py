@@ -1,0 +1,104 @@
+"""The sentences say what the numbers say, and no more."""
+
+from __future__ import annotations
+
+from report_samples import (
+    METHODS,
+    base_error,
+    better_error,
+    noisy_error,
+    worse_error,
+    write_scores,
+)
+
+from workflow_lib.report.scores import read_scores
+from workflow_lib.report.verdict import count_sentences, verdict
+
+
+def verdict_of(tmp_path, rows, **options):
+    scores = read_scores(write_scores(tmp_path / "scores.csv", rows, **options))
+    return verdict(scores, methods=METHODS)
+
+
+def with_ofer(error):
+    return [("m-krr", "selected", 0, base_error), ("ofer-gmm", "selected", 0, error)]
+
+
+def test_a_method_that_is_better(tmp_path):
+    one = verdict_of(tmp_path, with_ofer(better_error))
+    assert one.judgements == ["OFER-GMM against m-KRR is better at n = 20 and 50."]
+    assert one.best == (
+        "Lowest mean aRRMSE: OFER-GMM at n = 20 (0.701 ± 0.010) and n = 50 (0.601 ± 0.010)."
+    )
+    assert "−0.300 at n = 20 (p = " in one.numbers[0]
+    assert "5 of 5 splits differ" in one.numbers[0]
+
+
+def test_a_method_that_is_worse(tmp_path):
+    one = verdict_of(tmp_path, with_ofer(worse_error))
+    assert one.judgements == ["OFER-GMM against m-KRR is worse at n = 20 and 50."]
+    assert "Lowest mean aRRMSE: m-KRR at n = 20" in one.best
+
+
+def test_a_method_that_is_equal(tmp_path):
+    one = verdict_of(tmp_path, with_ofer(lambda n, s: base_error(n, s) * (1 + 1e-14)))
+    assert one.judgements == ["OFER-GMM against m-KRR is equal up to rounding at n = 20 and 50."]
+    assert "m-KRR and OFER-GMM (equal up to rounding) at n = 20" in one.best
+    assert one.numbers[0].endswith("0 at n = 20; 0 at n = 50.")
+
+
+def test_a_method_that_is_not_distinguishable(tmp_path):
+    one = verdict_of(tmp_path, with_ofer(noisy_error))
+    assert one.judgements == ["OFER-GMM against m-KRR is not distinguishable at n = 20 and 50."]
+
+
+def test_outcomes_that_change_with_the_size(tmp_path):
+    one = verdict_of(
+        tmp_path, with_ofer(lambda n, s: better_error(n, s) if n == 20 else worse_error(n, s))
+    )
+    assert one.judgements == ["OFER-GMM against m-KRR is better at n = 20; is worse at n = 50."]
+    assert "OFER-GMM at n = 20" in one.best
+    assert "m-KRR at n = 50" in one.best
+
+
+def test_one_split_is_not_tested(tmp_path):
+    one = verdict_of(tmp_path, with_ofer(better_error), n_splits=1)
+    assert one.judgements == ["OFER-GMM against m-KRR is not tested (one split) at n = 20 and 50."]
+    assert "p = " not in one.numbers[0]
+
+
+def test_without_the_reference_nothing_is_compared(tmp_path):
+    one = verdict_of(tmp_path, [("ofer-gmm", "selected", 0, base_error)])
+    assert one.comparisons == []
+    assert one.sentences == [one.best]
+
+
+def test_fixed_components_and_weak_rows_are_named(tmp_path):
+    rows = [
+        ("m-krr", "selected", 0, base_error),
+        ("ofer-gmm", "4", 0, better_error),
+        ("wofer-gmm", "selected", 100, worse_error),
+    ]
+    one = verdict_of(tmp_path, rows)
+    assert [judgement.split(" against")[0] for judgement in one.judgements] == [
+        "OFER-GMM, C = 4",
+        "wOFER-GMM, 100 weak rows",
+    ]
+    assert len(one.sentences) == 3
+
+
+def test_only_the_subjects_are_compared(tmp_path):
+    rows = with_ofer(better_error) + [("m-rf", "selected", 0, worse_error)]
+    scores = read_scores(write_scores(tmp_path / "scores.csv", rows))
+    one = verdict(scores, methods=METHODS, subjects=["m-rf"])
+    assert one.judgements == ["m-RF against m-KRR is worse at n = 20 and 50."]
+
+
+def test_counts_over_experiments(tmp_path):
+    first = verdict_of(tmp_path, with_ofer(better_error))
+    second = verdict_of(tmp_path, with_ofer(base_error))
+    third = verdict_of(tmp_path, with_ofer(worse_error))
+    assert count_sentences([first, second, third], METHODS) == [
+        "OFER-GMM against m-KRR is better in 2, is worse in 2 and is equal up to rounding in 2 of "
+        "6 comparisons (mean lower in 2, higher in 2)."
+    ]
