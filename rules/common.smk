@@ -9,6 +9,7 @@ from snakemake.exceptions import WorkflowError
 sys.path[:0] = [workflow.basedir, str(Path(workflow.basedir, "scripts"))]
 
 import terminal
+from workflow_lib.config.files import shown
 from workflow_lib.config.loading import load_configuration
 from workflow_lib.errors import UserError
 from workflow_lib.imports import import_closure
@@ -28,7 +29,7 @@ try:
     settings = load_configuration(
         Path(ROOT, "config"),
         config,
-        ["config/config.yaml", *map(str, workflow.overwrite_configfiles)],
+        ["config/config.yaml", *map(shown, workflow.overwrite_configfiles)],
     )
 except UserError as error:
     raise WorkflowError(str(error)) from None
@@ -325,6 +326,7 @@ def experiments_for_report():
                 "training_sizes",
                 "weak_sizes",
                 "components",
+                "metric",
                 "kernel",
                 "tables",
                 "figures",

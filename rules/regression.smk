@@ -23,6 +23,7 @@ rule regression:
         weak_weights=grid_of("weak_weight"),
         preimage=lambda wildcards: method_of(wildcards).preimage,
         center=lambda wildcards: method_of(wildcards).center,
+        metric=lambda wildcards: experiment_of(wildcards).metric,
     log:
         "logs/regression/{experiment}-{split}-{method}.log",
     benchmark:
@@ -53,6 +54,7 @@ rule forest:
     params:
         max_features=grid_of("max_features"),
         n_trees=lambda wildcards: method_of(wildcards).grid.n_trees,
+        metric=lambda wildcards: experiment_of(wildcards).metric,
         seed=lambda wildcards: seed_of(wildcards, "training", wildcards.method),
     log:
         "logs/forest/{experiment}-{split}-{method}.log",

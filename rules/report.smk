@@ -50,6 +50,7 @@ rule learning_curve:
         methods=lambda wildcards: looks(
             settings.methods_of(experiment_of_figure(wildcards)), "label", "color", "marker"
         ),
+        metric=lambda wildcards: settings.experiments[experiment_of_figure(wildcards)].metric,
     log:
         "logs/figure/{figure}.log",
     benchmark:

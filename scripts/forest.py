@@ -13,5 +13,6 @@ with job(snakemake):
         timings=snakemake.output.timings,
         max_features=snakemake.params.max_features,
         n_trees=snakemake.params.n_trees,
+        metric=snakemake.params.metric,
         seed=snakemake.params.seed,
     )

@@ -23,4 +23,5 @@ with job(snakemake):
         weak_weights=snakemake.params.weak_weights,
         preimage=snakemake.params.preimage,
         center=snakemake.params.center,
+        metric=snakemake.params.metric,
     )

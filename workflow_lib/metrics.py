@@ -44,6 +44,14 @@ def pooled_relative_error(errors: np.ndarray, reference: np.ndarray) -> np.ndarr
     return np.sqrt(errors.sum(axis=-1) / total)
 
 
+METRICS = {"arrmse": average_relative_error, "rrmse": pooled_relative_error}
+
+
+def relative_error(errors: np.ndarray, reference: np.ndarray, metric: str) -> np.ndarray:
+    """Return the ``arrmse`` (`average_relative_error`) or ``rrmse`` (`pooled_relative_error`)."""
+    return METRICS[metric](errors, reference)
+
+
 def reference_errors(outputs: np.ndarray, folds: np.ndarray) -> np.ndarray:
     """Return the squared errors (d,) of each fold's training mean on its held-out rows.
 

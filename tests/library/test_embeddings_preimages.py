@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -20,11 +22,14 @@ EMBEDDINGS = [
         id=f"{covariance_type}-{n_components or 'gaussian'}-{form}-{block}",
     )
     for covariance_type in COVARIANCE_TYPES
-    for n_components in (None, 1, 2, 5)
+    for n_components in (None, 1, 4)
     for form, block in (("reduced", "constrained"), ("full", "constrained"), ("full", "matrix"))
+    # Full covariances have the matrix as their constrained block.
+    if (covariance_type, block) != ("full", "matrix")
 ]
 
 
+@cache
 def make(covariance_type, n_components, form, block, spread=2.0):
     Y = clustered_outputs(spread=spread)
     return FisherEmbedding(fitted_model(covariance_type, n_components, Y), form, block), Y
@@ -103,10 +108,10 @@ def test_gradient_search_never_ends_above_its_start(
     covariance_type, n_components, form, block, start
 ):
     embedding, Y = make(covariance_type, n_components, form, block)
-    H = noisy(embedding.transform(Y))
+    H = noisy(embedding.transform(Y))[:20]
     found = embedding.inverse_transform(H, "gradient", start=start)
     if start == "mean":
-        begin = np.broadcast_to(embedding.model.weights_ @ embedding.model.means_, Y.shape)
+        begin = np.tile(embedding.model.weights_ @ embedding.model.means_, (20, 1))
     else:
         begin = embedding.inverse_transform(H, "projected")
     assert (losses(embedding, found, H) <= losses(embedding, begin, H)).all()

@@ -48,6 +48,7 @@ def inputs(tmp_path):
         "weak_sizes": [],
         "components": "selected",
         "kernel": "rbf",
+        "metric": "arrmse",
         "tables": [
             {"name": "error", "kind": "error", "caption": "Errors.", "paper_table": None},
             {"name": "time", "kind": "time", "caption": "Times.", "paper_table": 2},
@@ -189,11 +190,12 @@ def test_published_numbers_are_found_by_table_number(inputs, tmp_path):
 def test_the_protocol_tells_fixed_components_weak_rows_and_a_single_split(tmp_path):
     rows = [("m-krr", "selected", 0, base_error), ("wofer-gmm", "2", 100, better_error)]
     path = write_scores(tmp_path / "scores.csv", rows, sizes=(20,), n_splits=1)
-    settings = {"training_sizes": [20], "components": [2, 4], "kernel": "linear"}
+    settings = {"training_sizes": [20], "components": [2, 4], "kernel": "linear", "metric": "rrmse"}
     text = assembly.protocol_sentences(settings, read_scores(path), n_folds=3)
     assert text.startswith("20 training rows; 1 random split with 10 test rows. 100 weakly")
     assert "Hyper-parameters are selected by 3-fold cross-validation" in text
     assert "Numbers of components are fixed to 2 and 4. Kernel on the inputs: linear." in text
+    assert "pooled over outputs" in text
 
 
 def test_data_of_a_library_are_called_observed(inputs):

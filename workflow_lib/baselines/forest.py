@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from sklearn.ensemble import RandomForestRegressor
 
-from workflow_lib.metrics import average_relative_error
+from workflow_lib.metrics import relative_error
 
 
 def new_forest(n_trees: int, max_features: float, seed: int):
@@ -35,8 +35,9 @@ def select_max_features(
     choices: Sequence[float],
     n_trees: int,
     seed: int,
+    metric: str = "arrmse",
 ) -> tuple[float, float]:
-    """Return the share of features a split may look at with the lowest aRRMSE, and that error.
+    """Return the share of features a split may look at with the lowest error, and that error.
 
     Parameters
     ----------
@@ -50,6 +51,7 @@ def select_max_features(
     choices : sequence of float
         Grid of max_features, as fractions.
     n_trees, seed : int
+    metric : {"arrmse", "rrmse"}, default="arrmse"
     """
     scores = []
     for max_features in choices:
@@ -58,6 +60,6 @@ def select_max_features(
             heldout = folds == fold
             forest = fitted_forest(X_train, outputs[~heldout], n_trees, max_features, seed)
             errors += ((outputs[heldout] - forest_predictions(forest, X_heldout)) ** 2).sum(axis=0)
-        scores.append(float(average_relative_error(errors, reference)))
+        scores.append(float(relative_error(errors, reference, metric)))
     best = int(np.argmin(np.where(np.isfinite(scores), scores, np.inf)))
     return float(choices[best]), scores[best]

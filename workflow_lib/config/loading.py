@@ -324,12 +324,16 @@ def _methods_of(
         else f"{place}, key defaults.methods"
     )
     chosen, left_out = {}, {}
-    before = len(files.errors)
+    has_faulty = False
     for method_name in files.names("method") if default else experiment.methods:
         method = files.get("method", method_name, place)
-        if method is None or (default and not method.in_default):
+        if method is None:
+            has_faulty = True
+            continue
+        if default and not method.in_default:
             continue
         if not _is_consistent(files, method_name, method):
+            has_faulty = True
             continue
         reasons = capabilities.check(method, _model_of(files, method_name), dataset, experiment)
         if not reasons:
@@ -345,7 +349,8 @@ def _methods_of(
                     + _where_to_mend(files, name, experiment.dataset, method_name),
                 )
             )
-    if not chosen and len(files.errors) == before:
+    # A faulty file has been told of, perhaps for an earlier experiment, and might have run.
+    if default and not chosen and not has_faulty:
         told = "; ".join(f"{key}: {', '.join(reasons)}" for key, reasons in left_out.items())
         files.errors.append(
             UserError(

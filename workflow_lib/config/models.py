@@ -120,8 +120,8 @@ class FigureSettings(Settings):
 
     kind: Literal["learning_curve", "completion", "geometry"]
     """What it shows: `learning_curve` (aRRMSE against the number of labelled rows), `completion`
-    (predicted output images beside the true ones) or `geometry` (the outputs, the generative model
-    and where the pre-images of the predictions fall)."""
+    (predicted output images beside the true ones) or `geometry` (samples of a Gaussian in one and
+    two dimensions and their Fisher embeddings, figure 2 of the paper)."""
 
     caption: Text
     """The sentence under the figure."""
@@ -398,6 +398,12 @@ class ExperimentSettings(Settings):
 
     test_size: TestSize | None = None
     """Rows kept for testing, a fraction or a number; null: as in `defaults`."""
+
+    metric: Literal["arrmse", "rrmse"] = "arrmse"
+    """The error that selection minimises, that the learning curves show and on which the findings
+    rest: `arrmse` (the default, as in the paper: the relative error of each output coordinate,
+    averaged) or `rrmse` (pooled over coordinates, for outputs of which some hardly vary). Tables
+    show both."""
 
     components: Components = "selected"
     """`selected` (the default: cross-validation chooses from the method's grid) or a list of

@@ -26,6 +26,7 @@ def run(
     timings: Path,
     max_features: Sequence[float],
     n_trees: int,
+    metric: str,
     seed: int,
 ) -> None:
     """Select and fit a random forest for every training size; artifacts as of kernel ridge."""
@@ -48,6 +49,7 @@ def run(
             max_features,
             n_trees,
             seed,
+            metric,
         )
         selected = time.perf_counter()
         X_train, X_test = inputs.refit()

@@ -46,6 +46,7 @@ def run(
     weak_weights: Sequence[float],
     preimage: str,
     center: bool,
+    metric: str,
 ) -> None:
     """Select and fit a kernel ridge method for every training size, weak size and component count.
 
@@ -64,6 +65,7 @@ def run(
         "penalty": penalty,
         "weak_weights": list(weak_weights),
         "projected": preimage == "projected",
+        "metric": metric,
     }
     settings = _component_settings(components, component_counts, models is not None)
     tree: dict = {}
@@ -145,6 +147,7 @@ class _KernelRidgeStage:
             grid["weak_weights"],
             grid["penalty"],
             grid["projected"],
+            grid["metric"],
         )
         selected = time.perf_counter()
         dual, intercept, X_train = self._refit(inputs, Y, size, weak_size, choice)

@@ -2,7 +2,7 @@
 
 Every kernel method is selected here. A method without a generative model is the case of an
 embedding with one block and the identity as pre-image, so that all rivals get the same grid, the
-same folds and the same score: the aRRMSE of held-out rows, after the pre-image, pooled over folds.
+same folds and the same score: the error of held-out rows, after the pre-image, summed over folds.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from workflow_lib.embeddings.closed_form import apply_gain, decoder
 from workflow_lib.embeddings.forward import ForwardEmbedding
-from workflow_lib.metrics import average_relative_error, reference_errors
+from workflow_lib.metrics import reference_errors, relative_error
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Choice:
     weak_weight : float
         Weight of a weak row relative to a labelled one; NaN without weak rows.
     score : float
-        aRRMSE of the held-out rows, pooled over folds.
+        Relative error of the held-out rows, their squared errors summed over folds.
     """
 
     width: float | None
@@ -77,6 +77,7 @@ def select(
     weak_weights: Sequence[float],
     penalty: str,
     projected: bool,
+    metric: str = "arrmse",
 ) -> Choice:
     """Return the best grid point.
 
@@ -98,6 +99,8 @@ def select(
         Whether the closed-form pre-image of the score projects on the simplex. A method that
         predicts by the gradient pre-image is scored by the closed form of its first two blocks:
         a local search a grid point would cost days.
+    metric : {"arrmse", "rrmse"}, default="arrmse"
+        The error that is minimised; see `workflow_lib.metrics`.
 
     Notes
     -----
@@ -120,7 +123,7 @@ def select(
                     grams.heldout, by_fold, predicted[n_components], strict=True
                 )
             )
-            scores = average_relative_error(errors, reference)
+            scores = relative_error(errors, reference, metric)
             scores = np.where(np.isfinite(scores), scores, np.inf)
             index = int(scores.argmin())
             if best is None or scores[index] < best.score:
@@ -215,7 +218,8 @@ def _pair_errors(residual, gain, mean) -> np.ndarray:
     """Return the squared errors (n_pi, n_mu, d) of residual (n_pi, rows, d) - gain mean."""
     if gain.ndim == residual.ndim + 1:
         return np.stack(
-            [((residual - apply_gain(gain, step)) ** 2).sum(axis=1) for step in mean], axis=1
+            [((residual - apply_gain(gain, step)) ** 2).sum(axis=1) for step in mean[:, None]],
+            axis=1,
         )
     # Coordinates first, so that one batched product sums over rows: sum (r - g h)^2
     # = sum r^2 - 2 (r g) h + g^2 h^2.

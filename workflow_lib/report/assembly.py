@@ -107,7 +107,7 @@ def experiment_section(
     parameters are those of `run`.
     """
     scores = read_scores(scores_path)
-    one = verdict(scores, methods=methods, reference=reference)
+    one = verdict(scores, methods=methods, reference=reference, metric=settings["metric"])
     tables = []
     for table in settings["tables"]:
         records = read_timings(timings_path) if table["kind"] == "time" else scores
@@ -206,7 +206,11 @@ def protocol_sentences(settings: Mapping, scores: Sequence[Score], n_folds: int)
         numbers = join_words([str(number) for number in settings["components"]])
         sentences.append(f"Numbers of components are fixed to {numbers}.")
     sentences.append(f"Kernel on the inputs: {settings['kernel']}.")
-    sentences.append("An aRRMSE of 1 is the error of the training mean; lower is better.")
+    if settings["metric"] == "rrmse":
+        sentences.append(
+            "Some outputs hardly vary, so the error that counts here is pooled over outputs."
+        )
+    sentences.append("An error of 1 is that of the training mean; lower is better.")
     return " ".join(sentences)
 
 

@@ -25,6 +25,8 @@ from workflow_lib.report.tables import (
     paired_on_common_splits,
 )
 
+METRIC_NAMES = {"arrmse": "aRRMSE", "rrmse": "pooled RRMSE"}
+
 OUTCOMES = {
     "lower": "is better",
     "higher": "is worse",
@@ -52,7 +54,7 @@ class Verdict:
     Attributes
     ----------
     best : str
-        The lowest mean aRRMSE at each training size, as a sentence.
+        The lowest mean error at each training size, as a sentence.
     comparisons : list of Comparison
         Every compared row at every training size.
     judgements : list of str
@@ -79,8 +81,9 @@ def verdict(
     methods: Mapping[str, Mapping],
     reference: str = REFERENCE_METHOD,
     subjects: Sequence[str] | None = None,
+    metric: str = "arrmse",
 ) -> Verdict:
-    """Return the verdict of one experiment on the aRRMSE.
+    """Return the verdict of one experiment on its error, the aRRMSE or the pooled RRMSE.
 
     A row is called better or worse than the reference only when the corrected resampled t-test
     says so at the risk `CORRECTED_RISK`, and equal only when every split gives the same score.
@@ -95,6 +98,7 @@ def verdict(
         The method that the others are compared with.
     subjects : sequence of str, optional
         The methods to compare; by default those named ``ofer-...`` or ``wofer-...``.
+    metric : {"arrmse", "rrmse"}, default="arrmse"
     """
     if subjects is None:
         names = {score.method for score in scores}
@@ -103,7 +107,7 @@ def verdict(
     comparisons = [
         Comparison(variant_label(cell.variant, methods), cell.training_size, _outcome(cell), cell)
         for cell in cells
-        if cell.quantity == "arrmse" and cell.method in subjects and cell.n_nonzero is not None
+        if cell.quantity == metric and cell.method in subjects and cell.n_nonzero is not None
     ]
     by_label: dict[str, list[Comparison]] = {}
     for variant in order_variants([c.cell.variant for c in comparisons], methods):
@@ -111,10 +115,10 @@ def verdict(
         by_label[label] = [c for c in comparisons if c.cell.variant == variant]
     name = method_label(reference, methods)
     return Verdict(
-        _best_sentence(scores, methods),
+        _best_sentence(scores, methods, metric),
         [comparison for group in by_label.values() for comparison in group],
         [_judgement(label, group, name) for label, group in by_label.items()],
-        [_numbers(label, group, name) for label, group in by_label.items()],
+        [_numbers(label, group, name, metric) for label, group in by_label.items()],
     )
 
 
@@ -174,7 +178,7 @@ def _judgement(label: str, group: Sequence[Comparison], reference: str) -> str:
     return f"{label} against {reference} {'; '.join(parts)}."
 
 
-def _numbers(label: str, group: Sequence[Comparison], reference: str) -> str:
+def _numbers(label: str, group: Sequence[Comparison], reference: str, metric: str) -> str:
     """Return the differences of one row from the reference, with their tests."""
     parts = []
     for comparison in group:
@@ -187,16 +191,16 @@ def _numbers(label: str, group: Sequence[Comparison], reference: str) -> str:
                 f"{cell.n_nonzero} of {count_of(cell.n_splits, 'split')} differ)"
             )
         parts.append(part)
-    return f"Difference in aRRMSE, {label} minus {reference}: {'; '.join(parts)}."
+    return f"Difference in {METRIC_NAMES[metric]}, {label} minus {reference}: {'; '.join(parts)}."
 
 
-def _best_sentence(scores: Sequence[Score], methods: Mapping[str, Mapping]) -> str:
+def _best_sentence(scores: Sequence[Score], methods: Mapping[str, Mapping], metric: str) -> str:
     """Return which row has the lowest mean at each training size, ties to rounding included."""
     cells = group_by_cell(scores)
     sizes_of_winner: dict[str, list[str]] = {}
     for size in sorted({size for _, size in cells}):
         column = {
-            variant: {split: score.arrmse for split, score in splits.items()}
+            variant: {split: getattr(score, metric) for split, score in splits.items()}
             for (variant, s), splits in cells.items()
             if s == size
         }
@@ -208,7 +212,7 @@ def _best_sentence(scores: Sequence[Score], methods: Mapping[str, Mapping]) -> s
         number = format_error(*mean_and_deviation(list(column[best].values())))
         sizes_of_winner.setdefault(winner, []).append(f"n = {size} ({number})")
     parts = [f"{winner} at {join_words(sizes)}" for winner, sizes in sizes_of_winner.items()]
-    return f"Lowest mean aRRMSE: {'; '.join(parts)}."
+    return f"Lowest mean {METRIC_NAMES[metric]}: {'; '.join(parts)}."
 
 
 def _is_equal(column: Mapping[Variant, Mapping[int, float]], first: Variant, second: Variant):

@@ -3,8 +3,8 @@
 Outputs are drawn from a Gaussian mixture; inputs are the projection of the outputs by kernel
 PCA onto a space of few dimensions. The paper gives the numbers of components and dimensions
 (D1: 4 components in R^10, D2: 10 components in R^5, inputs in R^5) and leaves open how many
-rows there are, how far the components lie apart and how wide the kernel is. These are options,
-and the presets name three readings of the paper:
+rows there are, how far the components lie apart, how wide the kernel is and the unit of the inputs
+(here: mean variance 1). The others are options, and the presets name three readings of the paper:
 
 ``informative``
     components that overlap, and inputs that keep much of the outputs;
@@ -107,8 +107,11 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     projection = KernelPCA(
         n_inputs, kernel="rbf", gamma=values["kernel_pca_gamma"], eigen_solver="dense"
     )
+    inputs = projection.fit_transform(outputs)
+    # The unit of the inputs is free; mean variance 1 suits the kernel widths of the grids.
+    inputs *= np.sqrt(n_inputs / np.mean((inputs**2).sum(axis=1)))
     return dataset_tree(
-        projection.fit_transform(outputs),
+        inputs,
         outputs,
         [f"kernel_pca_{column + 1}" for column in range(n_inputs)],
         [f"y_{column + 1}" for column in range(n_outputs)],

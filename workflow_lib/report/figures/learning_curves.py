@@ -90,7 +90,7 @@ def draw_learning_curves(
     # Far above all curves, the line at 1 would only take their room.
     shows_training_mean = max(means) >= LOWEST_ERROR_WITH_TRAINING_MEAN
     with applied_style():
-        n_columns = min(len(panels), 3)
+        n_columns = 2 if len(panels) == 4 else min(len(panels), 3)
         n_rows = math.ceil(len(panels) / n_columns)
         n_entries = len({(v.method, v.weak_size) for v in variants})
         if len(panels) == 1:

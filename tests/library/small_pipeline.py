@@ -1,0 +1,180 @@
+"""All stages of one split of a tiny experiment, run one after the other in a folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from small_data import write_dataset
+
+from workflow_lib.artifacts import read_artifact
+from workflow_lib.experiments import (
+    annotation,
+    embedding,
+    forest_stage,
+    generative_models,
+    kernel_ridge_stage,
+    preimages,
+    prepared_inputs,
+    splitting,
+)
+
+
+@dataclass
+class Stages:
+    """Runs the stages on demand; every method writes its artifacts and returns its tree."""
+
+    folder: Path
+    X: np.ndarray
+    Y: np.ndarray
+    sizes: list = field(default_factory=lambda: [20, 30])
+    weak_sizes: list = field(default_factory=list)
+    scale: str = "none"
+    kernel: str = "rbf"
+    kind: str | None = "gaussian_mixture"
+    covariance_type: str = "tied_spherical"
+    form: str = "reduced"
+    covariance_block: str = "constrained"
+    counts: list = field(default_factory=lambda: [1, 3])
+    components: object = "selected"
+    widths: list = field(default_factory=lambda: [0.3, 3.0])
+    penalties: list = field(default_factory=lambda: [1e-4, 1e-2, np.inf])
+    penalty: str = "shared"
+    weak_weights: list = field(default_factory=lambda: [0.1, 1.0])
+    preimage: str = "projected"
+    start: str = "closed_form"
+    center: bool = True
+    seed: int = 7
+
+    def path(self, name: str) -> Path:
+        return self.folder / f"{name}.h5"
+
+    def prepare(self) -> Stages:
+        """Run the dataset, split and features stages."""
+        write_dataset(self.path("dataset"), self.X, self.Y)
+        splitting.run(
+            self.path("dataset"),
+            self.path("split"),
+            self.sizes,
+            self.weak_sizes,
+            test_size=12,
+            n_folds=4,
+            seed=self.seed,
+            experiment="small",
+        )
+        prepared_inputs.run(
+            self.path("dataset"), self.path("split"), self.path("features"), self.scale
+        )
+        return self
+
+    def model(self) -> Stages:
+        """Run the models, annotation and embeddings stages."""
+        source = (self.path("dataset"), self.path("split"))
+        counts = self.counts if self.kind == "gaussian_mixture" else [1]
+        generative_models.run(
+            *source,
+            self.path("models"),
+            self.kind,
+            self.covariance_type,
+            variance_floor=0.05,
+            n_init=2,
+            component_counts=counts,
+            seed=self.seed,
+        )
+        if self.weak_sizes:
+            annotation.run(
+                *source, self.path("models"), self.path("annotated"), self.path("weak_labels")
+            )
+        embedding.run(
+            *source,
+            self._models(),
+            self.path("embeddings"),
+            self.form,
+            self.covariance_block,
+        )
+        return self
+
+    def _models(self) -> Path:
+        return self.path("annotated" if self.weak_sizes else "models")
+
+    def regress(self) -> Stages:
+        """Run the kernel ridge and the pre-image stages."""
+        has_model = self.kind is not None
+        kernel_ridge_stage.run(
+            self.path("dataset"),
+            self.path("split"),
+            self.path("features"),
+            self.path("embeddings") if has_model else None,
+            self._models() if has_model else None,
+            self.path("weak_labels") if self.weak_sizes else None,
+            self.path("regression"),
+            self.folder / "regression.json",
+            self.components,
+            self.counts if self.kind == "gaussian_mixture" else [1],
+            self.kernel,
+            self.widths,
+            self.penalties,
+            self.penalty,
+            self.weak_weights,
+            self.preimage,
+            self.center,
+        )
+        preimages.run(
+            self.path("regression"),
+            self._models() if has_model else None,
+            self.path("predictions"),
+            self.folder / "preimages.json",
+            self.form if has_model else None,
+            self.covariance_block if has_model else None,
+            self.preimage if has_model else None,
+            self.start if has_model else None,
+        )
+        return self
+
+    def all(self) -> Stages:
+        """Run every stage of the kernel ridge method."""
+        self.prepare()
+        if self.kind is not None:
+            self.model()
+        return self.regress()
+
+    def forest(self, max_features=(0.5, 1.0), n_trees=5) -> Stages:
+        """Run the stages of a random forest."""
+        self.prepare()
+        forest_stage.run(
+            self.path("dataset"),
+            self.path("split"),
+            self.path("features"),
+            self.path("regression"),
+            self.folder / "regression.json",
+            max_features,
+            n_trees,
+            self.seed,
+        )
+        preimages.run(
+            self.path("regression"),
+            None,
+            self.path("predictions"),
+            self.folder / "preimages.json",
+            None,
+            None,
+            None,
+            None,
+        )
+        return self
+
+    def tree(self, name: str) -> dict:
+        """Return what an artifact holds."""
+        kind = {"annotated": "models"}.get(name, name)
+        return read_artifact(self.path(name), kind)
+
+
+def assert_same_tree(first, second, place="") -> None:
+    """Assert that two trees hold the same, bit for bit."""
+    if isinstance(first, dict):
+        assert first.keys() == second.keys(), place
+        for name in first:
+            assert_same_tree(first[name], second[name], f"{place}/{name}")
+    else:
+        np.testing.assert_array_equal(first, second, err_msg=place)

@@ -1,0 +1,277 @@
+"""The whole nested selection equals scikit-learn's grid search with every part refitted."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from sklearn.metrics import make_scorer
+from sklearn.model_selection import GridSearchCV, PredefinedSplit
+from small_data import COVARIANCE_TYPES, regression_data
+
+from workflow_lib import (
+    GaussianMixtureModel,
+    GaussianModel,
+    KernelRidgeRegressor,
+    OutputFisherRegressor,
+)
+from workflow_lib.embeddings.forward import ForwardEmbedding
+from workflow_lib.experiments.selection import FoldTargets, select
+from workflow_lib.kernels.gram import gram_matrix
+from workflow_lib.metrics import average_relative_error, reference_errors
+from workflow_lib.regression.heldout import SeparateGrams, SharedGram
+from workflow_lib.regression.weak import WeakGrams
+
+WIDTHS = [0.1, 1.0]  # here: gamma itself
+PENALTIES = [1e-4, 1e-2, 1.0]
+N_FOLDS = 4
+
+
+def small_data(n_rows=32):
+    X, Y = regression_data(n_rows, n_clusters=4, spread=2.0)
+    folds = np.random.default_rng(0).permutation(np.arange(n_rows) % N_FOLDS)
+    return X, Y, folds
+
+
+def output_scorer(coordinate):
+    def score(truth, predictions):
+        return -((truth[:, coordinate] - predictions[:, coordinate]) ** 2).sum()
+
+    return make_scorer(score)
+
+
+def searched(estimator, grid, X, Y, folds, **fit_parameters):
+    """Return the parameters of all grid points, and the aRRMSE pooled over their splits."""
+    search = GridSearchCV(
+        estimator,
+        grid,
+        scoring={f"output_{j}": output_scorer(j) for j in range(Y.shape[1])},
+        cv=PredefinedSplit(folds),
+        refit=False,
+    ).fit(X, Y, **fit_parameters)
+    errors = [
+        -sum(search.cv_results_[f"split{fold}_test_output_{j}"] for fold in range(N_FOLDS))
+        for j in range(Y.shape[1])
+    ]
+    scores = average_relative_error(np.stack(errors, axis=-1), reference_errors(Y, folds))
+    return search.cv_results_["params"], scores
+
+
+def shared_grams(X, folds, center=True):
+    return {
+        width: SharedGram(gram_matrix(X, None, "rbf", width), folds, center) for width in WIDTHS
+    }
+
+
+def fold_targets(model, Y, folds, form="reduced", weak_memberships=None):
+    """Return the targets of every fold, the model being fitted without the fold."""
+    from sklearn.base import clone
+
+    result = []
+    for fold in range(N_FOLDS):
+        kept = folds != fold
+        fitted = clone(model).fit(Y[kept])
+        embedding = ForwardEmbedding(fitted, form)
+        H = np.zeros((len(Y), embedding.n_features))
+        H[kept] = embedding.transform(Y[kept])
+        H[~kept] = 1e9  # never used
+        pi = H[:, embedding.blocks["pi"]] if "pi" in embedding.blocks else None
+        mean = embedding.summed_mean_block(H)
+        weak = None if weak_memberships is None else weak_memberships / fitted.weights_
+        result.append(FoldTargets(embedding, pi, mean, weak))
+    return result
+
+
+def test_kernel_ridge_selection_equals_grid_search():
+    X, Y, folds = small_data()
+    targets = {None: [FoldTargets(None, None, Y)] * N_FOLDS}
+    choice = select(Y, folds, shared_grams(X, folds), None, targets, PENALTIES, [], "shared", False)
+    points, scores = searched(
+        KernelRidgeRegressor(), {"gamma": WIDTHS, "alpha": PENALTIES}, X, Y, folds
+    )
+    best = points[int(scores.argmin())]
+    assert (choice.width, choice.penalty_mu) == (best["gamma"], best["alpha"])
+    assert choice.n_components is None
+    assert np.isnan([choice.penalty_pi, choice.weak_weight]).all()
+    assert choice.score == pytest.approx(scores.min(), rel=1e-10)
+
+
+def all_scores(X, Y, folds, targets, penalty, projected, center=True):
+    """Return the score of every grid point, by selections that have no other choice."""
+    result = {}
+    grams = shared_grams(X, folds, center)
+    for width, count in itertools.product(WIDTHS, targets):
+        one = {width: grams[width]}, None, {count: targets[count]}
+        if penalty == "shared":
+            pairs = [(p, p) for p in PENALTIES]
+        else:
+            pairs = list(itertools.product(PENALTIES, PENALTIES))
+        for pi, mu in pairs:
+            grid = [pi] if pi == mu else [pi, mu]
+            choice = select(Y, folds, *one, grid, [], penalty, projected)
+            if (choice.penalty_pi, choice.penalty_mu) == (pi, mu):
+                result[width, count, pi, mu] = choice.score
+    return result
+
+
+@pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
+@pytest.mark.parametrize("penalty", ["shared", "per_block"])
+@pytest.mark.parametrize("preimage", ["projected", "closed_form"])
+def test_mixture_selection_equals_grid_search(covariance_type, penalty, preimage):
+    X, Y, folds = small_data()
+    counts = [1, 3]
+    model = GaussianMixtureModel(3, covariance_type, n_init=1, max_iter=10)
+    targets = {
+        count: fold_targets(model.set_params(n_components=count), Y, folds) for count in counts
+    }
+    projected = preimage == "projected"
+    choice = select(
+        Y, folds, shared_grams(X, folds), None, targets, PENALTIES, [], penalty, projected
+    )
+    alphas = PENALTIES
+    if penalty == "per_block":
+        alphas = [{"pi": pi, "mu": mu} for pi in PENALTIES for mu in PENALTIES]
+    points, scores = searched(
+        OutputFisherRegressor(model, preimage=preimage),
+        {"gamma": WIDTHS, "model__n_components": counts, "alpha": alphas},
+        X,
+        Y,
+        folds,
+    )
+    assert choice.score == pytest.approx(scores.min(), rel=1e-10)
+    best = points[int(scores.argmin())]
+    pair = best["alpha"]
+    if penalty == "shared":
+        pair = {"pi": pair, "mu": pair}
+    chosen = (choice.width, choice.n_components, choice.penalty_mu)
+    assert chosen == (best["gamma"], best["model__n_components"], pair["mu"])
+    # With one component the pi block is constant, and its penalty changes nothing.
+    if choice.n_components > 1:
+        assert choice.penalty_pi == pair["pi"]
+    # Not the winner alone: every point that can be selected on its own has the same score.
+    lookup = {
+        (p["gamma"], p["model__n_components"], str(p["alpha"])): score
+        for p, score in zip(points, scores, strict=True)
+    }
+    single = all_scores(X, Y, folds, targets, penalty, projected)
+    assert len(single) >= len(WIDTHS) * len(counts) * len(PENALTIES)
+    for (width, count, pi, mu), score in single.items():
+        alpha = pi if penalty == "shared" else {"pi": pi, "mu": mu}
+        assert score == pytest.approx(lookup[width, count, str(alpha)], rel=1e-10)
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("model", [GaussianModel(), GaussianModel("full")])
+@pytest.mark.parametrize("form", ["reduced", "full"])
+def test_gaussian_selection_equals_grid_search(center, model, form):
+    X, Y, folds = small_data()
+    targets = {1: fold_targets(model, Y, folds, form)}
+    grams = shared_grams(X, folds, center)
+    choice = select(Y, folds, grams, None, targets, PENALTIES, [], "shared", False)
+    points, scores = searched(
+        OutputFisherRegressor(model, form=form, preimage="closed_form", center=center),
+        {"gamma": WIDTHS, "alpha": PENALTIES},
+        X,
+        Y,
+        folds,
+    )
+    best = points[int(scores.argmin())]
+    assert (choice.width, choice.penalty_mu) == (best["gamma"], best["alpha"])
+    assert choice.score == pytest.approx(scores.min(), rel=1e-10)
+
+
+@pytest.mark.parametrize("penalty", ["shared", "per_block"])
+@pytest.mark.parametrize("shared", [True, False])
+def test_weak_selection_equals_grid_search(penalty, shared):
+    X, Y, folds = small_data()
+    generator = np.random.default_rng(3)
+    X_weak, memberships = generator.normal(size=(9, 4)), generator.dirichlet(np.ones(3), size=9)
+    model = GaussianMixtureModel(3, "tied_spherical", n_init=1, max_iter=10)
+    targets = {3: fold_targets(model, Y, folds, weak_memberships=memberships)}
+    weights = [0.1, 2.0]
+    weak_grams, grams = {}, {}
+    for width in WIDTHS:
+        pairs, labelled = [], []
+        for fold in range(N_FOLDS):
+            kept, heldout = X[folds != fold], X[folds == fold]
+            rows = np.vstack([kept, X_weak])
+            pairs.append(
+                (gram_matrix(rows, None, "rbf", width), gram_matrix(heldout, rows, "rbf", width))
+            )
+            labelled.append(
+                (gram_matrix(kept, None, "rbf", width), gram_matrix(heldout, kept, "rbf", width))
+            )
+        weak_grams[width] = WeakGrams(pairs, len(X_weak), folds, shared=shared)
+        grams[width] = SeparateGrams(labelled, folds)
+    choice = select(Y, folds, grams, weak_grams, targets, PENALTIES, weights, penalty, True)
+    n_fold_rows = len(X) * (N_FOLDS - 1) // N_FOLDS
+    alphas = PENALTIES
+    if penalty == "per_block":
+        alphas = [{"pi": pi, "mu": mu} for pi in PENALTIES for mu in PENALTIES]
+    points, scores = searched(
+        OutputFisherRegressor(model),
+        {
+            "gamma": WIDTHS,
+            "alpha": alphas,
+            "weak_weight": [weight / (2 * n_fold_rows) for weight in weights],
+        },
+        X,
+        Y,
+        folds,
+        X_weak=X_weak,
+        weak_responsibilities=memberships,
+    )
+    best = points[int(scores.argmin())]
+    pair = best["alpha"]
+    if penalty == "shared":
+        pair = {"pi": pair, "mu": pair}
+    assert (choice.width, choice.penalty_pi, choice.penalty_mu) == (
+        best["gamma"],
+        pair["pi"],
+        pair["mu"],
+    )
+    assert choice.weak_weight == pytest.approx(2 * n_fold_rows * best["weak_weight"])
+    assert choice.score == pytest.approx(scores.min(), rel=1e-10)
+
+
+def test_infinite_penalties_may_win():
+    # Inputs without any relation to the outputs: the training mean is the best prediction.
+    generator = np.random.default_rng(0)
+    X, Y = generator.normal(size=(40, 5)), generator.normal(size=(40, 2))
+    folds = np.arange(40) % N_FOLDS
+    targets = {None: [FoldTargets(None, None, Y)] * N_FOLDS}
+    grid = [1e-6, 1e-3, np.inf]
+    choice = select(Y, folds, shared_grams(X, folds), None, targets, grid, [], "shared", False)
+    assert choice.penalty_mu == np.inf
+    assert choice.score == pytest.approx(1.0)
+
+
+def test_constant_outputs_leave_the_first_grid_point():
+    X, Y, folds = small_data()
+    Y = np.full_like(Y, 0.1)
+    targets = {None: [FoldTargets(None, None, Y)] * N_FOLDS}
+    choice = select(Y, folds, shared_grams(X, folds), None, targets, PENALTIES, [], "shared", False)
+    assert (choice.width, choice.penalty_mu, choice.score) == (WIDTHS[0], PENALTIES[0], np.inf)
+
+
+def test_wild_grid_points_do_not_disturb_the_others():
+    # Without centring, votes near zero make some closed-form predictions enormous.
+    X, Y, folds = small_data()
+    model = GaussianMixtureModel(6, n_init=1)
+    grid = [1e-6, 1e-2, 1e4]
+    targets = {6: fold_targets(model, Y, folds)}
+    grams = shared_grams(X, folds, center=False)
+    choice = select(Y, folds, grams, None, targets, grid, [], "per_block", False)
+    points, scores = searched(
+        OutputFisherRegressor(model, preimage="closed_form", center=False),
+        {"gamma": WIDTHS, "alpha": [{"pi": pi, "mu": mu} for pi in grid for mu in grid]},
+        X,
+        Y,
+        folds,
+    )
+    assert scores.max() > 100 * scores.min()
+    best = points[int(scores.argmin())]
+    assert choice.width == best["gamma"]
+    assert {"pi": choice.penalty_pi, "mu": choice.penalty_mu} == best["alpha"]
+    assert choice.score == pytest.approx(scores.min(), rel=1e-9)

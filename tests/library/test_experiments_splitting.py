@@ -1,0 +1,118 @@
+"""Splits: disjoint, nested, seeded, and refused where the rows do not suffice."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from small_data import regression_data, write_dataset
+from small_pipeline import assert_same_tree
+
+from workflow_lib.artifacts import read_artifact
+from workflow_lib.errors import UserError
+from workflow_lib.experiments.splitting import run, split_rows
+
+
+def split(n_rows=100, sizes=(10, 23, 40), weak_sizes=(0, 5, 20), test_size=0.3, folds=5, seed=1):
+    return split_rows(n_rows, sizes, weak_sizes, test_size, folds, seed)
+
+
+def test_sets_are_disjoint_and_use_every_row_once():
+    tree = split()
+    rows = np.concatenate([tree["test"], tree["train"], tree["weak"]])
+    np.testing.assert_array_equal(np.sort(rows), np.arange(100))
+    assert (len(tree["test"]), len(tree["train"]), len(tree["weak"])) == (30, 40, 30)
+
+
+@pytest.mark.parametrize(
+    ("test_size", "expected"), [(0.3, 30), (0.305, 30), (0.999, 100), (1, 1), (25, 25), (25.0, 25)]
+)
+def test_test_size_is_a_fraction_below_one_and_else_a_number(test_size, expected):
+    if expected == 100:
+        with pytest.raises(ValueError, match="100 test rows of 100 leave 0"):
+            split(test_size=test_size)
+    else:
+        assert len(split(test_size=test_size)["test"]) == expected
+
+
+def test_folds_are_balanced_and_cover_all_rows():
+    tree = split(sizes=(5, 23, 40))
+    for size in (5, 23, 40):
+        folds = tree["folds"][f"n-{size}"]
+        counts = np.bincount(folds, minlength=5)
+        assert len(folds) == size
+        assert counts.max() - counts.min() <= 1
+        assert counts.min() >= 1
+
+
+def test_folds_are_shuffled():
+    folds = split(sizes=(40,))["folds"]["n-40"]
+    assert (folds != np.arange(40) % 5).any()
+
+
+def test_sizes_that_do_not_fit_are_left_out():
+    tree = split(sizes=(10, 40, 70, 71, 500))
+    np.testing.assert_array_equal(tree["sizes"], [10, 40, 70])
+    assert sorted(tree["folds"]) == ["n-10", "n-40", "n-70"]
+    assert len(tree["weak"]) == 0
+    assert tree["weak_sizes"].shape == (0,)
+    tree = split(weak_sizes=(0, 5, 30, 31))
+    np.testing.assert_array_equal(tree["weak_sizes"], [5, 30])
+
+
+def test_same_seed_same_split_and_other_seeds_others():
+    assert_same_tree(split(), split())
+    assert (split(seed=1)["test"] != split(seed=2)["test"]).any()
+    assert (split(seed=1)["folds"]["n-40"] != split(seed=2)["folds"]["n-40"]).any()
+
+
+def test_adding_a_size_changes_nothing_else():
+    few, many = split(sizes=(10, 40)), split(sizes=(10, 23, 40))
+    for name in ("test", "train", "weak"):
+        np.testing.assert_array_equal(few[name], many[name])
+    for size in (10, 40):
+        np.testing.assert_array_equal(few["folds"][f"n-{size}"], many["folds"][f"n-{size}"])
+    longer = split(sizes=(10, 40, 55))
+    np.testing.assert_array_equal(longer["test"], few["test"])
+    np.testing.assert_array_equal(longer["train"][:40], few["train"])
+    np.testing.assert_array_equal(longer["folds"]["n-10"], few["folds"]["n-10"])
+    # The weak pool begins after the largest training set.
+    np.testing.assert_array_equal(longer["weak"], few["weak"][15:])
+    weaker = split(weak_sizes=(3,))
+    for name in ("test", "train", "weak"):
+        np.testing.assert_array_equal(weaker[name], few[name])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"test_size": 0.0}, "0 test rows of 100"),
+        ({"test_size": 100}, "100 test rows of 100 leave 0 for training"),
+        ({"sizes": (4, 40)}, "4 training rows cannot fill 5 folds"),
+        ({"sizes": (90,)}, "smallest training size is 90, but 70 rows are left after 30"),
+    ],
+)
+def test_what_cannot_be_split_is_named(change, message):
+    with pytest.raises(ValueError, match=message):
+        split(**change)
+
+
+def test_stage_writes_the_split_and_reports_what_it_left_out(tmp_path, capsys):
+    dataset = write_dataset(tmp_path / "dataset.h5", *regression_data(50))
+    output = tmp_path / "split.h5"
+    run(dataset, output, [10, 20, 60], [0, 5, 50], 0.4, 5, seed=3, experiment="small")
+    tree = read_artifact(output, "split")
+    assert_same_tree(tree, split_rows(50, [10, 20, 60], [0, 5, 50], 0.4, 5, 3))
+    printed = capsys.readouterr().out
+    assert "training size 60 left out: the dataset has only 50 rows" in printed
+    assert "weak size 50 left out: 10 rows are in the weak pool" in printed
+    assert "training size 20" not in printed
+
+
+def test_stage_names_the_keys_to_mend(tmp_path):
+    dataset = write_dataset(tmp_path / "dataset.h5", *regression_data(20))
+    with pytest.raises(UserError) as caught:
+        run(dataset, tmp_path / "split.h5", [50], [], 0.4, 5, seed=3, experiment="small")
+    message = str(caught.value)
+    for part in ("experiment small", "training_sizes", "20 rows", "config/experiments/small.yaml"):
+        assert part in message
+    assert not (tmp_path / "split.h5").exists()

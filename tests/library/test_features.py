@@ -1,0 +1,100 @@
+"""Preparation of inputs: what it fills, scales, drops and cuts, and that it only learns once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.impute import SimpleImputer
+from sklearn.preprocessing import StandardScaler
+
+from workflow_lib.features.preparation import (
+    LARGEST_STANDARD_VALUE,
+    fit_preparation,
+    preparation_learns,
+)
+
+
+def inputs(n_rows=30, missing=0.0, seed=0):
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(n_rows, 4)) * [1.0, 10.0, 0.1, 1e3] + [0.0, 5.0, -3.0, 1e4]
+    X[generator.random(X.shape) < missing] = np.nan
+    return X
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_standard_equals_imputer_and_scaler_of_scikit_learn(missing):
+    X, Z = inputs(missing=missing), inputs(missing=missing, seed=1)
+    preparation = fit_preparation(X, "standard")
+    imputer = SimpleImputer().fit(X)
+    scaler = StandardScaler().fit(imputer.transform(X))
+    for rows in (X, Z):
+        np.testing.assert_allclose(
+            preparation.apply(rows), scaler.transform(imputer.transform(rows)), atol=1e-10
+        )
+
+
+def test_none_only_fills():
+    X = inputs(missing=0.2)
+    prepared = fit_preparation(X, "none").apply(X)
+    np.testing.assert_array_equal(prepared, SimpleImputer().fit_transform(X))
+    complete = inputs()
+    np.testing.assert_array_equal(fit_preparation(complete, "none").apply(complete), complete)
+
+
+def test_constant_columns_are_dropped():
+    X = np.column_stack([inputs(), np.full(30, 0.1), np.full(30, -1e9)])
+    prepared = fit_preparation(X, "standard").apply(inputs(5, seed=1)[:, [0, 1, 2, 3, 0, 0]])
+    assert prepared.shape == (5, 4)
+    assert fit_preparation(X, "none").apply(X).shape == (30, 6)
+
+
+@pytest.mark.parametrize("unit", [1e-15, 1e-6, 1e9])
+def test_units_do_not_matter(unit):
+    X = inputs()
+    X -= X.mean(axis=0)
+    np.testing.assert_allclose(
+        fit_preparation(unit * X, "standard").apply(unit * X),
+        fit_preparation(X, "standard").apply(X),
+        rtol=1e-9,
+    )
+
+
+def test_columns_without_any_value_or_variation_leave_something_to_use():
+    empty = np.full((6, 2), np.nan)
+    prepared = fit_preparation(empty, "none").apply(empty)
+    np.testing.assert_array_equal(prepared, np.zeros((6, 2)))
+    constant = np.full((6, 2), 3.0)
+    prepared = fit_preparation(constant, "standard").apply(np.array([[3.0, 4.0]]))
+    np.testing.assert_allclose(prepared, [[0.0, 1.0]])
+
+
+def test_far_values_are_cut_only_where_standardised():
+    X = inputs()
+    far = X[:1] + 1e9
+    assert fit_preparation(X, "standard").apply(far).max() == LARGEST_STANDARD_VALUE
+    np.testing.assert_array_equal(fit_preparation(X, "none").apply(far), far)
+
+
+def test_one_row_can_be_prepared():
+    prepared = fit_preparation(inputs(1), "standard").apply(inputs(3))
+    assert np.isfinite(prepared).all()
+
+
+def test_other_rows_have_no_influence():
+    X = inputs(missing=0.2)
+    preparation = fit_preparation(X, "standard")
+    alone = preparation.apply(X[:1])
+    changed = X.copy()
+    changed[1:] = 1e6
+    np.testing.assert_array_equal(preparation.apply(changed)[:1], alone)
+
+
+def test_what_learns():
+    assert preparation_learns(inputs(), "standard")
+    assert preparation_learns(inputs(missing=0.2), "none")
+    assert not preparation_learns(inputs(), "none")
+
+
+def test_unknown_scale_is_named():
+    with pytest.raises(ValueError, match="scale must be one of .*found 'robust'"):
+        fit_preparation(inputs(), "robust")

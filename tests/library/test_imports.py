@@ -1,0 +1,199 @@
+"""Import closures are what is really imported, floors hold, and light stages stay light."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from workflow_lib.imports import import_closure
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "workflow_lib"
+
+STAGES = [
+    "splitting",
+    "prepared_inputs",
+    "generative_models",
+    "annotation",
+    "embedding",
+    "kernel_ridge_stage",
+    "forest_stage",
+    "preimages",
+    "evaluation",
+]
+HEAVY = ("sklearn", "pandas", "matplotlib", "pydantic", "snakemake")
+STAGES_WITH_SKLEARN = {"forest_stage"}
+
+FLOORS = [
+    {
+        "artifacts",
+        "config",
+        "seeds",
+        "metrics",
+        "errors",
+        "parameters",
+        "imports",
+        "datasets",
+        "features",
+    },
+    {"generative", "kernels", "regression"},
+    {"embeddings"},
+    {"ofer", "baselines"},
+    {"experiments"},
+    {"report"},
+]
+
+
+def source_files():
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def floor_of(part: str) -> int:
+    for floor, parts in enumerate(FLOORS):
+        if part in parts:
+            return floor
+    raise AssertionError(f"workflow_lib.{part} is on no floor")
+
+
+def library_imports(path: Path) -> set[str]:
+    """Return the first parts below the package that a file imports, wherever in the file."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} holds a relative import"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        for name in names:
+            parts = name.split(".")
+            if parts[0] == "workflow_lib" and len(parts) > 1:
+                found.add(parts[1])
+    return found
+
+
+def imported_by(module: str) -> dict:
+    """Import a module in a fresh process; return its library files and the heavy packages."""
+    program = f"""
+import importlib, json, sys
+importlib.import_module({module!r})
+files = [m.__file__ for n, m in sys.modules.items() if n.split(".")[0] == "workflow_lib"]
+heavy = [n for n in {HEAVY!r} if n in sys.modules]
+print(json.dumps({{"files": files, "heavy": heavy}}))
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT
+    )
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_closure_holds_what_a_stage_imports_and_light_stages_stay_light(stage):
+    module = f"workflow_lib.experiments.{stage}"
+    imported = imported_by(module)
+    # No stage imports library modules inside functions, so the closure holds nothing more.
+    assert set(imported["files"]) == set(import_closure(str(ROOT), [module]))
+    if stage not in STAGES_WITH_SKLEARN:
+        assert imported["heavy"] == []
+
+
+def test_closure_of_the_estimators():
+    imported = imported_by("workflow_lib.ofer")
+    assert set(imported["files"]) == set(import_closure(str(ROOT), ["workflow_lib.ofer"]))
+    # scikit-learn itself may import pandas.
+    assert not {"matplotlib", "pydantic", "snakemake"} & set(imported["heavy"])
+
+
+def test_closures_are_small():
+    # A job must not be run again for an edit that cannot touch its result.
+    names = {
+        stage: {
+            Path(path).relative_to(PACKAGE).as_posix()
+            for path in import_closure(str(ROOT), [f"workflow_lib.experiments.{stage}"])
+        }
+        for stage in STAGES
+    }
+    assert "embeddings/gradient.py" not in names["kernel_ridge_stage"]
+    assert "regression/heldout.py" not in names["preimages"]
+    assert "regression/ridge.py" not in names["embedding"]
+    assert "generative/mixture.py" not in names["forest_stage"]
+    assert "metrics.py" in names["evaluation"]
+    for files in names.values():
+        assert not any(file.startswith(("report/", "config/")) for file in files)
+
+
+@pytest.mark.parametrize(
+    "path", source_files(), ids=lambda path: path.relative_to(PACKAGE).as_posix()
+)
+def test_modules_import_only_from_their_floor_or_below(path):
+    part = path.relative_to(PACKAGE).with_suffix("").parts[0]
+    if part == "__init__":
+        assert library_imports(path) == set()
+        return
+    for imported in library_imports(path):
+        assert floor_of(imported) <= floor_of(part), f"{part} imports {imported}"
+
+
+def test_no_module_imports_itself_by_a_detour():
+    modules = {
+        str(path): ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for path in source_files()
+        if path.name != "__init__.py"
+    }
+    closures = {path: set(import_closure(str(ROOT), [name])) for path, name in modules.items()}
+    for path in modules:
+        for other in closures[path] & modules.keys() - {path}:
+            assert path not in closures[other], f"{path} and {other} import each other"
+
+
+def write_package(root: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = root / "workflow_lib" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def closure_of(root, *modules):
+    files = import_closure(root, modules)
+    return [Path(file).relative_to(root / "workflow_lib").as_posix() for file in files]
+
+
+def test_all_ways_to_import_are_followed(tmp_path):
+    write_package(
+        tmp_path,
+        {
+            "__init__.py": "",
+            "a.py": "import numpy\nimport workflow_lib.b\n",
+            "b.py": "def f():\n    from workflow_lib.inner.c import g\n",
+            "inner/__init__.py": "from workflow_lib import e",
+            "inner/c.py": "from workflow_lib.inner import d as renamed, not_a_module\n",
+            "inner/d.py": "",
+            "e.py": "import workflow_lib.a\n",
+            "unused.py": "import workflow_lib.a\n",
+        },
+    )
+    expected = ["__init__.py", "a.py", "b.py", "e.py"]
+    expected += ["inner/__init__.py", "inner/c.py", "inner/d.py"]
+    assert closure_of(tmp_path, "workflow_lib.a") == expected
+    assert closure_of(tmp_path, "workflow_lib.unused") == sorted([*expected, "unused.py"])
+    assert closure_of(tmp_path, "workflow_lib.inner") == expected
+
+
+def test_paths_begin_with_the_root_that_was_given(tmp_path, monkeypatch):
+    write_package(tmp_path, {"__init__.py": "", "a.py": ""})
+    monkeypatch.chdir(tmp_path)
+    assert import_closure(".", ["workflow_lib.a"]) == [
+        "workflow_lib/__init__.py",
+        "workflow_lib/a.py",
+    ]
+
+
+def test_modules_without_a_source_file_are_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="workflow_lib.no_such has no source file below"):
+        import_closure(tmp_path, ["workflow_lib.no_such"])

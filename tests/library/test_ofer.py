@@ -1,0 +1,388 @@
+"""OFER: where it is kernel ridge regression, what eq. (14) minimises, and its edges."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from small_data import COVARIANCE_TYPES, clustered_outputs, numerical_jacobian, regression_data
+
+from workflow_lib import (
+    GaussianMixtureModel,
+    GaussianModel,
+    KernelRidgeRegressor,
+    OutputFisherRegressor,
+)
+from workflow_lib.kernels.gram import gram_matrix
+from workflow_lib.regression.ridge import fit_dual_coefficients
+
+KERNELS = ("rbf", "linear", "tanimoto", "precomputed")
+
+
+def split_data(kernel, n_train=40, n_test=15):
+    """Return training and test inputs of a kernel, and training outputs."""
+    X, Y = regression_data(n_train + n_test, n_clusters=4)
+    if kernel == "tanimoto":
+        X = np.abs(X)
+    if kernel == "precomputed":
+        K = gram_matrix(X, None, "rbf", 0.3)
+        return K[:n_train, :n_train], K[n_train:, :n_train], Y[:n_train]
+    return X[:n_train], X[n_train:], Y[:n_train]
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("n_components", [1, 2, 4, 10])
+@pytest.mark.parametrize("alpha", [1e-4, 1e-2, 1.0])
+def test_tied_variance_one_penalty_and_intercept_are_kernel_ridge(kernel, n_components, alpha):
+    X, X_test, Y = split_data(kernel)
+    model = GaussianMixtureModel(n_components, "tied_spherical", n_init=1)
+    ours = OutputFisherRegressor(model, kernel=kernel, alpha=alpha, preimage="closed_form")
+    theirs = KernelRidgeRegressor(kernel=kernel, alpha=alpha)
+    np.testing.assert_allclose(
+        ours.fit(X, Y).predict(X_test), theirs.fit(X, Y).predict(X_test), atol=1e-10
+    )
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
+@pytest.mark.parametrize("preimage", ["closed_form", "projected"])
+@pytest.mark.parametrize("mixture", [True, False])
+def test_one_component_is_kernel_ridge(kernel, covariance_type, preimage, mixture):
+    X, X_test, Y = split_data(kernel)
+    if mixture:
+        model = GaussianMixtureModel(1, covariance_type)
+    else:
+        model = GaussianModel(covariance_type)
+    ours = OutputFisherRegressor(model, kernel=kernel, alpha=0.01, preimage=preimage).fit(X, Y)
+    theirs = KernelRidgeRegressor(kernel=kernel, alpha=0.01).fit(X, Y)
+    np.testing.assert_allclose(ours.predict(X_test), theirs.predict(X_test), atol=1e-10)
+
+
+def test_without_the_conditions_it_is_another_method():
+    X, X_test, Y = split_data("rbf")
+    reference = KernelRidgeRegressor(alpha=0.01).fit(X, Y).predict(X_test)
+    tied = GaussianMixtureModel(4, "tied_spherical")
+    for changed in (
+        OutputFisherRegressor(GaussianMixtureModel(4), alpha=0.01, preimage="closed_form"),
+        OutputFisherRegressor(tied, alpha={"pi": 1e-3, "mu": 0.1}, preimage="closed_form"),
+        OutputFisherRegressor(tied, alpha=0.01, preimage="projected"),
+        OutputFisherRegressor(tied, alpha=0.01, preimage="closed_form", center=False),
+    ):
+        assert np.abs(changed.fit(X, Y).predict(X_test) - reference).max() > 1e-4
+
+
+@pytest.mark.parametrize("form", ["reduced", "full"])
+def test_tiny_penalty_reproduces_the_training_outputs(form):
+    X, Y = regression_data(20)
+    for preimage in ("closed_form", "projected", "gradient"):
+        model = OutputFisherRegressor(form=form, gamma=2.0, alpha=1e-10, preimage=preimage)
+        np.testing.assert_allclose(model.fit(X, Y).predict(X), Y, atol=1e-4)
+
+
+def test_penalty_per_block_is_a_ridge_per_block():
+    X, X_test, Y = split_data("rbf")
+    both = OutputFisherRegressor(alpha={"pi": 0.3, "mu": 1e-3}, form="full", preimage="projected")
+    with pytest.raises(ValueError, match=r"alpha names the blocks \['mu', 'pi'\].*'sigma'"):
+        both.fit(X, Y)
+    both = OutputFisherRegressor(alpha={"pi": 0.3, "mu": 1e-3}).fit(X, Y)
+    for name, alpha in both.alpha.items():
+        single = OutputFisherRegressor(alpha=alpha).fit(X, Y)
+        columns = both.embedding_.blocks[name]
+        np.testing.assert_array_equal(
+            both.predict_embedding(X_test)[:, columns],
+            single.predict_embedding(X_test)[:, columns],
+        )
+
+
+# Weak rows, eq. (14).
+
+
+def weak_data(n_labelled=12, n_weak=7):
+    X, Y = regression_data(n_labelled + n_weak + 5, seed=2)
+    memberships = np.random.default_rng(0).dirichlet(np.ones(3), size=n_weak)
+    parts = np.split(X, [n_labelled, n_labelled + n_weak])
+    return *parts, Y[:n_labelled], memberships
+
+
+def weak_estimator(**parameters):
+    model = GaussianMixtureModel(3, variance_floor=0.2)
+    return OutputFisherRegressor(model, gamma=0.5, **parameters)
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("weak_weight", [1e-3, 0.04, 1.0, 10.0])
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_solution_minimises_equation_14(center, weak_weight, kernel):
+    X, X_weak, _, Y, memberships = weak_data()
+    penalties = {"pi": 0.02, "mu": 0.1}
+    estimator = weak_estimator(
+        kernel=kernel, alpha=penalties, weak_weight=weak_weight, center=center
+    ).fit(X, Y, X_weak, memberships)
+    l, m = len(X), estimator.embedding_.n_features
+    rows = np.vstack([X, X_weak])
+    K = gram_matrix(rows, None, kernel, 0.5)
+    targets = estimator.embedding_.transform(Y)
+    pi = estimator.embedding_.blocks["pi"]
+    weak_targets = memberships / estimator.model_.weights_
+    shape = estimator.dual_coef_.shape
+
+    def objective(parameters):
+        dual = parameters[: shape[0] * m].reshape(shape)
+        intercept = parameters[shape[0] * m :] if center else np.zeros(m)
+        h = K @ dual + intercept
+        labelled = ((targets - h[:l]) ** 2).sum() / (2 * l)
+        weak = weak_weight * ((weak_targets - h[l:, pi]) ** 2).sum()
+        norms = sum(
+            penalties[name] * np.trace(dual[:, columns].T @ K @ dual[:, columns])
+            for name, columns in estimator.embedding_.blocks.items()
+        )
+        return np.atleast_1d(labelled + weak + norms)
+
+    solution = estimator.dual_coef_.ravel()
+    if center:
+        solution = np.concatenate([solution, estimator.intercept_])
+    # A quadratic objective: central differences are exact but for rounding.
+    slope = numerical_jacobian(objective, solution, step=1e-3)[0]
+    elsewhere = numerical_jacobian(objective, solution + 0.1, step=1e-3)[0]
+    assert np.abs(slope).max() < 1e-8 * max(1.0, np.abs(elsewhere).max())
+    best = objective(solution)[0]
+    for seed in range(20):
+        direction = np.random.default_rng(seed).normal(size=solution.shape)
+        assert objective(solution + 1e-2 * direction)[0] > best
+
+
+def test_weak_rows_change_the_pi_block_only():
+    X, X_weak, X_test, Y, memberships = weak_data()
+    without = weak_estimator().fit(X, Y)
+    estimator = weak_estimator().fit(X, Y, X_weak, memberships)
+    pi, mu = (estimator.embedding_.blocks[name] for name in ("pi", "mu"))
+    first, second = without.predict_embedding(X_test), estimator.predict_embedding(X_test)
+    np.testing.assert_allclose(first[:, mu], second[:, mu], atol=1e-12)
+    np.testing.assert_array_equal(estimator.dual_coef_[len(X) :, mu], 0.0)
+    assert np.abs(first[:, pi] - second[:, pi]).max() > 1e-2
+
+
+def test_weak_rows_without_weight_are_as_if_absent():
+    X, X_weak, X_test, Y, memberships = weak_data()
+    without = weak_estimator().fit(X, Y).predict(X_test)
+    for weak_weight, tolerance in ((0.0, 1e-12), (1e-14, 1e-9)):
+        estimator = weak_estimator(weak_weight=weak_weight).fit(X, Y, X_weak, memberships)
+        np.testing.assert_allclose(estimator.predict(X_test), without, atol=tolerance)
+
+
+def test_weak_copies_of_labelled_rows_double_their_weight():
+    X, _, X_test, Y, _ = weak_data()
+    l = len(X)
+    plain = weak_estimator(alpha=0.05).fit(X, Y)
+    memberships = plain.model_.responsibilities(Y)
+    copied = weak_estimator(alpha=0.05, weak_weight=1 / (2 * l)).fit(X, Y, X, memberships)
+    pi = plain.embedding_.blocks["pi"]
+    targets = plain.embedding_.transform(Y)[:, pi]
+    K = gram_matrix(X, None, "rbf", 0.5)
+    dual, intercept = fit_dual_coefficients(K, targets, 2 * l * 0.05 / 2)
+    expected = gram_matrix(X_test, X, "rbf", 0.5) @ dual + intercept
+    np.testing.assert_allclose(copied.predict_embedding(X_test)[:, pi], expected, atol=1e-9)
+
+
+def test_infinite_penalty_gives_the_weighted_mean_of_labelled_and_weak_rows():
+    X, X_weak, X_test, Y, memberships = weak_data()
+    options = {"weak_weight": 0.3}
+    infinite = weak_estimator(alpha=np.inf, **options).fit(X, Y, X_weak, memberships)
+    large = weak_estimator(alpha=1e10, **options).fit(X, Y, X_weak, memberships)
+    np.testing.assert_allclose(
+        infinite.predict_embedding(X_test), large.predict_embedding(X_test), atol=1e-6
+    )
+
+
+def test_only_one_block_may_have_an_infinite_penalty():
+    X, X_weak, X_test, Y, memberships = weak_data()
+    estimator = weak_estimator(alpha={"pi": 0.01, "mu": np.inf})
+    H = estimator.fit(X, Y, X_weak, memberships).predict_embedding(X_test)
+    mu = H[:, estimator.embedding_.blocks["mu"]]
+    np.testing.assert_allclose(mu, np.tile(mu[0], (len(mu), 1)))
+    assert H[:, estimator.embedding_.blocks["pi"]].std(axis=0).min() > 0
+
+
+def test_precomputed_kernels_of_weak_rows():
+    X, X_weak, X_test, Y, memberships = weak_data()
+    rows = np.vstack([X, X_weak])
+    K = gram_matrix(rows, None, "rbf", 0.5)
+    direct = weak_estimator(alpha=0.02).fit(X, Y, X_weak, memberships)
+    given = weak_estimator(kernel="precomputed", alpha=0.02)
+    given.fit(K[:12, :12], Y, K[12:], memberships)
+    K_test = gram_matrix(X_test, rows, "rbf", 0.5)
+    np.testing.assert_allclose(given.predict(K_test), direct.predict(X_test), atol=1e-9)
+    assert given.X_fit_ is None
+    with pytest.raises(ValueError, match="X has 12 features, but .* expecting 19 features"):
+        given.predict(K_test[:, :12])
+
+
+def test_true_memberships_of_weak_rows_help():
+    X, Y = regression_data(200, seed=5)
+    model = GaussianMixtureModel(3)
+    labelled, weak, test = slice(0, 10), slice(10, 120), slice(120, 200)
+    options = {"gamma": 0.5, "alpha": {"pi": 1e-3, "mu": 0.1}, "weak_weight": 0.05}
+    without = OutputFisherRegressor(model, **options).fit(X[labelled], Y[labelled])
+    memberships = without.model_.responsibilities(Y[weak])
+    joined = OutputFisherRegressor(model, **options)
+    joined.fit(X[labelled], Y[labelled], X[weak], memberships)
+    errors = [((m.predict(X[test]) - Y[test]) ** 2).mean() for m in (without, joined)]
+    assert errors[1] < 0.9 * errors[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"weak_responsibilities": None}, "X_weak was given without weak_responsibilities"),
+        ({"X_weak": None}, "weak_responsibilities was given without X_weak"),
+        ({"X_weak": np.zeros((7, 3))}, "X_weak has 3 columns; expected 4"),
+        ({"weak_responsibilities": np.full((7, 2), 0.5)}, r"shape \(7, 2\); expected \(7, 3\)"),
+        ({"weak_responsibilities": np.full((6, 3), 1 / 3)}, r"shape \(6, 3\); expected \(7, 3\)"),
+        ({"weak_responsibilities": np.full((7, 3), 0.5)}, r"must be probabilities \(sum 1\)"),
+        (
+            {"weak_responsibilities": np.tile([1.5, -0.5, 0.0], (7, 1))},
+            r"must be probabilities \(sum 1\)",
+        ),
+        ({"weak_responsibilities": np.full((7, 3), np.nan)}, "contains NaN"),
+    ],
+)
+def test_mistakes_in_weak_rows_are_named(change, message):
+    X, X_weak, _, Y, memberships = weak_data()
+    arguments = {"X_weak": X_weak, "weak_responsibilities": memberships} | change
+    with pytest.raises(ValueError, match=message):
+        weak_estimator().fit(X, Y, **arguments)
+
+
+def test_weak_rows_need_a_mixture_and_a_weight():
+    X, X_weak, _, Y, memberships = weak_data()
+    with pytest.raises(ValueError, match="Weak rows need a mixture"):
+        OutputFisherRegressor(GaussianModel()).fit(X, Y, X_weak, memberships)
+    with pytest.raises(ValueError, match="weak_weight must not be negative; found -1"):
+        weak_estimator(weak_weight=-1.0).fit(X, Y, X_weak, memberships)
+    with pytest.raises(ValueError, match="Negative values in data"):
+        weak_estimator(kernel="tanimoto").fit(np.abs(X), Y, -np.abs(X_weak), memberships)
+
+
+# Invariances and edges.
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        OutputFisherRegressor(GaussianModel("full"), alpha=1e-3),
+        OutputFisherRegressor(GaussianMixtureModel(1), form="full", alpha=1e-3),
+        OutputFisherRegressor(GaussianMixtureModel(3), alpha={"pi": 1e-3, "mu": 1e-2}),
+    ],
+)
+def test_order_of_rows_does_not_matter(estimator):
+    # Clusters far apart, so that every start finds the same mixture.
+    X, Y = regression_data(40, spread=8.0)
+    order = np.random.default_rng(0).permutation(40)
+    first = estimator.fit(X, Y).predict(X)
+    second = estimator.fit(X[order], Y[order]).predict(X)
+    np.testing.assert_allclose(first, second, atol=1e-7)
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
+def test_units_of_the_outputs_do_not_matter(factor):
+    X, Y = regression_data()
+    estimator = OutputFisherRegressor(alpha={"pi": 1e-3, "mu": 1e-2})
+    plain = estimator.fit(X, Y).predict(X)
+    scaled = estimator.fit(X, factor * Y).predict(X)
+    np.testing.assert_allclose(scaled / factor, plain, rtol=1e-6, atol=1e-6)
+
+
+def test_a_shift_of_the_outputs_shifts_the_predictions():
+    X, Y = regression_data()
+    estimator = OutputFisherRegressor(alpha={"pi": 1e-3, "mu": 1e-2})
+    plain = estimator.fit(X, Y).predict(X)
+    shifted = estimator.fit(X, Y + [5.0, -10.0, 20.0]).predict(X)
+    np.testing.assert_allclose(shifted, plain + [5.0, -10.0, 20.0], atol=1e-6)
+
+
+def test_float32_inputs_give_nearly_the_same():
+    X, Y = regression_data()
+    estimator = OutputFisherRegressor(alpha=0.01)
+    double = estimator.fit(X, Y).predict(X)
+    single = estimator.fit(X.astype("f4"), Y.astype("f4")).predict(X.astype("f4"))
+    np.testing.assert_allclose(single, double, atol=1e-3)
+
+
+@pytest.mark.parametrize("preimage", ["closed_form", "projected", "gradient"])
+@pytest.mark.parametrize("form", ["reduced", "full"])
+@pytest.mark.filterwarnings("ignore:.*components were asked for")
+def test_edges_of_the_training_set(form, preimage):
+    X, Y = regression_data()
+    estimator = OutputFisherRegressor(form=form, preimage=preimage, alpha=0.01)
+    np.testing.assert_allclose(estimator.fit(X[:1], Y[:1]).predict(X[:2]), Y[[0, 0]], atol=1e-8)
+    constant = np.full((10, 2), 0.1)
+    np.testing.assert_allclose(estimator.fit(X[:10], constant).predict(X[:3]), 0.1, rtol=1e-9)
+    half_constant = np.column_stack([Y[:, 0], np.full(len(Y), 0.3)])
+    assert np.isfinite(estimator.fit(X, half_constant).predict(X)).all()
+    column = estimator.fit(X, Y[:, :1]).predict(X)
+    vector = estimator.fit(X, Y[:, 0]).predict(X)
+    assert column.shape == (len(X), 1)
+    np.testing.assert_array_equal(column[:, 0], vector)
+    duplicated = estimator.fit(np.vstack([X, X]), np.vstack([Y, Y])).predict(X)
+    assert np.isfinite(duplicated).all()
+
+
+def test_more_components_than_distinct_outputs():
+    X, _ = regression_data(12)
+    Y = np.eye(3)[np.arange(12) % 3]
+    with pytest.warns(UserWarning, match="only 3 distinct outputs"):
+        estimator = OutputFisherRegressor(GaussianMixtureModel(8), alpha=1e-6).fit(X, Y)
+    assert estimator.embedding_.blocks["pi"] == slice(0, 3)
+    assert np.isfinite(estimator.predict(X)).all()
+
+
+def test_data_and_parameters_are_left_alone():
+    X, X_weak, _, Y, memberships = weak_data()
+    model = GaussianMixtureModel(3)
+    arguments = (X, Y, X_weak, memberships)
+    before = [array.copy() for array in arguments]
+    OutputFisherRegressor(model).fit(*arguments).predict(X)
+    for array, copy in zip(arguments, before):
+        np.testing.assert_array_equal(array, copy)
+    assert not hasattr(model, "means_")
+
+
+def test_predictions_of_rows_do_not_depend_on_each_other():
+    X, X_test, Y = split_data("rbf")
+    for preimage in ("closed_form", "projected", "gradient"):
+        estimator = OutputFisherRegressor(alpha=0.01, preimage=preimage, form="full").fit(X, Y)
+        together = estimator.predict(X_test)
+        alone = np.vstack([estimator.predict(row[None]) for row in X_test])
+        np.testing.assert_allclose(together, alone, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"alpha": {"pi": 1.0}}, r"alpha names the blocks \['pi'\]; this .* \['pi', 'mu'\]"),
+        ({"alpha": {"pi": 1.0, "sigma": 1.0}}, r"this embedding has \['pi', 'mu'\]"),
+        ({"alpha": {"pi": 1.0, "mu": 0.0}}, "alpha must be positive; found 0.0"),
+        ({"alpha": -1.0}, "alpha must be positive; found -1.0"),
+        ({"form": "short"}, "form must be one of .*'short'"),
+        ({"preimage": "exact"}, "preimage must be one of .*'exact'"),
+        ({"kernel": "laplace"}, "kernel must be one of .*'laplace'"),
+        ({"kernel": "precomputed"}, r"must be square in fit; found the shape \(40, 4\)"),
+        ({"kernel": "tanimoto"}, "Negative values in data: row"),
+        ({"gamma": -1.0}, "gamma must be positive"),
+    ],
+)
+def test_wrong_parameters_are_named_in_fit(parameters, message):
+    X, Y = regression_data()
+    with pytest.raises(ValueError, match=message):
+        OutputFisherRegressor(**parameters).fit(X, Y)
+
+
+def test_default_model_is_a_mixture_and_warns_of_nothing():
+    X, Y = regression_data(40, n_clusters=4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        estimator = OutputFisherRegressor().fit(X, Y)
+    assert isinstance(estimator.model_, GaussianMixtureModel)
+    assert estimator.embedding_.form == "reduced"
+    assert clustered_outputs().shape[1] == estimator.predict(X).shape[1]

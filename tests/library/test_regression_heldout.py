@@ -1,0 +1,169 @@
+"""Held-out predictions from one decomposition equal explicit refits without each fold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from workflow_lib.kernels.gram import gram_matrix
+from workflow_lib.regression.heldout import Decomposition, SeparateGrams, SharedGram, fold_rows
+from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge, weak_ridge
+from workflow_lib.regression.weak import WeakGrams
+
+PENALTIES = [1e-4, 1e-3, 1e-2, 0.3, 10.0, 1e4, np.inf]
+N_ROWS, N_WEAK = 31, 12
+
+
+def folds_of(sizes):
+    folds = np.repeat(np.arange(len(sizes)), sizes)
+    return np.random.default_rng(0).permutation(folds)
+
+
+FOLDS = {
+    "balanced": folds_of([8, 8, 8, 7]),
+    "uneven": folds_of([1, 3, 20, 7]),
+    "single rows": folds_of([1] * N_ROWS),
+    "two": folds_of([15, 16]),
+}
+
+
+def inputs(n_rows=N_ROWS, seed=0):
+    return np.random.default_rng(seed).normal(size=(n_rows, 4))
+
+
+def targets_of(folds, different_sizes=False):
+    """Targets that differ from fold to fold, with large garbage in the held-out rows."""
+    generator = np.random.default_rng(1)
+    result = []
+    for fold in range(folds.max() + 1):
+        size = 2 + fold % 3 if different_sizes else 3
+        target = generator.normal(size=(len(folds), size)) + 5.0
+        target[folds == fold] = 1e9
+        result.append(target)
+    return result
+
+
+def refit(K, K_heldout, known, ridge, center, weights=None):
+    dual, intercept = fit_dual_coefficients(K, known, ridge, center, weights)
+    return K_heldout @ dual + intercept
+
+
+@pytest.mark.parametrize("name", FOLDS)
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_shared_gram_equals_refits(name, center, kernel):
+    folds = FOLDS[name]
+    K = gram_matrix(inputs(), None, kernel)
+    targets = targets_of(folds, different_sizes=True)
+    ours = SharedGram(K, folds, center).predict(targets, PENALTIES)
+    for rows, target, predictions in zip(fold_rows(folds), targets, ours, strict=True):
+        kept = np.setdiff1d(np.arange(N_ROWS), rows)
+        for penalty, prediction in zip(PENALTIES, predictions, strict=True):
+            ridge = labelled_ridge(len(kept), penalty)
+            expected = refit(
+                K[np.ix_(kept, kept)], K[np.ix_(rows, kept)], target[kept], ridge, center
+            )
+            np.testing.assert_allclose(prediction, expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", FOLDS)
+@pytest.mark.parametrize("center", [True, False])
+def test_separate_grams_equal_refits(name, center):
+    folds = FOLDS[name]
+    targets = targets_of(folds, different_sizes=True)
+    grams = []
+    for fold in range(folds.max() + 1):
+        X = inputs() * (1 + 0.1 * fold)
+        kept, rows = X[folds != fold], X[folds == fold]
+        grams.append((gram_matrix(kept), gram_matrix(rows, kept)))
+    ours = SeparateGrams(grams, folds, center).predict(targets, PENALTIES)
+    for fold, (K, K_heldout) in enumerate(grams):
+        known = targets[fold][folds != fold]
+        for penalty, prediction in zip(PENALTIES, ours[fold], strict=True):
+            expected = refit(K, K_heldout, known, labelled_ridge(len(known), penalty), center)
+            np.testing.assert_allclose(prediction, expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["balanced", "uneven"])
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+@pytest.mark.parametrize("shared", [True, False])
+def test_weak_grams_equal_refits(name, center, kernel, shared):
+    folds = FOLDS[name]
+    X, X_weak = inputs(), inputs(N_WEAK, seed=3)
+    targets = targets_of(folds)
+    generator = np.random.default_rng(4)
+    weak_targets = [generator.normal(size=(N_WEAK, 3)) - 2.0 for _ in targets]
+    candidates = [(penalty, weight) for penalty in PENALTIES for weight in (1e-3, 0.3, 1.0, 5.0)]
+    grams = []
+    for fold in range(folds.max() + 1):
+        scale = 1.0 if shared else 1 + 0.1 * fold
+        rows = scale * np.vstack([X[folds != fold], X_weak])
+        grams.append(
+            (gram_matrix(rows, None, kernel), gram_matrix(scale * X[folds == fold], rows, kernel))
+        )
+    ours = WeakGrams(grams, N_WEAK, folds, center, shared).predict(
+        targets, weak_targets, candidates
+    )
+    for fold, (K, K_heldout) in enumerate(grams):
+        known = targets[fold][folds != fold]
+        both = np.vstack([known, weak_targets[fold]])
+        n_known = len(known)
+        for (penalty, weight), prediction in zip(candidates, ours[fold], strict=True):
+            ridge = np.full(len(both), labelled_ridge(n_known, penalty))
+            ridge[n_known:] = weak_ridge(penalty, weight / (2 * n_known))
+            weights = np.concatenate([np.ones(n_known), np.full(N_WEAK, weight)])
+            expected = refit(K, K_heldout, both, ridge, center, weights)
+            np.testing.assert_allclose(prediction, expected, atol=1e-10)
+
+
+def test_weak_rows_without_weight_change_nothing():
+    folds = FOLDS["balanced"]
+    X, X_weak = inputs(), inputs(N_WEAK, seed=3)
+    targets = targets_of(folds)
+    rows = [np.vstack([X[folds != fold], X_weak]) for fold in range(4)]
+    grams = [
+        (gram_matrix(rows[fold]), gram_matrix(X[folds == fold], rows[fold])) for fold in range(4)
+    ]
+    weak_targets = [np.full((N_WEAK, 3), 100.0)] * 4
+    ours = WeakGrams(grams, N_WEAK, folds).predict(targets, weak_targets, [(0.01, 1e-13)])
+    expected = SharedGram(gram_matrix(X), folds).predict(targets, [0.01])
+    for prediction, without in zip(ours, expected, strict=True):
+        np.testing.assert_allclose(prediction, without, atol=1e-8)
+
+
+def test_held_out_targets_are_never_used():
+    folds = FOLDS["balanced"]
+    targets = targets_of(folds)
+    changed = [
+        np.where((folds == fold)[:, None], -7.0, target) for fold, target in enumerate(targets)
+    ]
+    K = gram_matrix(inputs())
+    separate = [
+        (K[np.ix_(folds != fold, folds != fold)], K[np.ix_(folds == fold, folds != fold)])
+        for fold in range(4)
+    ]
+    for solver in (SharedGram(K, folds), SeparateGrams(separate, folds)):
+        for first, second in zip(
+            solver.predict(targets, PENALTIES), solver.predict(changed, PENALTIES), strict=True
+        ):
+            np.testing.assert_array_equal(first, second)
+
+
+def test_tiny_ridges_are_warned_about():
+    folds = FOLDS["balanced"]
+    with pytest.warns(RuntimeWarning, match="its scores are not reliable"):
+        SharedGram(gram_matrix(inputs()), folds).predict(targets_of(folds), [1e-16])
+
+
+def test_decomposition_rebuilds_the_matrix_and_clips_rounding():
+    X = np.vstack([inputs(5)] * 3)
+    decomposition = Decomposition(gram_matrix(X, None, "linear"))
+    s, Q = decomposition.eigenvalues, decomposition.eigenvectors
+    assert s.min() >= 0
+    np.testing.assert_allclose((Q * s) @ Q.T, X @ X.T, atol=1e-12)
+
+
+def test_rows_of_each_fold():
+    rows = fold_rows(np.array([1, 0, 2, 0, 1]))
+    assert [list(fold) for fold in rows] == [[1, 3], [0, 4], [2]]

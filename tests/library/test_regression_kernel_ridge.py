@@ -1,0 +1,155 @@
+"""Kernel ridge regression: equal to scikit-learn without, and to a bordered system with intercept."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.kernel_ridge import KernelRidge
+from small_data import regression_data
+
+from workflow_lib.kernels.gram import gram_matrix
+from workflow_lib.regression.kernel_ridge import KernelRidgeRegressor
+from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge, weak_ridge
+
+ALPHAS = [1e-4, 1e-2, 1.0, 100.0]
+
+
+def bordered_solution(K, T, ridge):
+    """Solve [[K + Lambda, 1], [1', 0]] [a; b] = [T; 0] as one dense system."""
+    n_rows = len(K)
+    system = np.ones((n_rows + 1, n_rows + 1))
+    system[:n_rows, :n_rows] = K + np.diag(np.broadcast_to(ridge, (n_rows,)))
+    system[n_rows, n_rows] = 0.0
+    solution = np.linalg.solve(system, np.vstack([T, np.zeros(T.shape[1])]))
+    return solution[:-1], solution[-1]
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_without_centring_equal_to_scikit_learn(kernel, alpha):
+    X, Y = regression_data()
+    ours = KernelRidgeRegressor(kernel, gamma=0.4, alpha=alpha, center=False).fit(X, Y)
+    theirs = KernelRidge(kernel=kernel, gamma=0.4, alpha=2 * len(X) * alpha).fit(X, Y)
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-10)
+    np.testing.assert_allclose(ours.dual_coef_, theirs.dual_coef_, atol=1e-8)
+    np.testing.assert_array_equal(ours.intercept_, np.zeros(3))
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "tanimoto"])
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_with_centring_equal_to_the_bordered_system(kernel, alpha):
+    X, Y = regression_data()
+    X = np.abs(X)
+    model = KernelRidgeRegressor(kernel, gamma=0.4, alpha=alpha).fit(X[:30], Y[:30])
+    K = gram_matrix(X[:30], None, kernel, 0.4)
+    dual, intercept = bordered_solution(K, Y[:30], 2 * 30 * alpha)
+    expected = gram_matrix(X[30:], X[:30], kernel, 0.4) @ dual + intercept
+    np.testing.assert_allclose(model.predict(X[30:]), expected, atol=1e-10)
+
+
+def test_with_centring_a_linear_kernel_is_ridge_regression_with_intercept():
+    from sklearn.linear_model import Ridge
+
+    X, Y = regression_data()
+    ours = KernelRidgeRegressor("linear", alpha=0.01).fit(X, Y)
+    theirs = Ridge(alpha=2 * len(X) * 0.01).fit(X, Y)
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-10)
+
+
+def test_with_centring_a_shift_of_the_outputs_shifts_the_predictions():
+    X, Y = regression_data()
+    shift = np.array([1.0, -20.0, 300.0])
+    plain = KernelRidgeRegressor(alpha=0.1).fit(X, Y).predict(X)
+    shifted = KernelRidgeRegressor(alpha=0.1).fit(X, Y + shift).predict(X)
+    np.testing.assert_allclose(shifted, plain + shift, atol=1e-10)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "tanimoto"])
+@pytest.mark.parametrize("center", [True, False])
+def test_precomputed_equals_the_kernel_itself(kernel, center):
+    X, Y = regression_data()
+    X = np.abs(X)
+    direct = KernelRidgeRegressor(kernel, gamma=0.4, alpha=0.01, center=center).fit(X[:30], Y[:30])
+    K = gram_matrix(X, None, kernel, 0.4)
+    given = KernelRidgeRegressor("precomputed", alpha=0.01, center=center)
+    given.fit(K[:30, :30], Y[:30])
+    np.testing.assert_allclose(given.predict(K[30:, :30]), direct.predict(X[30:]), atol=1e-10)
+
+
+def test_infinite_penalty_predicts_the_mean():
+    X, Y = regression_data()
+    predictions = KernelRidgeRegressor(alpha=np.inf).fit(X, Y).predict(X[:2])
+    np.testing.assert_allclose(predictions, np.tile(Y.mean(axis=0), (2, 1)), rtol=1e-14)
+    predictions = KernelRidgeRegressor(alpha=np.inf, center=False).fit(X, Y).predict(X[:2])
+    np.testing.assert_array_equal(predictions, np.zeros((2, 3)))
+    nearly = KernelRidgeRegressor(alpha=1e12).fit(X, Y).predict(X[:2])
+    np.testing.assert_allclose(nearly, np.tile(Y.mean(axis=0), (2, 1)), atol=1e-9)
+
+
+def test_order_of_rows_does_not_matter():
+    X, Y = regression_data()
+    order = np.random.default_rng(0).permutation(len(X))
+    first = KernelRidgeRegressor(alpha=1e-3).fit(X, Y)
+    second = KernelRidgeRegressor(alpha=1e-3).fit(X[order], Y[order])
+    np.testing.assert_allclose(first.predict(X), second.predict(X), atol=1e-10)
+
+
+def test_one_row_duplicated_rows_and_vectors():
+    X, Y = regression_data()
+    np.testing.assert_allclose(KernelRidgeRegressor().fit(X[:1], Y[:1]).predict(X[:3]), Y[[0] * 3])
+    doubled = KernelRidgeRegressor(alpha=0.01).fit(np.vstack([X, X]), np.vstack([Y, Y]))
+    single = KernelRidgeRegressor(alpha=0.01).fit(X, Y)
+    np.testing.assert_allclose(doubled.predict(X), single.predict(X), atol=1e-9)
+    vector = KernelRidgeRegressor(alpha=0.01).fit(X, Y[:, 0]).predict(X)
+    assert vector.shape == (len(X),)
+    np.testing.assert_allclose(vector, single.predict(X)[:, 0], atol=1e-12)
+
+
+def test_float32_inputs_give_nearly_the_same():
+    X, Y = regression_data()
+    double = KernelRidgeRegressor(alpha=0.01).fit(X, Y).predict(X)
+    single = KernelRidgeRegressor(alpha=0.01).fit(X.astype("f4"), Y.astype("f4"))
+    assert single.predict(X.astype("f4")).dtype == np.float64
+    np.testing.assert_allclose(single.predict(X.astype("f4")), double, atol=1e-4)
+
+
+def test_mistakes_are_named():
+    X, Y = regression_data()
+    for alpha in (0.0, -1.0, np.nan):
+        with pytest.raises(ValueError, match="alpha must be positive"):
+            KernelRidgeRegressor(alpha=alpha).fit(X, Y)
+    with pytest.raises(ValueError, match=r"must be square in fit; found the shape \(40, 4\)"):
+        KernelRidgeRegressor("precomputed").fit(X, Y)
+    with pytest.raises(ValueError, match="Negative values in data"):
+        KernelRidgeRegressor("tanimoto").fit(X, Y)
+    indefinite = np.array([[1.0, 30.0], [30.0, 1.0]])
+    with pytest.raises(ValueError, match="not positive definite. Raise alpha"):
+        KernelRidgeRegressor("precomputed", alpha=0.1).fit(indefinite, Y[:2])
+
+
+def test_rows_of_different_ridge_solve_the_bordered_system():
+    X, Y = regression_data()
+    K = gram_matrix(X)
+    ridge = np.random.default_rng(0).uniform(0.1, 10, len(X))
+    dual, intercept = fit_dual_coefficients(K, Y, ridge)
+    expected_dual, expected_intercept = bordered_solution(K, Y, ridge)
+    np.testing.assert_allclose(dual, expected_dual, atol=1e-11)
+    np.testing.assert_allclose(intercept, expected_intercept, atol=1e-11)
+    np.testing.assert_allclose(dual.sum(axis=0), 0.0, atol=1e-11)
+    dual, intercept = fit_dual_coefficients(K, Y, ridge, center=False)
+    np.testing.assert_allclose(dual, np.linalg.solve(K + np.diag(ridge), Y), atol=1e-11)
+    np.testing.assert_array_equal(intercept, np.zeros(3))
+
+
+def test_infinite_ridges_give_the_weighted_mean_as_large_ones_do():
+    X, Y = regression_data()
+    weights = np.random.default_rng(0).uniform(0.5, 2, len(X))
+    _, nearly = fit_dual_coefficients(gram_matrix(X), Y, 1e12 / weights)
+    dual, intercept = fit_dual_coefficients(gram_matrix(X), Y, np.inf, weights=weights)
+    np.testing.assert_array_equal(dual, np.zeros_like(Y))
+    np.testing.assert_allclose(intercept, nearly, rtol=1e-9)
+
+
+def test_terms_of_the_diagonal():
+    assert labelled_ridge(10, 0.3) == pytest.approx(6.0)
+    assert weak_ridge(0.3, 0.1) == pytest.approx(3.0)

@@ -1,0 +1,285 @@
+"""A copy of the project with a small run of its own, and what tests ask about it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+SNAKEMAKE = [sys.executable, "-m", "snakemake"]
+CONFIGURATION = "config/small.yaml"
+
+PARTS_OF_THE_PROJECT = (
+    "Makefile",
+    "README.md",
+    "Snakefile",
+    "config",
+    "envs",
+    "profiles",
+    "pyproject.toml",
+    "rules",
+    "scripts",
+    "workflow_lib",
+)
+"""What a run needs, where git does not say what belongs to the project."""
+
+RUN = {
+    "seed": 7,
+    "n_splits": 2,
+    "n_folds": 3,
+    "experiments": ["clusters", "measurements", "digits"],
+    "report": {"title": "A small run", "author": "The tests"},
+}
+
+EXPERIMENTS = {
+    "clusters": {
+        "title": "Three clusters",
+        "dataset": "clusters",
+        "methods": "default",
+        "training_sizes": [12, 24],
+        "weak_sizes": [20],
+        "test_size": 25,
+        "tables": [
+            {"name": "error", "kind": "error", "caption": "Errors of the clusters."},
+            {"name": "time", "kind": "time", "caption": "Seconds of the clusters."},
+            {"name": "weak", "kind": "weak", "caption": "Weak labels of the clusters."},
+        ],
+        "figures": [
+            {"name": "curve", "kind": "learning_curve", "caption": "Curves of the clusters."}
+        ],
+    },
+    "measurements": {
+        "title": "A table with gaps",
+        "dataset": "measurements",
+        "methods": ["m-krr", "ofer-gaussian-full"],
+        "training_sizes": [12],
+        "test_size": 8,
+        "n_splits": 1,
+        "tables": [
+            {
+                "name": "error",
+                "kind": "error",
+                "caption": "Errors of the measurements.",
+                "paper_table": 1,
+            }
+        ],
+        "figures": [{"name": "space", "kind": "geometry", "caption": "Space of embeddings."}],
+    },
+    "digits": {
+        "title": "Digits",
+        "dataset": "digits-completion",
+        "methods": ["m-krr"],
+        "training_sizes": [12],
+        "test_size": 10,
+        "n_splits": 1,
+        "tables": [],
+        "figures": [{"name": "halves", "kind": "completion", "caption": "Halves of digits."}],
+    },
+}
+
+CLUSTERS = {
+    "title": "Clusters",
+    "description": "Drawn from three Gaussians.",
+    "reader": "synthetic_mixture",
+    "options": {"n_rows": 80, "n_components": 3, "n_outputs": 3, "n_inputs": 3, "spread": 3.0},
+    "licence": "none needed",
+    "citation": "The tests",
+}
+
+GRIDS = {
+    "m-krr": {"penalty": [0.001, 0.1], "width": [1, 10]},
+    "m-rf": {"max_features": [1.0], "n_trees": 5},
+    "ofer-gmm": {"penalty": [0.001, 0.1, float("inf")], "width": [1], "n_components": [2, 3]},
+    "ofer-gaussian-full": {"penalty": [0.001, 0.1], "width": [1]},
+    "wofer-gmm": {
+        "penalty": [0.001, 0.1],
+        "width": [1],
+        "n_components": [2, 3],
+        "weak_weight": [0.5, 1.0],
+    },
+}
+"""Small grids of the methods that are kept; their files are otherwise those of the project."""
+
+DEFAULT_METHODS = ("m-krr", "m-rf", "ofer-gmm", "wofer-gmm")
+
+
+class Outcome(NamedTuple):
+    """How a command of Snakemake ended."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+    @property
+    def text(self) -> str:
+        return self.stdout + self.stderr
+
+
+def write_yaml(path: Path, content: dict) -> None:
+    path.write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
+
+
+def edit_yaml(path: Path, **changes) -> None:
+    """Change keys at the top of a YAML file."""
+    write_yaml(path, yaml.safe_load(path.read_text()) | changes)
+
+
+def project_files() -> list[str]:
+    """Return the files of the project, relative to its root: what git tracks or would."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    except FileNotFoundError:
+        listed = None
+    if listed and listed.returncode == 0:
+        names = listed.stdout.split("\0")
+    else:
+        parts = [ROOT / name for name in PARTS_OF_THE_PROJECT]
+        paths = [path for part in parts for path in (part, *part.rglob("*"))]
+        names = [str(path.relative_to(ROOT)) for path in paths if "__pycache__" not in path.parts]
+    return sorted(name for name in names if (ROOT / name).is_file())
+
+
+def copy_project(folder: Path) -> None:
+    """Copy the project to `folder` and give it the small run, in a repository of its own."""
+    for name in project_files():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, folder / name)
+    if not (folder / "README.md").exists():
+        (folder / "README.md").write_text("# Project\n")
+    config = folder / "config"
+    write_yaml(folder / CONFIGURATION, RUN)
+    for name, content in EXPERIMENTS.items():
+        write_yaml(config / "experiments" / f"{name}.yaml", content)
+    write_yaml(config / "datasets" / "clusters.yaml", CLUSTERS)
+    for path in sorted((config / "methods").glob("*.yaml")):
+        if path.stem in GRIDS:
+            is_default = path.stem in DEFAULT_METHODS
+            edit_yaml(path, grid=GRIDS[path.stem], in_default=is_default)
+        else:
+            path.unlink()
+    write_measurements(folder)
+    commit(folder)
+
+
+def write_measurements(
+    folder: Path, text: str | None = None, address: str = "http://127.0.0.1:9/measurements.csv"
+) -> None:
+    """Put a table of numbers into the mirror of the copy, and its dataset file to match."""
+    text = measurements() if text is None else text
+    path = folder / "mirror" / "tables" / "measurements.csv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    source = {
+        "path": "tables/measurements.csv",
+        "address": address,
+        "sha256": hashlib.sha256(text.encode()).hexdigest(),
+        "size": len(text.encode()),
+    }
+    content = {
+        "title": "Measurements",
+        "description": "A table with gaps in its inputs.",
+        "stand_in_for": "another table",
+        "reader": "csv",
+        "options": {"outputs": ["sum", "difference"]},
+        "sources": [source],
+        "licence": "CC0",
+        "citation": "The tests",
+    }
+    write_yaml(folder / "config" / "datasets" / "measurements.yaml", content)
+
+
+def measurements() -> str:
+    """Return a table of 24 rows: three inputs, the first with gaps, and two outputs of them."""
+    rows = ["first,second,third,sum,difference"]
+    for number in range(24):
+        first, second, third = number % 7, (5 * number) % 11, (3 * number) % 8
+        shown = "" if number % 10 == 4 else first
+        rows.append(f"{shown},{second},{third},{first + second},{second - third}")
+    return "\n".join(rows) + "\n"
+
+
+def commit(folder: Path) -> None:
+    """Make `folder` a repository with one commit, where git is installed."""
+    if not shutil.which("git"):
+        return
+    person = ["-c", "user.name=Tests", "-c", "user.email=tests@example.org"]
+    for arguments in (["init", "--quiet"], ["add", "--all"], ["commit", "--quiet", "-m", "Copy"]):
+        subprocess.run(["git", *person, *arguments], cwd=folder, check=True)
+
+
+def copy_folder(source: Path, target: Path, keep_dates: bool = True) -> Path:
+    """Copy a folder with the dates of its files, or with new ones; return `target`."""
+    copy = shutil.copy2 if keep_dates else shutil.copyfile
+    return Path(shutil.copytree(source, target, copy_function=copy, symlinks=True))
+
+
+def snakemake(folder: Path, *options: str, cores: int | None = 2, **variables: str) -> Outcome:
+    """Run snakemake in `folder`, with the mirror of the copy; `cores` None leaves them out."""
+    environment = os.environ | {
+        "OFER_MIRROR": str(folder / "mirror"),
+        "NO_PROXY": "127.0.0.1",
+        "no_proxy": "127.0.0.1",
+    }
+    environment = {
+        name: value
+        for name, value in environment.items()
+        if not name.startswith(("PYTEST", "COV", "SNAKEMAKE"))
+    }
+    command = [*SNAKEMAKE, *(["--cores", str(cores)] if cores else []), *options]
+    if "--configfile" not in options:
+        command += ["--configfile", CONFIGURATION]
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=environment | variables,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+def jobs_to_run(folder: Path, *options: str) -> set[str]:
+    """Return the messages of the jobs that a run would start, but for the one that only waits."""
+    outcome = snakemake(folder, "--dry-run", *options)
+    assert outcome.status == 0, outcome.text
+    jobs = re.findall(r"^Job \d+: (.+)$", outcome.text, flags=re.MULTILINE)
+    assert jobs or "Nothing to be done" in outcome.text, outcome.text
+    return {job.strip() for job in jobs} - {"all"}
+
+
+def files_below(folder: Path, *parts: str) -> set[str]:
+    """Return the files below parts of a folder, as paths relative to it."""
+    return {
+        str(path.relative_to(folder))
+        for part in parts
+        for path in (folder / part).rglob("*")
+        if path.is_file()
+    }
+
+
+def contents(folder: Path, *parts: str) -> dict[str, str]:
+    """Return the SHA-256 of every file below parts of a folder, by its relative path."""
+    return {
+        name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        for name in files_below(folder, *parts)
+    }
+
+
+def records_of_jobs(folder: Path) -> list[dict]:
+    """Return what Snakemake recorded of the jobs of a finished run: rule, input, params and so."""
+    return [
+        json.loads(path.read_text())
+        for path in (folder / ".snakemake" / "metadata").rglob("*")
+        if path.is_file()
+    ]

@@ -1,0 +1,224 @@
+"""After an edit exactly what it can change is computed again."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+from small_run import (
+    CONFIGURATION,
+    EXPERIMENTS,
+    GRIDS,
+    contents,
+    copy_folder,
+    edit_yaml,
+    files_below,
+    jobs_to_run,
+    snakemake,
+)
+
+CLUSTER_METHODS = ("m-krr", "m-rf", "ofer-gmm", "wofer-gmm")
+PREDICTIONS = {
+    *(f"preimages {name} clusters split {i}" for name in CLUSTER_METHODS for i in (0, 1)),
+    "preimages m-krr measurements split 0",
+    "preimages ofer-gaussian-full measurements split 0",
+    "preimages m-krr digits split 0",
+}
+CLUSTER_SUMMARIES = {
+    "scores clusters",
+    "timings clusters",
+    "table clusters error",
+    "table clusters time",
+    "table clusters weak",
+    "figure clusters-curve",
+}
+END = {"manifest", "report"}
+SUMMARIES = {
+    *CLUSTER_SUMMARIES,
+    "scores measurements",
+    "scores digits",
+    "table measurements error",
+    "figure digits-halves",
+    *END,
+}
+
+
+@pytest.fixture(scope="module")
+def all_jobs(project):
+    """Return every job of the run, as a folder without results would start it."""
+    return jobs_to_run(project)
+
+
+def add_line(path: Path, line: str = "# changed") -> None:
+    with open(path, "a") as file:
+        file.write(f"\n{line}\n")
+
+
+def touch(folder: Path, names: set[str], seconds: float) -> None:
+    """Set the dates of files to `seconds` from now."""
+    moment = time.time() + seconds
+    for name in names:
+        os.utime(folder / name, (moment, moment))
+
+
+def test_a_color_redraws_the_figures_that_show_it(finished):
+    edit_yaml(finished / "config" / "methods" / "m-krr.yaml", color="#123456")
+    expected = {"figure clusters-curve", *END}
+    assert jobs_to_run(finished) == expected
+
+    before = contents(finished, "results")
+    outcome = snakemake(finished)
+    assert outcome.status == 0, outcome.text
+    after = contents(finished, "results")
+    changed = {name for name in after if after[name] != before.get(name)}
+    assert {name for name in changed if not name.startswith("results/timings/jobs/")} == {
+        "results/figures/clusters-curve.svg",
+        "results/figures/clusters-curve.png",
+        "results/report.html",
+        "results/run.json",
+    }
+    assert "#123456" in (finished / "results/figures/clusters-curve.svg").read_text()
+    assert jobs_to_run(finished) == set()
+
+
+def test_the_gradient_preimage_recomputes_predictions_and_no_model(finished):
+    add_line(finished / "workflow_lib" / "embeddings" / "gradient.py")
+    # The figure of the geometry searches pre-images itself.
+    assert jobs_to_run(finished) == {*PREDICTIONS, *SUMMARIES, "figure measurements-space"}
+
+
+@pytest.mark.parametrize("path", ["workflow_lib/experiments/preimages.py", "scripts/preimages.py"])
+def test_the_stage_of_preimages_recomputes_predictions_and_no_model(finished, path):
+    add_line(finished / path)
+    assert jobs_to_run(finished) == {*PREDICTIONS, *SUMMARIES}
+
+
+def test_the_mixture_recomputes_models_and_what_follows(finished, all_jobs):
+    add_line(finished / "workflow_lib" / "generative" / "mixture.py")
+    before_models = ("acquire ", "read ", "split ", "features ", "forest ")
+    expected = {job for job in all_jobs if not job.startswith(before_models)}
+    assert jobs_to_run(finished) == expected - {"figure measurements-space"}
+
+
+def test_a_reader_reads_its_own_dataset_only(finished, all_jobs):
+    add_line(finished / "workflow_lib" / "datasets" / "readers" / "csv.py")
+    jobs = jobs_to_run(finished)
+    assert {job for job in jobs if "measurements" not in job} == END
+    others = {"acquire measurements measurements.csv", "figure measurements-space"}
+    assert jobs - END == {job for job in all_jobs if "measurements" in job} - others
+
+
+def test_the_style_of_figures_redraws_figures(finished):
+    add_line(finished / "workflow_lib" / "report" / "style.py")
+    figures = {"figure clusters-curve", "figure digits-halves", "figure measurements-space"}
+    assert jobs_to_run(finished) == {*figures, "report"}
+
+
+def test_a_caption_writes_its_table_again(finished):
+    path = finished / "config" / "experiments" / "clusters.yaml"
+    tables = [dict(table) for table in EXPERIMENTS["clusters"]["tables"]]
+    tables[0]["caption"] = "Other words."
+    edit_yaml(path, tables=tables)
+    assert jobs_to_run(finished) == {"table clusters error", *END}
+
+
+def test_the_title_of_the_report_writes_the_report_again(finished):
+    edit_yaml(finished / CONFIGURATION, report={"title": "Other words"})
+    assert jobs_to_run(finished) == END
+
+
+def test_a_grid_recomputes_its_method(finished):
+    grid = GRIDS["ofer-gmm"] | {"penalty": [0.002, 0.1]}
+    edit_yaml(finished / "config" / "methods" / "ofer-gmm.yaml", grid=grid)
+    stages = {f"{stage} ofer-gmm clusters split" for stage in ("regression", "preimages")}
+    expected = {f"{stage} {split}" for stage in stages for split in (0, 1)}
+    assert jobs_to_run(finished) == {*expected, *CLUSTER_SUMMARIES, *END}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "README.md",
+        "Makefile",
+        "Snakefile",
+        "rules/models.smk",
+        "config/README.md",
+        "tests/workflow/test_reruns.py",
+        "workflow_lib/datasets/acquisition.py",
+    ],
+)
+def test_a_comment_elsewhere_starts_nothing(finished, path):
+    (finished / path).parent.mkdir(parents=True, exist_ok=True)
+    add_line(finished / path)
+    assert jobs_to_run(finished) == set()
+
+
+def test_a_comment_in_a_configuration_file_starts_nothing(finished):
+    for path in (finished / "config").rglob("*.yaml"):
+        add_line(path)
+    assert jobs_to_run(finished) == set()
+
+
+def test_touching_starts_nothing(finished):
+    code = files_below(finished, "workflow_lib", "scripts", "rules", "envs", "profiles", "config")
+    touch(finished, {*code, "Snakefile", "pyproject.toml"}, 10)
+    assert jobs_to_run(finished) == set()
+    # The results of early stages newer than those of late ones, and the other way round.
+    for number, name in enumerate(sorted(files_below(finished, "results", "resources", "mirror"))):
+        touch(finished, {name}, 1000 - number)
+    assert jobs_to_run(finished) == set()
+
+
+def test_a_fresh_copy_starts_nothing(first_folder, tmp_path):
+    copy = copy_folder(first_folder, tmp_path / "elsewhere", keep_dates=False)
+    # A checkout writes its files in any order; here the results are the oldest.
+    touch(copy, files_below(copy, "results", "resources"), -1000)
+    assert jobs_to_run(copy) == set()
+    shutil.rmtree(copy)
+
+
+def test_a_new_default_method_runs_alone(finished):
+    folder = finished / "config" / "methods"
+    shutil.copy(folder / "ofer-gmm.yaml", folder / "new-gmm.yaml")
+    edit_yaml(folder / "new-gmm.yaml", label="New", penalty="shared")
+    # Its model and embedding are those of a method that is there.
+    expected = {
+        f"{stage} new-gmm clusters split {split}"
+        for stage in ("regression", "preimages")
+        for split in (0, 1)
+    }
+    assert jobs_to_run(finished) == {*expected, *CLUSTER_SUMMARIES, *END}
+
+
+def test_a_new_method_outside_the_default_starts_nothing(finished):
+    folder = finished / "config" / "methods"
+    shutil.copy(folder / "m-krr.yaml", folder / "new.yaml")
+    edit_yaml(folder / "new.yaml", in_default=False)
+    assert jobs_to_run(finished) == set()
+
+
+def test_a_new_split_recomputes_no_earlier_one(finished, all_jobs):
+    edit_yaml(finished / CONFIGURATION, n_splits=3)
+    of_one_split = {job for job in all_jobs if job.endswith(" clusters split 1")}
+    expected = {job.replace("split 1", "split 2") for job in of_one_split}
+    assert jobs_to_run(finished) == {*expected, *CLUSTER_SUMMARIES, *END}
+
+
+def test_a_new_experiment_recomputes_no_other(finished):
+    edit_yaml(
+        finished / CONFIGURATION,
+        experiments=[*EXPERIMENTS, "linnerud"],
+        defaults={"methods": ["m-krr"], "training_sizes": [10]},
+    )
+    (finished / "config" / "experiments" / "linnerud.yaml").unlink()
+    jobs = jobs_to_run(finished)
+    assert {job for job in jobs if "linnerud" not in job} == END
+    assert "read linnerud" in jobs and "figure linnerud-learning-curve" in jobs
+
+
+def test_a_new_seed_fetches_nothing_again(finished, all_jobs):
+    edit_yaml(finished / CONFIGURATION, seed=8)
+    assert jobs_to_run(finished) == all_jobs - {"acquire measurements measurements.csv"}

@@ -1,0 +1,174 @@
+"""A run of the whole workflow: what it leaves, and that a second one does nothing."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import html
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from importlib.metadata import version
+from platform import node, python_version
+
+import pytest
+from small_run import DEFAULT_METHODS, EXPERIMENTS, RUN, contents, files_below, snakemake
+
+LOADING_ATTRIBUTES = {"src", "srcset", "data", "poster", "background", "action", "xlink:href"}
+LOADING_TAGS = {"script", "link", "iframe", "object", "embed", "base"}
+
+
+class Page(HTMLParser):
+    """What a page would load, its captions and its headings."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.loaded: list[str] = []
+        self.tags: list[str] = []
+        self.texts: dict[str, list[str]] = {"caption": [], "figcaption": [], "h2": []}
+        self.open: str | None = None
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.loaded += [value or "" for name, value in attributes if name in LOADING_ATTRIBUTES]
+        self.open = tag if tag in self.texts else self.open
+        if tag in self.texts:
+            self.texts[tag].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.open = None if tag == self.open else self.open
+
+    def handle_data(self, data: str) -> None:
+        if self.open:
+            self.texts[self.open][-1] += data
+
+
+def parts(kind: str) -> Iterator[tuple[str, dict]]:
+    """Yield (experiment, table or figure) of the small run."""
+    for name, experiment in EXPERIMENTS.items():
+        for part in experiment[kind]:
+            yield name, part
+
+
+@pytest.fixture(scope="module")
+def page(first_folder):
+    return Page((first_folder / "results" / "report.html").read_text())
+
+
+def test_the_run_succeeds(first_run):
+    folder, outcome = first_run
+    assert outcome.status == 0, outcome.text
+    assert re.search(r"^\d+ jobs finished in ", outcome.stderr, flags=re.MULTILINE)
+    assert "Traceback" not in outcome.text
+
+
+def test_it_leaves_the_tables_the_figures_and_nothing_half_written(first_folder):
+    expected = {
+        f"results/tables/{name}-{table['name']}.{suffix}"
+        for name, table in parts("tables")
+        for suffix in ("csv", "tex")
+    }
+    assert files_below(first_folder, "results/tables") == expected
+    expected = {
+        f"results/figures/{name}-{figure['name']}.{suffix}"
+        for name, figure in parts("figures")
+        for suffix in ("svg", "png")
+    }
+    assert files_below(first_folder, "results/figures") == expected
+    left = files_below(first_folder, "results", "resources")
+    assert [name for name in left if name.endswith((".part", ".tmp"))] == []
+    assert [name for name in left if not (first_folder / name).stat().st_size] == []
+
+
+def test_the_report_loads_nothing(page, first_folder):
+    assert LOADING_TAGS.isdisjoint(page.tags)
+    assert page.loaded and all(address.startswith("data:") for address in page.loaded)
+    text = (first_folder / "results" / "report.html").read_text()
+    assert "@import" not in text and "url(" not in text
+    for address in page.loaded:
+        kind, content = address.split(";base64,")
+        assert kind == "data:image/svg+xml"
+        picture = base64.b64decode(content).decode()
+        assert re.findall(r"(?:src|href)=\"(?!#|data:)[^\"]*\"", picture) == []
+
+
+def test_the_report_holds_every_table_and_figure(page, first_folder):
+    captions = "\n".join(page.texts["caption"])
+    for _, table in parts("tables"):
+        assert table["caption"] in captions
+    assert sorted(page.texts["figcaption"]) == sorted(fig["caption"] for _, fig in parts("figures"))
+    pictures = {base64.b64decode(address.split(",")[1]) for address in page.loaded}
+    folder = first_folder / "results" / "figures"
+    assert pictures == {path.read_bytes() for path in folder.glob("*.svg")}
+    for experiment in EXPERIMENTS.values():
+        assert experiment["title"] in page.texts["h2"]
+    text = html.unescape((first_folder / "results" / "report.html").read_text())
+    assert RUN["report"]["title"] in text and RUN["report"]["author"] in text
+
+
+def test_every_combination_is_scored(first_folder):
+    for name, experiment in EXPERIMENTS.items():
+        methods = experiment["methods"]
+        methods = DEFAULT_METHODS if methods == "default" else methods
+        expected = {
+            (method, str(size), str(weak_size), str(split))
+            for method in methods
+            for size in experiment["training_sizes"]
+            for weak_size in (experiment["weak_sizes"] if method == "wofer-gmm" else [0])
+            for split in range(experiment.get("n_splits", RUN["n_splits"]))
+        }
+        for path in (f"results/{name}/scores.csv", f"results/timings/{name}.csv"):
+            if not (first_folder / path).exists():
+                assert "time" not in {table["kind"] for table in experiment["tables"]}
+                continue
+            with open(first_folder / path, newline="") as file:
+                rows = list(csv.DictReader(file))
+            keys = ("method", "training_size", "weak_size", "split")
+            assert sorted(tuple(row[key] for key in keys) for row in rows) == sorted(expected)
+    with open(first_folder / "results" / "clusters" / "scores.csv", newline="") as file:
+        assert all(0 < float(row["arrmse"]) < 3 for row in csv.DictReader(file))
+
+
+def test_the_record_of_the_run(first_folder):
+    record = json.loads((first_folder / "results" / "run.json").read_text())
+    assert record["versions"]["python"] == python_version()
+    for package in ("numpy", "scikit-learn", "snakemake"):
+        assert record["versions"][package] == version(package)
+    assert record["machine"]["host"] == node()
+    assert record["seeds"]["main"] == RUN["seed"]
+    assert {"split clusters 0", "split clusters 1"} <= set(record["seeds"])
+    assert len(set(record["seeds"].values())) == len(record["seeds"])
+    merged = record["configuration"]
+    assert merged["run"]["n_splits"] == 2
+    # config/config.yaml says it, config/small.yaml does not.
+    assert merged["run"]["defaults"]["test_size"] == 0.4
+    assert merged["sources"] == ["config/config.yaml", "config/small.yaml"]
+    assert set(merged["methods"]) == {*DEFAULT_METHODS, "ofer-gaussian-full"}
+    assert merged["methods"]["ofer-gmm"]["grid"]["penalty"] == [0.001, 0.1, ".inf"]
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
+def test_the_record_names_the_commit(first_folder):
+    head = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=first_folder, capture_output=True, text=True, check=True
+    ).stdout.strip()
+    record = json.loads((first_folder / "results" / "run.json").read_text())
+    assert record["git"] == {"commit": head, "is_dirty": False}
+
+
+def test_no_result_names_the_folder_it_was_made_in(first_folder):
+    for name in files_below(first_folder, "results"):
+        content = (first_folder / name).read_bytes()
+        assert str(first_folder).encode() not in content, name
+
+
+def test_a_second_run_does_nothing(finished):
+    before = contents(finished, "results", "resources", "logs")
+    outcome = snakemake(finished)
+    assert outcome.status == 0, outcome.text
+    assert "Nothing to be done" in outcome.text
+    assert contents(finished, "results", "resources", "logs") == before
