@@ -24,6 +24,9 @@ rule all:
     input:
         "results/report.html",
         "results/run.json",
+        all_sources(),
+        all_steps(),
+        timing_tables(),
         all_tables(),
         all_figures("svg"),
         all_figures("png"),

@@ -3,6 +3,7 @@
 import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 from snakemake.exceptions import WorkflowError
 
@@ -192,6 +193,35 @@ def timing_files(wildcards):
             wildcards.experiment,
         )
     ]
+
+
+def all_steps():
+    """Return every artifact between the sources and the scores.
+
+    They are targets of the run as much as the report is. Of a file that is none, Snakemake does
+    not see that it is missing where an older result that follows from it exists, and after a
+    failure that older result would pass for the new one.
+    """
+    paths = {f"results/datasets/{name}.h5" for name in settings.datasets}
+    for experiment in settings.experiments:
+        paths.add(f"results/{experiment}/scores.csv")
+        for split in settings.splits_of(experiment):
+            for method in settings.methods_of(experiment):
+                step = SimpleNamespace(experiment=experiment, split=split, method=method)
+                paths.update(steps_of(step))
+    return sorted(paths)
+
+
+def steps_of(wildcards):
+    """Return the artifacts of one method on one split of an experiment."""
+    folder = f"results/{wildcards.experiment}/split-{wildcards.split}"
+    names = ["split.h5", "features.h5"]
+    names += [f"{wildcards.method}/regression.h5", f"{wildcards.method}/predictions.h5"]
+    if method_of(wildcards).model:
+        names.append(f"{method_of(wildcards).model}/models.h5")
+    made_for = (model_file, embedding_file, weak_label_file)
+    others = [path for path in (function(wildcards) for function in made_for) if path]
+    return [*(f"{folder}/{name}" for name in names), *others]
 
 
 def all_splits(wildcards):

@@ -10,6 +10,7 @@ rule features:
         "results/{experiment}/split-{split}/features.h5",
     params:
         scale=lambda wildcards: settings.dataset_of(wildcards.experiment).inputs.scale,
+        kernel=lambda wildcards: experiment_of(wildcards).kernel,
     log:
         "logs/features/{experiment}-{split}.log",
     benchmark:

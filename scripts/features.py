@@ -10,4 +10,5 @@ with job(snakemake):
         split=snakemake.input.split,
         output=snakemake.output[0],
         scale=snakemake.params.scale,
+        kernel=snakemake.params.kernel,
     )

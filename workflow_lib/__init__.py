@@ -11,6 +11,8 @@ _HOMES = {
     "GaussianModel": "workflow_lib.generative.gaussian",
     "GaussianMixtureModel": "workflow_lib.generative.mixture",
     "FisherEmbedding": "workflow_lib.embeddings.fisher",
+    "IOKRegressor": "workflow_lib.baselines.iokr",
+    "StateSpaceModel": "workflow_lib.generative.state_space",
     "KernelRidgeRegressor": "workflow_lib.regression.kernel_ridge",
     "OutputFisherRegressor": "workflow_lib.ofer",
 }

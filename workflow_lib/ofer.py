@@ -20,16 +20,18 @@ class OutputFisherRegressor(RegressorMixin, BaseEstimator):
     1. Fit a generative model p_theta to the training outputs and embed each as its Fisher score.
     2. Regress the embedding from the input by kernel ridge regression, eq. (13); weak rows, of
        which only the component memberships are known, join the `pi` block by eq. (14).
-    3. Return from the predicted embedding to an output by the pre-image, eq. (7) and (10).
+    3. Return from the predicted embedding to an output by the pre-image, eq. (7) and (10), or
+       Algorithm 1 for series.
 
-    With one penalty, an intercept and a tied variance this **is** multi-output kernel ridge
-    regression; what can differ is a penalty per block, the projection on the simplex, variances
-    per component, and weak rows.
+    With one penalty, an intercept and a tied variance (or a state-space model) this **is**
+    multi-output kernel ridge regression; what can differ is a penalty per block, the projection on
+    the simplex, variances per component, and weak rows.
 
     Parameters
     ----------
-    model : GaussianModel, GaussianMixtureModel or None, default=None
-        The generative model; a clone is fitted. None means ``GaussianMixtureModel()``.
+    model : GaussianModel, GaussianMixtureModel, StateSpaceModel or None, default=None
+        The generative model; a clone is fitted. None means ``GaussianMixtureModel()``. For a
+        ``StateSpaceModel`` the outputs are series of equal length.
     form : {"reduced", "full"}, default="reduced"
         Form of the Fisher embedding; only the reduced one has an exact closed-form pre-image.
     kernel : {"rbf", "linear", "precomputed", "tanimoto"}, default="rbf"
@@ -38,8 +40,9 @@ class OutputFisherRegressor(RegressorMixin, BaseEstimator):
     alpha : float or dict, default=1.0
         lambda_0 of eq. (13): the system solved is (K + 2 l alpha I) with l labelled rows, that is
         scikit-learn's ``KernelRidge(alpha=2 * l * alpha)`` plus an intercept. A dictionary gives
-        each block a penalty of its own, for example ``{"pi": 1e-3, "mu": 1e-2}``. Infinity
-        predicts the block's mean.
+        each block a penalty of its own, for example ``{"pi": 1e-3, "mu": 1e-2}``, or for series
+        ``{"initial": 1e-2, "state": 1e-2, "observation": 1.0}``. Infinity predicts the block's
+        mean.
     weak_weight : float, default=1.0
         lambda_2 of eq. (14), which carries no 1/(2 l): a weak row weighs 2 l lambda_2 times a
         labelled one.
@@ -87,7 +90,7 @@ class OutputFisherRegressor(RegressorMixin, BaseEstimator):
         X : array (l, q)
             Inputs; with ``kernel="precomputed"`` the Gram matrix (l, l).
         Y : array (l,) or (l, d)
-            Outputs.
+            Outputs. Series: (l, T, p), or (l, T p) with ``StateSpaceModel(observation_dim=p)``.
         X_weak : array (w, q) or None
             Inputs of the weak rows; precomputed: their kernel values (w, l + w) against the
             labelled, then the weak rows.
@@ -102,11 +105,14 @@ class OutputFisherRegressor(RegressorMixin, BaseEstimator):
             choice is unknown, or weak rows are given to a model without a `pi` block.
         """
         check_choice("preimage", self.preimage, PREIMAGES)
+        model = GaussianMixtureModel() if self.model is None else self.model
+        series_shape = np.shape(Y)[1:] if model.outputs_are_series and np.ndim(Y) == 3 else None
+        if series_shape is not None:
+            Y = np.asarray(Y).reshape(len(Y), -1)
         X, Y = validate_data(self, X, Y, multi_output=True, y_numeric=True, dtype=np.float64)
-        self._vector_output = Y.ndim == 1
-        outputs = np.asarray(Y, dtype=np.float64).reshape(len(Y), -1)
-        self.model_ = clone(GaussianMixtureModel() if self.model is None else self.model)
-        self.model_.fit(outputs)
+        self._output_shape = Y.shape[1:] if series_shape is None else series_shape
+        outputs = np.asarray(Y, dtype=np.float64).reshape(len(Y), *(self._output_shape or (1,)))
+        self.model_ = clone(model).fit(outputs)
         self.embedding_ = FisherEmbedding(self.model_, self.form)
         penalties = self._penalties()
         targets = self.embedding_.transform(outputs)
@@ -142,14 +148,14 @@ class OutputFisherRegressor(RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X):
-        """Return predicted outputs (n,) or (n, d) for inputs `X` (n, q).
+        """Return predicted outputs (n,), (n, d) or (n, T, p), as in `fit`, for inputs `X` (n, q).
 
         With ``kernel="precomputed"``, `X` holds the kernel values (n, l + w) against the labelled,
         then the weak rows.
         """
         H = self.predict_embedding(X)
         predictions = self.embedding_.inverse_transform(H, self.preimage)
-        return predictions[:, 0] if self._vector_output else predictions
+        return predictions.reshape(len(predictions), *self._output_shape)
 
     def predict_embedding(self, X) -> np.ndarray:
         """Return the predicted embeddings h(x), an array (n, m), before the pre-image."""

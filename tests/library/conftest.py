@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy  # noqa: F401  (loads its threads, so that they can be limited)
 import pytest
+import scipy.linalg  # noqa: F401
+from threadpoolctl import threadpool_limits
 
 from workflow_lib.datasets.acquisition import mirrors_from_environment
+
+
+@pytest.fixture(autouse=True, scope="session")
+def one_thread() -> Iterator[None]:
+    """Compute in one thread: the pools of numpy and scipy would spin against each other."""
+    with threadpool_limits(1):
+        yield
 
 
 @pytest.fixture

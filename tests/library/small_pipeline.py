@@ -45,6 +45,7 @@ class Stages:
     preimage: str = "projected"
     start: str = "closed_form"
     center: bool = True
+    metric: str = "arrmse"
     seed: int = 7
 
     def path(self, name: str) -> Path:
@@ -64,7 +65,7 @@ class Stages:
             experiment="small",
         )
         prepared_inputs.run(
-            self.path("dataset"), self.path("split"), self.path("features"), self.scale
+            self.path("dataset"), self.path("split"), self.path("features"), self.scale, self.kernel
         )
         return self
 
@@ -119,6 +120,7 @@ class Stages:
             self.weak_weights,
             self.preimage,
             self.center,
+            self.metric,
         )
         preimages.run(
             self.path("regression"),
@@ -150,6 +152,7 @@ class Stages:
             self.folder / "regression.json",
             max_features,
             n_trees,
+            self.metric,
             self.seed,
         )
         preimages.run(

@@ -30,7 +30,7 @@ SOURCE = {
 
 def test_defaults_of_the_run():
     run = RunSettings(experiments=("first",))
-    assert (run.seed, run.n_splits, run.n_folds) == (2018, 5, 5)
+    assert (run.seed, run.n_splits, run.n_folds) == (1, 5, 5)
     assert run.defaults.training_sizes == (20, 50, 100, 200)
     assert run.defaults.weak_sizes == ()
     assert run.defaults.methods == "default"
@@ -80,7 +80,7 @@ def test_accepted_values():
         (MethodSettings, RIDGE, {"grid": {"width": [math.inf]}}),
         (MethodSettings, RIDGE, {"grid": {"max_features": [1.5]}}),
         (MethodSettings, RIDGE, {"in_default": "yes"}),
-        (ModelSettings, MIXTURE, {"variance_floor": -0.1}),
+        (ModelSettings, MIXTURE, {"variance_floor": 0.0}),
         (ModelSettings, MIXTURE, {"covariance_type": "tied"}),
         (SourceSettings, SOURCE, {"sha256": "0a" * 31}),
         (SourceSettings, SOURCE, {"address": "ftp://example.org/edm.arff"}),

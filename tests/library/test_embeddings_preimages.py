@@ -76,9 +76,7 @@ def test_closed_form_solves_the_vote_of_equation_10(covariance_type):
     precisions = [precision.dense(3) for precision in embedding.scores.precisions]
     for y, h in zip(embedding.inverse_transform(H), H):
         q = h[embedding.blocks["pi"]] * model.weights_
-        left = sum(
-            q[j] * precisions[j] @ (y - model.means_[j]) for j in range(3)
-        )
+        left = sum(q[j] * precisions[j] @ (y - model.means_[j]) for j in range(3))
         np.testing.assert_allclose(left, h[embedding.blocks["mu"]], atol=1e-8)
 
 

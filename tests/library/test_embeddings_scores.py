@@ -10,7 +10,9 @@ from workflow_lib.embeddings.fisher import FisherEmbedding
 from workflow_lib.embeddings.identity import IdentityEmbedding
 
 MODELS = [
-    pytest.param(covariance_type, n_components, id=f"{covariance_type}-{n_components or 'gaussian'}")
+    pytest.param(
+        covariance_type, n_components, id=f"{covariance_type}-{n_components or 'gaussian'}"
+    )
     for covariance_type in COVARIANCE_TYPES
     for n_components in (None, 1, 3)
 ]

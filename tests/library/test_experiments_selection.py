@@ -116,8 +116,9 @@ def all_scores(X, Y, folds, targets, penalty, projected, center=True):
 
 
 @pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
-@pytest.mark.parametrize("penalty", ["shared", "per_block"])
-@pytest.mark.parametrize("preimage", ["projected", "closed_form"])
+@pytest.mark.parametrize(
+    ("penalty", "preimage"), [("shared", "closed_form"), ("per_block", "projected")]
+)
 def test_mixture_selection_equals_grid_search(covariance_type, penalty, preimage):
     X, Y, folds = small_data()
     counts = [1, 3]
@@ -204,16 +205,13 @@ def test_weak_selection_equals_grid_search(penalty, shared):
             )
         weak_grams[width] = WeakGrams(pairs, len(X_weak), folds, shared=shared)
         grams[width] = SeparateGrams(labelled, folds)
-    choice = select(Y, folds, grams, weak_grams, targets, PENALTIES, weights, penalty, True)
     n_fold_rows = len(X) * (N_FOLDS - 1) // N_FOLDS
-    alphas = PENALTIES
-    if penalty == "per_block":
-        alphas = [{"pi": pi, "mu": mu} for pi in PENALTIES for mu in PENALTIES]
+    alphas = [{"pi": pi, "mu": mu} for pi in PENALTIES for mu in PENALTIES]
     points, scores = searched(
         OutputFisherRegressor(model),
         {
             "gamma": WIDTHS,
-            "alpha": alphas,
+            "alpha": PENALTIES if penalty == "shared" else alphas,
             "weak_weight": [weight / (2 * n_fold_rows) for weight in weights],
         },
         X,
@@ -222,17 +220,24 @@ def test_weak_selection_equals_grid_search(penalty, shared):
         X_weak=X_weak,
         weak_responsibilities=memberships,
     )
-    best = points[int(scores.argmin())]
-    pair = best["alpha"]
-    if penalty == "shared":
-        pair = {"pi": pair, "mu": pair}
-    assert (choice.width, choice.penalty_pi, choice.penalty_mu) == (
-        best["gamma"],
-        pair["pi"],
-        pair["mu"],
-    )
-    assert choice.weak_weight == pytest.approx(2 * n_fold_rows * best["weak_weight"])
-    assert choice.score == pytest.approx(scores.min(), rel=1e-10)
+    theirs = {}
+    for point, score in zip(points, scores, strict=True):
+        alpha = point["alpha"]
+        pair = (alpha, alpha) if penalty == "shared" else (alpha["pi"], alpha["mu"])
+        weight = round(2 * n_fold_rows * point["weak_weight"], 9)
+        theirs[point["gamma"], *pair, weight] = score
+    # Grids of several shapes and orders, so that each has another winner at another place.
+    grids = [PENALTIES, PENALTIES[::-1], PENALTIES[:2], PENALTIES[1:], PENALTIES[2:]]
+    for grid, order in itertools.product(grids, [weights, weights[::-1], weights[:1], weights[1:]]):
+        choice = select(Y, folds, grams, weak_grams, targets, grid, order, penalty, True)
+        competing = {
+            (width, pi, mu, weight): score
+            for (width, pi, mu, weight), score in theirs.items()
+            if {pi, mu} <= set(grid) and weight in order
+        }
+        chosen = choice.width, choice.penalty_pi, choice.penalty_mu, choice.weak_weight
+        assert chosen == min(competing, key=competing.get)
+        assert choice.score == pytest.approx(min(competing.values()), rel=1e-10)
 
 
 def test_infinite_penalties_may_win():

@@ -6,10 +6,12 @@ import ast
 import json
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from workflow_lib.datasets.reading import reader_names
 from workflow_lib.imports import import_closure
 
 ROOT = Path(__file__).parents[2]
@@ -77,6 +79,7 @@ def library_imports(path: Path) -> set[str]:
     return found
 
 
+@cache
 def imported_by(module: str) -> dict:
     """Import a module in a fresh process; return its library files and the heavy packages."""
     program = f"""
@@ -108,6 +111,16 @@ def test_closure_of_the_estimators():
     assert set(imported["files"]) == set(import_closure(str(ROOT), ["workflow_lib.ofer"]))
     # scikit-learn itself may import pandas.
     assert not {"matplotlib", "pydantic", "snakemake"} & set(imported["heavy"])
+
+
+@pytest.mark.parametrize("reader", reader_names())
+def test_closure_of_a_reader_that_is_loaded_by_name(reader):
+    # The rule names the reader beside the stage, because an import by name cannot be followed.
+    modules = ["workflow_lib.datasets.reading", f"workflow_lib.datasets.readers.{reader}"]
+    imported = set()
+    for module in modules:
+        imported |= set(imported_by(module)["files"])
+    assert imported <= set(import_closure(str(ROOT), modules))
 
 
 def test_closures_are_small():

@@ -41,9 +41,7 @@ def test_rbf_keeps_its_digits_far_from_the_origin():
 
 def test_tanimoto_is_the_ratio_of_common_and_united_bits():
     X, Z = fingerprints(), fingerprints(7, seed=1)
-    expected = np.array(
-        [[np.minimum(x, z).sum() / np.maximum(x, z).sum() for z in Z] for x in X]
-    )
+    expected = np.array([[np.minimum(x, z).sum() / np.maximum(x, z).sum() for z in Z] for x in X])
     np.testing.assert_allclose(gram_matrix(X, Z, "tanimoto"), expected, rtol=1e-13)
 
 

@@ -11,6 +11,7 @@ from workflow_lib.metrics import (
     average_relative_error,
     pooled_relative_error,
     reference_errors,
+    relative_error,
     squared_error_sums,
     training_mean_errors,
 )
@@ -24,6 +25,14 @@ def test_definitions_by_hand():
     reference = np.array([4.0, 100.0])
     assert average_relative_error(errors, reference) == pytest.approx((0.5 + 1.0) / 2)
     assert pooled_relative_error(errors, reference) == pytest.approx(np.sqrt(101 / 104))
+
+
+def test_metrics_by_name():
+    errors, reference = np.array([1.0, 100.0]), np.array([4.0, 100.0])
+    assert relative_error(errors, reference, "arrmse") == average_relative_error(errors, reference)
+    assert relative_error(errors, reference, "rrmse") == pooled_relative_error(errors, reference)
+    with pytest.raises(KeyError):
+        relative_error(errors, reference, "mse")
 
 
 def test_relation_to_the_coefficient_of_determination():

@@ -33,7 +33,7 @@ def split_data(kernel, n_train=40, n_test=15):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("n_components", [1, 2, 4, 10])
-@pytest.mark.parametrize("alpha", [1e-4, 1e-2, 1.0])
+@pytest.mark.parametrize("alpha", [1e-4, 0.1])
 def test_tied_variance_one_penalty_and_intercept_are_kernel_ridge(kernel, n_components, alpha):
     X, X_test, Y = split_data(kernel)
     model = GaussianMixtureModel(n_components, "tied_spherical", n_init=1)
@@ -119,7 +119,7 @@ def test_solution_minimises_equation_14(center, weak_weight, kernel):
     estimator = weak_estimator(
         kernel=kernel, alpha=penalties, weak_weight=weak_weight, center=center
     ).fit(X, Y, X_weak, memberships)
-    l, m = len(X), estimator.embedding_.n_features
+    n_labelled, m = len(X), estimator.embedding_.n_features
     rows = np.vstack([X, X_weak])
     K = gram_matrix(rows, None, kernel, 0.5)
     targets = estimator.embedding_.transform(Y)
@@ -131,8 +131,8 @@ def test_solution_minimises_equation_14(center, weak_weight, kernel):
         dual = parameters[: shape[0] * m].reshape(shape)
         intercept = parameters[shape[0] * m :] if center else np.zeros(m)
         h = K @ dual + intercept
-        labelled = ((targets - h[:l]) ** 2).sum() / (2 * l)
-        weak = weak_weight * ((weak_targets - h[l:, pi]) ** 2).sum()
+        labelled = ((targets - h[:n_labelled]) ** 2).sum() / (2 * n_labelled)
+        weak = weak_weight * ((weak_targets - h[n_labelled:, pi]) ** 2).sum()
         norms = sum(
             penalties[name] * np.trace(dual[:, columns].T @ K @ dual[:, columns])
             for name, columns in estimator.embedding_.blocks.items()
@@ -173,14 +173,14 @@ def test_weak_rows_without_weight_are_as_if_absent():
 
 def test_weak_copies_of_labelled_rows_double_their_weight():
     X, _, X_test, Y, _ = weak_data()
-    l = len(X)
+    n_labelled = len(X)
     plain = weak_estimator(alpha=0.05).fit(X, Y)
     memberships = plain.model_.responsibilities(Y)
-    copied = weak_estimator(alpha=0.05, weak_weight=1 / (2 * l)).fit(X, Y, X, memberships)
+    copied = weak_estimator(alpha=0.05, weak_weight=1 / (2 * n_labelled)).fit(X, Y, X, memberships)
     pi = plain.embedding_.blocks["pi"]
     targets = plain.embedding_.transform(Y)[:, pi]
     K = gram_matrix(X, None, "rbf", 0.5)
-    dual, intercept = fit_dual_coefficients(K, targets, 2 * l * 0.05 / 2)
+    dual, intercept = fit_dual_coefficients(K, targets, 2 * n_labelled * 0.05 / 2)
     expected = gram_matrix(X_test, X, "rbf", 0.5) @ dual + intercept
     np.testing.assert_allclose(copied.predict_embedding(X_test)[:, pi], expected, atol=1e-9)
 

@@ -84,7 +84,15 @@ def refused_arff(tmp_path, text: str, targets: int = 1) -> str:
 
 
 def test_readers_are_found_by_their_module_names():
-    assert reader_names() == ["arff", "csv", "digits_halves", "linnerud", "synthetic_mixture"]
+    assert reader_names() == [
+        "arff",
+        "csv",
+        "digits_halves",
+        "linnerud",
+        "monthly_stocks",
+        "series_synthetic",
+        "synthetic_mixture",
+    ]
 
 
 @pytest.mark.parametrize("name", reader_names())

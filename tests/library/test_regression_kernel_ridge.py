@@ -1,4 +1,4 @@
-"""Kernel ridge regression: equal to scikit-learn without, and to a bordered system with intercept."""
+"""Kernel ridge regression equals scikit-learn without and a bordered system with intercept."""
 
 from __future__ import annotations
 

@@ -19,18 +19,23 @@ SNAKEMAKE = [sys.executable, "-m", "snakemake"]
 CONFIGURATION = "config/small.yaml"
 
 PARTS_OF_THE_PROJECT = (
+    "LICENSE",
     "Makefile",
     "README.md",
     "Snakefile",
+    "benchmarks",
     "config",
+    "docs",
     "envs",
     "profiles",
     "pyproject.toml",
+    "requirements.lock",
     "rules",
     "scripts",
+    "tests",
     "workflow_lib",
 )
-"""What a run needs, where git does not say what belongs to the project."""
+"""What belongs to the project, where git does not say."""
 
 RUN = {
     "seed": 7,

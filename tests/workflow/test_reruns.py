@@ -138,21 +138,23 @@ def test_a_grid_recomputes_its_method(finished):
     assert jobs_to_run(finished) == {*expected, *CLUSTER_SUMMARIES, *END}
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "README.md",
-        "Makefile",
-        "Snakefile",
-        "rules/models.smk",
-        "config/README.md",
-        "tests/workflow/test_reruns.py",
-        "workflow_lib/datasets/acquisition.py",
-    ],
+ELSEWHERE = (
+    "README.md",
+    "Makefile",
+    "Snakefile",
+    "rules/models.smk",
+    "scripts/terminal.py",
+    "config/README.md",
+    "tests/workflow/test_reruns.py",
+    "workflow_lib/config/models.py",
+    "workflow_lib/datasets/acquisition.py",
 )
-def test_a_comment_elsewhere_starts_nothing(finished, path):
-    (finished / path).parent.mkdir(parents=True, exist_ok=True)
-    add_line(finished / path)
+
+
+def test_a_comment_elsewhere_starts_nothing(finished):
+    for path in ELSEWHERE:
+        (finished / path).parent.mkdir(parents=True, exist_ok=True)
+        add_line(finished / path)
     assert jobs_to_run(finished) == set()
 
 
@@ -222,3 +224,38 @@ def test_a_new_experiment_recomputes_no_other(finished):
 def test_a_new_seed_fetches_nothing_again(finished, all_jobs):
     edit_yaml(finished / CONFIGURATION, seed=8)
     assert jobs_to_run(finished) == all_jobs - {"acquire measurements measurements.csv"}
+
+
+FAILING_JOB = """\
+import os
+import sys
+
+if any(name.endswith(".forest.py") for name in sys.orig_argv):
+    os._exit(1)
+"""
+
+
+def test_what_failed_runs_again_although_older_results_follow_from_it(finished, tmp_path):
+    edit_yaml(finished / "config/methods/m-rf.yaml", grid=GRIDS["m-rf"] | {"n_trees": 6})
+    affected = jobs_to_run(finished)
+    assert {f"forest m-rf clusters split {split}" for split in (0, 1)} < affected
+    # Neither the configuration nor any file differs between the two runs.
+    (tmp_path / "sitecustomize.py").write_text(FAILING_JOB)
+    outcome = snakemake(finished, "--keep-going", PYTHONPATH=str(tmp_path))
+    assert outcome.status == 1
+    assert "FAILED forest m-rf clusters split 0" in outcome.stderr
+    assert (finished / "results" / "clusters" / "scores.csv").exists()
+    assert jobs_to_run(finished) == affected
+
+
+@pytest.mark.parametrize(
+    ("path", "job"),
+    [
+        ("resources/measurements/measurements.csv", "acquire measurements measurements.csv"),
+        ("results/clusters/split-1/mixture-tied/models.h5", "models mixture-tied clusters split 1"),
+    ],
+)
+def test_what_is_missing_is_made_again_with_what_follows(finished, path, job):
+    (finished / path).unlink()
+    jobs = jobs_to_run(finished)
+    assert job in jobs and END <= jobs

@@ -182,9 +182,9 @@ class ReportSettings(Settings):
 class RunSettings(Settings):
     """The run: `config/config.yaml`, changed by `--configfile` and `--config`."""
 
-    seed: Annotated[int, Strict(), Field(ge=0)] = 2018
+    seed: Annotated[int, Strict(), Field(ge=0)] = 1
     """Main seed, from 0. Every random draw of the run derives its own seed from it, so that adding
-    a dataset, a split or a method changes no other draw. The default is the year of the paper."""
+    a dataset, a split or a method changes no other draw."""
 
     n_splits: Count = 5
     """Independent splits into training, weak and test rows. Five show the spread within minutes;
@@ -281,7 +281,7 @@ class ModelSettings(Settings):
     """Shape of the covariances. `spherical` (one variance per component) is the paper's;
     `tied_spherical` shares one variance between the components."""
 
-    variance_floor: Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)] = 0.05
+    variance_floor: Annotated[float, Strict(), Field(gt=0, allow_inf_nan=False)] = 0.05
     """Smallest variance of a component, as a fraction of the mean variance of the outputs. The
     default keeps a component of one or two rows from collapsing, which wrecks the embedding of
     small samples."""

@@ -1,5 +1,7 @@
 """The closed-form pre-image of the reduced embedding, eq. (7) and (10) of the OFER paper.
 
+(That of series, Algorithm 1, is in `workflow_lib.embeddings.state_space`.)
+
 Given responsibilities q_j = pi_j h1_j, the pre-image is affine in the summed mu block h:
 
     y = gain h + offset,    gain = (sum_j q_j Sigma_j^-1)^-1,
@@ -87,8 +89,13 @@ def apply_gain(gain: np.ndarray, vectors: np.ndarray) -> np.ndarray:
 def closed_form_preimage(embedding: ForwardEmbedding, H: np.ndarray, projected: bool) -> np.ndarray:
     """Return the outputs (n, d) of embeddings `H` (n, m) by eq. (7) or (10).
 
-    The full form uses its first two blocks.
+    The full form uses its first two blocks. Series (n, T, p) follow from Algorithm 1, in which
+    nothing is projected.
     """
+    if embedding.model.outputs_are_series:
+        return embedding.scores.closed_form(
+            {name: H[:, columns] for name, columns in embedding.blocks.items()}
+        )
     pi_block = H[:, embedding.blocks.get("pi", slice(0, 1))]
     offset, gain = decoder(embedding, pi_block, projected)
     return offset + apply_gain(gain, embedding.summed_mean_block(H))

@@ -17,12 +17,13 @@ class FisherEmbedding(ForwardEmbedding):
 
     Parameters
     ----------
-    model : GaussianModel or GaussianMixtureModel
+    model : GaussianModel, GaussianMixtureModel or StateSpaceModel
         A fitted generative model of the outputs.
     form : {"reduced", "full"}, default="reduced"
         ``reduced``: block `pi` (C; mixtures only) and block `mu` (d), the sum over components of
         the scores in the means; it has a closed-form pre-image. ``full``: `pi` (C), `mu` (C x d,
-        component-major) and `sigma`.
+        component-major) and `sigma`. Series have the reduced form only, with blocks `initial` (d),
+        `state` ((T - 1) x d) and `observation` (T x p), both by steps.
     covariance_block : {"constrained", "matrix"}, default="constrained"
         Shape of the `sigma` block of the full form. ``matrix``: d x d numbers a component as
         printed in eq. (1), whatever the covariances. ``constrained``: the part that the model's
@@ -43,15 +44,19 @@ class FisherEmbedding(ForwardEmbedding):
     ) -> np.ndarray:
         """Return the outputs (n, d) whose embeddings are `H` (n, m), or nearest to it.
 
+        Series come back as an array (n, T, p), also where `transform` was given a matrix (n, T p).
+
         Parameters
         ----------
         H : array (n, m)
             Embeddings, exact or predicted.
         preimage : {"closed_form", "projected", "gradient"}, default="closed_form"
-            ``closed_form``: eq. (7) and (10); the full form uses its first two blocks.
+            ``closed_form``: eq. (7) and (10); the full form uses its first two blocks. Series:
+            Algorithm 1.
             ``projected``: the same after the predicted responsibilities pi_j h1_j are projected
-            on the simplex, which keeps eq. (10) from dividing by a number near zero.
-            ``gradient``: a local minimiser of ||phi(y) - h||^2 (eq. (3)).
+            on the simplex, which keeps eq. (10) from dividing by a number near zero. Without a
+            `pi` block there is nothing to project, and this is ``closed_form``.
+            ``gradient``: a local minimiser of ||phi(y) - h||^2 (eq. (3)). Not for series.
         start : {"closed_form", "mean"}, default="closed_form"
             Where the gradient search starts: at the projected closed form of the first two
             blocks, or at the mean of the model.
@@ -59,7 +64,8 @@ class FisherEmbedding(ForwardEmbedding):
         Raises
         ------
         ValueError
-            If a choice is unknown or `H` has the wrong shape.
+            If a choice is unknown, `H` has the wrong shape, or a gradient search is asked for
+            series.
         """
         check_choice("preimage", preimage, PREIMAGES)
         check_choice("start", start, STARTS)
@@ -67,6 +73,11 @@ class FisherEmbedding(ForwardEmbedding):
         if H.ndim != 2 or H.shape[1] != self.n_features:
             raise ValueError(f"H must have the shape (n, {self.n_features}); found {H.shape}.")
         if preimage == "gradient":
+            if self.model.outputs_are_series:
+                raise ValueError(
+                    "Series have no gradient pre-image, because Algorithm 1 solves theirs. Use "
+                    "preimage='closed_form'."
+                )
             return self._gradient_preimage(H, start)
         return closed_form_preimage(self, H, projected=preimage == "projected")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from workflow_lib.embeddings.mixture import MixtureScores
+from workflow_lib.embeddings.state_space import StateSpaceScores
 from workflow_lib.parameters import as_output_matrix
 
 FORMS = ("reduced", "full")
@@ -26,7 +27,15 @@ class ForwardEmbedding:
         self.model = model
         self.form = form
         self.covariance_block = covariance_block
-        self.scores = MixtureScores(model, self._sigma_shape())
+        if not model.outputs_are_series:
+            self.scores = MixtureScores(model, self._sigma_shape())
+        elif form == "reduced":
+            self.scores = StateSpaceScores(model)
+        else:
+            raise ValueError(
+                "Series have no full form: its pre-image would have no closed form. Use "
+                "form='reduced'."
+            )
 
     def _sigma_shape(self) -> str:
         if self.covariance_block == "matrix" or self.model.covariance_type == "full":
@@ -36,6 +45,15 @@ class ForwardEmbedding:
     @property
     def blocks(self) -> dict[str, slice]:
         """Columns of each block, in order."""
+        blocks, begin = {}, 0
+        for name, size in self._block_sizes().items():
+            blocks[name] = slice(begin, begin + size)
+            begin += size
+        return blocks
+
+    def _block_sizes(self) -> dict[str, int]:
+        if self.model.outputs_are_series:
+            return self.scores.block_sizes()
         n_components, dimension = self.scores.n_components, self.scores.dimension
         sizes = {"pi": n_components} if self.model.has_component_block else {}
         if self.form == "reduced":
@@ -43,11 +61,7 @@ class ForwardEmbedding:
         else:
             sizes["mu"] = n_components * dimension
             sizes["sigma"] = n_components * self.scores.sigma_size
-        blocks, begin = {}, 0
-        for name, size in sizes.items():
-            blocks[name] = slice(begin, begin + size)
-            begin += size
-        return blocks
+        return sizes
 
     @property
     def n_features(self) -> int:
@@ -55,13 +69,15 @@ class ForwardEmbedding:
         return max(block.stop for block in self.blocks.values())
 
     def transform(self, Y) -> np.ndarray:
-        """Return the embeddings (n, m) of outputs `Y` (n, d).
+        """Return the embeddings (n, m) of outputs `Y` (n, d), or series (n, T, p) or (n, T p).
 
         Raises
         ------
         ValueError
-            If `Y` is not finite or has another number of columns than the model.
+            If `Y` is not finite or has another number of columns (or steps) than the model.
         """
+        if self.model.outputs_are_series:
+            return self.scores.reduced(Y)
         Y = as_output_matrix(Y)
         if Y.shape[1] != self.scores.dimension:
             raise ValueError(

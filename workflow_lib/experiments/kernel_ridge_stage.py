@@ -64,7 +64,8 @@ def run(
         "penalties": list(penalties),
         "penalty": penalty,
         "weak_weights": list(weak_weights),
-        "projected": preimage == "projected",
+        # The gradient pre-image starts at the projected closed form, so it is scored by it.
+        "projected": preimage != "closed_form",
         "metric": metric,
     }
     settings = _component_settings(components, component_counts, models is not None)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.errors import UserError
 from workflow_lib.experiments.items import fold_group, size_group
 from workflow_lib.features.preparation import (
     InputPreparation,
@@ -17,17 +18,28 @@ from workflow_lib.features.preparation import (
 from workflow_lib.kernels.gram import gram_matrix
 
 
-def run(dataset: Path, split: Path, output: Path, scale: str) -> None:
+def run(dataset: Path, split: Path, output: Path, scale: str, kernel: str) -> None:
     """Fit the preparation of every training size and fold, and write the "features" artifact.
 
     It holds the raw inputs of the training, weak and test rows, and for each training size the
-    preparation fitted to all its rows and to the training rows of each fold.
+    preparation fitted to all its rows and to the training rows of each fold. Where the inputs are
+    a Gram matrix (`kernel` is ``precomputed``), its columns are those of the training, then of the
+    weak rows.
+
+    Raises
+    ------
+    UserError
+        If `kernel` is ``precomputed`` and the inputs are no symmetric matrix.
     """
     inputs = read_artifact(dataset, "dataset")["inputs"]
     partition = read_artifact(split, "split")
+    if kernel == "precomputed":
+        check_gram_matrix(inputs, dataset)
+        inputs = inputs[:, np.concatenate([partition["train"], partition["weak"]])]
     train, weak = inputs[partition["train"]], inputs[partition["weak"]]
     tree: dict = {
         "scale": scale,
+        "kernel": kernel,
         "inputs": {
             "train": train,
             "weak": weak,
@@ -53,6 +65,18 @@ def run(dataset: Path, split: Path, output: Path, scale: str) -> None:
     )
 
 
+def check_gram_matrix(inputs: np.ndarray, place: Path) -> None:
+    """Raise UserError unless the inputs are the Gram matrix of all rows of the dataset."""
+    square = inputs.shape[0] == inputs.shape[1]
+    if not square or not np.allclose(inputs, inputs.T, rtol=1e-8, atol=1e-10):
+        raise UserError(
+            place=str(place),
+            found=f"inputs of the shape {inputs.shape} that are no symmetric matrix",
+            expected="kernel values between all rows, because the kernel is precomputed",
+            remedy="choose another kernel, or give the Gram matrix as inputs",
+        )
+
+
 class PreparedInputs:
     """The inputs of one training size of one split, prepared as each fold may see them.
 
@@ -70,6 +94,8 @@ class PreparedInputs:
         self._train = features["inputs"]["train"][:training_size]
         self._weak = features["inputs"]["weak"]
         self._test = features["inputs"]["test"]
+        self._n_pool = len(features["inputs"]["train"])
+        self._is_gram = features["kernel"] == "precomputed"
         self.folds = folds
         self.learns = bool(self._group["learns"])
 
@@ -81,17 +107,24 @@ class PreparedInputs:
 
     def refit(self, weak_size: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Return the prepared training rows (followed by the weak rows) and the test rows."""
-        preparation = self._preparation(None)
-        rows = np.vstack([self._train, self._weak[:weak_size]])
-        return preparation.apply(rows), preparation.apply(self._test)
+        everything = np.ones(len(self._train), dtype=bool)
+        return self._prepared(None, everything, weak_size, self._test)
 
     def by_fold(self, weak_size: int = 0) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield, for each fold, its prepared training (and weak) rows and its held-out rows."""
         for fold in range(self.folds.max() + 1):
-            preparation = self._preparation(fold)
             heldout = self.folds == fold
-            rows = np.vstack([self._train[~heldout], self._weak[:weak_size]])
-            yield preparation.apply(rows), preparation.apply(self._train[heldout])
+            yield self._prepared(fold, ~heldout, weak_size, self._train[heldout])
+
+    def _prepared(self, fold, kept, weak_size, others):
+        """Return the kept training and the weak rows, and other rows, as a fold prepares them."""
+        rows = np.vstack([self._train[kept], self._weak[:weak_size]])
+        if self._is_gram:
+            weak_columns = self._n_pool + np.arange(weak_size)
+            columns = np.concatenate([np.flatnonzero(kept), weak_columns])
+            return rows[:, columns], others[:, columns]
+        preparation = self._preparation(fold)
+        return preparation.apply(rows), preparation.apply(others)
 
 
 def rbf_gamma(width: float | None, n_columns: int) -> float | None:

@@ -17,6 +17,9 @@ from workflow_lib.embeddings.closed_form import apply_gain, decoder
 from workflow_lib.embeddings.forward import ForwardEmbedding
 from workflow_lib.metrics import reference_errors, relative_error
 
+# Relative improvement under which a later grid point counts as equal to the best so far.
+SMALLEST_GAIN = 1e-9
+
 
 @dataclass(frozen=True)
 class FoldTargets:
@@ -126,7 +129,8 @@ def select(
             scores = relative_error(errors, reference, metric)
             scores = np.where(np.isfinite(scores), scores, np.inf)
             index = int(scores.argmin())
-            if best is None or scores[index] < best.score:
+            # Methods equal by algebra differ by rounding; the earlier, smaller model is kept.
+            if best is None or scores[index] < best.score * (1.0 - SMALLEST_GAIN):
                 best = Choice(width, n_components, *points[index], float(scores[index]))
     return best
 

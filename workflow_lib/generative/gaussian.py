@@ -33,6 +33,7 @@ class GaussianModel(ParameterMixin):
     """
 
     has_component_block = False
+    outputs_are_series = False
 
     def __init__(self, covariance_type: str = "spherical", variance_floor: float = 0.05) -> None:
         self.covariance_type = covariance_type

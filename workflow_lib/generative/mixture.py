@@ -58,6 +58,7 @@ class GaussianMixtureModel(ParameterMixin):
     """
 
     has_component_block = True
+    outputs_are_series = False
 
     def __init__(
         self,

@@ -192,7 +192,8 @@ def protocol_sentences(settings: Mapping, scores: Sequence[Score], n_folds: int)
     if weak_sizes:
         sentences.append(
             f"{join_words([str(size) for size in weak_sizes])} weakly labelled rows for the "
-            f"methods that use them."
+            f"methods that use them: of each only the component is known, in the mixture fitted to "
+            f"all labelled training rows, which the inner folds keep."
         )
     chosen = "Hyper-parameters"
     has_choice = any(score.n_components not in (None, 1) for score in scores)

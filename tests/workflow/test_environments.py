@@ -1,0 +1,98 @@
+"""The files that say which packages a run is made with, and what no file may name."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+
+import yaml
+from small_run import ROOT, project_files, records_of_jobs
+
+CONDA_NAMES = {"matplotlib": "matplotlib-base"}
+PACKAGE_OF_MODULE = {"sklearn": "scikit-learn", "yaml": "pyyaml", "pydantic_core": "pydantic"}
+OLDEST_PYTHON = "3.11"
+
+# Written in two parts, so that this file does not name them itself.
+REGISTRIES = ["pypi" + ".org", "python" + "hosted.org", "ana" + "conda.org", "ana" + "conda.com"]
+MACHINE_PATHS = ["/" + "work/", "/" + "root/", "/" + "home/"]
+
+
+def locked_versions() -> dict[str, set[tuple[str, str]]]:
+    """Return (version, condition) of every package of the lock."""
+    versions: dict[str, set[tuple[str, str]]] = {}
+    text = (ROOT / "requirements.lock").read_text()
+    for name, version, condition in re.findall(
+        r"^([\w.\-\[\]]+)==([^\s;\\]+)(?: *; *([^\\\n]*?))? *\\?$", text, flags=re.MULTILINE
+    ):
+        versions.setdefault(name.lower().replace("_", "-"), set()).add((version, condition))
+    return versions
+
+
+def imports_of(path) -> set[str]:
+    """Return the top-level modules that a file imports anywhere."""
+    modules = set()
+    for node in ast.walk(ast.parse((ROOT / path).read_text())):
+        if isinstance(node, ast.Import):
+            modules |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            modules.add(node.module)
+    return {module.split(".")[0] for module in modules}
+
+
+def packages_of_jobs(first_folder) -> set[str]:
+    """Return the packages that the code of any rule imports, with every reader."""
+    files = {
+        path
+        for record in records_of_jobs(first_folder)
+        for path in record["input"]
+        if path.endswith(".py")
+    }
+    files |= {str(path.relative_to(ROOT)) for path in ROOT.glob("scripts/acquire.py")}
+    files |= {str(path.relative_to(ROOT)) for path in ROOT.glob("workflow_lib/datasets/**/*.py")}
+    own = {"workflow_lib", "adapter"}
+    modules = {module for path in files for module in imports_of(path)} - own
+    modules -= set(sys.stdlib_module_names)
+    return {PACKAGE_OF_MODULE.get(module, module) for module in modules}
+
+
+def test_the_environment_of_jobs_has_the_locked_versions():
+    environment = yaml.safe_load((ROOT / "envs" / "workflow.yaml").read_text())
+    named = dict(entry.split("=") for entry in environment["dependencies"])
+    assert named.pop("python") == OLDEST_PYTHON
+    locked = locked_versions()
+    from_conda = {name: package for package, name in CONDA_NAMES.items()}
+    for name, version in named.items():
+        variants = locked[from_conda.get(name, name)]
+        of_oldest = {found for found, condition in variants if ">=" not in condition}
+        assert of_oldest == {version}, name
+
+
+def test_the_environment_of_jobs_has_what_they_import_and_no_more(first_folder):
+    environment = yaml.safe_load((ROOT / "envs" / "workflow.yaml").read_text())
+    named = {entry.split("=")[0] for entry in environment["dependencies"]} - {"python"}
+    needed = {CONDA_NAMES.get(name, name) for name in packages_of_jobs(first_folder)}
+    assert named == needed
+
+
+def test_the_lock_holds_every_dependency_with_its_checksums():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    groups = [
+        project["project"]["dependencies"],
+        *project["project"]["optional-dependencies"].values(),
+        *project["dependency-groups"].values(),
+        project["build-system"]["requires"],
+    ]
+    wanted = {re.match(r"[\w.-]+", entry).group().lower() for group in groups for entry in group}
+    assert wanted <= set(locked_versions())
+    entries = re.split(r"\n(?=\S)", (ROOT / "requirements.lock").read_text().strip())
+    packages = [entry for entry in entries if not entry.startswith("#")]
+    assert packages and all("--hash=sha256:" in entry for entry in packages)
+
+
+def test_no_file_names_a_registry_or_a_path_of_one_machine():
+    for name in project_files():
+        text = (ROOT / name).read_bytes().decode("utf-8", errors="replace")
+        for forbidden in (*REGISTRIES, *MACHINE_PATHS):
+            assert forbidden not in text, f"{name} names {forbidden}"

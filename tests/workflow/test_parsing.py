@@ -1,0 +1,65 @@
+"""What the Snakefile costs and states before any job starts."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from small_run import contents, copy_folder, files_below, snakemake
+
+HEAVY = ("h5py", "matplotlib", "numpy", "pandas", "pykalman", "scipy", "sklearn")
+
+# Snakemake itself imports some of them; what the Snakefile would import is refused here.
+PROBE = """\
+import json
+import sys
+
+hidden = {{name: sys.modules.get(name) for name in {heavy!r}}}
+sys.modules.update(dict.fromkeys(hidden))
+
+include: "Snakefile"
+
+for name, module in hidden.items():
+    if module is None:
+        del sys.modules[name]
+    else:
+        sys.modules[name] = module
+
+with open("probe.json", "w") as file:
+    json.dump(list(map(str, rules.all.input)), file)
+"""
+
+
+@pytest.fixture(scope="module")
+def targets(first_folder, tmp_path_factory):
+    """Return the targets of the run, from a Snakefile that must not import heavy packages."""
+    folder = copy_folder(first_folder, tmp_path_factory.mktemp("parsing") / "run")
+    (folder / "Probe").write_text(PROBE.format(heavy=HEAVY))
+    outcome = snakemake(folder, "--dry-run", "--snakefile", "Probe")
+    assert outcome.status == 0, outcome.text
+    assert "Nothing to be done" in outcome.text
+    return json.loads((folder / "probe.json").read_text())
+
+
+def test_parsing_imports_nothing_heavy(targets):
+    assert targets
+
+
+def test_every_result_is_a_target(targets, first_folder):
+    # Of a file that is no target Snakemake does not see that it is missing. The times of a stage
+    # come from the job that writes its artifact.
+    made = files_below(first_folder, "results", "resources")
+    times = {
+        name
+        for name in made
+        if name.startswith("results/timings/") and name.endswith((".json", ".tsv"))
+    }
+    assert made - times == set(targets)
+
+
+@pytest.mark.parametrize("option", ["--summary", "--lint"])
+def test_questions_about_the_workflow_change_nothing(finished, option):
+    before = contents(finished, "results")
+    outcome = snakemake(finished, option, cores=1)
+    assert outcome.status == 0, outcome.text
+    assert contents(finished, "results") == before

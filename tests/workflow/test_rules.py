@@ -1,0 +1,171 @@
+"""How rules and scripts are written, and that a rule states all the code behind it."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import pytest
+from small_run import ROOT, records_of_jobs
+
+from workflow_lib.imports import import_closure
+
+RULE_FILES = [ROOT / "Snakefile", *sorted((ROOT / "rules").glob("*.smk"))]
+ORDER = [
+    "input",
+    "output",
+    "params",
+    "log",
+    "benchmark",
+    "threads",
+    "resources",
+    "message",
+    "script",
+]
+# The terminal and the adapter belong to no rule.
+SCRIPTS = [
+    path
+    for path in sorted((ROOT / "scripts").glob("*.py"))
+    if path.name not in ("adapter.py", "terminal.py")
+]
+STATEMENTS = re.compile(r"^(?:rule|checkpoint) (\w+):\n((?:[ \t]+.*\n|\n)*)", re.MULTILINE)
+
+
+def rules() -> dict[str, list[str]]:
+    """Return the directives of every rule, in their order."""
+    return {
+        name: re.findall(r"^    (\w+):", body, flags=re.MULTILINE)
+        for path in RULE_FILES
+        for name, body in STATEMENTS.findall(path.read_text() + "\n")
+    }
+
+
+RULES = rules()
+RULES_WITH_JOBS = {name: stated for name, stated in RULES.items() if "script" in stated}
+# It reads nothing but its source: a change of its code does not change a file that was checked.
+WITHOUT_INPUT = {"acquire"}
+
+
+def test_all_rules_are_found():
+    text = "\n".join(path.read_text() for path in RULE_FILES)
+    assert len(re.findall(r"^\s*(?:rule|checkpoint)\b", text, flags=re.MULTILINE)) == len(RULES)
+    assert set(RULES) - set(RULES_WITH_JOBS) == {"all", "prepare"}
+
+
+@pytest.mark.parametrize("name", sorted(RULES_WITH_JOBS))
+def test_directives_have_one_order(name):
+    stated = [directive for directive in RULES[name] if directive in ORDER]
+    assert stated == sorted(stated, key=ORDER.index)
+    required = set(ORDER) - {"input", "params"}
+    if name not in WITHOUT_INPUT:
+        required.add("input")
+    assert required <= set(stated)
+    assert {"run", "shell", "notebook", "wrapper"}.isdisjoint(RULES[name])
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+def test_scripts_only_hand_on(path):
+    text = path.read_text()
+    assert "snakemake.config" not in text
+    loops = (ast.For, ast.While, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp)
+    arithmetic = (ast.BinOp, ast.AugAssign, ast.UnaryOp, ast.FunctionDef, ast.Lambda)
+    found = [node for node in ast.walk(ast.parse(text)) if isinstance(node, (*loops, *arithmetic))]
+    assert found == []
+    assert len(text.splitlines()) < 40
+
+
+def test_every_script_belongs_to_a_rule():
+    text = "\n".join(path.read_text() for path in RULE_FILES)
+    named = re.findall(r'"\.\./scripts/(\w+\.py)"', text)
+    assert sorted(named) == sorted(path.name for path in SCRIPTS)
+
+
+def imported_modules(path) -> set[str]:
+    """Return the modules of the library that a file imports anywhere."""
+    modules = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            modules |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            modules |= {node.module, *(name for name in names if is_module(name))}
+    return {name for name in modules if name.split(".")[0] == "workflow_lib"}
+
+
+def is_module(name: str) -> bool:
+    path = ROOT.joinpath(*name.split("."))
+    return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
+
+
+def test_a_rule_states_the_code_that_its_script_imports(first_folder):
+    records = records_of_jobs(first_folder)
+    assert {record["rule"] for record in records} == set(RULES_WITH_JOBS)
+    for record in records:
+        stated = {
+            path for path in record["input"] if path.startswith(("workflow_lib/", "scripts/"))
+        }
+        name = record["rule"]
+        if name in WITHOUT_INPUT:
+            assert record["input"] == []
+            continue
+        scripts = [ROOT / "scripts" / f"{name}.py", ROOT / "scripts" / "adapter.py"]
+        modules = {module for script in scripts for module in imported_modules(script)}
+        if name == "read":
+            modules |= {
+                module[: -len(".py")].replace("/", ".")
+                for module in stated
+                if module.startswith("workflow_lib/datasets/readers/") and "__init__" not in module
+            }
+            readers = [module for module in modules if ".readers." in module]
+            assert len(readers) == 1
+        closure = {
+            str(path).removeprefix(f"{ROOT}/") for path in import_closure(ROOT, sorted(modules))
+        }
+        assert stated == closure | {f"scripts/{name}.py", "scripts/adapter.py"}, name
+
+
+# Readers are found by name, and their rule states the one that it uses; the public names of the
+# package are for its users, and no file of it takes them from there.
+IMPORTS_BY_NAME = {"workflow_lib/__init__.py", "workflow_lib/datasets/reading.py"}
+
+
+def test_no_import_of_the_library_escapes_the_closure():
+    for path in (*sorted((ROOT / "workflow_lib").rglob("*.py")), *SCRIPTS):
+        relative = str(path.relative_to(ROOT))
+        text = path.read_text()
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Import):
+                assert "workflow_lib" not in {alias.name for alias in node.names}, relative
+            elif isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{relative} has a relative import"
+                if node.module == "workflow_lib":
+                    names = [f"workflow_lib.{alias.name}" for alias in node.names]
+                    assert all(map(is_module, names)), f"{relative} imports {names}"
+        if relative not in IMPORTS_BY_NAME:
+            assert "import_module(" not in text and "__import__(" not in text, relative
+
+
+def plain(text: str) -> object:
+    """Return the value of what Snakemake recorded of a parameter, if it is built of plain types."""
+    return ast.literal_eval(re.sub(r"\binf\b", "1e999", text))
+
+
+def test_parameters_are_plain_and_stated_one_by_one(first_folder):
+    blocks = {"manifest", "report"}  # they show the whole configuration
+    for record in records_of_jobs(first_folder):
+        for text in record["params"]:
+            value = plain(text)
+            if record["rule"] not in blocks:
+                assert len(text) < 1000, f"rule {record['rule']} states {value}"
+
+
+def test_parameters_are_all_recorded(first_folder):
+    # What Snakemake cannot write down it leaves out, and then a change starts nothing.
+    stated = {
+        name: re.findall(r"^        (\w+)=", block, flags=re.MULTILINE)
+        for path in RULE_FILES
+        for name, body in STATEMENTS.findall(path.read_text() + "\n")
+        for block in re.findall(r"^    params:\n((?:        .*\n)*)", body, flags=re.MULTILINE)
+    }
+    for record in records_of_jobs(first_folder):
+        assert len(record["params"]) == len(stated.get(record["rule"], [])), record["rule"]

@@ -1,0 +1,144 @@
+"""Input Output Kernel Regression as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from workflow_lib.baselines.output_kernels import (
+    OUTPUT_KERNELS,
+    minimise_rbf_distance,
+    nearest_candidates,
+    output_gram,
+)
+from workflow_lib.kernels.gram import gram_matrix
+from workflow_lib.regression.kernel_ridge import check_alpha, check_square
+from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
+
+PREIMAGES = ("candidates", "gradient")
+
+
+class IOKRegressor(RegressorMixin, BaseEstimator):
+    """Input Output Kernel Regression (IOKR; Brouard, Szafranski & d'Alche-Buc, JMLR 2016).
+
+    Regresses the feature vector psi(y) of an output kernel k from the input by kernel ridge
+    regression, h(x) = sum_i a_i(x) psi(y_i), and returns the output y that minimises
+    k(y, y) - 2 sum_i a_i(x) k(y, y_i).
+
+    Parameters
+    ----------
+    kernel : {"rbf", "linear", "precomputed", "tanimoto"}, default="rbf"
+        Input kernel.
+    gamma : float or None, default=None
+        Inverse squared width of the input rbf kernel; None means 1 / number of inputs.
+    alpha : float, default=1.0
+        lambda_0 of eq. (13) of the OFER paper: the system solved is (K + 2 l alpha I).
+    center : bool, default=True
+        Fit an unpenalised intercept in the feature space; the weights a(x) then sum to one.
+    output_kernel : {"rbf", "linear"}, default="rbf"
+    output_gamma : float or None, default=None
+        Inverse squared width of the output rbf kernel; None means 1 / number of outputs.
+    preimage : {"gradient", "candidates"}, default="gradient"
+        ``candidates``: the best of the training outputs, or of those given to `predict`.
+        ``gradient``: from there to the nearest local optimum (the rbf kernel), or the exact
+        solution sum_i a_i(x) y_i (the linear kernel).
+
+    Attributes
+    ----------
+    smoother_ : array (l, l)
+        Dual coefficients of the training rows: a(x) = smoother_' k(x) + intercept_.
+    intercept_ : array (l,)
+    X_fit_, Y_fit_ : training inputs and outputs
+    """
+
+    def __init__(
+        self,
+        kernel="rbf",
+        gamma=None,
+        alpha=1.0,
+        center=True,
+        output_kernel="rbf",
+        output_gamma=None,
+        preimage="gradient",
+    ):
+        self.kernel = kernel
+        self.gamma = gamma
+        self.alpha = alpha
+        self.center = center
+        self.output_kernel = output_kernel
+        self.output_gamma = output_gamma
+        self.preimage = preimage
+
+    def fit(self, X, Y):
+        """Fit to inputs `X` (l, q), or a Gram matrix (l, l), and outputs `Y` (l,) or (l, d).
+
+        Raises
+        ------
+        ValueError
+            If the data are not finite, or a parameter is out of range.
+        """
+        X, Y = validate_data(self, X, Y, multi_output=True, y_numeric=True, dtype=np.float64)
+        check_alpha(self.alpha)
+        if self.preimage not in PREIMAGES:
+            raise ValueError(f"preimage must be one of {PREIMAGES}; found {self.preimage!r}.")
+        if self.output_kernel not in OUTPUT_KERNELS[:2]:
+            raise ValueError(
+                f"output_kernel must be one of {OUTPUT_KERNELS[:2]}; found {self.output_kernel!r}."
+            )
+        self._vector_output = Y.ndim == 1
+        self.Y_fit_ = np.asarray(Y, dtype=np.float64).reshape(len(Y), -1)
+        K = gram_matrix(X, None, self.kernel, self.gamma)
+        check_square(K, self.kernel)
+        ridge = labelled_ridge(len(K), self.alpha)
+        self.smoother_, self.intercept_ = fit_dual_coefficients(
+            K, np.eye(len(K)), ridge, self.center
+        )
+        self.X_fit_ = X
+        return self
+
+    def predict_weights(self, X) -> np.ndarray:
+        """Return the weights a_i(x) (n, l) of the training outputs for inputs `X` (n, q)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        K = gram_matrix(X, self.X_fit_, self.kernel, self.gamma)
+        return K @ self.smoother_ + self.intercept_
+
+    def predict(self, X, candidates=None):
+        """Return predicted outputs (n,) or (n, d) for inputs `X` (n, q).
+
+        Parameters
+        ----------
+        X : array (n, q), or the Gram matrix (n, l) against the training rows
+        candidates : array (c, d) or None
+            Outputs to choose from, or to start the search at; None means the training outputs.
+        """
+        weights = self.predict_weights(X)
+        predictions = self._preimages(weights, candidates)
+        return predictions[:, 0] if self._vector_output else predictions
+
+    def _preimages(self, weights, candidates):
+        if candidates is None:
+            candidates = self.Y_fit_
+        else:
+            candidates = check_array(candidates, dtype=np.float64)
+        if self.output_kernel == "linear" and self.preimage == "gradient":
+            return weights @ self.Y_fit_
+        gamma = self.output_gamma
+        if gamma is None:
+            gamma = 1.0 / self.Y_fit_.shape[1]
+        cross = output_gram(candidates, self.Y_fit_, self.output_kernel, gamma)
+        diagonal = np.ones(len(candidates))
+        if self.output_kernel == "linear":
+            diagonal = (candidates**2).sum(axis=1)
+        start = candidates[nearest_candidates(weights, cross, diagonal)]
+        if self.preimage == "candidates":
+            return start
+        return minimise_rbf_distance(weights, self.Y_fit_, gamma, start)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.positive_only = self.kernel == "tanimoto"
+        tags.target_tags.multi_output = True
+        return tags

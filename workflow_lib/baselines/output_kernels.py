@@ -1,0 +1,112 @@
+"""Pre-images of output kernel regression: from weights on training outputs back to an output.
+
+A method of output kernel regression predicts h(x) = sum_i a_i(x) psi(y_i) in the feature space of
+an output kernel k. The distance of an output y to it is, up to a constant,
+
+    k(y, y) - 2 sum_i a_i(x) k(y, y_i),
+
+and not the second term alone: that would be right only where k(y, y) is constant.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workflow_lib.kernels.gram import gram_matrix
+
+OUTPUT_KERNELS = ("rbf", "linear", "precomputed")
+
+
+def candidate_scores(
+    weights: np.ndarray, cross_gram: np.ndarray, candidate_diagonal: np.ndarray
+) -> np.ndarray:
+    """Return the distances (n, c), up to a constant a row, of predictions to candidate outputs.
+
+    Parameters
+    ----------
+    weights : array (n, l)
+        a_i(x) of every row.
+    cross_gram : array (c, l)
+        Output kernel of the candidates against the training outputs.
+    candidate_diagonal : array (c,)
+        Output kernel of every candidate with itself.
+    """
+    return candidate_diagonal - 2.0 * (weights @ cross_gram.T)
+
+
+def nearest_candidates(
+    weights: np.ndarray, cross_gram: np.ndarray, candidate_diagonal: np.ndarray
+) -> np.ndarray:
+    """Return the number of the nearest candidate of every row: int (n,); the first of ties."""
+    return candidate_scores(weights, cross_gram, candidate_diagonal).argmin(axis=1)
+
+
+def minimise_rbf_distance(
+    weights: np.ndarray,
+    outputs: np.ndarray,
+    gamma: float,
+    start: np.ndarray,
+    max_iter: int = 200,
+) -> np.ndarray:
+    """Return local maximisers (n, d) of sum_i a_i exp(-gamma ||y - y_i||^2), started at `start`.
+
+    The pre-image of the Gaussian output kernel, whose k(y, y) is constant, by scipy's L-BFGS with
+    the analytic gradient, row by row as in the OFER paper.
+
+    Parameters
+    ----------
+    weights : array (n, l)
+    outputs : array (l, d)
+        Training outputs.
+    gamma : float
+        Inverse squared width of the output kernel.
+    start : array (n, d)
+        Where each row's search begins; usually the nearest candidate.
+    max_iter : int, default=200
+    """
+    from scipy.optimize import minimize
+
+    def negative_score(y, row_weights):
+        difference = outputs - y
+        kernel = row_weights * np.exp(-gamma * (difference**2).sum(axis=1))
+        return -kernel.sum(), -2.0 * gamma * (kernel @ difference)
+
+    result = np.array(start, dtype=np.float64)
+    for row, row_weights in enumerate(weights):
+        found = minimize(
+            negative_score,
+            result[row],
+            args=(row_weights,),
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": max_iter},
+        )
+        if found.fun <= negative_score(result[row], row_weights)[0]:
+            result[row] = found.x
+    return result
+
+
+def median_squared_distance(outputs: np.ndarray) -> float:
+    """Return the median squared distance of different training outputs (n, d); 1 if all agree."""
+    gram = outputs @ outputs.T
+    squares = np.diag(gram)
+    distances = (squares[:, None] + squares - 2.0 * gram)[np.triu_indices(len(outputs), k=1)]
+    median = float(np.median(distances)) if len(distances) else 0.0
+    return median if median > 0 else 1.0
+
+
+def output_gram(Y: np.ndarray, Z: np.ndarray | None, kernel: str, gamma: float | None):
+    """Return the Gram matrix of an output kernel; see `workflow_lib.kernels.gram.gram_matrix`."""
+    if kernel not in OUTPUT_KERNELS:
+        raise ValueError(f"output_kernel must be one of {OUTPUT_KERNELS}; found {kernel!r}.")
+    return gram_matrix(Y, Z, kernel, gamma)
+
+
+def clip_spectrum(gram: np.ndarray) -> np.ndarray:
+    """Return the nearest positive semi-definite matrix (n, n) in Frobenius norm.
+
+    For similarities that are no kernels, such as exp(-DTW): the negative eigenvalues become zero.
+    """
+    eigenvalues, eigenvectors = np.linalg.eigh((gram + gram.T) / 2)
+    clipped = (eigenvectors * np.maximum(eigenvalues, 0.0)) @ eigenvectors.T
+    return (clipped + clipped.T) / 2

@@ -1,0 +1,99 @@
+"""Fisher scores of a linear-Gaussian state-space model, and their pre-image.
+
+Sections 3.3 and 4.3 of the OFER paper, for a series z_1, .., z_T whose hidden states m_1, .., m_T
+are the smoothed ones, E[m_t | z_1, .., z_T]:
+
+- initial block      Sigma_0^-1 (m_1 - mu_0)
+- state block        Q^-1 (m_t - A m_{t-1}),  t = 2, .., T      eq. (11)
+- observation block  R^-1 (z_t - C m_t),      t = 1, .., T      eq. (12)
+
+The pre-image is Algorithm 1. Its second line is printed as z_t = C z_t + R h2_t, where the
+dimensions do not match; eq. (12) gives z_t = C m_t + R h2_t. Both ways are affine, so with one
+penalty for all blocks and an intercept, regression in the embedding is regression of the series.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+class StateSpaceScores:
+    """The reduced Fisher embedding of series under a fitted state-space model.
+
+    Parameters
+    ----------
+    model : StateSpaceModel
+        A fitted model. Series have the length of the longest one it was fitted to.
+    """
+
+    def __init__(self, model) -> None:
+        self.model = model
+        self.state_dim = len(model.transition_)
+        self.n_steps, self.observation_dim = model.n_steps_, model.observation_dim_
+
+    def block_sizes(self) -> dict[str, int]:
+        """Return the number of columns of each block, in order."""
+        return {
+            "initial": self.state_dim,
+            "state": (self.n_steps - 1) * self.state_dim,
+            "observation": self.n_steps * self.observation_dim,
+        }
+
+    def reduced(self, Z) -> np.ndarray:
+        """Return the embeddings (n, m) of series `Z`, (n, T, p) or (n, T p).
+
+        Raises
+        ------
+        ValueError
+            If `Z` has another shape than the series of fit, or a number is missing.
+        """
+        model, Z = self.model, self._series(Z)
+        states = model.smooth(Z)
+        initial = _unscale(model.initial_covariance_, states[:, 0] - model.initial_mean_)
+        noise = states[:, 1:] - states[:, :-1] @ model.transition_.T
+        residual = Z - states @ model.observation_.T
+        blocks = (
+            initial,
+            _unscale(model.state_covariance_, noise),
+            _unscale(model.observation_covariance_, residual),
+        )
+        return np.hstack([block.reshape(len(Z), -1) for block in blocks])
+
+    def closed_form(self, blocks: dict[str, np.ndarray]) -> np.ndarray:
+        """Return the series (n, T, p) of embeddings given block by block (Algorithm 1)."""
+        model = self.model
+        initial = blocks["initial"]
+        n_series = len(initial)
+        noise = blocks["state"].reshape(n_series, self.n_steps - 1, self.state_dim)
+        residual = blocks["observation"].reshape(n_series, self.n_steps, self.observation_dim)
+        states = np.empty((n_series, self.n_steps, self.state_dim))
+        states[:, 0] = model.initial_mean_ + initial @ model.initial_covariance_
+        states[:, 1:] = noise @ model.state_covariance_
+        for t in range(1, self.n_steps):
+            states[:, t] += states[:, t - 1] @ model.transition_.T
+        return states @ model.observation_.T + residual @ model.observation_covariance_
+
+    def _series(self, Z) -> np.ndarray:
+        Z = np.asarray(Z, dtype=np.float64)
+        shape = (self.n_steps, self.observation_dim)
+        if Z.ndim == 2 and Z.shape[1] == self.n_steps * self.observation_dim:
+            Z = Z.reshape(len(Z), *shape)
+        if Z.ndim != 3 or Z.shape[1:] != shape:
+            raise ValueError(
+                f"The embedding is one of series (n, {shape[0]}, {shape[1]}), the longest that the "
+                f"model was fitted to; found the shape {Z.shape}."
+            )
+        incomplete = ~np.isfinite(Z).all(axis=(1, 2))
+        if incomplete.any():
+            row = int(np.flatnonzero(incomplete)[0])
+            raise ValueError(
+                f"Series to embed must be finite; series {row} holds NaN or infinity. Fill missing "
+                "numbers first, for example with smooth(Z) @ observation_.T."
+            )
+        return Z
+
+
+def _unscale(covariance: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Return covariance^-1 v for all vectors v of an array (..., k)."""
+    flat = vectors.reshape(-1, len(covariance))
+    return np.linalg.solve(covariance, flat.T).T.reshape(vectors.shape)
