@@ -136,6 +136,28 @@ def test_jacobian_blocks_are_derivatives_of_the_embedding(
         np.testing.assert_allclose(jacobian, expected, atol=2e-7 * (1 + np.abs(expected).max()))
 
 
+@pytest.mark.parametrize(("covariance_type", "n_components"), MODELS)
+@pytest.mark.parametrize(
+    ("form", "covariance_block"),
+    [("reduced", "constrained"), ("full", "constrained"), ("full", "matrix")],
+)
+def test_normal_equations_are_products_of_the_jacobian(
+    covariance_type, n_components, form, covariance_block
+):
+    Y = clustered_outputs(spread=1.5)
+    embedding = FisherEmbedding(
+        fitted_model(covariance_type, n_components, Y), form, covariance_block
+    )
+    # Any residual will do; predicted sigma blocks need not be symmetric.
+    residual = np.random.default_rng(0).normal(size=(5, embedding.n_features))
+    jacobian = np.concatenate(list(embedding.scores.jacobian_blocks(Y[:5], form)), axis=1)
+    normal, gradient = embedding.scores.normal_equations(Y[:5], residual, form)
+    expected = np.einsum("nmd,nme->nde", jacobian, jacobian)
+    np.testing.assert_allclose(normal, expected, atol=1e-10 * np.abs(expected).max())
+    expected = np.einsum("nmd,nm->nd", jacobian, residual)
+    np.testing.assert_allclose(gradient, expected, atol=1e-10 * np.abs(expected).max())
+
+
 @pytest.mark.parametrize(
     ("form", "n_components", "covariance_type", "block", "expected"),
     [

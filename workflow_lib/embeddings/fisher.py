@@ -87,13 +87,10 @@ class FisherEmbedding(ForwardEmbedding):
             begin = np.broadcast_to(mean, (len(H), len(mean)))
         else:
             begin = closed_form_preimage(self, H, projected=True)
-        largest_block = max(self.scores.n_components, self.scores.dimension)
-        if self.form == "full":
-            largest_block = max(largest_block, self.scores.sigma_size)
         return minimise_distance(
             self.transform,
-            lambda Y: self.scores.jacobian_blocks(Y, self.form),
+            lambda Y, residual: self.scores.normal_equations(Y, residual, self.form),
             H,
             begin,
-            numbers_per_row=largest_block * self.scores.dimension,
+            numbers_per_row=self.n_features + self.scores.n_components * self.scores.dimension**2,
         )

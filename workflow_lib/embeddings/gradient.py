@@ -1,7 +1,7 @@
 """The pre-image of an embedding that has no closed form, by damped least squares.
 
 Solves eq. (3) of the OFER paper, min_y ||phi(y) - h||^2, for all rows at once with the
-Levenberg-Marquardt method and analytic Jacobians. Every row has a damping of its own, so that one
+Levenberg-Marquardt method and analytic derivatives. Every row has a damping of its own, so that one
 hard row does not slow the others.
 """
 
@@ -16,13 +16,13 @@ SMALLEST_DAMPING = 1e-12
 # residual stays large, steps shrink slowly and the last digits of y cost most of the time.
 SMALLEST_DECREASE = 1e-10
 
-# Rows handled together: bounds the memory of the Jacobian blocks at about 64 MB.
+# Rows handled together: bounds the memory of a step at about 64 MB.
 LARGEST_BLOCK = 8_000_000
 
 
 def minimise_distance(
     transform,
-    jacobian_blocks,
+    normal_equations,
     H: np.ndarray,
     start: np.ndarray,
     max_iter: int = 100,
@@ -35,8 +35,9 @@ def minimise_distance(
     ----------
     transform : callable
         phi, from rows (n, d) to embeddings (n, m).
-    jacobian_blocks : callable
-        From rows (n, d) to the blocks of the Jacobian (n, k, d), in the order of the embedding.
+    normal_equations : callable
+        From rows (n, d) and residuals r = phi(y) - h (n, m) to J'J (n, d, d) and J'r (n, d), with
+        J the derivative of phi.
     H : array (n, m)
         Embeddings to invert.
     start : array (n, d)
@@ -46,7 +47,7 @@ def minimise_distance(
     tol : float, default=1e-8
         A row is finished when a step changes it by less than this, relative to its norm.
     numbers_per_row : int, default=1
-        Size of the largest Jacobian block of one row; sets how many rows are handled together.
+        Numbers that `normal_equations` holds for one row; sets how many are handled together.
 
     Returns
     -------
@@ -58,12 +59,12 @@ def minimise_distance(
     for begin in range(0, len(H), rows_at_once):
         part = slice(begin, begin + rows_at_once)
         result[part] = _minimise_part(
-            transform, jacobian_blocks, H[part], result[part], max_iter, tol
+            transform, normal_equations, H[part], result[part], max_iter, tol
         )
     return result
 
 
-def _minimise_part(transform, jacobian_blocks, H, Y, max_iter, tol):
+def _minimise_part(transform, normal_equations, H, Y, max_iter, tol):
     dimension = Y.shape[1]
     residual = transform(Y) - H
     loss = (residual**2).sum(axis=1)
@@ -72,7 +73,7 @@ def _minimise_part(transform, jacobian_blocks, H, Y, max_iter, tol):
     for _ in range(max_iter):
         if len(active) == 0:
             break
-        normal, gradient = _normal_equations(jacobian_blocks(Y[active]), residual[active])
+        normal, gradient = normal_equations(Y[active], residual[active])
         scale = np.einsum("nii->ni", normal).max(axis=1)
         scale = np.where(scale > 0, scale, 1.0)
         ridge = (damping[active] * scale)[:, None, None] * np.eye(dimension)
@@ -92,14 +93,3 @@ def _minimise_part(transform, jacobian_blocks, H, Y, max_iter, tol):
         small = np.linalg.norm(step, axis=1) <= tol * (1.0 + np.linalg.norm(trial, axis=1))
         active = active[~(small | finished)]
     return Y
-
-
-def _normal_equations(blocks, residual):
-    """Return J'J (n, d, d) and J'r (n, d), summed over the Jacobian's blocks."""
-    normal, gradient, position = 0.0, 0.0, 0
-    for block in blocks:
-        part = residual[:, position : position + block.shape[1]]
-        position += block.shape[1]
-        normal = normal + np.matmul(block.transpose(0, 2, 1), block)
-        gradient = gradient + np.matmul(block.transpose(0, 2, 1), part[:, :, None])[:, :, 0]
-    return normal, gradient

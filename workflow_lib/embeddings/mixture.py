@@ -102,28 +102,109 @@ class MixtureScores:
     def jacobian_blocks(self, Y: np.ndarray, form: str) -> Iterator[np.ndarray]:
         """Yield the derivative of the embedding in y, block by block: arrays (n, k, d).
 
-        The blocks come in the order of the embedding, so that their products with a residual can
-        be summed without holding the whole Jacobian.
+        The blocks come in the order of the embedding: pi, mu (a component at a time in the full
+        form), sigma (a component at a time).
         """
+        q, u, q_gradient = self._responsibility_gradients(Y)
+        yield from self._leading_jacobians(q, u, q_gradient, form)
+        if form == "full":
+            for component in range(self.n_components):
+                yield self._sigma_jacobian(q, u, q_gradient, component)
+
+    def normal_equations(
+        self, Y: np.ndarray, residual: np.ndarray, form: str
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return J'J (n, d, d) and J'r (n, d), with J the derivative of the embedding in y.
+
+        Parameters
+        ----------
+        Y : array (n, d)
+        residual : array (n, m)
+        form : {"reduced", "full"}
+
+        Notes
+        -----
+        A sigma block of d x d numbers has a Jacobian of d^3; its products are written out instead,
+        so that a step costs d^2 a component. With S = u u' - P, P = Sigma_j^-1 and
+        a = grad q_j, the derivative of q S in the direction e_k is a_k S + q (P_k u' + u P_k').
+        """
+        q, u, q_gradient = self._responsibility_gradients(Y)
+        normal = np.zeros((len(Y), self.dimension, self.dimension))
+        gradient = np.zeros_like(Y)
+        position = 0
+
+        def add(jacobian):
+            nonlocal position
+            part = residual[:, position : position + jacobian.shape[1]]
+            position += jacobian.shape[1]
+            normal[...] += np.matmul(jacobian.transpose(0, 2, 1), jacobian)
+            gradient[...] += np.matmul(jacobian.transpose(0, 2, 1), part[:, :, None])[:, :, 0]
+
+        for jacobian in self._leading_jacobians(q, u, q_gradient, form):
+            add(jacobian)
+        if form == "reduced":
+            return normal, gradient
+        for component in range(self.n_components):
+            if self.sigma_shape != "matrix":
+                add(self._sigma_jacobian(q, u, q_gradient, component))
+                continue
+            part = residual[:, position : position + self.sigma_size]
+            position += self.sigma_size
+            added = self._matrix_sigma_products(
+                q[:, component], u[:, component], q_gradient[:, component], part, component
+            )
+            normal += added[0]
+            gradient += added[1]
+        return normal, gradient
+
+    def _responsibility_gradients(self, Y):
+        """Return q (n, C), u (n, C, d) and the gradients of q in y (n, C, d)."""
         q = self.model.responsibilities(Y)
         u = self.mean_scores(Y)
         mean_u = np.einsum("nc,ncd->nd", q, u)
-        q_gradient = q[:, :, None] * (mean_u[:, None, :] - u)
+        return q, u, q[:, :, None] * (mean_u[:, None, :] - u)
+
+    def _leading_jacobians(self, q, u, q_gradient, form):
         if self.model.has_component_block:
             yield q_gradient / self.model.weights_[None, :, None]
-        mu_gradients = (
+        mu_jacobians = (
             u[:, component, :, None] * q_gradient[:, component, None, :]
             + q[:, component, None, None] * self.precisions[component].dense(self.dimension)
             for component in range(self.n_components)
         )
         if form == "reduced":
-            yield sum(mu_gradients)
-            return
-        yield from mu_gradients
-        for component in range(self.n_components):
-            u_component = u[:, component]
-            yield (
-                self.sigma_scores(u_component, component)[:, :, None]
-                * q_gradient[:, component, None, :]
-                + q[:, component, None, None] * self.sigma_score_gradients(u_component, component)
-            )
+            yield sum(mu_jacobians)
+        else:
+            yield from mu_jacobians
+
+    def _sigma_jacobian(self, q, u, q_gradient, component):
+        u = u[:, component]
+        scores = self.sigma_scores(u, component)[:, :, None]
+        return scores * q_gradient[:, component, None, :] + q[
+            :, component, None, None
+        ] * self.sigma_score_gradients(u, component)
+
+    def _matrix_sigma_products(self, q, u, q_gradient, residual, component):
+        """Return J'J and J'r of the d x d sigma block of one component."""
+        precision = self.precisions[component].dense(self.dimension)
+        Pu = u @ precision
+        squared_norm = (u**2).sum(axis=1)
+        PSu = (squared_norm[:, None] * Pu) - Pu @ precision
+        S_norm = squared_norm**2 - 2.0 * (u * Pu).sum(axis=1) + (precision**2).sum()
+        cross = 2.0 * q[:, None, None] * (q_gradient[:, :, None] * PSu[:, None, :])
+        normal = (
+            S_norm[:, None, None] * (q_gradient[:, :, None] * q_gradient[:, None, :])
+            + cross
+            + cross.transpose(0, 2, 1)
+            + (2.0 * q**2 * squared_norm)[:, None, None] * (precision @ precision)
+            + (2.0 * q**2)[:, None, None] * (Pu[:, :, None] * Pu[:, None, :])
+        )
+        matrices = residual.reshape(-1, self.dimension, self.dimension)
+        matrices = matrices + matrices.transpose(0, 2, 1)
+        symmetric_u = np.matmul(matrices, u[:, :, None])[:, :, 0]
+        # <S, r> with r + r' in hand: half of u'(r + r')u - <P, r + r'>.
+        S_residual = 0.5 * (
+            (u * symmetric_u).sum(axis=1) - np.einsum("nij,ij->n", matrices, precision)
+        )
+        gradient = q_gradient * S_residual[:, None] + q[:, None] * (symmetric_u @ precision)
+        return normal, gradient
