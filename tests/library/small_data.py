@@ -52,8 +52,9 @@ def numerical_jacobian(function, point: np.ndarray, step: float = 1e-6) -> np.nd
     return np.stack(columns, axis=-1)
 
 
-def write_dataset(path: Path, X: np.ndarray, Y: np.ndarray) -> Path:
+def write_dataset(path: Path, X: np.ndarray, Y: np.ndarray, n_channels: int = 1) -> Path:
     """Write a "dataset" artifact."""
     tree = {"inputs": np.asarray(X, dtype=float), "outputs": np.asarray(Y, dtype=float)}
+    tree["names"] = {"series_channels": n_channels}
     write_artifact(path, tree, "dataset", allow_nan=("inputs",))
     return path

@@ -46,6 +46,8 @@ class Stages:
     start: str = "closed_form"
     center: bool = True
     metric: str = "arrmse"
+    output_scale: str = "none"
+    n_channels: int = 1
     seed: int = 7
 
     def path(self, name: str) -> Path:
@@ -53,7 +55,7 @@ class Stages:
 
     def prepare(self) -> Stages:
         """Run the dataset, split and features stages."""
-        write_dataset(self.path("dataset"), self.X, self.Y)
+        write_dataset(self.path("dataset"), self.X, self.Y, self.n_channels)
         splitting.run(
             self.path("dataset"),
             self.path("split"),
@@ -81,6 +83,7 @@ class Stages:
             variance_floor=0.05,
             n_init=2,
             component_counts=counts,
+            output_scale=self.output_scale,
             seed=self.seed,
         )
         if self.weak_sizes:

@@ -12,6 +12,7 @@ from small_data import regression_data
 from workflow_lib import (
     GaussianMixtureModel,
     GaussianModel,
+    IOKRegressor,
     KernelRidgeRegressor,
     OutputFisherRegressor,
 )
@@ -24,6 +25,9 @@ ESTIMATORS = [
     KernelRidgeRegressor(),
     KernelRidgeRegressor(kernel="tanimoto", alpha=1e-3),
     KernelRidgeRegressor(kernel="precomputed"),
+    IOKRegressor(),
+    IOKRegressor(output_kernel="linear"),
+    IOKRegressor(preimage="candidates"),
     OutputFisherRegressor(),
     OutputFisherRegressor(model=GaussianModel()),
     OutputFisherRegressor(model=TIED, alpha={"pi": 1e-2, "mu": 1e-3}),

@@ -7,7 +7,6 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from workflow_lib.baselines.output_kernels import (
-    OUTPUT_KERNELS,
     minimise_rbf_distance,
     nearest_candidates,
     output_gram,
@@ -17,6 +16,7 @@ from workflow_lib.regression.kernel_ridge import check_alpha, check_square
 from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
 
 PREIMAGES = ("candidates", "gradient")
+VECTOR_KERNELS = ("rbf", "linear")
 
 
 class IOKRegressor(RegressorMixin, BaseEstimator):
@@ -82,10 +82,12 @@ class IOKRegressor(RegressorMixin, BaseEstimator):
         check_alpha(self.alpha)
         if self.preimage not in PREIMAGES:
             raise ValueError(f"preimage must be one of {PREIMAGES}; found {self.preimage!r}.")
-        if self.output_kernel not in OUTPUT_KERNELS[:2]:
+        if self.output_kernel not in VECTOR_KERNELS:
             raise ValueError(
-                f"output_kernel must be one of {OUTPUT_KERNELS[:2]}; found {self.output_kernel!r}."
+                f"output_kernel must be one of {VECTOR_KERNELS}; found {self.output_kernel!r}."
             )
+        if self.output_gamma is not None and not self.output_gamma > 0:
+            raise ValueError(f"output_gamma must be positive; found {self.output_gamma!r}.")
         self._vector_output = Y.ndim == 1
         self.Y_fit_ = np.asarray(Y, dtype=np.float64).reshape(len(Y), -1)
         K = gram_matrix(X, None, self.kernel, self.gamma)
@@ -110,18 +112,21 @@ class IOKRegressor(RegressorMixin, BaseEstimator):
         Parameters
         ----------
         X : array (n, q), or the Gram matrix (n, l) against the training rows
-        candidates : array (c, d) or None
+        candidates : array (c, d), or (c,) where the outputs are a vector, or None
             Outputs to choose from, or to start the search at; None means the training outputs.
+            The exact solution of the linear kernel needs no start and leaves them unused.
+
+        Raises
+        ------
+        ValueError
+            If the inputs or candidates are not finite or have another number of columns.
         """
         weights = self.predict_weights(X)
         predictions = self._preimages(weights, candidates)
         return predictions[:, 0] if self._vector_output else predictions
 
     def _preimages(self, weights, candidates):
-        if candidates is None:
-            candidates = self.Y_fit_
-        else:
-            candidates = check_array(candidates, dtype=np.float64)
+        candidates = self.Y_fit_ if candidates is None else self._check_candidates(candidates)
         if self.output_kernel == "linear" and self.preimage == "gradient":
             return weights @ self.Y_fit_
         gamma = self.output_gamma
@@ -135,6 +140,19 @@ class IOKRegressor(RegressorMixin, BaseEstimator):
         if self.preimage == "candidates":
             return start
         return minimise_rbf_distance(weights, self.Y_fit_, gamma, start)
+
+    def _check_candidates(self, candidates):
+        candidates = np.asarray(candidates)
+        if self._vector_output and candidates.ndim == 1:
+            candidates = candidates[:, None]
+        candidates = check_array(candidates, dtype=np.float64, input_name="candidates")
+        # One column would be broadcast against the training outputs without an error.
+        if candidates.shape[1] != self.Y_fit_.shape[1]:
+            raise ValueError(
+                f"candidates must have {self.Y_fit_.shape[1]} columns, as the outputs in fit; "
+                f"found {candidates.shape[1]}."
+            )
+        return candidates
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

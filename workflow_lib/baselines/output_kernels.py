@@ -66,20 +66,27 @@ def minimise_rbf_distance(
     """
     from scipy.optimize import minimize
 
+    # Divided by 2 gamma and without its constant, the score has a curvature of about one, however
+    # wide the kernel: the tolerances of the search, which are absolute, then mean distances.
     def negative_score(y, row_weights):
         difference = outputs - y
-        kernel = row_weights * np.exp(-gamma * (difference**2).sum(axis=1))
-        return -kernel.sum(), -2.0 * gamma * (kernel @ difference)
+        exponents = -gamma * (difference**2).sum(axis=1)
+        gradient = -(row_weights * np.exp(exponents)) @ difference
+        return -(row_weights @ np.expm1(exponents)) / (2.0 * gamma), gradient
 
     result = np.array(start, dtype=np.float64)
     for row, row_weights in enumerate(weights):
+        total = np.abs(row_weights).sum()
+        if total == 0.0:
+            continue
+        row_weights = row_weights / total
         found = minimize(
             negative_score,
             result[row],
             args=(row_weights,),
             jac=True,
             method="L-BFGS-B",
-            options={"maxiter": max_iter},
+            options={"maxiter": max_iter, "gtol": 1e-8, "ftol": 1e-14},
         )
         if found.fun <= negative_score(result[row], row_weights)[0]:
             result[row] = found.x
@@ -87,12 +94,15 @@ def minimise_rbf_distance(
 
 
 def median_squared_distance(outputs: np.ndarray) -> float:
-    """Return the median squared distance of different training outputs (n, d); 1 if all agree."""
-    gram = outputs @ outputs.T
-    squares = np.diag(gram)
-    distances = (squares[:, None] + squares - 2.0 * gram)[np.triu_indices(len(outputs), k=1)]
-    median = float(np.median(distances)) if len(distances) else 0.0
-    return median if median > 0 else 1.0
+    """Return the median squared distance of the pairs of training outputs (n, d) that differ.
+
+    1 if all agree, so that its inverse can always be the `gamma` of a kernel.
+    """
+    from scipy.spatial.distance import pdist
+
+    distances = pdist(outputs, "sqeuclidean")
+    distances = distances[distances > 0]
+    return float(np.median(distances)) if len(distances) else 1.0
 
 
 def output_gram(Y: np.ndarray, Z: np.ndarray | None, kernel: str, gamma: float | None):

@@ -24,13 +24,16 @@ SMALLEST_VOTE = 1e-12
 def decoder(
     embedding: ForwardEmbedding, pi_block: np.ndarray, projected: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return offset and gain of the pre-image for predicted `pi` blocks.
+    """Return offset and gain of the pre-image for predicted leading blocks.
+
+    The pre-image is offset + gain times `ForwardEmbedding.remaining_block`.
 
     Parameters
     ----------
     embedding : ForwardEmbedding
-    pi_block : array (..., C)
-        Predicted pi blocks; only its leading axes count where the embedding has no such block.
+    pi_block : array (..., C), or (..., T d) for series
+        Predicted leading blocks (`ForwardEmbedding.leading_columns`); only its leading axes count
+        where the embedding has none.
     projected : bool
         Project the predicted responsibilities on the simplex first, which keeps the votes of
         eq. (10) from crossing zero.
@@ -41,6 +44,9 @@ def decoder(
     gain : array (..., 1) for spherical covariances, (..., d) for diagonal ones, (..., d, d) for
         full ones; apply it with `apply_gain`.
     """
+    if embedding.model.outputs_are_series:
+        # Algorithm 1: the path C m_t is the offset, and the residuals are added to it.
+        return embedding.scores.paths(pi_block), np.ones((*pi_block.shape[:-1], 1))
     if "pi" in embedding.blocks:
         q = pi_block * embedding.model.weights_
         if projected:

@@ -85,6 +85,27 @@ class ForwardEmbedding:
             )
         return self.scores.reduced(Y) if self.form == "reduced" else self.scores.full(Y)
 
+    @property
+    def leading_columns(self) -> slice | None:
+        """Columns of the blocks that hold the structure: `pi`, or `initial` and `state` of series.
+
+        The pre-image is affine in the rest once they are given. None for a single Gaussian, whose
+        embedding has no such block.
+        """
+        if self.model.outputs_are_series:
+            return slice(0, self.blocks["state"].stop)
+        return self.blocks.get("pi")
+
+    def remaining_block(self, H: np.ndarray) -> np.ndarray:
+        """Return what follows the leading columns of `H` (..., m), as an array (..., d).
+
+        For mixtures `summed_mean_block`; for series the observation block in units of the outputs,
+        R h2 = z - C m.
+        """
+        if self.model.outputs_are_series:
+            return self.scores.residuals(H[..., self.blocks["observation"]])
+        return self.summed_mean_block(H)
+
     def summed_mean_block(self, H: np.ndarray) -> np.ndarray:
         """Return the mu block of `H` (..., m), summed over components: an array (..., d)."""
         mean_block = H[..., self.blocks["mu"]]

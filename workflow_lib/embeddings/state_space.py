@@ -61,17 +61,26 @@ class StateSpaceScores:
 
     def closed_form(self, blocks: dict[str, np.ndarray]) -> np.ndarray:
         """Return the series (n, T, p) of embeddings given block by block (Algorithm 1)."""
+        leading = np.concatenate([blocks["initial"], blocks["state"]], axis=-1)
+        flat = self.paths(leading) + self.residuals(blocks["observation"])
+        return flat.reshape(len(flat), self.n_steps, self.observation_dim)
+
+    def paths(self, leading: np.ndarray) -> np.ndarray:
+        """Return C m_t of all steps, (..., T p), from the initial and state blocks (..., T d)."""
         model = self.model
-        initial = blocks["initial"]
-        n_series = len(initial)
-        noise = blocks["state"].reshape(n_series, self.n_steps - 1, self.state_dim)
-        residual = blocks["observation"].reshape(n_series, self.n_steps, self.observation_dim)
-        states = np.empty((n_series, self.n_steps, self.state_dim))
-        states[:, 0] = model.initial_mean_ + initial @ model.initial_covariance_
-        states[:, 1:] = noise @ model.state_covariance_
+        blocks = leading.reshape(*leading.shape[:-1], self.n_steps, self.state_dim)
+        states = np.empty_like(blocks)
+        states[..., 0, :] = model.initial_mean_ + blocks[..., 0, :] @ model.initial_covariance_
+        states[..., 1:, :] = blocks[..., 1:, :] @ model.state_covariance_
         for t in range(1, self.n_steps):
-            states[:, t] += states[:, t - 1] @ model.transition_.T
-        return states @ model.observation_.T + residual @ model.observation_covariance_
+            states[..., t, :] += states[..., t - 1, :] @ model.transition_.T
+        return (states @ model.observation_.T).reshape(*leading.shape[:-1], -1)
+
+    def residuals(self, observation_block: np.ndarray) -> np.ndarray:
+        """Return R h2_t = z_t - C m_t of all steps, (..., T p), from the block (..., T p)."""
+        shape = observation_block.shape
+        steps = observation_block.reshape(*shape[:-1], self.n_steps, self.observation_dim)
+        return (steps @ self.model.observation_covariance_).reshape(shape)
 
     def _series(self, Z) -> np.ndarray:
         Z = np.asarray(Z, dtype=np.float64)

@@ -19,7 +19,11 @@ import numpy as np
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.experiments.items import fold_group, size_group
 from workflow_lib.generative.mixture import GaussianMixtureModel
-from workflow_lib.generative.storage import model_from_tree, model_to_tree
+from workflow_lib.generative.storage import (
+    model_from_tree,
+    model_to_tree,
+    scaling_from_tree,
+)
 
 
 def hard_memberships(responsibilities: np.ndarray) -> np.ndarray:
@@ -44,7 +48,8 @@ def run(dataset: Path, split: Path, models: Path, output_models: Path, output_la
         folds = partition["folds"][group]
         for components, by_fold in fitted[group].items():
             annotated = model_from_tree(by_fold[fold_group(None)])
-            responsibilities = annotated.responsibilities(train[:size])
+            units = scaling_from_tree(by_fold[fold_group(None)])
+            responsibilities = annotated.responsibilities(units.apply(train[:size]))
             trees = {fold_group(None): by_fold[fold_group(None)]}
             for fold in range(folds.max() + 1):
                 kept = folds != fold
@@ -53,10 +58,12 @@ def run(dataset: Path, split: Path, models: Path, output_models: Path, output_la
                     covariance_type=annotated.covariance_type,
                     variance_floor=annotated.variance_floor,
                 )
-                model.fit_from_responsibilities(train[:size][kept], responsibilities[kept])
-                trees[fold_group(fold)] = model_to_tree(model)
+                scaling = scaling_from_tree(by_fold[fold_group(fold)])
+                rows = scaling.apply(train[:size][kept])
+                model.fit_from_responsibilities(rows, responsibilities[kept])
+                trees[fold_group(fold)] = model_to_tree(model, scaling)
             aligned.setdefault(group, {})[components] = trees
-            memberships = hard_memberships(annotated.responsibilities(weak))
+            memberships = hard_memberships(annotated.responsibilities(units.apply(weak)))
             labels.setdefault(group, {})[components] = {"memberships": memberships}
     sources = [dataset, split, models]
     write_artifact(output_models, aligned, "models", inputs=sources)

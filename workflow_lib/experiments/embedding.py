@@ -7,7 +7,7 @@ from pathlib import Path
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.embeddings.forward import ForwardEmbedding
 from workflow_lib.experiments.items import fold_group, size_group
-from workflow_lib.generative.storage import model_from_tree
+from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
 
 
 def run(
@@ -25,7 +25,8 @@ def run(
             group = tree.setdefault(size_group(size), {}).setdefault(components, {})
             for fold in [None, *range(folds.max() + 1)]:
                 rows = train[:size] if fold is None else train[:size][folds != fold]
-                model = model_from_tree(by_fold[fold_group(fold)])
-                embedding = ForwardEmbedding(model, form, covariance_block)
-                group[fold_group(fold)] = embedding.transform(rows)
+                stored = by_fold[fold_group(fold)]
+                embedding = ForwardEmbedding(model_from_tree(stored), form, covariance_block)
+                scaled = scaling_from_tree(stored).apply(rows)
+                group[fold_group(fold)] = embedding.transform(scaled)
     write_artifact(output, tree, "embeddings", inputs=[dataset, split, models])

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.experiments.items import components_group, fold_group, size_group
+from workflow_lib.generative.output_scaling import fit_output_scaling
 from workflow_lib.generative.storage import model_to_tree, new_model
 from workflow_lib.seeds import derive_seed
 
@@ -24,10 +25,16 @@ def run(
     variance_floor: float,
     n_init: int,
     component_counts: Sequence[int],
+    output_scale: str,
     seed: int,
 ) -> None:
-    """Fit the models and write the "models" artifact: groups per size, components and fold."""
-    outputs = read_artifact(dataset, "dataset")["outputs"]
+    """Fit the models and write the "models" artifact: groups per size, components and fold.
+
+    `output_scale` is the unit of the outputs that the models see (`fit_output_scaling`); like the
+    models it is learned from the training rows of each fold.
+    """
+    data = read_artifact(dataset, "dataset")
+    outputs, n_channels = data["outputs"], int(data["names"].get("series_channels", 1))
     partition = read_artifact(split, "split")
     train = outputs[partition["train"]]
     tree: dict = {}
@@ -45,7 +52,9 @@ def run(
                     n_components=n_components,
                     n_init=n_init,
                     random_state=derive_seed(seed, int(size), n_components, fold_group(fold)),
+                    n_channels=n_channels,
                 )
-                by_fold[fold_group(fold)] = model_to_tree(model.fit(rows))
+                scaling = fit_output_scaling(rows, output_scale)
+                by_fold[fold_group(fold)] = model_to_tree(model.fit(scaling.apply(rows)), scaling)
         print(f"{size} training rows: {len(component_counts)} component counts fitted")
     write_artifact(output, tree, "models", seed=seed, inputs=[dataset, split])

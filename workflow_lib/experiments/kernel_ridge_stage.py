@@ -22,7 +22,7 @@ from workflow_lib.experiments.items import (
 from workflow_lib.experiments.prepared_inputs import PreparedInputs, gram_of
 from workflow_lib.experiments.selection import Choice, FoldTargets, select
 from workflow_lib.experiments.stage_timings import stage_seconds, write_timings
-from workflow_lib.generative.storage import model_from_tree
+from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
 from workflow_lib.regression.heldout import SeparateGrams, SharedGram
 from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge, weak_ridge
 from workflow_lib.regression.weak import WeakGrams
@@ -110,6 +110,10 @@ def _describe(item: Mapping) -> str:
     return ", ".join(parts)
 
 
+# Blocks that hold the structure share one penalty; the others share the second.
+LEADING_BLOCKS = ("pi", "initial", "state")
+
+
 class _KernelRidgeStage:
     """What one job of the stage has read, and the solution of one item."""
 
@@ -183,10 +187,14 @@ class _KernelRidgeStage:
 
         return build
 
+    def _stored_model(self, size: int, count: int, fold: int | None) -> dict:
+        return self._models[size_group(size)][components_group(count)][fold_group(fold)]
+
     def _embedding(self, size: int, count: int, fold: int | None) -> ForwardEmbedding:
-        model = self._models[size_group(size)][components_group(count)][fold_group(fold)]
         return ForwardEmbedding(
-            model_from_tree(model), self._embeddings["form"], self._embeddings["covariance_block"]
+            model_from_tree(self._stored_model(size, count, fold)),
+            self._embeddings["form"],
+            self._embeddings["covariance_block"],
         )
 
     def _weak_targets(self, size: int, weak_size: int, count: int, embedding) -> np.ndarray:
@@ -202,14 +210,15 @@ class _KernelRidgeStage:
             embedding = self._embedding(size, count, fold)
             known = by_fold[fold_group(fold)]
             pi_block = None
-            if "pi" in embedding.blocks:
-                pi_block = _scattered(known[:, embedding.blocks["pi"]], folds != fold)
+            if embedding.leading_columns is not None:
+                pi_block = _scattered(known[:, embedding.leading_columns], folds != fold)
             result.append(
                 FoldTargets(
                     embedding,
                     pi_block,
-                    _scattered(embedding.summed_mean_block(known), folds != fold),
+                    _scattered(embedding.remaining_block(known), folds != fold),
                     self._weak_targets(size, weak_size, count, embedding) if weak_size else None,
+                    scaling_from_tree(self._stored_model(size, count, fold)),
                 )
             )
         return result
@@ -228,7 +237,7 @@ class _KernelRidgeStage:
         intercept = np.zeros(targets.shape[1])
         for name, columns in embedding.blocks.items():
             block, rows = targets[:, columns], slice(0, size)
-            penalty = choice.penalty_pi if name == "pi" else choice.penalty_mu
+            penalty = choice.penalty_pi if name in LEADING_BLOCKS else choice.penalty_mu
             ridge = np.full(size, labelled_ridge(size, penalty))
             weights = np.ones(len(K))
             if name == "pi" and weak_size:

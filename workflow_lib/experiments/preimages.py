@@ -15,7 +15,7 @@ from workflow_lib.experiments.items import (
     size_group,
 )
 from workflow_lib.experiments.stage_timings import write_timings
-from workflow_lib.generative.storage import model_from_tree
+from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
 
 
 def run(
@@ -39,13 +39,17 @@ def run(
     for name, item in items.items():
         H = item["test_embedding"]
         if fitted is None:
-            embedding = IdentityEmbedding(H.shape[1])
+            embedding, scaling = IdentityEmbedding(H.shape[1]), None
         else:
             size, components = size_group(item["training_size"]), item["n_components"]
-            model = fitted[size][components_group(components)][fold_group(None)]
-            embedding = FisherEmbedding(model_from_tree(model), form, covariance_block)
+            stored = fitted[size][components_group(components)][fold_group(None)]
+            embedding = FisherEmbedding(model_from_tree(stored), form, covariance_block)
+            scaling = scaling_from_tree(stored)
         started = time.perf_counter()
         outputs = embedding.inverse_transform(H, preimage, start or "closed_form")
+        outputs = outputs.reshape(len(H), -1)
+        if scaling is not None:
+            outputs = scaling.undo(outputs)
         seconds[name] = {"preimage_seconds": time.perf_counter() - started}
         chosen = {key: value for key, value in item.items() if not hasattr(value, "shape")}
         tree[name] = {"outputs": outputs} | chosen

@@ -15,6 +15,7 @@ import numpy as np
 
 from workflow_lib.embeddings.closed_form import apply_gain, decoder
 from workflow_lib.embeddings.forward import ForwardEmbedding
+from workflow_lib.generative.output_scaling import OutputScaling
 from workflow_lib.metrics import reference_errors, relative_error
 
 # Relative improvement under which a later grid point counts as equal to the best so far.
@@ -30,18 +31,23 @@ class FoldTargets:
     embedding : ForwardEmbedding or None
         The embedding under the fold's model; None for methods without one.
     pi_block : array (n, C) or None
-        Targets of the `pi` block for all training rows; rows held out by the fold are zero and
-        never used. None where the embedding has no such block.
+        Targets of the leading block (`pi`; `initial` and `state` of series) for all training
+        rows; rows held out by the fold are zero and never used. None where the embedding has no
+        such block.
     mean_block : array (n, d)
-        Targets of the `mu` block, summed over components; the outputs where there is no embedding.
+        Targets of the remaining block (`ForwardEmbedding.remaining_block`); the outputs where
+        there is no embedding.
     weak_pi_block : array (w, C) or None
         Targets of the weak rows in the `pi` block.
+    scaling : OutputScaling or None
+        Units of the fold's model; None where there is none.
     """
 
     embedding: ForwardEmbedding | None
     pi_block: np.ndarray | None
     mean_block: np.ndarray
     weak_pi_block: np.ndarray | None = None
+    scaling: OutputScaling | None = None
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,8 @@ class Choice:
     n_components : int or None
         Component count asked for; None for methods without a generative model.
     penalty_pi, penalty_mu : float
-        lambda_0 of the `pi` block and of all other blocks; NaN where there is no `pi` block.
+        lambda_0 of the leading blocks (`pi`; `initial` and `state` of series) and of the others;
+        the first is NaN where there are none.
     weak_weight : float
         Weight of a weak row relative to a labelled one; NaN without weak rows.
     score : float
@@ -121,7 +128,7 @@ def select(
             has_pi = by_fold[0].pi_block is not None
             points = _grid_points(penalties, weights, penalty, has_pi)
             errors = sum(
-                _errors(outputs[rows], fold_targets.embedding, pi, mean, projected, penalty)
+                _fold_errors(outputs[rows], fold_targets, pi, mean, projected, penalty)
                 for rows, fold_targets, (pi, mean) in zip(
                     grams.heldout, by_fold, predicted[n_components], strict=True
                 )
@@ -197,6 +204,15 @@ def _predict_blocks(grams, weak_grams, targets, penalties, weak_weights):
             positions[fold] = middle
             result[n_components].append((pi, mean))
     return result
+
+
+def _fold_errors(outputs, fold_targets, pi, mean, projected, penalty) -> np.ndarray:
+    """Return the squared errors (grid points, d) of held-out rows, in units of the outputs."""
+    embedding, scaling = fold_targets.embedding, fold_targets.scaling
+    if scaling is None:
+        return _errors(outputs, embedding, pi, mean, projected, penalty)
+    scaled = _errors(scaling.apply(outputs), embedding, pi, mean, projected, penalty)
+    return scaled * scaling.scale**2
 
 
 def _errors(outputs, embedding, pi, mean, projected, penalty) -> np.ndarray:
