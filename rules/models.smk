@@ -16,6 +16,7 @@ rule models:
         component_counts=lambda wildcards: list(
             settings.component_counts(wildcards.experiment, wildcards.model)
         ),
+        output_scale=lambda wildcards: settings.dataset_of(wildcards.experiment).outputs.scale,
         seed=lambda wildcards: seed_of(wildcards, "training", wildcards.model),
     log:
         "logs/models/{experiment}-{split}-{model}.log",

@@ -14,5 +14,6 @@ with job(snakemake):
         variance_floor=snakemake.params.variance_floor,
         n_init=snakemake.params.n_init,
         component_counts=snakemake.params.component_counts,
+        output_scale=snakemake.params.output_scale,
         seed=snakemake.params.seed,
     )

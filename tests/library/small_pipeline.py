@@ -74,7 +74,7 @@ class Stages:
     def model(self) -> Stages:
         """Run the models, annotation and embeddings stages."""
         source = (self.path("dataset"), self.path("split"))
-        counts = self.counts if self.kind == "gaussian_mixture" else [1]
+        counts = [1] if self.kind == "gaussian" else self.counts
         generative_models.run(
             *source,
             self.path("models"),
@@ -115,7 +115,7 @@ class Stages:
             self.path("regression"),
             self.folder / "regression.json",
             self.components,
-            self.counts if self.kind == "gaussian_mixture" else [1],
+            [1] if self.kind == "gaussian" else self.counts,
             self.kernel,
             self.widths,
             self.penalties,

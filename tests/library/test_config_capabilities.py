@@ -21,6 +21,8 @@ FULL = EMBEDDED | {
     "start": "mean",
 }
 SINGLE = EMBEDDED | {"preimage": "closed_form", "penalty": "shared", "grid": RIDGE["grid"]}
+STATE_SPACE = {"kind": "state_space"}
+SERIES = SINGLE | {"penalty": "per_block", "grid": RIDGE["grid"] | {"state_dim": [1, 2]}}
 WITH_WEAK = EXPERIMENT | {"weak_sizes": [10]}
 
 
@@ -74,6 +76,7 @@ def test_good_combinations_pass(method, model, experiment):
         (FOREST | {"grid": FOREST["grid"] | {"width": [1]}}, None, "are for kernel ridge"),
         (EMBEDDED | {"grid": RIDGE["grid"]}, MIXTURE, "a mixture needs grid.n_components"),
         (SINGLE | {"grid": EMBEDDED["grid"]}, GAUSSIAN, "grid.n_components is for mixtures"),
+        (SINGLE | {"grid": SERIES["grid"]}, GAUSSIAN, "grid.state_dim is for state-space models"),
     ],
 )
 def test_contradictory_methods_are_refused(method, model, reason):
@@ -81,6 +84,19 @@ def test_contradictory_methods_are_refused(method, model, reason):
     assert any(reason in told for told in reasons), reasons
     settings = MethodSettings(**method), ModelSettings(**model) if model else None
     assert capabilities.check_method(*settings) == reasons
+
+
+@pytest.mark.parametrize(
+    ("method", "model", "reason"),
+    [
+        (SERIES | {"grid": RIDGE["grid"]}, STATE_SPACE, "needs grid.state_dim"),
+        (SERIES, STATE_SPACE | {"covariance_type": "diag"}, "is spherical or full, not diag"),
+        (SERIES | {"preimage": "gradient", "start": "mean"}, STATE_SPACE, "Algorithm 1"),
+    ],
+)
+def test_contradictory_methods_for_series_are_refused(method, model, reason):
+    reasons = reasons_of(method, model, dataset={"task": "series"})
+    assert any(reason in told for told in reasons)
 
 
 def test_one_contradiction_gives_one_reason():
@@ -103,6 +119,12 @@ def test_methods_that_cannot_work_here_are_refused(method, dataset, experiment, 
     (told,) = reasons_of(method, dataset=dataset, experiment=experiment)
     assert reason in told
     assert capabilities.check_method(MethodSettings(**method), None) == []
+
+
+def test_state_space_models_are_for_series():
+    assert reasons_of(SERIES, STATE_SPACE, dataset={"task": "series"}) == []
+    (told,) = reasons_of(SERIES, STATE_SPACE)
+    assert "one of series, and the task is regression" in told
 
 
 def test_weak_methods_need_weak_sizes():

@@ -245,7 +245,7 @@ def test_unknown_model_is_told_once(folder):
             "methods/ridge",
             RIDGE | {"grid": {"penalties": [1]}},
             "config/methods/ridge.yaml, key grid.penalties: there is no such key. Expected one of: "
-            "penalty, width, n_components, weak_weight, max_features, n_trees. "
+            "penalty, width, n_components, state_dim, weak_weight, max_features, n_trees. "
             "To mend it: write 'penalty'.",
         ),
         (
@@ -359,10 +359,10 @@ def test_a_contradictory_method_is_refused_even_in_default(folder):
 
 
 def test_default_without_any_method_is_refused(folder):
-    write(folder, "datasets/people", DATASET | {"task": "series"})
+    write(folder, "datasets/people", DATASET | {"task": "classes"})
     message = message_of(folder)
     assert message.startswith("experiment 'first', methods: default: no method can run (embedded: ")
-    assert "not series" in message
+    assert "not classes" in message
 
 
 def test_fewer_rows_than_folds_is_refused(folder):

@@ -15,6 +15,7 @@ from workflow_lib.experiments.annotation import hard_memberships
 from workflow_lib.experiments.prepared_inputs import PreparedInputs, rbf_gamma
 from workflow_lib.features.preparation import fit_preparation
 from workflow_lib.generative.gaussian import GaussianModel
+from workflow_lib.generative.state_space import StateSpaceModel
 from workflow_lib.kernels.gram import gram_matrix
 from workflow_lib.metrics import average_relative_error, reference_errors
 from workflow_lib.seeds import derive_seed
@@ -262,6 +263,69 @@ def test_inputs_that_are_no_gram_matrix_are_told(tmp_path):
     X, Y = small_inputs()
     with pytest.raises(UserError, match="no symmetric matrix"):
         Stages(tmp_path, X, Y, kernel="precomputed").prepare()
+
+
+def series_inputs(n_rows=70):
+    """Return inputs and series (n, 4 x 2) in flat rows, centred at 3."""
+    generator = np.random.default_rng(4)
+    X = generator.normal(size=(n_rows, 4))
+    steps = np.repeat(X[:, None, :2], 4, axis=1) + 0.5 * generator.normal(size=(n_rows, 4, 2))
+    return X, steps.cumsum(axis=1).reshape(n_rows, 8) + 3.0
+
+
+SERIES = {
+    "kind": "state_space",
+    "covariance_type": "spherical",
+    "preimage": "closed_form",
+    "counts": [1, 2],
+    "output_scale": "center",
+    "n_channels": 2,
+    "sizes": [30],
+}
+
+
+@pytest.mark.parametrize("penalty", ["shared", "per_block"])
+def test_series_equal_the_estimator(tmp_path, penalty):
+    X, Y = series_inputs()
+    stages = Stages(tmp_path, X, Y, penalty=penalty, **SERIES).all()
+    (item,) = stages.tree("regression").values()
+    (predicted,) = stages.tree("predictions").values()
+    X_train, _, X_test, Y_train = rows_of(stages, 30)
+    offset = Y_train.mean(axis=0)
+    seed = derive_seed(stages.seed, 30, item["n_components"], "all")
+    model = StateSpaceModel(
+        item["n_components"], n_init=2, random_state=seed, observation_dim=2, prior_variance=0.05
+    )
+    path, residual = item["penalty_pi"], item["penalty_mu"]
+    estimator = OutputFisherRegressor(
+        model,
+        gamma=rbf_gamma(item["width"], 4),
+        alpha={"initial": path, "state": path, "observation": residual},
+        preimage="closed_form",
+    ).fit(X_train, Y_train - offset)
+    expected = estimator.predict(X_test).reshape(12, 8) + offset
+    np.testing.assert_allclose(predicted["outputs"], expected, atol=1e-8)
+
+
+def test_series_with_one_penalty_are_kernel_ridge_regression(tmp_path):
+    X, Y = series_inputs()
+    series = Stages(tmp_path / "series", X, Y, penalty="shared", **SERIES).all()
+    ridge = Stages(tmp_path / "ridge", X, Y, kind=None, sizes=[30]).all()
+    (first,), (second,) = series.tree("predictions").values(), ridge.tree("predictions").values()
+    assert first["score"] == pytest.approx(second["score"], rel=1e-7)
+    np.testing.assert_allclose(first["outputs"], second["outputs"], atol=1e-6)
+
+
+def test_units_of_the_outputs_change_nothing_where_they_are_scaled(tmp_path):
+    # Powers of two, so that rounding does not differ.
+    X, Y = small_inputs()
+    units = 2.0 ** np.arange(Y.shape[1])
+    options = {"sizes": [30], "output_scale": "standard", "penalty": "per_block", "counts": [3]}
+    first = Stages(tmp_path / "first", X, Y, **options).all()
+    second = Stages(tmp_path / "second", X, Y * units, **options).all()
+    (item,), (other,) = first.tree("predictions").values(), second.tree("predictions").values()
+    assert other["score"] == pytest.approx(item["score"], rel=1e-9)
+    np.testing.assert_allclose(other["outputs"] / units, item["outputs"], rtol=1e-9, atol=1e-9)
 
 
 # Annotation.

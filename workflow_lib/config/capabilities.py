@@ -22,6 +22,7 @@ BLOCKS: dict[tuple[str | None, str | None], tuple[str, ...]] = {
     ("gaussian", "full"): ("mu", "sigma"),
     ("gaussian_mixture", "reduced"): ("pi", "mu"),
     ("gaussian_mixture", "full"): ("pi", "mu", "sigma"),
+    ("state_space", "reduced"): ("initial", "state", "observation"),
 }
 """The blocks that kernel ridge regression predicts, by kind of model and form of embedding."""
 
@@ -39,7 +40,7 @@ class Requirement(NamedTuple):
     """The reason given to the user; names of facts in braces are filled in."""
 
 
-EMBEDDING = {"gaussian", "gaussian_mixture"}
+EMBEDDING = {"gaussian", "gaussian_mixture", "state_space"}
 
 METHOD_REQUIREMENTS = (
     Requirement(
@@ -140,9 +141,29 @@ METHOD_REQUIREMENTS = (
         "a mixture needs grid.n_components",
     ),
     Requirement(
-        {"model": {"gaussian", None}},
+        {"model": {"gaussian", "state_space", None}},
         {"has_n_components": {False}},
         "grid.n_components is for mixtures",
+    ),
+    Requirement(
+        {"model": {"state_space"}},
+        {"has_state_dim": {True}},
+        "a state-space model needs grid.state_dim",
+    ),
+    Requirement(
+        {"model": {"gaussian", "gaussian_mixture", None}},
+        {"has_state_dim": {False}},
+        "grid.state_dim is for state-space models",
+    ),
+    Requirement(
+        {"model": {"state_space"}},
+        {"form": {"reduced"}, "preimage": {"closed_form"}},
+        "series have the reduced form and the closed_form pre-image only (Algorithm 1)",
+    ),
+    Requirement(
+        {"model": {"state_space"}},
+        {"covariance_type": {"spherical", "full"}},
+        "the noise of a state-space model is spherical or full, not {covariance_type}",
     ),
 )
 """What a method file must satisfy whatever it is used on."""
@@ -176,8 +197,14 @@ EXPERIMENT_REQUIREMENTS = (
 COMBINATION_REQUIREMENTS = (
     Requirement(
         {"regressor": {"kernel_ridge", "random_forest"}},
-        {"task": {"regression"}},
-        "the regressor {regressor} predicts rows of numbers (task regression), not {task}",
+        {"task": {"regression", "series"}},
+        "the regressor {regressor} predicts rows of numbers (task regression or series), not "
+        "{task}",
+    ),
+    Requirement(
+        {"model": {"state_space"}},
+        {"task": {"series"}},
+        "a state-space model is one of series, and the task is {task}",
     ),
     Requirement(
         {"regressor": {"random_forest"}},
@@ -246,6 +273,8 @@ def method_facts(method: MethodSettings, model: ModelSettings | None) -> dict[st
         "has_penalty": bool(method.grid.penalty),
         "has_width": bool(method.grid.width),
         "has_n_components": bool(method.grid.n_components),
+        "has_state_dim": bool(method.grid.state_dim),
+        "covariance_type": model.covariance_type if model else None,
         "has_weak_weight": bool(method.grid.weak_weight),
         "has_max_features": bool(method.grid.max_features),
         "has_n_trees": method.grid.n_trees is not None,

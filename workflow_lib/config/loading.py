@@ -108,7 +108,8 @@ class Configuration:
         """Return the numbers of components compared under a label of :meth:`components_of`."""
         if components != "selected":
             return (int(components),)
-        return self.methods[method].grid.n_components if self.is_mixture(method) else (1,)
+        grid = self.methods[method].grid
+        return grid.n_components or grid.state_dim or (1,)
 
     def component_counts(self, experiment: str, model: str) -> tuple[int, ...]:
         """Return every number of components that a model is fitted with in an experiment."""

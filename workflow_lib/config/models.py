@@ -233,6 +233,15 @@ class InputSettings(Settings):
     inputs are a Gram matrix). `rbf` assumes least about a table of numbers."""
 
 
+class OutputSettings(Settings):
+    """In which units the generative models see the outputs; errors are always in their own."""
+
+    scale: Literal["none", "center", "standard"] = "standard"
+    """`standard` (the default, right for columns of different units): each output gets mean 0 and
+    variance 1 on the training rows of its fold; `center`: mean 0, for series; `none`: as they are,
+    for outputs of one unit."""
+
+
 class DatasetSettings(Settings):
     """A dataset: `config/datasets/NAME.yaml`."""
 
@@ -260,6 +269,9 @@ class DatasetSettings(Settings):
     inputs: InputSettings = InputSettings()
     """How the inputs are prepared and compared."""
 
+    outputs: OutputSettings = OutputSettings()
+    """In which units the generative models see the outputs."""
+
     sources: Annotated[tuple[SourceSettings, ...], AfterValidator(different_file_names)] = ()
     """Files to fetch. Empty (the default) for synthetic data and for data that a dependency
     ships."""
@@ -274,12 +286,14 @@ class DatasetSettings(Settings):
 class ModelSettings(Settings):
     """A generative model of the outputs: `config/models/NAME.yaml`."""
 
-    kind: Literal["gaussian", "gaussian_mixture"]
-    """One Gaussian, or a mixture of Gaussians fitted by expectation-maximisation."""
+    kind: Literal["gaussian", "gaussian_mixture", "state_space"]
+    """One Gaussian, a mixture of Gaussians fitted by expectation-maximisation, or a linear-Gaussian
+    state-space model of series."""
 
     covariance_type: Literal["spherical", "tied_spherical", "diag", "full"] = "spherical"
     """Shape of the covariances. `spherical` (one variance per component) is the paper's;
-    `tied_spherical` shares one variance between the components."""
+    `tied_spherical` shares one variance between the components. The noise of a state-space model is
+    `spherical` or `full`."""
 
     variance_floor: Annotated[float, Strict(), Field(gt=0, allow_inf_nan=False)] = 0.05
     """Smallest variance of a component, as a fraction of the mean variance of the outputs. The
@@ -305,6 +319,9 @@ class GridSettings(Settings):
     n_components: Sizes = ()
     """Numbers of mixture components, strictly increasing. For mixtures; an experiment that fixes
     `components` uses its own instead."""
+
+    state_dim: Sizes = ()
+    """Dimensions of the hidden state, strictly increasing. For state-space models."""
 
     weak_weight: Annotated[tuple[Positive, ...], AfterValidator(without_repeats)] = ()
     """Weights w of a weakly labelled row relative to a fully labelled one: lambda_2 of equation

@@ -37,7 +37,7 @@ from workflow_lib.config.models import (
 )
 
 FILE_KINDS: dict[type[Settings], tuple[str, ...]] = {
-    RunSettings: ("config.yaml", "mulan.yaml"),
+    RunSettings: ("*.yaml",),
     DatasetSettings: ("datasets/*.yaml",),
     ModelSettings: ("models/*.yaml",),
     MethodSettings: ("methods/*.yaml",),
