@@ -10,11 +10,11 @@ from workflow_lib.embeddings.fisher import PREIMAGES, FisherEmbedding
 from workflow_lib.embeddings.forward import check_choice
 from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.regression.kernel_ridge import check_alpha, check_square
+from workflow_lib.regression.kernel_ridge import KernelInputMixin, check_alpha, check_square
 from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge, weak_ridge
 
 
-class OutputFisherRegressor(RegressorMixin, BaseEstimator):
+class OutputFisherRegressor(KernelInputMixin, RegressorMixin, BaseEstimator):
     """Output Fisher Embedding Regression (OFER; Djerrab, Garcia, Sangnier & d'Alche-Buc 2018).
 
     1. Fit a generative model p_theta to the training outputs and embed each as its Fisher score.
@@ -218,10 +218,3 @@ class OutputFisherRegressor(RegressorMixin, BaseEstimator):
             across = gram_matrix(X_weak, X, self.kernel, self.gamma)
             within = gram_matrix(X_weak, None, self.kernel, self.gamma)
         return np.block([[K, across.T], [across, within]])
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        tags.input_tags.positive_only = self.kernel == "tanimoto"
-        tags.target_tags.multi_output = True
-        return tags

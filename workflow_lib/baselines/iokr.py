@@ -12,14 +12,14 @@ from workflow_lib.baselines.output_kernels import (
     output_gram,
 )
 from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.regression.kernel_ridge import check_alpha, check_square
+from workflow_lib.regression.kernel_ridge import KernelInputMixin, check_alpha, check_square
 from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
 
 PREIMAGES = ("candidates", "gradient")
 VECTOR_KERNELS = ("rbf", "linear")
 
 
-class IOKRegressor(RegressorMixin, BaseEstimator):
+class IOKRegressor(KernelInputMixin, RegressorMixin, BaseEstimator):
     """Input Output Kernel Regression (IOKR; Brouard, Szafranski & d'Alche-Buc, JMLR 2016).
 
     Regresses the feature vector psi(y) of an output kernel k from the input by kernel ridge
@@ -153,10 +153,3 @@ class IOKRegressor(RegressorMixin, BaseEstimator):
                 f"found {candidates.shape[1]}."
             )
         return candidates
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        tags.input_tags.positive_only = self.kernel == "tanimoto"
-        tags.target_tags.multi_output = True
-        return tags

@@ -10,7 +10,18 @@ from workflow_lib.kernels.gram import gram_matrix
 from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
 
 
-class KernelRidgeRegressor(RegressorMixin, BaseEstimator):
+class KernelInputMixin:
+    """What scikit-learn must know of an estimator with a `kernel` on inputs and several outputs."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.positive_only = self.kernel == "tanimoto"
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class KernelRidgeRegressor(KernelInputMixin, RegressorMixin, BaseEstimator):
     """Multi-output kernel ridge regression (m-KRR), the baseline that OFER must beat.
 
     Minimises alpha ||h||^2 + 1/(2 l) sum_i ||y_i - h(x_i) - b||^2, eq. (13) of the OFER paper with
@@ -67,13 +78,6 @@ class KernelRidgeRegressor(RegressorMixin, BaseEstimator):
         K = gram_matrix(X, self.X_fit_, self.kernel, self.gamma)
         predictions = K @ self.dual_coef_ + self.intercept_
         return predictions[:, 0] if self._vector_output else predictions
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        tags.input_tags.positive_only = self.kernel == "tanimoto"
-        tags.target_tags.multi_output = True
-        return tags
 
 
 def check_alpha(alpha: float) -> None:
