@@ -3,12 +3,13 @@
 from adapter import job
 
 with job(snakemake):
-    from workflow_lib.experiments import prepared_inputs
+    from workflow_lib.experiments import features_stage
 
-    prepared_inputs.run(
+    features_stage.run(
         dataset=snakemake.input.dataset,
         split=snakemake.input.split,
         output=snakemake.output[0],
         scale=snakemake.params.scale,
         kernel=snakemake.params.kernel,
+        past=snakemake.params.past,
     )

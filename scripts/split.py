@@ -14,4 +14,5 @@ with job(snakemake):
         n_folds=snakemake.params.n_folds,
         seed=snakemake.params.seed,
         experiment=snakemake.wildcards.experiment,
+        kind=snakemake.params.kind,
     )

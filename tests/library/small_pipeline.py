@@ -12,11 +12,11 @@ from workflow_lib.artifacts import read_artifact
 from workflow_lib.experiments import (
     annotation,
     embedding,
+    features_stage,
     forest_stage,
     generative_models,
     kernel_ridge_stage,
     preimages,
-    prepared_inputs,
     splitting,
 )
 
@@ -31,6 +31,7 @@ class Stages:
     sizes: list = field(default_factory=lambda: [20, 30])
     weak_sizes: list = field(default_factory=list)
     scale: str = "none"
+    past: str = "none"
     kernel: str = "rbf"
     kind: str | None = "gaussian_mixture"
     covariance_type: str = "tied_spherical"
@@ -66,8 +67,13 @@ class Stages:
             seed=self.seed,
             experiment="small",
         )
-        prepared_inputs.run(
-            self.path("dataset"), self.path("split"), self.path("features"), self.scale, self.kernel
+        features_stage.run(
+            self.path("dataset"),
+            self.path("split"),
+            self.path("features"),
+            self.scale,
+            self.kernel,
+            self.past,
         )
         return self
 

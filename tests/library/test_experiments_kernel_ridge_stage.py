@@ -12,7 +12,7 @@ from small_pipeline import Stages, assert_same_tree
 from workflow_lib import GaussianMixtureModel, KernelRidgeRegressor, OutputFisherRegressor
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.annotation import hard_memberships
-from workflow_lib.experiments.prepared_inputs import PreparedInputs, rbf_gamma
+from workflow_lib.experiments.prepared_inputs import prepared_inputs, rbf_gamma
 from workflow_lib.features.preparation import fit_preparation
 from workflow_lib.generative.gaussian import GaussianModel
 from workflow_lib.generative.state_space import StateSpaceModel
@@ -242,7 +242,7 @@ def test_weak_rows_with_missing_inputs_are_filled_by_each_fold(tmp_path):
     stages.all()
     features, folds = stages.tree("features"), stages.tree("split")["folds"]["n-20"]
     assert features["n-20"]["learns"]
-    filled = [X[-1, 0] for X, _ in PreparedInputs(features, folds, 20).by_fold(15)]
+    filled = [X[-1, 0] for X, _ in prepared_inputs(features, folds, 20).fold_rows(15)]
     assert len(set(filled)) == 4
 
 

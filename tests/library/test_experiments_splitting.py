@@ -116,3 +116,55 @@ def test_stage_names_the_keys_to_mend(tmp_path):
     for part in ("experiment small", "training_sizes", "20 rows", "config/experiments/small.yaml"):
         assert part in message
     assert not (tmp_path / "split.h5").exists()
+
+
+def order(n_rows=60, n_companies=5, seed=0):
+    """Return times, windows of 20 days after and 10 before, and companies, in no order."""
+    generator = np.random.default_rng(seed)
+    time = generator.integers(0, 400, size=n_rows)
+    company = generator.integers(0, n_companies, size=n_rows)
+    return {"time": time, "begin": time - 10, "end": time + 20, "company": company}
+
+
+def test_chronological_training_rows_ended_before_the_first_test_row():
+    days = order()
+    tree = split_rows(60, (5, 10, 20), (), 15, 5, seed=3, order=days)
+    first = days["time"][tree["test"]].min()
+    assert len(tree["test"]) == 15
+    assert (days["end"][np.concatenate([tree["train"], tree["weak"]])] < first).all()
+    others = np.setdiff1d(np.arange(60), tree["test"])
+    assert (days["time"][others] <= days["time"][tree["test"]].min()).all()
+    # What is left out overlaps in time, and nothing else is.
+    used = np.concatenate([tree["train"], tree["weak"], tree["test"]])
+    left_out = np.setdiff1d(np.arange(60), used)
+    assert len(left_out) == tree["n_left_out"] > 0
+    starts = days["begin"][tree["test"]]
+    for row in left_out:
+        same = days["company"][tree["test"]] == days["company"][row]
+        assert days["end"][row] >= first or (starts[same] <= days["end"][row]).any()
+
+
+def test_windows_of_one_company_never_overlap():
+    days = {
+        "time": np.array([0, 50, 100, 110]),
+        "begin": np.array([-10, 40, 60, 70]),
+        "end": np.array([20, 70, 130, 140]),
+        "company": np.array([0, 0, 0, 1]),
+    }
+    tree = split_rows(4, (1,), (), 2, 1, seed=0, order=days)
+    # Row 1 ended before the first test row, whose window of the past reaches into it.
+    np.testing.assert_array_equal(tree["train"], [0])
+    assert tree["n_left_out"] == 1
+
+
+def test_chronological_splits_share_their_test_rows_and_draw_others_to_train():
+    days = order()
+    first, second = (split_rows(60, (10,), (), 15, 5, seed=seed, order=days) for seed in (1, 2))
+    np.testing.assert_array_equal(first["test"], second["test"])
+    assert set(first["train"]) != set(second["train"])
+
+
+def test_chronological_splits_need_times(tmp_path):
+    dataset = write_dataset(tmp_path / "dataset.h5", *regression_data(30))
+    with pytest.raises(UserError, match="experiment calls, key split.*whose rows have no times"):
+        run(dataset, tmp_path / "s.h5", [10], [], 0.3, 5, 1, "calls", "chronological")

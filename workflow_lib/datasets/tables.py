@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workflow_lib.datasets.sparse_inputs import is_sparse, joined_terms, sparse_tree
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
     import numpy as np
+    from scipy.sparse import csr_array
 
 
 def parse_number(text: str, missing_values: Sequence[str], place: str) -> float:
@@ -109,8 +111,9 @@ def dataset_tree(
 
     Parameters
     ----------
-    inputs : array (n, q)
-        One row per example; NaN marks a missing value.
+    inputs : array or sparse matrix (n, q)
+        One row per example; NaN marks a missing value. A sparse matrix holds counts of terms
+        and stays sparse (see `workflow_lib.datasets.sparse_inputs`).
     outputs : array (n, d)
         Complete and finite.
     input_names, output_names : sequences of q and d str
@@ -123,24 +126,28 @@ def dataset_tree(
         default it is taken for a mistake.
     **groups : mappings
         Further groups of the tree, for example ``truth``; ``names`` and ``report`` are merged
-        with those made here.
+        with those made here. ``past`` (``values`` (n, k), numbers known before the outputs) and
+        ``order`` (``time``, ``begin``, ``end``: days; ``company``; all (n,)) must fit the rows.
 
     Returns
     -------
     dict
         ``inputs`` (n, q) and ``outputs`` (n, d) float64; ``names``: ``inputs`` and ``outputs``
         as JSON lists; ``report``: ``rows_read``, ``rows_dropped`` (for want of an output),
-        ``missing_inputs`` (values), ``constant_outputs`` (columns); and `groups`.
+        ``missing_inputs`` (values), ``constant_outputs`` (columns); and `groups`. Of sparse inputs
+        ``inputs`` is a group, and the names of its columns are in ``terms``.
 
     Raises
     ------
     UserError
         For fewer than two rows, outputs or inputs that are not finite, an input that is missing
-        in every row, a constant output, or no input at all.
+        in every row, a constant output, no input at all, or counts below zero.
     """
     import numpy as np
 
-    inputs = np.ascontiguousarray(inputs, dtype=np.float64)
+    sparse = is_sparse(inputs)
+    if not sparse:
+        inputs = np.ascontiguousarray(inputs, dtype=np.float64)
     outputs = np.ascontiguousarray(outputs, dtype=np.float64)
     n_rows = outputs.shape[0]
     rows_read = n_rows if rows_read is None else rows_read
@@ -159,16 +166,13 @@ def dataset_tree(
             remedy="name fewer columns as outputs",
         )
     _refuse_rows(~np.isfinite(outputs).all(axis=1), place, "outputs that are NaN or infinite")
-    _refuse_rows(np.isinf(inputs).any(axis=1), place, "inputs that are infinite")
-    missing = np.isnan(inputs)
-    empty = [name for name, all_missing in zip(input_names, missing.all(axis=0)) if all_missing]
-    if empty:
-        raise UserError(
-            place=place,
-            found=f"no row has a value in the input {_listed(empty)}",
-            expected="at least one value in every input",
-            remedy="leave this column out of the inputs",
-        )
+    if sparse:
+        _check_counts(inputs, place)
+        n_missing = 0
+        stored = {"inputs": sparse_tree(inputs), "terms": joined_terms(input_names)}
+    else:
+        n_missing = _check_values(inputs, input_names, place)
+        stored = {"inputs": inputs}
     # Equality with the first row, because the range of huge values can overflow.
     constant = [
         name for name, same in zip(output_names, (outputs == outputs[0]).all(axis=0)) if same
@@ -183,20 +187,58 @@ def dataset_tree(
     report = {
         "rows_read": rows_read,
         "rows_dropped": rows_read - n_rows,
-        "missing_inputs": int(missing.sum()),
+        "missing_inputs": n_missing,
         "constant_outputs": len(constant),
     }
     names = {
-        "inputs": json.dumps(list(input_names), ensure_ascii=False),
         "outputs": json.dumps(list(output_names), ensure_ascii=False),
     }
+    if not sparse:
+        names["inputs"] = json.dumps(list(input_names), ensure_ascii=False)
+    for group in ("past", "order"):
+        _check_lengths(groups.get(group, {}), n_rows, f"{place}, group '{group}'")
     return {
         **groups,
-        "inputs": inputs,
+        **stored,
         "outputs": outputs,
         "names": {**groups.get("names", {}), **names},
         "report": {**groups.get("report", {}), **report},
     }
+
+
+def _check_values(inputs: np.ndarray, input_names: Sequence[str], place: str) -> int:
+    """Return the number of missing values; refuse infinite values and columns without any."""
+    import numpy as np
+
+    _refuse_rows(np.isinf(inputs).any(axis=1), place, "inputs that are infinite")
+    missing = np.isnan(inputs)
+    empty = [name for name, all_missing in zip(input_names, missing.all(axis=0)) if all_missing]
+    if empty:
+        raise UserError(
+            place=place,
+            found=f"no row has a value in the input {_listed(empty)}",
+            expected="at least one value in every input",
+            remedy="leave this column out of the inputs",
+        )
+    return int(missing.sum())
+
+
+def _check_counts(inputs: csr_array, place: str) -> None:
+    """Refuse counts that are negative or not finite."""
+    import numpy as np
+
+    matrix = inputs.tocsr()
+    wrong = np.flatnonzero(~np.isfinite(matrix.data) | (matrix.data < 0))
+    rows = np.unique(np.searchsorted(matrix.indptr, wrong, side="right") - 1)
+    faulty = np.zeros(matrix.shape[0], dtype=bool)
+    faulty[rows] = True
+    _refuse_rows(faulty, place, "counts of terms that are negative or not finite")
+
+
+def _check_lengths(group: Mapping[str, Any], n_rows: int, place: str) -> None:
+    for name, values in group.items():
+        if len(values) != n_rows:
+            raise ValueError(f"{place}: '{name}' has {len(values)} entries for {n_rows} rows.")
 
 
 def _refuse_rows(faulty: np.ndarray, place: str, what: str) -> None:

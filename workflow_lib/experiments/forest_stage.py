@@ -13,7 +13,7 @@ from workflow_lib.baselines.forest import (
     select_max_features,
 )
 from workflow_lib.experiments.items import SELECTED, UNBOUNDED_ENTRIES, item_group, size_group
-from workflow_lib.experiments.prepared_inputs import PreparedInputs
+from workflow_lib.experiments.prepared_inputs import prepared_inputs
 from workflow_lib.experiments.stage_timings import stage_seconds, write_timings
 from workflow_lib.metrics import reference_errors
 
@@ -32,17 +32,17 @@ def run(
     """Select and fit a random forest for every training size; artifacts as of kernel ridge."""
     outputs = read_artifact(dataset, "dataset")["outputs"]
     partition = read_artifact(split, "split")
-    prepared_features = read_artifact(features, "features")
+    split_features = read_artifact(features, "features")
     tree: dict = {}
     seconds: dict = {}
     for size in map(int, partition["sizes"]):
         Y = outputs[partition["train"]][:size]
         folds = partition["folds"][size_group(size)]
-        inputs = PreparedInputs(prepared_features, folds, size)
+        inputs = prepared_inputs(split_features, folds, size)
         item = item_group(size, 0, SELECTED)
         started = time.perf_counter()
         chosen, score = select_max_features(
-            list(inputs.by_fold()),
+            list(inputs.fold_rows()),
             folds,
             Y,
             reference_errors(Y, folds),
@@ -52,7 +52,7 @@ def run(
             metric,
         )
         selected = time.perf_counter()
-        X_train, X_test = inputs.refit()
+        X_train, X_test = inputs.refit_rows()
         forest = fitted_forest(X_train, Y, n_trees, chosen, seed)
         fitted = time.perf_counter()
         predictions = forest_predictions(forest, X_test)

@@ -19,11 +19,10 @@ from workflow_lib.experiments.items import (
     item_group,
     size_group,
 )
-from workflow_lib.experiments.prepared_inputs import PreparedInputs, gram_of
+from workflow_lib.experiments.prepared_inputs import PreparedInputs, prepared_inputs
 from workflow_lib.experiments.selection import Choice, FoldTargets, select
 from workflow_lib.experiments.stage_timings import stage_seconds, write_timings
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
-from workflow_lib.regression.heldout import SeparateGrams, SharedGram
 from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge, weak_ridge
 from workflow_lib.regression.weak import WeakGrams
 
@@ -137,7 +136,7 @@ class _KernelRidgeStage:
         """Return the item's part of the artifact, and its seconds."""
         Y = self._train[:size]
         folds = self._partition["folds"][size_group(size)]
-        inputs = PreparedInputs(self._features, folds, size)
+        inputs = prepared_inputs(self._features, folds, size)
         started = time.perf_counter()
         targets = {count: self._fold_targets(size, weak_size, count, folds) for count in counts}
         choice = select(
@@ -155,37 +154,26 @@ class _KernelRidgeStage:
             grid["metric"],
         )
         selected = time.perf_counter()
-        dual, intercept, X_train = self._refit(inputs, Y, size, weak_size, choice)
+        K = inputs.training_gram(self._kernel, choice.width, weak_size)
+        dual, intercept = self._refit(K, Y, size, weak_size, choice)
         fitted = time.perf_counter()
-        _, X_test = inputs.refit(weak_size)
-        predictions = gram_of(X_test, X_train, self._kernel, choice.width) @ dual + intercept
+        K_test = inputs.test_gram(self._kernel, choice.width, weak_size)
+        predictions = K_test @ dual + intercept
         seconds = stage_seconds(started, selected, fitted, time.perf_counter())
         item = {"dual_coefficients": dual, "intercept": intercept, "test_embedding": predictions}
         return item | _choice_entries(choice), seconds
 
     def _grams_of(self, inputs: PreparedInputs, width):
-        def build():
-            if not inputs.learns:
-                X, _ = inputs.refit()
-                gram = gram_of(X, None, self._kernel, width)
-                return SharedGram(gram, inputs.folds, self._center)
-            grams = [
-                (gram_of(X, None, self._kernel, width), gram_of(Z, X, self._kernel, width))
-                for X, Z in inputs.by_fold()
-            ]
-            return SeparateGrams(grams, inputs.folds, self._center)
-
-        return build
+        return lambda: inputs.heldout_solver(self._kernel, width, self._center)
 
     def _weak_grams_of(self, inputs: PreparedInputs, width, weak_size):
-        def build():
-            grams = [
-                (gram_of(X, None, self._kernel, width), gram_of(Z, X, self._kernel, width))
-                for X, Z in inputs.by_fold(weak_size)
-            ]
-            return WeakGrams(grams, weak_size, inputs.folds, self._center, shared=not inputs.learns)
-
-        return build
+        return lambda: WeakGrams(
+            list(inputs.fold_grams(self._kernel, width, weak_size)),
+            weak_size,
+            inputs.folds,
+            self._center,
+            shared=not inputs.learns,
+        )
 
     def _stored_model(self, size: int, count: int, fold: int | None) -> dict:
         return self._models[size_group(size)][components_group(count)][fold_group(fold)]
@@ -223,10 +211,8 @@ class _KernelRidgeStage:
             )
         return result
 
-    def _refit(self, inputs, Y, size, weak_size, choice: Choice):
-        """Return dual coefficients, intercepts and the rows they belong to, for the winner."""
-        X, _ = inputs.refit(weak_size)
-        K = gram_of(X, None, self._kernel, choice.width)
+    def _refit(self, K, Y, size, weak_size, choice: Choice):
+        """Return dual coefficients and intercepts of the winner, from its Gram matrix."""
         if choice.n_components is None:
             embedding, targets = IdentityEmbedding(Y.shape[1]), Y
         else:
@@ -251,7 +237,7 @@ class _KernelRidgeStage:
             dual[rows, columns], intercept[columns] = fit_dual_coefficients(
                 K[rows, rows], block, ridge, self._center, weights[rows]
             )
-        return dual, intercept, X
+        return dual, intercept
 
 
 class _Lazily(Mapping):

@@ -1,120 +1,146 @@
-"""The features stage: the inputs of one split, and what is learned from them in each fold."""
+"""The inputs of one training size of one split, as each fold may see them.
+
+Methods ask for Gram matrices or for feature vectors and need not know whether the inputs are rows
+of numbers, a Gram matrix or texts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.errors import UserError
+from workflow_lib.experiments.features_stage import TEXT_SCALE
 from workflow_lib.experiments.items import fold_group, size_group
-from workflow_lib.features.preparation import (
-    InputPreparation,
-    fit_preparation,
-    preparation_learns,
-)
-from workflow_lib.kernels.gram import gram_matrix
+from workflow_lib.features.preparation import InputPreparation
+from workflow_lib.features.principal_coordinates import principal_coordinates
+from workflow_lib.kernels.gram import gram_from_products, gram_matrix
+from workflow_lib.regression.heldout import SeparateGrams, SharedGram
+
+Grams = tuple[np.ndarray, np.ndarray]
 
 
-def run(dataset: Path, split: Path, output: Path, scale: str, kernel: str) -> None:
-    """Fit the preparation of every training size and fold, and write the "features" artifact.
-
-    It holds the raw inputs of the training, weak and test rows, and for each training size the
-    preparation fitted to all its rows and to the training rows of each fold. Where the inputs are
-    a Gram matrix (`kernel` is ``precomputed``), its columns are those of the training, then of the
-    weak rows.
-
-    Raises
-    ------
-    UserError
-        If `kernel` is ``precomputed`` and the inputs are no symmetric matrix.
-    """
-    inputs = read_artifact(dataset, "dataset")["inputs"]
-    partition = read_artifact(split, "split")
-    if kernel == "precomputed":
-        check_gram_matrix(inputs, dataset)
-        inputs = inputs[:, np.concatenate([partition["train"], partition["weak"]])]
-    train, weak = inputs[partition["train"]], inputs[partition["weak"]]
-    tree: dict = {
-        "scale": scale,
-        "kernel": kernel,
-        "inputs": {
-            "train": train,
-            "weak": weak,
-            "test": inputs[partition["test"]],
-        },
-    }
-    for size in partition["sizes"]:
-        folds = partition["folds"][size_group(size)]
-        # Weak rows are filled from the fold's training rows, so they can differ by fold as well.
-        learns = preparation_learns(np.vstack([train[:size], weak]), scale)
-        tree[size_group(size)] = {"learns": learns}
-        for fold in [None, *range(folds.max() + 1)]:
-            rows = train[:size] if fold is None else train[:size][folds != fold]
-            preparation = fit_preparation(rows, scale)
-            tree[size_group(size)][fold_group(fold)] = {
-                "fill": preparation.fill,
-                "offset": preparation.offset,
-                "scale": preparation.scale,
-                "standardised": preparation.standardised,
-            }
-    write_artifact(
-        output, tree, "features", inputs=[dataset, split], allow_nan=("train", "weak", "test")
-    )
-
-
-def check_gram_matrix(inputs: np.ndarray, place: Path) -> None:
-    """Raise UserError unless the inputs are the Gram matrix of all rows of the dataset."""
-    square = inputs.shape[0] == inputs.shape[1]
-    if not square or not np.allclose(inputs, inputs.T, rtol=1e-8, atol=1e-10):
-        raise UserError(
-            place=str(place),
-            found=f"inputs of the shape {inputs.shape} that are no symmetric matrix",
-            expected="kernel values between all rows, because the kernel is precomputed",
-            remedy="choose another kernel, or give the Gram matrix as inputs",
-        )
-
-
-class PreparedInputs:
-    """The inputs of one training size of one split, prepared as each fold may see them.
+def prepared_inputs(features: Mapping, folds: np.ndarray, training_size: int) -> PreparedInputs:
+    """Return the inputs of the first `training_size` rows of the training pool.
 
     Parameters
     ----------
-    features : dict
+    features : mapping
         Tree of a "features" artifact.
     folds : int array (n,)
         Fold number of every training row.
     training_size : int
     """
+    kind = PreparedTexts if features["scale"] == TEXT_SCALE else PreparedRows
+    return kind(features, folds, training_size)
 
-    def __init__(self, features: dict, folds: np.ndarray, training_size: int) -> None:
+
+def rbf_gamma(width: float | None, n_columns: int) -> float | None:
+    """Return gamma = width / (2 q): width 1 is the expected squared distance of q unit variances.
+
+    A unit that is not learned from the rows, so that folds of unscaled inputs share one kernel.
+    Two unrelated texts of unit length have the squared distance 2, so a text counts as one column.
+    """
+    return None if width is None else width / (2.0 * n_columns)
+
+
+class PreparedInputs(ABC):
+    """What every kind of inputs offers; widths of the rbf kernel are in units of `rbf_gamma`.
+
+    Attributes
+    ----------
+    folds : int array (n,)
+        Fold number of every training row.
+    learns : bool
+        Whether folds prepare the same row differently, so that their Gram matrices differ.
+    """
+
+    def __init__(self, features: Mapping, folds: np.ndarray, training_size: int) -> None:
         self._group = features[size_group(training_size)]
+        self.folds = folds
+        self.learns = bool(self._group["learns"])
+
+    def heldout_solver(
+        self, kernel: str, width: float | None, center: bool
+    ) -> SharedGram | SeparateGrams:
+        """Return the solver of held-out predictions for one kernel."""
+        if self.learns:
+            return SeparateGrams(list(self.fold_grams(kernel, width)), self.folds, center)
+        return SharedGram(self.training_gram(kernel, width), self.folds, center)
+
+    def fold_grams(self, kernel: str, width: float | None, weak_size: int = 0) -> Iterator[Grams]:
+        """Yield, for each fold, two Gram matrices: K (l + w, l + w) and K_heldout (h, l + w).
+
+        The first is of the l training rows of the fold, followed by the w weak rows; the second of
+        the h held-out rows against them.
+        """
+        for fold in range(self.folds.max() + 1):
+            heldout = self.folds == fold
+            yield self._grams(fold, ~heldout, heldout, weak_size, kernel, width)
+
+    def refit_grams(self, kernel: str, width: float | None, weak_size: int = 0) -> Grams:
+        """Return `training_gram` and `test_gram`."""
+        return (
+            self.training_gram(kernel, width, weak_size),
+            self.test_gram(kernel, width, weak_size),
+        )
+
+    @abstractmethod
+    def training_gram(self, kernel: str, width: float | None, weak_size: int = 0) -> np.ndarray:
+        """Return the Gram matrix (n + w, n + w) of all training rows, followed by w weak rows."""
+
+    @abstractmethod
+    def test_gram(self, kernel: str, width: float | None, weak_size: int = 0) -> np.ndarray:
+        """Return the Gram matrix (n_test, n + w) of the test rows against those."""
+
+    @abstractmethod
+    def fold_rows(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield, for each fold, feature vectors of its training rows and its held-out rows."""
+
+    @abstractmethod
+    def refit_rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return feature vectors of all training rows and of the test rows."""
+
+    @abstractmethod
+    def _grams(self, fold, kept, heldout, weak_size, kernel, width) -> Grams:
+        """Return the two matrices of `fold_grams` for one fold."""
+
+
+class PreparedRows(PreparedInputs):
+    """Rows of numbers, filled and scaled by what each fold learned; or a Gram matrix."""
+
+    def __init__(self, features: Mapping, folds: np.ndarray, training_size: int) -> None:
+        super().__init__(features, folds, training_size)
         self._train = features["inputs"]["train"][:training_size]
         self._weak = features["inputs"]["weak"]
         self._test = features["inputs"]["test"]
         self._n_pool = len(features["inputs"]["train"])
         self._is_gram = features["kernel"] == "precomputed"
-        self.folds = folds
-        self.learns = bool(self._group["learns"])
 
-    def _preparation(self, fold: int | None) -> InputPreparation:
-        stored = self._group[fold_group(fold)]
-        return InputPreparation(
-            stored["fill"], stored["offset"], stored["scale"], bool(stored["standardised"])
-        )
+    def training_gram(self, kernel, width, weak_size=0):
+        """As `PreparedInputs.training_gram`."""
+        return _gram(self.refit_rows(weak_size)[0], None, kernel, width)
 
-    def refit(self, weak_size: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """Return the prepared training rows (followed by the weak rows) and the test rows."""
-        everything = np.ones(len(self._train), dtype=bool)
-        return self._prepared(None, everything, weak_size, self._test)
+    def test_gram(self, kernel, width, weak_size=0):
+        """As `PreparedInputs.test_gram`."""
+        rows, test = self.refit_rows(weak_size)
+        return _gram(test, rows, kernel, width)
 
-    def by_fold(self, weak_size: int = 0) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield, for each fold, its prepared training (and weak) rows and its held-out rows."""
+    def fold_rows(self, weak_size: int = 0):
+        """As `PreparedInputs.fold_rows`, the training rows followed by weak rows."""
         for fold in range(self.folds.max() + 1):
             heldout = self.folds == fold
             yield self._prepared(fold, ~heldout, weak_size, self._train[heldout])
+
+    def refit_rows(self, weak_size: int = 0):
+        """As `PreparedInputs.refit_rows`, the training rows followed by weak rows."""
+        everything = np.ones(len(self._train), dtype=bool)
+        return self._prepared(None, everything, weak_size, self._test)
+
+    def _grams(self, fold, kept, heldout, weak_size, kernel, width):
+        rows, others = self._prepared(fold, kept, weak_size, self._train[heldout])
+        return _gram(rows, None, kernel, width), _gram(others, rows, kernel, width)
 
     def _prepared(self, fold, kept, weak_size, others):
         """Return the kept training and the weak rows, and other rows, as a fold prepares them."""
@@ -123,18 +149,62 @@ class PreparedInputs:
             weak_columns = self._n_pool + np.arange(weak_size)
             columns = np.concatenate([np.flatnonzero(kept), weak_columns])
             return rows[:, columns], others[:, columns]
-        preparation = self._preparation(fold)
+        stored = self._group[fold_group(fold)]
+        preparation = InputPreparation(
+            stored["fill"], stored["offset"], stored["scale"], bool(stored["standardised"])
+        )
         return preparation.apply(rows), preparation.apply(others)
 
 
-def rbf_gamma(width: float | None, n_columns: int) -> float | None:
-    """Return gamma = width / (2 q): width 1 is the expected squared distance of q unit variances.
+class PreparedTexts(PreparedInputs):
+    """Texts, known by the inner products of their weighted terms under each fold's weights."""
 
-    A unit that is not learned from the rows, so that folds of unscaled inputs share one kernel.
-    """
-    return None if width is None else width / (2.0 * n_columns)
+    def __init__(self, features: Mapping, folds: np.ndarray, training_size: int) -> None:
+        super().__init__(features, folds, training_size)
+        self._n_parts = int(features["n_parts"])
+
+    def training_gram(self, kernel, width, weak_size=0):
+        """As `PreparedInputs.training_gram`."""
+        columns = self._columns(np.ones(len(self.folds), dtype=bool), weak_size)
+        return self._gram(None, columns, columns, kernel, width)
+
+    def test_gram(self, kernel, width, weak_size=0):
+        """As `PreparedInputs.test_gram`."""
+        columns = self._columns(np.ones(len(self.folds), dtype=bool), weak_size)
+        return self._gram(None, self._test_rows(), columns, kernel, width)
+
+    def fold_rows(self):
+        """As `PreparedInputs.fold_rows`: `principal_coordinates`."""
+        for K, K_heldout in self.fold_grams("linear", None):
+            yield tuple(principal_coordinates(K, K_heldout))
+
+    def refit_rows(self):
+        """As `PreparedInputs.refit_rows`: `principal_coordinates`."""
+        return tuple(principal_coordinates(*self.refit_grams("linear", None)))
+
+    def _grams(self, fold, kept, heldout, weak_size, kernel, width):
+        columns = self._columns(kept, weak_size)
+        gram = self._gram(fold, columns, columns, kernel, width)
+        return gram, self._gram(fold, np.flatnonzero(heldout), columns, kernel, width)
+
+    def _columns(self, kept, weak_size):
+        return np.concatenate([np.flatnonzero(kept), len(self.folds) + np.arange(weak_size)])
+
+    def _test_rows(self):
+        n_rows, n_known = self._group[fold_group(None)]["products"].shape
+        return np.arange(n_known, n_rows)
+
+    def _gram(self, fold, rows, columns, kernel, width):
+        stored = self._group[fold_group(fold)]
+        return gram_from_products(
+            stored["products"][np.ix_(rows, columns)],
+            stored["squared_lengths"][rows],
+            stored["squared_lengths"][columns],
+            kernel,
+            rbf_gamma(width, self._n_parts),
+        )
 
 
-def gram_of(X: np.ndarray, Z: np.ndarray | None, kernel: str, width: float | None) -> np.ndarray:
-    """Return the Gram matrix of prepared inputs, with the rbf width in units of `rbf_gamma`."""
+def _gram(X: np.ndarray, Z: np.ndarray | None, kernel: str, width: float | None) -> np.ndarray:
+    """Return the Gram matrix of prepared rows, with the rbf width in units of `rbf_gamma`."""
     return gram_matrix(X, Z, kernel, rbf_gamma(width, X.shape[1]))

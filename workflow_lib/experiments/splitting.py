@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,13 +19,15 @@ def split_rows(
     test_size: float,
     n_folds: int,
     seed: int,
+    order: Mapping[str, np.ndarray] | None = None,
 ) -> dict:
     """Return a seeded partition of the rows, as the tree of a "split" artifact.
 
     The rows are permuted once. The first are the test set, the next the training pool, and the
     rest the weak pool. Training and weak sets of smaller size are prefixes of larger ones, so that
     a learning curve adds rows and never exchanges them. Sizes that do not fit are left out; what
-    fits is in ``sizes`` and ``weak_sizes``.
+    fits is in ``sizes`` and ``weak_sizes``. With `order` the test set is the latest rows and only
+    the rows before it (`chronological_rows`) are permuted.
 
     Parameters
     ----------
@@ -37,12 +39,15 @@ def split_rows(
     n_folds : int
         Folds of the inner cross-validation.
     seed : int
+    order : mapping or None, default=None
+        ``time``, ``begin``, ``end`` and ``company`` of every row, for a chronological split.
 
     Returns
     -------
     dict
-        ``train``, ``weak``, ``test`` (row numbers), ``sizes``, ``weak_sizes``, and ``folds`` with
-        the fold number of every training row for each size.
+        ``train``, ``weak``, ``test`` (row numbers), ``sizes``, ``weak_sizes``, ``folds`` with the
+        fold number of every training row for each size, and ``n_left_out``, the number of rows
+        that a chronological split could use nowhere.
 
     Raises
     ------
@@ -50,11 +55,16 @@ def split_rows(
         If the test set or the smallest training set does not fit, or it has fewer rows than folds.
     """
     generator = np.random.default_rng(seed)
-    order = generator.permutation(n_rows)
     n_test = int(test_size) if test_size >= 1 else int(round(test_size * n_rows))
-    available = n_rows - n_test
-    if n_test < 1 or available < 1:
-        raise ValueError(f"{n_test} test rows of {n_rows} leave {available} for training")
+    if n_test < 1 or n_test >= n_rows:
+        raise ValueError(f"{n_test} test rows of {n_rows} leave {n_rows - n_test} for training")
+    if order is None:
+        permuted = generator.permutation(n_rows)
+        test, pool = permuted[:n_test], permuted[n_test:]
+    else:
+        test, earlier = chronological_rows(order, n_test)
+        pool = generator.permutation(earlier)
+    available = len(pool)
     smallest = min(training_sizes)
     if smallest < n_folds:
         raise ValueError(f"{smallest} training rows cannot fill {n_folds} folds")
@@ -64,7 +74,6 @@ def split_rows(
             f"the smallest training size is {smallest}, but {available} rows are left after "
             f"{n_test} for testing"
         )
-    pool = order[n_test:]
     n_weak_pool = available - max(sizes)
     folds = {}
     for size in sizes:
@@ -72,13 +81,42 @@ def split_rows(
         numbers = np.arange(size) % n_folds
         folds[size_group(size)] = np.random.default_rng([seed, size]).permutation(numbers)
     return {
-        "test": order[:n_test],
+        "test": test,
         "train": pool[: max(sizes)],
         "weak": pool[max(sizes) :],
         "sizes": np.array(sizes),
         "weak_sizes": np.array([size for size in weak_sizes if 0 < size <= n_weak_pool], dtype=int),
         "folds": folds,
+        "n_left_out": n_rows - len(test) - len(pool),
     }
+
+
+def chronological_rows(
+    order: Mapping[str, np.ndarray], n_test: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the `n_test` latest rows, and the rows that were wholly known before them.
+
+    A row may train only if all it rests on, its output included, ended before the inputs of the
+    first test row were known, and if its days overlap with those of no test row of its company.
+
+    Parameters
+    ----------
+    order : mapping
+        ``time`` (n,): day on which the inputs are known; ``begin`` and ``end`` (n,): first and
+        last day of the data behind a row; ``company`` (n,): code.
+    n_test : int
+    """
+    by_time = np.argsort(order["time"], kind="stable")
+    test = by_time[-n_test:]
+    earlier = order["end"] < order["time"][test].min()
+    earlier[test] = False
+    for row in np.flatnonzero(earlier):
+        same = test[order["company"][test] == order["company"][row]]
+        overlaps = (order["begin"][same] <= order["end"][row]) & (
+            order["end"][same] >= order["begin"][row]
+        )
+        earlier[row] = not overlaps.any()
+    return test, np.flatnonzero(earlier)
 
 
 def run(
@@ -90,17 +128,23 @@ def run(
     n_folds: int,
     seed: int,
     experiment: str,
+    kind: str = "random",
 ) -> None:
     """Read a dataset, split its rows and write the "split" artifact.
+
+    `kind` is ``random`` or ``chronological``.
 
     Raises
     ------
     UserError
-        If the dataset has too few rows for the experiment's sizes; the message names the keys.
+        If the dataset has too few rows for the experiment's sizes, or no times although the split
+        is chronological; the message names the keys.
     """
-    n_rows = len(read_artifact(dataset, "dataset")["outputs"])
+    data = read_artifact(dataset, "dataset")
+    n_rows = len(data["outputs"])
+    order = _order_of(data, dataset, experiment) if kind == "chronological" else None
     try:
-        tree = split_rows(n_rows, training_sizes, weak_sizes, test_size, n_folds, seed)
+        tree = split_rows(n_rows, training_sizes, weak_sizes, test_size, n_folds, seed, order)
     except ValueError as error:
         raise UserError(
             place=f"experiment {experiment}, keys training_sizes and test_size",
@@ -115,4 +159,17 @@ def run(
     for size in weak_sizes:
         if size not in tree["weak_sizes"]:
             print(f"weak size {size} left out: {len(tree['weak'])} rows are in the weak pool")
+    if order is not None:
+        print(f"{tree['n_left_out']} rows left out: they overlap in time with the test rows")
     write_artifact(output, tree, "split", seed=seed, inputs=[dataset])
+
+
+def _order_of(data: Mapping, dataset: Path, experiment: str) -> Mapping[str, np.ndarray]:
+    if "order" not in data:
+        raise UserError(
+            place=f"experiment {experiment}, key split",
+            found=f"a chronological split of {dataset}, whose rows have no times",
+            expected="a dataset whose reader gives the days of every row",
+            remedy=f"set split: random in config/experiments/{experiment}.yaml",
+        )
+    return data["order"]

@@ -43,9 +43,48 @@ def gram_matrix(X, Z=None, kernel: str = "rbf", gamma: float | None = None) -> n
     return gram if Z_given else (gram + gram.T) / 2
 
 
-def _rbf(X, Z, gamma):
-    if not gamma > 0:
+def gram_from_products(
+    products: np.ndarray,
+    squared_lengths: np.ndarray,
+    column_squared_lengths: np.ndarray,
+    kernel: str,
+    gamma: float | None = None,
+) -> np.ndarray:
+    """Return the Gram matrix (n, m) of inputs of which only the inner products are at hand.
+
+    Parameters
+    ----------
+    products : array (n, m)
+        x_i'z_j.
+    squared_lengths, column_squared_lengths : arrays (n,) and (m,)
+        x_i'x_i and z_j'z_j; ``linear`` does not use them.
+    kernel : {"linear", "rbf"}
+        ``rbf``: exp(-gamma (x'x + z'z - 2 x'z)).
+    gamma : float or None, default=None
+        Inverse squared width of ``rbf``.
+
+    Raises
+    ------
+    ValueError
+        If the kernel is another one, or `gamma` is not positive.
+    """
+    if kernel == "linear":
+        return products
+    if kernel != "rbf":
+        raise ValueError(f"kernel must be 'linear' or 'rbf' for inner products; found {kernel!r}.")
+    check_gamma(gamma)
+    distances = squared_lengths[:, None] + column_squared_lengths - 2.0 * products
+    return np.exp(-gamma * np.maximum(distances, 0.0))
+
+
+def check_gamma(gamma: float | None) -> None:
+    """Raise ValueError unless `gamma` is a positive number."""
+    if gamma is None or not gamma > 0:
         raise ValueError(f"gamma must be positive; found {gamma}.")
+
+
+def _rbf(X, Z, gamma):
+    check_gamma(gamma)
     # Centring first keeps the difference of large squares from losing digits.
     centre = Z.mean(axis=0)
     X, Z = X - centre, Z - centre

@@ -1,0 +1,168 @@
+"""The features stage: the inputs of one split, and what is learned from them in each fold.
+
+Inputs that are rows of numbers (or a Gram matrix) are kept as they are, with the preparation that
+every fold learned. Of texts the inner products of the weighted terms are kept instead, one matrix
+a fold: they are far smaller than the sparse rows, and every method of the split needs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.datasets.sparse_inputs import inputs_of
+from workflow_lib.errors import UserError
+from workflow_lib.experiments.items import fold_group, size_group
+from workflow_lib.features.preparation import fit_preparation, preparation_learns
+from workflow_lib.features.term_weights import fit_term_weights
+
+TEXT_SCALE = "tf-idf"
+
+
+def run(dataset: Path, split: Path, output: Path, scale: str, kernel: str, past: str) -> None:
+    """Fit the preparation of every training size and fold, and write the "features" artifact.
+
+    It holds the raw inputs of the training, weak and test rows, and for each training size the
+    preparation fitted to all its rows and to the training rows of each fold. Where the inputs are
+    a Gram matrix (`kernel` is ``precomputed``), its columns are those of the training, then of the
+    weak rows. Where they are texts (`scale` is ``tf-idf``) it holds, in place of rows and
+    preparations, the products of `_text_products` for each size and fold.
+
+    `past` says what becomes of the numbers known before the outputs: ``none``, ``separate`` (they
+    are kept apart, in the group ``past``) or ``added`` (they are further inputs as well).
+
+    Raises
+    ------
+    UserError
+        If `kernel` is ``precomputed`` and the inputs are no symmetric matrix, if `scale` is
+        ``tf-idf`` and the inputs are no texts or the reverse, or if there are no past values.
+    """
+    tree = read_artifact(dataset, "dataset")
+    partition = read_artifact(split, "split")
+    inputs = inputs_of(tree)
+    check_kind(isinstance(tree["inputs"], Mapping), scale, dataset)
+    past_values = _past_values(tree, past, dataset)
+    features: dict = {"scale": scale, "kernel": kernel}
+    if past != "none":
+        features["past"] = _rows_by_role(past_values, partition)
+    added = past_values if past == "added" else None
+    if scale == TEXT_SCALE:
+        features |= _text_features(inputs, added, partition)
+    else:
+        if added is not None:
+            inputs = np.hstack([inputs, added])
+        if kernel == "precomputed":
+            check_gram_matrix(inputs, dataset)
+            inputs = inputs[:, np.concatenate([partition["train"], partition["weak"]])]
+        features |= _row_features(inputs, partition, scale)
+    write_artifact(
+        output, features, "features", inputs=[dataset, split], allow_nan=("train", "weak", "test")
+    )
+
+
+def check_kind(is_text: bool, scale: str, place: Path) -> None:
+    """Raise UserError unless counts of terms come with the scale ``tf-idf``, and only they."""
+    if is_text != (scale == TEXT_SCALE):
+        kind = "counts of terms" if is_text else "rows of numbers"
+        raise UserError(
+            place=f"{place}, with inputs.scale: {scale}",
+            found=f"inputs that are {kind}",
+            expected="inputs.scale: tf-idf for texts, and another scale for rows of numbers",
+            remedy="mend inputs.scale in the configuration of the dataset",
+        )
+
+
+def check_gram_matrix(inputs: np.ndarray, place: Path) -> None:
+    """Raise UserError unless the inputs are the Gram matrix of all rows of the dataset."""
+    square = inputs.shape[0] == inputs.shape[1]
+    if not square or not np.allclose(inputs, inputs.T, rtol=1e-8, atol=1e-10):
+        raise UserError(
+            place=str(place),
+            found=f"inputs of the shape {inputs.shape} that are no symmetric matrix",
+            expected="kernel values between all rows, because the kernel is precomputed",
+            remedy="choose another kernel, or give the Gram matrix as inputs",
+        )
+
+
+def _past_values(tree: Mapping, past: str, place: Path) -> np.ndarray | None:
+    if past == "none":
+        return None
+    if "past" not in tree:
+        raise UserError(
+            place=f"{place}, with inputs.past: {past}",
+            found="a dataset without values of the past",
+            expected="a reader that gives them",
+            remedy="set inputs.past: none in the configuration of the dataset",
+        )
+    return tree["past"]["values"]
+
+
+def _rows_by_role(values, partition: Mapping) -> dict:
+    return {role: values[partition[role]] for role in ("train", "weak", "test")}
+
+
+def _row_features(inputs: np.ndarray, partition: Mapping, scale: str) -> dict:
+    """Return the raw rows and the preparations of every training size and fold."""
+    tree: dict = {"inputs": _rows_by_role(inputs, partition)}
+    train, weak = tree["inputs"]["train"], tree["inputs"]["weak"]
+    for size in partition["sizes"]:
+        folds = partition["folds"][size_group(size)]
+        # Weak rows are filled from the fold's training rows, so they can differ by fold as well.
+        learns = preparation_learns(np.vstack([train[:size], weak]), scale)
+        tree[size_group(size)] = {"learns": learns}
+        for fold, rows in _known_rows(folds):
+            preparation = fit_preparation(train[:size][rows], scale)
+            tree[size_group(size)][fold_group(fold)] = {
+                "fill": preparation.fill,
+                "offset": preparation.offset,
+                "scale": preparation.scale,
+                "standardised": preparation.standardised,
+            }
+    return tree
+
+
+def _text_features(counts, past: np.ndarray | None, partition: Mapping) -> dict:
+    """Return the products of the weighted texts for every training size and fold."""
+    n_weak = max(partition["weak_sizes"], default=0)
+    tree: dict = {"n_parts": 1 if past is None else 2}
+    for size in partition["sizes"]:
+        folds = partition["folds"][size_group(size)]
+        known = np.concatenate([partition["train"][:size], partition["weak"][:n_weak]])
+        group = tree.setdefault(size_group(size), {"learns": True})
+        for fold, rows in _known_rows(folds):
+            others = partition["test"] if fold is None else partition["test"][:0]
+            fitted = partition["train"][:size][rows]
+            group[fold_group(fold)] = _text_products(counts, past, fitted, known, others)
+        print(f"{size} training rows: products of {len(known)} texts")
+    return tree
+
+
+def _text_products(counts, past, fitted, known, others) -> dict:
+    """Return inner products of texts under the term weights of the rows `fitted`.
+
+    Row numbers of `counts` (and of `past`, or None): `fitted` are learned from, `known` stand in
+    the columns (m,), `known` and `others` in the rows. ``products`` (rows, m) are z_i'z_j of the
+    weighted texts, of unit length; values of the past add the mean over them of the product of
+    their standardised values, so that both parts weigh the same. ``squared_lengths`` (rows,).
+    """
+    weights = fit_term_weights(counts[fitted])
+    rows = np.concatenate([known, others])
+    texts = weights.apply(counts[rows])
+    products = (texts @ texts[: len(known)].T).toarray()
+    squared_lengths = np.asarray((texts**2).sum(axis=1)).ravel()
+    if past is not None:
+        values = fit_preparation(past[fitted], "standard").apply(past[rows])
+        values /= np.sqrt(max(values.shape[1], 1))
+        products += values @ values[: len(known)].T
+        squared_lengths += (values**2).sum(axis=1)
+    return {"products": products, "squared_lengths": squared_lengths}
+
+
+def _known_rows(folds: np.ndarray):
+    """Yield each fold with the mask of the rows it learns from; None stands for all rows."""
+    yield None, np.ones(len(folds), dtype=bool)
+    for fold in range(folds.max() + 1):
+        yield fold, folds != fold

@@ -1,0 +1,40 @@
+"""Principal coordinates: feature vectors for inputs of which only inner products are kept."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import eigh
+
+# As many coordinates as latent semantic analysis commonly keeps of a small collection of texts.
+N_COORDINATES = 60
+
+# Relative to the largest eigenvalue; under it a direction is rounding.
+SMALLEST_EIGENVALUE = 1e-10
+
+
+def principal_coordinates(products: np.ndarray, *others: np.ndarray) -> list[np.ndarray]:
+    """Return the leading coordinates (l, k) of training rows, and those (m, k) of other rows.
+
+    With K = Q diag(s) Q' the coordinates of the training rows are Q sqrt(s) and those of a row
+    with the products k' against them k' Q / sqrt(s): the truncated singular value decomposition of
+    the inputs (latent semantic analysis), learned from the training rows alone.
+
+    Parameters
+    ----------
+    products : array (l, l)
+        Inner products of the training rows.
+    *others : arrays (m, l)
+        Inner products of other rows against them.
+    """
+    n_rows = len(products)
+    first = max(n_rows - N_COORDINATES, 0)
+    eigenvalues, eigenvectors = eigh(products, subset_by_index=(first, n_rows - 1))
+    kept = eigenvalues > SMALLEST_EIGENVALUE * max(eigenvalues[-1], np.finfo(float).tiny)
+    if not kept.any():
+        return [np.zeros((len(matrix), 1)) for matrix in (products, *others)]
+    # Largest first, each with its largest entry positive: eigenvectors have no sign of their own.
+    eigenvalues, eigenvectors = eigenvalues[kept][::-1], eigenvectors[:, kept][:, ::-1]
+    largest = np.abs(eigenvectors).argmax(axis=0)
+    eigenvectors = eigenvectors * np.sign(eigenvectors[largest, np.arange(len(eigenvalues))])
+    roots = np.sqrt(eigenvalues)
+    return [eigenvectors * roots, *(matrix @ eigenvectors / roots for matrix in others)]
