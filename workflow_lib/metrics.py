@@ -44,6 +44,9 @@ def pooled_relative_error(errors: np.ndarray, reference: np.ndarray) -> np.ndarr
     return np.sqrt(errors.sum(axis=-1) / total)
 
 
+SMALLEST_GAIN = 1e-9
+"""Relative improvement of an error under which a later grid point counts as equal to the best."""
+
 METRICS = {"arrmse": average_relative_error, "rrmse": pooled_relative_error}
 
 
@@ -61,7 +64,7 @@ def reference_errors(outputs: np.ndarray, folds: np.ndarray) -> np.ndarray:
     for fold in range(folds.max() + 1):
         heldout = folds == fold
         total += ((outputs[heldout] - outputs[~heldout].mean(axis=0)) ** 2).sum(axis=0)
-    return _zero_where_constant(total, outputs)
+    return _zero_where_constant(total, outputs, len(outputs))
 
 
 def training_mean_errors(outputs: np.ndarray, training_outputs: np.ndarray) -> np.ndarray:
@@ -70,10 +73,13 @@ def training_mean_errors(outputs: np.ndarray, training_outputs: np.ndarray) -> n
     Zero for a coordinate that is the same constant in both, whatever the rounding of its mean.
     """
     total = squared_error_sums(outputs, training_outputs.mean(axis=0))
-    return _zero_where_constant(total, outputs)
+    return _zero_where_constant(total, outputs, len(training_outputs))
 
 
-def _zero_where_constant(total: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-    """Return squared errors with those that are only the rounding of a mean set to zero."""
-    rounding = 10 * np.finfo(float).eps * np.abs(outputs).max(axis=0)
+def _zero_where_constant(total: np.ndarray, outputs: np.ndarray, n_summed: int) -> np.ndarray:
+    """Return squared errors with those that are only the rounding of a mean set to zero.
+
+    The error of a mean grows with the `n_summed` rows that are added up for it.
+    """
+    rounding = (10 + n_summed) * np.finfo(float).eps * np.abs(outputs).max(axis=0)
     return np.where(total <= len(outputs) * rounding**2, 0.0, total)

@@ -87,3 +87,9 @@ def test_constants_are_recognised_in_any_unit_and_small_numbers_are_not_constant
     for reference in (reference_errors(outputs, folds), training_mean_errors(outputs, outputs)):
         assert reference[0] == 0
         assert reference[1] > 0
+
+
+def test_constant_outputs_of_many_rows_have_no_relative_error():
+    outputs = np.full((5000, 1), 0.1)
+    assert training_mean_errors(outputs[:10], outputs) == 0
+    assert reference_errors(outputs, np.arange(5000) % 5) == 0

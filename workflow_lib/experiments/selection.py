@@ -16,10 +16,7 @@ import numpy as np
 from workflow_lib.embeddings.closed_form import apply_gain, decoder
 from workflow_lib.embeddings.forward import ForwardEmbedding
 from workflow_lib.generative.output_scaling import OutputScaling
-from workflow_lib.metrics import reference_errors, relative_error
-
-# Relative improvement under which a later grid point counts as equal to the best so far.
-SMALLEST_GAIN = 1e-9
+from workflow_lib.metrics import SMALLEST_GAIN, reference_errors, relative_error
 
 
 @dataclass(frozen=True)

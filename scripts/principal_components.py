@@ -1,0 +1,19 @@
+"""Select and fit kernel ridge regression with a penalty per output component."""
+
+from adapter import job
+
+with job(snakemake):
+    from workflow_lib.experiments import principal_component_stage
+
+    principal_component_stage.run(
+        dataset=snakemake.input.dataset,
+        split=snakemake.input.split,
+        features=snakemake.input.features,
+        output=snakemake.output.regression,
+        timings=snakemake.output.timings,
+        kernel=snakemake.params.kernel,
+        widths=snakemake.params.widths,
+        penalties=snakemake.params.penalties,
+        center=snakemake.params.center,
+        metric=snakemake.params.metric,
+    )

@@ -1,0 +1,152 @@
+"""The stage of least squares on past values equals scikit-learn's regression."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression
+from small_data import regression_data
+from small_pipeline import assert_same_tree
+
+from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.errors import UserError
+from workflow_lib.experiments import features_stage, past_stage, preimages, splitting
+from workflow_lib.experiments.past_stage import least_squares
+from workflow_lib.metrics import reference_errors, relative_error
+
+SIZES = [20, 30]
+
+
+def small_data():
+    """Return inputs (70, 4), outputs (70, 3) and past values (70, 2) they follow."""
+    X, Y = regression_data(70)
+    generator = np.random.default_rng(5)
+    past = Y @ generator.normal(size=(3, 2)) + generator.normal(size=(70, 2))
+    return X, Y, past * [1.0, 100.0] + 30.0
+
+
+def run_stages(folder, X, Y, past_values, past="separate", metric="arrmse"):
+    """Run all stages of the method; return the trees of its artifacts by name."""
+    paths = {
+        name: folder / f"{name}.h5"
+        for name in ("dataset", "split", "features", "regression", "predictions")
+    }
+    tree = {"inputs": X, "outputs": Y, "names": {"series_channels": 1}}
+    write_artifact(paths["dataset"], tree | {"past": {"values": past_values}}, "dataset")
+    source = (paths["dataset"], paths["split"])
+    splitting.run(*source, SIZES, [], test_size=12, n_folds=4, seed=7, experiment="small")
+    features_stage.run(*source, paths["features"], "standard", "rbf", past)
+    timings = folder / "regression.json"
+    past_stage.run(*source, paths["features"], paths["regression"], timings, metric)
+    artifacts = (paths["regression"], None, paths["predictions"], folder / "preimages.json")
+    preimages.run(*artifacts, None, None, None, None)
+    return {name: read_artifact(path, name) for name, path in paths.items()}
+
+
+@pytest.mark.parametrize("past", ["separate", "added"])
+@pytest.mark.parametrize("metric", ["arrmse", "rrmse"])
+def test_predictions_and_score_equal_those_of_scikit_learn(tmp_path, past, metric):
+    X, Y, values = small_data()
+    trees = run_stages(tmp_path, X, Y, values, past, metric)
+    split = trees["split"]
+    for size in SIZES:
+        rows, folds = split["train"][:size], split["folds"][f"n-{size}"]
+        item = trees["regression"][f"n-{size}_w-0_C-selected"]
+        model = LinearRegression().fit(values[rows], Y[rows])
+        np.testing.assert_allclose(item["coefficients"], model.coef_.T, rtol=1e-9)
+        np.testing.assert_allclose(item["intercept"], model.intercept_, rtol=1e-9)
+        expected = model.predict(values[split["test"]])
+        np.testing.assert_allclose(item["test_embedding"], expected, rtol=1e-9)
+        errors = np.zeros(3)
+        for fold in range(4):
+            kept = folds != fold
+            model = LinearRegression().fit(values[rows[kept]], Y[rows[kept]])
+            errors += ((model.predict(values[rows[~kept]]) - Y[rows[~kept]]) ** 2).sum(axis=0)
+        score = relative_error(errors, reference_errors(Y[rows], folds), metric)
+        assert item["score"] == pytest.approx(score, rel=1e-9)
+        assert item["score"] < 0.95
+
+
+def test_fields_of_the_artifact(tmp_path):
+    trees = run_stages(tmp_path, *small_data())
+    scalars = {"training_size", "weak_size", "components", "score"}
+    for size in SIZES:
+        item = trees["regression"][f"n-{size}_w-0_C-selected"]
+        assert item.keys() == scalars | {"coefficients", "intercept", "test_embedding"}
+        assert (item["training_size"], item["weak_size"]) == (size, 0)
+        predicted = trees["predictions"][f"n-{size}_w-0_C-selected"]
+        assert predicted.keys() == scalars | {"outputs"}
+        np.testing.assert_array_equal(predicted["outputs"], item["test_embedding"])
+    seconds = json.loads((tmp_path / "regression.json").read_text())
+    assert seconds.keys() == trees["regression"].keys()
+    for parts in seconds.values():
+        assert sorted(parts) == ["fit_seconds", "prediction_seconds", "selection_seconds"]
+
+
+def test_inputs_and_test_outputs_change_nothing(tmp_path):
+    X, Y, values = small_data()
+    first = run_stages(tmp_path / "first", X, Y, values)
+    changed = Y.copy()
+    changed[first["split"]["test"]] = 100.0
+    second = run_stages(tmp_path / "second", -X, changed, values)
+    assert_same_tree(first["regression"], second["regression"])
+
+
+def test_rows_of_larger_training_sets_do_not_touch_smaller_ones(tmp_path):
+    X, Y, values = small_data()
+    first = run_stages(tmp_path / "first", X, Y, values)
+    later = first["split"]["train"][20:]
+    Y_changed, values_changed = Y.copy(), values.copy()
+    Y_changed[later], values_changed[later] = 50.0, -50.0
+    second = run_stages(tmp_path / "second", X, Y_changed, values_changed)
+    key = "n-20_w-0_C-selected"
+    assert_same_tree(first["regression"][key], second["regression"][key])
+
+
+def test_constant_outputs_are_predicted_as_they_are(tmp_path):
+    X, Y, values = small_data()
+    trees = run_stages(tmp_path, X, np.full_like(Y, 0.1), values)
+    for item in trees["regression"].values():
+        np.testing.assert_allclose(item["test_embedding"], 0.1, rtol=1e-9)
+        assert item["score"] == np.inf
+
+
+def test_features_without_past_values_are_told(tmp_path):
+    with pytest.raises(UserError, match="no past values") as caught:
+        run_stages(tmp_path, *small_data(), past="none")
+    assert caught.value.place == str(tmp_path / "features.h5")
+    assert "inputs.past: separate or added" in caught.value.remedy
+    assert not (tmp_path / "regression.h5").exists()
+    X, Y, _ = small_data()
+    with pytest.raises(UserError, match="no past values"):
+        run_stages(tmp_path, X, Y, np.empty((70, 0)))
+
+
+# Least squares.
+
+
+def test_the_solution_of_least_norm_is_taken():
+    generator = np.random.default_rng(0)
+    P, Y = generator.normal(size=(20, 2)), generator.normal(size=(20, 3))
+    single, intercept = least_squares(P, Y)
+    repeated, same_intercept = least_squares(P[:, [0, 1, 1]], Y)
+    np.testing.assert_allclose(repeated, single[[0, 1, 1]] * [[1], [0.5], [0.5]], atol=1e-12)
+    np.testing.assert_allclose(same_intercept, intercept, atol=1e-12)
+    # More values than rows: every training row is met.
+    wide = generator.normal(size=(20, 50))
+    coefficients, intercept = least_squares(wide, Y)
+    np.testing.assert_allclose(wide @ coefficients + intercept, Y, atol=1e-10)
+
+
+def test_constant_values_count_for_nothing():
+    generator = np.random.default_rng(0)
+    P, Y = generator.normal(size=(20, 2)), generator.normal(size=(20, 3)) + 100.0
+    expected, intercept = least_squares(P, Y)
+    coefficients, same_intercept = least_squares(np.column_stack([P, np.full(20, 0.1)]), Y)
+    np.testing.assert_allclose(coefficients, np.vstack([expected, np.zeros((1, 3))]), atol=1e-12)
+    np.testing.assert_allclose(same_intercept, intercept, rtol=1e-12)
+    coefficients, intercept = least_squares(np.full((20, 1), 0.1), Y)
+    np.testing.assert_array_equal(coefficients, 0.0)
+    np.testing.assert_allclose(intercept, Y.mean(axis=0))

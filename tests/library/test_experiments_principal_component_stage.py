@@ -1,0 +1,263 @@
+"""The stage of ridge regression with a penalty per output component, end to end."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from small_data import regression_data
+from small_pipeline import Stages, assert_same_tree
+
+from workflow_lib import KernelRidgeRegressor
+from workflow_lib.experiments import preimages, principal_component_stage
+from workflow_lib.experiments.prepared_inputs import rbf_gamma
+from workflow_lib.features.preparation import fit_preparation
+from workflow_lib.metrics import reference_errors, relative_error
+
+PENALTIES = [1e-4, 1e-2, 0.3, np.inf]
+
+
+def small_inputs(n_outputs=3):
+    X, Y = regression_data(70, n_clusters=4, spread=2.0, dimension=n_outputs)
+    noise = np.random.default_rng(3).normal(size=Y.shape)
+    return X, Y + noise * np.linspace(0, 3, n_outputs)
+
+
+def run_stage(stages: Stages) -> Stages:
+    """Run the stage and the pre-images after it."""
+    stages.prepare()
+    principal_component_stage.run(
+        stages.path("dataset"),
+        stages.path("split"),
+        stages.path("features"),
+        stages.path("regression"),
+        stages.folder / "regression.json",
+        stages.kernel,
+        stages.widths,
+        stages.penalties,
+        stages.center,
+        stages.metric,
+    )
+    timings = stages.folder / "preimages.json"
+    artifacts = (stages.path("regression"), None, stages.path("predictions"), timings)
+    preimages.run(*artifacts, None, None, None, None)
+    return stages
+
+
+def stages_of(folder, X, Y, **options):
+    settings = {"kind": None, "scale": "standard", "penalties": PENALTIES} | options
+    return Stages(folder, X, Y, **settings)
+
+
+def refit(X, T, X_new, width, penalty):
+    """Return predictions of ridge regression on inputs standardised by their own rows."""
+    preparation = fit_preparation(X, "standard")
+    model = KernelRidgeRegressor(gamma=rbf_gamma(width, X.shape[1]), alpha=penalty)
+    model.fit(preparation.apply(X), T)
+    return model.predict(preparation.apply(X_new))
+
+
+def component_predictions(X, Y, X_new, width, penalties):
+    """Return predicted outputs (n, d) for one penalty per component, one fit a component."""
+    mean = Y.mean(axis=0)
+    _, _, directions = np.linalg.svd(Y - mean)
+    predicted = np.tile(mean, (len(X_new), 1))
+    for direction, penalty in zip(directions, penalties, strict=False):
+        scores = refit(X, (Y - mean) @ direction, X_new, width, penalty)
+        predicted += np.outer(scores, direction)
+    return predicted
+
+
+def brute_force(X, Y, folds, width, metric):
+    """Return the penalties and the score of one width, by a loop over folds and penalties."""
+    score_errors = np.zeros((len(PENALTIES), Y.shape[1]))
+    for fold in range(folds.max() + 1):
+        kept, heldout = folds != fold, folds == fold
+        mean = Y[kept].mean(axis=0)
+        _, _, directions = np.linalg.svd(Y[kept] - mean)
+        for index, penalty in enumerate(PENALTIES):
+            for rank, direction in enumerate(directions):
+                scores = (Y - mean) @ direction
+                predicted = refit(X[kept], scores[kept], X[heldout], width, penalty)
+                score_errors[index, rank] += ((predicted - scores[heldout]) ** 2).sum()
+    penalties = np.array(PENALTIES)[score_errors.argmin(axis=0)]
+    errors = np.zeros(Y.shape[1])
+    for fold in range(folds.max() + 1):
+        kept, heldout = folds != fold, folds == fold
+        predicted = component_predictions(X[kept], Y[kept], X[heldout], width, penalties)
+        errors += ((predicted - Y[heldout]) ** 2).sum(axis=0)
+    return penalties, relative_error(errors, reference_errors(Y, folds), metric)
+
+
+@pytest.mark.parametrize("metric", ["arrmse", "rrmse"])
+def test_choice_and_predictions_equal_those_of_a_plain_loop(tmp_path, metric):
+    X, Y = small_inputs()
+    stages = run_stage(stages_of(tmp_path, X, Y, metric=metric))
+    split, regression = stages.tree("split"), stages.tree("regression")
+    assert len(regression) == len(stages.sizes)
+    for size in stages.sizes:
+        rows, folds = split["train"][:size], split["folds"][f"n-{size}"]
+        found = {
+            width: brute_force(X[rows], Y[rows], folds, width, metric) for width in stages.widths
+        }
+        width = min(found, key=lambda width: found[width][1])
+        penalties, score = found[width]
+        item = regression[f"n-{size}_w-0_C-selected"]
+        assert item["width"] == width
+        assert item["score"] == pytest.approx(score, rel=1e-9)
+        np.testing.assert_array_equal(item["component_penalties"], penalties)
+        expected = component_predictions(X[rows], Y[rows], X[split["test"]], width, penalties)
+        np.testing.assert_allclose(item["test_embedding"], expected, atol=1e-9)
+    assert any(len(set(item["component_penalties"])) > 1 for item in regression.values())
+
+
+@pytest.mark.parametrize("scale", ["none", "standard"])
+@pytest.mark.parametrize("n_outputs", [3, 40])
+def test_one_penalty_is_kernel_ridge(tmp_path, scale, n_outputs):
+    X, Y = small_inputs(n_outputs)
+    for penalty in (1e-2, np.inf):
+        options = {"penalties": [penalty], "scale": scale}
+        ours = run_stage(stages_of(tmp_path / f"components-{penalty}", X, Y, **options))
+        ridge = stages_of(tmp_path / f"ridge-{penalty}", X, Y, **options).all()
+        expected = ridge.tree("predictions")
+        for name, item in ours.tree("predictions").items():
+            assert item["score"] == pytest.approx(expected[name]["score"], rel=1e-10)
+            assert item["width"] == expected[name]["width"]
+            # Of 40 outputs the refit has components that no fold has; they stay at the mean.
+            if n_outputs == 3 or penalty == np.inf:
+                np.testing.assert_allclose(item["outputs"], expected[name]["outputs"], atol=1e-10)
+
+
+def test_one_output_is_kernel_ridge(tmp_path):
+    X, Y = small_inputs(1)
+    ours = run_stage(stages_of(tmp_path / "components", X, Y)).tree("predictions")
+    ridge = stages_of(tmp_path / "ridge", X, Y).all().tree("predictions")
+    for name, item in ours.items():
+        assert item["score"] == pytest.approx(ridge[name]["score"], rel=1e-10)
+        np.testing.assert_allclose(item["outputs"], ridge[name]["outputs"], atol=1e-10)
+
+
+def test_pooled_error_is_at_most_that_of_the_best_shared_penalty(tmp_path):
+    X, Y = small_inputs()
+    ours = run_stage(stages_of(tmp_path / "components", X, Y, metric="rrmse"))
+    ridge = stages_of(tmp_path / "ridge", X, Y, metric="rrmse").all().tree("regression")
+    gains = [
+        1.0 - item["score"] / ridge[name]["score"] for name, item in ours.tree("regression").items()
+    ]
+    assert min(gains) > -1e-9
+    assert max(gains) > 1e-3
+
+
+def test_more_outputs_than_rows(tmp_path):
+    X, Y = small_inputs(40)
+    stages = run_stage(stages_of(tmp_path, X, Y))
+    regression = stages.tree("regression")
+    for size, item in zip(stages.sizes, regression.values(), strict=True):
+        penalties = item["component_penalties"]
+        assert penalties.shape == (size - 1,)
+        # The largest fold of four trains on three quarters of the rows.
+        largest = size - size // 4
+        assert np.isinf(penalties[largest - 1 :]).all()
+        assert np.isfinite(penalties[0])
+        assert item["test_embedding"].shape == (12, 40)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_fields_of_the_artifact(tmp_path, kernel):
+    X, Y = small_inputs()
+    stages = run_stage(stages_of(tmp_path, X, Y, kernel=kernel, scale="none"))
+    regression, predictions = stages.tree("regression"), stages.tree("predictions")
+    for size in stages.sizes:
+        item = regression[f"n-{size}_w-0_C-selected"]
+        scalars = {"training_size", "weak_size", "components", "score"}
+        if kernel == "rbf":
+            scalars |= {"width"}
+        arrays = {
+            "component_penalties": (3,),
+            "dual_coefficients": (size, 3),
+            "intercept": (3,),
+            "test_embedding": (12, 3),
+        }
+        assert item.keys() == scalars | arrays.keys()
+        assert {name: item[name].shape for name in arrays} == arrays
+        assert (item["training_size"], item["weak_size"]) == (size, 0)
+        predicted = predictions[f"n-{size}_w-0_C-selected"]
+        assert predicted.keys() == scalars | {"outputs"}
+        np.testing.assert_array_equal(predicted["outputs"], item["test_embedding"])
+    seconds = json.loads((tmp_path / "regression.json").read_text())
+    assert seconds.keys() == regression.keys()
+    for parts in seconds.values():
+        assert sorted(parts) == ["fit_seconds", "prediction_seconds", "selection_seconds"]
+
+
+def test_infinite_penalties_predict_the_training_mean(tmp_path):
+    X, Y = small_inputs()
+    for center in (True, False):
+        stages = stages_of(tmp_path / str(center), X, Y, penalties=[np.inf], center=center)
+        run_stage(stages)
+        train = stages.tree("split")["train"]
+        for size, item in zip(stages.sizes, stages.tree("regression").values(), strict=True):
+            assert np.isinf(item["component_penalties"]).all()
+            assert item["score"] == pytest.approx(1.0)
+            mean = Y[train[:size]].mean(axis=0)
+            np.testing.assert_allclose(item["test_embedding"], np.tile(mean, (12, 1)), atol=1e-12)
+
+
+def test_constant_outputs_are_predicted_as_they_are(tmp_path):
+    X, Y = small_inputs()
+    stages = run_stage(stages_of(tmp_path, X, np.full_like(Y, 0.1)))
+    for item in stages.tree("regression").values():
+        assert item["component_penalties"].shape == (0,)
+        assert item["score"] == np.inf
+        np.testing.assert_allclose(item["test_embedding"], 0.1, rtol=1e-12)
+
+
+def test_the_first_of_equal_widths_is_kept(tmp_path):
+    # With one constant penalty, the mean, all widths are the same.
+    X, Y = small_inputs()
+    stages = stages_of(tmp_path, X, Y, penalties=[np.inf], widths=[3.0, 0.3, 1.0])
+    for item in run_stage(stages).tree("regression").values():
+        assert item["width"] == 3.0
+
+
+def test_outputs_of_test_rows_change_nothing(tmp_path):
+    X, Y = small_inputs()
+    first = run_stage(stages_of(tmp_path / "first", X, Y))
+    changed = Y.copy()
+    changed[first.tree("split")["test"]] = 100.0
+    second = run_stage(stages_of(tmp_path / "second", X, changed))
+    assert_same_tree(first.tree("regression"), second.tree("regression"))
+
+
+def test_inputs_of_test_rows_change_their_own_predictions_only(tmp_path):
+    X, Y = small_inputs()
+    first = run_stage(stages_of(tmp_path / "first", X, Y))
+    changed = X.copy()
+    changed[first.tree("split")["test"][3:]] = 100.0
+    second = run_stage(stages_of(tmp_path / "second", changed, Y)).tree("regression")
+    for name, item in first.tree("regression").items():
+        other = second[name]
+        before, after = item.pop("test_embedding"), other.pop("test_embedding")
+        assert_same_tree(item, other)
+        np.testing.assert_allclose(before[:3], after[:3], atol=1e-10)
+        assert (before[3:] != after[3:]).any()
+
+
+def test_rows_of_larger_training_sets_do_not_touch_smaller_ones(tmp_path):
+    X, Y = small_inputs()
+    first = run_stage(stages_of(tmp_path / "first", X, Y))
+    later = first.tree("split")["train"][20:]
+    X_changed, Y_changed = X.copy(), Y.copy()
+    X_changed[later], Y_changed[later] = 50.0, -50.0
+    second = run_stage(stages_of(tmp_path / "second", X_changed, Y_changed))
+    key = "n-20_w-0_C-selected"
+    assert_same_tree(first.tree("regression")[key], second.tree("regression")[key])
+
+
+def test_artifacts_are_the_same_bytes_when_computed_again(tmp_path):
+    first, second = (
+        run_stage(stages_of(tmp_path / name, *small_inputs())) for name in ("first", "second")
+    )
+    for name in ("regression", "predictions"):
+        assert first.path(name).read_bytes() == second.path(name).read_bytes()

@@ -1,0 +1,251 @@
+"""Ridge regression of output components equals explicit loops; kernel ridge is a special case."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from workflow_lib.kernels.gram import gram_matrix
+from workflow_lib.regression.heldout import SeparateGrams, SharedGram
+from workflow_lib.regression.principal_components import (
+    first_least,
+    fit_component_ridge,
+    fit_output_components,
+    select_component_penalties,
+)
+from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
+
+PENALTIES = [1e-4, 1e-2, 0.3, np.inf]
+GAIN = 1e-9
+N_ROWS, N_FOLDS = 30, 4
+FOLDS = np.random.default_rng(0).permutation(np.arange(N_ROWS) % N_FOLDS)
+
+
+def small_data(n_outputs=3, noise=(0.1, 1.0, 3.0), seed=1):
+    """Return inputs (30, 4) and outputs that follow them, each with its own noise."""
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(N_ROWS, 4))
+    Y = np.tanh(X @ generator.normal(size=(4, n_outputs))) * np.linspace(3, 1, n_outputs)
+    Y += np.resize(noise, n_outputs) * generator.normal(size=Y.shape)
+    return X, Y @ np.linalg.qr(generator.normal(size=(n_outputs, n_outputs)))[0] + 5.0
+
+
+def shared_solver(X, center=True):
+    return SharedGram(gram_matrix(X, gamma=0.2), FOLDS, center)
+
+
+def separate_solver(X, center=True):
+    parts = [(X[FOLDS != fold], X[FOLDS == fold]) for fold in range(N_FOLDS)]
+    grams = [
+        (gram_matrix(kept, gamma=0.2), gram_matrix(heldout, kept, gamma=0.2))
+        for kept, heldout in parts
+    ]
+    return SeparateGrams(grams, FOLDS, center)
+
+
+def ridge_predictions(X, T, X_new, penalty, center):
+    K, ridge = gram_matrix(X, gamma=0.2), labelled_ridge(len(X), penalty)
+    dual, intercept = fit_dual_coefficients(K, T, ridge, center)
+    return gram_matrix(X_new, X, gamma=0.2) @ dual + intercept
+
+
+def directions_of(Y):
+    """Return mean and principal directions by decreasing variance, from the covariance."""
+    mean = Y.mean(axis=0)
+    variances, directions = np.linalg.eigh((Y - mean).T @ (Y - mean))
+    order = np.argsort(-variances)[: min(Y.shape[1], len(Y) - 1)]
+    return mean, directions[:, order]
+
+
+def heldout_errors(X, Y, penalties_of_components, center):
+    """Return the held-out squared errors (d,) of one penalty per component, by a plain loop."""
+    errors = np.zeros(Y.shape[1])
+    for fold in range(N_FOLDS):
+        kept, heldout = FOLDS != fold, FOLDS == fold
+        mean, directions = directions_of(Y[kept])
+        predicted = np.tile(mean, (heldout.sum(), 1))
+        for direction, penalty in zip(directions.T, penalties_of_components, strict=False):
+            scores = ((Y[kept] - mean) @ direction)[:, None]
+            predicted += ridge_predictions(X[kept], scores, X[heldout], penalty, center) * direction
+        errors += ((predicted - Y[heldout]) ** 2).sum(axis=0)
+    return errors
+
+
+# Components.
+
+
+@pytest.mark.parametrize("shape", [(20, 3), (6, 9), (2, 4), (20, 1)])
+def test_components_are_an_orthonormal_basis_of_the_outputs(shape):
+    Y = np.random.default_rng(0).normal(size=shape) * np.arange(1, shape[1] + 1) + 7.0
+    components = fit_output_components(Y)
+    rank = min(shape[1], shape[0] - 1)
+    assert components.directions.shape == (shape[1], rank)
+    gram = components.directions.T @ components.directions
+    np.testing.assert_allclose(gram, np.eye(rank), atol=1e-12)
+    scores = components.scores(Y)
+    np.testing.assert_allclose(components.outputs(scores), Y, atol=1e-10)
+    covariance = scores.T @ scores
+    np.testing.assert_allclose(covariance, np.diag(np.diag(covariance)), atol=1e-9)
+    assert (np.diff(np.diag(covariance)) < 0).all()
+
+
+def test_components_are_as_many_as_the_rank():
+    Y = np.random.default_rng(0).normal(size=(40, 2))
+    repeated = np.column_stack([Y, Y.sum(axis=1), np.full(40, 0.1)])
+    assert fit_output_components(repeated).directions.shape == (4, 2)
+    for n_rows in (1, 20, 5000):
+        constant = np.full((n_rows, 3), 0.1)
+        components = fit_output_components(constant)
+        assert components.directions.shape == (3, 0)
+        np.testing.assert_allclose(components.outputs(components.scores(constant)), constant)
+
+
+# Selection.
+
+
+def test_choice_is_the_best_of_all_combinations():
+    X, Y = small_data()
+    grid = [1e-4, 0.05, np.inf]
+    chosen, errors = select_component_penalties(Y, shared_solver(X), grid, GAIN)
+    totals = {
+        combination: heldout_errors(X, Y, combination, True).sum()
+        for combination in itertools.product(grid, repeat=3)
+    }
+    assert tuple(chosen) == min(totals, key=totals.get)
+    assert len(set(chosen)) > 1
+    assert errors.sum() == pytest.approx(min(totals.values()), rel=1e-10)
+
+
+@pytest.mark.parametrize("solver_of", [shared_solver, separate_solver])
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("n_outputs", [1, 3, 40])
+def test_errors_are_those_of_an_explicit_loop(solver_of, center, n_outputs):
+    X, Y = small_data(n_outputs)
+    chosen, errors = select_component_penalties(Y, solver_of(X, center), PENALTIES, GAIN)
+    assert set(chosen) <= set(PENALTIES)
+    np.testing.assert_allclose(errors, heldout_errors(X, Y, chosen, center), rtol=1e-9)
+    # Folds of 22 and 23 rows: the 22nd component is known to two of them only.
+    assert len(chosen) == min(n_outputs, 22)
+
+
+def test_choice_is_at_least_as_good_as_the_best_shared_penalty():
+    gains = []
+    for seed in range(5):
+        X, Y = small_data(6, seed=seed)
+        solver = shared_solver(X)
+        _, errors = select_component_penalties(Y, solver, PENALTIES, GAIN)
+        predictions = solver.predict([Y] * N_FOLDS, PENALTIES)
+        shared = sum(
+            ((predicted - Y[rows]) ** 2).sum(axis=(1, 2))
+            for rows, predicted in zip(solver.heldout, predictions, strict=True)
+        )
+        gains.append(1.0 - errors.sum() / shared.min())
+    assert min(gains) > -1e-9
+    assert max(gains) > 0.01
+
+
+@pytest.mark.parametrize("solver_of", [shared_solver, separate_solver])
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_errors_of_a_single_penalty_are_those_of_kernel_ridge(solver_of, penalty):
+    X, Y = small_data(6)
+    solver = solver_of(X)
+    chosen, errors = select_component_penalties(Y, solver, [penalty], GAIN)
+    assert (chosen == penalty).all()
+    expected = sum(
+        ((predicted[0] - Y[rows]) ** 2).sum(axis=0)
+        for rows, predicted in zip(
+            solver.heldout, solver.predict([Y] * N_FOLDS, [penalty]), strict=True
+        )
+    )
+    np.testing.assert_allclose(errors, expected, rtol=1e-10)
+
+
+def test_components_of_a_fold_do_not_see_its_held_out_outputs():
+    X, Y = small_data()
+    seen = []
+
+    class Spy(SharedGram):
+        def predict(self, targets, penalties):
+            seen.append(targets)
+            return super().predict(targets, penalties)
+
+    solver = Spy(gram_matrix(X, gamma=0.2), FOLDS)
+    changed = Y.copy()
+    changed[FOLDS == 2] = 100.0
+    for outputs in (Y, changed):
+        select_component_penalties(outputs, solver, PENALTIES, GAIN)
+    first, second = seen
+    np.testing.assert_array_equal(first[2][FOLDS != 2], second[2][FOLDS != 2])
+    assert (first[1][FOLDS != 1] != second[1][FOLDS != 1]).any()
+
+
+def test_constant_outputs_have_no_component():
+    X, _ = small_data()
+    Y = np.full((N_ROWS, 2), 0.1)
+    for solver in (shared_solver(X), separate_solver(X)):
+        chosen, errors = select_component_penalties(Y, solver, PENALTIES, GAIN)
+        assert chosen.shape == (0,)
+        np.testing.assert_allclose(errors, 0.0, atol=1e-25)
+    dual, intercept, penalties = fit_component_ridge(gram_matrix(X), Y, chosen)
+    assert penalties.shape == (0,)
+    np.testing.assert_array_equal(dual, 0.0)
+    np.testing.assert_allclose(intercept, 0.1)
+
+
+def test_first_of_nearly_equal_values_is_kept():
+    values = np.array([[1.0, 2.0, 0.0], [1.0 - 1e-12, 1.0, 0.0], [1.0 - 2e-12, 1.0 - 1e-6, 0.0]])
+    np.testing.assert_array_equal(first_least(values, GAIN), [0, 2, 0])
+
+
+# Refit.
+
+
+@pytest.mark.parametrize("shape", [1, 3, 40])
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_one_penalty_is_kernel_ridge(shape, penalty):
+    X, Y = small_data(shape)
+    K = gram_matrix(X, gamma=0.2)
+    selected = np.full(min(shape, N_ROWS - 1), penalty)
+    dual, intercept, penalties = fit_component_ridge(K, Y, selected)
+    np.testing.assert_array_equal(penalties, selected)
+    expected = fit_dual_coefficients(K, Y, labelled_ridge(N_ROWS, penalty))
+    np.testing.assert_allclose(K @ dual + intercept, K @ expected[0] + expected[1], atol=1e-10)
+    np.testing.assert_allclose(intercept, expected[1], atol=1e-10)
+
+
+@pytest.mark.parametrize("center", [True, False])
+def test_every_component_has_its_own_penalty(center):
+    X, Y = small_data()
+    X_new = np.random.default_rng(9).normal(size=(7, 4))
+    selected = [0.01, np.inf, 0.3]
+    dual, intercept, _ = fit_component_ridge(gram_matrix(X, gamma=0.2), Y, selected, center)
+    mean, directions = directions_of(Y)
+    expected = np.tile(mean, (7, 1))
+    for direction, penalty in zip(directions.T, selected, strict=True):
+        scores = ((Y - mean) @ direction)[:, None]
+        expected += ridge_predictions(X, scores, X_new, penalty, center) * direction
+    predictions = gram_matrix(X_new, X, gamma=0.2) @ dual + intercept
+    np.testing.assert_allclose(predictions, expected, atol=1e-9)
+    # The second component stays at the mean.
+    np.testing.assert_allclose((predictions - mean) @ directions[:, 1], 0.0, atol=1e-10)
+
+
+def test_components_that_no_fold_has_stay_at_the_mean():
+    X, Y = small_data(40)
+    K = gram_matrix(X, gamma=0.2)
+    dual, intercept, penalties = fit_component_ridge(K, Y, [0.01, 0.1])
+    np.testing.assert_array_equal(penalties, [0.01, 0.1] + [np.inf] * (N_ROWS - 3))
+    mean, directions = directions_of(Y)
+    scores = (K @ dual + intercept - mean) @ directions
+    np.testing.assert_allclose(scores[:, 2:], 0.0, atol=1e-9)
+    assert (scores[:, :2].std(axis=0) > 0.1).all()
+
+
+def test_penalties_of_components_that_all_rows_lack_are_left_out():
+    X, Y = small_data(2)
+    K = gram_matrix(X, gamma=0.2)
+    first, second = (fit_component_ridge(K, Y, [0.01, 0.1, *more]) for more in ([], [0.5]))
+    for ours, expected in zip(second, first, strict=True):
+        np.testing.assert_array_equal(ours, expected)

@@ -1,0 +1,98 @@
+"""The regression stage of ordinary least squares on past values, the baseline of forecasts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.errors import UserError
+from workflow_lib.experiments.items import SELECTED, UNBOUNDED_ENTRIES, item_group, size_group
+from workflow_lib.experiments.stage_timings import stage_seconds, write_timings
+from workflow_lib.metrics import reference_errors, relative_error, squared_error_sums
+
+
+def run(
+    dataset: Path, split: Path, features: Path, output: Path, timings: Path, metric: str
+) -> None:
+    """Fit the outputs to the past values alone, for every training size.
+
+    Writes the "regression" artifact: for each item the coefficients (k, d) and intercepts (d,),
+    the predicted outputs of the test rows, and the relative error of rows held out by the folds
+    (nothing is selected by it); and the seconds of each item, as JSON.
+
+    Raises
+    ------
+    UserError
+        If the features hold no past values.
+    """
+    outputs = read_artifact(dataset, "dataset")["outputs"]
+    partition = read_artifact(split, "split")
+    past = _past_of(read_artifact(features, "features"), features)
+    tree: dict = {}
+    seconds: dict = {}
+    for size in map(int, partition["sizes"]):
+        P, Y = past["train"][:size], outputs[partition["train"]][:size]
+        item = item_group(size, 0, SELECTED)
+        started = time.perf_counter()
+        score = heldout_error(P, Y, partition["folds"][size_group(size)], metric)
+        scored = time.perf_counter()
+        coefficients, intercept = least_squares(P, Y)
+        fitted = time.perf_counter()
+        predictions = past["test"] @ coefficients + intercept
+        predicted = time.perf_counter()
+        tree[item] = {
+            "training_size": size,
+            "weak_size": 0,
+            "components": SELECTED,
+            "score": score,
+            "coefficients": coefficients,
+            "intercept": intercept,
+            "test_embedding": predictions,
+        }
+        seconds[item] = stage_seconds(started, scored, fitted, predicted)
+        print(f"{item}: error {score:.3f}")
+    write_artifact(
+        output, tree, "regression", inputs=[dataset, split, features], allow_nan=UNBOUNDED_ENTRIES
+    )
+    write_timings(timings, seconds)
+
+
+def least_squares(P: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the coefficients (k, d) and intercepts (d,) of Y (n, d) on past values P (n, k).
+
+    They minimise sum_i |y_i - B'p_i - b|^2; of several solutions (fewer rows than values, or
+    values that repeat each other) the B of least norm. A value that is constant counts for nothing.
+    """
+    mean, output_mean = P.mean(axis=0), Y.mean(axis=0)
+    centred = P - mean
+    # The rounding of its mean would pass for a value.
+    centred[:, (P == P[0]).all(axis=0)] = 0.0
+    coefficients = np.linalg.lstsq(centred, Y - output_mean, rcond=None)[0]
+    return coefficients, output_mean - mean @ coefficients
+
+
+def heldout_error(P: np.ndarray, Y: np.ndarray, folds: np.ndarray, metric: str) -> float:
+    """Return the relative error of held-out rows, infinite where the outputs are constant."""
+    errors = np.zeros(Y.shape[1])
+    for fold in range(folds.max() + 1):
+        heldout = folds == fold
+        coefficients, intercept = least_squares(P[~heldout], Y[~heldout])
+        errors += squared_error_sums(Y[heldout], P[heldout] @ coefficients + intercept)
+    score = float(relative_error(errors, reference_errors(Y, folds), metric))
+    return score if np.isfinite(score) else np.inf
+
+
+def _past_of(features: Mapping, place: Path) -> Mapping:
+    """Return the past values of the training pool and the test rows."""
+    if "past" not in features or features["past"]["train"].shape[1] == 0:
+        raise UserError(
+            place=str(place),
+            found="the features hold no past values",
+            expected="the values of the past that least squares predicts from",
+            remedy="leave this method out, or choose a dataset with inputs.past: separate or added",
+        )
+    return features["past"]

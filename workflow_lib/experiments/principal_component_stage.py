@@ -1,0 +1,137 @@
+"""The regression stage of kernel ridge regression with a penalty per output component."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.experiments.items import SELECTED, UNBOUNDED_ENTRIES, item_group, size_group
+from workflow_lib.experiments.prepared_inputs import PreparedInputs, prepared_inputs
+from workflow_lib.experiments.stage_timings import stage_seconds, write_timings
+from workflow_lib.metrics import SMALLEST_GAIN, reference_errors, relative_error
+from workflow_lib.regression.principal_components import (
+    fit_component_ridge,
+    select_component_penalties,
+)
+
+
+def run(
+    dataset: Path,
+    split: Path,
+    features: Path,
+    output: Path,
+    timings: Path,
+    kernel: str,
+    widths: Sequence[float],
+    penalties: Sequence[float],
+    center: bool,
+    metric: str,
+) -> None:
+    """Select and fit the penalties of the output components for every training size.
+
+    Writes the "regression" artifact: for each item the width (rbf kernel only), the penalty of
+    each component, the dual coefficients and intercepts of the outputs, and the predicted outputs
+    of the test rows; and the seconds of each item, as JSON. See
+    `workflow_lib.regression.principal_components` for the method.
+    """
+    outputs = read_artifact(dataset, "dataset")["outputs"]
+    partition = read_artifact(split, "split")
+    split_features = read_artifact(features, "features")
+    tree: dict = {}
+    seconds: dict = {}
+    for size in map(int, partition["sizes"]):
+        Y = outputs[partition["train"]][:size]
+        inputs = prepared_inputs(split_features, partition["folds"][size_group(size)], size)
+        item = item_group(size, 0, SELECTED)
+        started = time.perf_counter()
+        choice = select(
+            inputs, Y, kernel, widths if kernel == "rbf" else [None], penalties, center, metric
+        )
+        selected = time.perf_counter()
+        K = inputs.training_gram(kernel, choice.width)
+        dual, intercept, fitted_penalties = fit_component_ridge(K, Y, choice.penalties, center)
+        fitted = time.perf_counter()
+        predictions = inputs.test_gram(kernel, choice.width) @ dual + intercept
+        predicted = time.perf_counter()
+        tree[item] = {
+            "training_size": size,
+            "weak_size": 0,
+            "components": SELECTED,
+            "score": choice.score,
+            "component_penalties": fitted_penalties,
+            "dual_coefficients": dual,
+            "intercept": intercept,
+            "test_embedding": predictions,
+        }
+        if choice.width is not None:
+            tree[item]["width"] = choice.width
+        seconds[item] = stage_seconds(started, selected, fitted, predicted)
+        print(f"{item}: {_describe(choice, fitted_penalties)}")
+    write_artifact(
+        output,
+        tree,
+        "regression",
+        inputs=[dataset, split, features],
+        allow_nan=(*UNBOUNDED_ENTRIES, "component_penalties"),
+    )
+    write_timings(timings, seconds)
+
+
+@dataclass(frozen=True)
+class ComponentChoice:
+    """A width, the penalties of the components under it, and their cross-validated error.
+
+    Attributes
+    ----------
+    width : float or None
+        Kernel width in units of `rbf_gamma`; None for kernels without one.
+    penalties : array (r,)
+        lambda_0 of each component.
+    score : float
+        Relative error of the held-out outputs, their squared errors summed over folds.
+    """
+
+    width: float | None
+    penalties: np.ndarray
+    score: float
+
+
+def select(
+    inputs: PreparedInputs,
+    outputs: np.ndarray,
+    kernel: str,
+    widths: Sequence[float | None],
+    penalties: Sequence[float],
+    center: bool,
+    metric: str,
+) -> ComponentChoice:
+    """Return the width with the lowest error of `metric`, and its penalties.
+
+    Under each width every component has the penalty with the least squared error, whatever the
+    metric: only squared errors separate over components.
+    """
+    reference = reference_errors(outputs, inputs.folds)
+    best = None
+    for width in widths:
+        solver = inputs.heldout_solver(kernel, width, center)
+        chosen, errors = select_component_penalties(outputs, solver, penalties, SMALLEST_GAIN)
+        score = float(relative_error(errors, reference, metric))
+        score = score if np.isfinite(score) else np.inf
+        if best is None or score < best.score * (1.0 - SMALLEST_GAIN):
+            best = ComponentChoice(width, chosen, score)
+    return best
+
+
+def _describe(choice: ComponentChoice, penalties: np.ndarray) -> str:
+    parts = [f"error {choice.score:.3f}"]
+    if choice.width is not None:
+        parts.append(f"width {choice.width:.3g}")
+    # Constant outputs have no component.
+    if len(penalties):
+        parts.append(f"penalties {penalties.min():.3g} to {penalties.max():.3g}")
+    return ", ".join(parts)
