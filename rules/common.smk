@@ -24,6 +24,7 @@ if Path(ROOT).resolve() == Path.cwd().resolve():
     ROOT = "."
 
 ANNOTATED = "-annotated"
+ALIGNMENT_KERNELS = ("dtw", "gak")
 CONDA = "../envs/workflow.yaml"
 
 try:
@@ -47,6 +48,7 @@ wildcard_constraints:
     method=alternatives(settings.methods),
     model=alternatives(settings.models),
     split=r"\d+",
+    alignment="dtw|gak",
     form=r"[a-z-]+",
 
 
@@ -74,11 +76,15 @@ def dataset_of(wildcards):
     return f"results/datasets/{experiment_of(wildcards).dataset}.h5"
 
 
+def draw_name(dataset):
+    """Return the name from which the random draws of a dataset are derived."""
+    return settings.datasets[dataset].drawn_as or dataset
+
+
 def seed_of(wildcards, *axes):
     """Return the seed of a random draw of one split of one experiment's dataset."""
-    return derive_seed(
-        settings.run.seed, axes[0], experiment_of(wildcards).dataset, wildcards.split, *axes[1:]
-    )
+    dataset = draw_name(experiment_of(wildcards).dataset)
+    return derive_seed(settings.run.seed, axes[0], dataset, wildcards.split, *axes[1:])
 
 
 def embedding_name(method):
@@ -122,7 +128,7 @@ def all_sources():
 def source_of(wildcards):
     for source in settings.datasets[wildcards.dataset].sources:
         if Path(source.path).name == wildcards.file:
-            return source.model_dump()
+            return source.model_dump(exclude_none=True)
     raise ValueError(f"{wildcards.dataset} has no source {wildcards.file}")
 
 
@@ -148,6 +154,26 @@ def embedding_file(wildcards):
     if not method_of(wildcards).model:
         return []
     return f"{model_folder(wildcards)}/embeddings-{embedding_name(wildcards.method)}.h5"
+
+
+def alignment_file(wildcards):
+    """Return the cached kernel values between all series of the dataset, where a method needs them."""
+    kernel = method_of(wildcards).output_kernel
+    if kernel not in ALIGNMENT_KERNELS:
+        return []
+    return f"results/datasets/alignments/{experiment_of(wildcards).dataset}-{kernel}.h5"
+
+
+def alignment_widths(wildcards):
+    """Return the output widths of all methods of the run with this alignment kernel."""
+    return sorted(
+        {
+            width
+            for method in settings.methods.values()
+            if method.output_kernel == wildcards.alignment
+            for width in method.grid.output_width
+        }
+    )
 
 
 def weak_label_file(wildcards):
@@ -219,7 +245,7 @@ def steps_of(wildcards):
     names += [f"{wildcards.method}/regression.h5", f"{wildcards.method}/predictions.h5"]
     if method_of(wildcards).model:
         names.append(f"{method_of(wildcards).model}/models.h5")
-    made_for = (model_file, embedding_file, weak_label_file)
+    made_for = (model_file, embedding_file, weak_label_file, alignment_file)
     others = [path for path in (function(wildcards) for function in made_for) if path]
     return [*(f"{folder}/{name}" for name in names), *others]
 
@@ -394,6 +420,6 @@ def seeds_by_name():
     for experiment, values in settings.experiments.items():
         for split in settings.splits_of(experiment):
             seeds[f"split {values.dataset} {split}"] = derive_seed(
-                settings.run.seed, "split", values.dataset, split
+                settings.run.seed, "split", draw_name(values.dataset), split
             )
     return seeds

@@ -38,7 +38,9 @@ rule read:
     params:
         reader=lambda wildcards: settings.datasets[wildcards.dataset].reader,
         options=lambda wildcards: dict(settings.datasets[wildcards.dataset].options),
-        seed=lambda wildcards: derive_seed(settings.run.seed, "dataset", wildcards.dataset),
+        seed=lambda wildcards: derive_seed(
+            settings.run.seed, "dataset", draw_name(wildcards.dataset)
+        ),
     log:
         "logs/read/{dataset}.log",
     benchmark:
@@ -55,6 +57,31 @@ rule read:
         "../scripts/read.py"
 
 
+rule alignments:
+    input:
+        dataset="results/datasets/{dataset}.h5",
+        code=code("alignments.py", "experiments.alignments"),
+    output:
+        "results/datasets/alignments/{dataset}-{alignment}.h5",
+    params:
+        kernel=lambda wildcards: wildcards.alignment,
+        output_widths=alignment_widths,
+    log:
+        "logs/alignments/{dataset}-{alignment}.log",
+    benchmark:
+        "results/timings/jobs/alignments/{dataset}-{alignment}.tsv"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    conda:
+        CONDA
+    message:
+        "alignments {wildcards.dataset} {wildcards.alignment}"
+    script:
+        "../scripts/alignments.py"
+
+
 rule split:
     input:
         dataset=dataset_of,
@@ -67,6 +94,7 @@ rule split:
         test_size=lambda wildcards: experiment_of(wildcards).test_size,
         n_folds=settings.run.n_folds,
         seed=lambda wildcards: seed_of(wildcards, "split"),
+        kind=lambda wildcards: experiment_of(wildcards).split,
     log:
         "logs/split/{experiment}-{split}.log",
     benchmark:

@@ -8,7 +8,8 @@ rule scores:
         predictions=prediction_files,
         code=code("scores.py", "experiments.evaluation"),
     output:
-        "results/{experiment}/scores.csv",
+        scores="results/{experiment}/scores.csv",
+        coordinates="results/{experiment}/coordinates.csv",
     params:
         methods=lambda wildcards: list(settings.methods_of(wildcards.experiment)),
         dataset=lambda wildcards: experiment_of(wildcards).dataset,

@@ -5,12 +5,13 @@ rule features:
     input:
         dataset=dataset_of,
         split="results/{experiment}/split-{split}/split.h5",
-        code=code("features.py", "experiments.prepared_inputs"),
+        code=code("features.py", "experiments.features_stage"),
     output:
         "results/{experiment}/split-{split}/features.h5",
     params:
         scale=lambda wildcards: settings.dataset_of(wildcards.experiment).inputs.scale,
         kernel=lambda wildcards: experiment_of(wildcards).kernel,
+        past=lambda wildcards: experiment_of(wildcards).past,
     log:
         "logs/features/{experiment}-{split}.log",
     benchmark:

@@ -72,3 +72,102 @@ rule forest:
         "forest {wildcards.method} {wildcards.experiment} split {wildcards.split}"
     script:
         "../scripts/forest.py"
+
+
+rule principal_components:
+    input:
+        dataset=dataset_of,
+        split="results/{experiment}/split-{split}/split.h5",
+        features="results/{experiment}/split-{split}/features.h5",
+        code=code("principal_components.py", "experiments.principal_component_stage"),
+    output:
+        regression="results/{experiment}/split-{split}/{method}/regression.h5",
+        timings="results/timings/{experiment}/split-{split}/{method}-regression.json",
+    params:
+        kernel=lambda wildcards: experiment_of(wildcards).kernel,
+        widths=grid_of("width"),
+        penalties=grid_of("penalty"),
+        center=lambda wildcards: method_of(wildcards).center,
+        metric=lambda wildcards: experiment_of(wildcards).metric,
+    log:
+        "logs/principal_components/{experiment}-{split}-{method}.log",
+    benchmark:
+        "results/timings/jobs/principal_components/{experiment}-{split}-{method}.tsv"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    wildcard_constraints:
+        method=alternatives(methods_with("principal_component_ridge")),
+    conda:
+        CONDA
+    message:
+        "components {wildcards.method} {wildcards.experiment} split {wildcards.split}"
+    script:
+        "../scripts/principal_components.py"
+
+
+rule output_kernel:
+    input:
+        dataset=dataset_of,
+        split="results/{experiment}/split-{split}/split.h5",
+        features="results/{experiment}/split-{split}/features.h5",
+        alignments=alignment_file,
+        code=code("output_kernel.py", "experiments.output_kernel_stage"),
+    output:
+        regression="results/{experiment}/split-{split}/{method}/regression.h5",
+        timings="results/timings/{experiment}/split-{split}/{method}-regression.json",
+    params:
+        kernel=lambda wildcards: experiment_of(wildcards).kernel,
+        widths=grid_of("width"),
+        penalties=grid_of("penalty"),
+        output_kernel=lambda wildcards: method_of(wildcards).output_kernel,
+        output_widths=grid_of("output_width"),
+        preimage=lambda wildcards: method_of(wildcards).preimage,
+        center=lambda wildcards: method_of(wildcards).center,
+        metric=lambda wildcards: experiment_of(wildcards).metric,
+    log:
+        "logs/output_kernel/{experiment}-{split}-{method}.log",
+    benchmark:
+        "results/timings/jobs/output_kernel/{experiment}-{split}-{method}.tsv"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    wildcard_constraints:
+        method=alternatives(methods_with("output_kernel_regression")),
+    conda:
+        CONDA
+    message:
+        "output kernel {wildcards.method} {wildcards.experiment} {wildcards.split}"
+    script:
+        "../scripts/output_kernel.py"
+
+
+rule past:
+    input:
+        dataset=dataset_of,
+        split="results/{experiment}/split-{split}/split.h5",
+        features="results/{experiment}/split-{split}/features.h5",
+        code=code("past.py", "experiments.past_stage"),
+    output:
+        regression="results/{experiment}/split-{split}/{method}/regression.h5",
+        timings="results/timings/{experiment}/split-{split}/{method}-regression.json",
+    params:
+        metric=lambda wildcards: experiment_of(wildcards).metric,
+    log:
+        "logs/past/{experiment}-{split}-{method}.log",
+    benchmark:
+        "results/timings/jobs/past/{experiment}-{split}-{method}.tsv"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    wildcard_constraints:
+        method=alternatives(methods_with("least_squares")),
+    conda:
+        CONDA
+    message:
+        "past {wildcards.method} {wildcards.experiment} split {wildcards.split}"
+    script:
+        "../scripts/past.py"

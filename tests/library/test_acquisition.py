@@ -11,8 +11,11 @@ import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from small_archives import write_archive
 
+from workflow_lib.datasets import acquisition
 from workflow_lib.datasets.acquisition import acquire, mirrors_from_environment, unpack_archive
+from workflow_lib.datasets.archive_members import members_digest
 from workflow_lib.errors import UserError
 
 CONTENT = bytes(range(256)) * 1000
@@ -25,6 +28,9 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         server = self.server
         server.requests.append((self.path, self.headers.get("Range")))
+        if self.path in server.answers:
+            self.answer(server.answers[self.path])
+            return
         count = sum(path == self.path for path, _ in server.requests)
         if self.path == "/missing":
             self.send_error(404)
@@ -57,6 +63,15 @@ class Handler(BaseHTTPRequestHandler):
             body = body[: len(body) // 2]
         self.wfile.write(body)
 
+    def answer(self, answers: list[tuple[bytes, int | None]]):
+        """Send the next content with the length that is claimed for it; the last one again."""
+        content, length = answers.pop(0) if len(answers) > 1 else answers[0]
+        self.send_response(200)
+        if length is not None:
+            self.send_header("Content-Length", str(length))
+        self.end_headers()
+        self.wfile.write(content)
+
     def log_message(self, *arguments):
         pass
 
@@ -67,6 +82,7 @@ def server(monkeypatch):
         monkeypatch.delenv(name, raising=False)
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.requests = []
+    server.answers = {}
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     yield server
@@ -264,6 +280,148 @@ def test_only_web_addresses(destination, address):
 def test_source_path_stays_in_the_mirror(tmp_path, destination, path):
     with pytest.raises(UserError, match="leads out of its folder"):
         acquire(source(path=path), destination, [tmp_path])
+
+
+# Archives that are recognised by their members
+
+TEXTS = {"data/a/text.txt": "one\n", "data/b/text.txt": "two\n"}
+
+
+@pytest.fixture
+def packed(tmp_path):
+    """Return the source of TEXTS, and three archives of them as different hands would pack."""
+    plain = write_archive(tmp_path / "plain.tar", TEXTS, "w")
+    repacked = write_archive(tmp_path / "repacked.tar.xz", TEXTS, "w:xz")
+    wrapped = {f"repository-1a2b/{name}": text for name, text in TEXTS.items()}
+    whole = write_archive(tmp_path / "whole.tar.gz", {"repository-1a2b/LICENSE": "MIT", **wrapped})
+    digest = members_digest(plain, "data/*/text.txt")
+    described = source(members="data/*/text.txt", sha256=digest.sha256, size=digest.size)
+    return described, [path.read_bytes() for path in (plain, repacked, whole)]
+
+
+def other_texts(tmp_path) -> bytes:
+    return write_archive(tmp_path / "other.tar", {**TEXTS, "data/b/text.txt": "2\n"}).read_bytes()
+
+
+def answering(server, described: dict, *answers: bytes, length: str = "right") -> dict:
+    """Return `described` with an address at which the server sends `answers` one after another."""
+    lengths = {"right": 0, "none": None, "too long": 10}
+    added = lengths[length]
+    server.answers["/archive"] = [
+        (content, None if added is None else len(content) + added) for content in answers
+    ]
+    return {**described, "address": f"http://127.0.0.1:{server.server_port}/archive"}
+
+
+def test_any_packing_of_the_members_is_taken_from_the_mirror(tmp_path, destination, packed):
+    described, archives = packed
+    for number, content in enumerate(archives):
+        mirror = put_into_mirror(tmp_path / f"mirror-{number}", content)
+        acquire(described, destination, [mirror])
+        assert destination.read_bytes() == content
+        assert files_beside(destination) == ["file.bin"]
+
+
+def test_other_members_in_the_mirror(tmp_path, destination, packed):
+    described, _ = packed
+    mirror = put_into_mirror(tmp_path / "mirror", other_texts(tmp_path))
+    with pytest.raises(UserError) as caught:
+        acquire(described, destination, [mirror])
+    message = str(caught.value)
+    assert "has 2 such members of 6 bytes with the SHA-256" in message
+    assert (
+        f"Expected members data/*/text.txt of 8 bytes in all with the SHA-256 {described['sha256']}"
+        in message
+    )
+    assert f"remove or replace {mirror / 'set' / 'file.bin'}" in message
+    assert files_beside(destination) == []
+
+
+@pytest.mark.parametrize("length", [100, 0])
+def test_damaged_archive_in_the_mirror(tmp_path, destination, packed, length):
+    described, archives = packed
+    mirror = put_into_mirror(tmp_path / "mirror", archives[2][:length])
+    with pytest.raises(UserError, match="damaged or no tar archive") as caught:
+        acquire(described, destination, [mirror])
+    assert str(mirror / "set" / "file.bin") in str(caught.value)
+    assert "take its folder out of OFER_MIRROR" in str(caught.value)
+    assert files_beside(destination) == []
+
+
+@pytest.mark.parametrize(("length", "total"), [("right", True), ("none", False)])
+def test_archive_of_unknown_size_is_downloaded(destination, server, packed, length, total):
+    described, (_, _, whole) = packed
+    steps = []
+    acquire(
+        answering(server, described, whole, length=length),
+        destination,
+        progress=lambda done, size: steps.append((done, size)),
+    )
+    assert destination.read_bytes() == whole
+    assert files_beside(destination) == ["file.bin"]
+    assert steps[-1] == (len(whole), len(whole) if total else 0)
+
+
+def test_download_of_an_archive_begins_again(destination, server, packed):
+    # A server may pack each answer anew: the rest of one does not fit the beginning of another.
+    described, (_, repacked, whole) = packed
+    destination.parent.mkdir(parents=True)
+    destination.with_name("file.bin.part").write_bytes(repacked[:50])
+    acquire(answering(server, described, whole), destination, pause=0)
+    assert server.requests == [("/archive", None)]
+    assert destination.read_bytes() == whole
+
+
+@pytest.mark.parametrize("length", ["none", "too long"])
+def test_broken_download_of_an_archive_is_tried_again(destination, server, packed, length):
+    described, (_, _, whole) = packed
+    broken = answering(server, described, whole[:100], whole, length=length)
+    server.answers["/archive"][1] = (whole, len(whole))
+    acquire(broken, destination, pause=0)
+    assert destination.read_bytes() == whole
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("length", ["right", "none", "too long"])
+def test_archive_that_always_arrives_damaged(destination, server, packed, length):
+    described, (_, _, whole) = packed
+    with pytest.raises(UserError, match="the download failed") as caught:
+        acquire(
+            answering(server, described, whole[:100], length=length),
+            destination,
+            retries=1,
+            pause=0,
+        )
+    assert "members data/*/text.txt of 8 bytes" in str(caught.value)
+    assert len(server.requests) == 2
+    assert files_beside(destination) == []
+
+
+def test_archive_of_other_members_at_the_address(tmp_path, destination, server, packed):
+    described, _ = packed
+    with pytest.raises(UserError, match="has 2 such members of 6 bytes") as caught:
+        acquire(answering(server, described, other_texts(tmp_path)), destination, pause=0)
+    assert "the file at this address has changed" in str(caught.value)
+    assert len(server.requests) == 1
+    assert files_beside(destination) == []
+
+
+@pytest.mark.parametrize("length", ["right", "none"])
+def test_endless_archive_is_given_up(destination, server, packed, monkeypatch, length):
+    described, (_, _, whole) = packed
+    monkeypatch.setattr(acquisition, "LARGEST_ARCHIVE", 60)
+    with pytest.raises(UserError, match="sends more than 60 bytes"):
+        acquire(answering(server, described, whole, length=length), destination, pause=0)
+    assert files_beside(destination) == []
+
+
+def test_a_source_may_say_that_it_has_no_members(tmp_path, destination):
+    mirror = put_into_mirror(tmp_path / "mirror", CONTENT)
+    acquire(source(members=None), destination, [mirror])
+    assert destination.read_bytes() == CONTENT
+
+
+# Unpacking
 
 
 def tar_with(path, *members: tarfile.TarInfo, mode="w:gz"):

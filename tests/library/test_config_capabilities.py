@@ -23,6 +23,20 @@ FULL = EMBEDDED | {
 SINGLE = EMBEDDED | {"preimage": "closed_form", "penalty": "shared", "grid": RIDGE["grid"]}
 STATE_SPACE = {"kind": "state_space"}
 SERIES = SINGLE | {"penalty": "per_block", "grid": RIDGE["grid"] | {"state_dim": [1, 2]}}
+COMPONENTS = RIDGE | {"regressor": "principal_component_ridge"}
+OUTPUT = RIDGE | {
+    "regressor": "output_kernel_regression",
+    "output_kernel": "rbf",
+    "preimage": "minimiser",
+    "grid": RIDGE["grid"] | {"output_width": [1]},
+}
+LINEAR_OUTPUT = OUTPUT | {
+    "output_kernel": "linear",
+    "preimage": "candidates",
+    "grid": RIDGE["grid"],
+}
+ALIGNMENT = OUTPUT | {"output_kernel": "gak", "preimage": "candidates"}
+PAST = RIDGE | {"regressor": "least_squares", "grid": {}}
 WITH_WEAK = EXPERIMENT | {"weak_sizes": [10]}
 
 
@@ -44,6 +58,9 @@ def reasons_of(method: dict, model: dict | None = None, dataset=None, experiment
         (WEAK, MIXTURE, WITH_WEAK),
         (FULL, MIXTURE, EXPERIMENT),
         (SINGLE, GAUSSIAN, EXPERIMENT),
+        (COMPONENTS, None, EXPERIMENT),
+        (OUTPUT, None, EXPERIMENT),
+        (LINEAR_OUTPUT, None, EXPERIMENT),
     ],
 )
 def test_good_combinations_pass(method, model, experiment):
@@ -53,8 +70,19 @@ def test_good_combinations_pass(method, model, experiment):
 @pytest.mark.parametrize(
     ("method", "model", "reason"),
     [
-        (RIDGE | {"form": "reduced"}, None, "form and preimage must be null"),
-        (RIDGE | {"preimage": "closed_form"}, None, "form and preimage must be null"),
+        (RIDGE | {"form": "reduced"}, None, "so form must be null"),
+        (RIDGE | {"preimage": "closed_form"}, None, "so preimage must be null"),
+        (COMPONENTS | {"preimage": "candidates"}, None, "so preimage must be null"),
+        (COMPONENTS | {"penalty": "per_block"}, None, "so penalty must be shared"),
+        (COMPONENTS | {"model": "mixture"}, MIXTURE, "so model must be null"),
+        (COMPONENTS | {"output_kernel": "rbf"}, None, "are for output kernel regression"),
+        (RIDGE | {"grid": OUTPUT["grid"]}, None, "are for output kernel regression"),
+        (OUTPUT | {"output_kernel": None}, None, "needs an output_kernel"),
+        (OUTPUT | {"preimage": None}, None, "needs a preimage: candidates or minimiser"),
+        (OUTPUT | {"output_kernel": "gak"}, None, "gak needs the preimage candidates"),
+        (OUTPUT | {"grid": RIDGE["grid"]}, None, "needs grid.output_width"),
+        (LINEAR_OUTPUT | {"grid": OUTPUT["grid"]}, None, "must be empty"),
+        (PAST | {"grid": RIDGE["grid"]}, None, "the grid must be empty"),
         (EMBEDDED | {"form": None}, MIXTURE, "needs a form"),
         (EMBEDDED | {"preimage": None}, MIXTURE, "needs a preimage"),
         (FULL | {"covariance_block": None}, MIXTURE, "needs a covariance_block"),
@@ -80,7 +108,9 @@ def test_good_combinations_pass(method, model, experiment):
     ],
 )
 def test_contradictory_methods_are_refused(method, model, reason):
-    reasons = reasons_of(method, model, experiment=WITH_WEAK)
+    # A dataset on which any method could run.
+    dataset = {"task": "series", "inputs": {"past": "separate"}}
+    reasons = reasons_of(method, model, dataset, WITH_WEAK)
     assert any(reason in told for told in reasons), reasons
     settings = MethodSettings(**method), ModelSettings(**model) if model else None
     assert capabilities.check_method(*settings) == reasons
@@ -125,6 +155,26 @@ def test_state_space_models_are_for_series():
     assert reasons_of(SERIES, STATE_SPACE, dataset={"task": "series"}) == []
     (told,) = reasons_of(SERIES, STATE_SPACE)
     assert "one of series, and the task is regression" in told
+
+
+def test_alignment_kernels_are_for_series():
+    assert reasons_of(ALIGNMENT, dataset={"task": "series"}) == []
+    (told,) = reasons_of(ALIGNMENT)
+    assert "gak compares series, and the task is regression" in told
+
+
+def test_least_squares_needs_values_of_the_past():
+    for past in ("separate", "added"):
+        assert reasons_of(PAST, dataset={"inputs": {"past": past}}) == []
+    (told,) = reasons_of(PAST)
+    assert "past: separate or added" in told
+    assert reasons_of(PAST, experiment=EXPERIMENT | {"past": "added"}) == []
+
+
+def test_texts_have_kernels_of_inner_products():
+    dataset = DatasetSettings(**DATASET | {"inputs": {"scale": "tf-idf", "kernel": "tanimoto"}})
+    told = capabilities.check_experiment(dataset, ExperimentSettings(**EXPERIMENT))
+    assert any("linear or rbf, not tanimoto" in reason for reason in told)
 
 
 def test_weak_methods_need_weak_sizes():

@@ -245,14 +245,16 @@ def test_unknown_model_is_told_once(folder):
             "methods/ridge",
             RIDGE | {"grid": {"penalties": [1]}},
             "config/methods/ridge.yaml, key grid.penalties: there is no such key. Expected one of: "
-            "penalty, width, n_components, state_dim, weak_weight, max_features, n_trees. "
+            "penalty, width, n_components, state_dim, weak_weight, output_width, max_features, "
+            "n_trees. "
             "To mend it: write 'penalty'.",
         ),
         (
             "methods/ridge",
             RIDGE | {"regressor": "kernel-ridge"},
             "config/methods/ridge.yaml, key regressor: found 'kernel-ridge'. Expected "
-            "'kernel_ridge' or 'random_forest'. To mend it: write 'kernel_ridge'.",
+            "'kernel_ridge', 'principal_component_ridge', 'output_kernel_regression', "
+            "'random_forest' or 'least_squares'. To mend it: write 'kernel_ridge'.",
         ),
         (
             "methods/ridge",
@@ -273,7 +275,7 @@ def test_unknown_model_is_told_once(folder):
             "datasets/people",
             DATASET | {"inputs": {"scale": "standart"}},
             "config/datasets/people.yaml, key inputs.scale: found 'standart'. "
-            "Expected 'none' or 'standard'. To mend it: write 'standard'.",
+            "Expected 'none', 'standard' or 'tf-idf'. To mend it: write 'standard'.",
         ),
         (
             "datasets/people",
@@ -309,7 +311,7 @@ def test_unknown_model_is_told_once(folder):
             "experiments/first",
             EXPERIMENT | {"tables": [{"name": "a", "kind": "errors", "caption": "b"}]},
             "config/experiments/first.yaml, key tables[0].kind: found 'errors'. "
-            "Expected 'error', 'time' or 'weak'. To mend it: write 'error'.",
+            "Expected 'error', 'time', 'weak' or 'coordinates'. To mend it: write 'error'.",
         ),
     ],
 )
@@ -355,7 +357,9 @@ def test_a_named_method_that_cannot_work_is_refused(folder):
 def test_a_contradictory_method_is_refused_even_in_default(folder):
     write(folder, "methods/forest", FOREST | {"model": "mixture", "form": "reduced"})
     error = error_of(folder)
-    assert "config/methods/forest.yaml: a random forest predicts the outputs" in str(error)
+    assert "config/methods/forest.yaml: the regressor random_forest predicts the outputs" in str(
+        error
+    )
 
 
 def test_default_without_any_method_is_refused(folder):

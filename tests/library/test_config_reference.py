@@ -144,10 +144,17 @@ def test_the_mulan_run():
 
 
 def test_methods_are_told_apart_in_figures():
-    methods = [read_yaml(path) for path in sorted((CONFIG / "methods").glob("*.yaml"))]
-    for key in ("label", "color", "marker"):
-        values = [method[key] for method in methods]
+    methods = {path.stem: read_yaml(path) for path in (CONFIG / "methods").glob("*.yaml")}
+    for key in ("label", "color"):
+        values = [method[key] for method in methods.values()]
         assert len(set(values)) == len(values), key
+    # There are fewer markers than methods; those that meet in a figure have different ones.
+    for path in (CONFIG / "experiments").glob("*.yaml"):
+        names = read_yaml(path).get("methods", "default")
+        if names == "default":
+            names = [name for name, method in methods.items() if method.get("in_default")]
+        markers = [methods[name]["marker"] for name in names]
+        assert len(set(markers)) == len(markers), path.stem
 
 
 @pytest.mark.parametrize(("number", "count"), [(1, 6), (2, 12), (3, 36)])

@@ -19,7 +19,11 @@ PACKAGE = ROOT / "workflow_lib"
 
 STAGES = [
     "splitting",
-    "prepared_inputs",
+    "features_stage",
+    "principal_component_stage",
+    "past_stage",
+    "alignments",
+    "output_kernel_stage",
     "generative_models",
     "annotation",
     "embedding",

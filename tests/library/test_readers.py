@@ -88,6 +88,8 @@ def test_readers_are_found_by_their_module_names():
         "arff",
         "csv",
         "digits_halves",
+        "earnings_calls",
+        "kogan10k",
         "linnerud",
         "monthly_stocks",
         "series_synthetic",

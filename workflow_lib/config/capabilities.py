@@ -40,14 +40,27 @@ class Requirement(NamedTuple):
     """The reason given to the user; names of facts in braces are filled in."""
 
 
+RIDGES = {"kernel_ridge", "principal_component_ridge", "output_kernel_regression"}
+OF_OUTPUTS = {
+    "principal_component_ridge",
+    "output_kernel_regression",
+    "random_forest",
+    "least_squares",
+}
+WITHOUT_OUTPUT_KERNEL = (RIDGES | OF_OUTPUTS) - {"output_kernel_regression"}
+
 EMBEDDING = {"gaussian", "gaussian_mixture", "state_space"}
 
 METHOD_REQUIREMENTS = (
     Requirement(
         {"model": {None}},
-        {"form": {None}, "preimage": {None}},
-        "without a model there is no embedding, so form and preimage must be null "
-        "(they are {form} and {preimage})",
+        {"form": {None}},
+        "without a model there is no embedding, so form must be null (it is {form})",
+    ),
+    Requirement(
+        {"model": {None}, "regressor": WITHOUT_OUTPUT_KERNEL},
+        {"preimage": {None}},
+        "without a model there is no embedding, so preimage must be null (it is {preimage})",
     ),
     Requirement(
         {"model": EMBEDDING},
@@ -80,7 +93,7 @@ METHOD_REQUIREMENTS = (
         "the gradient pre-image needs a start: closed_form or mean",
     ),
     Requirement(
-        {"preimage": {"closed_form", "projected", None}},
+        {"preimage": {"closed_form", "projected", "candidates", "minimiser", None}},
         {"start": {None}},
         "start must be null: only the gradient pre-image starts somewhere",
     ),
@@ -95,9 +108,51 @@ METHOD_REQUIREMENTS = (
         "a penalty per block needs at least two blocks (the blocks are: {blocks})",
     ),
     Requirement(
-        {"regressor": {"random_forest"}},
+        {"regressor": OF_OUTPUTS},
         {"model": {None}},
-        "a random forest predicts the outputs themselves, so model must be null",
+        "the regressor {regressor} predicts the outputs themselves, so model must be null",
+    ),
+    Requirement(
+        {"regressor": {"output_kernel_regression"}},
+        {"output_kernel": {"rbf", "linear", "dtw", "gak"}},
+        "output kernel regression needs an output_kernel: rbf, linear, dtw or gak",
+    ),
+    Requirement(
+        {"regressor": WITHOUT_OUTPUT_KERNEL},
+        {"output_kernel": {None}, "has_output_width": {False}},
+        "output_kernel and grid.output_width are for output kernel regression",
+    ),
+    Requirement(
+        {"regressor": {"output_kernel_regression"}},
+        {"preimage": {"candidates", "minimiser"}},
+        "output kernel regression needs a preimage: candidates or minimiser",
+    ),
+    Requirement(
+        {"output_kernel": {"linear", "dtw", "gak"}},
+        {"preimage": {"candidates"}},
+        "the output kernel {output_kernel} needs the preimage candidates; the minimiser is for "
+        "rbf (with the linear kernel it would be kernel ridge regression itself)",
+    ),
+    Requirement(
+        {"output_kernel": {"rbf", "dtw", "gak"}},
+        {"has_output_width": {True}},
+        "the output kernel {output_kernel} needs grid.output_width",
+    ),
+    Requirement(
+        {"output_kernel": {"linear"}},
+        {"has_output_width": {False}},
+        "the linear output kernel has no width, so grid.output_width must be empty",
+    ),
+    Requirement(
+        {"regressor": {"principal_component_ridge"}},
+        {"penalty": {"shared"}},
+        "principal_component_ridge has a penalty per principal component already, so penalty must "
+        "be shared",
+    ),
+    Requirement(
+        {"regressor": {"least_squares"}},
+        {"has_penalty": {False}, "has_width": {False}},
+        "least squares has nothing to choose, so the grid must be empty",
     ),
     Requirement(
         {"weak": {True}},
@@ -116,12 +171,12 @@ METHOD_REQUIREMENTS = (
         "grid.weak_weight is for methods with weak: true",
     ),
     Requirement(
-        {"regressor": {"kernel_ridge"}},
+        {"regressor": RIDGES},
         {"has_penalty": {True}},
-        "kernel ridge regression needs grid.penalty",
+        "the regressor {regressor} needs grid.penalty",
     ),
     Requirement(
-        {"regressor": {"kernel_ridge"}},
+        {"regressor": RIDGES | {"least_squares"}},
         {"has_max_features": {False}, "has_n_trees": {False}},
         "grid.max_features and grid.n_trees are for random forests",
     ),
@@ -133,7 +188,7 @@ METHOD_REQUIREMENTS = (
     Requirement(
         {"regressor": {"random_forest"}},
         {"has_penalty": {False}, "has_width": {False}},
-        "grid.penalty and grid.width are for kernel ridge regression",
+        "grid.penalty and grid.width are for kernel ridge regression and its relatives",
     ),
     Requirement(
         {"model": {"gaussian_mixture"}},
@@ -187,6 +242,11 @@ EXPERIMENT_REQUIREMENTS = (
         "meaning for it",
     ),
     Requirement(
+        {"scale": {"tf-idf"}},
+        {"kernel": {"linear", "rbf"}},
+        "texts (inputs.scale: tf-idf) have the kernel linear or rbf, not {kernel}",
+    ),
+    Requirement(
         {"has_weak_table": {True}},
         {"has_weak_sizes": {True}},
         "a table of kind weak needs weak_sizes",
@@ -196,10 +256,21 @@ EXPERIMENT_REQUIREMENTS = (
 
 COMBINATION_REQUIREMENTS = (
     Requirement(
-        {"regressor": {"kernel_ridge", "random_forest"}},
+        {"regressor": RIDGES | {"random_forest", "least_squares"}},
         {"task": {"regression", "series"}},
         "the regressor {regressor} predicts rows of numbers (task regression or series), not "
         "{task}",
+    ),
+    Requirement(
+        {"output_kernel": {"dtw", "gak"}},
+        {"task": {"series"}},
+        "the output kernel {output_kernel} compares series, and the task is {task}",
+    ),
+    Requirement(
+        {"regressor": {"least_squares"}},
+        {"past": {"separate", "added"}},
+        "least squares needs values of the past: past: separate or added, in "
+        "the experiment or in the inputs of the dataset",
     ),
     Requirement(
         {"model": {"state_space"}},
@@ -212,9 +283,9 @@ COMBINATION_REQUIREMENTS = (
         "a random forest needs feature vectors, and the inputs are a Gram matrix",
     ),
     Requirement(
-        {"regressor": {"kernel_ridge"}, "kernel": {"rbf"}},
+        {"regressor": RIDGES, "kernel": {"rbf"}},
         {"has_width": {True}},
-        "kernel ridge regression with the rbf kernel needs grid.width",
+        "the regressor {regressor} with the rbf kernel needs grid.width",
     ),
     Requirement(
         {"weak": {True}},
@@ -263,6 +334,7 @@ def method_facts(method: MethodSettings, model: ModelSettings | None) -> dict[st
         "form": method.form,
         "covariance_block": method.covariance_block,
         "regressor": method.regressor,
+        "output_kernel": method.output_kernel,
         "preimage": method.preimage,
         "start": method.start,
         "penalty": method.penalty,
@@ -272,6 +344,7 @@ def method_facts(method: MethodSettings, model: ModelSettings | None) -> dict[st
         "has_several_blocks": len(names) != 1,
         "has_penalty": bool(method.grid.penalty),
         "has_width": bool(method.grid.width),
+        "has_output_width": bool(method.grid.output_width),
         "has_n_components": bool(method.grid.n_components),
         "has_state_dim": bool(method.grid.state_dim),
         "covariance_type": model.covariance_type if model else None,
@@ -286,6 +359,7 @@ def experiment_facts(dataset: DatasetSettings, experiment: ExperimentSettings) -
     return {
         "task": dataset.task,
         "scale": dataset.inputs.scale,
+        "past": experiment.past or dataset.inputs.past,
         "dataset_kernel": dataset.inputs.kernel,
         "kernel": experiment.kernel or dataset.inputs.kernel,
         "has_weak_sizes": bool(experiment.weak_sizes),

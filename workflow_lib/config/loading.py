@@ -178,7 +178,10 @@ def load_configuration(
         if experiment is None or dataset is None:
             continue
         experiment = experiment.model_copy(
-            update={"kernel": experiment.kernel or dataset.inputs.kernel}
+            update={
+                "kernel": experiment.kernel or dataset.inputs.kernel,
+                "past": experiment.past or dataset.inputs.past,
+            }
         )
         files.errors += _experiment_errors(files, run, name, experiment, dataset)
         chosen, left_out[name] = _methods_of(files, name, experiment, dataset, place)

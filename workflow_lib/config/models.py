@@ -17,6 +17,7 @@ COLOR = r"^#[0-9A-Fa-f]{6}$"
 SHA256 = r"^[0-9a-f]{64}$"
 ADDRESS = r"^https?://[^\s/]+/\S+$"
 RELATIVE_PATH = r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)*$"
+MEMBERS = r"^[A-Za-z0-9_*?\[][A-Za-z0-9_.*?\[\]+-]*(/[A-Za-z0-9_*?\[][A-Za-z0-9_.*?\[\]+-]*)*$"
 NAME = r"^[a-z0-9][a-z0-9_-]*$"
 
 PATTERNS_IN_WORDS = {
@@ -24,6 +25,7 @@ PATTERNS_IN_WORDS = {
     SHA256: "a SHA-256: 64 characters out of 0-9 and a-f",
     ADDRESS: "an address that begins with https:// or http://",
     RELATIVE_PATH: "a relative path without spaces, for example 'mulan-mtr/edm.arff'",
+    MEMBERS: "a pattern of names in an archive without spaces, for example 'data/*/text.txt'",
     NAME: "a name of lower-case letters, digits, '-' and '_' that begins with a letter or digit",
 }
 
@@ -91,7 +93,11 @@ SomeSizes = Annotated[tuple[Count, ...], Field(min_length=1), AfterValidator(str
 SomeNames = Annotated[tuple[Name, ...], Field(min_length=1), AfterValidator(without_repeats)]
 Methods = Literal["default"] | SomeNames
 Components = Literal["selected"] | SomeSizes
+Past = Literal["none", "separate", "added"]
 Kernel = Literal["rbf", "linear", "tanimoto", "precomputed"]
+
+
+ErrorName = Literal["arrmse", "rrmse", "root_sum_rrmse"]
 
 
 class TableSettings(Settings):
@@ -100,9 +106,20 @@ class TableSettings(Settings):
     name: Name
     """Name of the table, once per experiment; part of its file name."""
 
-    kind: Literal["error", "time", "weak"]
-    """What it shows: `error` (aRRMSE of each method and training size), `time` (seconds of training
-    and prediction) or `weak` (aRRMSE against the number of weakly labelled rows)."""
+    kind: Literal["error", "time", "weak", "coordinates"]
+    """What it shows: `error` (errors of each method and training size), `time` (seconds of training
+    and prediction), `weak` (aRRMSE against the number of weakly labelled rows) or `coordinates`
+    (the error of each output coordinate at the largest training size)."""
+
+    errors: Annotated[
+        tuple[ErrorName, ...], Field(min_length=1), AfterValidator(without_repeats)
+    ] = (
+        "arrmse",
+        "rrmse",
+    )
+    """Errors that a table of kind `error` shows, one block each: `arrmse` (the mean over output
+    coordinates of the relative error), `rrmse` (pooled over coordinates) or `root_sum_rrmse` (the
+    root of the sum over coordinates of squared relative errors)."""
 
     caption: Text
     """The sentence above the table."""
@@ -118,10 +135,11 @@ class FigureSettings(Settings):
     name: Name
     """Name of the figure, once per experiment; part of its file name."""
 
-    kind: Literal["learning_curve", "completion", "geometry"]
+    kind: Literal["learning_curve", "completion", "geometry", "series", "coordinates"]
     """What it shows: `learning_curve` (aRRMSE against the number of labelled rows), `completion`
-    (predicted output images beside the true ones) or `geometry` (samples of a Gaussian in one and
-    two dimensions and their Fisher embeddings, figure 2 of the paper)."""
+    (predicted output images beside the true ones), `geometry` (samples of a Gaussian in one and
+    two dimensions and their Fisher embeddings, figure 2 of the paper), `series` (predicted beside
+    true series) or `coordinates` (the error of each output coordinate)."""
 
     caption: Text
     """The sentence under the figure."""
@@ -215,22 +233,35 @@ class SourceSettings(Settings):
     """Public address it is downloaded from (http or https), pinned to one version."""
 
     sha256: Annotated[str, Field(pattern=SHA256)]
-    """SHA-256 of the file, 64 hexadecimal digits. A file with another one is refused."""
+    """SHA-256 of the file, or of its `members`: 64 hexadecimal digits. A file with another one is
+    refused."""
 
     size: Count
-    """Size of the file in bytes."""
+    """Size of the file, or of its `members` in all, in bytes."""
+
+    members: Annotated[str, Field(pattern=MEMBERS)] | None = None
+    """For a tar archive of which only some files matter: the pattern of their names, with `*`, `?`
+    and `[...]` and without leading folders. `sha256` and `size` are then theirs, so that any
+    archive of the same files is accepted (see `workflow_lib/datasets/archive_members.py`); null
+    (the default) for those of the file itself."""
 
 
 class InputSettings(Settings):
     """How the inputs of a dataset are prepared and compared."""
 
-    scale: Literal["none", "standard"] = "standard"
+    scale: Literal["none", "standard", "tf-idf"] = "standard"
     """`standard`: each input gets mean 0 and variance 1 on the training rows of its fold, so that
-    no input counts for more because of its unit; `none`: as they are."""
+    no input counts for more because of its unit; `none`: as they are; `tf-idf`: for texts, counts
+    of terms weighted by how rare a term is in the training rows of the fold, of unit length."""
 
     kernel: Kernel = "rbf"
     """Kernel on the inputs: `rbf`, `linear`, `tanimoto` (0/1 fingerprints) or `precomputed` (the
     inputs are a Gram matrix). `rbf` assumes least about a table of numbers."""
+
+    past: Past = "none"
+    """What becomes of the values that the reader knows from before the outputs, such as past
+    volatility: `none` (the default; also when there are none), `separate` (only for the method that
+    predicts from them alone) or `added` (they are also joined to the inputs)."""
 
 
 class OutputSettings(Settings):
@@ -265,6 +296,10 @@ class DatasetSettings(Settings):
 
     options: dict[str, Any] = {}
     """Options of the reader; each reader has its own, listed below. Empty by default."""
+
+    drawn_as: Name | None = None
+    """Dataset whose random draws (of the data and of the splits) it shares, so that the two can be
+    compared row by row; null (the default): it has draws of its own."""
 
     inputs: InputSettings = InputSettings()
     """How the inputs are prepared and compared."""
@@ -327,12 +362,25 @@ class GridSettings(Settings):
     """Weights w of a weakly labelled row relative to a fully labelled one: lambda_2 of equation
     (14) is w / (2 l) with l labelled rows. For weakly supervised methods."""
 
+    output_width: Annotated[tuple[Positive, ...], AfterValidator(without_repeats)] = ()
+    """Widths of the output kernel, in units of the root of the median squared distance of the
+    training outputs. For output kernel regression, but for the linear output kernel."""
+
     max_features: Annotated[tuple[Fraction, ...], AfterValidator(without_repeats)] = ()
     """Fractions of the inputs tried at each cut of a tree, in (0, 1]. For random forests."""
 
     n_trees: Count | None = None
     """Trees of a forest, one number: more trees are never worse, only slower. For random
     forests."""
+
+
+Regressor = Literal[
+    "kernel_ridge",
+    "principal_component_ridge",
+    "output_kernel_regression",
+    "random_forest",
+    "least_squares",
+]
 
 
 class MethodSettings(Settings):
@@ -367,14 +415,24 @@ class MethodSettings(Settings):
     """Covariance block of the full form: `matrix` (every entry, as printed in equation 1) or
     `constrained` (only the parameters of the covariance type); null (the default) otherwise."""
 
-    regressor: Literal["kernel_ridge", "random_forest"] = "kernel_ridge"
-    """What predicts the embedding, or the outputs, from the inputs. Kernel ridge regression is the
-    paper's."""
+    regressor: Regressor = "kernel_ridge"
+    """What predicts the embedding, or the outputs, from the inputs: `kernel_ridge` (the default,
+    the paper's), `principal_component_ridge` (kernel ridge regression with a penalty per principal
+    component of the outputs), `output_kernel_regression` (IOKR), `random_forest` or `least_squares`
+    (from the values of the past alone)."""
 
-    preimage: Literal["closed_form", "projected", "gradient"] | None = None
+    output_kernel: Literal["rbf", "linear", "dtw", "gak"] | None = None
+    """Kernel on the outputs of output kernel regression: `rbf`, `linear`, or for series `dtw`
+    (dynamic time warping) or `gak` (global alignment); null (the default) for other regressors."""
+
+    preimage: Literal["closed_form", "projected", "gradient", "candidates", "minimiser"] | None = (
+        None
+    )
     """How an output is found from a predicted embedding: `closed_form` (equations 7 and 10),
     `projected` (the same after projecting the predicted memberships onto the simplex) or `gradient`
-    (numerical search, for the full form); null (the default) without a model."""
+    (numerical search, for the full form); of output kernel regression `candidates` (the nearest
+    training output) or `minimiser` (numerical search, for the rbf output kernel); null (the
+    default) for methods that predict the outputs themselves."""
 
     start: Literal["closed_form", "mean"] | None = None
     """Where the search of the `gradient` pre-image starts: at the closed form or at the mean of the
@@ -416,6 +474,11 @@ class ExperimentSettings(Settings):
     test_size: TestSize | None = None
     """Rows kept for testing, a fraction or a number; null: as in `defaults`."""
 
+    split: Literal["random", "chronological"] = "random"
+    """How test rows are chosen: `random` (the default), or `chronological` (the latest rows test,
+    and only rows that ended before them train; splits then differ in the training rows drawn). The
+    reader must give times for it."""
+
     metric: Literal["arrmse", "rrmse"] = "arrmse"
     """The error that selection minimises, that the learning curves show and on which the findings
     rest: `arrmse` (the default, as in the paper: the relative error of each output coordinate,
@@ -431,6 +494,9 @@ class ExperimentSettings(Settings):
 
     kernel: Kernel | None = None
     """Kernel on the inputs; null: the dataset's."""
+
+    past: Past | None = None
+    """What becomes of values of the past; null: the dataset's."""
 
     tables: SomeTables | None = None
     """Tables to make; null: as in `defaults`."""

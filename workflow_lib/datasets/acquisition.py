@@ -1,6 +1,9 @@
 """Acquisition: bring a source file of a dataset onto this machine, checked against its checksum.
 
-A file is first looked for in the mirror folders (`OFER_MIRROR`), then downloaded.
+A file is first looked for in the mirror folders (`OFER_MIRROR`), then downloaded. It is recognised
+by its own size and SHA-256, or, where the source names ``members``, by those of the matching
+members of an archive: what a public repository serves is packed anew at any time, and holds more
+than a dataset needs.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from workflow_lib.datasets.archive_members import members_digest
 from workflow_lib.errors import UserError
 
 MIRROR_VARIABLE = "OFER_MIRROR"
@@ -29,6 +33,9 @@ MIRROR_VARIABLE = "OFER_MIRROR"
 
 _CHUNK = 1 << 16
 _LONGEST_PAUSE = 30.0
+
+LARGEST_ARCHIVE = 1 << 32
+"""Bytes after which the download of an archive of unknown size is given up."""
 
 Progress = Callable[[int, int], None]
 
@@ -54,10 +61,14 @@ def acquire(
     ----------
     source : mapping
         ``path`` (relative path in a mirror folder), ``address`` (http or https), ``sha256``
-        (hexadecimal) and ``size`` (bytes).
+        (hexadecimal) and ``size`` (bytes). With ``members``, a pattern of names in a tar archive,
+        the last two are those of the matching members
+        (`workflow_lib.datasets.archive_members.members_digest`), whatever the archive's
+        compression and whatever else it holds.
     destination : path
         Where the file belongs; written whole or not at all. A download that breaks off leaves
-        what it has in ``{destination}.part``, from where the next attempt goes on.
+        what it has in ``{destination}.part``, from where the next attempt goes on; that of an
+        archive with ``members`` begins again, since each answer may be packed anew.
     mirrors : sequence of paths, default=()
         Folders to look in for ``path`` before anything is downloaded.
     timeout : float, default=60
@@ -66,7 +77,8 @@ def acquire(
         How many more attempts follow a download that failed for a reason that may pass (no
         answer, a broken connection, a server that is overloaded).
     progress : callable, default=None
-        Called with (bytes so far, bytes in all) while downloading.
+        Called with (bytes so far, bytes in all) while downloading; the second number is 0 where
+        the server does not tell the size of an archive with ``members``.
     pause : float, default=1
         Seconds before the first retry; doubled for each further one, up to 30.
 
@@ -74,7 +86,7 @@ def acquire(
     ------
     UserError
         When a mirror holds another file under that name, when the file cannot be downloaded, or
-        when what arrives does not have the size and the checksum of `source`.
+        when what arrives does not have the size and the checksum of `source`, or is damaged.
     """
     destination = Path(destination)
     _refuse_escape(str(source["path"]), "path of the source")
@@ -137,7 +149,7 @@ def unpack_archive(path: str | os.PathLike, destination: str | os.PathLike) -> P
 
 def _copy_from_mirror(candidate: Path, destination: Path, source: Mapping[str, Any]) -> None:
     size = candidate.stat().st_size
-    if size != source["size"]:
+    if not source.get("members") and size != source["size"]:
         state = "is truncated" if size < source["size"] else "is too long"
         raise UserError(
             place=str(candidate),
@@ -147,15 +159,42 @@ def _copy_from_mirror(candidate: Path, destination: Path, source: Mapping[str, A
         )
     with _temporary(destination) as temporary:
         shutil.copyfile(candidate, temporary)
-        found = _sha256(temporary)
-        if found != source["sha256"]:
+        try:
+            other = _difference(temporary, source)
+        except UserError as error:
+            raise UserError(
+                str(candidate), error.found, error.expected, _mend_mirror(candidate)
+            ) from error
+        if other:
             raise UserError(
                 place=str(candidate),
-                found=f"the file in the mirror has the SHA-256 {found}",
-                expected=f"the SHA-256 {source['sha256']}",
+                found=f"the file in the mirror has {other}",
+                expected=_identity(source),
                 remedy=_mend_mirror(candidate),
             )
         os.replace(temporary, destination)
+
+
+def _identity(source: Mapping[str, Any]) -> str:
+    """Return in words what `source` is recognised by."""
+    if source.get("members"):
+        return (
+            f"members {source['members']} of {source['size']} bytes in all "
+            f"with the SHA-256 {source['sha256']}"
+        )
+    return f"the SHA-256 {source['sha256']}"
+
+
+def _difference(path: Path, source: Mapping[str, Any]) -> str:
+    """Return in words what `path` has in place of `_identity`; empty when it is the right file."""
+    members = source.get("members")
+    if members:
+        found = members_digest(path, members)
+        if (found.sha256, found.size) == (source["sha256"], source["size"]):
+            return ""
+        return f"{found.count} such members of {found.size} bytes with the SHA-256 {found.sha256}"
+    found = _sha256(path)
+    return "" if found == source["sha256"] else f"the SHA-256 {found}"
 
 
 def _mend_mirror(candidate: Path) -> str:
@@ -196,8 +235,9 @@ def _download(
             expected="an address that starts with https:// or http://",
             remedy="mend the address in the configuration of the dataset",
         )
+    size = None if source.get("members") else source["size"]
     part = destination.with_name(destination.name + ".part")
-    if part.exists() and part.stat().st_size > source["size"]:
+    if part.exists() and (size is None or part.stat().st_size > size):
         part.unlink()
     resumed = part.exists()
     reason = ""
@@ -205,7 +245,9 @@ def _download(
         if attempt:
             time.sleep(min(pause * 2 ** (attempt - 1), _LONGEST_PAUSE))
         try:
-            _fetch(address, part, source["size"], timeout, progress)
+            if size is None:
+                part.unlink(missing_ok=True)
+            _fetch(address, part, size, timeout, progress)
         except urllib.error.HTTPError as error:
             reason = f"the server answered {error.code} {error.reason}"
             error.close()
@@ -217,34 +259,44 @@ def _download(
         except (OSError, http.client.HTTPException) as error:
             reason = str(getattr(error, "reason", None) or error) or type(error).__name__
             continue
-        found = _sha256(part)
-        if found == source["sha256"]:
+        try:
+            other = _difference(part, source)
+        except UserError as error:
+            # Where the server tells no size, a broken connection looks like a damaged archive.
+            part.unlink()
+            reason = f"what arrived is no use: {error.found}"
+            continue
+        if not other:
             _finish(part, destination)
             return
         part.unlink()
         if resumed:
             # The older part may have been of another file: begin again once from nothing.
             resumed = False
-            reason = f"the file that arrived has the SHA-256 {found}"
+            reason = f"the file that arrived has {other}"
             continue
         raise UserError(
             place=address,
-            found=f"the file that arrived has the SHA-256 {found}",
-            expected=f"the SHA-256 {source['sha256']}",
+            found=f"the file that arrived has {other}",
+            expected=_identity(source),
             remedy="the file at this address has changed: place the file that was meant "
             + _by_hand(source, destination),
         )
+    if size is None:
+        part.unlink(missing_ok=True)
     raise UserError(
         place=address,
         found=f"the download failed ({reason}){_searched(mirrors)}",
-        expected=f"{source['size']} bytes with the SHA-256 {source['sha256']}",
+        expected=_identity(source) if size is None else f"{size} bytes with {_identity(source)}",
         remedy="look to the network connection and run the same snakemake command again; "
         "without network, place the file " + _by_hand(source, destination),
     )
 
 
-def _fetch(address: str, part: Path, size: int, timeout: float, progress: Progress | None) -> None:
-    """Append to `part` what it lacks of the `size` bytes at `address`."""
+def _fetch(
+    address: str, part: Path, size: int | None, timeout: float, progress: Progress | None
+) -> None:
+    """Append to `part` what it lacks of the `size` bytes at `address`; all of it when None."""
     start = part.stat().st_size if part.exists() else 0
     if part.exists() and start == size:
         return
@@ -254,26 +306,28 @@ def _fetch(address: str, part: Path, size: int, timeout: float, progress: Progre
     with urllib.request.urlopen(request, timeout=timeout) as response:
         if start and not _continues(response, start):
             start = 0
+        total = size or response.length or 0
+        most = size or min(total or LARGEST_ARCHIVE, LARGEST_ARCHIVE)
         with open(part, "ab" if start else "wb") as file:
             done = start
             while chunk := response.read(_CHUNK):
                 done += len(chunk)
-                if done > size:
+                if done > most:
                     break
                 file.write(chunk)
                 if progress is not None:
-                    progress(done, size)
-    if done > size:
+                    progress(done, total)
+    if done > most:
         part.unlink()
         raise UserError(
             place=address,
-            found=f"the server sends more than {size} bytes",
-            expected=f"a file of {size} bytes",
+            found=f"the server sends more than {most} bytes",
+            expected=f"a file of {size} bytes" if size else f"an archive of at most {most} bytes",
             remedy="the file at this address has changed: mend size, sha256 or address "
             "in the configuration of the dataset",
         )
-    if done < size:
-        raise ConnectionError(f"the connection closed after {done} of {size} bytes")
+    if done < total:
+        raise ConnectionError(f"the connection closed after {done} of {total} bytes")
 
 
 def _continues(response: http.client.HTTPResponse, start: int) -> bool:

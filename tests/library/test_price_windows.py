@@ -1,0 +1,242 @@
+"""Volatilities come from the right prices, and days without enough of them are refused."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from datetime import date, timedelta
+
+import numpy as np
+import pytest
+
+from workflow_lib.datasets.price_windows import (
+    GAP,
+    JUMP,
+    NO_CHANGE,
+    REASONS,
+    TOO_FEW_AFTER,
+    TOO_FEW_BEFORE,
+    DailyPrices,
+    WindowRules,
+    daily_prices,
+    log_volatility,
+    volatility_windows,
+)
+from workflow_lib.errors import UserError
+
+RULES = WindowRules(weeks=2, days_per_week=3, past_days=4, largest_jump=0.4, longest_gap=7)
+START = date(2015, 1, 1).toordinal()
+
+HEADER = "date,open,high,low,close,volume,Name\n"
+
+
+def by_deviation(prices) -> float:
+    """The log-volatility by way of the standard deviation."""
+    returns = [later / earlier - 1 for earlier, later in zip(prices, prices[1:])]
+    return math.log(statistics.pstdev(returns) * math.sqrt(len(returns)))
+
+
+def series(n_days: int = 11, seed: int = 0) -> DailyPrices:
+    prices = 50 * np.exp(np.random.default_rng(seed).normal(scale=0.02, size=n_days).cumsum())
+    return DailyPrices(START + np.arange(n_days), prices)
+
+
+def changed(daily: DailyPrices, position: int, factor: float) -> DailyPrices:
+    """Return the prices with a split: all from `position` on are multiplied."""
+    prices = daily.prices.copy()
+    prices[position:] *= factor
+    return DailyPrices(daily.days, prices)
+
+
+def test_log_volatility_of_one_window():
+    assert log_volatility(np.array([100.0, 110.0, 99.0])) == pytest.approx(
+        math.log(math.sqrt(2) * 0.1)
+    )
+
+
+def test_log_volatility_by_a_second_formula():
+    prices = np.stack([series(6, seed).prices for seed in range(4)])
+    np.testing.assert_allclose(log_volatility(prices), [by_deviation(row) for row in prices])
+
+
+def test_log_volatility_does_not_depend_on_the_unit_of_prices():
+    prices = series(9).prices
+    assert log_volatility(1000 * prices) == pytest.approx(float(log_volatility(prices)))
+
+
+def test_no_change_has_no_volatility():
+    assert log_volatility(np.full(4, 12.5)) == -math.inf
+
+
+def test_windows_meet_at_the_close_of_the_day():
+    daily = series()
+    windows, reason = volatility_windows(daily, START + 4, RULES)
+    assert reason == ""
+    assert windows.past == pytest.approx(by_deviation(daily.prices[:5]))
+    expected = [by_deviation(daily.prices[4:8]), by_deviation(daily.prices[7:11])]
+    np.testing.assert_allclose(windows.weeks, expected)
+    assert (windows.day, windows.begin, windows.end) == (START + 4, START, START + 10)
+
+
+def test_weeks_do_not_see_the_past_nor_the_past_the_weeks():
+    daily = series()
+    windows, _ = volatility_windows(daily, START + 4, RULES)
+    other, _ = volatility_windows(changed(daily, 4, 1.05), START + 4, RULES)
+    assert other.past != windows.past
+    np.testing.assert_allclose(other.weeks, windows.weeks)
+    other, _ = volatility_windows(changed(daily, 5, 1.05), START + 4, RULES)
+    assert other.past == windows.past
+    assert other.weeks[0] != windows.weeks[0]
+    assert other.weeks[1] == pytest.approx(windows.weeks[1])
+
+
+def test_a_day_without_trade_stands_for_the_next():
+    daily = series(12)
+    without = DailyPrices(np.delete(daily.days, 4), np.delete(daily.prices, 4))
+    friday, _ = volatility_windows(without, START + 4, RULES)
+    monday, _ = volatility_windows(without, START + 5, RULES)
+    assert friday.day == monday.day == START + 5
+    np.testing.assert_array_equal(friday.weeks, monday.weeks)
+
+
+@pytest.mark.parametrize(
+    ("day", "reason"),
+    [
+        (START - 400, TOO_FEW_BEFORE),
+        (START + 3, TOO_FEW_BEFORE),
+        (START + 5, TOO_FEW_AFTER),
+        (START + 400, TOO_FEW_AFTER),
+    ],
+)
+def test_days_without_enough_prices_around(day, reason):
+    assert volatility_windows(series(), day, RULES) == (None, reason)
+
+
+def test_company_without_any_price():
+    daily = daily_prices(HEADER, "AB", "somewhere")
+    assert volatility_windows(daily, START, RULES) == (None, TOO_FEW_BEFORE)
+
+
+@pytest.mark.parametrize("position", [1, 4, 5, 10])
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_jumps_within_the_windows(position, factor):
+    split = changed(series(), position, factor)
+    assert volatility_windows(split, START + 4, RULES) == (None, JUMP)
+
+
+def test_jumps_outside_of_the_windows_do_not_count():
+    daily = series(13)
+    windows, _ = volatility_windows(changed(changed(daily, 1, 2.0), 12, 0.5), START + 5, RULES)
+    np.testing.assert_allclose(windows.weeks, volatility_windows(daily, START + 5, RULES)[0].weeks)
+
+
+def test_the_limit_of_a_jump_is_the_logarithm():
+    flat = DailyPrices(
+        START + np.arange(11), np.array([10.0, 11, 12, 11, 10, 11, 12, 11, 10, 9, 8])
+    )
+    ratio = math.log(9 / 8)
+    _, reason = volatility_windows(flat, START + 4, RULES._replace(largest_jump=ratio - 1e-9))
+    assert reason == JUMP
+    _, reason = volatility_windows(flat, START + 4, RULES._replace(largest_jump=ratio + 1e-9))
+    assert reason == ""
+
+
+@pytest.mark.parametrize("position", [1, 5, 10])
+def test_gaps_within_the_windows(position):
+    daily = series()
+    days = daily.days.copy()
+    days[position:] += 6
+    kept, reason = volatility_windows(DailyPrices(days, daily.prices), int(days[4]), RULES)
+    assert (kept is None, reason) == (False, "")
+    days[position:] += 1
+    gap = volatility_windows(DailyPrices(days, daily.prices), int(days[4]), RULES)
+    assert gap == (None, GAP)
+
+
+def test_a_long_wait_for_the_next_price_is_a_gap():
+    daily = series(11)
+    late = DailyPrices(daily.days + 8, daily.prices)
+    assert volatility_windows(late, START + 4, RULES) == (None, TOO_FEW_BEFORE)
+    days = daily.days.copy()
+    days[:4] -= 7
+    assert volatility_windows(DailyPrices(days, daily.prices), START - 3, RULES) == (None, GAP)
+
+
+@pytest.mark.parametrize("window", [slice(0, 5), slice(4, 8), slice(7, 11)])
+def test_windows_without_change(window):
+    daily = series()
+    daily.prices[window] = daily.prices[window.start]
+    assert volatility_windows(daily, START + 4, RULES) == (None, NO_CHANGE)
+
+
+def test_reasons_can_be_names_in_an_artifact():
+    assert len(set(REASONS)) == 5
+    assert not any("/" in reason for reason in REASONS)
+
+
+def line(day: str, close: str = "10.5", name: str = "AB") -> str:
+    return f"{day},1,,1,{close},100,{name}\n"
+
+
+GOOD = HEADER + line("2015-01-02") + "\n" + line("2015-01-05", "11")
+
+
+def test_prices_of_a_file():
+    daily = daily_prices(GOOD.replace("\n", "\r\n"), "AB", "somewhere")
+    assert daily.days.tolist() == [date(2015, 1, day).toordinal() for day in (2, 5)]
+    assert daily.prices.tolist() == [10.5, 11.0]
+    assert daily.days.dtype == np.int64
+
+
+def test_columns_are_found_by_their_names():
+    daily = daily_prices("Name,close,date\nAB,10,2015-01-02\n", "AB", "somewhere")
+    assert daily.prices.tolist() == [10.0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("close", "price", "line 1: no column named 'close' among: date, open"),
+        ("date", "day", "line 1: no column named 'date'"),
+        ("Name", "name", "line 1: no column named 'Name'"),
+        ("2015-01-05", "2015-01-02", "line 4: the date 2015-01-02 is that of line 2"),
+        ("2015-01-05", "2014-12-31", "line 4: the date 2014-12-31 is too early. Expected a later "),
+        ("2015-01-05", "2015-02-30", "line 4: '2015-02-30' is not a date"),
+        ("2015-01-05", "20150105", "line 4: '20150105' is not a date"),
+        ("2015-01-05", "2015-W02-1", "line 4: "),
+        ("2015-01-05", "", "line 4: '' is not a date"),
+        (",11,", ",0,", "line 4: the price '0' is not a positive number"),
+        (",11,", ",-3,", "line 4: the price '-3'"),
+        (",11,", ",,", "line 4: the price ''"),
+        (",11,", ",nan,", "line 4: the price 'nan'"),
+        (",11,", ",inf,", "line 4: the price 'inf'"),
+        (",11,", ",1_1,", "line 4: the price '1_1'"),
+        (",11,", ",", "line 4: 6 values. Expected 7 values"),
+        (",11,100,AB", ",11,100,AC", "line 4: a price of 'AC'. Expected prices of 'AB'"),
+    ],
+)
+def test_faults_of_a_file_are_named(old, new, words):
+    text = GOOD.replace(old, new)
+    assert text != GOOD
+    with pytest.raises(UserError) as caught:
+        daily_prices(text, "AB", "prices.tar, member AB_data.csv")
+    assert f"prices.tar, member AB_data.csv, {words}" in str(caught.value)
+
+
+def test_line_of_the_earlier_date_is_named():
+    text = GOOD + line("2015-01-03")
+    with pytest.raises(UserError, match="later date than 2015-01-05 in line 4"):
+        daily_prices(text, "AB", "somewhere")
+
+
+def test_empty_file_of_prices():
+    with pytest.raises(UserError, match="no column named 'date' among: .none."):
+        daily_prices("", "AB", "somewhere")
+
+
+def test_weekdays_are_no_gap():
+    # Trading days of three weeks, Monday to Friday.
+    monday = date(2015, 1, 5)
+    week = [monday + timedelta(days=7 * number + day) for number in range(3) for day in range(5)]
+    daily = DailyPrices(np.array([day.toordinal() for day in week]), series(15).prices)
+    assert volatility_windows(daily, week[4].toordinal(), RULES)[1] == ""

@@ -1,0 +1,140 @@
+"""Members of a tar archive: read where they lie, and recognised by one digest of their contents.
+
+Two archives of the same files differ in compression, dates, leading folders and further files.
+The digest of the members that matter is the same for all of them.
+
+Nothing is ever unpacked. A pattern such as ``MAEC_Dataset/*/text.txt`` is matched part by part
+against the end of a member's name, so that any folders may stand before it; ``*``, ``?`` and
+``[...]`` stay within one part of the name, and upper and lower case differ.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import lzma
+import tarfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from workflow_lib.errors import UserError
+
+# A member is read into memory whole; larger ones are no file of texts or of prices.
+LARGEST_MEMBER = 1 << 28
+
+
+class MembersDigest(NamedTuple):
+    """What an archive is recognised by."""
+
+    sha256: str
+    """SHA-256 (hexadecimal) over the lines of `members_digest`."""
+
+    size: int
+    """Bytes of the matching members in all."""
+
+    count: int
+    """How many members match."""
+
+
+def members_digest(path: Path, pattern: str) -> MembersDigest:
+    """Return the digest of the members of the archive `path` that match `pattern`.
+
+    It is the SHA-256 over one line for every matching member, in the order of the lines' bytes:
+    its path from the beginning of the pattern on (UTF-8), a zero byte, the SHA-256 of its
+    contents (hexadecimal) and a line feed. Neither compression, order, dates, leading folders
+    nor other members change it.
+
+    Raises
+    ------
+    UserError
+        As `matching_members`.
+    """
+    lines, size = [], 0
+    for name, content in matching_members(path, pattern):
+        line = f"{name}\0{hashlib.sha256(content).hexdigest()}\n"
+        lines.append(line.encode("utf-8", "surrogateescape"))
+        size += len(content)
+    return MembersDigest(hashlib.sha256(b"".join(sorted(lines))).hexdigest(), size, len(lines))
+
+
+def matching_members(path: Path, pattern: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the path, from the beginning of `pattern` on, and the contents of matching members.
+
+    They come in the order of the archive; a name that stands there twice comes twice. Folders
+    are passed over.
+
+    Raises
+    ------
+    UserError
+        When the file cannot be read, is damaged or no tar archive (plain or compressed with
+        gzip, bzip2 or xz), when no member matches, or when one that matches is a link, a device
+        or larger than LARGEST_MEMBER.
+    """
+    found = False
+    with _opened(path) as archive:
+        for member in archive:
+            name = path_from_pattern(member.name, pattern)
+            if name is None or member.isdir():
+                continue
+            _refuse_unreadable(path, member)
+            found = True
+            yield name, archive.extractfile(member).read()
+        _refuse_rest(archive)
+    if not found:
+        raise UserError(
+            place=str(path),
+            found=f"no member of the archive matches {pattern}",
+            expected="an archive that holds such files, in any folder",
+            remedy="look whether this is the archive that is meant",
+        )
+
+
+def path_from_pattern(name: str, pattern: str) -> str | None:
+    """Return the end of the member's `name` that matches `pattern`, None when none does."""
+    parts, patterns = PurePosixPath(name).parts, PurePosixPath(pattern).parts
+    end = parts[-len(patterns) :]
+    if len(end) < len(patterns) or not all(map(fnmatch.fnmatchcase, end, patterns)):
+        return None
+    return "/".join(end)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tarfile.TarFile]:
+    try:
+        with tarfile.open(path) as archive:
+            yield archive
+    except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, OSError) as error:
+        # Of a file that is no archive, further lines list what each decompressor says.
+        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(":")
+        raise UserError(
+            place=str(path),
+            found=f"the file is damaged or no tar archive ({reason})",
+            expected="an intact tar archive, plain or compressed",
+            remedy=f"rm -f {path} and run the same snakemake command again",
+        ) from error
+
+
+def _refuse_rest(archive: tarfile.TarFile) -> None:
+    """Read what follows the last member: zeros only, and of a compressed archive its checksum.
+
+    An archive whose middle is damaged would else pass for one that ends there.
+    """
+    while rest := archive.fileobj.read(1 << 20):
+        if rest.strip(b"\0"):
+            raise tarfile.ReadError("unreadable data in the middle")
+
+
+def _refuse_unreadable(path: Path, member: tarfile.TarInfo) -> None:
+    if member.isreg() and not member.issparse() and member.size <= LARGEST_MEMBER:
+        return
+    large = member.size > LARGEST_MEMBER
+    raise UserError(
+        place=str(path),
+        found=f"the member '{member.name}' "
+        + (f"has {member.size} bytes" if large else "is no plain file but a link or a device"),
+        expected=f"plain files of at most {LARGEST_MEMBER} bytes",
+        remedy="do not use this archive unless you trust where it comes from",
+    )

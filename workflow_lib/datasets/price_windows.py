@@ -1,0 +1,206 @@
+"""Log-volatilities from daily prices, in windows before and after a day."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING, NamedTuple
+
+from workflow_lib.errors import UserError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+TOO_FEW_BEFORE = "too few days with a price before the call"
+TOO_FEW_AFTER = "too few days with a price after the call"
+GAP = "a gap in the prices"
+JUMP = "a jump of the price, such as a split or a spin-off"
+NO_CHANGE = "a window without any change of the price"
+
+REASONS = (TOO_FEW_BEFORE, TOO_FEW_AFTER, GAP, JUMP, NO_CHANGE)
+"""Why `volatility_windows` can refuse a day, in the order in which it looks."""
+
+
+class DailyPrices(NamedTuple):
+    """Closing prices of one company."""
+
+    days: np.ndarray
+    """Days (m,) int64, `date.toordinal`, strictly increasing."""
+
+    prices: np.ndarray
+    """Closing prices (m,), positive."""
+
+
+class VolatilityWindows(NamedTuple):
+    """Log-volatilities around a day."""
+
+    weeks: np.ndarray
+    """Log-volatility (n_weeks,) of each window after the day."""
+
+    past: float
+    """Log-volatility of the window that ends on the day."""
+
+    day: int
+    """The first day with a price on or after the day asked for; it parts past and future."""
+
+    begin: int
+    """Day of the first price of the past window."""
+
+    end: int
+    """Day of the last price of the last window."""
+
+
+class WindowRules(NamedTuple):
+    """What `volatility_windows` computes and refuses."""
+
+    weeks: int
+    """Windows after the day, one after the other."""
+
+    days_per_week: int
+    """Returns in each of them."""
+
+    past_days: int
+    """Returns in the window before the day."""
+
+    largest_jump: float
+    """Largest absolute logarithm of the ratio of two successive prices."""
+
+    longest_gap: int
+    """Most days of the calendar between two successive prices."""
+
+
+def log_volatility(prices: np.ndarray) -> np.ndarray:
+    """Return the log-volatility of windows of prices (..., m + 1) with m returns each: (...).
+
+    ln sqrt(sum_i (r_i - mean r)^2) with the returns r_i = (p_i - p_{i-1}) / p_{i-1}: Djerrab et
+    al. (2018), section 6.3.1. Kogan et al. (2009) divide the sum by the number of returns, which
+    shifts all values by one constant. Minus infinity where all returns are the same.
+    """
+    import numpy as np
+
+    returns = np.diff(prices, axis=-1) / prices[..., :-1]
+    deviations = returns - returns.mean(axis=-1, keepdims=True)
+    with np.errstate(divide="ignore"):
+        return 0.5 * np.log((deviations**2).sum(axis=-1))
+
+
+def volatility_windows(
+    series: DailyPrices, day: int, rules: WindowRules
+) -> tuple[VolatilityWindows | None, str]:
+    """Return the log-volatilities around `day`, or None and one of REASONS.
+
+    The windows meet at the close of the first day with a price on or after `day`: the last past
+    return leads to it and the first future return leaves it, so that the past is known there
+    and nothing of the weeks after is.
+    """
+    import numpy as np
+
+    days, prices = series
+    middle = int(np.searchsorted(days, day))
+    first, last = middle - rules.past_days, middle + rules.weeks * rules.days_per_week
+    if first < 0:
+        return None, TOO_FEW_BEFORE
+    if last >= len(days):
+        return None, TOO_FEW_AFTER
+    if max(days[middle] - day, np.diff(days[first : last + 1]).max()) > rules.longest_gap:
+        return None, GAP
+    if np.abs(np.diff(np.log(prices[first : last + 1]))).max() > rules.largest_jump:
+        return None, JUMP
+    past = log_volatility(prices[first : middle + 1])
+    starts = np.arange(middle, last, rules.days_per_week)
+    weeks = log_volatility(prices[starts[:, None] + np.arange(rules.days_per_week + 1)])
+    if not (np.isfinite(past) and np.isfinite(weeks).all()):
+        return None, NO_CHANGE
+    return VolatilityWindows(weeks, float(past), *map(int, days[[middle, first, last]])), ""
+
+
+def daily_prices(text: str, company: str, place: str) -> DailyPrices:
+    """Return the prices in a CSV text with the columns ``date``, ``close`` and ``Name``.
+
+    The first line names the columns; there may be others, and blank lines. Dates are written
+    YYYY-MM-DD, ``Name`` is `company` in every line.
+
+    Raises
+    ------
+    UserError
+        Naming `place` and the line: a column is missing, a line has too few or too many values,
+        a date is none or not later than the one before, a price is no positive number, or the
+        line is of another company.
+    """
+    import numpy as np
+
+    lines = [line.split(",") for line in text.splitlines()]
+    header = [name.strip() for name in lines[0]] if lines else []
+    missing = [name for name in ("date", "close", "Name") if name not in header]
+    if missing:
+        raise UserError(
+            place=f"{place}, line 1",
+            found=f"no column named '{missing[0]}' among: {', '.join(header) or '(none)'}",
+            expected="the columns date, close and Name",
+            remedy="look whether this is a file of daily prices",
+        )
+    day_column, price_column, name_column = map(header.index, ("date", "close", "Name"))
+    days: list[int] = []
+    prices: list[float] = []
+    previous = 0
+    for number, values in enumerate(lines[1:], start=2):
+        if values == [""]:
+            continue
+        here = f"{place}, line {number}"
+        if len(values) != len(header):
+            raise UserError(
+                place=here,
+                found=f"{len(values)} values",
+                expected=f"{len(header)} values, as in the first line",
+                remedy="mend the line; a broken last line means a truncated file",
+            )
+        if values[name_column] != company:
+            raise UserError(
+                place=here,
+                found=f"a price of '{values[name_column]}'",
+                expected=f"prices of '{company}', as the name of the file says",
+                remedy="look whether the files hold the right companies",
+            )
+        day = _day(values[day_column], here)
+        if days and day <= days[-1]:
+            raise UserError(
+                place=here,
+                found=f"the date {values[day_column]} "
+                + (f"is that of line {previous}" if day == days[-1] else "is too early"),
+                expected=f"a later date than {date.fromordinal(days[-1])} in line {previous}",
+                remedy="remove the line that is wrong, or sort the file by its dates",
+            )
+        days.append(day)
+        prices.append(_price(values[price_column], here))
+        previous = number
+    return DailyPrices(np.array(days, dtype=np.int64), np.array(prices))
+
+
+def _day(text: str, place: str) -> int:
+    try:
+        day = date.fromisoformat(text)
+        # Other forms that Python accepts, such as 20130208, would hide that columns are swapped.
+        if day.isoformat() == text:
+            return day.toordinal()
+    except ValueError:
+        pass
+    raise UserError(
+        place=place,
+        found=f"'{text}' is not a date",
+        expected="a date written YYYY-MM-DD",
+        remedy="mend the date",
+    )
+
+
+def _price(text: str, place: str) -> float:
+    try:
+        price = float("" if "_" in text else text)
+    except ValueError:
+        price = float("nan")
+    if not 0 < price < float("inf"):
+        raise UserError(
+            place=place,
+            found=f"the price '{text}' is not a positive number",
+            expected="a price such as 78.34",
+            remedy="mend the price, or remove the line",
+        )
+    return price

@@ -1,0 +1,218 @@
+"""Reader of earnings calls: from the words of a call to the weekly volatility of the share after.
+
+The transcripts are those of MAEC (Li et al. 2020), the daily prices those of the companies of the
+S&P 500, 2013 to 2018. The task follows section 6.3 of Djerrab et al. (2018), which predicts yearly
+volatilities from yearly reports (Kogan et al. 2009).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import Field, Strict
+
+from workflow_lib.config.base import Settings
+from workflow_lib.datasets.archive_members import matching_members
+from workflow_lib.datasets.price_windows import (
+    REASONS,
+    DailyPrices,
+    WindowRules,
+    daily_prices,
+    volatility_windows,
+)
+from workflow_lib.datasets.tables import dataset_tree
+from workflow_lib.datasets.word_counts import word_counts, words_of
+from workflow_lib.errors import UserError
+
+TRANSCRIPTS = "MAEC_Dataset/*/text.txt"
+PRICES = "individual_stocks_5yr/*_data.csv"
+
+TOO_FEW_WORDS = "fewer words than least_words"
+NO_PRICES = "a company without prices"
+REPEATED = "a second transcript of the company for the same trading day"
+
+_FOLDER = re.compile(r"([0-9]{8})_([A-Za-z0-9.-]+)")
+
+Count = Annotated[int, Strict(), Field(ge=1)]
+
+
+class Options(Settings):
+    """Options of the reader ``earnings_calls``."""
+
+    weeks: Count = 6
+    """Weekly log-volatilities to predict. The default spans about half of the time between two
+    calls."""
+
+    days_per_week: Annotated[int, Strict(), Field(ge=2)] = 5
+    """Returns from one trading day to the next in a week."""
+
+    past_days: Annotated[int, Strict(), Field(ge=2)] = 30
+    """Returns up to the day of the call whose log-volatility is the past value: as many as are
+    predicted by default."""
+
+    least_words: Count = 50
+    """Calls with fewer words are left out: such a transcript holds hardly more than a greeting."""
+
+    largest_jump: Annotated[float, Strict(), Field(gt=0, allow_inf_nan=False)] = 0.4
+    """Largest absolute logarithm of the ratio of two successive prices. Calls with a larger one in
+    their windows are left out: the prices are not adjusted for all splits and spin-offs."""
+
+    longest_gap: Count = 7
+    """Most days of the calendar from one price to the next, and from the call to the next price.
+    Calls with more in their windows are left out: holidays close a market for less."""
+
+
+class Transcript(NamedTuple):
+    """One call: the day written on it (`date.toordinal`), its company and its text."""
+
+    day: int
+    company: str
+    text: str
+
+
+def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
+    """Return one row a call; `seed` is not used.
+
+    `sources` are two tar archives, read in place: first the transcripts, members
+    ``MAEC_Dataset/YYYYMMDD_COMPANY/text.txt``; then the prices, members
+    ``individual_stocks_5yr/COMPANY_data.csv`` (see
+    `workflow_lib.datasets.price_windows.daily_prices`).
+
+    ``inputs``: the counts of words (`workflow_lib.datasets.word_counts`), sparse, with every word
+    of the rows. ``outputs``: the log-volatilities of the weeks after the call; ``past``: that of
+    the days up to it (`workflow_lib.datasets.price_windows.volatility_windows`). ``order``: the
+    trading day of the call, on which inputs and past are known; the first and the last day of
+    the prices that a row rests on; the company, a place in ``companies`` of ``names``. The rows
+    are sorted by the day of the call and the company; of two calls of a company before the same
+    trading day the first is kept. Calls that cannot be used are counted by reason in
+    ``exclusions`` of ``report``.
+
+    Raises
+    ------
+    UserError
+        Naming the archive, the member and the line of what cannot be read.
+    """
+    import numpy as np
+
+    if len(sources) != 2:
+        raise UserError(
+            place="sources of a dataset with the reader 'earnings_calls'",
+            found=f"{len(sources)} source files",
+            expected="two: the archive of the transcripts, then that of the prices",
+            remedy="list both in the configuration of the dataset",
+        )
+    transcripts = _transcripts(sources[0])
+    prices = _prices(sources[1], {transcript.company for transcript in transcripts})
+    rules = WindowRules(
+        options.weeks,
+        options.days_per_week,
+        options.past_days,
+        options.largest_jump,
+        options.longest_gap,
+    )
+    excluded = Counter(dict.fromkeys((TOO_FEW_WORDS, NO_PRICES, *REASONS, REPEATED), 0))
+    rows, texts = {}, []
+    for day, company, text in transcripts:
+        if len(words_of(text)) < options.least_words:
+            excluded[TOO_FEW_WORDS] += 1
+        elif company not in prices:
+            excluded[NO_PRICES] += 1
+        else:
+            windows, reason = volatility_windows(prices[company], day, rules)
+            if windows is None:
+                excluded[reason] += 1
+            elif (windows.day, company) in rows:
+                excluded[REPEATED] += 1
+            else:
+                rows[windows.day, company] = windows
+                texts.append(text)
+    if not rows:
+        raise UserError(
+            place=f"{sources[0]} with {sources[1]}",
+            found="no call can be used: "
+            + ", ".join(f"{count} for {reason}" for reason, count in excluded.items() if count),
+            expected="calls with enough words and with prices before and after",
+            remedy="look whether the two archives belong together, and to the options",
+        )
+    counts, terms = word_counts(texts)
+    companies = sorted({company for _, company in rows})
+    windows = list(rows.values())
+    return dataset_tree(
+        counts,
+        np.array([row.weeks for row in windows]),
+        terms,
+        [f"week_{week + 1}" for week in range(options.weeks)],
+        place=str(sources[0]),
+        rows_read=len(transcripts),
+        past={"values": np.array([[row.past] for row in windows])},
+        order={
+            "time": np.array([row.day for row in windows]),
+            "begin": np.array([row.begin for row in windows]),
+            "end": np.array([row.end for row in windows]),
+            "company": np.array([companies.index(company) for _, company in rows]),
+        },
+        names={
+            "past": json.dumps([f"past_{options.past_days}_days"]),
+            "companies": json.dumps(companies),
+            "series_length": options.weeks,
+            "series_channels": 1,
+        },
+        report={"exclusions": dict(excluded), "companies": len(companies), "terms": len(terms)},
+    )
+
+
+def _transcripts(archive: Path) -> list[Transcript]:
+    """Return all transcripts, sorted by day and company."""
+    transcripts = []
+    for name, content in matching_members(archive, TRANSCRIPTS):
+        match = _FOLDER.fullmatch(name.split("/")[1])
+        try:
+            day = datetime.strptime(match[1] if match else "", "%Y%m%d").toordinal()
+        except ValueError as error:
+            raise UserError(
+                place=f"{archive}, member {name}",
+                found=f"the folder '{name.split('/')[1]}' names no day and company",
+                expected="a folder YYYYMMDD_COMPANY, for example 20150225_LMAT",
+                remedy="look whether this is the archive of the transcripts",
+            ) from error
+        transcripts.append(
+            Transcript(day, match[2], _decoded(content, f"{archive}, member {name}"))
+        )
+    return sorted(transcripts)
+
+
+def _prices(archive: Path, companies: set[str]) -> dict[str, DailyPrices]:
+    """Return the prices of those of `companies` that the archive has."""
+    prices: dict[str, DailyPrices] = {}
+    for name, content in matching_members(archive, PRICES):
+        company = name.split("/")[1].removesuffix("_data.csv")
+        place = f"{archive}, member {name}"
+        if company in prices:
+            raise UserError(
+                place=place,
+                found=f"prices of '{company}' for the second time",
+                expected="one file of prices a company",
+                remedy="look whether this is the archive of the prices",
+            )
+        if company in companies:
+            prices[company] = daily_prices(_decoded(content, place), company, place)
+    return prices
+
+
+def _decoded(content: bytes, place: str) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise UserError(
+            place=f"{place}, line {line}",
+            found="the line is not UTF-8 text",
+            expected="a text file in the encoding UTF-8",
+            remedy="look whether the archive is the one that is meant",
+        ) from error

@@ -1,0 +1,346 @@
+"""Reader of the 10-K corpus: from five yearly reports of a company to five yearly volatilities.
+
+The corpus of Kogan, Levin, Routledge, Sagi and Smith (2009), version 1.0, as Djerrab et al. (2018)
+use it in section 6.3 (Tables 6 and 16). Per year its README describes
+
+``YEAR.tok.tgz``
+    the tokenized section on management's discussion of every report, a member ``KEY.mda`` each in
+    any folder: tokens between white space, taken as they are;
+``YEAR.logvol.+12.txt``, ``YEAR.logvol.-12.txt``
+    the log-volatility of the share in the twelve months after and before the report, in lines
+    ``VALUE KEY``;
+``YEAR.meta.txt``
+    in lines with tabs between: key, date, address of the report, name of the company and its SEC
+    code (central index key), by which a company is known here. Further columns are passed over.
+
+The form of the lines is taken from programs that read the corpus; the README does not tell it. A
+few records of the corpus stand there twice, the same in every file; they count once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import AfterValidator, Field, Strict
+from pydantic_core import PydanticCustomError
+
+from workflow_lib.config.base import Settings
+from workflow_lib.datasets.archive_members import matching_members
+from workflow_lib.datasets.tables import dataset_tree
+from workflow_lib.errors import UserError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+ADDRESS = "https://www.cs.cmu.edu/~ark/10K/data"
+REPORTS = "*.mda"
+
+NOT_EVERY_YEAR = "no report in some of the years"
+SEVERAL = "several reports in one year"
+NO_TEXT = "a report without words, or missing from the archive"
+NO_VOLATILITY = "a volatility missing or not finite"
+NOT_DRAWN = "not among the companies drawn"
+
+Count = Annotated[int, Strict(), Field(ge=1)]
+
+
+def one_after_the_other(years: tuple) -> tuple:
+    """Return `years`; raise when one is not later than the one before it."""
+    if any(later <= earlier for earlier, later in zip(years, years[1:])):
+        raise PydanticCustomError("setting", "years in strictly increasing order")
+    return years
+
+
+Years = Annotated[tuple[Count, ...], Field(min_length=2), AfterValidator(one_after_the_other)]
+
+
+class Options(Settings):
+    """Options of the reader ``kogan10k``."""
+
+    years: Years = (2001, 2002, 2003, 2004, 2005)
+    """Years of the reports, two or more; a row has one report of each. The default is the
+    paper's."""
+
+    terms_per_year: Count = 70_000
+    """Terms kept of each year: those that stand in most of its reports. The default is the
+    paper's."""
+
+    companies: Count | None = 500
+    """Companies drawn, with the seed of the dataset, from those that have all that a row needs;
+    null, or more than there are: all of them. The paper has 500, and does not say which."""
+
+    folder: Annotated[str, Field(min_length=1)] = "resources/kogan10k"
+    """Folder of the files that are not among the sources, relative to the folder of the run."""
+
+
+def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
+    """Return one row a company that has a report in each of the years; `seed` draws them.
+
+    ``inputs``: the counts of the terms of all years side by side, sparse, the columns named
+    ``YEAR:TERM``. Which terms are kept is counted on all reports of a year, also those of companies
+    left out; outputs play no part in it. ``outputs``: the log-volatilities of the twelve months
+    after each report. ``past``: that of the twelve months before the first report, where its file
+    ``YEAR.logvol.-12.txt`` is at hand; those of the later years are outputs already. There is no
+    ``order``: all rows span the same years, so that none is before another. Rows are sorted by
+    company; those left out are counted by reason in ``exclusions`` of ``report``.
+
+    Files are looked for by their names among `sources`, then in ``folder`` of `options`.
+
+    Raises
+    ------
+    UserError
+        Listing the files that are missing, or naming the file and the line of what cannot be read.
+    """
+    import numpy as np
+    from scipy.sparse import hstack
+
+    years = options.years
+    files = _files(years, Path(options.folder), sources)
+    past_file = files.get(f"{years[0]}.logvol.-12.txt")
+    past = _volatilities(past_file) if past_file else None
+    after = [_volatilities(files[f"{year}.logvol.+12.txt"]) for year in years]
+    owners = [_companies(files[f"{year}.meta.txt"]) for year in years]
+    archives = [files[f"{year}.tok.tgz"] for year in years]
+    with_words = [_reports_with_words(archive) for archive in archives]
+
+    excluded = Counter(dict.fromkeys((NOT_EVERY_YEAR, SEVERAL, NO_TEXT, NO_VOLATILITY), 0))
+    reports = [_by_company(owner) for owner in owners]
+    usable: dict[str, list[str]] = {}
+    every_company = sorted({company for year in reports for company in year})
+    for company in every_company:
+        keys = [year.get(company, []) for year in reports]
+        reason = _reason_to_exclude(keys, with_words, after, past)
+        if reason:
+            excluded[reason] += 1
+        else:
+            usable[company] = [key for (key,) in keys]
+    drawn = _drawn(sorted(usable), options.companies, seed)
+    excluded[NOT_DRAWN] = len(usable) - len(drawn)
+    rows = [usable[company] for company in drawn]
+    if len(rows) < 2:
+        raise UserError(
+            place=", ".join(str(files[f"{year}.meta.txt"]) for year in years),
+            found=f"{len(rows)} of {len(every_company)} companies can be used: "
+            + ", ".join(f"{count} have {reason}" for reason, count in excluded.items() if count),
+            expected="at least 2 companies with a report and a volatility in each of the years",
+            remedy="look whether the files belong together, and to the options",
+        )
+
+    blocks, terms = [], []
+    for position, (year, archive) in enumerate(zip(years, archives)):
+        counts, kept = _term_counts(archive, [row[position] for row in rows], options)
+        blocks.append(counts)
+        terms += [f"{year}:{term}" for term in kept]
+    groups: dict[str, Any] = {}
+    names: dict[str, Any] = {"series_length": len(years), "series_channels": 1}
+    if past is not None:
+        groups["past"] = {"values": np.array([[past[row[0]]] for row in rows])}
+        names["past"] = json.dumps([f"log_volatility_before_{years[0]}_report"])
+    return dataset_tree(
+        hstack(blocks, format="csr"),
+        np.array([[volatility[key] for volatility, key in zip(after, row)] for row in rows]),
+        terms,
+        [f"log_volatility_after_{year}_report" for year in years],
+        place=str(archives[0].parent),
+        rows_read=len(every_company),
+        names={**names, "companies": json.dumps(drawn)},
+        report={
+            "exclusions": dict(excluded),
+            "reports": sum(map(len, with_words)),
+            "reports_of_no_company": sum(
+                not owner.get(key) for texts, owner in zip(with_words, owners) for key in texts
+            ),
+            "companies_usable": len(usable),
+            "terms": len(terms),
+        },
+        **groups,
+    )
+
+
+def _files(years: Sequence[int], folder: Path, sources: Sequence[Path]) -> dict[str, Path]:
+    """Return the path of every file by its name; the file of the past only where there is one."""
+    given = {source.name: source for source in map(Path, sources)}
+    needed = [
+        f"{year}.{ending}" for year in years for ending in ("tok.tgz", "logvol.+12.txt", "meta.txt")
+    ]
+    files = {
+        name: given.get(name, folder / name) for name in [*needed, f"{years[0]}.logvol.-12.txt"]
+    }
+    missing = [name for name in needed if not files[name].is_file()]
+    if missing:
+        raise UserError(
+            place="the files of the 10-K corpus",
+            found=f"{len(missing)} are missing: {', '.join(missing)}",
+            expected=f"them among the sources, or in the folder {folder} (option folder)",
+            remedy=f"download each of them, {ADDRESS}/NAME, into {folder}; past volatilities also "
+            f"need {years[0]}.logvol.-12.txt",
+        )
+    return {name: path for name, path in files.items() if path.is_file()}
+
+
+def _lines(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield the place and the text of every line of `path` that is not blank."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise UserError(
+            place=str(path),
+            found=f"the file cannot be read ({error.strerror})",
+            expected="a text file",
+            remedy="download the file again",
+        ) from error
+    # Names of companies are in more than one encoding; what is used of a line is plain.
+    for number, line in enumerate(content.decode("latin-1").split("\n"), start=1):
+        if line.strip():
+            yield f"{path}, line {number}", line.rstrip("\r")
+
+
+def _volatilities(path: Path) -> dict[str, float]:
+    """Return the log-volatility of every report in a file of lines ``VALUE KEY``.
+
+    What is not finite (the logarithm of no volatility at all) stays in, for the caller to count.
+    """
+    volatilities: dict[str, float] = {}
+    for place, line in _lines(path):
+        parts = line.split()
+        try:
+            value = float("" if len(parts) != 2 or "_" in parts[0] else parts[0])
+        except ValueError as error:
+            raise UserError(
+                place=place,
+                found=f"'{line[:60]}'",
+                expected="a number, a space and the key of a report",
+                remedy="download the file again",
+            ) from error
+        earlier = volatilities.setdefault(parts[1], value)
+        if not (earlier == value or (earlier != earlier and value != value)):
+            raise UserError(
+                place=place,
+                found=f"the value {value} of the report '{parts[1]}', which has {earlier} above",
+                expected="one value a report",
+                remedy="download the file again",
+            )
+    return volatilities
+
+
+def _companies(path: Path) -> dict[str, str]:
+    """Return the SEC code of the company of every report in a file of meta data, "" for none."""
+    companies: dict[str, str] = {}
+    for place, line in _lines(path):
+        columns = [column.strip() for column in line.split("\t")]
+        if len(columns) < 5 or not columns[0]:
+            raise UserError(
+                place=place,
+                found=f"'{line[:60]}'",
+                expected="key, date, address, name of the company and its SEC code, with tabs "
+                "between",
+                remedy="download the file again",
+            )
+        # One code is written with leading zeros here and without there.
+        company = columns[4].lstrip("0")
+        earlier = companies.setdefault(columns[0], company)
+        if earlier != company:
+            raise UserError(
+                place=place,
+                found=f"the report '{columns[0]}' is of the company '{company}', and of "
+                f"'{earlier}' above",
+                expected="one company a report",
+                remedy="download the file again",
+            )
+    return companies
+
+
+def _by_company(owners: Mapping[str, str]) -> dict[str, list[str]]:
+    keys: dict[str, list[str]] = {}
+    for key, company in owners.items():
+        if company:
+            keys.setdefault(company, []).append(key)
+    return keys
+
+
+def _reports(archive: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield the key and the text of every report once."""
+    seen: dict[str, bytes] = {}
+    for name, content in matching_members(archive, REPORTS):
+        key, digest = name.partition(".")[0], hashlib.sha256(content).digest()
+        if key not in seen:
+            seen[key] = digest
+            yield key, content
+        elif seen[key] != digest:
+            raise UserError(
+                place=f"{archive}, member {name}",
+                found=f"a second text of the report '{key}'",
+                expected="one text a report",
+                remedy="download the file again",
+            )
+
+
+def _reports_with_words(archive: Path) -> set[str]:
+    return {key for key, content in _reports(archive) if content.strip()}
+
+
+def _reason_to_exclude(
+    keys: Sequence[Sequence[str]],
+    with_words: Sequence[set[str]],
+    after: Sequence[Mapping[str, float]],
+    past: Mapping[str, float] | None,
+) -> str:
+    """Return why the company with the reports `keys` (a list a year) is no row; empty if it is."""
+    if not all(keys):
+        return NOT_EVERY_YEAR
+    if any(len(year) > 1 for year in keys):
+        return SEVERAL
+    if not all(key in texts for (key,), texts in zip(keys, with_words)):
+        return NO_TEXT
+    values = [volatility.get(key, float("nan")) for (key,), volatility in zip(keys, after)]
+    if past is not None:
+        values.append(past.get(keys[0][0], float("nan")))
+    return "" if all(value - value == 0.0 for value in values) else NO_VOLATILITY
+
+
+def _drawn(companies: Sequence[str], most: int | None, seed: int) -> list[str]:
+    import numpy as np
+
+    if most is None or most >= len(companies):
+        return list(companies)
+    places = np.random.default_rng(seed).choice(len(companies), size=most, replace=False)
+    return [companies[place] for place in np.sort(places)]
+
+
+def _term_counts(
+    archive: Path, keys: Sequence[str], options: Options
+) -> tuple[csr_array, list[str]]:
+    """Return the counts (n, q) of the year's terms in the reports `keys`, and the terms, sorted.
+
+    The terms are those that stand in most reports of the archive, of as many reports the first in
+    the order of their bytes.
+    """
+    import numpy as np
+    from scipy.sparse import csr_array
+
+    frequency: Counter[bytes] = Counter()
+    wanted: dict[str, Counter[bytes]] = dict.fromkeys(keys)
+    for key, content in _reports(archive):
+        counted = Counter(content.split())
+        frequency.update(counted.keys())
+        if key in wanted:
+            wanted[key] = counted
+    most = sorted(frequency, key=lambda term: (-frequency[term], term))[: options.terms_per_year]
+    terms = sorted(most)
+    column = {term: place for place, term in enumerate(terms)}
+    entries = [
+        (row, column[term], count)
+        for row, key in enumerate(keys)
+        for term, count in wanted[key].items()
+        if term in column
+    ]
+    rows, columns, counts = np.array(entries, dtype=np.int64).reshape(-1, 3).T
+    shape = (len(keys), len(terms))
+    # Tokens that are not UTF-8 keep different names.
+    names = [term.decode("utf-8", "backslashreplace") for term in terms]
+    return csr_array((counts.astype(np.float64), (rows, columns)), shape=shape), names
