@@ -9,7 +9,8 @@ with job(snakemake):
         dataset=snakemake.input.dataset,
         splits=snakemake.input.splits,
         predictions=evaluation.by_method(snakemake.params.methods, snakemake.input.predictions),
-        output=snakemake.output[0],
+        output=snakemake.output.scores,
+        coordinates=snakemake.output.coordinates,
         experiment=snakemake.wildcards.experiment,
         dataset_name=snakemake.params.dataset,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from workflow_lib.artifacts import read_artifact
 from workflow_lib.metrics import (
     average_relative_error,
     pooled_relative_error,
+    root_sum_relative_error,
     squared_error_sums,
     training_mean_errors,
 )
@@ -27,8 +29,18 @@ CHOICE_COLUMNS = [
     "penalty_mu",
     "weak_weight",
     "max_features",
+    "output_width",
 ]
-SCORE_COLUMNS = [*KEY_COLUMNS, "split", "n_test", "arrmse", "rrmse", *CHOICE_COLUMNS]
+SCORE_COLUMNS = [
+    *KEY_COLUMNS,
+    "split",
+    "n_test",
+    "arrmse",
+    "rrmse",
+    "root_sum_rrmse",
+    *CHOICE_COLUMNS,
+]
+COORDINATE_COLUMNS = [*KEY_COLUMNS, "split", "n_test", "coordinate", "name", "error"]
 TIMING_COLUMNS = [
     *KEY_COLUMNS,
     "split",
@@ -45,22 +57,29 @@ def run_scores(
     splits: Sequence[Path],
     predictions: Mapping[str, Sequence[Path]],
     output: Path,
+    coordinates: Path,
     experiment: str,
     dataset_name: str,
 ) -> None:
     """Score the predictions of every method and split, one CSV row an item.
+
+    A second file holds the relative error sqrt(errors_j / reference_j) of each output coordinate
+    j of each item, one row a coordinate. Its mean over coordinates is the aRRMSE. Coordinates that
+    are constant have none and are left out.
 
     Parameters
     ----------
     dataset : path of the "dataset" artifact
     splits : paths of the "split" artifacts, in the order of the splits
     predictions : for each method, the paths of its "predictions" artifacts in the same order
-    output : path of the CSV file
+    output : path of the CSV file of the scores
+    coordinates : path of the CSV file of the coordinates
     experiment, dataset_name : names written into the rows
     """
-    outputs = read_artifact(dataset, "dataset")["outputs"]
+    data = read_artifact(dataset, "dataset")
+    outputs, names = data["outputs"], json.loads(data["names"]["outputs"])
     partitions = [read_artifact(path, "split") for path in splits]
-    rows = []
+    rows, coordinate_rows = [], []
     for method, paths in predictions.items():
         for split, (partition, path) in enumerate(zip(partitions, paths, strict=True)):
             truth = outputs[partition["test"]]
@@ -68,17 +87,26 @@ def run_scores(
                 train = outputs[partition["train"]][: item["training_size"]]
                 errors = squared_error_sums(truth, item["outputs"])
                 reference = training_mean_errors(truth, train)
+                key = _key(experiment, dataset_name, method, item)
+                key |= {"split": split, "n_test": len(truth)}
                 rows.append(
-                    _key(experiment, dataset_name, method, item)
+                    key
                     | {
-                        "split": split,
-                        "n_test": len(truth),
                         "arrmse": float(average_relative_error(errors, reference)),
                         "rrmse": float(pooled_relative_error(errors, reference)),
+                        "root_sum_rrmse": float(root_sum_relative_error(errors, reference)),
                     }
                     | {name: item[name] for name in CHOICE_COLUMNS if name in item}
                 )
+                coordinate_rows += [
+                    key | {"coordinate": index, "name": name, "error": math.sqrt(error / base)}
+                    for index, (name, error, base) in enumerate(
+                        zip(names, errors, reference, strict=True)
+                    )
+                    if base > 0
+                ]
     write_rows(output, SCORE_COLUMNS, rows)
+    write_rows(coordinates, COORDINATE_COLUMNS, coordinate_rows)
 
 
 def run_timings(

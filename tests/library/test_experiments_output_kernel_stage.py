@@ -1,0 +1,329 @@
+"""The stage of output kernel regression equals a search over all grid points, each refitted."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+from small_data import regression_data
+from small_pipeline import Stages, assert_same_tree
+
+from workflow_lib import IOKRegressor, KernelRidgeRegressor
+from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.baselines.output_kernels import clip_spectrum, output_unit
+from workflow_lib.errors import UserError
+from workflow_lib.experiments import alignments, output_kernel_stage, preimages
+from workflow_lib.experiments.output_decoding import OutputKernel
+from workflow_lib.experiments.output_kernel_stage import heldout_weights
+from workflow_lib.experiments.prepared_inputs import prepared_inputs, rbf_gamma
+from workflow_lib.features.preparation import fit_preparation
+from workflow_lib.kernels.alignment import (
+    global_alignment_gram,
+    lattice_sigma,
+    squared_dtw_distances,
+)
+from workflow_lib.kernels.gram import gram_matrix
+from workflow_lib.metrics import average_relative_error, reference_errors
+from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
+
+WIDTHS = [0.3, 3.0]
+PENALTIES = [1e-4, 1e-2, np.inf]
+OUTPUT_WIDTHS = {"rbf": [0.5, 2.0], "linear": [], "dtw": [0.5, 2.0], "gak": [0.5, 2.0]}
+KEY = "n-{}_w-0_C-selected"
+
+
+def prepared(folder, Y=None, n_outputs=4, **options):
+    """Run the first stages on outputs that are series of `n_outputs` steps."""
+    X, outputs = regression_data(70, n_clusters=4, spread=2.0, dimension=n_outputs)
+    stages = Stages(folder, X, outputs if Y is None else Y, **options).prepare()
+    names = {"series_length": n_outputs, "series_channels": 1}
+    tree = {"inputs": X, "outputs": stages.Y, "names": names}
+    write_artifact(stages.path("dataset"), tree, "dataset")
+    return stages
+
+
+def regressed(stages, output_kernel, preimage="candidates", penalties=PENALTIES):
+    """Run the stage, after the alignments where it needs them; return its artifact."""
+    aligned = None
+    if output_kernel in ("dtw", "gak"):
+        pytest.importorskip("tslearn")
+        aligned = stages.path(output_kernel)
+        alignments.run(stages.path("dataset"), aligned, output_kernel, OUTPUT_WIDTHS[output_kernel])
+    output_kernel_stage.run(
+        stages.path("dataset"),
+        stages.path("split"),
+        stages.path("features"),
+        aligned,
+        stages.path("regression"),
+        stages.folder / "regression.json",
+        stages.kernel,
+        WIDTHS,
+        penalties,
+        output_kernel,
+        OUTPUT_WIDTHS[output_kernel],
+        preimage,
+        stages.center,
+        stages.metric,
+    )
+    return stages.tree("regression")
+
+
+def grid_of(kernel, output_kernel):
+    widths = WIDTHS if kernel == "rbf" else [None]
+    return list(itertools.product(widths, OUTPUT_WIDTHS[output_kernel] or [None], PENALTIES))
+
+
+def inputs_of(stages, train, others):
+    """Return the inputs of training and other rows as the training rows prepare them."""
+    preparation = fit_preparation(stages.X[train], stages.scale)
+    return preparation.apply(stages.X[train]), preparation.apply(stages.X[others])
+
+
+def estimated(stages, train, others, point, output_kernel, preimage):
+    """Return the predictions of the estimator with one grid point, for Gaussian and linear."""
+    width, output_width, penalty = point
+    X_train, X_others = inputs_of(stages, train, others)
+    Y = stages.Y[train]
+    model = IOKRegressor(
+        stages.kernel,
+        rbf_gamma(width, X_train.shape[1]),
+        penalty,
+        stages.center,
+        output_kernel,
+        None if output_width is None else 1.0 / (output_width * output_unit(Y)) ** 2,
+        "gradient" if preimage == "minimiser" else "candidates",
+    )
+    return model.fit(X_train, Y).predict(X_others)
+
+
+def aligned(stages, train, others, point, output_kernel, preimage):
+    """Return the predictions with one grid point for kernels on series, from their definitions."""
+    width, output_width, penalty = point
+    X_train, X_others = inputs_of(stages, train, others)
+    gamma = rbf_gamma(width, X_train.shape[1])
+    ridge = labelled_ridge(len(train), penalty)
+    dual, intercept = fit_dual_coefficients(
+        gram_matrix(X_train, None, stages.kernel, gamma), np.eye(len(train)), ridge, stages.center
+    )
+    weights = gram_matrix(X_others, X_train, stages.kernel, gamma) @ dual + intercept
+    series = stages.Y[train][:, :, None]
+    scale = output_width * output_unit(stages.Y[train])
+    if output_kernel == "dtw":
+        gram = clip_spectrum(np.exp(-squared_dtw_distances(series) / scale**2))
+    else:
+        gram = global_alignment_gram(series, lattice_sigma(scale))
+    scores = np.diag(gram) - 2 * weights @ gram
+    return stages.Y[train][scores.argmin(axis=1)]
+
+
+def searched(stages, rows, folds, output_kernel, preimage="candidates"):
+    """Return the error of every grid point, each fold being fitted anew."""
+    predict = aligned if output_kernel in ("dtw", "gak") else estimated
+    scores = []
+    for point in grid_of(stages.kernel, output_kernel):
+        errors = np.zeros(stages.Y.shape[1])
+        for fold in range(folds.max() + 1):
+            train, heldout = rows[folds != fold], rows[folds == fold]
+            predictions = predict(stages, train, heldout, point, output_kernel, preimage)
+            errors += ((stages.Y[heldout] - predictions) ** 2).sum(axis=0)
+        scores.append(average_relative_error(errors, reference_errors(stages.Y[rows], folds)))
+    return np.array(scores)
+
+
+def chosen_point(item):
+    return item.get("width"), item.get("output_width"), item["penalty_mu"]
+
+
+@pytest.mark.parametrize("output_kernel", ["rbf", "linear", "dtw", "gak"])
+@pytest.mark.parametrize(
+    ("kernel", "scale", "center"),
+    [("rbf", "none", True), ("linear", "standard", True), ("rbf", "standard", False)],
+)
+def test_choice_and_predictions_equal_a_search_with_candidates(
+    tmp_path, output_kernel, kernel, scale, center
+):
+    stages = prepared(tmp_path, kernel=kernel, scale=scale, center=center)
+    tree, split = regressed(stages, output_kernel), stages.tree("split")
+    predict = aligned if output_kernel in ("dtw", "gak") else estimated
+    for size in stages.sizes:
+        item, rows = tree[KEY.format(size)], split["train"][:size]
+        scores = searched(stages, rows, split["folds"][f"n-{size}"], output_kernel)
+        assert item["score"] == pytest.approx(scores.min(), rel=1e-9)
+        equal = np.isclose(scores, scores.min(), rtol=1e-9)
+        points = grid_of(kernel, output_kernel)
+        # Nearest candidates are often the same for neighbouring grid points; the first is kept.
+        assert chosen_point(item) == points[int(np.flatnonzero(equal)[0])]
+        expected = predict(
+            stages, rows, split["test"], chosen_point(item), output_kernel, "candidates"
+        )
+        np.testing.assert_array_equal(item["test_embedding"], expected)
+
+
+@pytest.mark.parametrize(("scale", "center"), [("none", True), ("standard", False)])
+def test_minimiser_predicts_as_the_estimator_and_is_selected_by_nearly_its_error(
+    tmp_path, scale, center
+):
+    stages = prepared(tmp_path, scale=scale, center=center)
+    tree, split = regressed(stages, "rbf", "minimiser"), stages.tree("split")
+    for size in stages.sizes:
+        item, rows = tree[KEY.format(size)], split["train"][:size]
+        folds = split["folds"][f"n-{size}"]
+        scores = searched(stages, rows, folds, "rbf", "minimiser")
+        assert item["score"] == pytest.approx(scores.min(), rel=5e-3)
+        point = chosen_point(item)
+        assert scores[grid_of("rbf", "rbf").index(point)] == pytest.approx(scores.min(), rel=5e-3)
+        expected = estimated(stages, rows, split["test"], point, "rbf", "minimiser")
+        np.testing.assert_allclose(item["test_embedding"], expected, rtol=0, atol=1e-5)
+        assert not np.isin(item["test_embedding"], stages.Y[rows]).any()
+
+
+def test_linear_output_kernel_gives_the_training_output_nearest_to_kernel_ridge(tmp_path):
+    stages = prepared(tmp_path)
+    tree, split = regressed(stages, "linear"), stages.tree("split")
+    for size in stages.sizes:
+        item, rows = tree[KEY.format(size)], split["train"][:size]
+        ridge = KernelRidgeRegressor(gamma=rbf_gamma(item["width"], 4), alpha=item["penalty_mu"])
+        h = ridge.fit(stages.X[rows], stages.Y[rows]).predict(stages.X[split["test"]])
+        nearest = ((h[:, None] - stages.Y[rows]) ** 2).sum(axis=2).argmin(axis=1)
+        np.testing.assert_array_equal(item["test_embedding"], stages.Y[rows][nearest])
+
+
+@pytest.mark.parametrize("scale", ["none", "standard"])
+@pytest.mark.parametrize("center", [True, False])
+def test_heldout_weights_reproduce_kernel_ridge_of_the_fold(tmp_path, scale, center):
+    stages = prepared(tmp_path, scale=scale)
+    split, size = stages.tree("split"), 30
+    rows, folds = split["train"][:size], split["folds"]["n-30"]
+    inputs = prepared_inputs(stages.tree("features"), folds, size)
+    weights = heldout_weights(inputs, "rbf", 1.0, PENALTIES, center)
+    for fold, index in itertools.product(range(4), range(len(PENALTIES))):
+        train, heldout = rows[folds != fold], rows[folds == fold]
+        X_train, X_heldout = inputs_of(stages, train, heldout)
+        ridge = KernelRidgeRegressor(gamma=rbf_gamma(1.0, 4), alpha=PENALTIES[index], center=center)
+        expected = ridge.fit(X_train, stages.Y[train]).predict(X_heldout)
+        assert weights[fold].shape == (3, len(heldout), len(train))
+        np.testing.assert_allclose(weights[fold][index] @ stages.Y[train], expected, atol=1e-9)
+        if PENALTIES[index] == np.inf:
+            np.testing.assert_allclose(weights[fold][index], center / len(train), rtol=1e-12)
+
+
+@pytest.mark.parametrize("output_kernel", ["rbf", "linear", "dtw", "gak"])
+def test_outputs_outside_the_training_rows_change_nothing_at_all(tmp_path, output_kernel):
+    first = prepared(tmp_path / "first")
+    Y = first.Y.copy()
+    others = np.setdiff1d(np.arange(len(Y)), first.tree("split")["train"][:30])
+    # So far out that no sigma that the training rows ask for is computed ahead.
+    Y[others] = 1e4 * np.random.default_rng(5).normal(size=(40, 4))
+    second = prepared(tmp_path / "second", Y)
+    preimage = "minimiser" if output_kernel == "rbf" else "candidates"
+    trees = [regressed(stages, output_kernel, preimage) for stages in (first, second)]
+    assert_same_tree(*trees)
+    if output_kernel == "gak":
+        computed = [read_artifact(s.path("gak"), "alignments")["sigmas"] for s in (first, second)]
+        assert not set(computed[0]) & set(computed[1])
+
+
+def test_rows_of_larger_training_sets_do_not_touch_smaller_ones(tmp_path):
+    first = prepared(tmp_path / "first")
+    Y = first.Y.copy()
+    Y[first.tree("split")["train"][20:]] = 100.0
+    second = prepared(tmp_path / "second", Y)
+    trees = [regressed(stages, "dtw")[KEY.format(20)] for stages in (first, second)]
+    assert_same_tree(*trees)
+
+
+@pytest.mark.parametrize("preimage", ["candidates", "minimiser"])
+def test_candidates_and_widths_come_from_the_training_rows_of_the_fold(
+    tmp_path, monkeypatch, preimage
+):
+    stages = prepared(tmp_path)
+    used = []
+    decoder = OutputKernel.decoder
+
+    def watched(self, rows, width):
+        used.append((tuple(rows), width))
+        return decoder(self, rows, width)
+
+    monkeypatch.setattr(OutputKernel, "decoder", watched)
+    tree, split = regressed(stages, "rbf", preimage), stages.tree("split")
+    expected = []
+    for size in stages.sizes:
+        rows, folds = split["train"][:size], split["folds"][f"n-{size}"]
+        for width, fold in itertools.product(OUTPUT_WIDTHS["rbf"], range(4)):
+            expected.append((tuple(rows[folds != fold]), width))
+        expected.append((tuple(rows), tree[KEY.format(size)]["output_width"]))
+    assert used == expected
+
+
+@pytest.mark.parametrize("output_kernel", ["dtw", "gak"])
+def test_kernels_computed_ahead_equal_those_computed_from_the_rows_alone(tmp_path, output_kernel):
+    stages = prepared(tmp_path)
+    regressed(stages, output_kernel)
+    ahead = read_artifact(stages.path(output_kernel), "alignments")
+    series, rows = stages.Y[:, :, None], np.array([40, 3, 17, 60, 5])
+    gram = OutputKernel(output_kernel, stages.Y, series, ahead).decoder(rows, 0.5).gram
+    scale = 0.5 * output_unit(stages.Y[rows])
+    if output_kernel == "dtw":
+        similarities = np.exp(-squared_dtw_distances(series[rows]) / scale**2)
+        np.testing.assert_array_equal(gram, clip_spectrum(similarities))
+        assert np.linalg.eigvalsh(gram).min() > -1e-12
+    else:
+        assert lattice_sigma(scale) in ahead["sigmas"]
+        np.testing.assert_array_equal(
+            gram, global_alignment_gram(series[rows], lattice_sigma(scale))
+        )
+        nothing = {"sigmas": np.empty(0), "grams": {}}
+        without = OutputKernel("gak", stages.Y, series, nothing).decoder(rows, 0.5).gram
+        np.testing.assert_array_equal(gram, without)
+
+
+def test_infinite_penalty_alone_predicts_one_output_for_all(tmp_path):
+    stages = prepared(tmp_path)
+    for preimage in ("candidates", "minimiser"):
+        for item in regressed(stages, "rbf", preimage, [np.inf]).values():
+            assert item["penalty_mu"] == np.inf
+            predictions = item["test_embedding"]
+            np.testing.assert_allclose(predictions, predictions[:1].repeat(12, axis=0))
+
+
+def test_constant_outputs_are_predicted_as_they_are(tmp_path):
+    stages = prepared(tmp_path, np.full((70, 4), 0.1))
+    for item in regressed(stages, "rbf", "minimiser").values():
+        np.testing.assert_allclose(item["test_embedding"], 0.1, rtol=1e-12)
+        assert item["score"] == np.inf
+
+
+def test_predictions_pass_through_the_preimage_stage_with_what_was_chosen(tmp_path):
+    stages = prepared(tmp_path, kernel="linear")
+    tree = regressed(stages, "linear")
+    seconds = json.loads((tmp_path / "regression.json").read_text())
+    preimages.run(
+        stages.path("regression"),
+        None,
+        stages.path("predictions"),
+        tmp_path / "preimages.json",
+        None,
+        None,
+        "candidates",
+        None,
+    )
+    for key, item in stages.tree("predictions").items():
+        np.testing.assert_array_equal(item["outputs"], tree[key]["test_embedding"])
+        names = {"outputs", "training_size", "weak_size", "components", "score", "penalty_mu"}
+        assert item.keys() == names
+        assert seconds[key].keys() == {
+            "selection_seconds",
+            "fit_seconds",
+            "prediction_seconds",
+        }
+        assert min(seconds[key].values()) > 0
+
+
+def test_alignments_of_another_kernel_are_refused(tmp_path):
+    pytest.importorskip("tslearn")
+    stages = prepared(tmp_path)
+    alignments.run(stages.path("dataset"), stages.path("gak"), "dtw", [1.0])
+    with pytest.raises(UserError, match="alignments of the output kernel dtw.*those of gak"):
+        output_kernel_stage._output_kernel("gak", stages.path("dataset"), stages.path("gak"))

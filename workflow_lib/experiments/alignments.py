@@ -1,0 +1,82 @@
+"""The alignments stage: how every two output series of a dataset compare, computed once.
+
+Kernels on series cost far more than the regressions that use them, and a pair of series compares
+the same in every split and fold. What is learned, the width of the kernel, is chosen later from
+training rows: distances leave it open, and global alignment kernels are computed for all values of
+a lattice that could be asked for. So all rows decide which values are computed ahead, and none but
+training rows which of them is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.baselines.output_kernels import output_unit
+from workflow_lib.errors import UserError
+from workflow_lib.kernels.alignment import (
+    global_alignment_gram,
+    lattice_between,
+    squared_dtw_distances,
+)
+
+# How far the unit of some training rows may lie from that of all rows and still be found.
+UNIT_RANGE = 2.0
+
+
+def run(dataset: Path, output: Path, kernel: str, output_widths: Sequence[float]) -> None:
+    """Compare all output series of a dataset and write the "alignments" artifact.
+
+    For the kernel ``dtw`` it holds ``squared_distances`` (N, N). For ``gak`` it holds ``sigmas``
+    (m,) and in the group ``grams`` the Gram matrices (N, N) ``sigma-0``, ``sigma-1`` and so on:
+    one for each lattice value from half the smallest to twice the largest of `output_widths`, in
+    units of `output_unit` of all rows.
+
+    Raises
+    ------
+    UserError
+        If the outputs are no series, tslearn is not installed, or a kernel value leaves the range
+        of floating-point numbers.
+    """
+    tree = read_artifact(dataset, "dataset")
+    series = output_series(tree, dataset)
+    if kernel == "dtw":
+        print(f"dtw: {_described(series)}")
+        result = {"kernel": kernel, "squared_distances": squared_dtw_distances(series)}
+    else:
+        unit = output_unit(tree["outputs"])
+        sigmas = lattice_between(
+            min(output_widths) * unit / UNIT_RANGE, max(output_widths) * unit * UNIT_RANGE
+        )
+        result = {"kernel": kernel, "sigmas": sigmas, "grams": {}}
+        for index, sigma in enumerate(sigmas):
+            print(f"gak: {_described(series)}, sigma {sigma:g} ({index + 1} of {len(sigmas)})")
+            result["grams"][f"sigma-{index}"] = global_alignment_gram(series, sigma)
+    write_artifact(output, result, "alignments", inputs=[dataset])
+
+
+def output_series(tree: Mapping, place: Path) -> np.ndarray:
+    """Return the outputs of a "dataset" tree as series (N, T, p).
+
+    Raises
+    ------
+    UserError
+        If the outputs are no series; `place` names the file.
+    """
+    names = tree["names"]
+    if "series_length" not in names:
+        raise UserError(
+            place=f"{place}, with an output kernel on series",
+            found="outputs that are no series",
+            expected="a reader that gives series_length and series_channels",
+            remedy="leave the methods with the output kernels dtw and gak out of this experiment",
+        )
+    outputs = tree["outputs"]
+    return outputs.reshape(len(outputs), int(names["series_length"]), -1)
+
+
+def _described(series: np.ndarray) -> str:
+    return f"{len(series)} series of {series.shape[1]} steps"

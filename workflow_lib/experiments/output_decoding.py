@@ -1,0 +1,110 @@
+"""From weights on training outputs to predicted outputs, under one output kernel.
+
+Output kernel regression predicts weights a_i(x) of the training outputs; the output predicted from
+them is the one nearest to sum_i a_i(x) psi(y_i) in the feature space of the output kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from workflow_lib.baselines.output_kernels import (
+    ascend_rbf_scores,
+    clip_spectrum,
+    minimise_rbf_distance,
+    nearest_candidates,
+    output_gram,
+    output_unit,
+)
+from workflow_lib.kernels.alignment import global_alignment_gram, lattice_sigma
+
+
+@dataclass(frozen=True)
+class OutputDecoder:
+    """The training outputs of a fold, or of the refit, and the output kernel between them.
+
+    Attributes
+    ----------
+    outputs : array (l, d)
+        Training outputs; they are the candidates.
+    gram : array (l, l)
+        Output kernel between them.
+    gamma : float or None
+        Inverse squared width where the kernel is Gaussian; None where it is another one.
+    """
+
+    outputs: np.ndarray
+    gram: np.ndarray
+    gamma: float | None
+
+    def candidates(self, weights: np.ndarray) -> np.ndarray:
+        """Return the training output (n, d) nearest to each row of weights (n, l)."""
+        return self.outputs[nearest_candidates(weights, self.gram, np.diagonal(self.gram))]
+
+    def minimiser(self, weights: np.ndarray) -> np.ndarray:
+        """Return the local optima (n, d) above the nearest training outputs; Gaussian only."""
+        return minimise_rbf_distance(weights, self.outputs, self.gamma, self.candidates(weights))
+
+    def quick_minimiser(self, weights: np.ndarray) -> np.ndarray:
+        """As `minimiser`, but approximately and many rows at once, for selection."""
+        return ascend_rbf_scores(weights, self.outputs, self.gamma, self.candidates(weights))
+
+
+class OutputKernel:
+    """An output kernel whose width is learned from the training outputs at hand.
+
+    Parameters
+    ----------
+    name : {"rbf", "linear", "dtw", "gak"}
+        ``rbf``: exp(-||y - y'||^2 / scale^2). ``linear``: y'y'. ``dtw``: exp(-DTW^2 / scale^2),
+        no kernel, so that the spectrum of each Gram matrix is clipped. ``gak``: the global
+        alignment kernel with sigma = `lattice_sigma` (scale).
+    outputs : array (N, d)
+        Outputs of the whole dataset; every method says which rows it uses.
+    series : array (N, T, p) or None
+        The same as series, for ``gak``.
+    alignments : mapping or None
+        Tree of the "alignments" artifact of the dataset, for ``dtw`` and ``gak``. It only spares
+        computing: a value of sigma that it does not hold is computed from the rows at hand.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        outputs: np.ndarray,
+        series: np.ndarray | None = None,
+        alignments: Mapping | None = None,
+    ) -> None:
+        self.name = name
+        self.outputs = outputs
+        self._series = series
+        self._alignments = alignments
+
+    def decoder(self, rows: np.ndarray, width: float | None) -> OutputDecoder:
+        """Return the decoder of the training outputs in `rows` (l,), row numbers of the dataset.
+
+        `width` is the scale in units of `output_unit` of these rows; None for ``linear``.
+        """
+        outputs = self.outputs[rows]
+        if self.name == "linear":
+            return OutputDecoder(outputs, output_gram(outputs, None, "linear", None), None)
+        scale = width * output_unit(outputs)
+        if self.name == "rbf":
+            gamma = 1.0 / scale**2
+            return OutputDecoder(outputs, output_gram(outputs, None, "rbf", gamma), gamma)
+        gram = self._dtw_gram if self.name == "dtw" else self._global_alignment_gram
+        return OutputDecoder(outputs, gram(rows, scale), None)
+
+    def _dtw_gram(self, rows, scale):
+        distances = self._alignments["squared_distances"][np.ix_(rows, rows)]
+        return clip_spectrum(np.exp(-distances / scale**2))
+
+    def _global_alignment_gram(self, rows, scale):
+        sigma = lattice_sigma(scale)
+        cached = np.flatnonzero(self._alignments["sigmas"] == sigma)
+        if not len(cached):
+            return global_alignment_gram(self._series[rows], sigma)
+        return self._alignments["grams"][f"sigma-{cached[0]}"][np.ix_(rows, rows)]

@@ -1,0 +1,241 @@
+"""The regression stage of output kernel regression: nested selection, refit, predicted outputs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.errors import UserError
+from workflow_lib.experiments.alignments import output_series
+from workflow_lib.experiments.items import SELECTED, UNBOUNDED_ENTRIES, item_group, size_group
+from workflow_lib.experiments.output_decoding import OutputKernel
+from workflow_lib.experiments.prepared_inputs import PreparedInputs, prepared_inputs
+from workflow_lib.experiments.stage_timings import stage_seconds, write_timings
+from workflow_lib.metrics import SMALLEST_GAIN, reference_errors, relative_error, squared_error_sums
+from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
+
+
+def run(
+    dataset: Path,
+    split: Path,
+    features: Path,
+    alignments: Path | None,
+    output: Path,
+    timings: Path,
+    kernel: str,
+    widths: Sequence[float],
+    penalties: Sequence[float],
+    output_kernel: str,
+    output_widths: Sequence[float],
+    preimage: str,
+    center: bool,
+    metric: str,
+) -> None:
+    """Select and fit output kernel regression (IOKR) for every training size.
+
+    Kernel ridge regression of the feature vectors of an output kernel, as in
+    `workflow_lib.baselines.iokr.IOKRegressor`. With the preimage ``candidates`` a prediction is
+    the nearest training output; with ``minimiser`` (Gaussian kernel only) the local optimum above
+    it, which selection approximates. The exact optimum of the linear kernel would be kernel ridge
+    regression of the outputs themselves, so that it comes with candidates only.
+
+    Writes the "regression" artifact: for each item what was chosen and the predicted outputs of
+    the test rows; and the seconds of each item, as JSON, those of prediction with the pre-image.
+
+    Parameters
+    ----------
+    alignments : path or None
+        Artifact of the output kernels ``dtw`` and ``gak``; None for the others.
+    output_widths : sequence of float
+        Grid of widths in units of `output_unit` of the training outputs; not used where the
+        output kernel is linear.
+
+    Raises
+    ------
+    UserError
+        If the artifact of alignments is of another output kernel.
+    """
+    kernel_of_outputs = _output_kernel(output_kernel, dataset, alignments)
+    partition = read_artifact(split, "split")
+    split_features = read_artifact(features, "features")
+    tree: dict = {}
+    seconds: dict = {}
+    for size in map(int, partition["sizes"]):
+        rows = partition["train"][:size]
+        inputs = prepared_inputs(split_features, partition["folds"][size_group(size)], size)
+        item = item_group(size, 0, SELECTED)
+        started = time.perf_counter()
+        choice = select(
+            inputs,
+            kernel_of_outputs,
+            rows,
+            kernel,
+            widths if kernel == "rbf" else [None],
+            penalties,
+            [None] if output_kernel == "linear" else output_widths,
+            preimage,
+            center,
+            metric,
+        )
+        selected = time.perf_counter()
+        dual, intercept = fit_dual_coefficients(
+            inputs.training_gram(kernel, choice.width),
+            np.eye(size),
+            labelled_ridge(size, choice.penalty),
+            center,
+        )
+        decoder = kernel_of_outputs.decoder(rows, choice.output_width)
+        fitted = time.perf_counter()
+        weights = inputs.test_gram(kernel, choice.width) @ dual + intercept
+        if preimage == "minimiser":
+            predictions = decoder.minimiser(weights)
+        else:
+            predictions = decoder.candidates(weights)
+        predicted = time.perf_counter()
+        tree[item] = {
+            "training_size": size,
+            "weak_size": 0,
+            "components": SELECTED,
+            "test_embedding": predictions,
+        } | _choice_entries(choice)
+        seconds[item] = stage_seconds(started, selected, fitted, predicted)
+        print(f"{item}: {_describe(tree[item])}")
+    sources = [dataset, split, features, alignments]
+    write_artifact(
+        output,
+        tree,
+        "regression",
+        inputs=[path for path in sources if path],
+        allow_nan=UNBOUNDED_ENTRIES,
+    )
+    write_timings(timings, seconds)
+
+
+@dataclass(frozen=True)
+class OutputKernelChoice:
+    """A grid point and its cross-validated error.
+
+    Attributes
+    ----------
+    width : float or None
+        Width of the input kernel in units of `rbf_gamma`; None for kernels without one.
+    penalty : float
+        lambda_0 of eq. (13).
+    output_width : float or None
+        Width of the output kernel in units of `output_unit`; None for the linear one.
+    score : float
+        Relative error of the held-out outputs, their squared errors summed over folds.
+    """
+
+    width: float | None
+    penalty: float
+    output_width: float | None
+    score: float
+
+
+def select(
+    inputs: PreparedInputs,
+    output_kernel: OutputKernel,
+    rows: np.ndarray,
+    kernel: str,
+    widths: Sequence[float | None],
+    penalties: Sequence[float],
+    output_widths: Sequence[float | None],
+    preimage: str,
+    center: bool,
+    metric: str,
+) -> OutputKernelChoice:
+    """Return the grid point with the lowest error of `metric`, after the pre-image.
+
+    `rows` (n,) are the row numbers, in the dataset, of the training rows of `inputs`. The widths
+    of the output kernel are learned without the fold that is held out, whose outputs are no
+    candidates either.
+    """
+    outputs = output_kernel.outputs[rows]
+    folds = inputs.folds
+    reference = reference_errors(outputs, folds)
+    # They do not depend on the inputs, so that all input widths and penalties share them.
+    decoders = {
+        output_width: [
+            output_kernel.decoder(rows[folds != fold], output_width)
+            for fold in range(folds.max() + 1)
+        ]
+        for output_width in output_widths
+    }
+    best = None
+    for width in widths:
+        weights = heldout_weights(inputs, kernel, width, penalties, center)
+        for output_width, by_fold in decoders.items():
+            errors = np.zeros((len(penalties), outputs.shape[1]))
+            for fold, (decoder, fold_weights) in enumerate(zip(by_fold, weights)):
+                decode = decoder.quick_minimiser if preimage == "minimiser" else decoder.candidates
+                for index, row_weights in enumerate(fold_weights):
+                    errors[index] += squared_error_sums(outputs[folds == fold], decode(row_weights))
+            scores = relative_error(errors, reference, metric)
+            scores = np.where(np.isfinite(scores), scores, np.inf)
+            index = int(scores.argmin())
+            # Grid points equal by algebra differ by rounding; the earlier one is kept.
+            if best is None or scores[index] < best.score * (1.0 - SMALLEST_GAIN):
+                best = OutputKernelChoice(
+                    width, float(penalties[index]), output_width, float(scores[index])
+                )
+    return best
+
+
+def heldout_weights(
+    inputs: PreparedInputs,
+    kernel: str,
+    width: float | None,
+    penalties: Sequence[float],
+    center: bool,
+) -> list[np.ndarray]:
+    """Return, for each fold, the weights (n_penalties, h, l) of its training rows.
+
+    The prediction for a held-out row is linear in the training targets; with unit vectors as
+    targets it is the weight of each.
+    """
+    folds = inputs.folds
+    n_folds = folds.max() + 1
+    solver = inputs.heldout_solver(kernel, width, center)
+    predictions = solver.predict([np.eye(len(folds))] * n_folds, penalties)
+    return [predictions[fold][:, :, folds != fold] for fold in range(n_folds)]
+
+
+def _output_kernel(name: str, dataset: Path, alignments: Path | None) -> OutputKernel:
+    """Return the output kernel on all rows of a dataset."""
+    tree = read_artifact(dataset, "dataset")
+    if alignments is None:
+        return OutputKernel(name, tree["outputs"])
+    cached = read_artifact(alignments, "alignments")
+    if cached["kernel"] != name:
+        raise UserError(
+            place=str(alignments),
+            found=f"alignments of the output kernel {cached['kernel']}",
+            expected=f"those of {name}",
+            remedy=f"rm {alignments} and run the same snakemake command again",
+        )
+    return OutputKernel(name, tree["outputs"], output_series(tree, dataset), cached)
+
+
+def _choice_entries(choice: OutputKernelChoice) -> dict:
+    """Return the numbers of a choice that mean something for this method."""
+    entries = {
+        "width": choice.width,
+        "penalty_mu": choice.penalty,
+        "output_width": choice.output_width,
+        "score": choice.score,
+    }
+    return {name: value for name, value in entries.items() if value is not None}
+
+
+def _describe(item: Mapping) -> str:
+    parts = [f"error {item['score']:.3f}"]
+    for name in ("width", "penalty_mu", "output_width"):
+        if name in item:
+            parts.append(f"{name} {item[name]:.3g}")
+    return ", ".join(parts)
