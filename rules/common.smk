@@ -151,7 +151,7 @@ def model_file(wildcards):
 
 
 def embedding_file(wildcards):
-    if not method_of(wildcards).model:
+    if not method_of(wildcards).form:
         return []
     return f"{model_folder(wildcards)}/embeddings-{embedding_name(wildcards.method)}.h5"
 
@@ -177,7 +177,8 @@ def alignment_widths(wildcards):
 
 
 def weak_label_file(wildcards):
-    return f"{model_folder(wildcards)}/weak_labels.h5" if method_of(wildcards).weak else []
+    method = method_of(wildcards)
+    return f"{model_folder(wildcards)}/weak_labels.h5" if method.weak and method.model else []
 
 
 def components_of(wildcards):
@@ -192,6 +193,34 @@ def component_candidates(wildcards):
 def grid_of(key):
     """Return the function of a method's wildcards that gives one list of its grid."""
     return lambda wildcards: list(getattr(method_of(wildcards).grid, key))
+
+
+def projections_of(wildcards):
+    """Return whether predicted memberships are projected on the simplex, or both to compare."""
+    method = method_of(wildcards)
+    if method.grid.projection:
+        return [projection == "simplex" for projection in method.grid.projection]
+    # The gradient pre-image starts at the projected closed form, so it is scored by it.
+    return [method.preimage != "closed_form"]
+
+
+def studies_of(wildcards):
+    """Return the values that a method is run with beside the selected ones."""
+    studies = experiment_of(wildcards).studies if method_of(wildcards).weak else None
+    if not studies:
+        return {}
+    # Only the paper's own weak rows have the weight lambda_2 of eq. (14).
+    weights = [] if method_of(wildcards).weak_outputs else list(studies.weak_weight)
+    return {"weak_weight": weights, "weak_noise": list(studies.weak_noise)}
+
+
+def files_of_members(*patterns):
+    """Return the function of a stack's wildcards that fills in each of its members."""
+    return lambda wildcards: [
+        pattern.format(experiment=wildcards.experiment, split=wildcards.split, member=member)
+        for member in method_of(wildcards).members
+        for pattern in patterns
+    ]
 
 
 # All predictions of an experiment

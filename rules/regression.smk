@@ -16,12 +16,16 @@ rule regression:
     params:
         components=components_of,
         component_counts=component_candidates,
+        combine=lambda wildcards: method_of(wildcards).combine,
         kernel=lambda wildcards: experiment_of(wildcards).kernel,
         widths=grid_of("width"),
         penalties=grid_of("penalty"),
         penalty=lambda wildcards: method_of(wildcards).penalty,
+        weak=lambda wildcards: method_of(wildcards).weak,
         weak_weights=grid_of("weak_weight"),
-        preimage=lambda wildcards: method_of(wildcards).preimage,
+        weak_outputs=lambda wildcards: method_of(wildcards).weak_outputs,
+        projections=projections_of,
+        studies=studies_of,
         center=lambda wildcards: method_of(wildcards).center,
         metric=lambda wildcards: experiment_of(wildcards).metric,
     log:
@@ -171,3 +175,136 @@ rule past:
         "past {wildcards.method} {wildcards.experiment} split {wildcards.split}"
     script:
         "../scripts/past.py"
+
+
+rule reduced_rank:
+    input:
+        dataset=dataset_of,
+        split="results/{experiment}/split-{split}/split.h5",
+        features="results/{experiment}/split-{split}/features.h5",
+        code=code("reduced_rank.py", "experiments.reduced_rank_stage"),
+    output:
+        regression="results/{experiment}/split-{split}/{method}/regression.h5",
+        timings="results/timings/{experiment}/split-{split}/{method}-regression.json",
+    params:
+        kernel=lambda wildcards: experiment_of(wildcards).kernel,
+        widths=grid_of("width"),
+        penalties=grid_of("penalty"),
+        ranks=grid_of("rank"),
+        center=lambda wildcards: method_of(wildcards).center,
+        metric=lambda wildcards: experiment_of(wildcards).metric,
+    log:
+        "logs/reduced_rank/{experiment}-{split}-{method}.log",
+    benchmark:
+        "results/timings/jobs/reduced_rank/{experiment}-{split}-{method}.tsv"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    wildcard_constraints:
+        method=alternatives(methods_with("reduced_rank_ridge")),
+    conda:
+        CONDA
+    message:
+        "rank {wildcards.method} {wildcards.experiment} split {wildcards.split}"
+    script:
+        "../scripts/reduced_rank.py"
+
+
+rule laplacian:
+    input:
+        dataset=dataset_of,
+        split="results/{experiment}/split-{split}/split.h5",
+        features="results/{experiment}/split-{split}/features.h5",
+        code=code("laplacian.py", "experiments.laplacian_stage"),
+    output:
+        regression="results/{experiment}/split-{split}/{method}/regression.h5",
+        timings="results/timings/{experiment}/split-{split}/{method}-regression.json",
+    params:
+        kernel=lambda wildcards: experiment_of(wildcards).kernel,
+        widths=grid_of("width"),
+        penalties=grid_of("penalty"),
+        laplacian_weights=grid_of("laplacian_weight"),
+        neighbours=grid_of("neighbours"),
+        center=lambda wildcards: method_of(wildcards).center,
+        metric=lambda wildcards: experiment_of(wildcards).metric,
+    log:
+        "logs/laplacian/{experiment}-{split}-{method}.log",
+    benchmark:
+        "results/timings/jobs/laplacian/{experiment}-{split}-{method}.tsv"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    wildcard_constraints:
+        method=alternatives(methods_with("laplacian_ridge")),
+    conda:
+        CONDA
+    message:
+        "laplacian {wildcards.method} {wildcards.experiment} split {wildcards.split}"
+    script:
+        "../scripts/laplacian.py"
+
+
+rule mean:
+    input:
+        dataset=dataset_of,
+        split="results/{experiment}/split-{split}/split.h5",
+        code=code("mean.py", "experiments.mean_stage"),
+    output:
+        regression="results/{experiment}/split-{split}/{method}/regression.h5",
+        timings="results/timings/{experiment}/split-{split}/{method}-regression.json",
+    params:
+        metric=lambda wildcards: experiment_of(wildcards).metric,
+    log:
+        "logs/mean/{experiment}-{split}-{method}.log",
+    benchmark:
+        "results/timings/jobs/mean/{experiment}-{split}-{method}.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    wildcard_constraints:
+        method=alternatives(methods_with("training_mean")),
+    conda:
+        CONDA
+    message:
+        "mean {wildcards.method} {wildcards.experiment} split {wildcards.split}"
+    script:
+        "../scripts/mean.py"
+
+
+rule stack:
+    input:
+        dataset=dataset_of,
+        split="results/{experiment}/split-{split}/split.h5",
+        regressions=files_of_members("results/{experiment}/split-{split}/{member}/regression.h5"),
+        predictions=files_of_members("results/{experiment}/split-{split}/{member}/predictions.h5"),
+        timings=files_of_members(
+            "results/timings/{experiment}/split-{split}/{member}-regression.json",
+            "results/timings/{experiment}/split-{split}/{member}-preimages.json",
+        ),
+        code=code("stack.py", "experiments.stack_stage"),
+    output:
+        regression="results/{experiment}/split-{split}/{method}/regression.h5",
+        timings="results/timings/{experiment}/split-{split}/{method}-regression.json",
+    params:
+        members=lambda wildcards: list(method_of(wildcards).members),
+        member_sizes=lambda wildcards: dict(method_of(wildcards).member_sizes),
+        metric=lambda wildcards: experiment_of(wildcards).metric,
+    log:
+        "logs/stack/{experiment}-{split}-{method}.log",
+    benchmark:
+        "results/timings/jobs/stack/{experiment}-{split}-{method}.tsv"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    wildcard_constraints:
+        method=alternatives(methods_with("stack")),
+    conda:
+        CONDA
+    message:
+        "stack {wildcards.method} {wildcards.experiment} split {wildcards.split}"
+    script:
+        "../scripts/stack.py"

@@ -6,7 +6,11 @@ rule table:
         results=lambda wildcards: (
             f"results/timings/{wildcards.experiment}.csv"
             if table_of(wildcards).kind == "time"
-            else f"results/{wildcards.experiment}/scores.csv"
+            else (
+                f"results/{wildcards.experiment}/coordinates.csv"
+                if table_of(wildcards).kind == "coordinates"
+                else f"results/{wildcards.experiment}/scores.csv"
+            )
         ),
         published=lambda wildcards: published_of(table_of(wildcards)),
         code=code("table.py", "report.table_text"),
@@ -15,6 +19,7 @@ rule table:
         tex="results/tables/{experiment}-{table}.tex",
     params:
         kind=lambda wildcards: table_of(wildcards).kind,
+        errors=lambda wildcards: list(table_of(wildcards).errors),
         caption=lambda wildcards: table_of(wildcards).caption,
         dataset_title=lambda wildcards: settings.dataset_of(wildcards.experiment).title,
         stand_in_for=lambda wildcards: stand_in(wildcards.experiment),
@@ -108,6 +113,75 @@ rule completion:
         "../scripts/completion.py"
 
 
+rule series_figure:
+    input:
+        dataset=of_figure("results/datasets/{dataset}.h5"),
+        splits=lambda wildcards: all_splits(
+            SimpleNamespace(experiment=experiment_of_figure(wildcards))
+        ),
+        predictions=lambda wildcards: prediction_files(
+            SimpleNamespace(experiment=experiment_of_figure(wildcards))
+        ),
+        code=code("series_figure.py", "experiments.evaluation", "report.figures.series"),
+    output:
+        svg="results/figures/{figure}.svg",
+        png="results/figures/{figure}.png",
+    params:
+        dataset_title=lambda wildcards: settings.dataset_of(experiment_of_figure(wildcards)).title,
+        stand_in_for=lambda wildcards: stand_in(experiment_of_figure(wildcards)),
+        methods=lambda wildcards: looks(
+            settings.methods_of(experiment_of_figure(wildcards)), "label", "color", "marker"
+        ),
+    log:
+        "logs/figure/{figure}.log",
+    benchmark:
+        "results/timings/jobs/figure/{figure}.tsv"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    wildcard_constraints:
+        figure=figures_of_kind("series"),
+    conda:
+        CONDA
+    message:
+        "figure {wildcards.figure}"
+    script:
+        "../scripts/series_figure.py"
+
+
+rule coordinate_figure:
+    input:
+        coordinates=of_figure("results/{experiment}/coordinates.csv"),
+        dataset=of_figure("results/datasets/{dataset}.h5"),
+        code=code("coordinate_figure.py", "report.figures.coordinates"),
+    output:
+        svg="results/figures/{figure}.svg",
+        png="results/figures/{figure}.png",
+    params:
+        dataset_title=lambda wildcards: settings.dataset_of(experiment_of_figure(wildcards)).title,
+        stand_in_for=lambda wildcards: stand_in(experiment_of_figure(wildcards)),
+        methods=lambda wildcards: looks(
+            settings.methods_of(experiment_of_figure(wildcards)), "label", "color", "marker"
+        ),
+    log:
+        "logs/figure/{figure}.log",
+    benchmark:
+        "results/timings/jobs/figure/{figure}.tsv"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    wildcard_constraints:
+        figure=figures_of_kind("coordinates"),
+    conda:
+        CONDA
+    message:
+        "figure {wildcards.figure}"
+    script:
+        "../scripts/coordinate_figure.py"
+
+
 rule geometry:
     input:
         code=code("geometry.py", "report.figures.geometry"),
@@ -163,6 +237,7 @@ rule report:
     input:
         manifest="results/run.json",
         scores=[f"results/{experiment}/scores.csv" for experiment in settings.experiments],
+        coordinates=[f"results/{experiment}/coordinates.csv" for experiment in settings.experiments],
         timings=timing_tables(),
         figures=all_figures("svg"),
         datasets=[f"results/datasets/{name}.h5" for name in settings.datasets],

@@ -10,6 +10,9 @@ rule annotate:
     output:
         models=f"results/{{experiment}}/split-{{split}}/{{model}}{ANNOTATED}/models.h5",
         labels=f"results/{{experiment}}/split-{{split}}/{{model}}{ANNOTATED}/weak_labels.h5",
+    params:
+        label_kind=lambda wildcards: experiment_of(wildcards).weak_labels,
+        seed=lambda wildcards: seed_of(wildcards, "annotation", wildcards.model),
     log:
         "logs/annotate/{experiment}-{split}-{model}.log",
     benchmark:

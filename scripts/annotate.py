@@ -11,4 +11,6 @@ with job(snakemake):
         models=snakemake.input.models,
         output_models=snakemake.output.models,
         output_labels=snakemake.output.labels,
+        label_kind=snakemake.params.label_kind,
+        seed=snakemake.params.seed,
     )

@@ -18,5 +18,5 @@ with job(snakemake):
         "dataset",
         seed=snakemake.params.seed,
         inputs=list(snakemake.input.sources),
-        allow_nan=("inputs",),
+        allow_nan=("inputs", "outputs"),
     )

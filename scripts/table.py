@@ -16,4 +16,5 @@ with job(snakemake):
         label=f"{snakemake.wildcards.experiment}-{snakemake.wildcards.table}",
         methods=snakemake.params.methods,
         published_paths=snakemake.input.published,
+        errors=snakemake.params.errors,
     )

@@ -56,5 +56,5 @@ def write_dataset(path: Path, X: np.ndarray, Y: np.ndarray, n_channels: int = 1)
     """Write a "dataset" artifact."""
     tree = {"inputs": np.asarray(X, dtype=float), "outputs": np.asarray(Y, dtype=float)}
     tree["names"] = {"series_channels": n_channels}
-    write_artifact(path, tree, "dataset", allow_nan=("inputs",))
+    write_artifact(path, tree, "dataset", allow_nan=("inputs", "outputs"))
     return path

@@ -43,6 +43,11 @@ class Stages:
     penalties: list = field(default_factory=lambda: [1e-4, 1e-2, np.inf])
     penalty: str = "shared"
     weak_weights: list = field(default_factory=lambda: [0.1, 1.0])
+    combine: str = "best"
+    weak_outputs: str | None = None
+    label_kind: str = "one-hot"
+    projections: list | None = None
+    studies: dict = field(default_factory=dict)
     preimage: str = "projected"
     start: str = "closed_form"
     center: bool = True
@@ -94,7 +99,12 @@ class Stages:
         )
         if self.weak_sizes:
             annotation.run(
-                *source, self.path("models"), self.path("annotated"), self.path("weak_labels")
+                *source,
+                self.path("models"),
+                self.path("annotated"),
+                self.path("weak_labels"),
+                self.label_kind,
+                self.seed,
             )
         embedding.run(
             *source,
@@ -111,23 +121,28 @@ class Stages:
     def regress(self) -> Stages:
         """Run the kernel ridge and the pre-image stages."""
         has_model = self.kind is not None
+        has_embedding = has_model and self.weak_outputs is None
         kernel_ridge_stage.run(
             self.path("dataset"),
             self.path("split"),
             self.path("features"),
-            self.path("embeddings") if has_model else None,
+            self.path("embeddings") if has_embedding else None,
             self._models() if has_model else None,
-            self.path("weak_labels") if self.weak_sizes else None,
+            self.path("weak_labels") if self.weak_sizes and has_model else None,
             self.path("regression"),
             self.folder / "regression.json",
             self.components,
             [1] if self.kind == "gaussian" else self.counts,
+            self.combine,
             self.kernel,
             self.widths,
             self.penalties,
             self.penalty,
+            bool(self.weak_sizes),
             self.weak_weights,
-            self.preimage,
+            self.weak_outputs,
+            self.projections or [self.preimage != "closed_form"],
+            self.studies,
             self.center,
             self.metric,
         )
@@ -136,10 +151,10 @@ class Stages:
             self._models() if has_model else None,
             self.path("predictions"),
             self.folder / "preimages.json",
-            self.form if has_model else None,
-            self.covariance_block if has_model else None,
-            self.preimage if has_model else None,
-            self.start if has_model else None,
+            self.form if has_embedding else None,
+            self.covariance_block if has_embedding else None,
+            self.preimage if has_embedding else None,
+            self.start if has_embedding else None,
         )
         return self
 

@@ -36,6 +36,24 @@ LINEAR_OUTPUT = OUTPUT | {
     "grid": RIDGE["grid"],
 }
 ALIGNMENT = OUTPUT | {"output_kernel": "gak", "preimage": "candidates"}
+RANK = RIDGE | {"regressor": "reduced_rank_ridge", "grid": RIDGE["grid"] | {"rank": [1]}}
+LAPLACIAN = RIDGE | {
+    "regressor": "laplacian_ridge",
+    "grid": RIDGE["grid"] | {"laplacian_weight": [1], "neighbours": [5]},
+}
+STACK = RIDGE | {"regressor": "stack", "members": ["ridge", "forest"], "grid": {}}
+IMPUTED = WEAK | {
+    "form": None,
+    "preimage": None,
+    "penalty": "shared",
+    "weak_outputs": "component_mean",
+}
+CEILING = IMPUTED | {
+    "model": None,
+    "weak_outputs": "true",
+    "grid": RIDGE["grid"] | {"weak_weight": [1.0]},
+}
+PROJECTION = EMBEDDED["grid"] | {"projection": ["raw", "simplex"]}
 PAST = RIDGE | {"regressor": "least_squares", "grid": {}}
 WITH_WEAK = EXPERIMENT | {"weak_sizes": [10]}
 
@@ -61,6 +79,16 @@ def reasons_of(method: dict, model: dict | None = None, dataset=None, experiment
         (COMPONENTS, None, EXPERIMENT),
         (OUTPUT, None, EXPERIMENT),
         (LINEAR_OUTPUT, None, EXPERIMENT),
+        (LINEAR_OUTPUT | {"preimage": "mean"}, None, EXPERIMENT),
+        (OUTPUT | {"preimage": "mean_shift"}, None, EXPERIMENT),
+        (RANK, None, EXPERIMENT),
+        (LAPLACIAN, None, EXPERIMENT),
+        (STACK, None, EXPERIMENT),
+        (RIDGE | {"regressor": "training_mean", "grid": {}}, None, EXPERIMENT),
+        (EMBEDDED | {"combine": "average"}, MIXTURE, EXPERIMENT),
+        (EMBEDDED | {"grid": PROJECTION}, MIXTURE, EXPERIMENT),
+        (IMPUTED, MIXTURE, WITH_WEAK),
+        (CEILING, None, WITH_WEAK),
     ],
 )
 def test_good_combinations_pass(method, model, experiment):
@@ -78,9 +106,31 @@ def test_good_combinations_pass(method, model, experiment):
         (COMPONENTS | {"output_kernel": "rbf"}, None, "are for output kernel regression"),
         (RIDGE | {"grid": OUTPUT["grid"]}, None, "are for output kernel regression"),
         (OUTPUT | {"output_kernel": None}, None, "needs an output_kernel"),
-        (OUTPUT | {"preimage": None}, None, "needs a preimage: candidates or minimiser"),
+        (OUTPUT | {"preimage": None}, None, "preimage candidates, minimiser or mean_shift"),
         (OUTPUT | {"output_kernel": "gak"}, None, "gak needs the preimage candidates"),
         (OUTPUT | {"grid": RIDGE["grid"]}, None, "needs grid.output_width"),
+        (
+            LINEAR_OUTPUT | {"preimage": "minimiser"},
+            None,
+            "would be kernel ridge regression itself",
+        ),
+        (COMPONENTS | {"grid": RANK["grid"]}, None, "is for reduced-rank regression"),
+        (RANK | {"grid": RIDGE["grid"]}, None, "needs grid.rank"),
+        (LAPLACIAN | {"grid": RIDGE["grid"]}, None, "needs grid.laplacian_weight"),
+        (RIDGE | {"grid": LAPLACIAN["grid"]}, None, "are for Laplacian-regularised regression"),
+        (STACK | {"members": []}, None, "a stack needs members"),
+        (STACK | {"member_sizes": {"other": 3}}, None, "may name members only"),
+        (RIDGE | {"members": ["ridge"]}, None, "are for stacks"),
+        (STACK | {"grid": RIDGE["grid"]}, None, "the grid must be empty"),
+        (RIDGE | {"combine": "average"}, None, "combine: average is for methods with several"),
+        (WEAK | {"weak_outputs": "neighbours"}, MIXTURE, "so form must be null"),
+        (IMPUTED | {"weak": False}, MIXTURE, "weak_outputs: component_mean needs"),
+        (IMPUTED | {"weak_outputs": "true"}, MIXTURE, "weak_outputs: true needs no model"),
+        (
+            EMBEDDED | {"preimage": "closed_form", "grid": PROJECTION},
+            MIXTURE,
+            "grid.projection is for the preimage projected",
+        ),
         (LINEAR_OUTPUT | {"grid": OUTPUT["grid"]}, None, "must be empty"),
         (PAST | {"grid": RIDGE["grid"]}, None, "the grid must be empty"),
         (EMBEDDED | {"form": None}, MIXTURE, "needs a form"),

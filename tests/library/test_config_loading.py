@@ -245,8 +245,8 @@ def test_unknown_model_is_told_once(folder):
             "methods/ridge",
             RIDGE | {"grid": {"penalties": [1]}},
             "config/methods/ridge.yaml, key grid.penalties: there is no such key. Expected one of: "
-            "penalty, width, n_components, state_dim, weak_weight, output_width, max_features, "
-            "n_trees. "
+            "penalty, width, n_components, state_dim, weak_weight, projection, rank, "
+            "laplacian_weight, neighbours, output_width, max_features, n_trees. "
             "To mend it: write 'penalty'.",
         ),
         (
@@ -254,7 +254,8 @@ def test_unknown_model_is_told_once(folder):
             RIDGE | {"regressor": "kernel-ridge"},
             "config/methods/ridge.yaml, key regressor: found 'kernel-ridge'. Expected "
             "'kernel_ridge', 'principal_component_ridge', 'output_kernel_regression', "
-            "'random_forest' or 'least_squares'. To mend it: write 'kernel_ridge'.",
+            "'reduced_rank_ridge', 'laplacian_ridge', 'random_forest', 'least_squares', "
+            "'training_mean' or 'stack'. To mend it: write 'kernel_ridge'.",
         ),
         (
             "methods/ridge",
@@ -311,7 +312,8 @@ def test_unknown_model_is_told_once(folder):
             "experiments/first",
             EXPERIMENT | {"tables": [{"name": "a", "kind": "errors", "caption": "b"}]},
             "config/experiments/first.yaml, key tables[0].kind: found 'errors'. "
-            "Expected 'error', 'time', 'weak' or 'coordinates'. To mend it: write 'error'.",
+            "Expected 'error', 'time', 'weak', 'coordinates', 'weak_weight' or "
+            "'weak_noise'. To mend it: write 'error'.",
         ),
     ],
 )

@@ -7,10 +7,11 @@ import json
 
 import numpy as np
 import pytest
-from small_data import regression_data, write_dataset
+from small_data import regression_data
 
 from workflow_lib.artifacts import write_artifact
 from workflow_lib.experiments.evaluation import (
+    COORDINATE_COLUMNS,
     SCORE_COLUMNS,
     TIMING_COLUMNS,
     by_method,
@@ -55,7 +56,8 @@ def experiment(tmp_path):
     generator = np.random.default_rng(0)
     X, Y = regression_data(30)
     Y[:, 2] = 0.1
-    write_dataset(tmp_path / "dataset.h5", X, Y)
+    names = {"outputs": json.dumps(["größe", "weight, dry", "constant"])}
+    write_artifact(tmp_path / "dataset.h5", {"inputs": X, "outputs": Y, "names": names}, "dataset")
     splits, predictions, seconds, expected = [], {"b": [], "a": []}, {"b": [], "a": []}, {}
     for split in range(2):
         path = tmp_path / f"split-{split}.h5"
@@ -72,7 +74,7 @@ def experiment(tmp_path):
                 ratio = ((truth - outputs) ** 2).sum(axis=0)[:2] / (
                     ((truth - mean) ** 2).sum(axis=0)[:2]
                 )
-                expected[method, size, split] = np.sqrt(ratio).mean()
+                expected[method, size, split] = np.sqrt(ratio)
     for method in ("b", "a"):
         for stage in ("regression", "preimages"):
             for split in range(2):
@@ -90,26 +92,64 @@ def experiment(tmp_path):
 def test_scores_by_hand(experiment):
     folder, splits, predictions, _, expected = experiment
     output = folder / "scores.csv"
-    run_scores(folder / "dataset.h5", splits, predictions, output, "small", "data")
+    coordinates = folder / "coordinates.csv"
+    run_scores(folder / "dataset.h5", splits, predictions, output, coordinates, "small", "data")
     rows = rows_of(output)
     assert list(rows[0]) == SCORE_COLUMNS
     assert len(rows) == 8
     for row in rows:
         key = row["method"], int(row["training_size"]), int(row["split"])
         # The third output is constant in training and test rows: it has no relative error.
-        assert float(row["arrmse"]) == pytest.approx(expected[key], rel=1e-12)
+        assert float(row["arrmse"]) == pytest.approx(expected[key].mean(), rel=1e-12)
+        squares = (expected[key] ** 2).sum()
+        assert float(row["root_sum_rrmse"]) == pytest.approx(np.sqrt(squares), rel=1e-12)
         assert (row["experiment"], row["dataset"], row["n_test"]) == ("small", "data", "10")
         assert (row["penalty_mu"], row["penalty_pi"], row["weak_weight"]) == ("inf", "0.1", "")
     order = [(row["method"], int(row["training_size"]), row["split"]) for row in rows]
     assert order == sorted(order)
 
 
+def test_errors_of_coordinates_by_hand(experiment):
+    folder, splits, predictions, _, expected = experiment
+    output = folder / "coordinates.csv"
+    run_scores(
+        folder / "dataset.h5", splits, predictions, folder / "scores.csv", output, "small", "data"
+    )
+    rows = rows_of(output)
+    assert list(rows[0]) == COORDINATE_COLUMNS
+    # The constant output is left out.
+    assert len(rows) == 8 * 2
+    for row in rows:
+        key = row["method"], int(row["training_size"]), int(row["split"])
+        number = int(row["coordinate"])
+        assert float(row["error"]) == pytest.approx(expected[key][number], rel=1e-12)
+        assert row["name"] == ["größe", "weight, dry"][number]
+        assert (row["experiment"], row["dataset"], row["n_test"]) == ("small", "data", "10")
+    order = [(r["method"], int(r["training_size"]), r["split"], r["coordinate"]) for r in rows]
+    assert order == sorted(order)
+
+
+def test_coordinates_keep_their_numbers_where_one_is_left_out(experiment):
+    folder, splits, predictions, _, _ = experiment
+    data = folder / "constant.h5"
+    X, Y = regression_data(30)
+    Y[:, 0] = 7.0
+    names = {"outputs": json.dumps(["first", "second", "third"])}
+    write_artifact(data, {"inputs": X, "outputs": Y, "names": names}, "dataset")
+    run_scores(data, splits, predictions, folder / "a.csv", folder / "b.csv", "small", "data")
+    found = {(row["coordinate"], row["name"]) for row in rows_of(folder / "b.csv")}
+    assert found == {("1", "second"), ("2", "third")}
+
+
 def test_text_is_the_same_every_time(experiment):
     folder, splits, predictions, _, _ = experiment
     reverse = dict(reversed(predictions.items()))
-    for name, given in (("first.csv", predictions), ("second.csv", reverse)):
-        run_scores(folder / "dataset.h5", splits, given, folder / name, "small", "data")
-    assert (folder / "first.csv").read_bytes() == (folder / "second.csv").read_bytes()
+    for name, given in (("first", predictions), ("second", reverse)):
+        outputs = folder / f"{name}.csv", folder / f"{name}-coordinates.csv"
+        run_scores(folder / "dataset.h5", splits, given, *outputs, "small", "data")
+    for suffix in ("", "-coordinates"):
+        first, second = (folder / f"{name}{suffix}.csv" for name in ("first", "second"))
+        assert first.read_bytes() == second.read_bytes()
     assert not list(folder.glob("*.part"))
 
 

@@ -45,6 +45,60 @@ def test_predictions_and_choice_equal_those_of_scikit_learn(tmp_path, n_outputs)
         np.testing.assert_allclose(item["outputs"], expected, rtol=1e-12)
 
 
+def with_missing(Y, share=0.2):
+    """Return the outputs with some of them missing, in every column."""
+    return np.where(np.random.default_rng(6).random(Y.shape) < share, np.nan, Y)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_training_rows_are_predicted_out_of_bag(tmp_path, missing):
+    X, Y = regression_data(70)
+    Y = with_missing(Y, missing)
+    stages = Stages(tmp_path, X, Y, scale="standard").forest(max_features=(0.5,), n_trees=50)
+    split = stages.tree("split")
+    for size in (20, 30):
+        rows = split["train"][:size]
+        filled = np.where(np.isnan(Y[rows]), np.nanmean(Y[rows], axis=0), Y[rows])
+        forest = RandomForestRegressor(
+            50, max_features=0.5, random_state=stages.seed, oob_score=True
+        )
+        forest.fit(fit_preparation(X[rows], "standard").apply(X[rows]), filled)
+        item = stages.tree("regression")[f"n-{size}_w-0_C-selected"]
+        np.testing.assert_allclose(item["heldout_outputs"], forest.oob_prediction_, rtol=1e-12)
+
+
+def test_missing_outputs_take_the_mean_of_the_training_rows_at_hand(tmp_path):
+    X, Y = regression_data(70)
+    Y = with_missing(Y)
+    stages = Stages(tmp_path, X, Y, scale="standard").forest(max_features=(0.3, 1.0))
+    split = stages.tree("split")
+    for size in (20, 30):
+        rows, folds = split["train"][:size], split["folds"][f"n-{size}"]
+        scores = {}
+        for max_features in (0.3, 1.0):
+            errors = np.zeros(3)
+            for fold in range(4):
+                kept, heldout = rows[folds != fold], rows[folds == fold]
+                known = np.where(np.isnan(Y[kept]), np.nanmean(Y[kept], axis=0), Y[kept])
+                preparation = fit_preparation(X[kept], "standard")
+                forest = RandomForestRegressor(
+                    5, max_features=max_features, random_state=stages.seed
+                ).fit(preparation.apply(X[kept]), known)
+                misses = forest.predict(preparation.apply(X[heldout])) - Y[heldout]
+                errors += np.nansum(misses**2, axis=0)
+            scores[max_features] = average_relative_error(errors, reference_errors(Y[rows], folds))
+        item = stages.tree("predictions")[f"n-{size}_w-0_C-selected"]
+        assert item["max_features"] == min(scores, key=scores.get)
+        assert item["score"] == pytest.approx(min(scores.values()), rel=1e-12)
+        known = np.where(np.isnan(Y[rows]), np.nanmean(Y[rows], axis=0), Y[rows])
+        preparation = fit_preparation(X[rows], "standard")
+        forest = RandomForestRegressor(
+            5, max_features=item["max_features"], random_state=stages.seed
+        ).fit(preparation.apply(X[rows]), known)
+        expected = forest.predict(preparation.apply(X[split["test"]]))
+        np.testing.assert_allclose(item["outputs"], expected, rtol=1e-12)
+
+
 def test_constant_outputs_are_predicted_as_they_are(tmp_path):
     X, Y = regression_data(70)
     stages = Stages(tmp_path, X, np.full_like(Y, 0.1)).forest()

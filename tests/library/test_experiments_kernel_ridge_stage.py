@@ -11,7 +11,6 @@ from small_pipeline import Stages, assert_same_tree
 
 from workflow_lib import GaussianMixtureModel, KernelRidgeRegressor, OutputFisherRegressor
 from workflow_lib.errors import UserError
-from workflow_lib.experiments.annotation import hard_memberships
 from workflow_lib.experiments.prepared_inputs import prepared_inputs, rbf_gamma
 from workflow_lib.features.preparation import fit_preparation
 from workflow_lib.generative.gaussian import GaussianModel
@@ -329,11 +328,6 @@ def test_units_of_the_outputs_change_nothing_where_they_are_scaled(tmp_path):
 
 
 # Annotation.
-
-
-def test_hard_memberships_pick_the_largest():
-    memberships = hard_memberships(np.array([[0.2, 0.5, 0.3], [0.9, 0.05, 0.05]]))
-    np.testing.assert_array_equal(memberships, [[0, 1, 0], [1, 0, 0]])
 
 
 def test_annotated_components_keep_their_meaning_in_every_fold(tmp_path):

@@ -34,7 +34,8 @@ def run_stages(folder, X, Y, past_values, past="separate", metric="arrmse"):
         for name in ("dataset", "split", "features", "regression", "predictions")
     }
     tree = {"inputs": X, "outputs": Y, "names": {"series_channels": 1}}
-    write_artifact(paths["dataset"], tree | {"past": {"values": past_values}}, "dataset")
+    tree |= {"past": {"values": past_values}}
+    write_artifact(paths["dataset"], tree, "dataset", allow_nan=("outputs",))
     source = (paths["dataset"], paths["split"])
     splitting.run(*source, SIZES, [], test_size=12, n_folds=4, seed=7, experiment="small")
     features_stage.run(*source, paths["features"], "standard", "rbf", past)
@@ -59,14 +60,42 @@ def test_predictions_and_score_equal_those_of_scikit_learn(tmp_path, past, metri
         np.testing.assert_allclose(item["intercept"], model.intercept_, rtol=1e-9)
         expected = model.predict(values[split["test"]])
         np.testing.assert_allclose(item["test_embedding"], expected, rtol=1e-9)
-        errors = np.zeros(3)
+        heldout = np.zeros((size, 3))
         for fold in range(4):
             kept = folds != fold
             model = LinearRegression().fit(values[rows[kept]], Y[rows[kept]])
-            errors += ((model.predict(values[rows[~kept]]) - Y[rows[~kept]]) ** 2).sum(axis=0)
+            heldout[~kept] = model.predict(values[rows[~kept]])
+        np.testing.assert_allclose(item["heldout_outputs"], heldout, rtol=1e-9)
+        errors = ((heldout - Y[rows]) ** 2).sum(axis=0)
         score = relative_error(errors, reference_errors(Y[rows], folds), metric)
         assert item["score"] == pytest.approx(score, rel=1e-9)
         assert item["score"] < 0.95
+
+
+@pytest.mark.parametrize("metric", ["arrmse", "rrmse"])
+def test_missing_outputs_take_the_mean_of_the_training_rows_at_hand(tmp_path, metric):
+    X, Y, values = small_data()
+    Y[np.random.default_rng(6).random(Y.shape) < 0.2] = np.nan
+    trees = run_stages(tmp_path, X, Y, values, metric=metric)
+    split = trees["split"]
+    for size in SIZES:
+        rows, folds = split["train"][:size], split["folds"][f"n-{size}"]
+        item = trees["regression"][f"n-{size}_w-0_C-selected"]
+        known = np.where(np.isnan(Y[rows]), np.nanmean(Y[rows], axis=0), Y[rows])
+        model = LinearRegression().fit(values[rows], known)
+        expected = model.predict(values[split["test"]])
+        np.testing.assert_allclose(item["test_embedding"], expected, rtol=1e-9)
+        heldout = np.zeros((size, 3))
+        for fold in range(4):
+            kept = folds != fold
+            part = Y[rows[kept]]
+            known = np.where(np.isnan(part), np.nanmean(part, axis=0), part)
+            model = LinearRegression().fit(values[rows[kept]], known)
+            heldout[~kept] = model.predict(values[rows[~kept]])
+        np.testing.assert_allclose(item["heldout_outputs"], heldout, rtol=1e-9)
+        errors = np.nansum((heldout - Y[rows]) ** 2, axis=0)
+        score = relative_error(errors, reference_errors(Y[rows], folds), metric)
+        assert item["score"] == pytest.approx(score, rel=1e-9)
 
 
 def test_fields_of_the_artifact(tmp_path):
@@ -74,7 +103,8 @@ def test_fields_of_the_artifact(tmp_path):
     scalars = {"training_size", "weak_size", "components", "score"}
     for size in SIZES:
         item = trees["regression"][f"n-{size}_w-0_C-selected"]
-        assert item.keys() == scalars | {"coefficients", "intercept", "test_embedding"}
+        arrays = {"coefficients", "intercept", "test_embedding", "heldout_outputs"}
+        assert item.keys() == scalars | arrays
         assert (item["training_size"], item["weak_size"]) == (size, 0)
         predicted = trees["predictions"][f"n-{size}_w-0_C-selected"]
         assert predicted.keys() == scalars | {"outputs"}

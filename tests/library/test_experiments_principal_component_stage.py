@@ -69,11 +69,17 @@ def component_predictions(X, Y, X_new, width, penalties):
     return predicted
 
 
-def brute_force(X, Y, folds, width, metric):
-    """Return the penalties and the score of one width, by a loop over folds and penalties."""
-    score_errors = np.zeros((len(PENALTIES), Y.shape[1]))
+def filled(Y, kept):
+    """Return the outputs, missing ones as the mean of the kept rows."""
+    return np.where(np.isnan(Y), np.nanmean(Y[kept], axis=0), Y)
+
+
+def brute_force(X, outputs, folds, width, metric):
+    """Return penalties, score and held-out predictions of one width, by a plain loop."""
+    score_errors = np.zeros((len(PENALTIES), outputs.shape[1]))
     for fold in range(folds.max() + 1):
         kept, heldout = folds != fold, folds == fold
+        Y = filled(outputs, kept)
         mean = Y[kept].mean(axis=0)
         _, _, directions = np.linalg.svd(Y[kept] - mean)
         for index, penalty in enumerate(PENALTIES):
@@ -82,17 +88,21 @@ def brute_force(X, Y, folds, width, metric):
                 predicted = refit(X[kept], scores[kept], X[heldout], width, penalty)
                 score_errors[index, rank] += ((predicted - scores[heldout]) ** 2).sum()
     penalties = np.array(PENALTIES)[score_errors.argmin(axis=0)]
-    errors = np.zeros(Y.shape[1])
+    predictions = np.zeros(outputs.shape)
     for fold in range(folds.max() + 1):
         kept, heldout = folds != fold, folds == fold
-        predicted = component_predictions(X[kept], Y[kept], X[heldout], width, penalties)
-        errors += ((predicted - Y[heldout]) ** 2).sum(axis=0)
-    return penalties, relative_error(errors, reference_errors(Y, folds), metric)
+        known = filled(outputs, kept)[kept]
+        predictions[heldout] = component_predictions(X[kept], known, X[heldout], width, penalties)
+    errors = np.nansum((predictions - outputs) ** 2, axis=0)
+    score = relative_error(errors, reference_errors(outputs, folds), metric)
+    return penalties, score, predictions
 
 
+@pytest.mark.parametrize("missing", [0.0, 0.2])
 @pytest.mark.parametrize("metric", ["arrmse", "rrmse"])
-def test_choice_and_predictions_equal_those_of_a_plain_loop(tmp_path, metric):
+def test_choice_and_predictions_equal_those_of_a_plain_loop(tmp_path, metric, missing):
     X, Y = small_inputs()
+    Y[np.random.default_rng(6).random(Y.shape) < missing] = np.nan
     stages = run_stage(stages_of(tmp_path, X, Y, metric=metric))
     split, regression = stages.tree("split"), stages.tree("regression")
     assert len(regression) == len(stages.sizes)
@@ -102,12 +112,14 @@ def test_choice_and_predictions_equal_those_of_a_plain_loop(tmp_path, metric):
             width: brute_force(X[rows], Y[rows], folds, width, metric) for width in stages.widths
         }
         width = min(found, key=lambda width: found[width][1])
-        penalties, score = found[width]
+        penalties, score, heldout = found[width]
         item = regression[f"n-{size}_w-0_C-selected"]
         assert item["width"] == width
         assert item["score"] == pytest.approx(score, rel=1e-9)
         np.testing.assert_array_equal(item["component_penalties"], penalties)
-        expected = component_predictions(X[rows], Y[rows], X[split["test"]], width, penalties)
+        np.testing.assert_allclose(item["heldout_outputs"], heldout, atol=1e-9)
+        known = filled(Y[rows], np.ones(size, dtype=bool))
+        expected = component_predictions(X[rows], known, X[split["test"]], width, penalties)
         np.testing.assert_allclose(item["test_embedding"], expected, atol=1e-9)
     assert any(len(set(item["component_penalties"])) > 1 for item in regression.values())
 
@@ -178,6 +190,7 @@ def test_fields_of_the_artifact(tmp_path, kernel):
             "dual_coefficients": (size, 3),
             "intercept": (3,),
             "test_embedding": (12, 3),
+            "heldout_outputs": (size, 3),
         }
         assert item.keys() == scalars | arrays.keys()
         assert {name: item[name].shape for name in arrays} == arrays

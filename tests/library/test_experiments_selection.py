@@ -17,7 +17,7 @@ from workflow_lib import (
     OutputFisherRegressor,
 )
 from workflow_lib.embeddings.forward import ForwardEmbedding
-from workflow_lib.experiments.selection import FoldTargets, select
+from workflow_lib.experiments.selection import FoldTargets, best_of, select_each
 from workflow_lib.kernels.gram import gram_matrix
 from workflow_lib.metrics import average_relative_error, reference_errors
 from workflow_lib.regression.heldout import SeparateGrams, SharedGram
@@ -32,6 +32,12 @@ def small_data(n_rows=32):
     X, Y = regression_data(n_rows, n_clusters=4, spread=2.0)
     folds = np.random.default_rng(0).permutation(np.arange(n_rows) % N_FOLDS)
     return X, Y, folds
+
+
+def select(*arguments):
+    """Return the best grid point of all component counts, with one kind of projection."""
+    *others, projected = arguments
+    return best_of(select_each(*others, [projected]).values())
 
 
 def output_scorer(coordinate):

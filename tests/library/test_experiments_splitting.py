@@ -168,3 +168,41 @@ def test_chronological_splits_need_times(tmp_path):
     dataset = write_dataset(tmp_path / "dataset.h5", *regression_data(30))
     with pytest.raises(UserError, match="experiment calls, key split.*whose rows have no times"):
         run(dataset, tmp_path / "s.h5", [10], [], 0.3, 5, 1, "calls", "chronological")
+
+
+def test_whole_groups_test():
+    groups = np.random.default_rng(0).integers(0, 20, size=100)
+    trees = [split_rows(100, (10, 40), (5,), 0.3, 5, seed, groups=groups) for seed in range(20)]
+    for tree in trees:
+        others = np.concatenate([tree["train"], tree["weak"]])
+        assert not set(groups[tree["test"]]) & set(groups[others])
+        assert 20 <= len(tree["test"]) <= 30
+        rows = np.sort(np.concatenate([tree["test"], others]))
+        np.testing.assert_array_equal(rows, np.arange(100))
+    assert len({tuple(np.unique(groups[tree["test"]])) for tree in trees}) > 10
+
+
+def test_a_group_larger_than_the_test_set_can_still_test():
+    tree = split_rows(20, (5,), (), 2, 5, seed=0, groups=np.repeat([0, 1], [15, 5]))
+    assert len(tree["test"]) == 5
+
+
+def test_a_given_split_is_followed():
+    roles = np.repeat([0, 1, 2], [30, 10, 20])
+    first, second = (
+        split_rows(60, (10, 25), (5, 25, 26), 0.9, 5, seed, roles=roles) for seed in (1, 2)
+    )
+    for tree in (first, second):
+        np.testing.assert_array_equal(tree["test"], np.arange(30, 40))
+        assert tree["train"].max() < 30
+        # The weak rows that are given come first, then what is left of the training pool.
+        assert set(tree["weak"][:20]) == set(range(40, 60)) and len(tree["weak"]) == 25
+        np.testing.assert_array_equal(tree["weak_sizes"], [5, 25])
+    assert set(first["train"]) != set(second["train"])
+
+
+@pytest.mark.parametrize(("kind", "what"), [("grouped", "groups"), ("given", "roles")])
+def test_other_kinds_need_their_basis(tmp_path, kind, what):
+    dataset = write_dataset(tmp_path / "dataset.h5", *regression_data(30))
+    with pytest.raises(UserError, match=f"whose rows have no {what}"):
+        run(dataset, tmp_path / "s.h5", [10], [], 0.3, 5, 1, "calls", kind)

@@ -12,6 +12,7 @@ from workflow_lib.metrics import (
     pooled_relative_error,
     reference_errors,
     relative_error,
+    root_sum_relative_error,
     squared_error_sums,
     training_mean_errors,
 )
@@ -25,6 +26,7 @@ def test_definitions_by_hand():
     reference = np.array([4.0, 100.0])
     assert average_relative_error(errors, reference) == pytest.approx((0.5 + 1.0) / 2)
     assert pooled_relative_error(errors, reference) == pytest.approx(np.sqrt(101 / 104))
+    assert root_sum_relative_error(errors, reference) == pytest.approx(np.sqrt(0.25 + 1.0))
 
 
 def test_metrics_by_name():
@@ -48,7 +50,7 @@ def test_relation_to_the_coefficient_of_determination():
 def test_leading_axes_are_kept():
     errors = np.random.default_rng(0).random((2, 5, 3))
     reference = np.array([1.0, 2.0, 3.0])
-    for metric in (average_relative_error, pooled_relative_error):
+    for metric in (average_relative_error, pooled_relative_error, root_sum_relative_error):
         together = metric(errors, reference)
         assert together.shape == (2, 5)
         assert together[1, 3] == pytest.approx(float(metric(errors[1, 3], reference)))
@@ -60,12 +62,15 @@ def test_predicting_the_training_mean_has_error_one():
     errors = squared_error_sums(test, train.mean(axis=0))
     assert average_relative_error(errors, reference) == pytest.approx(1.0)
     assert pooled_relative_error(errors, reference) == pytest.approx(1.0)
+    assert root_sum_relative_error(errors, reference) == pytest.approx(np.sqrt(3.0))
 
 
 def test_constant_coordinates_are_left_out_of_the_average():
     errors, reference = np.array([1.0, 5.0, 4.0]), np.array([4.0, 0.0, 4.0])
     assert average_relative_error(errors, reference) == pytest.approx(0.75)
     assert np.isnan(average_relative_error(errors, np.zeros(3)))
+    assert root_sum_relative_error(errors, reference) == pytest.approx(np.sqrt(1.25))
+    assert np.isnan(root_sum_relative_error(errors, np.zeros(3)))
     assert np.isnan(pooled_relative_error(errors, np.zeros(3)))
     assert np.isnan(average_relative_error(np.ones((2, 3)), np.zeros(3))).all()
 

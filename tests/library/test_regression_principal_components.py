@@ -59,9 +59,9 @@ def directions_of(Y):
     return mean, directions[:, order]
 
 
-def heldout_errors(X, Y, penalties_of_components, center):
-    """Return the held-out squared errors (d,) of one penalty per component, by a plain loop."""
-    errors = np.zeros(Y.shape[1])
+def heldout_predictions(X, Y, penalties_of_components, center):
+    """Return the held-out predictions (n, d) of one penalty per component, by a plain loop."""
+    predictions = np.empty(Y.shape)
     for fold in range(N_FOLDS):
         kept, heldout = FOLDS != fold, FOLDS == fold
         mean, directions = directions_of(Y[kept])
@@ -69,8 +69,13 @@ def heldout_errors(X, Y, penalties_of_components, center):
         for direction, penalty in zip(directions.T, penalties_of_components, strict=False):
             scores = ((Y[kept] - mean) @ direction)[:, None]
             predicted += ridge_predictions(X[kept], scores, X[heldout], penalty, center) * direction
-        errors += ((predicted - Y[heldout]) ** 2).sum(axis=0)
-    return errors
+        predictions[heldout] = predicted
+    return predictions
+
+
+def select(Y, solver, penalties):
+    """Return the choice and the held-out predictions where no output is missing."""
+    return select_component_penalties([Y] * N_FOLDS, solver, penalties, GAIN)
 
 
 # Components.
@@ -108,24 +113,26 @@ def test_components_are_as_many_as_the_rank():
 def test_choice_is_the_best_of_all_combinations():
     X, Y = small_data()
     grid = [1e-4, 0.05, np.inf]
-    chosen, errors = select_component_penalties(Y, shared_solver(X), grid, GAIN)
+    chosen, predictions = select(Y, shared_solver(X), grid)
     totals = {
-        combination: heldout_errors(X, Y, combination, True).sum()
+        combination: ((heldout_predictions(X, Y, combination, True) - Y) ** 2).sum()
         for combination in itertools.product(grid, repeat=3)
     }
     assert tuple(chosen) == min(totals, key=totals.get)
     assert len(set(chosen)) > 1
-    assert errors.sum() == pytest.approx(min(totals.values()), rel=1e-10)
+    assert ((predictions - Y) ** 2).sum() == pytest.approx(min(totals.values()), rel=1e-10)
 
 
 @pytest.mark.parametrize("solver_of", [shared_solver, separate_solver])
 @pytest.mark.parametrize("center", [True, False])
 @pytest.mark.parametrize("n_outputs", [1, 3, 40])
-def test_errors_are_those_of_an_explicit_loop(solver_of, center, n_outputs):
+def test_predictions_are_those_of_an_explicit_loop(solver_of, center, n_outputs):
     X, Y = small_data(n_outputs)
-    chosen, errors = select_component_penalties(Y, solver_of(X, center), PENALTIES, GAIN)
+    chosen, predictions = select(Y, solver_of(X, center), PENALTIES)
     assert set(chosen) <= set(PENALTIES)
-    np.testing.assert_allclose(errors, heldout_errors(X, Y, chosen, center), rtol=1e-9)
+    np.testing.assert_allclose(
+        predictions, heldout_predictions(X, Y, chosen, center), rtol=1e-9, atol=1e-9
+    )
     # Folds of 22 and 23 rows: the 22nd component is known to two of them only.
     assert len(chosen) == min(n_outputs, 22)
 
@@ -135,31 +142,55 @@ def test_choice_is_at_least_as_good_as_the_best_shared_penalty():
     for seed in range(5):
         X, Y = small_data(6, seed=seed)
         solver = shared_solver(X)
-        _, errors = select_component_penalties(Y, solver, PENALTIES, GAIN)
+        _, ours = select(Y, solver, PENALTIES)
         predictions = solver.predict([Y] * N_FOLDS, PENALTIES)
         shared = sum(
             ((predicted - Y[rows]) ** 2).sum(axis=(1, 2))
             for rows, predicted in zip(solver.heldout, predictions, strict=True)
         )
-        gains.append(1.0 - errors.sum() / shared.min())
+        gains.append(1.0 - ((ours - Y) ** 2).sum() / shared.min())
     assert min(gains) > -1e-9
     assert max(gains) > 0.01
 
 
 @pytest.mark.parametrize("solver_of", [shared_solver, separate_solver])
 @pytest.mark.parametrize("penalty", PENALTIES)
-def test_errors_of_a_single_penalty_are_those_of_kernel_ridge(solver_of, penalty):
+def test_predictions_of_a_single_penalty_are_those_of_kernel_ridge(solver_of, penalty):
     X, Y = small_data(6)
     solver = solver_of(X)
-    chosen, errors = select_component_penalties(Y, solver, [penalty], GAIN)
+    chosen, ours = select(Y, solver, [penalty])
     assert (chosen == penalty).all()
-    expected = sum(
-        ((predicted[0] - Y[rows]) ** 2).sum(axis=0)
-        for rows, predicted in zip(
-            solver.heldout, solver.predict([Y] * N_FOLDS, [penalty]), strict=True
-        )
-    )
-    np.testing.assert_allclose(errors, expected, rtol=1e-10)
+    for rows, (predicted,) in zip(solver.heldout, solver.predict([Y] * N_FOLDS, [penalty])):
+        np.testing.assert_allclose(ours[rows], predicted, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("solver_of", [shared_solver, separate_solver])
+def test_missing_outputs_are_those_that_each_fold_filled(solver_of):
+    X, Y = small_data()
+    missing = np.random.default_rng(2).random(Y.shape) < 0.2
+    known = np.where(missing, np.nan, Y)
+    by_fold = [
+        np.where(missing, np.nanmean(known[FOLDS != fold], axis=0), Y) for fold in range(N_FOLDS)
+    ]
+    grid = [1e-4, 0.05, np.inf]
+    chosen, predictions = select_component_penalties(by_fold, solver_of(X), grid, GAIN)
+
+    def all_predictions(combination):
+        predicted = np.empty(Y.shape)
+        for fold, outputs in enumerate(by_fold):
+            heldout = FOLDS == fold
+            predicted[heldout] = heldout_predictions(X, outputs, combination, True)[heldout]
+        return predicted
+
+    filled = np.empty(Y.shape)
+    for fold, outputs in enumerate(by_fold):
+        filled[FOLDS == fold] = outputs[FOLDS == fold]
+    totals = {
+        combination: ((all_predictions(combination) - filled) ** 2).sum()
+        for combination in itertools.product(grid, repeat=3)
+    }
+    assert tuple(chosen) == min(totals, key=totals.get)
+    np.testing.assert_allclose(predictions, all_predictions(chosen), rtol=1e-9, atol=1e-9)
 
 
 def test_components_of_a_fold_do_not_see_its_held_out_outputs():
@@ -175,7 +206,7 @@ def test_components_of_a_fold_do_not_see_its_held_out_outputs():
     changed = Y.copy()
     changed[FOLDS == 2] = 100.0
     for outputs in (Y, changed):
-        select_component_penalties(outputs, solver, PENALTIES, GAIN)
+        select(outputs, solver, PENALTIES)
     first, second = seen
     np.testing.assert_array_equal(first[2][FOLDS != 2], second[2][FOLDS != 2])
     assert (first[1][FOLDS != 1] != second[1][FOLDS != 1]).any()
@@ -185,9 +216,9 @@ def test_constant_outputs_have_no_component():
     X, _ = small_data()
     Y = np.full((N_ROWS, 2), 0.1)
     for solver in (shared_solver(X), separate_solver(X)):
-        chosen, errors = select_component_penalties(Y, solver, PENALTIES, GAIN)
+        chosen, predictions = select(Y, solver, PENALTIES)
         assert chosen.shape == (0,)
-        np.testing.assert_allclose(errors, 0.0, atol=1e-25)
+        np.testing.assert_allclose(predictions, 0.1, rtol=1e-12)
     dual, intercept, penalties = fit_component_ridge(gram_matrix(X), Y, chosen)
     assert penalties.shape == (0,)
     np.testing.assert_array_equal(dual, 0.0)

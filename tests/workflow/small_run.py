@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
+from datetime import date, timedelta
 from pathlib import Path
+from random import Random
 from typing import NamedTuple
 
 import yaml
+
+from workflow_lib.datasets.archive_members import members_digest
 
 ROOT = Path(__file__).resolve().parents[2]
 SNAKEMAKE = [sys.executable, "-m", "snakemake"]
@@ -41,7 +47,7 @@ RUN = {
     "seed": 7,
     "n_splits": 2,
     "n_folds": 3,
-    "experiments": ["clusters", "measurements", "digits"],
+    "experiments": ["clusters", "measurements", "digits", "calls"],
     "report": {"title": "A small run", "author": "The tests"},
 }
 
@@ -89,6 +95,33 @@ EXPERIMENTS = {
         "tables": [],
         "figures": [{"name": "halves", "kind": "completion", "caption": "Halves of digits."}],
     },
+    "calls": {
+        "title": "Calls",
+        "dataset": "calls",
+        "methods": ["m-krr", "m-krr-pc", "m-past", "iokr", "iokr-gak", "ofer-gssm"],
+        "training_sizes": [12],
+        "test_size": 8,
+        "split": "chronological",
+        "tables": [
+            {
+                "name": "weeks",
+                "kind": "coordinates",
+                "caption": "Weeks after the calls.",
+                "paper_table": 6,
+            },
+            {
+                "name": "both",
+                "kind": "error",
+                "errors": ["arrmse", "root_sum_rrmse"],
+                "caption": "Errors of the calls.",
+                "paper_table": 5,
+            },
+        ],
+        "figures": [
+            {"name": "series", "kind": "series", "caption": "Series after the calls."},
+            {"name": "weeks", "kind": "coordinates", "caption": "Errors of the weeks."},
+        ],
+    },
 }
 
 CLUSTERS = {
@@ -111,6 +144,11 @@ GRIDS = {
         "n_components": [2, 3],
         "weak_weight": [0.5, 1.0],
     },
+    "ofer-gssm": {"penalty": [0.001, 0.1, float("inf")], "width": [1], "state_dim": [1]},
+    "m-krr-pc": {"penalty": [0.001, 0.1, float("inf")], "width": [1]},
+    "iokr": {"penalty": [0.001, 0.1], "width": [1], "output_width": [1, 3]},
+    "iokr-gak": {"penalty": [0.001, 0.1], "width": [1], "output_width": [1]},
+    "m-past": {},
 }
 """Small grids of the methods that are kept; their files are otherwise those of the project."""
 
@@ -173,6 +211,7 @@ def copy_project(folder: Path) -> None:
         else:
             path.unlink()
     write_measurements(folder)
+    write_calls(folder)
     commit(folder)
 
 
@@ -211,6 +250,50 @@ def measurements() -> str:
         shown = "" if number % 10 == 4 else first
         rows.append(f"{shown},{second},{third},{first + second},{second - third}")
     return "\n".join(rows) + "\n"
+
+
+def write_calls(folder: Path) -> None:
+    """Put transcripts and prices of four companies into the mirror, and their dataset file."""
+    random = Random(7)
+    days = [date(2015, 1, 5) + timedelta(days=7 * (n // 5) + n % 5) for n in range(160)]
+    prices, transcripts = {}, {}
+    for company in ("AB", "CD", "EF", "GH"):
+        price, lines = 50.0, ["date,open,high,low,close,volume,Name"]
+        for day in days:
+            price *= 1 + random.gauss(0, 0.02)
+            lines.append(f"{day},1,1,1,{price:.4f},100,{company}")
+        prices[f"individual_stocks_5yr/{company}_data.csv"] = "\n".join(lines) + "\n"
+        for day in days[10:140:15]:
+            words = random.choices(["growth", "margin", "risk", "loss", "market"], k=20)
+            transcripts[f"MAEC_Dataset/{day:%Y%m%d}_{company}/text.txt"] = " ".join(words)
+    sources = []
+    for name, pattern, members in (
+        ("calls.tar.gz", "MAEC_Dataset/*/text.txt", transcripts),
+        ("prices.tar.gz", "individual_stocks_5yr/*_data.csv", prices),
+    ):
+        path = folder / "mirror" / "calls" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tarfile.open(path, "w:gz") as archive:
+            for member, text in members.items():
+                entry = tarfile.TarInfo(member)
+                entry.size = len(text)
+                archive.addfile(entry, io.BytesIO(text.encode()))
+        digest, size, _ = members_digest(path, pattern)
+        source = {"path": f"calls/{name}", "address": f"http://127.0.0.1:9/{name}"}
+        sources.append(source | {"members": pattern, "sha256": digest, "size": size})
+    content = {
+        "title": "Calls",
+        "description": "Volatility after calls that say nothing of it.",
+        "task": "series",
+        "reader": "earnings_calls",
+        "options": {"weeks": 3, "past_days": 5, "least_words": 3},
+        "inputs": {"scale": "tf-idf", "kernel": "linear", "past": "separate"},
+        "outputs": {"scale": "center"},
+        "sources": sources,
+        "licence": "CC0",
+        "citation": "The tests",
+    }
+    write_yaml(folder / "config" / "datasets" / "calls.yaml", content)
 
 
 def commit(folder: Path) -> None:

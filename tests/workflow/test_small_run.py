@@ -147,7 +147,9 @@ def test_the_record_of_the_run(first_folder):
     # config/config.yaml says it, config/small.yaml does not.
     assert merged["run"]["defaults"]["test_size"] == 0.4
     assert merged["sources"] == ["config/config.yaml", "config/small.yaml"]
-    assert set(merged["methods"]) == {*DEFAULT_METHODS, "ofer-gaussian-full"}
+    assert set(merged["methods"]) == {*DEFAULT_METHODS, *EXPERIMENTS["calls"]["methods"]} | {
+        "ofer-gaussian-full"
+    }
     assert merged["methods"]["ofer-gmm"]["grid"]["penalty"] == [0.001, 0.1, ".inf"]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from sklearn.ensemble import RandomForestRegressor
 
-from workflow_lib.metrics import relative_error
+from workflow_lib.metrics import relative_error, squared_error_sums
 
 
 def new_forest(n_trees: int, max_features: float, seed: int):
@@ -27,10 +27,36 @@ def forest_predictions(forest, X: np.ndarray) -> np.ndarray:
     return forest.predict(X).reshape(len(X), -1)
 
 
+def out_of_bag_predictions(forest, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """Return predictions (n, d) of the training rows, each by the trees that never drew it.
+
+    Each is the mean over about a third of the trees (Breiman, Machine Learning 2001, section 3.1).
+    A row that every tree drew takes the mean output of all other rows.
+
+    Parameters
+    ----------
+    forest : RandomForestRegressor
+        Fitted to `X` and `Y`.
+    X : array (n, q)
+    Y : array (n, d)
+        Without missing values.
+    """
+    totals, counts = np.zeros(Y.shape), np.zeros((len(Y), 1))
+    for tree, drawn in zip(forest.estimators_, forest.estimators_samples_):
+        outside = np.ones(len(Y), dtype=bool)
+        outside[drawn] = False
+        if outside.any():
+            totals[outside] += tree.predict(X[outside]).reshape(-1, Y.shape[1])
+            counts[outside] += 1
+    others = (Y.sum(axis=0) - Y) / (len(Y) - 1)
+    return np.where(counts > 0, totals / np.maximum(counts, 1), others)
+
+
 def select_max_features(
     folds_of_inputs: Sequence[tuple[np.ndarray, np.ndarray]],
     folds: np.ndarray,
     outputs: np.ndarray,
+    targets: Sequence[np.ndarray],
     reference: np.ndarray,
     choices: Sequence[float],
     n_trees: int,
@@ -46,6 +72,9 @@ def select_max_features(
     folds : int array (n,)
         Fold number of every training row.
     outputs : array (n, d)
+        Training outputs; errors leave out what is missing (NaN).
+    targets : sequence of array (n, d)
+        For each fold the outputs it trains on, those of its training rows without missing values.
     reference : array (d,)
         Squared errors of the training mean on the held-out rows.
     choices : sequence of float
@@ -58,8 +87,9 @@ def select_max_features(
         errors = np.zeros(outputs.shape[1])
         for fold, (X_train, X_heldout) in enumerate(folds_of_inputs):
             heldout = folds == fold
-            forest = fitted_forest(X_train, outputs[~heldout], n_trees, max_features, seed)
-            errors += ((outputs[heldout] - forest_predictions(forest, X_heldout)) ** 2).sum(axis=0)
+            forest = fitted_forest(X_train, targets[fold][~heldout], n_trees, max_features, seed)
+            predictions = forest_predictions(forest, X_heldout)
+            errors += squared_error_sums(outputs[heldout], predictions)
         scores.append(float(relative_error(errors, reference, metric)))
     best = int(np.argmin(np.where(np.isfinite(scores), scores, np.inf)))
     return float(choices[best]), scores[best]

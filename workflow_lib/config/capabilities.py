@@ -40,12 +40,23 @@ class Requirement(NamedTuple):
     """The reason given to the user; names of facts in braces are filled in."""
 
 
-RIDGES = {"kernel_ridge", "principal_component_ridge", "output_kernel_regression"}
-OF_OUTPUTS = {
+RIDGES = {
+    "kernel_ridge",
     "principal_component_ridge",
+    "reduced_rank_ridge",
+    "laplacian_ridge",
     "output_kernel_regression",
-    "random_forest",
-    "least_squares",
+}
+WITHOUT_GRID = {"least_squares", "training_mean", "stack"}
+OF_OUTPUTS = (RIDGES - {"kernel_ridge"}) | WITHOUT_GRID | {"random_forest"}
+PREIMAGES = {
+    "closed_form",
+    "projected",
+    "gradient",
+    "candidates",
+    "minimiser",
+    "mean",
+    "mean_shift",
 }
 WITHOUT_OUTPUT_KERNEL = (RIDGES | OF_OUTPUTS) - {"output_kernel_regression"}
 
@@ -53,22 +64,24 @@ EMBEDDING = {"gaussian", "gaussian_mixture", "state_space"}
 
 METHOD_REQUIREMENTS = (
     Requirement(
-        {"model": {None}},
+        {"embeds": {False}},
         {"form": {None}},
-        "without a model there is no embedding, so form must be null (it is {form})",
+        "without a model (or with weak_outputs) there is no embedding, so form must be null "
+        "(it is {form})",
     ),
     Requirement(
-        {"model": {None}, "regressor": WITHOUT_OUTPUT_KERNEL},
+        {"embeds": {False}, "regressor": WITHOUT_OUTPUT_KERNEL},
         {"preimage": {None}},
-        "without a model there is no embedding, so preimage must be null (it is {preimage})",
+        "without a model (or with weak_outputs) there is no embedding, so preimage must be null "
+        "(it is {preimage})",
     ),
     Requirement(
-        {"model": EMBEDDING},
+        {"embeds": {True}},
         {"form": {"reduced", "full"}},
         "a method with a model needs a form: reduced or full",
     ),
     Requirement(
-        {"model": EMBEDDING},
+        {"embeds": {True}},
         {"preimage": {"closed_form", "projected", "gradient"}},
         "a method with a model needs a preimage: closed_form, projected or gradient",
     ),
@@ -93,7 +106,7 @@ METHOD_REQUIREMENTS = (
         "the gradient pre-image needs a start: closed_form or mean",
     ),
     Requirement(
-        {"preimage": {"closed_form", "projected", "candidates", "minimiser", None}},
+        {"preimage": PREIMAGES - {"gradient"} | {None}},
         {"start": {None}},
         "start must be null: only the gradient pre-image starts somewhere",
     ),
@@ -123,15 +136,20 @@ METHOD_REQUIREMENTS = (
         "output_kernel and grid.output_width are for output kernel regression",
     ),
     Requirement(
-        {"regressor": {"output_kernel_regression"}},
-        {"preimage": {"candidates", "minimiser"}},
-        "output kernel regression needs a preimage: candidates or minimiser",
+        {"output_kernel": {"dtw", "gak"}},
+        {"preimage": {"candidates"}},
+        "the output kernel {output_kernel} needs the preimage candidates",
     ),
     Requirement(
-        {"output_kernel": {"linear", "dtw", "gak"}},
-        {"preimage": {"candidates"}},
-        "the output kernel {output_kernel} needs the preimage candidates; the minimiser is for "
-        "rbf (with the linear kernel it would be kernel ridge regression itself)",
+        {"output_kernel": {"linear"}},
+        {"preimage": {"candidates", "mean"}},
+        "the linear output kernel needs the preimage candidates or mean; with the minimiser it "
+        "would be kernel ridge regression itself",
+    ),
+    Requirement(
+        {"output_kernel": {"rbf"}},
+        {"preimage": {"candidates", "minimiser", "mean_shift"}},
+        "the rbf output kernel needs the preimage candidates, minimiser or mean_shift",
     ),
     Requirement(
         {"output_kernel": {"rbf", "dtw", "gak"}},
@@ -150,15 +168,72 @@ METHOD_REQUIREMENTS = (
         "be shared",
     ),
     Requirement(
-        {"regressor": {"least_squares"}},
+        {"regressor": WITHOUT_GRID},
         {"has_penalty": {False}, "has_width": {False}},
-        "least squares has nothing to choose, so the grid must be empty",
+        "the regressor {regressor} has nothing to choose, so the grid must be empty",
     ),
     Requirement(
-        {"weak": {True}},
+        {"regressor": {"reduced_rank_ridge"}},
+        {"has_rank": {True}},
+        "reduced-rank regression needs grid.rank",
+    ),
+    Requirement(
+        {"regressor": (RIDGES | OF_OUTPUTS) - {"reduced_rank_ridge"}},
+        {"has_rank": {False}},
+        "grid.rank is for reduced-rank regression",
+    ),
+    Requirement(
+        {"regressor": {"laplacian_ridge"}},
+        {"has_laplacian": {True}},
+        "Laplacian-regularised regression needs grid.laplacian_weight and grid.neighbours",
+    ),
+    Requirement(
+        {"regressor": (RIDGES | OF_OUTPUTS) - {"laplacian_ridge"}},
+        {"has_laplacian": {False}},
+        "grid.laplacian_weight and grid.neighbours are for Laplacian-regularised regression",
+    ),
+    Requirement(
+        {"regressor": {"stack"}},
+        {"has_members": {True}},
+        "a stack needs members, and member_sizes may name members only",
+    ),
+    Requirement(
+        {"regressor": (RIDGES | OF_OUTPUTS) - {"stack"}},
+        {"has_members": {False}},
+        "members and member_sizes are for stacks",
+    ),
+    Requirement(
+        {"has_projection": {True}},
+        {"preimage": {"projected"}},
+        "grid.projection is for the preimage projected",
+    ),
+    Requirement(
+        {"combine": {"average"}},
+        {"model": {"gaussian_mixture", "state_space"}, "embeds": {True}},
+        "combine: average is for methods with several numbers of components (or states)",
+    ),
+    Requirement(
+        {"weak": {True}, "weak_outputs": {None}},
         {"model": {"gaussian_mixture"}, "form": {"reduced"}, "regressor": {"kernel_ridge"}},
         "weak labels are component memberships: they need kernel ridge regression on the reduced "
         "form of a mixture",
+    ),
+    Requirement(
+        {"weak_outputs": {"component_mean", "neighbours"}},
+        {
+            "model": {"gaussian_mixture"},
+            "regressor": {"kernel_ridge"},
+            "penalty": {"shared"},
+            "weak": {True},
+        },
+        "weak_outputs: {weak_outputs} needs a mixture whose components the weak labels name, "
+        "kernel ridge regression, one penalty (shared) and weak: true",
+    ),
+    Requirement(
+        {"weak_outputs": {"true"}},
+        {"model": {None}, "regressor": {"kernel_ridge"}, "penalty": {"shared"}, "weak": {True}},
+        "weak_outputs: true needs no model, kernel ridge regression, one penalty (shared) and "
+        "weak: true",
     ),
     Requirement(
         {"weak": {True}},
@@ -176,7 +251,7 @@ METHOD_REQUIREMENTS = (
         "the regressor {regressor} needs grid.penalty",
     ),
     Requirement(
-        {"regressor": RIDGES | {"least_squares"}},
+        {"regressor": RIDGES | WITHOUT_GRID},
         {"has_max_features": {False}, "has_n_trees": {False}},
         "grid.max_features and grid.n_trees are for random forests",
     ),
@@ -256,7 +331,7 @@ EXPERIMENT_REQUIREMENTS = (
 
 COMBINATION_REQUIREMENTS = (
     Requirement(
-        {"regressor": RIDGES | {"random_forest", "least_squares"}},
+        {"regressor": RIDGES | OF_OUTPUTS},
         {"task": {"regression", "series"}},
         "the regressor {regressor} predicts rows of numbers (task regression or series), not "
         "{task}",
@@ -339,6 +414,13 @@ def method_facts(method: MethodSettings, model: ModelSettings | None) -> dict[st
         "start": method.start,
         "penalty": method.penalty,
         "weak": method.weak,
+        "weak_outputs": method.weak_outputs,
+        "embeds": model is not None and method.weak_outputs is None,
+        "combine": method.combine,
+        "has_projection": bool(method.grid.projection),
+        "has_rank": bool(method.grid.rank),
+        "has_laplacian": bool(method.grid.laplacian_weight and method.grid.neighbours),
+        "has_members": bool(method.members) and set(method.member_sizes) <= set(method.members),
         "blocks": ", ".join(names) or "none",
         "has_pi_block": "pi" in names or not names,
         "has_several_blocks": len(names) != 1,

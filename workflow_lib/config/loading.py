@@ -90,7 +90,10 @@ class Configuration:
 
     def weak_sizes_of(self, experiment: str, method: str) -> tuple[int, ...]:
         """Return the numbers of weakly labelled rows a method runs with: (0,) when it uses none."""
-        return self.experiments[experiment].weak_sizes if self.methods[method].weak else (0,)
+        settings = self.methods[method]
+        if settings.weak or settings.regressor == "laplacian_ridge":
+            return self.experiments[experiment].weak_sizes or (0,)
+        return (0,)
 
     def is_mixture(self, method: str) -> bool:
         """Return whether the method's model has components to choose."""
@@ -353,6 +356,18 @@ def _methods_of(
                     + _where_to_mend(files, name, experiment.dataset, method_name),
                 )
             )
+    for method_name, reason in _stacks_without_members(chosen).items():
+        if default:
+            del chosen[method_name]
+            left_out[method_name] = [reason]
+        else:
+            files.errors.append(
+                UserError(
+                    f"experiment '{name}', method '{method_name}'",
+                    reason,
+                    remedy="add them to the methods of the experiment",
+                )
+            )
     # A faulty file has been told of, perhaps for an earlier experiment, and might have run.
     if default and not chosen and not has_faulty:
         told = "; ".join(f"{key}: {', '.join(reasons)}" for key, reasons in left_out.items())
@@ -364,6 +379,20 @@ def _methods_of(
             )
         )
     return chosen, left_out
+
+
+def _stacks_without_members(methods: dict[str, MethodSettings]) -> dict[str, str]:
+    """Return the stacks whose members are not all among the methods, with the reason."""
+    missing = {
+        name: [member for member in method.members if member not in methods]
+        for name, method in methods.items()
+    }
+    return {
+        name: f"a stack needs its members among the methods, and {', '.join(members)} "
+        f"{'are' if len(members) > 1 else 'is'} not"
+        for name, members in missing.items()
+        if members
+    }
 
 
 def _model_of(files: ConfigurationFiles, method_name: str) -> ModelSettings | None:

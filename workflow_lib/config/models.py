@@ -75,6 +75,8 @@ Flag = Annotated[bool, Strict()]
 Count = Annotated[int, Strict(), Field(ge=1)]
 Positive = Annotated[float, Strict(), Field(gt=0, allow_inf_nan=False)]
 PositiveOrInfinite = Annotated[float, Strict(), Field(gt=0)]
+NotNegative = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)]
+Share = Annotated[float, Strict(), Field(ge=0, le=1)]
 Fraction = Annotated[float, Strict(), Field(gt=0, le=1)]
 TestSize = Annotated[
     int | float,
@@ -106,10 +108,11 @@ class TableSettings(Settings):
     name: Name
     """Name of the table, once per experiment; part of its file name."""
 
-    kind: Literal["error", "time", "weak", "coordinates"]
+    kind: Literal["error", "time", "weak", "coordinates", "weak_weight", "weak_noise"]
     """What it shows: `error` (errors of each method and training size), `time` (seconds of training
-    and prediction), `weak` (aRRMSE against the number of weakly labelled rows) or `coordinates`
-    (the error of each output coordinate at the largest training size)."""
+    and prediction), `weak` (aRRMSE against the number of weakly labelled rows), `coordinates` (the
+    error of each output coordinate at the largest training size), `weak_weight` or `weak_noise`
+    (the study of the weight of weak rows, as Table 15, or of the share of wrong labels)."""
 
     errors: Annotated[
         tuple[ErrorName, ...], Field(min_length=1), AfterValidator(without_repeats)
@@ -135,11 +138,21 @@ class FigureSettings(Settings):
     name: Name
     """Name of the figure, once per experiment; part of its file name."""
 
-    kind: Literal["learning_curve", "completion", "geometry", "series", "coordinates"]
+    kind: Literal[
+        "learning_curve",
+        "completion",
+        "geometry",
+        "series",
+        "coordinates",
+        "profiles",
+        "weak_weight",
+        "weak_noise",
+    ]
     """What it shows: `learning_curve` (aRRMSE against the number of labelled rows), `completion`
     (predicted output images beside the true ones), `geometry` (samples of a Gaussian in one and
     two dimensions and their Fisher embeddings, figure 2 of the paper), `series` (predicted beside
-    true series) or `coordinates` (the error of each output coordinate)."""
+    true series), `coordinates` (the error of each output coordinate), `profiles` (a heat map of
+    predicted beside true outputs), `weak_weight` or `weak_noise` (the error in these studies)."""
 
     caption: Text
     """The sentence under the figure."""
@@ -362,6 +375,24 @@ class GridSettings(Settings):
     """Weights w of a weakly labelled row relative to a fully labelled one: lambda_2 of equation
     (14) is w / (2 l) with l labelled rows. For weakly supervised methods."""
 
+    projection: Annotated[
+        tuple[Literal["raw", "simplex"], ...], AfterValidator(without_repeats)
+    ] = ()
+    """Whether predicted memberships are used as they are (`raw`) or projected on the simplex
+    (`simplex`); both compete. For the preimage `projected`, which is `simplex` when this is
+    empty."""
+
+    rank: Sizes = ()
+    """Numbers of principal components of the outputs that are predicted, strictly increasing. For
+    reduced-rank regression."""
+
+    laplacian_weight: Annotated[tuple[Positive, ...], AfterValidator(without_repeats)] = ()
+    """Weights of the graph Laplacian in the kernel. For Laplacian-regularised regression."""
+
+    neighbours: Sizes = ()
+    """Neighbours of a row in the graph, strictly increasing. For Laplacian-regularised
+    regression."""
+
     output_width: Annotated[tuple[Positive, ...], AfterValidator(without_repeats)] = ()
     """Widths of the output kernel, in units of the root of the median squared distance of the
     training outputs. For output kernel regression, but for the linear output kernel."""
@@ -378,8 +409,15 @@ Regressor = Literal[
     "kernel_ridge",
     "principal_component_ridge",
     "output_kernel_regression",
+    "reduced_rank_ridge",
+    "laplacian_ridge",
     "random_forest",
     "least_squares",
+    "training_mean",
+    "stack",
+]
+PreImage = Literal[
+    "closed_form", "projected", "gradient", "candidates", "minimiser", "mean", "mean_shift"
 ]
 
 
@@ -418,21 +456,23 @@ class MethodSettings(Settings):
     regressor: Regressor = "kernel_ridge"
     """What predicts the embedding, or the outputs, from the inputs: `kernel_ridge` (the default,
     the paper's), `principal_component_ridge` (kernel ridge regression with a penalty per principal
-    component of the outputs), `output_kernel_regression` (IOKR), `random_forest` or `least_squares`
-    (from the values of the past alone)."""
+    component of the outputs), `reduced_rank_ridge` (of the leading components only),
+    `laplacian_ridge` (with unlabelled inputs), `output_kernel_regression` (IOKR), `random_forest`,
+    `least_squares` (from the values of the past alone), `training_mean` (no inputs at all) or
+    `stack` (a convex combination of other methods)."""
 
     output_kernel: Literal["rbf", "linear", "dtw", "gak"] | None = None
     """Kernel on the outputs of output kernel regression: `rbf`, `linear`, or for series `dtw`
     (dynamic time warping) or `gak` (global alignment); null (the default) for other regressors."""
 
-    preimage: Literal["closed_form", "projected", "gradient", "candidates", "minimiser"] | None = (
-        None
-    )
+    preimage: PreImage | None = None
     """How an output is found from a predicted embedding: `closed_form` (equations 7 and 10),
     `projected` (the same after projecting the predicted memberships onto the simplex) or `gradient`
     (numerical search, for the full form); of output kernel regression `candidates` (the nearest
-    training output) or `minimiser` (numerical search, for the rbf output kernel); null (the
-    default) for methods that predict the outputs themselves."""
+    training output), `minimiser` (numerical search, for the rbf output kernel), or, with weights
+    projected on the simplex, `mean` (the weighted mean, for the linear output kernel) or
+    `mean_shift` (the mode above it, for the rbf one); null (the default) for methods that predict
+    the outputs themselves."""
 
     start: Literal["closed_form", "mean"] | None = None
     """Where the search of the `gradient` pre-image starts: at the closed form or at the mean of the
@@ -448,8 +488,36 @@ class MethodSettings(Settings):
     weak: Flag = False
     """Whether weakly labelled rows (component memberships only) join the training."""
 
+    weak_outputs: Literal["component_mean", "neighbours", "true"] | None = None
+    """Outputs in the place of those of weak rows, for methods that regress outputs: the mean of the
+    component (`component_mean`), the mean of the nearest training rows of the component
+    (`neighbours`) or the hidden outputs themselves (`true`, a ceiling and no method for use); null
+    (the default): weak rows have targets in the block pi only."""
+
+    combine: Literal["best", "average"] = "best"
+    """What becomes of several numbers of components: the best is selected (`best`, the default, as
+    in the paper) or the predictions of all are averaged (`average`), which spares small samples the
+    noise of that choice. Numbers above 0.6 times the training rows are then left out."""
+
+    members: Annotated[tuple[Name, ...], AfterValidator(without_repeats)] = ()
+    """Methods that a stack combines; an experiment with the stack must have them too. Empty for
+    other methods."""
+
+    member_sizes: dict[Name, Count] = {}
+    """Smallest number of training rows from which a member takes part; by default any."""
+
     grid: GridSettings = GridSettings()
     """Candidate hyper-parameters."""
+
+
+class StudySettings(Settings):
+    """Values that methods with weak rows are run with, beside those that are selected."""
+
+    weak_weight: Annotated[tuple[NotNegative, ...], AfterValidator(strictly_increasing)] = ()
+    """Values of lambda_2 of equation (14), as in Table 15; 0 leaves the weak rows out."""
+
+    weak_noise: Annotated[tuple[Share, ...], AfterValidator(strictly_increasing)] = ()
+    """Shares of weak rows with a wrong label, from 0 to 1."""
 
 
 class ExperimentSettings(Settings):
@@ -474,10 +542,19 @@ class ExperimentSettings(Settings):
     test_size: TestSize | None = None
     """Rows kept for testing, a fraction or a number; null: as in `defaults`."""
 
-    split: Literal["random", "chronological"] = "random"
-    """How test rows are chosen: `random` (the default), or `chronological` (the latest rows test,
-    and only rows that ended before them train; splits then differ in the training rows drawn). The
-    reader must give times for it."""
+    split: Literal["random", "grouped", "chronological", "given"] = "random"
+    """How test rows are chosen: `random` (the default); `grouped` (whole groups of rows that belong
+    together test, such as molecules of one scaffold); `chronological` (the latest rows test, and
+    only rows that ended before them train; splits then differ in the training rows drawn); `given`
+    (the reader says which rows train, test and are weak). The reader must give groups, times or
+    roles for it."""
+
+    weak_labels: Literal["one-hot", "soft"] = "one-hot"
+    """What is known of a weak row: its component (`one-hot`, the default) or how likely each is
+    (`soft`)."""
+
+    studies: StudySettings = StudySettings()
+    """Settings that are varied, one value at a time, at the largest training and weak sizes."""
 
     metric: Literal["arrmse", "rrmse"] = "arrmse"
     """The error that selection minimises, that the learning curves show and on which the findings

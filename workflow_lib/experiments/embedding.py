@@ -7,6 +7,7 @@ from pathlib import Path
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.embeddings.forward import ForwardEmbedding
 from workflow_lib.experiments.items import fold_group, size_group
+from workflow_lib.experiments.missing_outputs import filled
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
 
 
@@ -24,7 +25,7 @@ def run(
         for components, by_fold in fitted[size_group(size)].items():
             group = tree.setdefault(size_group(size), {}).setdefault(components, {})
             for fold in [None, *range(folds.max() + 1)]:
-                rows = train[:size] if fold is None else train[:size][folds != fold]
+                rows = filled(train[:size] if fold is None else train[:size][folds != fold])
                 stored = by_fold[fold_group(fold)]
                 embedding = ForwardEmbedding(model_from_tree(stored), form, covariance_block)
                 scaled = scaling_from_tree(stored).apply(rows)

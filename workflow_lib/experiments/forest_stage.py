@@ -10,9 +10,11 @@ from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.baselines.forest import (
     fitted_forest,
     forest_predictions,
+    out_of_bag_predictions,
     select_max_features,
 )
 from workflow_lib.experiments.items import SELECTED, UNBOUNDED_ENTRIES, item_group, size_group
+from workflow_lib.experiments.missing_outputs import filled
 from workflow_lib.experiments.prepared_inputs import prepared_inputs
 from workflow_lib.experiments.stage_timings import stage_seconds, write_timings
 from workflow_lib.metrics import reference_errors
@@ -29,7 +31,11 @@ def run(
     metric: str,
     seed: int,
 ) -> None:
-    """Select and fit a random forest for every training size; artifacts as of kernel ridge."""
+    """Select and fit a random forest for every training size; artifacts as of kernel ridge.
+
+    The predictions of the training rows (`heldout_outputs`) are out of bag: by the trees of the
+    fitted forest that never drew the row. Their seconds count as those of the fit.
+    """
     outputs = read_artifact(dataset, "dataset")["outputs"]
     partition = read_artifact(split, "split")
     split_features = read_artifact(features, "features")
@@ -45,6 +51,7 @@ def run(
             list(inputs.fold_rows()),
             folds,
             Y,
+            [filled(Y, folds != fold) for fold in range(folds.max() + 1)],
             reference_errors(Y, folds),
             max_features,
             n_trees,
@@ -53,7 +60,8 @@ def run(
         )
         selected = time.perf_counter()
         X_train, X_test = inputs.refit_rows()
-        forest = fitted_forest(X_train, Y, n_trees, chosen, seed)
+        forest = fitted_forest(X_train, filled(Y), n_trees, chosen, seed)
+        heldout = out_of_bag_predictions(forest, X_train, filled(Y))
         fitted = time.perf_counter()
         predictions = forest_predictions(forest, X_test)
         tree[item] = {
@@ -63,6 +71,7 @@ def run(
             "max_features": chosen,
             "score": score,
             "test_embedding": predictions,
+            "heldout_outputs": heldout,
         }
         seconds[item] = stage_seconds(started, selected, fitted, time.perf_counter())
         print(f"{item}: max_features {chosen:g}, error {score:.3f}")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.experiments.items import components_group, fold_group, size_group
+from workflow_lib.experiments.missing_outputs import filled
 from workflow_lib.generative.output_scaling import fit_output_scaling
 from workflow_lib.generative.storage import model_to_tree, new_model
 from workflow_lib.seeds import derive_seed
@@ -44,7 +45,7 @@ def run(
         for n_components in component_counts:
             by_fold = by_components.setdefault(components_group(n_components), {})
             for fold in [None, *range(folds.max() + 1)]:
-                rows = train[:size] if fold is None else train[:size][folds != fold]
+                rows = filled(train[:size] if fold is None else train[:size][folds != fold])
                 model = new_model(
                     kind,
                     covariance_type,

@@ -24,9 +24,11 @@ def fold_group(fold: int | None) -> str:
     return "all" if fold is None else f"fold-{fold}"
 
 
-def item_group(training_size: int, weak_size: int, components: int | str) -> str:
+def item_group(training_size: int, weak_size: int, components: int | str, setting: str = "") -> str:
     """Return the name of one item of regression and prediction artifacts.
 
-    `components` is a fixed number, or SELECTED where cross-validation chooses it.
+    `components` is a fixed number, or SELECTED where cross-validation chooses it; `setting` names
+    what a study fixes, for example ``weak_noise=0.2``.
     """
-    return f"{size_group(training_size)}_w-{weak_size}_{components_group(components)}"
+    name = f"{size_group(training_size)}_w-{weak_size}_{components_group(components)}"
+    return f"{name}_{setting}" if setting else name

@@ -1,7 +1,9 @@
 """From weights on training outputs to predicted outputs, under one output kernel.
 
 Output kernel regression predicts weights a_i(x) of the training outputs; the output predicted from
-them is the one nearest to sum_i a_i(x) psi(y_i) in the feature space of the output kernel.
+them is the one nearest to sum_i a_i(x) psi(y_i) in the feature space of the output kernel. Where
+the weights are projected on the simplex first, they are those of a density of the outputs (see
+`workflow_lib.embeddings.density`).
 """
 
 from __future__ import annotations
@@ -19,7 +21,24 @@ from workflow_lib.baselines.output_kernels import (
     output_gram,
     output_unit,
 )
+from workflow_lib.embeddings.density import mean_shift
+from workflow_lib.embeddings.simplex import project_on_simplex
+from workflow_lib.experiments.missing_outputs import filled
 from workflow_lib.kernels.alignment import global_alignment_gram, lattice_sigma
+
+DENSITY_PREIMAGES = ("mean", "mean_shift")
+"""Pre-images of weights that were projected on the simplex."""
+
+# Steps of mean shift in selection, where many predictions are compared.
+QUICK_STEPS = 8
+
+
+def preimage_weights(weights: np.ndarray, preimage: str) -> np.ndarray:
+    """Return the weights (..., l) that a pre-image starts from: projected for those of a density.
+
+    They do not depend on the output kernel, so that all its widths share them.
+    """
+    return project_on_simplex(weights) if preimage in DENSITY_PREIMAGES else weights
 
 
 @dataclass(frozen=True)
@@ -29,7 +48,7 @@ class OutputDecoder:
     Attributes
     ----------
     outputs : array (l, d)
-        Training outputs; they are the candidates.
+        Training outputs, missing ones filled with their mean; they are the candidates.
     gram : array (l, l)
         Output kernel between them.
     gamma : float or None
@@ -40,17 +59,33 @@ class OutputDecoder:
     gram: np.ndarray
     gamma: float | None
 
-    def candidates(self, weights: np.ndarray) -> np.ndarray:
-        """Return the training output (n, d) nearest to each row of weights (n, l)."""
-        return self.outputs[nearest_candidates(weights, self.gram, np.diagonal(self.gram))]
+    def decode(self, weights: np.ndarray, preimage: str, quick: bool = False) -> np.ndarray:
+        """Return the predicted outputs (n, d) of weights (n, l).
 
-    def minimiser(self, weights: np.ndarray) -> np.ndarray:
-        """Return the local optima (n, d) above the nearest training outputs; Gaussian only."""
-        return minimise_rbf_distance(weights, self.outputs, self.gamma, self.candidates(weights))
-
-    def quick_minimiser(self, weights: np.ndarray) -> np.ndarray:
-        """As `minimiser`, but approximately and many rows at once, for selection."""
-        return ascend_rbf_scores(weights, self.outputs, self.gamma, self.candidates(weights))
+        Parameters
+        ----------
+        weights : array (n, l)
+            As `preimage_weights` returns them.
+        preimage : {"candidates", "minimiser", "mean", "mean_shift"}
+            ``candidates``: the training output nearest in the feature space. ``minimiser``
+            (Gaussian kernel): the local optimum above it. ``mean``: the weighted mean, which is
+            optimal for the linear kernel. ``mean_shift`` (Gaussian kernel, non-negative weights):
+            the local optimum above the weighted mean.
+        quick : bool, default=False
+            Search approximately, for selection.
+        """
+        if preimage in DENSITY_PREIMAGES:
+            means = weights @ self.outputs
+            if preimage == "mean":
+                return means
+            steps = {"max_iter": QUICK_STEPS} if quick else {}
+            return mean_shift(weights, self.outputs, self.gamma, means, **steps)
+        nearest = nearest_candidates(weights, self.gram, np.diagonal(self.gram))
+        candidates = self.outputs[nearest]
+        if preimage == "candidates":
+            return candidates
+        search = ascend_rbf_scores if quick else minimise_rbf_distance
+        return search(weights, self.outputs, self.gamma, candidates)
 
 
 class OutputKernel:
@@ -63,7 +98,7 @@ class OutputKernel:
         no kernel, so that the spectrum of each Gram matrix is clipped. ``gak``: the global
         alignment kernel with sigma = `lattice_sigma` (scale).
     outputs : array (N, d)
-        Outputs of the whole dataset; every method says which rows it uses.
+        Outputs of the whole dataset, NaN where missing; every method says which rows it uses.
     series : array (N, T, p) or None
         The same as series, for ``gak``.
     alignments : mapping or None
@@ -88,7 +123,7 @@ class OutputKernel:
 
         `width` is the scale in units of `output_unit` of these rows; None for ``linear``.
         """
-        outputs = self.outputs[rows]
+        outputs = filled(self.outputs[rows])
         if self.name == "linear":
             return OutputDecoder(outputs, output_gram(outputs, None, "linear", None), None)
         scale = width * output_unit(outputs)

@@ -13,7 +13,7 @@ from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.alignments import output_series
 from workflow_lib.experiments.items import SELECTED, UNBOUNDED_ENTRIES, item_group, size_group
-from workflow_lib.experiments.output_decoding import OutputKernel
+from workflow_lib.experiments.output_decoding import OutputKernel, preimage_weights
 from workflow_lib.experiments.prepared_inputs import PreparedInputs, prepared_inputs
 from workflow_lib.experiments.stage_timings import stage_seconds, write_timings
 from workflow_lib.metrics import SMALLEST_GAIN, reference_errors, relative_error, squared_error_sums
@@ -36,16 +36,24 @@ def run(
     center: bool,
     metric: str,
 ) -> None:
-    """Select and fit output kernel regression (IOKR) for every training size.
+    """Select and fit output kernel regression (IOKR, OFER-density) for every training size.
 
     Kernel ridge regression of the feature vectors of an output kernel, as in
     `workflow_lib.baselines.iokr.IOKRegressor`. With the preimage ``candidates`` a prediction is
     the nearest training output; with ``minimiser`` (Gaussian kernel only) the local optimum above
     it, which selection approximates. The exact optimum of the linear kernel would be kernel ridge
-    regression of the outputs themselves, so that it comes with candidates only.
+    regression of the outputs themselves.
 
-    Writes the "regression" artifact: for each item what was chosen and the predicted outputs of
-    the test rows; and the seconds of each item, as JSON, those of prediction with the pre-image.
+    With the preimages ``mean`` (linear kernel) and ``mean_shift`` (Gaussian kernel) the predicted
+    weights are projected on the simplex first: OFER with every training output as a component of
+    its own, see `workflow_lib.embeddings.density`. Selection takes few steps of the mean shift.
+
+    A missing training output takes the mean of that output over the training rows at hand; errors
+    count the observed outputs only.
+
+    Writes the "regression" artifact: for each item what was chosen, the predicted outputs of the
+    test rows, and those of each training row without its fold; and the seconds of each item, as
+    JSON, those of prediction with the pre-image.
 
     Parameters
     ----------
@@ -82,6 +90,9 @@ def run(
             center,
             metric,
         )
+        heldout = heldout_predictions(
+            inputs, kernel_of_outputs, rows, kernel, choice, preimage, center
+        )
         selected = time.perf_counter()
         dual, intercept = fit_dual_coefficients(
             inputs.training_gram(kernel, choice.width),
@@ -92,16 +103,14 @@ def run(
         decoder = kernel_of_outputs.decoder(rows, choice.output_width)
         fitted = time.perf_counter()
         weights = inputs.test_gram(kernel, choice.width) @ dual + intercept
-        if preimage == "minimiser":
-            predictions = decoder.minimiser(weights)
-        else:
-            predictions = decoder.candidates(weights)
+        predictions = decoder.decode(preimage_weights(weights, preimage), preimage)
         predicted = time.perf_counter()
         tree[item] = {
             "training_size": size,
             "weak_size": 0,
             "components": SELECTED,
             "test_embedding": predictions,
+            "heldout_outputs": heldout,
         } | _choice_entries(choice)
         seconds[item] = stage_seconds(started, selected, fitted, predicted)
         print(f"{item}: {_describe(tree[item])}")
@@ -169,13 +178,16 @@ def select(
     }
     best = None
     for width in widths:
-        weights = heldout_weights(inputs, kernel, width, penalties, center)
+        weights = [
+            preimage_weights(fold_weights, preimage)
+            for fold_weights in heldout_weights(inputs, kernel, width, penalties, center)
+        ]
         for output_width, by_fold in decoders.items():
             errors = np.zeros((len(penalties), outputs.shape[1]))
             for fold, (decoder, fold_weights) in enumerate(zip(by_fold, weights)):
-                decode = decoder.quick_minimiser if preimage == "minimiser" else decoder.candidates
                 for index, row_weights in enumerate(fold_weights):
-                    errors[index] += squared_error_sums(outputs[folds == fold], decode(row_weights))
+                    predictions = decoder.decode(row_weights, preimage, quick=True)
+                    errors[index] += squared_error_sums(outputs[folds == fold], predictions)
             scores = relative_error(errors, reference, metric)
             scores = np.where(np.isfinite(scores), scores, np.inf)
             index = int(scores.argmin())
@@ -185,6 +197,30 @@ def select(
                     width, float(penalties[index]), output_width, float(scores[index])
                 )
     return best
+
+
+def heldout_predictions(
+    inputs: PreparedInputs,
+    output_kernel: OutputKernel,
+    rows: np.ndarray,
+    kernel: str,
+    choice: OutputKernelChoice,
+    preimage: str,
+    center: bool,
+) -> np.ndarray:
+    """Return the predictions (n, d) of each training row without its fold, by the chosen fit.
+
+    Where selection approximated the pre-image, this one is searched to the end.
+    """
+    folds = inputs.folds
+    predictions = np.empty((len(rows), output_kernel.outputs.shape[1]))
+    weights = heldout_weights(inputs, kernel, choice.width, [choice.penalty], center)
+    for fold, fold_weights in enumerate(weights):
+        decoder = output_kernel.decoder(rows[folds != fold], choice.output_width)
+        predictions[folds == fold] = decoder.decode(
+            preimage_weights(fold_weights[0], preimage), preimage
+        )
+    return predictions
 
 
 def heldout_weights(

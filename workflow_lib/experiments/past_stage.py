@@ -10,9 +10,10 @@ import numpy as np
 
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.errors import UserError
+from workflow_lib.experiments.heldout_errors import heldout_error
 from workflow_lib.experiments.items import SELECTED, UNBOUNDED_ENTRIES, item_group, size_group
+from workflow_lib.experiments.missing_outputs import filled
 from workflow_lib.experiments.stage_timings import stage_seconds, write_timings
-from workflow_lib.metrics import reference_errors, relative_error, squared_error_sums
 
 
 def run(
@@ -21,8 +22,8 @@ def run(
     """Fit the outputs to the past values alone, for every training size.
 
     Writes the "regression" artifact: for each item the coefficients (k, d) and intercepts (d,),
-    the predicted outputs of the test rows, and the relative error of rows held out by the folds
-    (nothing is selected by it); and the seconds of each item, as JSON.
+    the predicted outputs of the test rows, those of each training row without its fold, and the
+    relative error of the latter (nothing is selected by it); and the seconds of each item, as JSON.
 
     Raises
     ------
@@ -38,9 +39,11 @@ def run(
         P, Y = past["train"][:size], outputs[partition["train"]][:size]
         item = item_group(size, 0, SELECTED)
         started = time.perf_counter()
-        score = heldout_error(P, Y, partition["folds"][size_group(size)], metric)
+        folds = partition["folds"][size_group(size)]
+        heldout = heldout_predictions(P, Y, folds)
+        score = heldout_error(Y, heldout, folds, metric)
         scored = time.perf_counter()
-        coefficients, intercept = least_squares(P, Y)
+        coefficients, intercept = least_squares(P, filled(Y))
         fitted = time.perf_counter()
         predictions = past["test"] @ coefficients + intercept
         predicted = time.perf_counter()
@@ -52,6 +55,7 @@ def run(
             "coefficients": coefficients,
             "intercept": intercept,
             "test_embedding": predictions,
+            "heldout_outputs": heldout,
         }
         seconds[item] = stage_seconds(started, scored, fitted, predicted)
         print(f"{item}: error {score:.3f}")
@@ -75,15 +79,18 @@ def least_squares(P: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return coefficients, output_mean - mean @ coefficients
 
 
-def heldout_error(P: np.ndarray, Y: np.ndarray, folds: np.ndarray, metric: str) -> float:
-    """Return the relative error of held-out rows, infinite where the outputs are constant."""
-    errors = np.zeros(Y.shape[1])
+def heldout_predictions(P: np.ndarray, Y: np.ndarray, folds: np.ndarray) -> np.ndarray:
+    """Return the predictions (n, d) of each row by least squares without the row's fold.
+
+    Missing outputs (NaN) of `Y` (n, d) are filled from the rows that each fold trains on.
+    """
+    predictions = np.empty_like(Y)
     for fold in range(folds.max() + 1):
         heldout = folds == fold
-        coefficients, intercept = least_squares(P[~heldout], Y[~heldout])
-        errors += squared_error_sums(Y[heldout], P[heldout] @ coefficients + intercept)
-    score = float(relative_error(errors, reference_errors(Y, folds), metric))
-    return score if np.isfinite(score) else np.inf
+        known = filled(Y, ~heldout)[~heldout]
+        coefficients, intercept = least_squares(P[~heldout], known)
+        predictions[heldout] = P[heldout] @ coefficients + intercept
+    return predictions
 
 
 def _past_of(features: Mapping, place: Path) -> Mapping:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.embeddings.fisher import FisherEmbedding
@@ -15,7 +19,33 @@ from workflow_lib.experiments.items import (
     size_group,
 )
 from workflow_lib.experiments.stage_timings import write_timings
+from workflow_lib.generative.output_scaling import OutputScaling
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
+
+
+@dataclass(frozen=True)
+class _Decoder:
+    """A fitted embedding, and the units of the outputs that it saw."""
+
+    embedding: FisherEmbedding | IdentityEmbedding
+    scaling: OutputScaling | None = None
+
+    def outputs(self, member: Mapping, preimage: str | None, start: str | None) -> np.ndarray:
+        """Return the outputs (n_test, d) of the predicted embeddings of an item or a member."""
+        H = member["test_embedding"]
+        # Where raw and projected memberships competed, the item says which was chosen.
+        if preimage == "projected" and not member.get("projected", True):
+            preimage = "closed_form"
+        outputs = self.embedding.inverse_transform(H, preimage, start or "closed_form")
+        outputs = outputs.reshape(len(H), -1)
+        return outputs if self.scaling is None else self.scaling.undo(outputs)
+
+
+def _decoder_of(fitted: Mapping, member: Mapping, form: str, block: str | None) -> _Decoder:
+    size, components = size_group(member["training_size"]), member["n_components"]
+    stored = fitted[size][components_group(components)][fold_group(None)]
+    embedding = FisherEmbedding(model_from_tree(stored), form, block)
+    return _Decoder(embedding, scaling_from_tree(stored))
 
 
 def run(
@@ -37,22 +67,24 @@ def run(
     tree: dict = {}
     seconds: dict = {}
     for name, item in items.items():
-        H = item["test_embedding"]
-        if fitted is None:
-            embedding, scaling = IdentityEmbedding(H.shape[1]), None
+        # An item that averages over component counts has a member for each.
+        members = [item | member for member in item.get("members", {"": {}}).values()]
+        if fitted is None or form is None:
+            decoders = [_Decoder(IdentityEmbedding(members[0]["test_embedding"].shape[1]))]
         else:
-            size, components = size_group(item["training_size"]), item["n_components"]
-            stored = fitted[size][components_group(components)][fold_group(None)]
-            embedding = FisherEmbedding(model_from_tree(stored), form, covariance_block)
-            scaling = scaling_from_tree(stored)
+            decoders = [_decoder_of(fitted, member, form, covariance_block) for member in members]
         started = time.perf_counter()
-        outputs = embedding.inverse_transform(H, preimage, start or "closed_form")
-        outputs = outputs.reshape(len(H), -1)
-        if scaling is not None:
-            outputs = scaling.undo(outputs)
+        decoded = [
+            decoder.outputs(member, preimage, start)
+            for decoder, member in zip(decoders, members, strict=True)
+        ]
         seconds[name] = {"preimage_seconds": time.perf_counter() - started}
-        chosen = {key: value for key, value in item.items() if not hasattr(value, "shape")}
-        tree[name] = {"outputs": outputs} | chosen
+        chosen = {
+            key: value
+            for key, value in item.items()
+            if not (hasattr(value, "shape") or isinstance(value, dict))
+        }
+        tree[name] = {"outputs": np.mean(decoded, axis=0)} | chosen
     sources = [path for path in (regression, models) if path]
     write_artifact(output, tree, "predictions", inputs=sources, allow_nan=UNBOUNDED_ENTRIES)
     write_timings(timings, seconds)

@@ -10,10 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.experiments.heldout_errors import heldout_error
 from workflow_lib.experiments.items import SELECTED, UNBOUNDED_ENTRIES, item_group, size_group
+from workflow_lib.experiments.missing_outputs import filled
 from workflow_lib.experiments.prepared_inputs import PreparedInputs, prepared_inputs
 from workflow_lib.experiments.stage_timings import stage_seconds, write_timings
-from workflow_lib.metrics import SMALLEST_GAIN, reference_errors, relative_error
+from workflow_lib.metrics import SMALLEST_GAIN
 from workflow_lib.regression.principal_components import (
     fit_component_ridge,
     select_component_penalties,
@@ -35,9 +37,9 @@ def run(
     """Select and fit the penalties of the output components for every training size.
 
     Writes the "regression" artifact: for each item the width (rbf kernel only), the penalty of
-    each component, the dual coefficients and intercepts of the outputs, and the predicted outputs
-    of the test rows; and the seconds of each item, as JSON. See
-    `workflow_lib.regression.principal_components` for the method.
+    each component, the dual coefficients and intercepts of the outputs, the predicted outputs of
+    the test rows, and those of each training row without its fold; and the seconds of each item,
+    as JSON. See `workflow_lib.regression.principal_components` for the method.
     """
     outputs = read_artifact(dataset, "dataset")["outputs"]
     partition = read_artifact(split, "split")
@@ -54,7 +56,9 @@ def run(
         )
         selected = time.perf_counter()
         K = inputs.training_gram(kernel, choice.width)
-        dual, intercept, fitted_penalties = fit_component_ridge(K, Y, choice.penalties, center)
+        dual, intercept, fitted_penalties = fit_component_ridge(
+            K, filled(Y), choice.penalties, center
+        )
         fitted = time.perf_counter()
         predictions = inputs.test_gram(kernel, choice.width) @ dual + intercept
         predicted = time.perf_counter()
@@ -67,6 +71,7 @@ def run(
             "dual_coefficients": dual,
             "intercept": intercept,
             "test_embedding": predictions,
+            "heldout_outputs": choice.heldout_outputs,
         }
         if choice.width is not None:
             tree[item]["width"] = choice.width
@@ -94,11 +99,14 @@ class ComponentChoice:
         lambda_0 of each component.
     score : float
         Relative error of the held-out outputs, their squared errors summed over folds.
+    heldout_outputs : array (n, d)
+        Predictions of the training rows, each without its fold.
     """
 
     width: float | None
     penalties: np.ndarray
     score: float
+    heldout_outputs: np.ndarray
 
 
 def select(
@@ -115,15 +123,17 @@ def select(
     Under each width every component has the penalty with the least squared error, whatever the
     metric: only squared errors separate over components.
     """
-    reference = reference_errors(outputs, inputs.folds)
+    folds = inputs.folds
+    outputs_by_fold = [filled(outputs, folds != fold) for fold in range(folds.max() + 1)]
     best = None
     for width in widths:
         solver = inputs.heldout_solver(kernel, width, center)
-        chosen, errors = select_component_penalties(outputs, solver, penalties, SMALLEST_GAIN)
-        score = float(relative_error(errors, reference, metric))
-        score = score if np.isfinite(score) else np.inf
+        chosen, heldout = select_component_penalties(
+            outputs_by_fold, solver, penalties, SMALLEST_GAIN
+        )
+        score = heldout_error(outputs, heldout, folds, metric)
         if best is None or score < best.score * (1.0 - SMALLEST_GAIN):
-            best = ComponentChoice(width, chosen, score)
+            best = ComponentChoice(width, chosen, score, heldout)
     return best
 
 

@@ -8,7 +8,7 @@ same folds and the same score: the error of held-out rows, after the pre-image, 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,12 @@ import numpy as np
 from workflow_lib.embeddings.closed_form import apply_gain, decoder
 from workflow_lib.embeddings.forward import ForwardEmbedding
 from workflow_lib.generative.output_scaling import OutputScaling
-from workflow_lib.metrics import SMALLEST_GAIN, reference_errors, relative_error
+from workflow_lib.metrics import (
+    SMALLEST_GAIN,
+    reference_errors,
+    relative_error,
+    sum_of_observed,
+)
 
 
 @dataclass(frozen=True)
@@ -31,18 +36,19 @@ class FoldTargets:
         Targets of the leading block (`pi`; `initial` and `state` of series) for all training
         rows; rows held out by the fold are zero and never used. None where the embedding has no
         such block.
-    mean_block : array (n, d)
+    mean_block : array (n, d) or None
         Targets of the remaining block (`ForwardEmbedding.remaining_block`); the outputs where
-        there is no embedding.
+        there is no embedding. None where the leading block is all there is: methods without an
+        embedding whose weak rows have outputs of their own keep the outputs there.
     weak_pi_block : array (w, C) or None
-        Targets of the weak rows in the `pi` block.
+        Targets of the weak rows in the leading block.
     scaling : OutputScaling or None
         Units of the fold's model; None where there is none.
     """
 
     embedding: ForwardEmbedding | None
     pi_block: np.ndarray | None
-    mean_block: np.ndarray
+    mean_block: np.ndarray | None
     weak_pi_block: np.ndarray | None = None
     scaling: OutputScaling | None = None
 
@@ -62,8 +68,12 @@ class Choice:
         the first is NaN where there are none.
     weak_weight : float
         Weight of a weak row relative to a labelled one; NaN without weak rows.
+    projected : bool
+        Whether the predicted memberships are projected on the simplex.
     score : float
         Relative error of the held-out rows, their squared errors summed over folds.
+    heldout_outputs : array (n, d)
+        The outputs predicted for each training row without its fold.
     """
 
     width: float | None
@@ -71,10 +81,24 @@ class Choice:
     penalty_pi: float
     penalty_mu: float
     weak_weight: float
+    projected: bool
     score: float
+    heldout_outputs: np.ndarray
 
 
-def select(
+def best_of(choices: Iterable[Choice]) -> Choice:
+    """Return the choice with the lowest score, the first of those that are equal.
+
+    Methods equal by algebra differ by rounding; the earlier, smaller model is kept.
+    """
+    best = None
+    for choice in choices:
+        if best is None or choice.score < best.score * (1.0 - SMALLEST_GAIN):
+            best = choice
+    return best
+
+
+def select_each(
     outputs: np.ndarray,
     folds: np.ndarray,
     grams_by_width: Mapping[float | None, object],
@@ -83,15 +107,15 @@ def select(
     penalties: Sequence[float],
     weak_weights: Sequence[float],
     penalty: str,
-    projected: bool,
+    projections: Sequence[bool],
     metric: str = "arrmse",
-) -> Choice:
-    """Return the best grid point.
+) -> dict[int | None, Choice]:
+    """Return the best grid point of every component count.
 
     Parameters
     ----------
     outputs : array (n, d)
-        Training outputs.
+        Training outputs, NaN where missing.
     folds : int array (n,)
     grams_by_width : mapping from width to SharedGram or SeparateGrams
     weak_grams_by_width : mapping from width to WeakGrams, or None without weak rows
@@ -102,10 +126,10 @@ def select(
         Grid of the weight of a weak row relative to a labelled one; ignored without weak rows.
     penalty : {"shared", "per_block"}
         Whether the `pi` block and the others share one penalty.
-    projected : bool
-        Whether the closed-form pre-image of the score projects on the simplex. A method that
-        predicts by the gradient pre-image is scored by the closed form of its first two blocks:
-        a local search a grid point would cost days.
+    projections : sequence of bool
+        Whether the closed-form pre-image of the score projects on the simplex; both compete where
+        both are given. A method that predicts by the gradient pre-image is scored by the closed
+        form of its first two blocks: a local search a grid point would cost days.
     metric : {"arrmse", "rrmse"}, default="arrmse"
         The error that is minimised; see `workflow_lib.metrics`.
 
@@ -117,26 +141,57 @@ def select(
     """
     reference = reference_errors(outputs, folds)
     weights = [np.nan] if weak_grams_by_width is None else list(weak_weights)
-    best = None
+    candidates: dict[int | None, list[Choice]] = {count: [] for count in targets}
     for width, grams in grams_by_width.items():
         weak_grams = None if weak_grams_by_width is None else weak_grams_by_width[width]
         predicted = _predict_blocks(grams, weak_grams, targets, penalties, weights)
         for n_components, by_fold in targets.items():
             has_pi = by_fold[0].pi_block is not None
             points = _grid_points(penalties, weights, penalty, has_pi)
-            errors = sum(
-                _fold_errors(outputs[rows], fold_targets, pi, mean, projected, penalty)
-                for rows, fold_targets, (pi, mean) in zip(
-                    grams.heldout, by_fold, predicted[n_components], strict=True
+            for projected in projections:
+                errors = sum(
+                    _fold_errors(outputs[rows], fold_targets, pi, mean, projected, penalty)
+                    for rows, fold_targets, (pi, mean) in zip(
+                        grams.heldout, by_fold, predicted[n_components], strict=True
+                    )
                 )
-            )
-            scores = relative_error(errors, reference, metric)
-            scores = np.where(np.isfinite(scores), scores, np.inf)
-            index = int(scores.argmin())
-            # Methods equal by algebra differ by rounding; the earlier, smaller model is kept.
-            if best is None or scores[index] < best.score * (1.0 - SMALLEST_GAIN):
-                best = Choice(width, n_components, *points[index], float(scores[index]))
-    return best
+                scores = relative_error(errors, reference, metric)
+                scores = np.where(np.isfinite(scores), scores, np.inf)
+                index = int(scores.argmin())
+                heldout = _heldout_outputs(
+                    outputs.shape,
+                    grams.heldout,
+                    by_fold,
+                    predicted[n_components],
+                    index,
+                    penalty,
+                    projected,
+                )
+                score = float(scores[index])
+                candidates[n_components].append(
+                    Choice(width, n_components, *points[index], projected, score, heldout)
+                )
+    return {count: best_of(choices) for count, choices in candidates.items()}
+
+
+def _heldout_outputs(shape, heldout, by_fold, predicted, index, penalty, projected) -> np.ndarray:
+    """Return the outputs (n, d) predicted for each training row by one grid point, by its index."""
+    outputs = np.empty(shape)
+    for rows, targets, (pi, mean) in zip(heldout, by_fold, predicted, strict=True):
+        pi_index = mean_index = index
+        if pi is not None and mean is not None:
+            if penalty == "shared":
+                mean_index = index // (len(pi) // len(mean))
+            else:
+                pi_index, mean_index = divmod(index, len(mean))
+        if targets.embedding is None:
+            outputs[rows] = mean[mean_index] if pi is None else pi[pi_index]
+            continue
+        leading = np.ones((len(rows), 1)) if pi is None else pi[pi_index]
+        offset, gain = decoder(targets.embedding, leading, projected)
+        decoded = offset + apply_gain(gain, mean[mean_index])
+        outputs[rows] = decoded if targets.scaling is None else targets.scaling.undo(decoded)
+    return outputs
 
 
 def _grid_points(penalties, weights, penalty, has_pi) -> list[tuple[float, float, float]]:
@@ -164,7 +219,8 @@ def _predict_blocks(grams, weak_grams, targets, penalties, weak_weights):
     weak_columns = [[] for _ in range(n_folds)]
     for by_fold in targets.values():
         for fold, fold_targets in enumerate(by_fold):
-            columns[fold].append(fold_targets.mean_block)
+            if fold_targets.mean_block is not None:
+                columns[fold].append(fold_targets.mean_block)
             if fold_targets.pi_block is None:
                 continue
             if weak_grams is None:
@@ -172,7 +228,9 @@ def _predict_blocks(grams, weak_grams, targets, penalties, weak_weights):
             else:
                 pi_columns[fold].append(fold_targets.pi_block)
                 weak_columns[fold].append(fold_targets.weak_pi_block)
-    predictions = grams.predict([np.hstack(parts) for parts in columns], penalties)
+    predictions = None
+    if columns[0]:
+        predictions = grams.predict([np.hstack(parts) for parts in columns], penalties)
     weak_predictions = None
     if weak_grams is not None:
         weak_predictions = weak_grams.predict(
@@ -185,10 +243,11 @@ def _predict_blocks(grams, weak_grams, targets, penalties, weak_weights):
     for n_components, by_fold in targets.items():
         result[n_components] = []
         for fold, fold_targets in enumerate(by_fold):
-            begin = positions[fold]
-            middle = begin + fold_targets.mean_block.shape[1]
-            mean = predictions[fold][:, :, begin:middle]
-            pi = None
+            begin = middle = positions[fold]
+            pi = mean = None
+            if fold_targets.mean_block is not None:
+                middle = begin + fold_targets.mean_block.shape[1]
+                mean = predictions[fold][:, :, begin:middle]
             if fold_targets.pi_block is not None:
                 size = fold_targets.pi_block.shape[1]
                 if weak_grams is None:
@@ -216,18 +275,18 @@ def _errors(outputs, embedding, pi, mean, projected, penalty) -> np.ndarray:
     """Return the squared errors (grid points, d) on the held-out rows of one fold.
 
     `pi` has the shape (penalties x weak weights, rows, C) or is None; `mean` the shape
-    (penalties, rows, d).
+    (penalties, rows, d) or is None. Missing outputs count nothing.
     """
     if embedding is None:
-        return ((outputs - mean) ** 2).sum(axis=1)
+        return sum_of_observed((outputs - (mean if pi is None else pi)) ** 2)
     if pi is None:
         offset, gain = decoder(embedding, np.ones((*mean.shape[:-1], 1)), projected)
-        return ((outputs - offset - apply_gain(gain, mean)) ** 2).sum(axis=1)
+        return sum_of_observed((outputs - offset - apply_gain(gain, mean)) ** 2)
     offset, gain = decoder(embedding, pi, projected)
     residual = outputs - offset
     if penalty == "shared":
         repeated = np.repeat(mean, len(pi) // len(mean), axis=0)
-        return ((residual - apply_gain(gain, repeated)) ** 2).sum(axis=1)
+        return sum_of_observed((residual - apply_gain(gain, repeated)) ** 2)
     return _pair_errors(residual, gain, mean).reshape(-1, outputs.shape[1])
 
 
@@ -235,12 +294,16 @@ def _pair_errors(residual, gain, mean) -> np.ndarray:
     """Return the squared errors (n_pi, n_mu, d) of residual (n_pi, rows, d) - gain mean."""
     if gain.ndim == residual.ndim + 1:
         return np.stack(
-            [((residual - apply_gain(gain, step)) ** 2).sum(axis=1) for step in mean[:, None]],
+            [sum_of_observed((residual - apply_gain(gain, step)) ** 2) for step in mean[:, None]],
             axis=1,
         )
     # Coordinates first, so that one batched product sums over rows: sum (r - g h)^2
     # = sum r^2 - 2 (r g) h + g^2 h^2.
     squared_gain = np.broadcast_to(gain**2, residual.shape)
+    missing = np.isnan(residual)
+    if missing.any():
+        residual = np.where(missing, 0.0, residual)
+        squared_gain = np.where(missing, 0.0, squared_gain)
     cross = (residual * gain).transpose(2, 0, 1)
     steps = mean.transpose(2, 1, 0)
     errors = (

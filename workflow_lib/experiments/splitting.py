@@ -11,6 +11,16 @@ from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.items import size_group
 
+# What a row of a given split is for.
+TRAINING, TEST, WEAK = 0, 1, 2
+
+# By kind of split: the group of the dataset artifact, the argument of `split_rows`, and its name.
+BASES = {
+    "grouped": ("groups", "groups", "groups"),
+    "chronological": ("order", "order", "times"),
+    "given": ("fixed", "roles", "roles"),
+}
+
 
 def split_rows(
     n_rows: int,
@@ -20,6 +30,8 @@ def split_rows(
     n_folds: int,
     seed: int,
     order: Mapping[str, np.ndarray] | None = None,
+    groups: np.ndarray | None = None,
+    roles: np.ndarray | None = None,
 ) -> dict:
     """Return a seeded partition of the rows, as the tree of a "split" artifact.
 
@@ -27,7 +39,8 @@ def split_rows(
     rest the weak pool. Training and weak sets of smaller size are prefixes of larger ones, so that
     a learning curve adds rows and never exchanges them. Sizes that do not fit are left out; what
     fits is in ``sizes`` and ``weak_sizes``. With `order` the test set is the latest rows and only
-    the rows before it (`chronological_rows`) are permuted.
+    the rows before it (`chronological_rows`) are permuted; with `groups` it is whole groups
+    (`grouped_rows`); with `roles` it is given, and `test_size` does not count.
 
     Parameters
     ----------
@@ -41,6 +54,10 @@ def split_rows(
     seed : int
     order : mapping or None, default=None
         ``time``, ``begin``, ``end`` and ``company`` of every row, for a chronological split.
+    groups : int array (n_rows,) or None, default=None
+        Group of every row, for a grouped split.
+    roles : int array (n_rows,) or None, default=None
+        TRAINING, TEST or WEAK for every row, for a given split.
 
     Returns
     -------
@@ -56,14 +73,24 @@ def split_rows(
     """
     generator = np.random.default_rng(seed)
     n_test = int(test_size) if test_size >= 1 else int(round(test_size * n_rows))
+    if roles is not None:
+        n_test = int((roles == TEST).sum())
     if n_test < 1 or n_test >= n_rows:
         raise ValueError(f"{n_test} test rows of {n_rows} leave {n_rows - n_test} for training")
-    if order is None:
-        permuted = generator.permutation(n_rows)
-        test, pool = permuted[:n_test], permuted[n_test:]
-    else:
+    weak = np.array([], dtype=int)
+    if order is not None:
         test, earlier = chronological_rows(order, n_test)
         pool = generator.permutation(earlier)
+    elif groups is not None:
+        test, others = grouped_rows(generator, groups, n_test)
+        pool = generator.permutation(others)
+    elif roles is not None:
+        test = np.flatnonzero(roles == TEST)
+        pool = generator.permutation(np.flatnonzero(roles == TRAINING))
+        weak = generator.permutation(np.flatnonzero(roles == WEAK))
+    else:
+        permuted = generator.permutation(n_rows)
+        test, pool = permuted[:n_test], permuted[n_test:]
     available = len(pool)
     smallest = min(training_sizes)
     if smallest < n_folds:
@@ -74,7 +101,7 @@ def split_rows(
             f"the smallest training size is {smallest}, but {available} rows are left after "
             f"{n_test} for testing"
         )
-    n_weak_pool = available - max(sizes)
+    weak = np.concatenate([weak, pool[max(sizes) :]])
     folds = {}
     for size in sizes:
         # A generator of its own for every size: leaving one size out changes no other.
@@ -83,12 +110,33 @@ def split_rows(
     return {
         "test": test,
         "train": pool[: max(sizes)],
-        "weak": pool[max(sizes) :],
+        "weak": weak,
         "sizes": np.array(sizes),
-        "weak_sizes": np.array([size for size in weak_sizes if 0 < size <= n_weak_pool], dtype=int),
+        "weak_sizes": np.array([size for size in weak_sizes if 0 < size <= len(weak)], dtype=int),
         "folds": folds,
-        "n_left_out": n_rows - len(test) - len(pool),
+        "n_left_out": n_rows - len(test) - max(sizes) - len(weak),
     }
+
+
+def grouped_rows(
+    generator: np.random.Generator, groups: np.ndarray, n_test: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return about `n_test` rows, whole groups drawn at random, and the rows of other groups.
+
+    A group that does not fit into what is left of the test set is passed over, so that the test
+    set is never larger than asked for; at least one group tests.
+    """
+    codes, sizes = np.unique(groups, return_counts=True)
+    chosen: list[int] = []
+    total = 0
+    for index in generator.permutation(len(codes)):
+        if total + sizes[index] <= n_test:
+            chosen.append(codes[index])
+            total += sizes[index]
+    if not chosen:
+        chosen = [codes[sizes.argmin()]]
+    tested = np.isin(groups, chosen)
+    return generator.permutation(np.flatnonzero(tested)), np.flatnonzero(~tested)
 
 
 def chronological_rows(
@@ -132,19 +180,19 @@ def run(
 ) -> None:
     """Read a dataset, split its rows and write the "split" artifact.
 
-    `kind` is ``random`` or ``chronological``.
+    `kind` is ``random``, ``grouped``, ``chronological`` or ``given``.
 
     Raises
     ------
     UserError
-        If the dataset has too few rows for the experiment's sizes, or no times although the split
-        is chronological; the message names the keys.
+        If the dataset has too few rows for the experiment's sizes, or lacks the groups, times or
+        roles that the kind of split needs; the message names the keys.
     """
     data = read_artifact(dataset, "dataset")
     n_rows = len(data["outputs"])
-    order = _order_of(data, dataset, experiment) if kind == "chronological" else None
+    basis = _basis_of(kind, data, dataset, experiment)
     try:
-        tree = split_rows(n_rows, training_sizes, weak_sizes, test_size, n_folds, seed, order)
+        tree = split_rows(n_rows, training_sizes, weak_sizes, test_size, n_folds, seed, **basis)
     except ValueError as error:
         raise UserError(
             place=f"experiment {experiment}, keys training_sizes and test_size",
@@ -159,17 +207,25 @@ def run(
     for size in weak_sizes:
         if size not in tree["weak_sizes"]:
             print(f"weak size {size} left out: {len(tree['weak'])} rows are in the weak pool")
-    if order is not None:
+    if kind == "chronological":
         print(f"{tree['n_left_out']} rows left out: they overlap in time with the test rows")
     write_artifact(output, tree, "split", seed=seed, inputs=[dataset])
 
 
-def _order_of(data: Mapping, dataset: Path, experiment: str) -> Mapping[str, np.ndarray]:
-    if "order" not in data:
+def _basis_of(kind: str, data: Mapping, dataset: Path, experiment: str) -> dict:
+    """Return the argument of `split_rows` that a kind of split rests on."""
+    if kind == "random":
+        return {}
+    group, argument, what = BASES[kind]
+    if group not in data:
         raise UserError(
             place=f"experiment {experiment}, key split",
-            found=f"a chronological split of {dataset}, whose rows have no times",
-            expected="a dataset whose reader gives the days of every row",
+            found=f"a {kind} split of {dataset}, whose rows have no {what}",
+            expected=f"a dataset whose reader gives the {what} of every row",
             remedy=f"set split: random in config/experiments/{experiment}.yaml",
         )
-    return data["order"]
+    values = data[group]
+    if kind == "chronological":
+        return {argument: values}
+    (only,) = values.values()
+    return {argument: only}

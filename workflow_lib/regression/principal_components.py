@@ -68,17 +68,19 @@ def fit_output_components(Y: np.ndarray) -> OutputComponents:
 
 
 def select_component_penalties(
-    outputs: np.ndarray,
+    outputs_by_fold: Sequence[np.ndarray],
     solver: SharedGram | SeparateGrams,
     penalties: Sequence[float],
     smallest_gain: float,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the best penalty (r,) of each component, and the held-out squared errors (d,).
+    """Return the best penalty (r,) of each component, and the held-out predictions (n, d).
 
     Parameters
     ----------
-    outputs : array (n, d)
-        Training outputs.
+    outputs_by_fold : sequence of array (n, d)
+        For each fold all training outputs, none missing. Where some are, each fold fills them
+        from its own training rows. The filled outputs of held-out rows count in the choice like
+        others, as errors of observed outputs alone do not separate over components.
     solver : SharedGram or SeparateGrams
         Held-out predictions under one kernel.
     penalties : sequence of float
@@ -92,27 +94,31 @@ def select_component_penalties(
         Each has the least squared error of its component's held-out scores, summed over folds.
         Every fold has components of its own, matched by their rank; where a fold has fewer, its
         rows do not count for the others. r is the largest number of any fold.
-    errors : array (d,)
-        Squared errors of the held-out outputs with these penalties, summed over folds.
+    predictions : array (n, d)
+        Of the outputs of each row, with these penalties and without the row's fold.
     """
     components = [
-        fit_output_components(np.delete(outputs, rows, axis=0)) for rows in solver.heldout
+        fit_output_components(np.delete(outputs, rows, axis=0))
+        for rows, outputs in zip(solver.heldout, outputs_by_fold, strict=True)
     ]
-    scores = [fold_components.scores(outputs) for fold_components in components]
-    predictions = solver.predict(scores, penalties)
+    scores = [
+        fold_components.scores(outputs)
+        for fold_components, outputs in zip(components, outputs_by_fold)
+    ]
+    by_penalty = solver.predict(scores, penalties)
     score_errors = np.zeros((len(penalties), max(part.shape[1] for part in scores)))
-    for rows, fold_scores, predicted in zip(solver.heldout, scores, predictions, strict=True):
+    for rows, fold_scores, predicted in zip(solver.heldout, scores, by_penalty, strict=True):
         fold_errors = ((fold_scores[rows] - predicted) ** 2).sum(axis=1)
         score_errors[:, : fold_scores.shape[1]] += fold_errors
     chosen = first_least(score_errors, smallest_gain)
-    errors = np.zeros(outputs.shape[1])
+    predictions = np.empty(outputs_by_fold[0].shape)
     for rows, fold_components, predicted in zip(
-        solver.heldout, components, predictions, strict=True
+        solver.heldout, components, by_penalty, strict=True
     ):
         columns = np.arange(predicted.shape[2])
         selected = predicted[chosen[columns], :, columns].T
-        errors += ((outputs[rows] - fold_components.outputs(selected)) ** 2).sum(axis=0)
-    return np.asarray(penalties, dtype=np.float64)[chosen], errors
+        predictions[rows] = fold_components.outputs(selected)
+    return np.asarray(penalties, dtype=np.float64)[chosen], predictions
 
 
 def first_least(values: np.ndarray, smallest_gain: float) -> np.ndarray:

@@ -1,0 +1,78 @@
+"""The stage of the training mean."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from small_data import regression_data
+from small_pipeline import Stages, assert_same_tree
+
+from workflow_lib.experiments import mean_stage, preimages
+
+
+def run_stages(folder, Y, metric="arrmse"):
+    """Run all stages of the method."""
+    X, _ = regression_data(70)
+    stages = Stages(folder, X, Y).prepare()
+    source = (stages.path("dataset"), stages.path("split"))
+    mean_stage.run(*source, stages.path("regression"), folder / "regression.json", metric)
+    decoded = (stages.path("predictions"), folder / "preimages.json")
+    preimages.run(stages.path("regression"), None, *decoded, None, None, None, None)
+    return stages
+
+
+def small_outputs(missing=0.0):
+    _, Y = regression_data(70)
+    Y[np.random.default_rng(4).random(Y.shape) < missing] = np.nan
+    return Y
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+@pytest.mark.parametrize("metric", ["arrmse", "rrmse"])
+def test_predictions_are_means(tmp_path, metric, missing):
+    Y = small_outputs(missing)
+    stages = run_stages(tmp_path, Y, metric)
+    split = stages.tree("split")
+    for size in stages.sizes:
+        known, folds = Y[split["train"][:size]], split["folds"][f"n-{size}"]
+        item = stages.tree("regression")[f"n-{size}_w-0_C-selected"]
+        expected = np.tile(np.nanmean(known, axis=0), (12, 1))
+        np.testing.assert_allclose(item["test_embedding"], expected, rtol=1e-12)
+        for row, fold in enumerate(folds):
+            expected = np.nanmean(known[folds != fold], axis=0)
+            np.testing.assert_allclose(item["heldout_outputs"][row], expected, rtol=1e-12)
+        assert item["score"] == pytest.approx(1.0, rel=1e-12)
+
+
+def test_fields_of_the_artifact(tmp_path):
+    stages = run_stages(tmp_path, small_outputs())
+    scalars = {"training_size", "weak_size", "components", "score"}
+    regression, predictions = stages.tree("regression"), stages.tree("predictions")
+    for size in stages.sizes:
+        item = regression[f"n-{size}_w-0_C-selected"]
+        assert item.keys() == scalars | {"test_embedding", "heldout_outputs"}
+        assert (item["training_size"], item["weak_size"]) == (size, 0)
+        predicted = predictions[f"n-{size}_w-0_C-selected"]
+        assert predicted.keys() == scalars | {"outputs"}
+        np.testing.assert_array_equal(predicted["outputs"], item["test_embedding"])
+    seconds = json.loads((tmp_path / "regression.json").read_text())
+    assert seconds.keys() == regression.keys()
+    for parts in seconds.values():
+        assert sorted(parts) == ["fit_seconds", "prediction_seconds", "selection_seconds"]
+
+
+def test_outputs_of_test_rows_change_nothing(tmp_path):
+    first = run_stages(tmp_path / "first", small_outputs())
+    changed = small_outputs()
+    changed[first.tree("split")["test"]] = 100.0
+    second = run_stages(tmp_path / "second", changed)
+    assert_same_tree(first.tree("regression"), second.tree("regression"))
+
+
+def test_constant_outputs_are_predicted_as_they_are(tmp_path):
+    stages = run_stages(tmp_path, np.full((70, 3), 0.1))
+    for item in stages.tree("regression").values():
+        np.testing.assert_allclose(item["test_embedding"], 0.1, rtol=1e-12)
+        assert item["score"] == np.inf

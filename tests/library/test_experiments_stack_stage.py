@@ -1,0 +1,321 @@
+"""The stack is the best convex combination of its members' held-out predictions."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+from small_data import regression_data
+from small_pipeline import Stages, assert_same_tree
+
+from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.errors import UserError
+from workflow_lib.experiments import mean_stage, preimages, stack_stage
+from workflow_lib.experiments.stack_stage import by_member
+from workflow_lib.metrics import reference_errors, relative_error, squared_error_sums
+
+SIZES = [20, 30]
+STAGES = {
+    "regression": {"selection_seconds": 1.0, "fit_seconds": 2.0, "prediction_seconds": 4.0},
+    "preimages": {"preimage_seconds": 8.0},
+}
+
+
+def item_of(size):
+    return f"n-{size}_w-0_C-selected"
+
+
+def prepared(folder, X=None, Y=None):
+    """Return the stages of a dataset, of which split and features are there."""
+    small_X, small_Y = regression_data(70)
+    X, Y = small_X if X is None else X, small_Y if Y is None else Y
+    return Stages(folder, X, Y, sizes=SIZES).prepare()
+
+
+def noisy(outputs, noise, seed):
+    generator = np.random.default_rng([seed, len(outputs)])
+    return outputs + noise * generator.normal(size=outputs.shape)
+
+
+def member(stages, name, noise, seed, sizes=SIZES):
+    """Write the artifacts of a member whose predictions miss by noise; return their paths."""
+    split = stages.tree("split")
+    complete = np.nan_to_num(stages.Y)
+    regression, predictions = {}, {}
+    for size in sizes:
+        scalars = {"training_size": size, "weak_size": 0, "components": "selected"}
+        of_training = noisy(complete[split["train"][:size]], noise, seed)
+        of_test = noisy(np.zeros((len(split["test"]), complete.shape[1])), noise, seed + 100)
+        regression[item_of(size)] = scalars | {"heldout_outputs": of_training}
+        predictions[item_of(size)] = scalars | {"outputs": of_test}
+    return write_member(stages, name, regression, predictions)
+
+
+def write_member(stages, name, regression, predictions):
+    folder = stages.folder / name
+    paths = {kind: folder / f"{kind}.h5" for kind in ("regression", "predictions")}
+    write_artifact(paths["regression"], regression, "regression")
+    write_artifact(paths["predictions"], predictions, "predictions")
+    paths["timings"] = [folder / f"{stage}.json" for stage in STAGES]
+    for path, seconds in zip(paths["timings"], STAGES.values(), strict=True):
+        path.write_text(json.dumps({item: seconds for item in regression}))
+    return paths
+
+
+def run_stack(stages, members, member_sizes=None, metric="arrmse"):
+    """Run the stack and the pre-images after it; return the tree of its regression artifact."""
+    stack_stage.run(
+        stages.path("dataset"),
+        stages.path("split"),
+        members,
+        member_sizes or {},
+        stages.path("regression"),
+        stages.folder / "regression.json",
+        metric,
+    )
+    artifacts = (stages.path("regression"), None, stages.path("predictions"))
+    preimages.run(*artifacts, stages.folder / "preimages.json", None, None, None, None)
+    return stages.tree("regression")
+
+
+def weights_of(item):
+    return np.array([value for name, value in item.items() if name.startswith("weight_")])
+
+
+def standardised_error(weights, heldout, Y):
+    residuals = (sum(w * part for w, part in zip(weights, heldout)) - Y) / np.nanstd(Y, axis=0)
+    return np.nansum(residuals**2)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+@pytest.mark.parametrize("metric", ["arrmse", "rrmse"])
+def test_weights_are_those_of_a_search_through_a_grid(tmp_path, metric, missing):
+    _, Y = regression_data(70)
+    Y = Y * [1.0, 10.0, 0.1]
+    Y[np.random.default_rng(8).random(Y.shape) < missing] = np.nan
+    stages = prepared(tmp_path, Y=Y)
+    noises = {"first": 1.0, "second": [0.5, 20.0, 0.2], "third": 2.0}
+    members = {
+        name: member(stages, name, noise, seed) for seed, (name, noise) in enumerate(noises.items())
+    }
+    tree = run_stack(stages, members, metric=metric)
+    split = stages.tree("split")
+    trees = {
+        name: read_artifact(paths["regression"], "regression") for name, paths in members.items()
+    }
+    tested = {
+        name: read_artifact(paths["predictions"], "predictions") for name, paths in members.items()
+    }
+    steps = 100
+    grid = [
+        np.array([a, b, steps - a - b]) / steps
+        for a, b in itertools.product(range(steps + 1), repeat=2)
+        if a + b <= steps
+    ]
+    assert tree.keys() == {item_of(size) for size in SIZES}
+    for size in SIZES:
+        known, item = Y[split["train"][:size]], tree[item_of(size)]
+        heldout = [part[item_of(size)]["heldout_outputs"] for part in trees.values()]
+        errors = [standardised_error(point, heldout, known) for point in grid]
+        weights = weights_of(item)
+        assert weights.sum() == pytest.approx(1.0)
+        assert standardised_error(weights, heldout, known) <= min(errors) * (1 + 1e-12)
+        np.testing.assert_allclose(weights, grid[int(np.argmin(errors))], atol=2.0 / steps)
+        assert len({round(weight, 3) for weight in weights}) > 1
+        expected = sum(w * part for w, part in zip(weights, heldout))
+        np.testing.assert_allclose(item["heldout_outputs"], expected, rtol=1e-12)
+        folds = split["folds"][f"n-{size}"]
+        score = relative_error(
+            squared_error_sums(known, expected), reference_errors(known, folds), metric
+        )
+        assert item["score"] == pytest.approx(float(score), rel=1e-12)
+        of_test = [part[item_of(size)]["outputs"] for part in tested.values()]
+        expected = sum(w * part for w, part in zip(weights, of_test))
+        np.testing.assert_allclose(item["test_embedding"], expected, rtol=1e-12, atol=1e-12)
+
+
+def test_fields_and_seconds(tmp_path):
+    stages = prepared(tmp_path)
+    members = {name: member(stages, name, 1.0, seed) for seed, name in enumerate(("m-a", "m-b"))}
+    tree = run_stack(stages, members, {"m-b": 30})
+    predictions = stages.tree("predictions")
+    scalars = {"training_size", "weak_size", "components", "score", "weight_m-a", "weight_m-b"}
+    for size in SIZES:
+        item, predicted = tree[item_of(size)], predictions[item_of(size)]
+        assert item.keys() == scalars | {"test_embedding", "heldout_outputs"}
+        assert (item["training_size"], item["weak_size"]) == (size, 0)
+        assert item["heldout_outputs"].shape == (size, 3)
+        assert predicted.keys() == scalars | {"outputs"}
+        np.testing.assert_array_equal(predicted["outputs"], item["test_embedding"])
+    seconds = json.loads((tmp_path / "regression.json").read_text())
+    assert seconds.keys() == tree.keys()
+    for size, n_members in ((20, 1), (30, 2)):
+        spent = seconds[item_of(size)]
+        assert sorted(spent) == ["fit_seconds", "prediction_seconds", "selection_seconds"]
+        # The stack adds its own seconds to fit and prediction; nothing is selected.
+        assert spent["selection_seconds"] == n_members * 1.0
+        assert spent["fit_seconds"] > n_members * 2.0
+        assert spent["prediction_seconds"] > n_members * (4.0 + 8.0)
+        assert spent["prediction_seconds"] < n_members * (4.0 + 8.0) + 1.0
+
+
+def test_one_member_is_that_member(tmp_path):
+    stages = prepared(tmp_path)
+    paths = member(stages, "only", 1.0, 0)
+    tree = run_stack(stages, {"only": paths})
+    regression = read_artifact(paths["regression"], "regression")
+    predictions = read_artifact(paths["predictions"], "predictions")
+    for name, item in tree.items():
+        assert item["weight_only"] == 1.0
+        np.testing.assert_array_equal(item["test_embedding"], predictions[name]["outputs"])
+        np.testing.assert_array_equal(item["heldout_outputs"], regression[name]["heldout_outputs"])
+
+
+def test_a_useless_member_has_no_weight(tmp_path):
+    stages = prepared(tmp_path)
+    good = member(stages, "good", 1.0, 0)
+    regression = read_artifact(good["regression"], "regression")
+    predictions = read_artifact(good["predictions"], "predictions")
+    train = stages.tree("split")["train"]
+    for name, item in regression.items():
+        Y = stages.Y[train[: item["training_size"]]]
+        # It errs as the good one does, three times as much.
+        item["heldout_outputs"] = Y + 3.0 * (item["heldout_outputs"] - Y)
+        predictions[name]["outputs"] = predictions[name]["outputs"] + 1e6
+    useless = write_member(stages, "useless", regression, predictions)
+    for order in (("good", "useless"), ("useless", "good")):
+        paths = {"good": good, "useless": useless}
+        tree = run_stack(stages, {name: paths[name] for name in order})
+        for item in tree.values():
+            assert (item["weight_good"], item["weight_useless"]) == (1.0, 0.0)
+            assert np.abs(item["test_embedding"]).max() < 100.0
+
+
+def test_members_take_part_from_their_smallest_size_on(tmp_path):
+    stages = prepared(tmp_path)
+    first = member(stages, "first", 1.0, 0)
+    # It has no item of the smaller size at all, and is not asked for it.
+    late = member(stages, "late", 0.5, 1, sizes=[30])
+    tree = run_stack(stages, {"first": first, "late": late}, {"late": 30})
+    assert tree[item_of(20)]["weight_late"] == 0.0
+    assert tree[item_of(20)]["weight_first"] == 1.0
+    assert tree[item_of(30)]["weight_late"] > 0.5
+    alone = run_stack(stages, {"first": first})
+    for name in ("test_embedding", "heldout_outputs", "score"):
+        np.testing.assert_array_equal(tree[item_of(20)][name], alone[item_of(20)][name])
+
+
+def test_outputs_of_test_rows_change_nothing(tmp_path):
+    trees = []
+    for name, change in (("first", 0.0), ("second", 100.0)):
+        stages = prepared(tmp_path / name)
+        members = {key: member(stages, key, 1.0, seed) for seed, key in enumerate("ab")}
+        tree = read_artifact(stages.path("dataset"), "dataset")
+        tree["outputs"][stages.tree("split")["test"]] += change
+        write_artifact(stages.path("dataset"), tree, "dataset")
+        trees.append(run_stack(stages, members))
+    assert_same_tree(*trees)
+
+
+def test_predictions_of_test_rows_change_no_weight(tmp_path):
+    stages = prepared(tmp_path)
+    members = {key: member(stages, key, 1.0, seed) for seed, key in enumerate("ab")}
+    first = run_stack(stages, members)
+    predictions = read_artifact(members["a"]["predictions"], "predictions")
+    for item in predictions.values():
+        item["outputs"][3:] = 1e3
+    write_artifact(members["a"]["predictions"], predictions, "predictions")
+    second = run_stack(stages, members)
+    for name, item in first.items():
+        before, after = item.pop("test_embedding"), second[name].pop("test_embedding")
+        assert_same_tree(item, second[name])
+        np.testing.assert_array_equal(before[:3], after[:3])
+        assert (before[3:] != after[3:]).all()
+
+
+def test_constant_outputs_take_the_first_member(tmp_path):
+    stages = prepared(tmp_path, Y=np.full((70, 3), 0.1))
+    members = {key: member(stages, key, 0.0, seed) for seed, key in enumerate("ab")}
+    for item in run_stack(stages, members).values():
+        assert (item["weight_a"], item["weight_b"]) == (1.0, 0.0)
+        assert item["score"] == np.inf
+
+
+def test_stack_of_real_methods_is_no_worse_than_each(tmp_path):
+    forest = Stages(tmp_path / "forest", *regression_data(70), sizes=SIZES).forest()
+    mean = Stages(tmp_path / "mean", *regression_data(70), sizes=SIZES).prepare()
+    artifacts = (mean.path("regression"), mean.folder / "regression.json")
+    mean_stage.run(mean.path("dataset"), mean.path("split"), *artifacts, "arrmse")
+    decoded = (mean.path("predictions"), mean.folder / "preimages.json")
+    preimages.run(mean.path("regression"), None, *decoded, None, None, None, None)
+    members = by_member(
+        ["forest", "mean"],
+        [forest.path("regression"), mean.path("regression")],
+        [forest.path("predictions"), mean.path("predictions")],
+        [stages.folder / f"{kind}.json" for stages in (forest, mean) for kind in STAGES],
+    )
+    stack = Stages(tmp_path / "stack", *regression_data(70), sizes=SIZES).prepare()
+    tree = run_stack(stack, members)
+    train = stack.tree("split")["train"]
+    for size in SIZES:
+        Y = stack.Y[train[:size]]
+        combined = tree[item_of(size)]["heldout_outputs"]
+        for stages in (forest, mean):
+            single = stages.tree("regression")[item_of(size)]["heldout_outputs"]
+            ours, other = (((part - Y) ** 2 / Y.var(axis=0)).sum() for part in (combined, single))
+            assert ours <= other * (1 + 1e-9)
+
+
+def test_paths_are_regrouped_by_member():
+    found = by_member(["a", "b"], ["ra", "rb"], ["pa", "pb"], ["ta1", "ta2", "tb1", "tb2"])
+    assert found == {
+        "a": {"regression": "ra", "predictions": "pa", "timings": ["ta1", "ta2"]},
+        "b": {"regression": "rb", "predictions": "pb", "timings": ["tb1", "tb2"]},
+    }
+
+
+def test_artifacts_are_the_same_bytes_when_computed_again(tmp_path):
+    contents = []
+    for name in ("first", "second"):
+        stages = prepared(tmp_path / name)
+        members = {key: member(stages, key, 1.0, seed) for seed, key in enumerate("ab")}
+        run_stack(stages, members)
+        contents.append(stages.path("regression").read_bytes())
+    assert contents[0] == contents[1]
+
+
+# What is told.
+
+
+def test_a_member_without_the_item_is_told(tmp_path):
+    stages = prepared(tmp_path)
+    late = member(stages, "late", 0.5, 1, sizes=[30])
+    with pytest.raises(
+        UserError, match="the member late of the stack holds no item n-20"
+    ) as caught:
+        run_stack(stages, {"late": late})
+    assert caught.value.place == str(late["regression"])
+    assert "components: selected" in caught.value.remedy
+    assert not stages.path("regression").exists()
+
+
+def test_a_member_without_predictions_of_its_training_rows_is_told(tmp_path):
+    stages = prepared(tmp_path)
+    paths = member(stages, "weak", 1.0, 0)
+    regression = read_artifact(paths["regression"], "regression")
+    for item in regression.values():
+        del item["heldout_outputs"]
+    write_artifact(paths["regression"], regression, "regression")
+    with pytest.raises(UserError, match="member weak of the stack holds no heldout_outp") as caught:
+        run_stack(stages, {"weak": paths})
+    assert str(paths["regression"]) in caught.value.place
+    assert f"rm {paths['regression']}" in caught.value.remedy
+
+
+def test_a_size_without_members_is_told(tmp_path):
+    stages = prepared(tmp_path)
+    members = {"late": member(stages, "late", 1.0, 0)}
+    with pytest.raises(UserError, match=r"no member takes part at training size 20 .*late 30"):
+        run_stack(stages, members, {"late": 30})

@@ -1,0 +1,32 @@
+"""Outputs that are missing in some training rows.
+
+A missing training output takes the mean of that output over the training rows at hand, so that
+every row can train every method; errors count the observed outputs only (`workflow_lib.metrics`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workflow_lib.metrics import means_of_observed
+
+
+def filled(outputs: np.ndarray, known: np.ndarray | None = None) -> np.ndarray:
+    """Return outputs (n, d) whose missing values are the means over the known rows.
+
+    Parameters
+    ----------
+    outputs : array (n, d)
+        NaN where missing. Without any it is returned as it is.
+    known : bool array (n,) or None, default=None
+        The rows that may be learned from; None for all.
+    """
+    missing = np.isnan(outputs)
+    if not missing.any():
+        return outputs
+    return filled_from(outputs, outputs if known is None else outputs[known])
+
+
+def filled_from(outputs: np.ndarray, training_outputs: np.ndarray) -> np.ndarray:
+    """Return outputs (n, d) whose missing values are the means of other, training outputs."""
+    return np.where(np.isnan(outputs), means_of_observed(training_outputs), outputs)

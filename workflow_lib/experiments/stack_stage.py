@@ -1,0 +1,190 @@
+"""The regression stage of a stack: one convex combination of other methods a training size."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.errors import UserError
+from workflow_lib.experiments.heldout_errors import heldout_error
+from workflow_lib.experiments.items import SELECTED, UNBOUNDED_ENTRIES, item_group, size_group
+from workflow_lib.experiments.stage_timings import stage_seconds, write_timings
+from workflow_lib.regression.stacking import combined, stack_weights
+
+
+def run(
+    dataset: Path,
+    split: Path,
+    members: Mapping[str, Mapping],
+    member_sizes: Mapping[str, int],
+    output: Path,
+    timings: Path,
+    metric: str,
+) -> None:
+    """Combine the predictions of the member methods, for every training size.
+
+    The weights are those of `workflow_lib.regression.stacking.stack_weights`, fitted to the
+    predictions that each training row got without its fold (of forests: out of bag). Writes the
+    "regression" artifact: for each item the weight of each member, the combined outputs of the
+    test rows and of the training rows, and the relative error of the latter, which is a little too
+    good, as the weights are fitted to the same rows; and the seconds of each item, as JSON: the
+    sums over the members that take part, with those of the stack. The pre-images of the members
+    count as prediction.
+
+    Parameters
+    ----------
+    dataset, split : path
+        Artifacts. No output of a test row is looked at.
+    members : mapping from the names of methods
+        For each the paths of its artifacts ``regression`` and ``predictions`` and, as a list, of
+        the JSON files of its ``timings``. Of members that are equally good the earlier is
+        preferred.
+    member_sizes : mapping from the names of methods
+        Smallest training size from which a member takes part; below it its weight is zero.
+        Those without an entry always do.
+    output, timings : path
+    metric : {"arrmse", "rrmse"}
+        Error that the score gives; the weights do not depend on it.
+
+    Raises
+    ------
+    UserError
+        If no member takes part in a training size, or a member's artifacts lack the item or the
+        predictions of its training rows.
+    """
+    outputs = read_artifact(dataset, "dataset")["outputs"]
+    partition = read_artifact(split, "split")
+    stored = {name: _Member(name, paths) for name, paths in members.items()}
+    tree: dict = {}
+    seconds: dict = {}
+    for size in map(int, partition["sizes"]):
+        Y = outputs[partition["train"]][:size]
+        item = item_group(size, 0, SELECTED)
+        present = [name for name in stored if size >= member_sizes.get(name, 0)]
+        if not present:
+            raise _without_members(size, member_sizes)
+        heldout = [stored[name].heldout_outputs(item) for name in present]
+        of_test_rows = [stored[name].test_outputs(item) for name in present]
+        started = time.perf_counter()
+        weights = stack_weights(heldout, Y)
+        heldout_outputs = combined(weights, heldout)
+        folds = partition["folds"][size_group(size)]
+        score = heldout_error(Y, heldout_outputs, folds, metric)
+        fitted = time.perf_counter()
+        predictions = combined(weights, of_test_rows)
+        predicted = time.perf_counter()
+        by_name = dict.fromkeys(stored, 0.0) | dict(zip(present, map(float, weights)))
+        tree[item] = {
+            "training_size": size,
+            "weak_size": 0,
+            "components": SELECTED,
+            "score": score,
+            "test_embedding": predictions,
+            "heldout_outputs": heldout_outputs,
+        } | {f"weight_{name}": weight for name, weight in by_name.items()}
+        own_seconds = stage_seconds(started, started, fitted, predicted)
+        seconds[item] = _summed([own_seconds, *(stored[name].seconds(item) for name in present)])
+        print(f"{item}: {_describe(score, by_name)}")
+    sources = [paths[kind] for paths in members.values() for kind in ("regression", "predictions")]
+    write_artifact(
+        output,
+        tree,
+        "regression",
+        inputs=[dataset, split, *sources],
+        allow_nan=UNBOUNDED_ENTRIES,
+    )
+    write_timings(timings, seconds)
+
+
+def by_member(
+    names: Sequence[str],
+    regressions: Sequence[Path],
+    predictions: Sequence[Path],
+    timings: Sequence[Path],
+) -> dict[str, dict]:
+    """Return the paths of each member, from lists in the order of their `names`.
+
+    Each member has one regression and one predictions artifact, and equally many consecutive
+    `timings`.
+    """
+    count = len(timings) // len(names)
+    return {
+        name: {
+            "regression": regressions[index],
+            "predictions": predictions[index],
+            "timings": list(timings[index * count : (index + 1) * count]),
+        }
+        for index, name in enumerate(names)
+    }
+
+
+class _Member:
+    """What one member has left on the disk."""
+
+    def __init__(self, name: str, paths: Mapping) -> None:
+        self._name, self._paths = name, paths
+        self._regression = read_artifact(paths["regression"], "regression")
+        self._predictions = read_artifact(paths["predictions"], "predictions")
+        self._stages = [json.loads(Path(path).read_text()) for path in paths["timings"]]
+
+    def heldout_outputs(self, item: str) -> np.ndarray:
+        """Return the predictions (n, d) of the training rows, each without its fold."""
+        return self._entry("regression", self._regression, item, "heldout_outputs")
+
+    def test_outputs(self, item: str) -> np.ndarray:
+        """Return the predictions (n_test, d) of the test rows."""
+        return self._entry("predictions", self._predictions, item, "outputs")
+
+    def seconds(self, item: str) -> dict[str, float]:
+        """Return the seconds of all stages, pre-images as part of the prediction."""
+        total = _summed([stage[item] for stage in self._stages])
+        preimages = total.pop("preimage_seconds", 0.0)
+        return _summed([total, {"prediction_seconds": preimages}])
+
+    def _entry(self, kind: str, tree: Mapping, item: str, entry: str) -> np.ndarray:
+        path = self._paths[kind]
+        if item not in tree:
+            raise UserError(
+                place=str(path),
+                found=f"the member {self._name} of the stack holds no item {item}",
+                expected="one item a training size, its components chosen by cross-validation",
+                remedy="write components: selected in the experiment, or leave the stack out of it",
+            )
+        if entry not in tree[item]:
+            raise UserError(
+                place=f"{path}, {item}",
+                found=f"the member {self._name} of the stack holds no {entry}",
+                expected="the predictions of its training rows, each without the row's fold",
+                remedy=f"rm {path} and run the same snakemake command again; if it persists, "
+                f"leave {self._name} out of the members of the stack",
+            )
+        return tree[item][entry]
+
+
+def _without_members(size: int, member_sizes: Mapping[str, int]) -> UserError:
+    smallest = ", ".join(f"{name} {value}" for name, value in member_sizes.items())
+    return UserError(
+        place="the method file of the stack, keys members and member_sizes",
+        found=f"no member takes part at training size {size} (smallest sizes: {smallest})",
+        expected="at least one member at every training size",
+        remedy="add a member that has no entry in member_sizes",
+    )
+
+
+def _summed(parts: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return the sums of numbers of the same name."""
+    total: dict[str, float] = {}
+    for part in parts:
+        for name, value in part.items():
+            total[name] = total.get(name, 0.0) + value
+    return total
+
+
+def _describe(score: float, weights: Mapping[str, float]) -> str:
+    parts = [f"{name} {weight:.3f}" for name, weight in weights.items()]
+    return ", ".join([f"error {score:.3f}", *parts])
