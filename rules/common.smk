@@ -198,6 +198,9 @@ def grid_of(key):
 def projections_of(wildcards):
     """Return whether predicted memberships are projected on the simplex, or both to compare."""
     method = method_of(wildcards)
+    # A predicted series may leave the hull of the training series, where the simplex ends.
+    if settings.dataset_of(wildcards.experiment).task == "series":
+        return [False]
     if method.grid.projection:
         return [projection == "simplex" for projection in method.grid.projection]
     # The gradient pre-image starts at the projected closed form, so it is scored by it.
@@ -209,9 +212,11 @@ def studies_of(wildcards):
     studies = experiment_of(wildcards).studies if method_of(wildcards).weak else None
     if not studies:
         return {}
-    # Only the paper's own weak rows have the weight lambda_2 of eq. (14).
+    # Only the paper's own weak rows have the weight lambda_2 of eq. (14), and who is told the
+    # outputs themselves is told no labels that could be wrong.
     weights = [] if method_of(wildcards).weak_outputs else list(studies.weak_weight)
-    return {"weak_weight": weights, "weak_noise": list(studies.weak_noise)}
+    noises = list(studies.weak_noise) if method_of(wildcards).model else []
+    return {"weak_weight": weights, "weak_noise": noises}
 
 
 def files_of_members(*patterns):
@@ -260,6 +265,7 @@ def all_steps():
     paths = {f"results/datasets/{name}.h5" for name in settings.datasets}
     for experiment in settings.experiments:
         paths.add(f"results/{experiment}/scores.csv")
+        paths.add(f"results/{experiment}/coordinates.csv")
         for split in settings.splits_of(experiment):
             for method in settings.methods_of(experiment):
                 step = SimpleNamespace(experiment=experiment, split=split, method=method)
@@ -412,11 +418,13 @@ def experiments_for_report():
                 "weak_sizes",
                 "components",
                 "metric",
+                "split",
                 "kernel",
                 "tables",
                 "figures",
             ),
             "scores": f"results/{experiment}/scores.csv",
+            "coordinates": f"results/{experiment}/coordinates.csv",
             "timings": f"results/timings/{experiment}.csv" if has_time_table(experiment) else None,
             "figures": figure_files(experiment, "svg"),
         }

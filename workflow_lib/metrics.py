@@ -14,7 +14,7 @@ def squared_error_sums(outputs: np.ndarray, predictions: np.ndarray) -> np.ndarr
 
 
 def sum_of_observed(values: np.ndarray) -> np.ndarray:
-    """Return the sums (..., d) over the rows of `values` (..., n, d), without those that are NaN."""
+    """Return the sums (..., d) over the rows of `values` (..., n, d), NaN counting nothing."""
     total = values.sum(axis=-2)
     return np.nansum(values, axis=-2) if np.isnan(total).any() else total
 

@@ -19,7 +19,11 @@ METHODS = {
 
 SCORE_COLUMNS = (
     "experiment,dataset,method,components,training_size,weak_size,split,n_test,arrmse,rrmse,"
-    "n_components,width,penalty_pi,penalty_mu,weak_weight"
+    "root_sum_rrmse,n_components,width,penalty_pi,penalty_mu,weak_weight"
+).split(",")
+
+COORDINATE_COLUMNS = (
+    "experiment,dataset,method,components,training_size,weak_size,split,n_test,coordinate,name,error"
 ).split(",")
 
 TIMING_COLUMNS = (
@@ -48,8 +52,31 @@ def write_scores(
                     value = error(size, split)
                     writer.writerow(
                         ["toy", "toy-data", method, components, size, weak_size, split, n_test]
-                        + [value, 2 * value, 4, 1.0, "inf", 0.01, ""]
+                        + [value, 2 * value, 3 * value, 4, 1.0, "inf", 0.01, ""]
                     )
+    return path
+
+
+def write_coordinates(
+    path: Path,
+    rows: Sequence[tuple[str, str, int, Callable[[int, int], float]]],
+    names: Sequence[str] = ("week_1", "week_2", "week_3"),
+    sizes: Sequence[int] = (20, 50),
+    n_splits: int = 5,
+) -> Path:
+    """Write errors of coordinates, rows as in `write_scores`; coordinate j adds j / 10."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COORDINATE_COLUMNS)
+        for method, components, weak_size, error in rows:
+            for size in sizes:
+                for split in range(n_splits):
+                    for number, name in enumerate(names):
+                        writer.writerow(
+                            ["toy", "toy-data", method, components, size, weak_size, split, 10]
+                            + [number, name, error(size, split) + number / 10]
+                        )
     return path
 
 

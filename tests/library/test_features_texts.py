@@ -19,7 +19,6 @@ from workflow_lib.features.principal_coordinates import N_COORDINATES, principal
 from workflow_lib.features.term_weights import FEWEST_TEXTS, fit_term_weights
 from workflow_lib.kernels.gram import gram_from_products, gram_matrix
 
-
 PAST = np.random.default_rng(3).normal(size=(40, 3)) * [1.0, 10.0, 100.0] + 5.0
 
 

@@ -88,7 +88,10 @@ def test_readers_are_found_by_their_module_names():
         "arff",
         "csv",
         "digits_halves",
+        "drug_activity",
+        "drug_activity_gram",
         "earnings_calls",
+        "first_impressions",
         "kogan10k",
         "linnerud",
         "monthly_stocks",
@@ -184,6 +187,7 @@ def test_arff_with_nominal_columns_and_missing_values(tmp_path):
         "rows_read": 4,
         "rows_dropped": 1,
         "missing_inputs": 4,
+        "missing_outputs": 0,
         "constant_outputs": 0,
     }
 
@@ -353,6 +357,51 @@ def test_file_readers_want_one_source(reader, tmp_path):
 def test_tables_that_no_method_can_learn_from(inputs, outputs, words):
     with pytest.raises(UserError, match=f"somewhere.*{words}"):
         dataset_tree(np.array(inputs), np.array(outputs), ["x"], ["y"], place="somewhere")
+
+
+def with_missing_outputs(outputs, **groups) -> dict:
+    outputs = np.array(outputs, dtype=float)
+    inputs = np.arange(len(outputs), dtype=float)[:, None]
+    return dataset_tree(
+        inputs, outputs, ["x"], ["y", "z"], "somewhere", allow_missing_outputs=True, **groups
+    )
+
+
+def test_missing_outputs_are_kept_and_counted():
+    outputs = [[1, np.nan], [np.nan, 2], [3, 4], [np.nan, 5]]
+    tree = with_missing_outputs(outputs)
+    np.testing.assert_array_equal(tree["outputs"], outputs)
+    assert tree["report"]["missing_outputs"] == 3
+    assert tree["report"]["rows_dropped"] == tree["report"]["constant_outputs"] == 0
+
+
+@pytest.mark.parametrize(
+    ("outputs", "words"),
+    [
+        ([[np.nan, 1], [np.nan, 2]], "no row has a value in the output y"),
+        ([[1, 2], [np.nan, np.nan], [3, 4]], r"rows 1 \(counted from 0\): no output is known"),
+        ([[1, 2], [np.nan, np.inf], [3, 4]], "rows 1 .*outputs that are infinite"),
+        ([[1, 2], [2, np.nan], [3, 2]], "the output z has the same value .* where it is known"),
+        ([[np.nan, 2], [2, 1], [np.nan, 2]], "the output y has the same value"),
+        ([[np.nan, 2]], "1 of 1 rows have enough"),
+    ],
+)
+def test_missing_outputs_that_no_method_can_learn_from(outputs, words):
+    with pytest.raises(UserError, match=f"somewhere.*{words}"):
+        with_missing_outputs(outputs)
+
+
+def test_missing_outputs_are_refused_unless_allowed():
+    with pytest.raises(UserError, match="rows 1 .*outputs that are NaN"):
+        dataset_tree(np.eye(2), np.array([[1, 2], [3, np.nan]]), ["a", "b"], ["y", "z"], "there")
+
+
+def test_groups_fit_the_rows():
+    groups = {"scaffold": np.array([0, 1, 0])}
+    outputs = [[1, 2], [2, 3], [3, 4]]
+    assert with_missing_outputs(outputs, groups=groups)["groups"] is groups
+    with pytest.raises(ValueError, match="group 'groups': 'scaffold' has 3 entries for 2 rows"):
+        with_missing_outputs(outputs[:2], groups=groups)
 
 
 # Data that a library ships

@@ -9,9 +9,19 @@ import subprocess
 
 import numpy as np
 import pytest
-from report_samples import METHODS, base_error, better_error, parse, write_scores, write_timings
+from report_samples import (
+    METHODS,
+    base_error,
+    better_error,
+    parse,
+    write_coordinates,
+    write_scores,
+    write_timings,
+)
+from scipy.sparse import csr_array
 
 from workflow_lib.artifacts import write_artifact
+from workflow_lib.datasets.sparse_inputs import sparse_tree
 from workflow_lib.errors import UserError
 from workflow_lib.report import assembly, manifest
 from workflow_lib.report.files import write_text
@@ -38,7 +48,11 @@ def inputs(tmp_path):
     tree = {
         "inputs": np.zeros((6, 3)),
         "outputs": np.ones((6, 2)),
-        "report": {"rows_read": 8, "rows_dropped": 2},
+        "report": {
+            "rows_read": 8,
+            "rows_dropped": 2,
+            "exclusions": {"too short & blank": 2, "without a price": 1, "never": 0},
+        },
     }
     write_artifact(tmp_path / "toy.h5", tree, "dataset")
     settings = {
@@ -52,6 +66,7 @@ def inputs(tmp_path):
         "tables": [
             {"name": "error", "kind": "error", "caption": "Errors.", "paper_table": None},
             {"name": "time", "kind": "time", "caption": "Times.", "paper_table": 2},
+            {"name": "weeks", "kind": "coordinates", "caption": "Weeks.", "paper_table": 6},
         ],
         "figures": [{"name": "curve", "kind": "learning_curve", "caption": "Curves & more."}],
     }
@@ -72,6 +87,7 @@ def inputs(tmp_path):
             "toy": {
                 "settings": settings,
                 "scores": write_scores(tmp_path / "scores.csv", rows),
+                "coordinates": write_coordinates(tmp_path / "coordinates.csv", rows),
                 "timings": write_timings(tmp_path / "timings.csv", ["m-krr", "ofer-gmm"]),
                 "figures": {"curve": tmp_path / "curve.svg"},
             }
@@ -151,6 +167,36 @@ def test_the_data_page_counts_rows(page):
     assert "3 inputs, 2 outputs" in text
     assert "CC0" in text
     assert "Nobody (2020)" in text
+    assert "Left outtoo short & blank: 2; without a price: 1Columns" in text
+
+
+def test_data_without_exclusions_say_nothing_of_them(inputs, tmp_path):
+    tree = {
+        "inputs": np.zeros((6, 3)),
+        "outputs": np.ones((6, 2)),
+        "report": {"rows_read": 6, "rows_dropped": 0},
+    }
+    write_artifact(tmp_path / "toy.h5", tree, "dataset")
+    assembly.run(output=tmp_path / "report.html", **inputs)
+    assert "Left out" not in (tmp_path / "report.html").read_text()
+
+
+def test_columns_of_sparse_inputs_are_counted(inputs, tmp_path):
+    tree = {
+        "inputs": sparse_tree(csr_array(np.eye(6, 40))),
+        "outputs": np.ones((6, 2)),
+        "report": {"rows_read": 6, "rows_dropped": 0},
+    }
+    write_artifact(tmp_path / "toy.h5", tree, "dataset")
+    settings = inputs["datasets"]["toy-data"]["settings"]
+    assert assembly.dataset_record("toy", settings, tmp_path / "toy.h5")["n_inputs"] == 40
+
+
+def test_coordinates_have_a_table(page):
+    text = "".join(parse(page).text)
+    assert "Weeks. Data: Toy data, standing in for" in text
+    assert "50 training rows, the largest size" in text
+    assert "week 3" in text
 
 
 def test_the_provenance_is_told(page):
@@ -185,6 +231,45 @@ def test_published_numbers_are_found_by_table_number(inputs, tmp_path):
     )
     assembly.run(output=tmp_path / "report.html", **(inputs | {"published": {2: table}}))
     assert "57.1 ± 14.7 s" in (tmp_path / "report.html").read_text()
+
+
+def test_published_numbers_of_other_columns_stand_below(inputs, tmp_path):
+    table = tmp_path / "table-6.csv"
+    table.write_text(
+        "table,row,column,value,spread,unit,method,components,training_size\n"
+        "6,m-KRR,2001,1.27,,RRMSE,m-krr,selected,\n"
+    )
+    assembly.run(output=tmp_path / "report.html", **(inputs | {"published": {6: table}}))
+    text = "".join(parse((tmp_path / "report.html").read_text()).text)
+    assert text.index("week 3") < text.index("Published: table 6") < text.index("1.27")
+    assert "only stand in for theirs" in text
+
+
+def test_the_errors_of_a_table_are_those_of_its_settings(inputs, tmp_path):
+    table = inputs["experiments"]["toy"]["settings"]["tables"][0]
+    table["errors"] = ["root_sum_rrmse"]
+    assembly.run(output=tmp_path / "report.html", **inputs)
+    text = (tmp_path / "report.html").read_text()
+    assert "Root of the sum over output coordinates" in text
+    assert "RRMSE (pooled over output coordinates)" not in text
+
+
+def test_the_protocol_tells_a_chronological_split(tmp_path):
+    path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
+    settings = {
+        "training_sizes": [20, 50],
+        "components": "selected",
+        "kernel": "linear",
+        "metric": "arrmse",
+    }
+    text = assembly.protocol_sentences(settings | {"split": "random"}, read_scores(path), 5)
+    assert text == assembly.protocol_sentences(settings, read_scores(path), 5)
+    assert "5 random splits" in text
+    assert "latest" not in text
+    text = assembly.protocol_sentences(settings | {"split": "chronological"}, read_scores(path), 5)
+    assert "5 chronological splits with 10 test rows each. The test rows are the latest" in text
+    assert "later than all training rows" in text
+    assert "random splits" not in text
 
 
 def test_the_protocol_tells_fixed_components_weak_rows_and_a_single_split(tmp_path):

@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 
 import pytest
-from report_samples import base_error, write_scores, write_timings
+from report_samples import base_error, write_coordinates, write_scores, write_timings
 
 from workflow_lib.errors import UserError
 from workflow_lib.report.scores import (
     Variant,
     group_by_cell,
     order_variants,
+    read_coordinates,
     read_published,
+    read_published_apart,
     read_scores,
     read_timings,
 )
@@ -33,6 +35,7 @@ def test_scores_are_typed_and_sorted(tmp_path):
     assert [s.method for s in scores] == ["m-krr"] * 10 + ["ofer-gmm"] * 10
     assert [s.training_size for s in scores[:6]] == [20] * 5 + [50]
     assert scores[0].arrmse == base_error(20, 0)
+    assert scores[0].root_sum_rrmse == 3 * base_error(20, 0)
     assert scores[0].penalty_pi == math.inf
     assert scores[0].weak_weight is None
     assert scores[-1].variant == Variant("ofer-gmm", "4", 0)
@@ -42,6 +45,34 @@ def test_timings_are_read(tmp_path):
     timings = read_timings(write_timings(tmp_path / "timings.csv", ["m-krr"]))
     assert timings[1].selection_seconds == 20.0
     assert timings[1].preimage_seconds == 0.004
+
+
+def test_coordinates_are_typed_and_sorted(tmp_path):
+    rows = [("ofer-gmm", "4", 0, base_error), ("m-krr", "selected", 0, base_error)]
+    path = write_coordinates(tmp_path / "coordinates.csv", rows, names=["b, c", "a"])
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([lines[0], *reversed(lines[1:])]))
+    errors = read_coordinates(path)
+    assert [error.method for error in errors] == ["m-krr"] * 20 + ["ofer-gmm"] * 20
+    assert [(e.split, e.coordinate, e.name) for e in errors[:3]] == [
+        (0, 0, "b, c"),
+        (0, 1, "a"),
+        (1, 0, "b, c"),
+    ]
+    assert errors[1].error == base_error(20, 0) + 0.1
+
+
+def test_a_coordinate_named_twice_is_refused(tmp_path):
+    rows = [("m-krr", "selected", 0, base_error)]
+    path = write_coordinates(tmp_path / "coordinates.csv", rows)
+    path.write_text(path.read_text() + path.read_text().splitlines()[3] + "\n")
+    with pytest.raises(UserError, match="split 0, coordinate 2 stands on line 4 already"):
+        read_coordinates(path)
+
+
+def test_coordinates_without_rows_are_refused(tmp_path):
+    with pytest.raises(UserError, match="no rows"):
+        read_coordinates(write_coordinates(tmp_path / "coordinates.csv", []))
 
 
 def test_a_missing_file_is_named(tmp_path):
@@ -115,6 +146,9 @@ def test_published_numbers_without_a_counterpart_are_left_out(tmp_path):
     assert (first.value, first.spread) == (1.15, 0.02)
     assert second.components == "4"
     assert math.isnan(second.spread)
+    (apart,) = read_published_apart([path])
+    assert (apart.row, apart.column, apart.value) == ("global", "all", 1.42)
+    assert apart.training_size is None
 
 
 def test_published_numbers_may_have_weak_rows(tmp_path):

@@ -189,6 +189,38 @@ def test_published_numbers_stand_beside_ours(tmp_path):
     assert "Published (table 1)" in html
 
 
+def test_the_errors_of_a_table_are_chosen(tmp_path):
+    scores = read(tmp_path, FOUR_ROWS)
+    quantities = dict.fromkeys(cell.quantity for cell in error_table(scores))
+    assert list(quantities) == ["arrmse", "rrmse"]
+    errors = ["root_sum_rrmse", "arrmse"]
+    cells = table_cells("error", scores, methods=METHODS, errors=errors)
+    assert list(dict.fromkeys(cell.quantity for cell in cells)) == errors
+    mean = cell_of(cells, "m-krr", quantity="root_sum_rrmse").mean
+    assert mean == pytest.approx(3 * cell_of(cells, "m-krr").mean)
+    html = html_table(cells, "error", title="Errors", methods=METHODS)
+    heading = "Root of the sum over output coordinates of squared relative errors"
+    assert html.index(heading) < html.index("aRRMSE (mean over output coordinates)")
+    assert "pooled" not in html
+
+
+def test_published_numbers_stand_beside_the_error_they_were_measured_in(tmp_path):
+    path = tmp_path / "table-5.csv"
+    path.write_text(PUBLISHED_HEAD + "5,20,GSSM,2.4,,root_sum_rrmse,ofer-gmm,selected,20\n")
+    scores = read(tmp_path, FOUR_ROWS)
+    errors = ["arrmse", "root_sum_rrmse"]
+    cells = table_cells("error", scores, methods=METHODS, published_paths=[path], errors=errors)
+    assert cell_of(cells, "ofer-gmm", quantity="root_sum_rrmse").published_value == 2.4
+    assert math.isnan(cell_of(cells, "ofer-gmm").published_value)
+    html = html_table(cells, "error", title="Errors", methods=METHODS)
+    assert '<td class="published">2.40</td>' in html
+    assert "the paper calls them averages" in html
+    # A table that does not show that error has no published column.
+    cells = table_cells("error", scores, methods=METHODS, published_paths=[path])
+    html = html_table(cells, "error", title="Errors", methods=METHODS)
+    assert "ublished" not in html
+
+
 def test_html_shows_numbers_bold_and_marks(tmp_path):
     cells = table_cells("error", read(tmp_path, FOUR_ROWS), methods=METHODS)
     html = html_table(cells, "error", title="A & B", methods=METHODS)
@@ -288,6 +320,16 @@ def test_written_tables_are_tidy_and_repeatable(tmp_path):
     assert float(first["mean"]) == np.mean([base_error(20, s) for s in range(5)])
     assert first["p_reference_corrected"] == ""
     assert "Errors. Data: Toy, standing in for the real one." in outputs[0][1].decode()
+
+
+def test_the_errors_of_a_written_table_are_chosen(tmp_path):
+    scores = write_scores(tmp_path / "scores.csv", FOUR_ROWS)
+    paths = tmp_path / "error.csv", tmp_path / "error.tex"
+    arguments = ("error", "Errors.", "Toy", None, "tab:toy", METHODS)
+    table_text.run(scores, *paths, *arguments, errors=["root_sum_rrmse"])
+    with open(paths[0], newline="") as file:
+        assert {row["quantity"] for row in csv.DictReader(file)} == {"root_sum_rrmse"}
+    assert r"\emph{Root of the sum over" in paths[1].read_text()
 
 
 def test_a_time_table_is_written_from_timings(tmp_path):

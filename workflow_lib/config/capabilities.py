@@ -322,6 +322,11 @@ EXPERIMENT_REQUIREMENTS = (
         "texts (inputs.scale: tf-idf) have the kernel linear or rbf, not {kernel}",
     ),
     Requirement(
+        {"has_series_figure": {True}},
+        {"task": {"series"}},
+        "a figure of kind series needs series, and the task is {task}",
+    ),
+    Requirement(
         {"has_weak_table": {True}},
         {"has_weak_sizes": {True}},
         "a table of kind weak needs weak_sizes",
@@ -445,6 +450,7 @@ def experiment_facts(dataset: DatasetSettings, experiment: ExperimentSettings) -
         "dataset_kernel": dataset.inputs.kernel,
         "kernel": experiment.kernel or dataset.inputs.kernel,
         "has_weak_sizes": bool(experiment.weak_sizes),
+        "has_series_figure": any(figure.kind == "series" for figure in experiment.figures or ()),
         "has_weak_table": any(table.kind == "weak" for table in experiment.tables or ()),
     }
 

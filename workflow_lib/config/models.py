@@ -129,7 +129,8 @@ class TableSettings(Settings):
 
     paper_table: Annotated[int, Strict(), Field(ge=1, le=20)] | None = None
     """Number of the table of Djerrab et al. (2018) that it reproduces. Its published numbers, where
-    `config/paper_tables` has them, stand beside ours; null (the default) for a table of our own."""
+    `config/paper_tables` has them, stand beside ours, or below them where sizes or outputs are not
+    those of ours; null (the default) for a table of our own."""
 
 
 class FigureSettings(Settings):
@@ -467,10 +468,11 @@ class MethodSettings(Settings):
 
     preimage: PreImage | None = None
     """How an output is found from a predicted embedding: `closed_form` (equations 7 and 10),
-    `projected` (the same after projecting the predicted memberships onto the simplex) or `gradient`
-    (numerical search, for the full form); of output kernel regression `candidates` (the nearest
-    training output), `minimiser` (numerical search, for the rbf output kernel), or, with weights
-    projected on the simplex, `mean` (the weighted mean, for the linear output kernel) or
+    `projected` (the same after projecting the predicted memberships onto the simplex; those of
+    series are used as they are, since a series may leave the hull of the training ones) or
+    `gradient` (numerical search, for the full form); of output kernel regression `candidates` (the
+    nearest training output), `minimiser` (numerical search, for the rbf output kernel), or, with
+    weights projected on the simplex, `mean` (the weighted mean, for the linear output kernel) or
     `mean_shift` (the mode above it, for the rbf one); null (the default) for methods that predict
     the outputs themselves."""
 

@@ -32,14 +32,21 @@ def parse_number(text: str, missing_values: Sequence[str], place: str) -> float:
     except ValueError:
         number = float("nan")
     if number - number != 0.0:
+        marks = ", ".join(repr(mark) for mark in missing_values)
         raise UserError(
             place=place,
             found=f"'{text}' is not a finite number",
-            expected="a decimal number such as 3.25, or one of the marks of a missing value: "
-            + ", ".join(repr(mark) for mark in missing_values),
+            expected="a decimal number such as 3.25"
+            + (f", or one of the marks of a missing value: {marks}" if marks else ""),
             remedy="mend the value, or leave this column out",
         )
     return number
+
+
+def listed(values: Sequence[Any], most: int = 10) -> str:
+    """Return the first `most` of `values` as one text, and how many more there are."""
+    shown = ", ".join(str(value) for value in values[:most])
+    return shown if len(values) <= most else f"{shown} and {len(values) - most} more"
 
 
 def only_source(sources: Sequence[Path], reader: str) -> Path:
@@ -105,6 +112,7 @@ def dataset_tree(
     place: str,
     rows_read: int | None = None,
     allow_constant_outputs: bool = False,
+    allow_missing_outputs: bool = False,
     **groups: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Check a table and return it as the tree of a "dataset" artifact.
@@ -115,7 +123,7 @@ def dataset_tree(
         One row per example; NaN marks a missing value. A sparse matrix holds counts of terms
         and stays sparse (see `workflow_lib.datasets.sparse_inputs`).
     outputs : array (n, d)
-        Complete and finite.
+        Finite; NaN marks a missing value where `allow_missing_outputs` allows it.
     input_names, output_names : sequences of q and d str
     place : str
         The file or the reader, for the messages.
@@ -123,25 +131,31 @@ def dataset_tree(
         Rows before those without outputs were dropped; n when None.
     allow_constant_outputs : bool, default=False
         Whether an output that never varies is accepted. Its relative error is 0/0, so that by
-        default it is taken for a mistake.
+        default it is taken for a mistake. Only known values are compared.
+    allow_missing_outputs : bool, default=False
+        Whether a row may lack some of its outputs, but not all of them. By default none may be
+        missing, so that readers of complete tables drop such rows themselves.
     **groups : mappings
         Further groups of the tree, for example ``truth``; ``names`` and ``report`` are merged
-        with those made here. ``past`` (``values`` (n, k), numbers known before the outputs) and
-        ``order`` (``time``, ``begin``, ``end``: days; ``company``; all (n,)) must fit the rows.
+        with those made here. ``past`` (``values`` (n, k), numbers known before the outputs),
+        ``order`` (``time``, ``begin``, ``end``: days; ``company``; all (n,)) and ``groups``
+        (codes (n,) of rows that belong together, such as ``scaffold``) must fit the rows.
 
     Returns
     -------
     dict
         ``inputs`` (n, q) and ``outputs`` (n, d) float64; ``names``: ``inputs`` and ``outputs``
         as JSON lists; ``report``: ``rows_read``, ``rows_dropped`` (for want of an output),
-        ``missing_inputs`` (values), ``constant_outputs`` (columns); and `groups`. Of sparse inputs
-        ``inputs`` is a group, and the names of its columns are in ``terms``.
+        ``missing_inputs`` and ``missing_outputs`` (values), ``constant_outputs`` (columns); and
+        `groups`. Of sparse inputs ``inputs`` is a group, and the names of its columns are in
+        ``terms``.
 
     Raises
     ------
     UserError
-        For fewer than two rows, outputs or inputs that are not finite, an input that is missing
-        in every row, a constant output, no input at all, or counts below zero.
+        For fewer than two rows, outputs or inputs that are not finite, an input or an output that
+        is missing in every row, a row without any output, a constant output, no input at all, or
+        counts below zero.
     """
     import numpy as np
 
@@ -154,7 +168,8 @@ def dataset_tree(
     if n_rows < 2:
         raise UserError(
             place=place,
-            found=f"{n_rows} of {rows_read} rows have all their outputs",
+            found=f"{n_rows} of {rows_read} rows have "
+            + ("enough of their outputs" if allow_missing_outputs else "all their outputs"),
             expected="at least 2 such rows",
             remedy="add rows, or leave out the outputs that are mostly missing",
         )
@@ -165,22 +180,25 @@ def dataset_tree(
             expected="at least one input",
             remedy="name fewer columns as outputs",
         )
-    _refuse_rows(~np.isfinite(outputs).all(axis=1), place, "outputs that are NaN or infinite")
+    if allow_missing_outputs:
+        n_missing_outputs = _check_values(outputs, output_names, place, "output")
+        _refuse_rows(np.isnan(outputs).all(axis=1), place, "no output is known")
+    else:
+        n_missing_outputs = 0
+        _refuse_rows(~np.isfinite(outputs).all(axis=1), place, "outputs that are NaN or infinite")
     if sparse:
         _check_counts(inputs, place)
         n_missing = 0
         stored = {"inputs": sparse_tree(inputs), "terms": joined_terms(input_names)}
     else:
-        n_missing = _check_values(inputs, input_names, place)
+        n_missing = _check_values(inputs, input_names, place, "input")
         stored = {"inputs": inputs}
-    # Equality with the first row, because the range of huge values can overflow.
-    constant = [
-        name for name, same in zip(output_names, (outputs == outputs[0]).all(axis=0)) if same
-    ]
+    constant = [name for name, same in zip(output_names, _constant_columns(outputs)) if same]
     if constant and not allow_constant_outputs:
         raise UserError(
             place=place,
-            found=f"the output {_listed(constant)} has the same value in every row",
+            found=f"the output {listed(constant)} has the same value in every row"
+            + (" where it is known" if n_missing_outputs else ""),
             expected="outputs that vary",
             remedy="leave it out of the outputs, or set allow_constant_outputs: true",
         )
@@ -188,6 +206,7 @@ def dataset_tree(
         "rows_read": rows_read,
         "rows_dropped": rows_read - n_rows,
         "missing_inputs": n_missing,
+        "missing_outputs": n_missing_outputs,
         "constant_outputs": len(constant),
     }
     names = {
@@ -195,7 +214,7 @@ def dataset_tree(
     }
     if not sparse:
         names["inputs"] = json.dumps(list(input_names), ensure_ascii=False)
-    for group in ("past", "order"):
+    for group in ("past", "order", "groups"):
         _check_lengths(groups.get(group, {}), n_rows, f"{place}, group '{group}'")
     return {
         **groups,
@@ -206,21 +225,31 @@ def dataset_tree(
     }
 
 
-def _check_values(inputs: np.ndarray, input_names: Sequence[str], place: str) -> int:
+def _check_values(values: np.ndarray, names: Sequence[str], place: str, kind: str) -> int:
     """Return the number of missing values; refuse infinite values and columns without any."""
     import numpy as np
 
-    _refuse_rows(np.isinf(inputs).any(axis=1), place, "inputs that are infinite")
-    missing = np.isnan(inputs)
-    empty = [name for name, all_missing in zip(input_names, missing.all(axis=0)) if all_missing]
+    _refuse_rows(np.isinf(values).any(axis=1), place, f"{kind}s that are infinite")
+    missing = np.isnan(values)
+    empty = [name for name, all_missing in zip(names, missing.all(axis=0)) if all_missing]
     if empty:
         raise UserError(
             place=place,
-            found=f"no row has a value in the input {_listed(empty)}",
-            expected="at least one value in every input",
-            remedy="leave this column out of the inputs",
+            found=f"no row has a value in the {kind} {listed(empty)}",
+            expected=f"at least one value in every {kind}",
+            remedy=f"leave this column out of the {kind}s",
         )
     return int(missing.sum())
+
+
+def _constant_columns(values: np.ndarray) -> np.ndarray:
+    """Return which columns (d,) have one known value only; each has a known value."""
+    import numpy as np
+
+    missing = np.isnan(values)
+    first = values[np.argmin(missing, axis=0), np.arange(values.shape[1])]
+    # Equality with the first value, because the range of huge values can overflow.
+    return ((values == first) | missing).all(axis=0)
 
 
 def _check_counts(inputs: csr_array, place: str) -> None:
@@ -247,13 +276,8 @@ def _refuse_rows(faulty: np.ndarray, place: str, what: str) -> None:
     rows = np.flatnonzero(faulty)
     if rows.size:
         raise UserError(
-            place=f"{place}, rows {_listed(rows)} (counted from 0)",
+            place=f"{place}, rows {listed(rows)} (counted from 0)",
             found=what,
             expected="finite numbers",
             remedy="mend or remove these rows",
         )
-
-
-def _listed(values: Sequence[Any], most: int = 10) -> str:
-    shown = ", ".join(str(value) for value in values[:most])
-    return shown if len(values) <= most else f"{shown} and {len(values) - most} more"

@@ -29,8 +29,9 @@ from workflow_lib.kernels.alignment import global_alignment_gram, lattice_sigma
 DENSITY_PREIMAGES = ("mean", "mean_shift")
 """Pre-images of weights that were projected on the simplex."""
 
-# Steps of mean shift in selection, where many predictions are compared.
-QUICK_STEPS = 8
+# Mean shift in selection, which compares many predictions: errors differ from those of the full
+# search by a part in a hundred where the kernel is narrow, and not in four digits elsewhere.
+QUICK_SEARCH = {"max_iter": 15, "tolerance": 1e-3}
 
 
 def preimage_weights(weights: np.ndarray, preimage: str) -> np.ndarray:
@@ -78,8 +79,8 @@ class OutputDecoder:
             means = weights @ self.outputs
             if preimage == "mean":
                 return means
-            steps = {"max_iter": QUICK_STEPS} if quick else {}
-            return mean_shift(weights, self.outputs, self.gamma, means, **steps)
+            limits = QUICK_SEARCH if quick else {}
+            return mean_shift(weights, self.outputs, self.gamma, means, **limits)
         nearest = nearest_candidates(weights, self.gram, np.diagonal(self.gram))
         candidates = self.outputs[nearest]
         if preimage == "candidates":

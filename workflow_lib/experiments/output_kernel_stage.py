@@ -46,7 +46,7 @@ def run(
 
     With the preimages ``mean`` (linear kernel) and ``mean_shift`` (Gaussian kernel) the predicted
     weights are projected on the simplex first: OFER with every training output as a component of
-    its own, see `workflow_lib.embeddings.density`. Selection takes few steps of the mean shift.
+    its own, see `workflow_lib.embeddings.density`. Selection approximates the mean shift.
 
     A missing training output takes the mean of that output over the training rows at hand; errors
     count the observed outputs only.

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from workflow_lib.artifacts import read_artifact
+from workflow_lib.datasets.sparse_inputs import inputs_of
 from workflow_lib.report.labels import (
     MINUS,
     MISSING,
@@ -17,10 +18,19 @@ from workflow_lib.report.labels import (
 )
 from workflow_lib.report.manifest import read_manifest
 from workflow_lib.report.page import write_report
-from workflow_lib.report.scores import Score, read_scores, read_timings
+from workflow_lib.report.published_tables import published_layouts
+from workflow_lib.report.scores import Score, read_coordinates, read_scores, read_timings
 from workflow_lib.report.table_text import html_table, table_cells
-from workflow_lib.report.tables import REFERENCE_METHOD
+from workflow_lib.report.tables import ERRORS, REFERENCE_METHOD
 from workflow_lib.report.verdict import Verdict, count_sentences, verdict
+
+_CHRONOLOGICAL = (
+    "The test rows are the latest, the same in every split, and later than all training rows; "
+    "splits differ only in the training rows drawn. The deviation over splits therefore tells "
+    "nothing of other test periods, and at a size that takes every earlier row it is that of the "
+    "folds and random starts alone. The tests take the splits for random ones, so that they are "
+    "too sure here."
+)
 
 
 def run(
@@ -42,9 +52,10 @@ def run(
     output, manifest : path
         The page to write and the record of the run to read.
     experiments : mapping of experiment name to mapping
-        ``settings`` (title, dataset, training_sizes, weak_sizes, components, kernel, tables,
-        figures; as in the configuration), ``scores`` and ``timings`` (paths; timings may be None
-        when no table is of kind ``time``), ``figures`` (figure name -> path of its SVG).
+        ``settings`` (title, dataset, split, training_sizes, weak_sizes, components, metric,
+        kernel, tables, figures; as in the configuration), ``scores``, ``coordinates`` and
+        ``timings`` (paths; timings may be None when no table is of kind ``time``), ``figures``
+        (figure name -> path of its SVG).
     datasets : mapping of dataset name to mapping
         ``settings`` (title, description, stand_in_for, reader, sources, licence, citation) and
         ``artifact`` (path of the "dataset" artifact).
@@ -63,6 +74,7 @@ def run(
             settings,
             datasets[settings["dataset"]]["settings"],
             scores_path=experiment["scores"],
+            coordinates_path=experiment["coordinates"],
             timings_path=experiment["timings"],
             figures=experiment["figures"],
             methods=methods,
@@ -94,6 +106,7 @@ def experiment_section(
     dataset: Mapping,
     *,
     scores_path: str | Path,
+    coordinates_path: str | Path,
     timings_path: str | Path | None,
     figures: Mapping[str, str | Path],
     methods: Mapping[str, Mapping],
@@ -110,10 +123,20 @@ def experiment_section(
     one = verdict(scores, methods=methods, reference=reference, metric=settings["metric"])
     tables = []
     for table in settings["tables"]:
-        records = read_timings(timings_path) if table["kind"] == "time" else scores
+        if table["kind"] == "time":
+            records = read_timings(timings_path)
+        elif table["kind"] == "coordinates":
+            records = read_coordinates(coordinates_path)
+        else:
+            records = scores
         paths = [published[table["paper_table"]]] if table["paper_table"] in published else []
         cells = table_cells(
-            table["kind"], records, methods=methods, reference=reference, published_paths=paths
+            table["kind"],
+            records,
+            methods=methods,
+            reference=reference,
+            published_paths=paths,
+            errors=table.get("errors", ERRORS),
         )
         tables.append(
             html_table(
@@ -122,6 +145,7 @@ def experiment_section(
                 title=table_title(table["caption"], dataset["title"], dataset["stand_in_for"]),
                 methods=methods,
                 reference=reference,
+                below=published_layouts(paths, methods, dataset["stand_in_for"]),
             )
         )
     section = {
@@ -181,10 +205,14 @@ def protocol_sentences(settings: Mapping, scores: Sequence[Score], n_folds: int)
     rows = str(n_test[0]) if len(n_test) == 1 else f"{n_test[0]} to {n_test[-1]}"
     nested = ", each set inside the next" if len(sizes) > 1 else ""
     each = " each" if n_splits > 1 else ""
+    is_chronological = settings.get("split") == "chronological"
+    kind = "chronological split" if is_chronological else "random split"
     sentences = [
         f"{join_words([str(size) for size in sizes])} training rows{nested}; "
-        f"{count_of(n_splits, 'random split')} with {rows} test rows{each}."
+        f"{count_of(n_splits, kind)} with {rows} test rows{each}."
     ]
+    if is_chronological:
+        sentences.append(_CHRONOLOGICAL)
     left_out = sorted(set(settings["training_sizes"]) - set(sizes))
     if left_out:
         sizes_in_words = join_words([str(size) for size in left_out])
@@ -245,7 +273,8 @@ def dataset_record(name: str, settings: Mapping, artifact: str | Path) -> dict:
         "citation": settings["citation"],
         "rows_read": data["report"]["rows_read"],
         "rows_dropped": data["report"]["rows_dropped"],
-        "n_inputs": data["inputs"].shape[1],
+        "exclusions": dict(data["report"].get("exclusions", {})),
+        "n_inputs": inputs_of(data).shape[1],
         "n_outputs": data["outputs"].shape[1],
     }
 

@@ -265,6 +265,7 @@ def _datasets(datasets: Sequence[Mapping]) -> str:
             facts.append(("Stands in for", dataset["stand_in_for"]))
         facts += [
             ("Rows", f"{dataset['rows_read']} read, {dataset['rows_dropped']} dropped"),
+            ("Left out", _exclusions(dataset["exclusions"])),
             ("Columns", f"{dataset['n_inputs']} inputs, {dataset['n_outputs']} outputs"),
             ("Licence", dataset["licence"]),
             ("Citation", dataset["citation"]),
@@ -287,6 +288,11 @@ def _datasets(datasets: Sequence[Mapping]) -> str:
             f"{escape(dataset['name'])}</caption><tbody>{''.join(rows)}</tbody></table></div>"
         )
     return _section("data", "Data", parts)
+
+
+def _exclusions(exclusions: Mapping[str, int]) -> str:
+    """Return the reasons why rows were left out with their counts, empty without any."""
+    return "; ".join(f"{reason}: {count}" for reason, count in exclusions.items() if count)
 
 
 def _methods(methods: Mapping[str, Mapping]) -> str:

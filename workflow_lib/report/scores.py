@@ -1,4 +1,4 @@
-"""The score and timing files, read into plain records."""
+"""The score, coordinate and timing files, and the published tables, read into plain records."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ class Score:
     """The errors of one fitted method on the test rows of one split.
 
     ``arrmse`` is the mean over output coordinates of the relative root mean squared error,
-    ``rrmse`` the same ratio pooled over coordinates; both are 1 for the training mean. The last
+    ``rrmse`` the same ratio pooled over coordinates; both are 1 for the training mean.
+    ``root_sum_rrmse`` is the root of the sum over coordinates of squared relative errors. The last
     five are the chosen settings, None where the method has no such setting.
     """
 
@@ -43,6 +44,7 @@ class Score:
     n_test: int
     arrmse: float
     rrmse: float
+    root_sum_rrmse: float
     n_components: int | None
     width: float | None
     penalty_pi: float | None
@@ -52,6 +54,31 @@ class Score:
     @property
     def variant(self) -> Variant:
         """The table row that this score belongs to."""
+        return Variant(self.method, self.components, self.weak_size)
+
+
+@dataclass(frozen=True)
+class CoordinateError:
+    """The relative root mean squared error of one output coordinate in one split.
+
+    ``coordinate`` counts from 0, ``name`` is the output's; 1 is the error of the training mean.
+    """
+
+    experiment: str
+    dataset: str
+    method: str
+    components: str
+    training_size: int
+    weak_size: int
+    split: int
+    n_test: int
+    coordinate: int
+    name: str
+    error: float
+
+    @property
+    def variant(self) -> Variant:
+        """The table row that this error belongs to."""
         return Variant(self.method, self.components, self.weak_size)
 
 
@@ -86,8 +113,9 @@ class Timing:
 class Published:
     """One number of a published table.
 
-    ``value`` and ``spread`` are in ``unit`` (``s`` marks times, anything else is an error);
-    ``spread`` is NaN where the table prints none.
+    ``value`` and ``spread`` are in ``unit``: ``s`` for times, ``root_sum_rrmse`` for that error and
+    ``RRMSE`` for the mean over coordinates. ``spread`` is NaN where the table prints none.
+    ``training_size`` is None where the number belongs to no training size of a run.
     """
 
     table: str
@@ -98,11 +126,11 @@ class Published:
     unit: str
     method: str
     components: str
-    training_size: int
+    training_size: int | None
     weak_size: int
 
 
-Record = TypeVar("Record", Score, Timing)
+Record = TypeVar("Record", Score, CoordinateError, Timing)
 
 
 def read_scores(path: str | Path) -> list[Score]:
@@ -125,6 +153,7 @@ def read_scores(path: str | Path) -> list[Score]:
         "n_test": _count,
         "arrmse": _finite,
         "rrmse": _finite,
+        "root_sum_rrmse": _finite,
         "n_components": _optional(_count),
         "width": _optional(_number),
         "penalty_pi": _optional(_number),
@@ -132,14 +161,31 @@ def read_scores(path: str | Path) -> list[Score]:
         "weak_weight": _optional(_number),
     }
     rows = _read_rows(path, columns)
-    if not rows:
-        raise UserError(
-            str(path),
-            "it has a header and no rows",
-            "one row per method, training size and split",
-            f"rm {path} and run the same snakemake command again",
-        )
+    _refuse_empty(path, rows, "one row per method, training size and split")
     return _unique(path, [(line, Score(**row)) for line, row in rows])
+
+
+def read_coordinates(path: str | Path) -> list[CoordinateError]:
+    """Return the rows of a ``coordinates.csv``, sorted by variant, size, split and coordinate.
+
+    Raises UserError as `read_scores` does.
+    """
+    columns = {
+        "experiment": _text,
+        "dataset": _text,
+        "method": _text,
+        "components": _text,
+        "training_size": _count,
+        "weak_size": _count,
+        "split": _count,
+        "n_test": _count,
+        "coordinate": _count,
+        "name": _text,
+        "error": _finite,
+    }
+    rows = _read_rows(path, columns)
+    _refuse_empty(path, rows, "one row per method, training size, split and output coordinate")
+    return _unique(path, [(line, CoordinateError(**row)) for line, row in rows])
 
 
 def read_timings(path: str | Path) -> list[Timing]:
@@ -165,14 +211,29 @@ def read_timings(path: str | Path) -> list[Timing]:
 
 
 def read_published(paths: Iterable[str | Path]) -> list[Published]:
-    """Return the published numbers of several files, in the order given.
+    """Return the published numbers of several files that stand beside those of a run.
 
     Columns: table, row, column, value, spread, unit, method, components, training_size and,
     where wanted, weak_size (0 when there is no such column). Rows whose method or training size
-    is empty have no counterpart in a run and are left out.
+    is empty have no counterpart in a run and are left out; `read_published_apart` gives those
+    without a training size.
 
     Raises UserError as `read_scores` does.
     """
+    return [number for number in _read_published(paths) if number.training_size is not None]
+
+
+def read_published_apart(paths: Iterable[str | Path]) -> list[Published]:
+    """Return the published numbers of several files that are shown in a table of their own.
+
+    They have a method and no training size, because their rows and columns are not those of a
+    run. Raises UserError as `read_scores` does.
+    """
+    return [number for number in _read_published(paths) if number.training_size is None]
+
+
+def _read_published(paths: Iterable[str | Path]) -> list[Published]:
+    """Return the published numbers that have a method, in the order of the files."""
     columns = {
         "table": _text,
         "row": _any_text,
@@ -187,7 +248,7 @@ def read_published(paths: Iterable[str | Path]) -> list[Published]:
     published = []
     for path in paths:
         for _, row in _read_rows(path, columns, {"weak_size": _optional(_count)}):
-            if not row["method"] or row["training_size"] is None:
+            if not row["method"]:
                 continue
             row["spread"] = math.nan if row["spread"] is None else row["spread"]
             row["components"] = row["components"] or SELECTED
@@ -285,25 +346,41 @@ def _convert(path, line: int, row: dict, columns: dict[str, Callable[[str], obje
     return converted
 
 
+def _refuse_empty(path, rows: list, expected: str) -> None:
+    if not rows:
+        raise UserError(
+            str(path),
+            "it has a header and no rows",
+            expected,
+            f"rm {path} and run the same snakemake command again",
+        )
+
+
 def _unique(path, numbered: list[tuple[int, Record]]) -> list[Record]:
-    """Return the records sorted; a fit that is named twice is an error."""
+    """Return the records sorted; one that is named twice is an error."""
     first_line: dict[tuple, int] = {}
     for line, record in numbered:
-        key = (record.variant, record.training_size, record.split)
+        key = _key(record)
         if key in first_line:
+            place = f"split {record.split}"
+            if isinstance(record, CoordinateError):
+                place += f", coordinate {record.coordinate}"
             raise UserError(
                 f"{path}, line {line}",
                 f"method {record.method}, components {record.components}, training size "
-                f"{record.training_size}, weak size {record.weak_size}, split {record.split} "
+                f"{record.training_size}, weak size {record.weak_size}, {place} "
                 f"stands on line {first_line[key]} already",
-                "one row per fit",
+                "each of them once",
                 "remove one of the two rows",
             )
         first_line[key] = line
-    return sorted(
-        (record for _, record in numbered),
-        key=lambda record: (record.variant, record.training_size, record.split),
-    )
+    return sorted((record for _, record in numbered), key=_key)
+
+
+def _key(record: Record) -> tuple:
+    """Return what no two records of one file share."""
+    key = (record.variant, record.training_size, record.split)
+    return (*key, record.coordinate) if isinstance(record, CoordinateError) else key
 
 
 def _any_text(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -40,6 +40,13 @@ BASE_COLOR = "#0072B2"
 WEAK_LINES = ("--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
 """Line styles of the weak sizes of one method, ascending; no weak rows is a solid line."""
 
+LARGEST_LINEAR_RATIO = 4.0
+"""Largest ratio of the means drawn on a linear axis of errors."""
+
+LOWEST_ERROR_WITH_TRAINING_MEAN = 0.8
+"""The line at error 1, that of the training mean, is drawn when the largest mean is this high. Far
+above all curves it would only take their room."""
+
 
 @contextmanager
 def applied_style() -> Iterator[None]:
@@ -56,6 +63,22 @@ def method_look(method: str, methods: Mapping[str, Mapping]) -> dict[str, str]:
     """Return the color and marker of a method; a grey circle where `methods` gives none."""
     look = methods.get(method, {})
     return {"color": look.get("color") or OTHER_COLOR, "marker": look.get("marker") or "o"}
+
+
+def scale_errors(axis, means: Sequence[float]) -> None:
+    """Make the error axis logarithmic where one method that fails would flatten the others.
+
+    That is where the largest of the `means` drawn is above `LARGEST_LINEAR_RATIO` times the
+    smallest. Errors are then written as plain numbers at 1, 2 and 5 times powers of ten.
+    """
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    if min(means) <= 0 or max(means) <= LARGEST_LINEAR_RATIO * min(means):
+        return
+    axis.set_yscale("log")
+    axis.yaxis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0)))
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.yaxis.set_minor_formatter(NullFormatter())
 
 
 def save_figure(figure, svg_path: str | Path, png_path: str | Path | None = None) -> None:

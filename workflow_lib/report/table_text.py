@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from html import escape
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from workflow_lib.report.coordinate_tables import (
+    CoordinateCell,
+    column_heading,
+    coordinate_table,
+    shown_columns,
+)
 from workflow_lib.report.files import write_text
 from workflow_lib.report.labels import (
     MISSING,
@@ -19,15 +23,27 @@ from workflow_lib.report.labels import (
     table_title,
     variant_label,
 )
+from workflow_lib.report.published_tables import published_layouts
 from workflow_lib.report.scores import (
     components_order,
     order_variants,
+    read_coordinates,
     read_published,
     read_scores,
     read_timings,
 )
+from workflow_lib.report.table_markup import (
+    HIGHER_MARK,
+    LOWER_MARK,
+    Block,
+    Entry,
+    Layout,
+    html_markup,
+    latex_markup,
+)
 from workflow_lib.report.tables import (
     CORRECTED_RISK,
+    ERRORS,
     QUANTITIES,
     REFERENCE_METHOD,
     STUDENT_RISK,
@@ -37,68 +53,13 @@ from workflow_lib.report.tables import (
     write_cells,
 )
 
-LOWER_MARK = "\u2020"
-HIGHER_MARK = "\u2021"
-
-_LATEX_CHARACTERS = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"$<$",
-    ">": r"$>$",
-    "\u00b1": r"$\pm$",
-    "\u2212": r"$-$",
-    "\u2013": r"--",
-    "\u00b5": r"$\mu$",
-    "\u00d7": r"$\times$",
-    "\u2264": r"$\leq$",
-    "\u2265": r"$\geq$",
-    "\u03bb": r"$\lambda$",
-    "\u03bc": r"$\mu$",
-    "\u03c0": r"$\pi$",
-    "\u03c3": r"$\sigma$",
-    "\u03a3": r"$\Sigma$",
-    "\u03c6": r"$\varphi$",
+READERS: dict[str, Callable] = {
+    "error": read_scores,
+    "weak": read_scores,
+    "time": read_timings,
+    "coordinates": read_coordinates,
 }
-
-
-@dataclass(frozen=True)
-class _Entry:
-    """What stands in one place of a table."""
-
-    text: str
-    bold: bool = False
-    mark: str = ""
-
-
-@dataclass(frozen=True)
-class _Block:
-    """One quantity: a heading and rows of (label, entries of this run, published entries)."""
-
-    heading: str
-    rows: list[tuple[str, list[_Entry], list[_Entry]]]
-
-
-@dataclass(frozen=True)
-class _Layout:
-    """A table ready to be written: its column heads, blocks and notes.
-
-    The heads name a training size (``n = 50``), or a method where the rows are training sizes.
-    """
-
-    row_heading: str
-    heads: list[str]
-    published_heads: list[str]
-    published_heading: str
-    blocks: list[_Block]
-    notes: list[str]
+"""The reader of the records that each kind of table takes."""
 
 
 def table_cells(
@@ -108,33 +69,48 @@ def table_cells(
     methods: Mapping[str, Mapping],
     reference: str = REFERENCE_METHOD,
     published_paths: Iterable[str | Path] = (),
-) -> list[Cell]:
+    errors: Sequence[str] = ERRORS,
+) -> list[Cell] | list[CoordinateCell]:
     """Return the cells of a table of one `kind`.
 
     Parameters
     ----------
-    kind : {"error", "weak", "time"}
+    kind : {"error", "weak", "time", "coordinates"}
         ``error`` takes the scores; so does ``weak``, which keeps the methods with weak rows and
-        what they are compared with, and has a column for each; ``time`` takes the timings.
-    records : sequence of Score or Timing
-        As `workflow_lib.report.scores` reads them.
+        what they are compared with, and has a column for each; ``time`` takes the timings, and
+        ``coordinates`` the errors of the output coordinates.
+    records : sequence of Score, Timing or CoordinateError
+        As ``READERS[kind]`` reads them.
     methods : mapping of method name to {"label": ...}
         Its order is the order of the rows.
     published_paths : paths of CSV files
-        Published tables whose numbers are shown beside.
+        Published tables whose numbers are shown beside, where they have a training size. Not for
+        ``coordinates``.
+    errors : sequence of str
+        The errors of kind ``error``, keys of ``QUANTITIES["error"]``.
 
     Raises
     ------
     ValueError
         If there is no such kind.
     """
+    if kind == "coordinates":
+        return coordinate_table(records, method_order=methods, reference=reference)
     published = read_published(published_paths)
-    if kind in ("error", "weak"):
-        cells = error_table(records, method_order=methods, reference=reference, published=published)
-        return cells if kind == "error" else _weak_cells(cells, reference)
     if kind == "time":
         return time_table(records, method_order=methods, published=published)
-    raise ValueError(f"table kind must be error, weak or time, found {kind!r}")
+    if kind == "error":
+        return error_table(
+            records,
+            method_order=methods,
+            reference=reference,
+            published=published,
+            errors=errors,
+        )
+    if kind == "weak":
+        cells = error_table(records, method_order=methods, reference=reference, published=published)
+        return _weak_cells(cells, reference)
+    raise ValueError(f"table kind must be one of {', '.join(READERS)}, found {kind!r}")
 
 
 def run(
@@ -148,165 +124,88 @@ def run(
     label: str,
     methods: Mapping[str, Mapping],
     published_paths: Iterable[str | Path] = (),
+    errors: Sequence[str] = ERRORS,
     reference: str = REFERENCE_METHOD,
 ) -> None:
-    """Read `results`, the scores (or, for kind ``time``, the timings), and write one table.
+    """Read `results`, the file that the kind takes, and write one table as tidy CSV and as LaTeX.
 
-    The title is the caption with the data actually used and what they stand in for; the other
-    parameters are those of `write_table`.
+    The title is the caption with the data actually used and what they stand in for, and `label`
+    is the LaTeX label. Published numbers without a training size stand in a table of their own
+    below; the CSV has none of them. The other parameters are those of `table_cells`.
     """
-    records = read_timings(results) if kind == "time" else read_scores(results)
-    write_table(
-        output_csv,
-        output_latex,
+    cells = table_cells(
         kind,
-        records,
+        READERS[kind](results),
+        methods=methods,
+        reference=reference,
+        published_paths=published_paths,
+        errors=errors,
+    )
+    write_cells(output_csv, cells)
+    latex = latex_table(
+        cells,
+        kind,
         title=table_title(caption, dataset_title, stand_in_for),
         label=label,
         methods=methods,
         reference=reference,
-        published_paths=published_paths,
+        below=published_layouts(published_paths, methods, stand_in_for),
     )
-
-
-def write_table(
-    csv_path: str | Path,
-    latex_path: str | Path,
-    kind: str,
-    records: Sequence,
-    *,
-    title: str,
-    label: str,
-    methods: Mapping[str, Mapping],
-    reference: str = REFERENCE_METHOD,
-    published_paths: Iterable[str | Path] = (),
-) -> None:
-    """Write a table as tidy CSV and as a LaTeX ``table`` environment.
-
-    `title` opens the caption and should name the data actually used; `label` is the LaTeX label.
-    The other parameters are those of `table_cells`.
-    """
-    cells = table_cells(
-        kind, records, methods=methods, reference=reference, published_paths=published_paths
-    )
-    write_cells(csv_path, cells)
-    latex = latex_table(cells, kind, title=title, label=label, methods=methods, reference=reference)
-    write_text(latex_path, latex)
+    write_text(output_latex, latex)
 
 
 def latex_table(
-    cells: Sequence[Cell],
+    cells: Sequence[Cell] | Sequence[CoordinateCell],
     kind: str,
     *,
     title: str,
     label: str,
     methods: Mapping[str, Mapping],
     reference: str = REFERENCE_METHOD,
+    below: Sequence[Layout] = (),
 ) -> str:
     r"""Return a ``table`` environment that ``\input`` takes; the document loads booktabs."""
-    layout = _lay_out(cells, kind, methods, reference)
-    n_columns = 1 + len(layout.heads) + len(layout.published_heads)
-    lines = [
-        r"% Needs \usepackage{booktabs}.",
-        r"\begin{table}",
-        r"\centering",
-        r"\small",
-        rf"\caption{{{_latex(title.rstrip('.'))}. {_latex(' '.join(layout.notes))}}}",
-        rf"\label{{{label}}}",
-        rf"\begin{{tabular}}{{l{'r' * (n_columns - 1)}}}",
-        r"\toprule",
-    ]
-    if layout.published_heads:
-        first = 1 + len(layout.heads)
-        lines += [
-            rf" & \multicolumn{{{len(layout.heads)}}}{{c}}{{This run}}"
-            rf" & \multicolumn{{{len(layout.published_heads)}}}{{c}}"
-            rf"{{{_latex(layout.published_heading)}}} \\",
-            rf"\cmidrule(lr){{2-{first}}} \cmidrule(lr){{{first + 1}-{n_columns}}}",
-        ]
-    heads = [_latex(head) for head in layout.heads + layout.published_heads]
-    lines.append(f"{_latex(layout.row_heading)} & {' & '.join(heads)} " + r"\\")
-    for block in layout.blocks:
-        lines += [
-            r"\midrule",
-            rf"\multicolumn{{{n_columns}}}{{l}}{{\emph{{{_latex(block.heading)}}}}} \\",
-        ]
-        for row_label, ours, theirs in block.rows:
-            entries = [_latex_entry(entry) for entry in ours + theirs]
-            lines.append(f"{_latex(row_label)} & {' & '.join(entries)} " + r"\\")
-    lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}", ""]
-    return "\n".join(lines)
+    return latex_markup(_lay_out(cells, kind, title, methods, reference), label, below)
 
 
 def html_table(
-    cells: Sequence[Cell],
+    cells: Sequence[Cell] | Sequence[CoordinateCell],
     kind: str,
     *,
     title: str,
     methods: Mapping[str, Mapping],
     reference: str = REFERENCE_METHOD,
+    below: Sequence[Layout] = (),
 ) -> str:
-    """Return a table as an HTML fragment: a caption, scoped heads, one body per quantity, notes."""
-    layout = _lay_out(cells, kind, methods, reference)
-    n_columns = 1 + len(layout.heads) + len(layout.published_heads)
-    lines = [
-        '<div class="wide">',
-        "<table>",
-        f"<caption>{escape(title)}</caption>",
-        "<thead>",
-    ]
-    rows_of_head = 2 if layout.published_heads else 1
-    row_head = f'<th scope="col" rowspan="{rows_of_head}">{escape(layout.row_heading)}</th>'
-    heads = [f'<th scope="col">{escape(head)}</th>' for head in layout.heads]
-    published_heads = [
-        f'<th scope="col" class="published">{escape(head)}</th>' for head in layout.published_heads
-    ]
-    if layout.published_heads:
-        lines += [
-            f'<tr>{row_head}<th scope="colgroup" colspan="{len(heads)}">This run</th>'
-            f'<th scope="colgroup" colspan="{len(published_heads)}" class="published">'
-            f"{escape(layout.published_heading)}</th></tr>",
-            f"<tr>{''.join(heads + published_heads)}</tr>",
-        ]
-    else:
-        lines.append(f"<tr>{row_head}{''.join(heads)}</tr>")
-    lines.append("</thead>")
-    for block in layout.blocks:
-        lines += [
-            "<tbody>",
-            f'<tr><th scope="rowgroup" colspan="{n_columns}" class="block">'
-            f"{escape(block.heading)}</th></tr>",
-        ]
-        for label, ours, theirs in block.rows:
-            entries = [f"<td>{_html_entry(entry)}</td>" for entry in ours]
-            entries += [f'<td class="published">{_html_entry(entry)}</td>' for entry in theirs]
-            lines.append(f'<tr><th scope="row">{escape(label)}</th>{"".join(entries)}</tr>')
-        lines.append("</tbody>")
-    lines += ["</table>", "</div>", f'<p class="notes">{escape(" ".join(layout.notes))}</p>']
-    return "\n".join(lines)
+    """Return a table as an HTML fragment, followed by the tables `below`."""
+    return html_markup(_lay_out(cells, kind, title, methods, reference), below)
 
 
 def _lay_out(
-    cells: Sequence[Cell], kind: str, methods: Mapping[str, Mapping], reference: str
-) -> _Layout:
+    cells: Sequence[Cell] | Sequence[CoordinateCell],
+    kind: str,
+    title: str,
+    methods: Mapping[str, Mapping],
+    reference: str,
+) -> Layout:
     """Return the cells arranged in blocks, rows and columns, with the notes that explain them."""
+    if kind == "coordinates":
+        return _lay_out_by_coordinate(cells, title, methods, reference)
     write = format_seconds if kind == "time" else format_error
-    tables = sorted({cell.published_table for cell in cells if _is_published(cell)})
-    heading = f"Published (table {', '.join(tables)})" if tables else ""
-    notes = _notes(cells, kind, methods, reference, bool(tables))
+    notes = _notes(cells, kind, methods, reference)
     if kind == "weak":
-        return _lay_out_by_size(cells, methods, write, heading, notes)
-    return _lay_out_by_method(cells, kind, methods, write, heading, notes)
+        return _lay_out_by_size(cells, title, methods, write, notes)
+    return _lay_out_by_method(cells, kind, title, methods, write, notes)
 
 
-def _lay_out_by_method(cells, kind, methods, write, published_heading, notes) -> _Layout:
+def _lay_out_by_method(cells, kind, title, methods, write, notes) -> Layout:
     """Return the layout with a row for each method and a column for each training size."""
     found = {(cell.quantity, cell.variant, cell.training_size): cell for cell in cells}
     write_published = format_seconds if kind == "time" else format_published_error
     sizes = sorted({cell.training_size for cell in cells})
     published_sizes = sorted({cell.training_size for cell in cells if _is_published(cell)})
     blocks = []
-    for quantity, heading in QUANTITIES[kind].items():
+    for quantity in dict.fromkeys(cell.quantity for cell in cells):
         variants = order_variants([c.variant for c in cells if c.quantity == quantity], methods)
         rows = []
         for variant in variants:
@@ -317,19 +216,47 @@ def _lay_out_by_method(cells, kind, methods, write, published_heading, notes) ->
             ]
             rows.append((variant_label(variant, methods), ours, theirs))
         if not any(_is_published(cell) for cell in cells if cell.quantity == quantity):
-            rows = [(label, ours, [_Entry("")] * len(theirs)) for label, ours, theirs in rows]
-        blocks.append(_Block(heading, rows))
-    return _Layout(
+            rows = [(label, ours, [Entry("")] * len(theirs)) for label, ours, theirs in rows]
+        blocks.append(Block(QUANTITIES[kind][quantity], rows))
+    return Layout(
+        title,
         "Method",
         [f"n = {size}" for size in sizes],
-        [f"n = {size}" for size in published_sizes],
-        published_heading,
         blocks,
         notes,
+        [f"n = {size}" for size in published_sizes],
+        _published_heading(cells),
     )
 
 
-def _lay_out_by_size(cells, methods, write, published_heading, notes) -> _Layout:
+def _lay_out_by_coordinate(cells, title, methods, reference) -> Layout:
+    """Return the layout with a row for each method and a column for each output coordinate."""
+    columns = shown_columns(cells)
+    found = {(cell.quantity, cell.coordinate, cell.variant): cell for cell in cells}
+    heads = {(cell.quantity, cell.coordinate): column_heading(cell) for cell in cells}
+    rows = [
+        (
+            variant_label(variant, methods),
+            [_our_entry(found.get((*column, variant)), format_error) for column in columns],
+            [],
+        )
+        for variant in order_variants([cell.variant for cell in cells], methods)
+    ]
+    return Layout(
+        f"{title.rstrip('.')}; {cells[0].training_size} training rows, the largest size",
+        "Method",
+        [heads[column] for column in columns],
+        [Block("Relative root mean squared error by output coordinate", rows)],
+        _notes(
+            [cell for cell in cells if (cell.quantity, cell.coordinate) in columns],
+            "coordinates",
+            methods,
+            reference,
+        ),
+    )
+
+
+def _lay_out_by_size(cells, title, methods, write, notes) -> Layout:
     """Return the layout with a row for each training size and a column for each method.
 
     Fixed component numbers get a block each, where methods without one are repeated.
@@ -359,14 +286,15 @@ def _lay_out_by_size(cells, methods, write, published_heading, notes) -> _Layout
             for size in sorted({cell.training_size for cell in cells})
         ]
         heading = QUANTITIES["error"]["arrmse"]
-        blocks.append(_Block(f"{heading}, C = {setting}" if setting.isdigit() else heading, rows))
-    return _Layout(
+        blocks.append(Block(f"{heading}, C = {setting}" if setting.isdigit() else heading, rows))
+    return Layout(
+        title,
         "Training size",
         [variant_label(column, methods) for column in columns],
-        [variant_label(column, methods) for column in published_columns],
-        published_heading,
         blocks,
         notes,
+        [variant_label(column, methods) for column in published_columns],
+        _published_heading(cells),
     )
 
 
@@ -384,12 +312,17 @@ def _is_published(cell: Cell) -> bool:
     return not math.isnan(cell.published_value)
 
 
+def _published_heading(cells: Sequence[Cell]) -> str:
+    """Return the heading of the published columns, empty without any."""
+    tables = sorted({cell.published_table for cell in cells if _is_published(cell)})
+    return f"Published (table {', '.join(tables)})" if tables else ""
+
+
 def _notes(
-    cells: Sequence[Cell],
+    cells: Sequence[Cell] | Sequence[CoordinateCell],
     kind: str,
     methods: Mapping[str, Mapping],
     reference: str,
-    has_published: bool,
 ) -> list[str]:
     """Return the sentences under a table; marks that occur nowhere are not explained."""
     if not cells:
@@ -404,19 +337,24 @@ def _notes(
         if len(splits) > 1:
             spread = f"{splits[0]} to {spread}"
         notes = [f"Mean \u00b1 standard deviation over {spread}."]
-    notes.append(f"n is the training size; {n_test} test rows.")
+    scope = "at its training size"
+    if kind == "coordinates":
+        scope = "in its column"
+        notes += [f"{n_test} test rows.", _coordinate_note(cells)]
+    else:
+        notes.append(f"n is the training size; {n_test} test rows.")
     name = method_label(reference, methods)
     marks = {cell.mark for cell in cells}
     risk = f"corrected resampled t-test at {CORRECTED_RISK:g}"
     if kind != "time" and splits != [1]:
         if any(cell.bold for cell in cells):
             notes.append(
-                "Bold: lower than every other number at its training size "
+                f"Bold: lower than every other number {scope} "
                 f"(paired Student t-test at {STUDENT_RISK:g})."
             )
         else:
             notes.append(
-                "No number is bold: none is lower than every other at its training size by the "
+                f"No number is bold: none is lower than every other {scope} by the "
                 f"paired Student t-test at {STUDENT_RISK:g}."
             )
         if any(cell.n_nonzero is not None for cell in cells):
@@ -426,45 +364,41 @@ def _notes(
                 notes.append(f"{HIGHER_MARK}: higher than {name} ({risk}).")
             if marks == {""}:
                 notes.append(f"No row differs from {name} by the {risk}.")
-    if has_published:
+    return notes + ([] if kind == "coordinates" else _published_notes(cells))
+
+
+def _coordinate_note(cells: Sequence[CoordinateCell]) -> str:
+    """Return the sentence that tells what the columns of a table of coordinates are."""
+    if any(cell.quantity == "coordinate" for cell in cells):
+        return "Global is the mean over coordinates, the aRRMSE."
+    return (
+        "There are too many output coordinates for a column each: minimum, median and maximum are "
+        "those over the coordinates of each split, and Global is their mean, the aRRMSE. The CSV "
+        "file of this table has every coordinate."
+    )
+
+
+def _published_notes(cells: Sequence[Cell]) -> list[str]:
+    """Return the sentences about the published columns, none without any."""
+    published = {cell.quantity for cell in cells if _is_published(cell)}
+    if not published:
+        return []
+    notes = ["Published numbers are those of Djerrab et al. (2018) on the data of their authors."]
+    if "root_sum_rrmse" in published:
         notes.append(
-            "Published numbers are those of Djerrab et al. (2018) on the data of their authors."
+            "That they are roots of sums is read from their size; the paper calls them averages."
         )
     return notes
 
 
-def _our_entry(cell: Cell | None, write) -> _Entry:
+def _our_entry(cell: Cell | CoordinateCell | None, write) -> Entry:
     if cell is None:
-        return _Entry(MISSING)
+        return Entry(MISSING)
     mark = {"lower": LOWER_MARK, "higher": HIGHER_MARK}.get(cell.mark, "")
-    return _Entry(write(cell.mean, cell.deviation), cell.bold, mark)
+    return Entry(write(cell.mean, cell.deviation), cell.bold, mark)
 
 
-def _published_entry(cell: Cell | None, write) -> _Entry:
+def _published_entry(cell: Cell | None, write) -> Entry:
     if cell is None or not _is_published(cell):
-        return _Entry(MISSING)
-    return _Entry(write(cell.published_value, cell.published_spread))
-
-
-def _html_entry(entry: _Entry) -> str:
-    text = escape(entry.text)
-    if entry.bold:
-        text = f"<strong>{text}</strong>"
-    return f"{text}<sup>{entry.mark}</sup>" if entry.mark else text
-
-
-def _latex_entry(entry: _Entry) -> str:
-    text = _latex(entry.text)
-    if entry.bold:
-        text = rf"\textbf{{{text}}}"
-    if entry.mark:
-        text += {LOWER_MARK: r"\rlap{$^{\dagger}$}", HIGHER_MARK: r"\rlap{$^{\ddagger}$}"}[
-            entry.mark
-        ]
-    return text
-
-
-def _latex(text: str) -> str:
-    """Return `text` with LaTeX's special characters and the usual symbols written as commands."""
-    special = {LOWER_MARK: r"$\dagger$", HIGHER_MARK: r"$\ddagger$", **_LATEX_CHARACTERS}
-    return "".join(special.get(character, character) for character in text)
+        return Entry(MISSING)
+    return Entry(write(cell.published_value, cell.published_spread))

@@ -38,6 +38,7 @@ QUANTITIES = {
     "error": {
         "arrmse": "aRRMSE (mean over output coordinates)",
         "rrmse": "RRMSE (pooled over output coordinates)",
+        "root_sum_rrmse": "Root of the sum over output coordinates of squared relative errors",
     },
     "time": {
         "training": "Training time (one fit at the chosen settings)",
@@ -46,6 +47,9 @@ QUANTITIES = {
     },
 }
 """The blocks of each kind of table: name -> heading."""
+
+ERRORS = ("arrmse", "rrmse")
+"""The errors that an error table shows unless it is told which."""
 
 
 @dataclass(frozen=True)
@@ -114,14 +118,17 @@ def error_table(
     method_order: Iterable[str] = (),
     reference: str = REFERENCE_METHOD,
     published: Sequence[Published] = (),
+    errors: Sequence[str] = ERRORS,
 ) -> list[Cell]:
-    """Return the cells of the error table: both errors, rows by variant, columns by size.
+    """Return the cells of the error table: `errors` in order, rows by variant, columns by size.
 
-    Published errors stand beside the aRRMSE, which is what the paper's RRMSE is.
+    `errors` are keys of ``QUANTITIES["error"]``. Published errors stand beside the error that they
+    were measured in: the ``root_sum_rrmse`` for those of that unit, else the aRRMSE, which is what
+    the paper calls RRMSE.
     """
-    published_cells = _published_cells(published, "arrmse")
+    published_cells = _published_cells(published)
     cells = []
-    for quantity in QUANTITIES["error"]:
+    for quantity in errors:
         values = {
             key: {split: getattr(score, quantity) for split, score in splits.items()}
             for key, splits in group_by_cell(scores).items()
@@ -138,8 +145,8 @@ def error_table(
                         len(column[variant]),
                         n_test[variant, size],
                         *mean_and_deviation([column[variant][s] for s in sorted(column[variant])]),
-                        **_column_comparison(column, variant),
-                        **_reference_comparison(
+                        **column_comparison(column, variant),
+                        **reference_comparison(
                             column, variant, reference, size, n_test[variant, size]
                         ),
                         **published_cells.get((quantity, variant, size), {}),
@@ -159,7 +166,7 @@ def time_table(
     Of the published rows with unit ``s``, a column whose name contains "training" is a training
     time and any other a test time. Times carry no tests.
     """
-    published_cells = _published_cells(published, "time")
+    published_cells = _published_cells(published)
     seconds = {
         "training": lambda timing: timing.fit_seconds,
         "selection": lambda timing: timing.selection_seconds,
@@ -188,9 +195,13 @@ def time_table(
     return cells
 
 
-def write_cells(path: str | Path, cells: Sequence[Cell]) -> None:
-    """Write the cells as CSV, one row per cell, with every digit; NaN and None are left empty."""
-    names = [field.name for field in fields(Cell)]
+def write_cells(path: str | Path, cells: Sequence) -> None:
+    """Write the cells as CSV, one row per cell, with every digit; NaN and None are left empty.
+
+    The cells are records of one dataclass, whose fields are the columns; without any the columns
+    are those of `Cell`.
+    """
+    names = [field.name for field in fields(cells[0] if cells else Cell)]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(names)
@@ -225,8 +236,12 @@ def reference_variant(
     return candidates.get(variant.components) or candidates.get(SELECTED)
 
 
-def _column_comparison(column: Mapping[Variant, Mapping[int, float]], variant: Variant) -> dict:
-    """Return bold, opponent and p value of one row among the rows of its column."""
+def column_comparison(column: Mapping[Variant, Mapping[int, float]], variant: Variant) -> dict:
+    """Return ``bold``, ``opponent`` and ``p_student`` of one row of a column, as in `Cell`.
+
+    `column` holds the error of every row in every split. Of a column with one row the result is
+    empty, and so it is without a test.
+    """
     others = sorted(v for v in column if v != variant)
     if not others:
         return {}
@@ -255,14 +270,17 @@ def _column_comparison(column: Mapping[Variant, Mapping[int, float]], variant: V
     }
 
 
-def _reference_comparison(
+def reference_comparison(
     column: Mapping[Variant, Mapping[int, float]],
     variant: Variant,
     reference: str,
     training_size: int,
     n_test: int,
 ) -> dict:
-    """Return the comparison of one row with the reference method in its column."""
+    """Return the fields of `Cell` that compare one row of a column with the reference method.
+
+    They are empty for that method itself, and where the two share no split.
+    """
     other = reference_variant(column, variant, reference)
     if other is None or other == variant:
         return {}
@@ -286,16 +304,14 @@ def _reference_comparison(
     }
 
 
-def _published_cells(published: Sequence[Published], kind: str) -> dict[tuple, dict]:
+def _published_cells(published: Sequence[Published]) -> dict[tuple, dict]:
     """Return (quantity, variant, training size) -> the published fields of a cell."""
     cells = {}
     for number in published:
-        is_time = number.unit == "s"
-        if is_time != (kind == "time"):
-            continue
-        quantity = kind
-        if is_time:
+        if number.unit == "s":
             quantity = "training" if "training" in number.column.casefold() else "test"
+        else:
+            quantity = "root_sum_rrmse" if number.unit == "root_sum_rrmse" else "arrmse"
         variant = Variant(number.method, number.components, number.weak_size)
         cells[quantity, variant, number.training_size] = {
             "published_value": number.value,

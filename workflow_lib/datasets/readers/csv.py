@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,11 +9,11 @@ from typing import Annotated, Any
 from pydantic import Field, StrictBool
 
 from workflow_lib.config.base import Settings
+from workflow_lib.datasets.csv_rows import csv_rows
 from workflow_lib.datasets.tables import (
     dataset_tree,
     only_source,
     parse_number,
-    read_text,
     rows_with_outputs,
 )
 from workflow_lib.errors import UserError, unknown_name
@@ -55,7 +53,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     import numpy as np
 
     path = only_source(sources, "csv")
-    header, rows = _parse(path, options.delimiter)
+    header, rows = csv_rows(path, options.delimiter)
     outputs = _columns(path, header, options.outputs, "outputs")
     if options.inputs is None:
         inputs = [column for column in range(len(header)) if column not in outputs]
@@ -88,40 +86,6 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         rows_read=len(rows),
         allow_constant_outputs=options.allow_constant_outputs,
     )
-
-
-def _parse(path: Path, delimiter: str) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """Return the names of the columns and, for each row, its line number and its texts."""
-    text = read_text(path)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    try:
-        lines = [(reader.line_num, values) for values in reader if any(map(str.strip, values))]
-    except csv.Error as error:
-        raise UserError(
-            place=f"{path}, line {reader.line_num}",
-            found=f"the line cannot be split into values ({error})",
-            expected=f"values separated by {delimiter!r}, quotes in pairs",
-            remedy="mend the quotes in this line",
-        ) from error
-    (header_line, names), rows = lines[0], lines[1:]
-    header = [name.strip() for name in names]
-    for column, name in enumerate(header):
-        if not name or header.index(name) < column:
-            raise UserError(
-                place=f"{path}, line {header_line}, column {column + 1}",
-                found=f"the name '{name}' stands there a second time" if name else "no name",
-                expected="a different name for every column",
-                remedy="mend the header",
-            )
-    for number, values in rows:
-        if len(values) != len(header):
-            raise UserError(
-                place=f"{path}, line {number}",
-                found=f"{len(values)} values",
-                expected=f"{len(header)} values, as in the header",
-                remedy="mend the row, or the option delimiter",
-            )
-    return header, rows
 
 
 def _columns(path: Path, header: list[str], names: Sequence[str], option: str) -> list[int]:

@@ -17,16 +17,16 @@ from workflow_lib.report.scores import (
     order_variants,
     read_scores,
 )
-from workflow_lib.report.style import WEAK_LINES, applied_style, method_look, save_figure
+from workflow_lib.report.style import (
+    LOWEST_ERROR_WITH_TRAINING_MEAN,
+    WEAK_LINES,
+    applied_style,
+    method_look,
+    save_figure,
+    scale_errors,
+)
 
 LABELS = {"arrmse": "aRRMSE on test rows", "rrmse": "pooled RRMSE on test rows"}
-
-LARGEST_LINEAR_RATIO = 4.0
-"""Above this ratio of the largest to the smallest mean the error axis is logarithmic, so that one
-method that fails does not flatten the others."""
-
-LOWEST_ERROR_WITH_TRAINING_MEAN = 0.8
-"""The line at error 1, that of the training mean, is drawn when the largest mean is this high."""
 
 
 def run(
@@ -87,7 +87,6 @@ def draw_learning_curves(
     variants = order_variants([variant for variant, _ in cells], methods)
     panels = _panels(variants)
     means = [mean for mean, _ in cells.values()]
-    # Far above all curves, the line at 1 would only take their room.
     shows_training_mean = max(means) >= LOWEST_ERROR_WITH_TRAINING_MEAN
     with applied_style():
         n_columns = 2 if len(panels) == 4 else min(len(panels), 3)
@@ -112,9 +111,7 @@ def draw_learning_curves(
             axis.remove()
         first = axes[0, 0]
         first.set_xscale("log")
-        if max(means) > LARGEST_LINEAR_RATIO * min(means) and min(means) > 0:
-            first.set_yscale("log")
-            _label_log_errors(first)
+        scale_errors(first, means)
         sizes = sorted({size for _, size in cells})
         first.set_xlim(sizes[0] / 1.3, sizes[-1] * 1.3)
         for axis in figure.axes:
@@ -189,15 +186,6 @@ def _draw_panel(axis, variants: Sequence[Variant], cells, methods) -> dict:
         label = variant_label(variant._replace(components=SELECTED), methods)
         handles[label] = container
     return handles
-
-
-def _label_log_errors(axis) -> None:
-    """Write errors on a logarithmic axis as plain numbers at 1, 2 and 5 times powers of ten."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    axis.yaxis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0)))
-    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _full_title(title: str, scores: Sequence[Score]) -> str:

@@ -1,0 +1,319 @@
+"""Compounds and their activities, in a tiny copy of the published tables."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from workflow_lib.artifacts import artifact_digest, read_artifact, write_artifact
+from workflow_lib.datasets import reading
+from workflow_lib.datasets.acquisition import acquire, mirrors_from_environment
+from workflow_lib.datasets.molecules import read_molecules, scaffold_codes
+from workflow_lib.datasets.reading import checked_options, read_dataset
+from workflow_lib.errors import UserError
+from workflow_lib.kernels.gram import gram_matrix
+
+CATALOGUE = Path(reading.__file__).parents[2] / "config" / "datasets"
+
+ACTIVITIES = """"nsc","prefix","name","BR:MCF7","CO:HT29","ME:MDA-N","LE:SR"
+740,"S","Methotrexate",0.5,-1.25,-3,0.75
+19893,"S","5-FU, in water",NA,1.5,NA,-0.5
+3053,"S","ethyl benzene",-0.25,0.125,3,1e-1
+12,"S","ethanol",1,2,NA,3
+"""
+
+STRUCTURES = """"nsc","prefix","pubchem_id","smiles","mechanism"
+12,"S",-1,"CCO",NA
+3053,"S",-1,"CCc1ccccc1",NA
+740,"S",-1,"CN(C)c1ccc(cc1)C(=O)N","A7"
+19893,"S",-1,"O=c1[nH]cc(F)c(=O)[nH]1",NA
+99,"S",-1,"C",NA
+"""
+
+SMALL = {"least_lines": 2, "n_bits": 256}
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    (tmp_path / "activities.csv").write_text(ACTIVITIES)
+    (tmp_path / "structures.csv").write_text(STRUCTURES)
+    return tmp_path
+
+
+def read(folder: Path, **options) -> dict:
+    pytest.importorskip("rdkit")
+    return read_tables(folder, **options)
+
+
+def read_tables(folder: Path, **options) -> dict:
+    sources = [folder / "activities.csv", folder / "structures.csv"]
+    return read_dataset("drug_activity", {**SMALL, **options}, sources, seed=0)
+
+
+def refused(folder: Path, **options) -> str:
+    with pytest.raises(UserError) as caught:
+        read_tables(folder, **options)
+    return str(caught.value)
+
+
+def change(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def add(folder: Path, number: int, smiles: str, activities: str = "1,2,NA,3") -> None:
+    """Add a compound to both tables."""
+    path = folder / "activities.csv"
+    path.write_text(path.read_text() + f'{number},"S","",{activities}\n')
+    path = folder / "structures.csv"
+    path.write_text(path.read_text() + f'{number},"S",-1,{smiles},NA\n')
+
+
+def compounds(tree: dict) -> list[str]:
+    return json.loads(tree["names"]["compounds"])
+
+
+def excluded(tree: dict) -> dict:
+    return {reason: count for reason, count in tree["report"]["exclusions"].items() if count}
+
+
+# Rows
+
+
+def test_rows_are_compounds_with_their_activities(folder):
+    tree = read(folder)
+    assert compounds(tree) == ["740", "19893", "3053", "12"]
+    assert json.loads(tree["names"]["outputs"]) == ["BR:MCF7", "CO:HT29", "LE:SR"]
+    np.testing.assert_array_equal(
+        tree["outputs"],
+        [[0.5, -1.25, 0.75], [np.nan, 1.5, -0.5], [-0.25, 0.125, 0.1], [1, 2, 3]],
+    )
+    report = tree["report"]
+    assert (report["rows_read"], report["rows_dropped"], report["missing_outputs"]) == (4, 0, 1)
+    assert excluded(tree) == report["excluded_names"] == {}
+
+
+def test_cell_lines_that_are_left_out_are_an_option(folder):
+    tree = read(folder, left_out_lines=[], least_lines=3)
+    assert json.loads(tree["names"]["outputs"]) == ["BR:MCF7", "CO:HT29", "ME:MDA-N", "LE:SR"]
+    assert compounds(tree) == ["740", "3053", "12"]
+    np.testing.assert_array_equal(tree["outputs"][:, 2], [-3, 3, np.nan])
+    tree = read(folder, left_out_lines=["ME:MDA-N", "CO:HT29"], least_lines=1)
+    assert json.loads(tree["names"]["outputs"]) == ["BR:MCF7", "LE:SR"]
+
+
+def test_inputs_are_morgan_fingerprints(folder):
+    # Ethanol has three kinds of atoms, ethylbenzene four. With their neighbours those of ethanol
+    # give three more bits and those of ethylbenzene five: end, middle, first, second and further
+    # atoms of the ring. Further bonds of ethanol reach nothing new.
+    for radius, ethylbenzene, ethanol in ((0, 4, 3), (1, 9, 6)):
+        inputs = read(folder, radius=radius, n_bits=2048)["inputs"]
+        assert inputs.shape == (4, 2048) and inputs.dtype == np.float64
+        np.testing.assert_array_equal(inputs[2:].sum(axis=1), [ethylbenzene, ethanol])
+    default = read(folder, n_bits=2048)["inputs"]
+    assert default[3].sum() == 6 and default[2].sum() > 9
+    assert (default >= inputs).all() and set(np.unique(default)) == {0, 1}
+    assert read(folder, n_bits=64)["inputs"].shape == (4, 64)
+
+
+def test_inputs_do_not_depend_on_how_a_structure_is_written(folder):
+    expected = read(folder)["inputs"]
+    change(folder / "structures.csv", '"CCc1ccccc1"', '" C1=CC=CC=C1CC "')
+    np.testing.assert_array_equal(read(folder)["inputs"], expected)
+
+
+def test_groups_are_scaffolds(folder):
+    # Phenols share the scaffold of benzene with 740 and 3053; what has no ring shares none.
+    add(folder, 50, '"Oc1ccccc1"')
+    add(folder, 51, '"CCCO"')
+    tree = read(folder)
+    assert compounds(tree) == ["740", "19893", "3053", "12", "50", "51"]
+    np.testing.assert_array_equal(tree["groups"]["scaffold"], [0, 1, 0, 2, 0, 3])
+    assert tree["groups"]["scaffold"].dtype == np.int64
+    assert tree["report"]["scaffolds"] == 4
+    assert tree["report"]["compounds_without_rings"] == 2
+
+
+def test_a_text_without_atoms_is_no_molecule():
+    pytest.importorskip("rdkit")
+    nothing, broken, methane = read_molecules(["", "C1", "C"], radius=2, n_bits=64)
+    assert nothing is None and broken is None
+    assert (methane.canonical, methane.scaffold, methane.fingerprint.sum()) == ("C", "", 1)
+
+
+def test_codes_of_scaffolds():
+    np.testing.assert_array_equal(scaffold_codes(["", "b", "a", "", "b", ""]), [0, 1, 2, 3, 1, 4])
+
+
+def test_result_is_an_artifact(folder, tmp_path):
+    tree = read(folder)
+    for name in "ab":
+        write_artifact(tmp_path / f"{name}.h5", tree, "dataset", allow_nan=["inputs", "outputs"])
+        tree = read(folder)
+    assert artifact_digest(tmp_path / "a.h5") == artifact_digest(tmp_path / "b.h5")
+    back = read_artifact(tmp_path / "a.h5", "dataset")
+    np.testing.assert_array_equal(back["outputs"], tree["outputs"])
+    np.testing.assert_array_equal(back["groups"]["scaffold"], tree["groups"]["scaffold"])
+    assert back["report"] == tree["report"]
+
+
+# Exclusions
+
+
+def test_every_exclusion_is_counted_and_listed(folder):
+    add(folder, 101, '"CCN"', "1,NA,7,NA")
+    add(folder, 102, '""')
+    add(folder, 103, "NA")
+    add(folder, 104, '"C1CC"')
+    add(folder, 105, '"CC(C)(C)(C)C"')
+    add(folder, 106, '"C1=CC=CC=C1CC"')
+    # Left out for the first of its reasons; the earlier one of its structure is left out as well.
+    add(folder, 107, '"broken"', "1,NA,NA,NA")
+    add(folder, 108, '"NCC"')
+    add(folder, 109, '"CCCCCC"')
+    change(folder / "structures.csv", "109,", "110,")
+    tree = read(folder)
+    assert tree["report"]["exclusions"] == {
+        "measured in fewer cell lines than least_lines": 2,
+        "no SMILES": 3,
+        "a SMILES that RDKit cannot parse": 2,
+        "the structure of an earlier compound": 1,
+    }
+    assert tree["report"]["excluded_names"] == {
+        "measured in fewer cell lines than least_lines": "101, 107",
+        "no SMILES": "102, 103, 109",
+        "a SMILES that RDKit cannot parse": "104, 105",
+        "the structure of an earlier compound": "106",
+    }
+    assert compounds(tree) == ["740", "19893", "3053", "12", "108"]
+    assert tree["report"]["rows_read"] == 13
+    assert tree["report"]["rows_dropped"] == 8
+
+
+def test_stereoisomers_are_different_structures(folder):
+    add(folder, 201, '"C[C@H](N)C(=O)O"')
+    add(folder, 202, '"C[C@@H](N)C(=O)O"')
+    add(folder, 203, '"N[C@@H](C)C(=O)O"')
+    tree = read(folder)
+    assert compounds(tree)[-2:] == ["201", "202"]
+    assert tree["report"]["excluded_names"] == {"the structure of an earlier compound": "203"}
+    np.testing.assert_array_equal(tree["inputs"][-2], tree["inputs"][-1])
+
+
+def test_messages_of_rdkit_do_not_spill(folder, capfd):
+    add(folder, 104, '"C1CC"')
+    add(folder, 105, '"CC(C)(C)(C)C"')
+    read(folder)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_no_compound_can_be_used(folder):
+    pytest.importorskip("rdkit")
+    message = refused(folder, least_lines=4)
+    assert "no compound can be used: 4 for measured in fewer cell lines" in message
+    assert str(folder / "structures.csv") in message
+
+
+def test_a_cell_line_in_which_none_was_measured(folder):
+    pytest.importorskip("rdkit")
+    path = folder / "activities.csv"
+    header, *rows = path.read_text().splitlines()
+    unmeasured = [row.rpartition(",")[0] + ",NA" for row in rows]
+    path.write_text("\n".join([header, *unmeasured]))
+    message = refused(folder, least_lines=1)
+    assert f"{path}: no row has a value in the output LE:SR" in message
+
+
+# What cannot be read
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "words"),
+    [
+        ("activities", "-1.25", "high", "line 2, column 5 ('CO:HT29'): 'high' is not a finite"),
+        ("activities", "-1.25", "inf", "line 2, column 5 ('CO:HT29'): 'inf' is not a finite"),
+        ("activities", ",1,2,NA,3", ",1,2,NA", "line 5: 6 values. Expected 7 values"),
+        ("activities", "12,", "740,", "line 5, column 'nsc': the compound '740' for the second"),
+        ("activities", "12,", ",", "line 5, column 'nsc': no number"),
+        ("activities", '"prefix"', '"letter"', "line 1: there is no column named 'prefix'"),
+        ("structures", '"smiles"', '"SMILE"', "line 1: there is no column named 'smiles'"),
+        ("structures", "99,", "740,", "line 6, column 'nsc': the compound '740' for the second"),
+        ("structures", '"CCO"', '"CCO', "cannot be split into values"),
+    ],
+)
+def test_faults_are_named(folder, file, old, new, words):
+    path = folder / f"{file}.csv"
+    change(path, old, new)
+    message = refused(folder)
+    assert str(path) in message and words in message
+
+
+def test_unknown_cell_line(folder):
+    message = refused(folder, left_out_lines=["ME:MDA"])
+    assert "option left_out_lines: there is no cell line named 'ME:MDA'" in message
+    assert "write 'ME:MDA-N'" in message
+    every = ["BR:MCF7", "CO:HT29", "ME:MDA-N", "LE:SR"]
+    assert "every cell line is left out" in refused(folder, left_out_lines=every)
+
+
+def test_two_sources_are_needed(folder):
+    with pytest.raises(UserError, match="1 source files. Expected two"):
+        read_dataset("drug_activity", SMALL, [folder / "activities.csv"], seed=0)
+
+
+def test_without_rdkit_the_remedy_is_told(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "rdkit", None)
+    message = refused(folder)
+    assert "the package rdkit cannot be imported" in message
+    assert "pip install 'output-fisher-regression[chem]'" in message
+
+
+@pytest.mark.parametrize("options", [{"least_lines": 0}, {"radius": -1}, {"n_bits": 0}])
+def test_impossible_options(options):
+    with pytest.raises(UserError, match=next(iter(options))):
+        checked_options("drug_activity", options)
+
+
+# The catalogue
+
+
+def test_the_set_of_the_catalogue(mirror, tmp_path):
+    pytest.importorskip("rdkit")
+    settings = yaml.safe_load((CATALOGUE / "drug-activity.yaml").read_text())
+    paths = []
+    for source in settings["sources"]:
+        mirror(source["path"])
+        path = tmp_path / Path(source["path"]).name
+        paths.append(acquire(source, path, mirrors_from_environment()))
+    tree = read_dataset(settings["reader"], settings["options"], paths, seed=0)
+    assert tree["inputs"].shape == (957, 2048)
+    assert tree["outputs"].shape == (957, 59)
+    assert list(excluded(tree).values()) == [104, 4, 3, 7]
+    assert tree["report"]["rows_read"] == 1075
+    missing = np.isnan(tree["outputs"])
+    assert missing.mean() == pytest.approx(0.024, abs=5e-4)
+    assert missing.sum(axis=1).max() == 4
+    # The activities of a compound are z-scores over the cell lines.
+    assert np.abs(np.nanmean(tree["outputs"], axis=1)).max() < 0.1
+    assert np.nanstd(tree["outputs"], axis=1).mean() == pytest.approx(0.97, abs=0.01)
+    assert set(np.unique(tree["inputs"])) == {0.0, 1.0}
+    assert tree["report"]["scaffolds"] == len(np.unique(tree["groups"]["scaffold"])) < 957
+    eigenvalues = np.linalg.eigvalsh(gram_matrix(tree["inputs"], None, "tanimoto"))
+    assert eigenvalues[0] > -1e-12 * eigenvalues[-1]
+
+
+def test_the_set_of_the_catalogue_is_called_a_stand_in_and_pinned():
+    settings = yaml.safe_load((CATALOGUE / "drug-activity.yaml").read_text())
+    assert "tables 9, 10, 17 and 18" in settings["stand_in_for"]
+    assert settings["inputs"] == {"scale": "none", "kernel": "tanimoto"}
+    for source in settings["sources"]:
+        owner, repository, commit, *_ = source["address"].split("/")[3:]
+        assert (owner, repository) == ("CBIIT", "rcellminerData")
+        assert len(commit) == 40
+        assert source["path"].split("/")[-1] == source["address"].split("/")[-1]

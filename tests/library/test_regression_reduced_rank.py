@@ -1,0 +1,179 @@
+"""Ridge regression of the first output components equals explicit loops; all of them m-KRR."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from workflow_lib.kernels.gram import gram_matrix
+from workflow_lib.regression.heldout import SeparateGrams, SharedGram
+from workflow_lib.regression.reduced_rank import (
+    fit_reduced_rank_ridge,
+    heldout_outputs,
+    heldout_rank_errors,
+)
+from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
+
+PENALTIES = [1e-4, 1e-2, 0.3, np.inf]
+RANKS = [1, 2, 3, 5, 100]
+N_ROWS, N_FOLDS = 30, 4
+FOLDS = np.random.default_rng(0).permutation(np.arange(N_ROWS) % N_FOLDS)
+
+
+def small_data(n_outputs=6):
+    """Return inputs (30, 4) and outputs of two strong directions and some noise."""
+    generator = np.random.default_rng(1)
+    X = generator.normal(size=(N_ROWS, 4))
+    signal = np.tanh(X @ generator.normal(size=(4, 2))) * [3.0, 1.5]
+    Y = signal @ generator.normal(size=(2, n_outputs)) + 5.0
+    return X, Y + 0.5 * generator.normal(size=Y.shape)
+
+
+def shared_solver(X, center=True):
+    return SharedGram(gram_matrix(X, gamma=0.2), FOLDS, center)
+
+
+def separate_solver(X, center=True):
+    parts = [(X[FOLDS != fold], X[FOLDS == fold]) for fold in range(N_FOLDS)]
+    grams = [
+        (gram_matrix(kept, gamma=0.2), gram_matrix(heldout, kept, gamma=0.2))
+        for kept, heldout in parts
+    ]
+    return SeparateGrams(grams, FOLDS, center)
+
+
+def ridge_predictions(X, T, X_new, penalty, center=True):
+    K, ridge = gram_matrix(X, gamma=0.2), labelled_ridge(len(X), penalty)
+    dual, intercept = fit_dual_coefficients(K, T, ridge, center)
+    return gram_matrix(X_new, X, gamma=0.2) @ dual + intercept
+
+
+def reduced_predictions(X, Y, X_new, rank, penalty, center=True):
+    """Return predicted outputs, one fit and one direction after the other."""
+    mean = Y.mean(axis=0)
+    variances, directions = np.linalg.eigh((Y - mean).T @ (Y - mean))
+    kept = np.argsort(-variances)[: min(rank, Y.shape[1], len(Y) - 1)]
+    predicted = np.tile(mean, (len(X_new), 1))
+    for direction in directions[:, kept].T:
+        scores = ((Y - mean) @ direction)[:, None]
+        predicted += ridge_predictions(X, scores, X_new, penalty, center) * direction
+    return predicted
+
+
+def heldout_loop(X, Y, rank, penalty, center=True):
+    predicted = np.empty_like(Y)
+    for fold in range(N_FOLDS):
+        kept, rows = FOLDS != fold, FOLDS == fold
+        predicted[rows] = reduced_predictions(X[kept], Y[kept], X[rows], rank, penalty, center)
+    return predicted
+
+
+# Held-out predictions.
+
+
+@pytest.mark.parametrize("solver_of", [shared_solver, separate_solver])
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("n_outputs", [1, 6, 40])
+def test_errors_are_those_of_an_explicit_loop(solver_of, center, n_outputs):
+    X, Y = small_data(n_outputs)
+    solver = solver_of(X, center)
+    errors = heldout_rank_errors(Y, [Y] * N_FOLDS, solver, PENALTIES, RANKS)
+    assert errors.shape == (len(RANKS), len(PENALTIES), n_outputs)
+    for by_penalty, rank in zip(errors, RANKS, strict=True):
+        for error, penalty in zip(by_penalty, PENALTIES, strict=True):
+            predicted = heldout_loop(X, Y, rank, penalty, center)
+            np.testing.assert_allclose(error, ((Y - predicted) ** 2).sum(axis=0), rtol=1e-9)
+            ours = heldout_outputs([Y] * N_FOLDS, solver, penalty, rank)
+            np.testing.assert_allclose(ours, predicted, atol=1e-9)
+
+
+@pytest.mark.parametrize("solver_of", [shared_solver, separate_solver])
+@pytest.mark.parametrize("n_outputs", [2, 6, 40])
+def test_a_rank_above_the_number_of_components_is_kernel_ridge(solver_of, n_outputs):
+    X, Y = small_data(n_outputs)
+    solver = solver_of(X)
+    errors = heldout_rank_errors(Y, [Y] * N_FOLDS, solver, PENALTIES, [1, 40, 41])
+    expected = sum(
+        ((predicted - Y[rows]) ** 2).sum(axis=1)
+        for rows, predicted in zip(
+            solver.heldout, solver.predict([Y] * N_FOLDS, PENALTIES), strict=True
+        )
+    )
+    np.testing.assert_allclose(errors[1], expected, rtol=1e-10)
+    np.testing.assert_array_equal(errors[1], errors[2])
+    # One component is another method.
+    assert abs(errors[0, 0].sum() / expected[0].sum() - 1.0) > 1e-3
+
+
+def test_missing_outputs_count_nowhere():
+    X, Y = small_data()
+    observed = np.random.default_rng(2).random(Y.shape) > 0.2
+    solver = shared_solver(X)
+    errors = heldout_rank_errors(
+        np.where(observed, Y, np.nan), [Y] * N_FOLDS, solver, PENALTIES, RANKS
+    )
+    predicted = heldout_outputs([Y] * N_FOLDS, solver, PENALTIES[1], RANKS[2])
+    expected = np.where(observed, (Y - predicted) ** 2, 0.0).sum(axis=0)
+    np.testing.assert_allclose(errors[2, 1], expected, rtol=1e-10)
+
+
+def test_every_fold_learns_from_its_own_outputs():
+    X, Y = small_data()
+    generator = np.random.default_rng(3)
+    by_fold = [Y + generator.normal(size=Y.shape) for _ in range(N_FOLDS)]
+    ours = heldout_outputs(by_fold, shared_solver(X), 0.01, 2)
+    for fold, outputs in enumerate(by_fold):
+        rows = FOLDS == fold
+        expected = heldout_loop(X, outputs, 2, 0.01)[rows]
+        np.testing.assert_allclose(ours[rows], expected, atol=1e-9)
+
+
+def test_held_out_outputs_change_no_prediction_of_their_fold():
+    X, Y = small_data()
+    changed = Y.copy()
+    changed[FOLDS == 2] = 100.0
+    solver = shared_solver(X)
+    first, second = (heldout_outputs([Z] * N_FOLDS, solver, 0.01, 2) for Z in (Y, changed))
+    np.testing.assert_allclose(first[FOLDS == 2], second[FOLDS == 2], atol=1e-10)
+    assert (np.abs(first - second)[FOLDS != 2] > 0.1).any()
+
+
+# Refit.
+
+
+@pytest.mark.parametrize("n_outputs", [1, 6, 40])
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_a_fit_of_all_components_is_kernel_ridge(n_outputs, penalty):
+    X, Y = small_data(n_outputs)
+    K = gram_matrix(X, gamma=0.2)
+    dual, intercept, rank = fit_reduced_rank_ridge(K, Y, 100, penalty)
+    assert rank == min(n_outputs, N_ROWS - 1)
+    expected = fit_dual_coefficients(K, Y, labelled_ridge(N_ROWS, penalty))
+    np.testing.assert_allclose(K @ dual + intercept, K @ expected[0] + expected[1], atol=1e-10)
+    np.testing.assert_allclose(intercept, expected[1], atol=1e-10)
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("rank", [1, 2, 5])
+def test_a_fit_keeps_the_first_components_only(center, rank):
+    X, Y = small_data()
+    X_new = np.random.default_rng(9).normal(size=(7, 4))
+    dual, intercept, used = fit_reduced_rank_ridge(gram_matrix(X, gamma=0.2), Y, rank, 0.01, center)
+    assert used == rank
+    predictions = gram_matrix(X_new, X, gamma=0.2) @ dual + intercept
+    expected = reduced_predictions(X, Y, X_new, rank, 0.01, center)
+    np.testing.assert_allclose(predictions, expected, atol=1e-9)
+    deviations = predictions - Y.mean(axis=0)
+    assert np.linalg.matrix_rank(deviations, tol=1e-8) == rank
+
+
+def test_constant_outputs_have_no_component():
+    X, _ = small_data()
+    Y = np.full((N_ROWS, 2), 0.1)
+    for solver in (shared_solver(X), separate_solver(X)):
+        errors = heldout_rank_errors(Y, [Y] * N_FOLDS, solver, PENALTIES, RANKS)
+        np.testing.assert_allclose(errors, 0.0, atol=1e-25)
+    dual, intercept, rank = fit_reduced_rank_ridge(gram_matrix(X), Y, 3, 0.01)
+    assert rank == 0
+    np.testing.assert_array_equal(dual, 0.0)
+    np.testing.assert_allclose(intercept, 0.1)

@@ -1,0 +1,54 @@
+"""Lines of a table in a text file with a header, such as CSV, split into texts."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+from workflow_lib.datasets.tables import read_text
+from workflow_lib.errors import UserError
+
+
+def csv_rows(path: Path, delimiter: str = ",") -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """Return the names of the columns and, for each row, its line number and its texts.
+
+    The first line holds the names; blank lines are skipped. Texts are as they are written, without
+    their quotes.
+
+    Raises
+    ------
+    UserError
+        For a file that is missing, empty or not UTF-8; naming the line of quotes that do not pair,
+        of names that are missing or repeated, and of rows of another length than the header.
+    """
+    text = read_text(path)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        lines = [(reader.line_num, values) for values in reader if any(map(str.strip, values))]
+    except csv.Error as error:
+        raise UserError(
+            place=f"{path}, line {reader.line_num}",
+            found=f"the line cannot be split into values ({error})",
+            expected=f"values separated by {delimiter!r}, quotes in pairs",
+            remedy="mend the quotes in this line",
+        ) from error
+    (header_line, names), rows = lines[0], lines[1:]
+    header = [name.strip() for name in names]
+    for column, name in enumerate(header):
+        if not name or header.index(name) < column:
+            raise UserError(
+                place=f"{path}, line {header_line}, column {column + 1}",
+                found=f"the name '{name}' stands there a second time" if name else "no name",
+                expected="a different name for every column",
+                remedy="mend the header",
+            )
+    for number, values in rows:
+        if len(values) != len(header):
+            raise UserError(
+                place=f"{path}, line {number}",
+                found=f"{len(values)} values",
+                expected=f"{len(header)} values, as in the header",
+                remedy="mend the row, or the delimiter",
+            )
+    return header, rows

@@ -1,0 +1,208 @@
+"""Reader of drug activity: from the structure of a compound to its profile over cell lines.
+
+The files are those of the package rcellminerData (CellMiner, the NCI-60 panel of cancer cell
+lines). The task follows that of Su, Heinonen and Rousu (2010), which Djerrab et al. (2018) take for
+Tables 9, 10, 17 and 18: the activities of a molecule in 59 cell lines, predicted together.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, Strict
+
+from workflow_lib.config.base import Settings
+from workflow_lib.datasets.csv_rows import csv_rows
+from workflow_lib.datasets.molecules import rdkit_version, read_molecules, scaffold_codes
+from workflow_lib.datasets.tables import dataset_tree, parse_number
+from workflow_lib.errors import UserError, unknown_name
+
+KEY = "nsc"
+"""Column of both files with the NSC number, the key of a compound."""
+
+STRUCTURE = "smiles"
+"""Column of the second file with the structures."""
+
+NO_CELL_LINES = (KEY, "prefix", "name")
+"""Columns of the first file that hold no activities."""
+
+MISSING = ("", "NA")
+
+TOO_FEW_LINES = "measured in fewer cell lines than least_lines"
+NO_SMILES = "no SMILES"
+NOT_PARSED = "a SMILES that RDKit cannot parse"
+REPEATED = "the structure of an earlier compound"
+REASONS = (TOO_FEW_LINES, NO_SMILES, NOT_PARSED, REPEATED)
+
+Count = Annotated[int, Strict(), Field(ge=1)]
+
+
+class Options(Settings):
+    """Options of the reader ``drug_activity``."""
+
+    left_out_lines: tuple[str, ...] = ("ME:MDA-N",)
+    """Cell lines that are no outputs. The default is the one that hardly any compound was measured
+    in; the 59 others are those of Su, Heinonen and Rousu (2010)."""
+
+    least_lines: Count = 55
+    """Compounds measured in fewer of the cell lines are left out. By default at most 4 of 59
+    activities are missing in a row."""
+
+    radius: Annotated[int, Strict(), Field(ge=0)] = 2
+    """Radius of the circular neighbourhoods that the Morgan fingerprint is made of, in bonds; the
+    default is the usual one (ECFP4)."""
+
+    n_bits: Count = 2048
+    """Length of the fingerprint. With the default few different neighbourhoods share a bit."""
+
+
+def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
+    """Return one row a compound, in the order of the first file; `seed` is not used.
+
+    `sources` are two CSV files: first the activities, with the columns ``nsc``, ``prefix``,
+    ``name`` and one a cell line, NA where not measured; then the structures, of which the columns
+    ``nsc`` and ``smiles`` are read.
+
+    ``inputs``: Morgan fingerprints, 0 or 1 (`workflow_lib.datasets.molecules`). ``outputs``: the
+    activities, NaN where not measured; their cell lines are the names of the outputs, the NSC
+    numbers of the rows are ``compounds`` in ``names``. ``groups``: ``scaffold``, the number of the
+    Bemis-Murcko scaffold; compounds without rings are each a group of their own.
+
+    Compounds measured in too few cell lines, without a SMILES, with one that RDKit cannot parse,
+    and with the structure of an earlier row (by canonical SMILES; the first stays) are left out.
+    Each is counted for the first of these reasons that holds, in ``exclusions`` of ``report``;
+    ``excluded_names`` lists their NSC numbers.
+
+    Raises
+    ------
+    UserError
+        Naming the file, the line and the column of what cannot be read; when RDKit is not
+        installed.
+    """
+    import numpy as np
+
+    if len(sources) != 2:
+        raise UserError(
+            place="sources of a dataset with the reader 'drug_activity'",
+            found=f"{len(sources)} source files",
+            expected="two: the table of the activities, then that of the structures",
+            remedy="list both in the configuration of the dataset",
+        )
+    lines, activities = _activities(sources[0], options.left_out_lines)
+    structures = _structures(sources[1])
+
+    excluded: dict[str, list[str]] = {reason: [] for reason in REASONS}
+    candidates = []
+    for compound, values in activities.items():
+        if np.isfinite(values).sum() < options.least_lines:
+            excluded[TOO_FEW_LINES].append(compound)
+        elif structures.get(compound, "") in MISSING:
+            excluded[NO_SMILES].append(compound)
+        else:
+            candidates.append(compound)
+    found = read_molecules(
+        [structures[compound] for compound in candidates], options.radius, options.n_bits
+    )
+    rows, seen = {}, set()
+    for compound, molecule in zip(candidates, found):
+        if molecule is None:
+            excluded[NOT_PARSED].append(compound)
+        elif molecule.canonical in seen:
+            excluded[REPEATED].append(compound)
+        else:
+            seen.add(molecule.canonical)
+            rows[compound] = molecule
+    if not rows:
+        raise UserError(
+            place=f"{sources[0]} with {sources[1]}",
+            found="no compound can be used: "
+            + ", ".join(f"{len(names)} for {reason}" for reason, names in excluded.items()),
+            expected="compounds with enough activities and with a structure",
+            remedy="look whether the two files belong together, and to the options",
+        )
+    scaffolds = [molecule.scaffold for molecule in rows.values()]
+    codes = scaffold_codes(scaffolds)
+    return dataset_tree(
+        np.array([molecule.fingerprint for molecule in rows.values()], dtype=np.float64),
+        np.array([activities[compound] for compound in rows]),
+        [f"bit_{bit}" for bit in range(options.n_bits)],
+        lines,
+        place=str(sources[0]),
+        rows_read=len(activities),
+        allow_missing_outputs=True,
+        groups={"scaffold": codes},
+        names={"compounds": json.dumps(list(rows))},
+        report={
+            "exclusions": {reason: len(names) for reason, names in excluded.items()},
+            "excluded_names": {
+                reason: ", ".join(names) for reason, names in excluded.items() if names
+            },
+            "scaffolds": int(codes.max()) + 1,
+            "compounds_without_rings": scaffolds.count(""),
+            "rdkit": rdkit_version(),
+        },
+    )
+
+
+def _activities(path: Path, left_out: Sequence[str]) -> tuple[list[str], dict[str, list[float]]]:
+    """Return the cell lines, and the activities of each compound in them."""
+    header, rows = csv_rows(path)
+    _check_columns(path, header, NO_CELL_LINES)
+    lines = [name for name in header if name not in NO_CELL_LINES]
+    for name in left_out:
+        if name not in lines:
+            raise unknown_name(f"{path}, option left_out_lines", "cell line", name, lines)
+    lines = [name for name in lines if name not in left_out]
+    if not lines:
+        raise UserError(
+            place=f"{path}, option left_out_lines",
+            found="every cell line is left out",
+            expected="at least one to predict",
+            remedy="leave out fewer",
+        )
+    columns = [header.index(name) for name in lines]
+    activities: dict[str, list[float]] = {}
+    for number, values in rows:
+        compound = _new_key(path, number, values[header.index(KEY)], activities)
+        activities[compound] = [
+            parse_number(
+                values[column],
+                MISSING,
+                f"{path}, line {number}, column {column + 1} ('{header[column]}')",
+            )
+            for column in columns
+        ]
+    return lines, activities
+
+
+def _structures(path: Path) -> dict[str, str]:
+    """Return the SMILES of every compound."""
+    header, rows = csv_rows(path)
+    _check_columns(path, header, (KEY, STRUCTURE))
+    structures: dict[str, str] = {}
+    for number, values in rows:
+        compound = _new_key(path, number, values[header.index(KEY)], structures)
+        structures[compound] = values[header.index(STRUCTURE)].strip()
+    return structures
+
+
+def _check_columns(path: Path, header: Sequence[str], names: Sequence[str]) -> None:
+    for name in names:
+        if name not in header:
+            raise unknown_name(f"{path}, line 1", "column", name, header)
+
+
+def _new_key(path: Path, number: int, text: str, earlier: dict[str, Any]) -> str:
+    """Return the NSC number written in `text`; refuse none at all and one of an earlier line."""
+    compound = text.strip()
+    if not compound or compound in earlier:
+        raise UserError(
+            place=f"{path}, line {number}, column '{KEY}'",
+            found=f"the compound '{compound}' for the second time" if compound else "no number",
+            expected="the NSC number of another compound in every line",
+            remedy="download the file again, or remove the line",
+        )
+    return compound

@@ -1,0 +1,398 @@
+"""Reader of drug activity from kernel values: the form of the paper's own set, brought by the user.
+
+Su, Heinonen and Rousu (2010) predict the activities of 2303 molecules in 59 cell lines from a graph
+kernel between the molecules; Djerrab et al. (2018) take Gram matrix and labels for Tables 9, 10, 17
+and 18. Two files hold such a set:
+
+``gram.npy``, ``gram.csv`` or ``gram.txt``
+    the kernel values between all molecules. The first is an array of numpy (n, n). The others are
+    text, a line a molecule, numbers separated by commas, or by white space where the first line
+    has no comma. Ids are optional in text: then the first line is the word ``id`` and the ids of
+    the n columns, and every further line begins with the id of its row, in the same order.
+``labels.csv``
+    a header of ``id`` and the names of the outputs (cell lines), and then a line a molecule: its id
+    and its labels, separated by commas. An empty field, NA, NaN, nan or ? is a missing label.
+
+Without ids in the matrix its rows are those of ``labels.csv``, in the same order.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field, StrictBool
+
+from workflow_lib.config.base import Settings
+from workflow_lib.datasets.csv_rows import csv_rows
+from workflow_lib.datasets.tables import dataset_tree, listed, parse_number, read_text
+from workflow_lib.errors import UserError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+MATRICES = ("gram.npy", "gram.csv", "gram.txt")
+LABELS = "labels.csv"
+IDS = "id"
+MISSING = ("", "NA", "NaN", "nan", "?")
+
+WITHOUT_LABELS = "no labels"
+NO_LABEL_KNOWN = "every label missing"
+
+ASYMMETRY = 1e-6
+"""Largest difference of two values that should be equal, relative to the largest value, that is
+taken for rounding: that of numbers with single precision."""
+
+ROUNDING = 1e-7
+"""Largest size of a negative eigenvalue, relative to the largest eigenvalue, that is taken for
+rounding: that of some thousand rows of numbers with six decimals."""
+
+
+class Options(Settings):
+    """Options of the reader ``drug_activity_gram``."""
+
+    folder: Annotated[str, Field(min_length=1)] = "resources/drug-activity-paper"
+    """Folder of the files that are not among the sources, relative to the folder of the run."""
+
+    clip_spectrum: StrictBool = False
+    """Whether the negative eigenvalues of a matrix that is not positive semi-definite become zero,
+    which gives the nearest matrix that is. By default such a matrix is refused: it may be no
+    kernel at all."""
+
+    allow_constant_outputs: StrictBool = False
+    """Whether an output that has the same value for every molecule is accepted."""
+
+
+def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
+    """Return one row a molecule that has labels, in the order of the matrix; `seed` is not used.
+
+    ``inputs``: the Gram matrix (n, n) of the rows, exactly symmetric; the ids are the names of the
+    inputs. ``outputs``: the labels, NaN where missing. Molecules without labels, or with none that
+    is known, are left out and counted in ``exclusions`` of ``report``; ``excluded_names`` lists
+    their ids. ``report`` also tells of the matrix of the rows, before it was clipped:
+    ``least_eigenvalue`` relative to the largest; and ``clipped_eigenvalues`` (how many) with
+    ``largest_change`` (of a value). Clipping uses the inputs of all rows, also of those that test
+    later, and no outputs.
+
+    Files are looked for by their names among `sources`, then in ``folder`` of `options`.
+
+    Raises
+    ------
+    UserError
+        Naming the file and the line of what cannot be read; for a matrix that is not square, not
+        symmetric or not positive semi-definite, by how much; for ids that are repeated or unknown.
+    """
+    import numpy as np
+
+    matrix_path, labels_path = _files(Path(options.folder), sources)
+    names, labels = _labels(labels_path)
+    ids, matrix = (_read_array if matrix_path.suffix == ".npy" else _read_lines)(matrix_path)
+    if ids is None:
+        ids = _ids_of_labels(matrix_path, matrix, labels_path, labels)
+    else:
+        _refuse_unknown(matrix_path, ids, labels_path, labels)
+    matrix = _symmetric(matrix_path, ids, matrix)
+
+    excluded: dict[str, list[str]] = {WITHOUT_LABELS: [], NO_LABEL_KNOWN: []}
+    rows = []
+    for row, molecule in enumerate(ids):
+        if molecule not in labels:
+            excluded[WITHOUT_LABELS].append(molecule)
+        elif np.isnan(labels[molecule]).all():
+            excluded[NO_LABEL_KNOWN].append(molecule)
+        else:
+            rows.append(row)
+    kept = [ids[row] for row in rows]
+    matrix = np.ascontiguousarray(matrix[np.ix_(rows, rows)])
+    spectrum = {}
+    if rows:
+        matrix, spectrum = _semi_definite(matrix_path, matrix, options.clip_spectrum)
+    return dataset_tree(
+        matrix,
+        np.array([labels[molecule] for molecule in kept]).reshape(len(kept), len(names)),
+        kept,
+        names,
+        place=str(labels_path),
+        rows_read=len(ids),
+        allow_constant_outputs=options.allow_constant_outputs,
+        allow_missing_outputs=True,
+        names={"compounds": json.dumps(kept, ensure_ascii=False)},
+        report={
+            "exclusions": {reason: len(molecules) for reason, molecules in excluded.items()},
+            "excluded_names": {
+                reason: ", ".join(molecules) for reason, molecules in excluded.items() if molecules
+            },
+            **spectrum,
+        },
+    )
+
+
+# Files
+
+
+def _files(folder: Path, sources: Sequence[Path]) -> tuple[Path, Path]:
+    """Return the paths of the matrix and of the labels."""
+    given = {source.name: source for source in map(Path, sources)}
+    paths = {name: given.get(name, folder / name) for name in (*MATRICES, LABELS)}
+    matrices = [name for name in MATRICES if paths[name].is_file()]
+    missing = [] if matrices else [" or ".join(MATRICES)]
+    missing += [] if paths[LABELS].is_file() else [LABELS]
+    if missing:
+        raise UserError(
+            place="the files of a set with kernel values",
+            found=f"missing: {', and '.join(missing)}",
+            expected=f"the Gram matrix and the labels in the folder {folder} (option folder)",
+            remedy="ask the authors of the set for them, and write them in the form that "
+            "config/datasets/drug-activity-paper.yaml describes",
+        )
+    if len(matrices) > 1:
+        raise UserError(
+            place=str(paths[matrices[0]].parent),
+            found=f"several Gram matrices: {', '.join(matrices)}",
+            expected="one of them",
+            remedy="remove those that are not meant",
+        )
+    return paths[matrices[0]], paths[LABELS]
+
+
+def _labels(path: Path) -> tuple[list[str], dict[str, list[float]]]:
+    """Return the names of the outputs, and the labels of every molecule."""
+    header, rows = csv_rows(path)
+    if header[0].lower() != IDS or len(header) < 2:
+        raise UserError(
+            place=f"{path}, line 1",
+            found=f"{len(header)} columns, the first named '{header[0]}'",
+            expected=f"'{IDS}' and then the names of the outputs, separated by commas",
+            remedy="mend the header",
+        )
+    labels: dict[str, list[float]] = {}
+    for number, values in rows:
+        molecule = values[0].strip()
+        if not molecule or molecule in labels:
+            raise UserError(
+                place=f"{path}, line {number}",
+                found=f"the id '{molecule}' for the second time" if molecule else "no id",
+                expected="the id of another molecule in every line",
+                remedy="mend or remove the line",
+            )
+        labels[molecule] = [
+            parse_number(text, MISSING, f"{path}, line {number}, column {column} ('{name}')")
+            for column, (name, text) in enumerate(zip(header[1:], values[1:]), start=2)
+        ]
+    return header[1:], labels
+
+
+def _read_array(path: Path) -> tuple[None, np.ndarray]:
+    """Return the matrix in a file of numpy, which has no ids."""
+    import numpy as np
+
+    try:
+        matrix = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise UserError(
+            place=str(path),
+            found=f"the file cannot be read ({error})",
+            expected="an array of numbers, written by numpy.save",
+            remedy="write the file again",
+        ) from error
+    if matrix.dtype.kind not in "iuf" or matrix.ndim != 2:
+        raise UserError(
+            place=str(path),
+            found=f"an array of {matrix.ndim} dimensions with the type {matrix.dtype}",
+            expected="a matrix of numbers",
+            remedy="write the file again",
+        )
+    _refuse_other_than_square(path, *matrix.shape)
+    faulty = np.argwhere(~np.isfinite(matrix))
+    if len(faulty):
+        row, column = faulty[0]
+        raise UserError(
+            place=f"{path}, row {row}, column {column} (counted from 0)",
+            found=f"the value is {matrix[row, column]}; {len(faulty)} values are not finite",
+            expected="finite numbers",
+            remedy="mend the matrix",
+        )
+    return None, matrix.astype(np.float64)
+
+
+def _read_lines(path: Path) -> tuple[list[str] | None, np.ndarray]:
+    """Return the ids, None without any, and the matrix in a text file."""
+    import numpy as np
+
+    lines = [
+        (number, line)
+        for number, line in enumerate(read_text(path).split("\n"), start=1)
+        if line.strip()
+    ]
+    delimiter = "," if "," in lines[0][1] else None
+    first = _fields(lines[0][1], delimiter)
+    ids = None
+    if first[0].lower() == IDS:
+        ids = first[1:]
+        _refuse_repeated(f"{path}, line {lines[0][0]}", ids)
+        lines = lines[1:]
+    n_columns = len(first) - (ids is not None)
+    matrix = np.empty((len(lines), n_columns))
+    for row, (number, line) in enumerate(lines):
+        fields = _fields(line, delimiter)
+        if ids is not None:
+            if row < len(ids) and fields[0] != ids[row]:
+                raise UserError(
+                    place=f"{path}, line {number}",
+                    found=f"the line begins with '{fields[0]}'",
+                    expected=f"the id '{ids[row]}': the rows in the order of the columns",
+                    remedy="mend the ids, or remove them all together with the first line",
+                )
+            fields = fields[1:]
+        if len(fields) != n_columns:
+            raise UserError(
+                place=f"{path}, line {number}",
+                found=f"{len(fields)} values",
+                expected=f"{n_columns}, as in the first line",
+                remedy=f"mend the line; a first line of ids begins with the word {IDS}",
+            )
+        matrix[row] = _numbers(fields, f"{path}, line {number}")
+    _refuse_other_than_square(path, *matrix.shape)
+    return ids, matrix
+
+
+def _fields(line: str, delimiter: str | None) -> list[str]:
+    return [field.strip().strip('"') for field in line.split(delimiter)]
+
+
+def _numbers(fields: Sequence[str], place: str) -> list[float]:
+    """Return the numbers of a line, in the quick way where nothing is wrong with them."""
+    try:
+        numbers = [float(field) for field in fields]
+    except ValueError:
+        numbers = [float("nan")]
+    if "_" in "".join(fields) or not all(number - number == 0.0 for number in numbers):
+        numbers = [
+            parse_number(field, (), f"{place}, value {position}")
+            for position, field in enumerate(fields, start=1)
+        ]
+    return numbers
+
+
+# Ids
+
+
+def _refuse_repeated(place: str, ids: Sequence[str]) -> None:
+    seen: set[str] = set()
+    for position, molecule in enumerate(ids, start=1):
+        if not molecule or molecule in seen:
+            raise UserError(
+                place=f"{place}, id {position}",
+                found=f"the id '{molecule}' for the second time" if molecule else "no id",
+                expected="a different id for every molecule",
+                remedy="mend the ids",
+            )
+        seen.add(molecule)
+
+
+def _ids_of_labels(
+    matrix_path: Path, matrix: np.ndarray, labels_path: Path, labels: dict[str, list[float]]
+) -> list[str]:
+    """Return the ids in the order of the labels, for a matrix without ids."""
+    if len(labels) != len(matrix):
+        raise UserError(
+            place=f"{matrix_path} with {labels_path}",
+            found=f"a matrix of {len(matrix)} rows without ids, and labels of {len(labels)} "
+            "molecules",
+            expected="as many of the one as of the other, in the same order",
+            remedy="add the molecules that are missing, or put the ids into a text file of the "
+            f"matrix (a first line '{IDS},...', and the id before each row)",
+        )
+    return list(labels)
+
+
+def _refuse_unknown(
+    matrix_path: Path, ids: Sequence[str], labels_path: Path, labels: dict[str, list[float]]
+) -> None:
+    known = set(ids)
+    unknown = [molecule for molecule in labels if molecule not in known]
+    if unknown:
+        raise UserError(
+            place=str(labels_path),
+            found=f"labels of {len(unknown)} ids that the Gram matrix does not have: "
+            + listed(unknown),
+            expected=f"ids of {matrix_path}",
+            remedy="look whether the two files belong together, or remove these lines",
+        )
+
+
+# The matrix
+
+
+def _refuse_other_than_square(path: Path, n_rows: int, n_columns: int) -> None:
+    if n_rows != n_columns or n_rows == 0:
+        raise UserError(
+            place=str(path),
+            found=f"a matrix of {n_rows} rows and {n_columns} columns",
+            expected="as many rows as columns, those of all molecules",
+            remedy="write the whole matrix; a first line of ids begins with the word "
+            f"'{IDS}', and then every line with an id",
+        )
+
+
+def _symmetric(path: Path, ids: Sequence[str], matrix: np.ndarray) -> np.ndarray:
+    """Return the matrix made exactly symmetric; refuse it where more than rounding is amiss."""
+    import numpy as np
+
+    differences = np.abs(matrix - matrix.T)
+    row, column = np.unravel_index(differences.argmax(), matrix.shape)
+    if differences[row, column] > ASYMMETRY * np.abs(matrix).max():
+        n_pairs = np.count_nonzero(differences > ASYMMETRY * np.abs(matrix).max()) // 2
+        raise UserError(
+            place=str(path),
+            found=f"the matrix is not symmetric: {n_pairs} pairs of values differ, most of all "
+            f"row '{ids[row]}', column '{ids[column]}' with {matrix[row, column]:.6g} from row "
+            f"'{ids[column]}', column '{ids[row]}' with {matrix[column, row]:.6g}, by "
+            f"{differences[row, column]:.3g}",
+            expected="the same kernel value for a pair of molecules in both places",
+            remedy="compute the matrix again, or make it symmetric where you know why it is not",
+        )
+    return (matrix + matrix.T) / 2
+
+
+def _semi_definite(path: Path, matrix: np.ndarray, clip: bool) -> tuple[np.ndarray, dict[str, Any]]:
+    """Return the matrix without negative eigenvalues, and what `report` tells of its spectrum.
+
+    A matrix whose negative eigenvalues are mere rounding is left as it is.
+    """
+    import numpy as np
+
+    eigenvalues, eigenvectors = np.linalg.eigh(matrix)
+    least, largest = eigenvalues[0], eigenvalues[-1]
+    if largest <= 0:
+        raise UserError(
+            place=str(path),
+            found=f"no eigenvalue of the matrix is positive, the largest is {largest:.3g}",
+            expected="a Gram matrix",
+            remedy="look whether the file is the one that is meant",
+        )
+    report = {
+        "least_eigenvalue": float(least / largest),
+        "clipped_eigenvalues": 0,
+        "largest_change": 0.0,
+    }
+    if least >= -ROUNDING * largest:
+        return matrix, report
+    n_negative = int(np.count_nonzero(eigenvalues < 0))
+    if not clip:
+        raise UserError(
+            place=str(path),
+            found=f"the matrix is not positive semi-definite: {n_negative} of {len(matrix)} "
+            f"eigenvalues are negative, the least is {-least / largest:.3g} times the largest "
+            "below zero",
+            expected=f"none below -{ROUNDING:g} times the largest, which would be rounding",
+            remedy="look whether it is a kernel; to set these eigenvalues to zero, set "
+            "clip_spectrum: true in the options of the dataset",
+        )
+    clipped = (eigenvectors * np.maximum(eigenvalues, 0.0)) @ eigenvectors.T
+    clipped = (clipped + clipped.T) / 2
+    report["clipped_eigenvalues"] = n_negative
+    report["largest_change"] = float(np.abs(clipped - matrix).max())
+    return clipped, report

@@ -1,0 +1,493 @@
+"""Reader of First Impressions: from features of a short video to five scores of personality.
+
+The development set of the first ChaLearn challenge on first impressions (Ponce-López et al. 2016),
+as Djerrab et al. (2018) use it in section 6.4.1 (Tables 7 and 8). The files are fetched and made by
+hand; they stand in the folder of the option ``folder``:
+
+``annotation_training.pkl`` or ``annotations.csv``
+    the scores. The pickle is the published one: a dictionary of five traits and ``interview``,
+    which is passed over, each a dictionary of scores by name of video; nothing in it is run (see
+    `workflow_lib.datasets.plain_pickle`). The table has a column ``video`` and one a trait, in any
+    order; the names of the first round (``VideoName``, ``ValueOpenness``, ...) are understood too.
+``features.npy`` with ``features.txt``, or ``features.csv``
+    the inputs, precomputed. The array has a row a video or a row a frame, and the text file the
+    name of the video of each row, one a line. The table has a column ``video``; all its other
+    columns are features. Of a video with several rows the mean is taken, whatever their order.
+``agreement.csv``
+    only with ``agreement_from: file``: columns ``video`` and ``agreement``.
+
+An ``.mp4`` at the end of the name of a video counts for nothing.
+
+What the paper says: 6000 videos of 15 seconds have five scores in [0, 1] each, obtained from
+preferences between pairs of videos. How far the annotators agreed is not published; a score far
+from the mean is taken for a sign of it. Videos without any score in [0, t] ∪ [1 - t, 1] are
+rejected: t = 0.9 leaves 100 videos (S1, task 1), t = 0.75 leaves 1000 (S2, task 2), S1 ⊂ S2. "The
+remaining set of 5000 examples is split in two", a common test set and a set from which 644, 1288
+and 2500 weakly labelled videos are drawn. Inputs are the layer fc8 of CaffeNet on the first frame.
+
+What it leaves open, and what is done here:
+
+- As printed, the two intervals overlap for t above 1/2 and no video is rejected. They are read as
+  [0, 1 - t] ∪ [t, 1]: the agreement of a video is the largest of all y and 1 - y over its five
+  scores y, and the labelled videos are those where it is t or more. S1 ⊂ S2 then holds. An
+  agreement measured otherwise can be given in ``agreement.csv``.
+- The remaining 5000 are those outside S2. The 900 videos of S2 outside S1 have no part in task 1:
+  they are left out of its dataset, and counted.
+- How the 5000 are split is not told; Table 18 counts 3000 test videos, which leaves too few for
+  2500 weak ones. They are drawn at random, half for each (option ``test_share``). Datasets of one
+  seed draw the same, whatever their threshold; so that the test set is common, one of them must be
+  ``drawn_as`` the other.
+- Several videos can be cut from one recording. Neither the paper nor this reader keeps them on one
+  side of the split, so that errors may be optimistic.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, Strict, ValidationInfo
+from pydantic_core import PydanticCustomError
+
+from workflow_lib.config.base import Settings
+from workflow_lib.datasets.csv_rows import csv_rows
+from workflow_lib.datasets.plain_pickle import read_plain_pickle
+from workflow_lib.datasets.tables import dataset_tree, read_text
+from workflow_lib.errors import UserError, unknown_name
+
+if TYPE_CHECKING:
+    import numpy as np
+
+ADDRESS = "https://chalearnlap.cvc.uab.cat/dataset/20/description/"
+
+SCORES = ("annotation_training.pkl", "annotations.csv")
+FEATURES = ("features.npy", "features.csv")
+FILES = (*SCORES, *FEATURES, "features.txt", "agreement.csv")
+TRAITS = ("extraversion", "agreeableness", "conscientiousness", "neuroticism", "openness")
+
+LABELLED, TEST, WEAK = 0, 1, 2
+"""Roles of the rows in the group ``fixed``."""
+
+FEWEST_LABELLED = 10
+"""Labelled videos below which no threshold makes sense: two in each of five folds."""
+
+NO_FEATURES = "no features"
+NO_AGREEMENT = "no agreement in the file agreement.csv"
+BETWEEN = "an agreement between the two thresholds"
+
+RowsOf = Callable[[list[int]], "np.ndarray"]
+"""What returns the features (m, q) of m rows by their numbers."""
+
+Level = Annotated[float, Strict(), Field(gt=0, le=1)]
+
+
+def not_above_agreement(value: float, info: ValidationInfo) -> float:
+    """Return `value`; raise when it is above the option ``agreement``."""
+    if value > info.data.get("agreement", 1):
+        raise PydanticCustomError("setting", "a number that is not above agreement")
+    return value
+
+
+class Options(Settings):
+    """Options of the reader ``first_impressions``."""
+
+    agreement: Level = 0.9
+    """Agreement from which a video is labelled. The default is that of the paper's task 1; its
+    task 2 has 0.75."""
+
+    lowest_agreement: Annotated[
+        Level, AfterValidator(not_above_agreement), Field(validate_default=True)
+    ] = 0.75
+    """Agreement below which a video is a test row or may be weakly labelled, not above `agreement`.
+    The default is the lower of the paper's two thresholds, so that both tasks share these rows."""
+
+    agreement_from: Literal["scores", "file"] = "scores"
+    """Where the agreement of a video is from: `scores` (the default, as in the paper: how near its
+    most extreme score is to 0 or 1) or `file` (the file `agreement.csv`)."""
+
+    test_share: Annotated[float, Strict(), Field(gt=0, lt=1)] = 0.5
+    """Share of the videos below `lowest_agreement` that are test rows; the others may be weakly
+    labelled. The default leaves the 2500 weak rows of the paper."""
+
+    folder: Annotated[str, Field(min_length=1)] = "resources/first-impressions"
+    """Folder of the files that are not among the sources, relative to the folder of the run."""
+
+
+def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
+    """Return one row a video, sorted by name; `seed` draws the test rows.
+
+    ``inputs``: the features, averaged over the rows of a video. ``outputs``: its five scores.
+    ``fixed``: ``role`` (n,) int64, 0 for labelled videos, 1 for the test set, 2 for those that may
+    be weakly labelled. ``videos``: the names of the videos, as bytes (UTF-8, newlines between).
+
+    ``report`` counts the videos left out by reason in ``exclusions``, the rows of each role, the
+    rows of features that were averaged, and the videos of the other files that have no scores.
+
+    Files are looked for by their names among `sources`, then in ``folder`` of `options`.
+
+    Raises
+    ------
+    UserError
+        For files that are missing, or there in two forms; naming the file, the line and the video
+        of what cannot be read, is out of range or repeated; for too few videos of a role.
+    """
+    import numpy as np
+
+    folder = Path(options.folder)
+    files = _files(folder, sources)
+    scores = _scores(_one_of(files, SCORES, folder, f"ask for the data at {ADDRESS}"))
+    features, feature_names, n_rows_averaged = _features(files, folder)
+    if options.agreement_from == "file":
+        remedy = (
+            "write it, with the columns video and agreement; it is not among the published files, "
+            "and agreement_from: scores, as in the paper, needs none"
+        )
+        path = _one_of(files, ["agreement.csv"], folder, remedy)
+        agreement = {video: value for video, (value,) in _table(path, ["agreement"]).items()}
+    else:
+        agreement = {
+            video: max(max(score, 1 - score) for score in row) for video, row in scores.items()
+        }
+
+    excluded = Counter(dict.fromkeys((NO_FEATURES, NO_AGREEMENT, BETWEEN), 0))
+    labelled, others = [], []
+    for video in sorted(scores):
+        if video not in features:
+            excluded[NO_FEATURES] += 1
+        elif video not in agreement:
+            excluded[NO_AGREEMENT] += 1
+        elif agreement[video] >= options.agreement:
+            labelled.append(video)
+        elif agreement[video] < options.lowest_agreement:
+            others.append(video)
+        else:
+            excluded[BETWEEN] += 1
+    _check_counts(folder, options, scores, labelled, others, excluded)
+
+    drawn = np.random.default_rng(seed).permutation(len(others))
+    n_test = min(max(1, round(options.test_share * len(others))), len(others) - 1)
+    role_of = dict.fromkeys(labelled, LABELLED) | dict.fromkeys(others, WEAK)
+    role_of |= {others[place]: TEST for place in drawn[:n_test]}
+    videos = sorted(role_of)
+    return dataset_tree(
+        np.array([features[video] for video in videos]),
+        np.array([scores[video] for video in videos]),
+        feature_names,
+        list(TRAITS),
+        place=str(folder),
+        rows_read=len(scores),
+        fixed={"role": np.array([role_of[video] for video in videos], dtype=np.int64)},
+        videos=np.frombuffer("\n".join(videos).encode(), dtype=np.uint8),
+        report={
+            "exclusions": dict(excluded),
+            "labelled": len(labelled),
+            "test": n_test,
+            "weak": len(others) - n_test,
+            "rows_of_features": n_rows_averaged,
+            "features_without_scores": len(features.keys() - scores.keys()),
+            "agreements_without_scores": len(agreement.keys() - scores.keys()),
+        },
+    )
+
+
+def _check_counts(
+    folder: Path,
+    options: Options,
+    scores: Mapping[str, Any],
+    labelled: Sequence[str],
+    others: Sequence[str],
+    excluded: Mapping[str, int],
+) -> None:
+    """Refuse thresholds and files that leave too few videos of a role."""
+    reasons = "".join(f"; {count} have {reason}" for reason, count in excluded.items() if count)
+    if len(labelled) < FEWEST_LABELLED:
+        raise UserError(
+            place=f"{folder}, option agreement",
+            found=f"{len(labelled)} of {len(scores)} videos with scores have an agreement of "
+            f"{options.agreement} or more{reasons}",
+            expected=f"at least {FEWEST_LABELLED} labelled videos",
+            remedy="lower the option agreement, or look whether the files belong together",
+        )
+    if len(others) < 2:
+        raise UserError(
+            place=f"{folder}, option lowest_agreement",
+            found=f"{len(others)} of {len(scores)} videos with scores have an agreement below "
+            f"{options.lowest_agreement}{reasons}",
+            expected="at least 2: one to test on, and one that may be weakly labelled",
+            remedy="raise the option lowest_agreement, or look whether the files belong together",
+        )
+
+
+# Files
+
+
+def _files(folder: Path, sources: Sequence[Path]) -> dict[str, Path]:
+    """Return the path by name of every file that is there."""
+    given = {source.name: source for source in map(Path, sources)}
+    paths = {name: given.get(name, folder / name) for name in FILES}
+    return {name: path for name, path in paths.items() if path.is_file()}
+
+
+def _one_of(files: Mapping[str, Path], names: Sequence[str], folder: Path, remedy: str) -> Path:
+    """Return the path of the one file that is there of those with these names."""
+    found = [files[name] for name in names if name in files]
+    if len(found) > 1:
+        raise UserError(
+            place="the files of First Impressions",
+            found=f"both {found[0]} and {found[1]} are there",
+            expected="one of the two",
+            remedy="remove the other",
+        )
+    if not found:
+        raise UserError(
+            place="the files of First Impressions",
+            found=f"there is no {' and no '.join(names)}",
+            expected=f"{'one of the two' if len(names) > 1 else 'it'} among the sources, or in the "
+            f"folder {folder} (option folder)",
+            remedy=remedy,
+        )
+    return found[0]
+
+
+# Scores and agreements by video
+
+
+def _scores(path: Path) -> dict[str, list[float]]:
+    """Return the scores of each video in the order of `TRAITS`."""
+    return _scores_of_pickle(path) if path.suffix == ".pkl" else _table(path, TRAITS)
+
+
+def _scores_of_pickle(path: Path) -> dict[str, list[float]]:
+    content = read_plain_pickle(path)
+    missing = [
+        trait
+        for trait in TRAITS
+        if not (isinstance(content, dict) and isinstance(content.get(trait), dict))
+    ]
+    if missing:
+        raise UserError(
+            place=str(path),
+            found=f"there are no scores of {', '.join(missing)}",
+            expected="a dictionary of traits, each a dictionary of scores by name of video",
+            remedy="download the file again",
+        )
+    by_trait = {}
+    for trait in TRAITS:
+        by_trait[trait] = values = {}
+        for key, score in content[trait].items():
+            place = f"{path}, trait '{trait}', video {key!r}"
+            if not isinstance(key, str) or type(score) not in (int, float):
+                raise UserError(
+                    place=place,
+                    found=f"a score of the type {type(score).__name__} for a video of the type "
+                    f"{type(key).__name__}",
+                    expected="a number for a name",
+                    remedy="download the file again",
+                )
+            video = _unique_name(key, values, place)
+            values[video] = float(_in_range(score, place))
+    for trait in TRAITS[1:]:
+        different = sorted(by_trait[TRAITS[0]].keys() ^ by_trait[trait].keys())
+        if different:
+            raise UserError(
+                place=f"{path}, trait '{trait}'",
+                found=f"{len(different)} videos, the first of them '{different[0]}', have a score "
+                f"in only one of '{TRAITS[0]}' and '{trait}'",
+                expected="the same videos in every trait",
+                remedy="download the file again",
+            )
+    return {video: [by_trait[trait][video] for trait in TRAITS] for video in by_trait[TRAITS[0]]}
+
+
+def _table(path: Path, wanted: Sequence[str]) -> dict[str, list[float]]:
+    """Return the numbers in [0, 1] in the columns `wanted` by video."""
+    header, rows = csv_rows(path)
+    names = [_plain_name(name) for name in header]
+    columns = []
+    for name in ("video", *wanted):
+        if name not in names:
+            raise unknown_name(f"{path}, line 1", "column", name, names)
+        if names.count(name) > 1:
+            raise UserError(
+                place=f"{path}, line 1",
+                found=f"there are {names.count(name)} columns for '{name}'",
+                expected="one",
+                remedy="remove the others",
+            )
+        columns.append(names.index(name))
+    numbers: dict[str, list[float]] = {}
+    for line, values in rows:
+        place = f"{path}, line {line}"
+        video = _unique_name(values[columns[0]], numbers, place)
+        numbers[video] = [
+            _level(values[column], f"{place}, video '{video}', column '{header[column]}'")
+            for column in columns[1:]
+        ]
+    return numbers
+
+
+def _plain_name(name: str) -> str:
+    """Return the name of a column in small letters, that of the first round translated."""
+    plain = name.lower().removeprefix("value")
+    return {"videoname": "video", "neurotisicm": "neuroticism"}.get(plain, plain)
+
+
+def _unique_name(text: str, known: Mapping[str, Any], place: str) -> str:
+    """Return the name of a video as it is known here; refuse one that is empty or `known`."""
+    video = _video(text)
+    if not video or video in known:
+        raise UserError(
+            place=place,
+            found=f"the video '{video}' stands there a second time" if video else "no video",
+            expected="the name of another video",
+            remedy="remove the second one; .mp4 at the end of a name makes no difference"
+            if video
+            else "write the name of the video",
+        )
+    return video
+
+
+def _video(text: str) -> str:
+    return text.strip().removesuffix(".mp4")
+
+
+def _number(text: str, place: str) -> float:
+    try:
+        # Python reads 1_000 as a number; in a table it is a slip or a code.
+        number = float("" if "_" in text else text)
+    except ValueError:
+        number = float("nan")
+    if number - number != 0.0:
+        raise UserError(
+            place=place,
+            found=f"'{text.strip()}' is not a finite number",
+            expected="a decimal number such as 0.25",
+            remedy="mend the value, or leave out the video",
+        )
+    return number
+
+
+def _level(text: str, place: str) -> float:
+    return _in_range(_number(text, place), place)
+
+
+def _in_range(value: float, place: str) -> float:
+    if not 0 <= value <= 1:
+        raise UserError(
+            place=place,
+            found=f"the value {value}",
+            expected="a number from 0 to 1",
+            remedy="mend the value, or leave out the video",
+        )
+    return value
+
+
+# Features by video
+
+
+def _features(
+    files: Mapping[str, Path], folder: Path
+) -> tuple[dict[str, np.ndarray], list[str], int]:
+    """Return the mean features (q,) of each video, their names, and the number of rows averaged."""
+    remedy = "compute them from the videos; the reader first_impressions describes the two forms"
+    path = _one_of(files, FEATURES, folder, remedy)
+    if path.suffix == ".csv":
+        names, videos, rows_of = _features_of_table(path)
+    else:
+        remedy = "write the name of the video of each row of features.npy there, one a line"
+        names_path = _one_of(files, ["features.txt"], folder, remedy)
+        names, videos, rows_of = _features_of_array(path, names_path)
+    places: dict[str, list[int]] = {}
+    for place, video in enumerate(videos):
+        places.setdefault(video, []).append(place)
+    # A video at a time, so that an array of frames is never in memory as a whole.
+    means = {video: rows_of(rows).mean(axis=0) for video, rows in places.items()}
+    return means, names, len(videos)
+
+
+def _features_of_table(path: Path) -> tuple[list[str], list[str], RowsOf]:
+    """Return the names of the features, the video of each row, and what returns some rows."""
+    import numpy as np
+
+    header, rows = csv_rows(path)
+    names = [_plain_name(name) for name in header]
+    if "video" not in names or len(header) < 2:
+        raise UserError(
+            place=f"{path}, line 1",
+            found=f"the columns {', '.join(header[:5])}{', ...' if len(header) > 5 else ''}",
+            expected="a column 'video' and at least one column of features",
+            remedy="mend the header",
+        )
+    column = names.index("video")
+    features = [position for position in range(len(header)) if position != column]
+    videos, values = [], np.empty((len(rows), len(features)))
+    for row, (line, texts) in enumerate(rows):
+        videos.append(_video(texts[column]))
+        if not videos[-1]:
+            raise _no_video(f"{path}, line {line}")
+        place = f"{path}, line {line}, video '{videos[-1]}', column "
+        values[row] = [
+            _number(texts[feature], f"{place}'{header[feature]}'") for feature in features
+        ]
+    return [header[feature] for feature in features], videos, values.__getitem__
+
+
+def _features_of_array(path: Path, names_path: Path) -> tuple[list[str], list[str], RowsOf]:
+    """Return what `_features_of_table` does."""
+    import numpy as np
+
+    videos = []
+    lines = read_text(names_path).rstrip().split("\n")
+    for line, text in enumerate(lines, start=1):
+        videos.append(_video(text))
+        if not videos[-1]:
+            raise _no_video(f"{names_path}, line {line}")
+    try:
+        values = np.lib.format.open_memmap(path, mode="r")
+    except (OSError, ValueError) as error:
+        raise UserError(
+            place=str(path),
+            found=f"the file is damaged, or no array of numbers ({error})",
+            expected="an array as numpy.save writes it",
+            remedy="write the file again",
+        ) from error
+    if values.ndim != 2 or values.dtype.kind not in "fiu" or not values.size:
+        raise UserError(
+            place=str(path),
+            found=f"an array of the shape {values.shape} and the type {values.dtype}",
+            expected="numbers, a row a video or a frame and a column a feature",
+            remedy="write the file again",
+        )
+    if len(videos) != len(values):
+        raise UserError(
+            place=f"{names_path} with {path}",
+            found=f"{len(videos)} names of videos for {len(values)} rows",
+            expected="the name of the video of each row, one a line",
+            remedy="write both files again",
+        )
+
+    def rows_of(rows: list[int]) -> np.ndarray:
+        chosen = values[rows].astype(np.float64)
+        faulty = np.argwhere(~np.isfinite(chosen))
+        if faulty.size:
+            row, column = rows[faulty[0, 0]], faulty[0, 1]
+            raise UserError(
+                place=f"{path}, row {row}, column {column} (counted from 0), video '{videos[row]}'",
+                found=f"the value {values[row, column]}",
+                expected="a finite number",
+                remedy="compute the features again, or leave out the row in both files",
+            )
+        return chosen
+
+    return [f"feature_{column}" for column in range(values.shape[1])], videos, rows_of
+
+
+def _no_video(place: str) -> UserError:
+    return UserError(
+        place=place,
+        found="no video",
+        expected="the name of the video of the row",
+        remedy="write the name of the video",
+    )

@@ -1,0 +1,143 @@
+"""The error of each output coordinate at the largest training size, cell by cell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+
+from workflow_lib.experiments.statistics import mean_and_deviation
+from workflow_lib.report.scores import CoordinateError, Variant, order_variants
+from workflow_lib.report.tables import REFERENCE_METHOD, column_comparison, reference_comparison
+
+MOST_COORDINATES = 12
+"""With more coordinates than this a table shows their minimum, median and maximum instead."""
+
+SUMMARIES = {"minimum": min, "median": median, "maximum": max, "global": fmean}
+"""Quantities over the coordinates of one split. The global one is the aRRMSE."""
+
+
+@dataclass(frozen=True)
+class CoordinateCell:
+    """One cell of a table of coordinates.
+
+    Attributes
+    ----------
+    quantity : str
+        ``coordinate``, or a key of `SUMMARIES`.
+    coordinate, name : int or None, str
+        Number (from 0) and name of the output coordinate; None and empty for a summary.
+    method, components, weak_size, training_size, n_splits, n_test, mean, deviation, bold,
+    opponent, p_student, difference, n_nonzero, effect, p_reference_student,
+    p_reference_corrected, mark
+        As in `workflow_lib.report.tables.Cell`; the rows that are compared are those of the same
+        coordinate.
+    """
+
+    quantity: str
+    coordinate: int | None
+    name: str
+    method: str
+    components: str
+    weak_size: int
+    training_size: int
+    n_splits: int
+    n_test: int
+    mean: float
+    deviation: float
+    bold: bool = False
+    opponent: str = ""
+    p_student: float = math.nan
+    difference: float = math.nan
+    n_nonzero: int | None = None
+    effect: float = math.nan
+    p_reference_student: float = math.nan
+    p_reference_corrected: float = math.nan
+    mark: str = ""
+
+    @property
+    def variant(self) -> Variant:
+        """The table row of this cell."""
+        return Variant(self.method, self.components, self.weak_size)
+
+
+def coordinate_table(
+    errors: Sequence[CoordinateError],
+    *,
+    method_order: Iterable[str] = (),
+    reference: str = REFERENCE_METHOD,
+) -> list[CoordinateCell]:
+    """Return the cells of every coordinate, in order, then those of the summaries.
+
+    Only the largest training size counts. Means and deviations are over splits. A summary is
+    taken over the coordinates of each split first, so that it is compared like a single one.
+    """
+    method_order = list(method_order)
+    largest = [e for e in errors if e.training_size == largest_size(errors)]
+    columns: dict[tuple, dict[Variant, dict[int, float]]] = {}
+    of_split: dict[Variant, dict[int, list[float]]] = {}
+    for error in sorted(largest, key=lambda e: (e.coordinate, e.variant, e.split)):
+        column = columns.setdefault(("coordinate", error.coordinate, error.name), {})
+        column.setdefault(error.variant, {})[error.split] = error.error
+        of_split.setdefault(error.variant, {}).setdefault(error.split, []).append(error.error)
+    for quantity, summarise in SUMMARIES.items():
+        columns[quantity, None, ""] = {
+            variant: {split: summarise(values) for split, values in splits.items()}
+            for variant, splits in of_split.items()
+        }
+    return [
+        cell
+        for key, column in columns.items()
+        for cell in _column_cells(key, column, largest, method_order, reference)
+    ]
+
+
+def largest_size(errors: Sequence[CoordinateError]) -> int:
+    """Return the largest training size."""
+    return max(error.training_size for error in errors)
+
+
+def shown_columns(cells: Sequence[CoordinateCell]) -> list[tuple[str, int | None]]:
+    """Return (quantity, coordinate) of the columns that a table shows, in order.
+
+    They are the coordinates and the global error, or, of more than `MOST_COORDINATES`
+    coordinates, the summaries.
+    """
+    coordinates = sorted({c.coordinate for c in cells if c.coordinate is not None})
+    if len(coordinates) > MOST_COORDINATES:
+        return [(quantity, None) for quantity in SUMMARIES]
+    return [*(("coordinate", coordinate) for coordinate in coordinates), ("global", None)]
+
+
+def column_heading(cell: CoordinateCell) -> str:
+    """Return what stands above a column: the name of the output, or that of the summary."""
+    return cell.name.replace("_", " ") or cell.quantity.capitalize()
+
+
+def _column_cells(
+    key: tuple[str, int | None, str],
+    column: Mapping[Variant, Mapping[int, float]],
+    errors: Sequence[CoordinateError],
+    method_order: Sequence[str],
+    reference: str,
+) -> list[CoordinateCell]:
+    """Return the cells of one column, row by row."""
+    size = largest_size(errors)
+    cells = []
+    for variant in order_variants(column, method_order):
+        splits = column[variant]
+        n_test = max(error.n_test for error in errors if error.variant == variant)
+        cells.append(
+            CoordinateCell(
+                *key,
+                *variant,
+                size,
+                len(splits),
+                n_test,
+                *mean_and_deviation([splits[split] for split in sorted(splits)]),
+                **column_comparison(column, variant),
+                **reference_comparison(column, variant, reference, size, n_test),
+            )
+        )
+    return cells

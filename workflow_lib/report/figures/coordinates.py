@@ -1,0 +1,185 @@
+"""Error of each output coordinate at the largest training size, for every method."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from workflow_lib.artifacts import read_artifact
+from workflow_lib.report.coordinate_tables import CoordinateCell, coordinate_table
+from workflow_lib.report.labels import count_of, figure_title, variant_label
+from workflow_lib.report.scores import CoordinateError, Variant, order_variants, read_coordinates
+from workflow_lib.report.style import (
+    LOWEST_ERROR_WITH_TRAINING_MEAN,
+    WEAK_LINES,
+    applied_style,
+    method_look,
+    save_figure,
+    scale_errors,
+)
+
+MOST_NAMES = 12
+"""More coordinates than this are counted on the axis, not named."""
+
+
+def run(
+    coordinates: str | Path,
+    dataset: str | Path,
+    output_svg: str | Path,
+    output_png: str | Path,
+    dataset_title: str,
+    stand_in_for: str | None,
+    methods: Mapping[str, Mapping],
+) -> None:
+    """Read the errors of the coordinates, draw them and write the figure.
+
+    The title is that of the dataset, marked when it is a stand-in. The "dataset" artifact tells
+    the channels of series; `methods` is that of `draw_coordinates`.
+    """
+    figure = draw_coordinates(
+        read_coordinates(coordinates),
+        methods,
+        title=figure_title(dataset_title, stand_in_for),
+        n_channels=int(read_artifact(dataset, "dataset")["names"].get("series_channels", 1)),
+    )
+    save_figure(figure, output_svg, output_png)
+
+
+def draw_coordinates(
+    errors: Sequence[CoordinateError],
+    methods: Mapping[str, Mapping],
+    *,
+    title: str,
+    n_channels: int = 1,
+):
+    """Return the figure: mean and standard deviation over splits of each coordinate's error.
+
+    Points of one coordinate stand side by side, so that methods with equal errors are all seen.
+    Of a method with several rows (component numbers or weak rows) each has its own line style. Of
+    series the channels stand beside each other, each in the order of its steps.
+
+    Parameters
+    ----------
+    errors : sequence of CoordinateError
+        The rows of one ``coordinates.csv``; only the largest training size is drawn.
+    methods : mapping of method name to {"label", "color", "marker"}
+        Its order is the order of the legend.
+    title : str
+        The dataset, and that it is a stand-in where it is one.
+    n_channels : int, default=1
+        Channels of series, whose coordinates are time-major.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        To be written by `workflow_lib.report.style.save_figure`.
+    """
+    from matplotlib.figure import Figure
+
+    cells = [
+        cell
+        for cell in coordinate_table(errors, method_order=methods)
+        if cell.quantity == "coordinate"
+    ]
+    variants = order_variants([cell.variant for cell in cells], methods)
+    names = {cell.coordinate: cell.name for cell in cells}
+    places = _places(names, n_channels)
+    means = [cell.mean for cell in cells]
+    shows_training_mean = max(means) >= LOWEST_ERROR_WITH_TRAINING_MEAN
+    with applied_style():
+        width = 4.4 + min(0.75 * len(names), 6.5)
+        figure = Figure(
+            figsize=(max(width, 7.5), max(4.2, 1.4 + 0.24 * len(variants))), layout="constrained"
+        )
+        axis = figure.subplots()
+        step = min(0.7 / len(variants), 0.1)
+        for index, variant in enumerate(variants):
+            found = {cell.coordinate: cell for cell in cells if cell.variant == variant}
+            shift = step * (index - (len(variants) - 1) / 2)
+            of_method = [v for v in variants if v.method == variant.method]
+            # A NaN between two channels interrupts the line.
+            points = [
+                (place + shift, *_mean_and_bar(found.get(coordinate)))
+                for coordinate, place in places
+            ]
+            axis.errorbar(
+                [place for place, _, _ in points],
+                [mean for _, mean, _ in points],
+                yerr=[bar for _, _, bar in points],
+                label=variant_label(variant, methods),
+                linestyle=_line_style(variant, of_method),
+                linewidth=1.2,
+                capsize=2,
+                elinewidth=1.0,
+                markeredgecolor="white",
+                markeredgewidth=0.6,
+                **method_look(variant.method, methods),
+            )
+        if shows_training_mean:
+            axis.axhline(1.0, color="#444444", linewidth=1.0, linestyle="--", zorder=1)
+        scale_errors(axis, means)
+        _name_coordinates(axis, names, dict(places))
+        axis.set_ylabel("relative RMSE on test rows")
+        figure.suptitle(_full_title(title, cells), x=0.01, ha="left", fontsize=11)
+        legend = figure.legend(
+            loc="outside right upper",
+            title="dashed line: training mean" if shows_training_mean else None,
+            title_fontsize=9,
+            alignment="left",
+        )
+        legend.get_title().set_color("#444444")
+    return figure
+
+
+def _places(coordinates: Iterable[int], n_channels: int) -> list[tuple[int | None, float]]:
+    """Return (coordinate, place on the axis), channel by channel, with a None between channels."""
+    ordered = sorted(coordinates, key=lambda number: (number % n_channels, number))
+    places: list[tuple[int | None, float]] = []
+    for index, number in enumerate(ordered):
+        if index and number % n_channels != ordered[index - 1] % n_channels:
+            places.append((None, math.nan))
+        places.append((number, index + 0.6 * (number % n_channels)))
+    return places
+
+
+def _mean_and_bar(cell: CoordinateCell | None) -> tuple[float, float]:
+    """Return the mean of a cell and the length of its bar; nothing is drawn for None."""
+    if cell is None:
+        return math.nan, math.nan
+    return cell.mean, 0.0 if math.isnan(cell.deviation) else cell.deviation
+
+
+def _line_style(variant: Variant, of_method: Sequence[Variant]):
+    """Return a solid line for the first row of a method, and a dashed one for each other."""
+    position = of_method.index(variant)
+    return "-" if position == 0 else WEAK_LINES[(position - 1) % len(WEAK_LINES)]
+
+
+def _name_coordinates(axis, names: Mapping[int, str], places: Mapping[int, float]) -> None:
+    """Write the names of few coordinates under the axis, or count many from 1."""
+    shown = sorted(names, key=places.get)
+    axis.set_xlabel("output coordinate")
+    labels = [textwrap.fill(names[number].replace("_", " "), 10) for number in shown]
+    if len(names) > MOST_NAMES:
+        first, last = (names[number].replace("_", " ") for number in (shown[0], shown[-1]))
+        axis.set_xlabel(f"output coordinate, from {first} to {last}")
+        every = math.ceil(len(names) / MOST_NAMES)
+        labels = [str(place + 1) for place in range(0, len(shown), every)]
+        shown = shown[::every]
+    axis.set_xticks([places[number] for number in shown], labels)
+    axis.set_xlim(-0.6, max(places[number] for number in names) + 0.6)
+    axis.grid(False, axis="x")
+
+
+def _full_title(title: str, cells: Sequence[CoordinateCell]) -> str:
+    """Return the title with the training size, the number of splits and of test rows."""
+    n_splits = max(cell.n_splits for cell in cells)
+    n_test = sorted({cell.n_test for cell in cells})
+    rows = str(n_test[0]) if len(n_test) == 1 else f"{n_test[0]} to {n_test[-1]}"
+    spread = ", mean \u00b1 standard deviation" if n_splits > 1 else ""
+    return (
+        f"{title}\n{cells[0].training_size} training rows, {count_of(n_splits, 'split')}, "
+        f"{rows} test rows{spread}"
+    )

@@ -1,0 +1,72 @@
+"""Published tables whose rows and columns are not those of a run: shown as they were printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from workflow_lib.report.labels import MISSING, format_published_error, method_label
+from workflow_lib.report.scores import Published, read_published_apart
+from workflow_lib.report.table_markup import Block, Entry, Layout
+
+
+def published_layouts(
+    paths: Iterable[str | Path], methods: Mapping[str, Mapping], stand_in_for: str | None
+) -> list[Layout]:
+    """Return a table for each of the files that holds numbers without a training size.
+
+    Rows and columns have the names and the order of the printed table; a row whose method has
+    another label here says so. The numbers keep the digits they were printed with.
+
+    Parameters
+    ----------
+    paths : paths of CSV files
+        As `workflow_lib.report.scores.read_published_apart` reads them.
+    methods : mapping of method name to {"label": ...}
+    stand_in_for : str or None
+        What the data of the run stand in for; the notes say then that the data differ.
+    """
+    layouts = []
+    for path in paths:
+        numbers = read_published_apart([path])
+        if numbers:
+            layouts.append(_layout(numbers, methods, stand_in_for))
+    return layouts
+
+
+def _layout(numbers: list[Published], methods, stand_in_for: str | None) -> Layout:
+    columns = list(dict.fromkeys(number.column for number in numbers))
+    found = {(number.row, number.column): number for number in numbers}
+    method_of = {number.row: number.method for number in numbers}
+    rows = []
+    for row, method in method_of.items():
+        label = method_label(method, methods) if method in methods else row
+        entries = [_entry(found.get((row, column))) for column in columns]
+        rows.append((row if label == row else f"{row} (here: {label})", entries, []))
+    return Layout(
+        f"Published: table {numbers[0].table} of Djerrab et al. (2018)",
+        "Method",
+        columns,
+        [Block("", rows)],
+        _notes(numbers, stand_in_for),
+    )
+
+
+def _notes(numbers: list[Published], stand_in_for: str | None) -> list[str]:
+    notes = ["Published numbers are shown as they were printed."]
+    if {number.unit for number in numbers} == {"s"}:
+        notes.append("Seconds are those of the machine of the authors.")
+    if stand_in_for:
+        notes.append(
+            "The data of this run only stand in for theirs, so that the numbers are not comparable."
+        )
+    else:
+        notes.append("They were measured on the data of the authors, in their splits.")
+    return notes
+
+
+def _entry(number: Published | None) -> Entry:
+    if number is None:
+        return Entry(MISSING)
+    unit = " s" if number.unit == "s" else ""
+    return Entry(format_published_error(number.value, number.spread) + unit)
