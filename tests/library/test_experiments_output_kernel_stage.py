@@ -13,10 +13,17 @@ from small_pipeline import Stages, assert_same_tree
 from workflow_lib import IOKRegressor, KernelRidgeRegressor
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.baselines.output_kernels import clip_spectrum, output_unit
+from workflow_lib.embeddings.density import mean_shift
+from workflow_lib.embeddings.simplex import project_on_simplex
 from workflow_lib.errors import UserError
 from workflow_lib.experiments import alignments, output_kernel_stage, preimages
+from workflow_lib.experiments.heldout_errors import heldout_error
 from workflow_lib.experiments.output_decoding import OutputKernel
-from workflow_lib.experiments.output_kernel_stage import heldout_weights
+from workflow_lib.experiments.output_kernel_stage import (
+    OutputKernelChoice,
+    heldout_predictions,
+    heldout_weights,
+)
 from workflow_lib.experiments.prepared_inputs import prepared_inputs, rbf_gamma
 from workflow_lib.features.preparation import fit_preparation
 from workflow_lib.kernels.alignment import (
@@ -31,6 +38,13 @@ from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
 WIDTHS = [0.3, 3.0]
 PENALTIES = [1e-4, 1e-2, np.inf]
 OUTPUT_WIDTHS = {"rbf": [0.5, 2.0], "linear": [], "dtw": [0.5, 2.0], "gak": [0.5, 2.0]}
+VECTOR_CASES = [
+    ("rbf", "candidates"),
+    ("rbf", "minimiser"),
+    ("rbf", "mean_shift"),
+    ("linear", "candidates"),
+    ("linear", "mean"),
+]
 KEY = "n-{}_w-0_C-selected"
 
 
@@ -40,8 +54,19 @@ def prepared(folder, Y=None, n_outputs=4, **options):
     stages = Stages(folder, X, outputs if Y is None else Y, **options).prepare()
     names = {"series_length": n_outputs, "series_channels": 1}
     tree = {"inputs": X, "outputs": stages.Y, "names": names}
-    write_artifact(stages.path("dataset"), tree, "dataset")
+    write_artifact(stages.path("dataset"), tree, "dataset", allow_nan=("outputs",))
     return stages
+
+
+def with_gaps(Y, share=0.15, seed=3):
+    """Return outputs of which a share is missing."""
+    return np.where(np.random.default_rng(seed).random(Y.shape) < share, np.nan, Y)
+
+
+def known_outputs(stages, rows):
+    """Return the outputs of some rows, missing ones being the mean of the others."""
+    Y = stages.Y[rows]
+    return np.where(np.isnan(Y), np.nanmean(Y, axis=0), Y)
 
 
 def regressed(stages, output_kernel, preimage="candidates", penalties=PENALTIES):
@@ -85,7 +110,7 @@ def estimated(stages, train, others, point, output_kernel, preimage):
     """Return the predictions of the estimator with one grid point, for Gaussian and linear."""
     width, output_width, penalty = point
     X_train, X_others = inputs_of(stages, train, others)
-    Y = stages.Y[train]
+    Y = known_outputs(stages, train)
     model = IOKRegressor(
         stages.kernel,
         rbf_gamma(width, X_train.shape[1]),
@@ -95,6 +120,10 @@ def estimated(stages, train, others, point, output_kernel, preimage):
         None if output_width is None else 1.0 / (output_width * output_unit(Y)) ** 2,
         "gradient" if preimage == "minimiser" else "candidates",
     )
+    if preimage in ("mean", "mean_shift"):
+        weights = project_on_simplex(model.fit(X_train, Y).predict_weights(X_others))
+        means = weights @ Y
+        return means if preimage == "mean" else mean_shift(weights, Y, model.output_gamma, means)
     return model.fit(X_train, Y).predict(X_others)
 
 
@@ -127,7 +156,7 @@ def searched(stages, rows, folds, output_kernel, preimage="candidates"):
         for fold in range(folds.max() + 1):
             train, heldout = rows[folds != fold], rows[folds == fold]
             predictions = predict(stages, train, heldout, point, output_kernel, preimage)
-            errors += ((stages.Y[heldout] - predictions) ** 2).sum(axis=0)
+            errors += np.nansum((stages.Y[heldout] - predictions) ** 2, axis=0)
         scores.append(average_relative_error(errors, reference_errors(stages.Y[rows], folds)))
     return np.array(scores)
 
@@ -136,47 +165,134 @@ def chosen_point(item):
     return item.get("width"), item.get("output_width"), item["penalty_mu"]
 
 
-@pytest.mark.parametrize("output_kernel", ["rbf", "linear", "dtw", "gak"])
+@pytest.mark.parametrize(
+    ("output_kernel", "preimage"),
+    [
+        ("rbf", "candidates"),
+        ("linear", "candidates"),
+        ("linear", "mean"),
+        ("dtw", "candidates"),
+        ("gak", "candidates"),
+    ],
+)
 @pytest.mark.parametrize(
     ("kernel", "scale", "center"),
     [("rbf", "none", True), ("linear", "standard", True), ("rbf", "standard", False)],
 )
-def test_choice_and_predictions_equal_a_search_with_candidates(
-    tmp_path, output_kernel, kernel, scale, center
+def test_choice_and_predictions_equal_a_search(
+    tmp_path, output_kernel, preimage, kernel, scale, center
 ):
     stages = prepared(tmp_path, kernel=kernel, scale=scale, center=center)
-    tree, split = regressed(stages, output_kernel), stages.tree("split")
+    tree, split = regressed(stages, output_kernel, preimage), stages.tree("split")
     predict = aligned if output_kernel in ("dtw", "gak") else estimated
     for size in stages.sizes:
         item, rows = tree[KEY.format(size)], split["train"][:size]
-        scores = searched(stages, rows, split["folds"][f"n-{size}"], output_kernel)
+        scores = searched(stages, rows, split["folds"][f"n-{size}"], output_kernel, preimage)
         assert item["score"] == pytest.approx(scores.min(), rel=1e-9)
         equal = np.isclose(scores, scores.min(), rtol=1e-9)
         points = grid_of(kernel, output_kernel)
         # Nearest candidates are often the same for neighbouring grid points; the first is kept.
         assert chosen_point(item) == points[int(np.flatnonzero(equal)[0])]
-        expected = predict(
-            stages, rows, split["test"], chosen_point(item), output_kernel, "candidates"
-        )
-        np.testing.assert_array_equal(item["test_embedding"], expected)
+        expected = predict(stages, rows, split["test"], chosen_point(item), output_kernel, preimage)
+        np.testing.assert_allclose(item["test_embedding"], expected, rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("preimage", ["minimiser", "mean_shift"])
 @pytest.mark.parametrize(("scale", "center"), [("none", True), ("standard", False)])
-def test_minimiser_predicts_as_the_estimator_and_is_selected_by_nearly_its_error(
-    tmp_path, scale, center
+def test_searches_predict_as_defined_and_are_selected_by_nearly_their_error(
+    tmp_path, preimage, scale, center
 ):
     stages = prepared(tmp_path, scale=scale, center=center)
-    tree, split = regressed(stages, "rbf", "minimiser"), stages.tree("split")
+    tree, split = regressed(stages, "rbf", preimage), stages.tree("split")
     for size in stages.sizes:
         item, rows = tree[KEY.format(size)], split["train"][:size]
         folds = split["folds"][f"n-{size}"]
-        scores = searched(stages, rows, folds, "rbf", "minimiser")
+        scores = searched(stages, rows, folds, "rbf", preimage)
         assert item["score"] == pytest.approx(scores.min(), rel=5e-3)
         point = chosen_point(item)
         assert scores[grid_of("rbf", "rbf").index(point)] == pytest.approx(scores.min(), rel=5e-3)
-        expected = estimated(stages, rows, split["test"], point, "rbf", "minimiser")
+        expected = estimated(stages, rows, split["test"], point, "rbf", preimage)
         np.testing.assert_allclose(item["test_embedding"], expected, rtol=0, atol=1e-5)
         assert not np.isin(item["test_embedding"], stages.Y[rows]).any()
+
+
+@pytest.mark.parametrize(
+    ("output_kernel", "preimage"), [*VECTOR_CASES, ("dtw", "candidates"), ("gak", "candidates")]
+)
+def test_heldout_outputs_are_predicted_by_the_chosen_fit_without_the_fold(
+    tmp_path, output_kernel, preimage
+):
+    stages = prepared(tmp_path, scale="standard")
+    tree, split = regressed(stages, output_kernel, preimage), stages.tree("split")
+    predict = aligned if output_kernel in ("dtw", "gak") else estimated
+    for size in stages.sizes:
+        item, rows = tree[KEY.format(size)], split["train"][:size]
+        folds = split["folds"][f"n-{size}"]
+        expected = np.empty((size, 4))
+        for fold in range(4):
+            train, heldout = rows[folds != fold], rows[folds == fold]
+            expected[folds == fold] = predict(
+                stages, train, heldout, chosen_point(item), output_kernel, preimage
+            )
+        np.testing.assert_allclose(item["heldout_outputs"], expected, rtol=0, atol=1e-5)
+        error = heldout_error(stages.Y[rows], item["heldout_outputs"], folds, "arrmse")
+        # Searches are approximated in selection, and only there.
+        searches = preimage in ("minimiser", "mean_shift")
+        assert item["score"] == pytest.approx(error, rel=5e-3 if searches else 1e-9)
+
+
+@pytest.mark.parametrize(("output_kernel", "preimage"), VECTOR_CASES)
+def test_missing_outputs_take_the_mean_of_the_rows_at_hand(tmp_path, output_kernel, preimage):
+    Y = with_gaps(regression_data(70, n_clusters=4, spread=2.0, dimension=4)[1])
+    stages = prepared(tmp_path, Y)
+    tree, split = regressed(stages, output_kernel, preimage), stages.tree("split")
+    for size in stages.sizes:
+        item, rows = tree[KEY.format(size)], split["train"][:size]
+        assert np.isnan(stages.Y[rows]).any()
+        folds = split["folds"][f"n-{size}"]
+        scores = searched(stages, rows, folds, output_kernel, preimage)
+        assert item["score"] == pytest.approx(scores.min(), rel=5e-3)
+        point = chosen_point(item)
+        expected = estimated(stages, rows, split["test"], point, output_kernel, preimage)
+        np.testing.assert_allclose(item["test_embedding"], expected, rtol=0, atol=1e-5)
+        assert np.isfinite(item["heldout_outputs"]).all()
+
+
+@pytest.mark.parametrize(("output_kernel", "preimage"), VECTOR_CASES)
+def test_outputs_of_a_fold_do_not_touch_its_own_predictions(tmp_path, output_kernel, preimage):
+    stages = prepared(tmp_path, with_gaps(regression_data(70, dimension=4)[1]), scale="standard")
+    split, size = stages.tree("split"), 30
+    rows, folds = split["train"][:size], split["folds"]["n-30"]
+    inputs = prepared_inputs(stages.tree("features"), folds, size)
+    output_width = None if output_kernel == "linear" else 0.5
+    choice = OutputKernelChoice(1.0, 1e-3, output_width, 0.0)
+
+    def predictions(outputs):
+        kernel = OutputKernel(output_kernel, outputs)
+        return heldout_predictions(inputs, kernel, rows, "rbf", choice, preimage, True)
+
+    changed = stages.Y.copy()
+    changed[rows[folds == 2]] = 100 * np.random.default_rng(5).normal(size=(sum(folds == 2), 4))
+    before, after = predictions(stages.Y), predictions(changed)
+    np.testing.assert_array_equal(before[folds == 2], after[folds == 2])
+    assert (before[folds != 2] != after[folds != 2]).any()
+
+
+def test_mean_of_unprojected_weights_would_be_kernel_ridge_regression(tmp_path):
+    stages = prepared(tmp_path)
+    tree, split = regressed(stages, "linear", "mean"), stages.tree("split")
+    for size in stages.sizes:
+        item, rows = tree[KEY.format(size)], split["train"][:size]
+        ridge = KernelRidgeRegressor(gamma=rbf_gamma(item["width"], 4), alpha=item["penalty_mu"])
+        h = ridge.fit(stages.X[rows], stages.Y[rows]).predict(stages.X[split["test"]])
+        weights = IOKRegressor(gamma=ridge.gamma, alpha=ridge.alpha)
+        weights = weights.fit(stages.X[rows], stages.Y[rows]).predict_weights(
+            stages.X[split["test"]]
+        )
+        np.testing.assert_allclose(weights @ stages.Y[rows], h, rtol=0, atol=1e-9)
+        projected = project_on_simplex(weights) @ stages.Y[rows]
+        np.testing.assert_allclose(item["test_embedding"], projected, rtol=0, atol=1e-9)
+        assert np.abs(item["test_embedding"] - h).max() > 0.01
 
 
 def test_linear_output_kernel_gives_the_training_output_nearest_to_kernel_ridge(tmp_path):
@@ -209,15 +325,24 @@ def test_heldout_weights_reproduce_kernel_ridge_of_the_fold(tmp_path, scale, cen
             np.testing.assert_allclose(weights[fold][index], center / len(train), rtol=1e-12)
 
 
-@pytest.mark.parametrize("output_kernel", ["rbf", "linear", "dtw", "gak"])
-def test_outputs_outside_the_training_rows_change_nothing_at_all(tmp_path, output_kernel):
+@pytest.mark.parametrize(
+    ("output_kernel", "preimage"),
+    [
+        ("rbf", "minimiser"),
+        ("rbf", "mean_shift"),
+        ("linear", "candidates"),
+        ("linear", "mean"),
+        ("dtw", "candidates"),
+        ("gak", "candidates"),
+    ],
+)
+def test_outputs_outside_the_training_rows_change_nothing_at_all(tmp_path, output_kernel, preimage):
     first = prepared(tmp_path / "first")
     Y = first.Y.copy()
     others = np.setdiff1d(np.arange(len(Y)), first.tree("split")["train"][:30])
     # So far out that no sigma that the training rows ask for is computed ahead.
     Y[others] = 1e4 * np.random.default_rng(5).normal(size=(40, 4))
     second = prepared(tmp_path / "second", Y)
-    preimage = "minimiser" if output_kernel == "rbf" else "candidates"
     trees = [regressed(stages, output_kernel, preimage) for stages in (first, second)]
     assert_same_tree(*trees)
     if output_kernel == "gak":
@@ -234,7 +359,7 @@ def test_rows_of_larger_training_sets_do_not_touch_smaller_ones(tmp_path):
     assert_same_tree(*trees)
 
 
-@pytest.mark.parametrize("preimage", ["candidates", "minimiser"])
+@pytest.mark.parametrize("preimage", ["candidates", "minimiser", "mean_shift"])
 def test_candidates_and_widths_come_from_the_training_rows_of_the_fold(
     tmp_path, monkeypatch, preimage
 ):
@@ -253,7 +378,9 @@ def test_candidates_and_widths_come_from_the_training_rows_of_the_fold(
         rows, folds = split["train"][:size], split["folds"][f"n-{size}"]
         for width, fold in itertools.product(OUTPUT_WIDTHS["rbf"], range(4)):
             expected.append((tuple(rows[folds != fold]), width))
-        expected.append((tuple(rows), tree[KEY.format(size)]["output_width"]))
+        chosen = tree[KEY.format(size)]["output_width"]
+        expected += [(tuple(rows[folds != fold]), chosen) for fold in range(4)]
+        expected.append((tuple(rows), chosen))
     assert used == expected
 
 
@@ -281,16 +408,19 @@ def test_kernels_computed_ahead_equal_those_computed_from_the_rows_alone(tmp_pat
 
 def test_infinite_penalty_alone_predicts_one_output_for_all(tmp_path):
     stages = prepared(tmp_path)
-    for preimage in ("candidates", "minimiser"):
+    for preimage in ("candidates", "minimiser", "mean_shift"):
         for item in regressed(stages, "rbf", preimage, [np.inf]).values():
             assert item["penalty_mu"] == np.inf
             predictions = item["test_embedding"]
             np.testing.assert_allclose(predictions, predictions[:1].repeat(12, axis=0))
 
 
-def test_constant_outputs_are_predicted_as_they_are(tmp_path):
+@pytest.mark.parametrize(
+    ("output_kernel", "preimage"), [("rbf", "minimiser"), ("rbf", "mean_shift"), ("linear", "mean")]
+)
+def test_constant_outputs_are_predicted_as_they_are(tmp_path, output_kernel, preimage):
     stages = prepared(tmp_path, np.full((70, 4), 0.1))
-    for item in regressed(stages, "rbf", "minimiser").values():
+    for item in regressed(stages, output_kernel, preimage).values():
         np.testing.assert_allclose(item["test_embedding"], 0.1, rtol=1e-12)
         assert item["score"] == np.inf
 
