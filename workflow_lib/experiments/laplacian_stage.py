@@ -43,10 +43,10 @@ def run(
     """Select and fit the method for every training size and number of unlabelled rows.
 
     The unlabelled rows are those of the weak pool, of which only the inputs are used: as many as
-    each weak size of the split, and none at all. A fold's graph holds its training rows and the
-    unlabelled ones; its held-out rows, and the test rows, are in no graph. A missing training
-    output takes the mean of that output over the training rows at hand; errors count the observed
-    outputs only.
+    each weak size of the split, or none where it has no weak size. A fold's graph holds its
+    training rows and the unlabelled ones, never its held-out rows or the test rows. A missing
+    training output takes the mean of that output over the training rows at hand; errors count the
+    observed outputs only.
 
     Writes the "regression" artifact: for each item what was chosen, the dual coefficients of the
     training and the unlabelled rows, the intercepts, the held-out outputs of the training rows and
@@ -56,12 +56,13 @@ def run(
     outputs = read_artifact(dataset, "dataset")["outputs"]
     partition = read_artifact(split, "split")
     split_features = read_artifact(features, "features")
+    weak_sizes = [int(weak_size) for weak_size in partition["weak_sizes"]] or [0]
     tree: dict = {}
     seconds: dict = {}
     for size in map(int, partition["sizes"]):
         Y = outputs[partition["train"]][:size]
         inputs = prepared_inputs(split_features, partition["folds"][size_group(size)], size)
-        for weak_size in [0, *map(int, partition["weak_sizes"])]:
+        for weak_size in weak_sizes:
             item = item_group(size, weak_size, SELECTED)
             started = time.perf_counter()
             choice = select(

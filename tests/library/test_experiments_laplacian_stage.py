@@ -1,0 +1,272 @@
+"""The stage of ridge regression on labelled and unlabelled inputs, end to end."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from small_data import regression_data
+from small_pipeline import Stages, assert_same_tree
+
+from workflow_lib.experiments import laplacian_stage, preimages
+from workflow_lib.experiments.prepared_inputs import rbf_gamma
+from workflow_lib.features.preparation import fit_preparation
+from workflow_lib.kernels.gram import gram_matrix
+from workflow_lib.regression.laplacian import graph_laplacian
+
+PENALTIES = [1e-4, 1e-2, np.inf]
+WEIGHTS = [0.1, 3.0]
+NEIGHBOURS = [2, 5]
+
+
+def small_inputs(missing=0.0):
+    """Return inputs and outputs, some of the outputs missing."""
+    X, Y = regression_data(70, n_clusters=4, spread=2.0)
+    Y[np.random.default_rng(3).random(Y.shape) < missing] = np.nan
+    return X, Y
+
+
+def run_stage(stages: Stages, weights=WEIGHTS, neighbours=NEIGHBOURS) -> Stages:
+    """Run the stage and the pre-images after it."""
+    stages.prepare()
+    laplacian_stage.run(
+        stages.path("dataset"),
+        stages.path("split"),
+        stages.path("features"),
+        stages.path("regression"),
+        stages.folder / "regression.json",
+        stages.kernel,
+        stages.widths,
+        stages.penalties,
+        weights,
+        neighbours,
+        stages.center,
+        stages.metric,
+    )
+    timings = stages.folder / "preimages.json"
+    artifacts = (stages.path("regression"), None, stages.path("predictions"), timings)
+    preimages.run(*artifacts, None, None, None, None)
+    return stages
+
+
+def stages_of(folder, X, Y, **options):
+    settings = {"kind": None, "scale": "standard", "penalties": PENALTIES, "weak_sizes": [8, 15]}
+    return Stages(folder, X, Y, **(settings | options))
+
+
+def refit(X, Y, X_unlabelled, X_new, width, neighbours, weight, penalty):
+    """Return predictions of one fit by its kernel, written down as in its formula."""
+    mean = np.nanmean(Y, axis=0)
+    if np.isinf(penalty):
+        return np.tile(mean, (len(X_new), 1))
+    Y = np.where(np.isnan(Y), mean, Y)
+    preparation = fit_preparation(X, "standard")
+    rows = preparation.apply(np.vstack([X, X_unlabelled]))
+    gamma = rbf_gamma(width, X.shape[1])
+    K = gram_matrix(rows, gamma=gamma)
+    K_new = gram_matrix(preparation.apply(X_new), rows, gamma=gamma)
+    penalised = weight * graph_laplacian(K, neighbours)
+    middle = np.linalg.inv(np.eye(len(K)) + penalised @ K) @ penalised
+    n_labelled = len(Y)
+    gram = (K - K @ middle @ K)[:n_labelled, :n_labelled]
+    gram_new = (K_new - K_new @ middle @ K)[:, :n_labelled]
+    system = np.zeros((n_labelled + 1, n_labelled + 1))
+    system[:-1, :-1] = gram + 2.0 * n_labelled * penalty * np.eye(n_labelled)
+    system[:-1, -1] = system[-1, :-1] = 1.0
+    solved = np.linalg.solve(system, np.vstack([Y, np.zeros(Y.shape[1])]))
+    return gram_new @ solved[:-1] + solved[-1]
+
+
+def heldout_loop(X, Y, X_unlabelled, folds, *point):
+    predicted = np.empty_like(Y)
+    for fold in range(folds.max() + 1):
+        kept, rows = folds != fold, folds == fold
+        predicted[rows] = refit(X[kept], Y[kept], X_unlabelled, X[rows], *point)
+    return predicted
+
+
+def score_of(Y, predicted, folds, metric):
+    """Return the relative error of the observed outputs."""
+    means = np.empty_like(Y)
+    for fold in range(folds.max() + 1):
+        means[folds == fold] = np.nanmean(Y[folds != fold], axis=0)
+    errors = np.nansum((Y - predicted) ** 2, axis=0)
+    reference = np.nansum((Y - means) ** 2, axis=0)
+    if metric == "rrmse":
+        return np.sqrt(errors.sum() / reference.sum())
+    return np.sqrt(errors / reference).mean()
+
+
+@pytest.mark.parametrize(
+    ("metric", "missing", "weak_sizes"), [("arrmse", 0.0, [8, 15]), ("rrmse", 0.15, [])]
+)
+def test_choice_and_predictions_equal_those_of_a_plain_loop(tmp_path, metric, missing, weak_sizes):
+    X, Y = small_inputs(missing)
+    options = {"metric": metric, "weak_sizes": weak_sizes, "sizes": [20]}
+    stages = run_stage(stages_of(tmp_path, X, Y, **options))
+    split, regression = stages.tree("split"), stages.tree("regression")
+    rows, folds = split["train"], split["folds"]["n-20"]
+    assert {item["weak_size"] for item in regression.values()} == set(weak_sizes or [0])
+    for item in regression.values():
+        X_unlabelled = X[split["weak"][: item["weak_size"]]]
+        grid = {}
+        for width in stages.widths:
+            for count in NEIGHBOURS:
+                for weight in WEIGHTS:
+                    for penalty in PENALTIES:
+                        point = (width, count, weight, penalty)
+                        predicted = heldout_loop(X[rows], Y[rows], X_unlabelled, folds, *point)
+                        grid[point] = score_of(Y[rows], predicted, folds, metric)
+        best = min(grid, key=grid.get)
+        chosen = ("width", "neighbours", "laplacian_weight", "penalty_mu")
+        assert tuple(item[name] for name in chosen) == best
+        assert item["score"] == pytest.approx(grid[best], rel=1e-9)
+        heldout = heldout_loop(X[rows], Y[rows], X_unlabelled, folds, *best)
+        np.testing.assert_allclose(item["heldout_outputs"], heldout, atol=1e-8)
+        expected = refit(X[rows], Y[rows], X_unlabelled, X[split["test"]], *best)
+        np.testing.assert_allclose(item["test_embedding"], expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("weak_sizes", [[], [8, 15]])
+def test_a_vanishing_weight_is_kernel_ridge(tmp_path, weak_sizes):
+    X, Y = small_inputs()
+    stages = stages_of(tmp_path / "laplacian", X, Y, weak_sizes=weak_sizes)
+    ours = run_stage(stages, weights=[1e-10])
+    ridge = stages_of(tmp_path / "ridge", X, Y, weak_sizes=[]).all().tree("regression")
+    for item in ours.tree("regression").values():
+        expected = ridge[f"n-{item['training_size']}_w-0_C-selected"]
+        assert item["score"] == pytest.approx(expected["score"], rel=1e-7)
+        assert (item["width"], item["penalty_mu"]) == (expected["width"], expected["penalty_mu"])
+        np.testing.assert_allclose(item["test_embedding"], expected["test_embedding"], atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "tanimoto"])
+def test_fields_of_the_artifact(tmp_path, kernel):
+    X, Y = small_inputs()
+    X = np.abs(X)
+    stages = run_stage(stages_of(tmp_path, X, Y, kernel=kernel, scale="none"))
+    regression, predictions = stages.tree("regression"), stages.tree("predictions")
+    sizes = [(size, weak_size) for size in stages.sizes for weak_size in (8, 15)]
+    assert len(regression) == len(sizes)
+    for size, weak_size in sizes:
+        item = regression[f"n-{size}_w-{weak_size}_C-selected"]
+        scalars = {"training_size", "weak_size", "components", "score"}
+        scalars |= {"laplacian_weight", "neighbours", "penalty_mu"}
+        if kernel == "rbf":
+            scalars |= {"width"}
+        arrays = {
+            "dual_coefficients": (size + weak_size, 3),
+            "intercept": (3,),
+            "heldout_outputs": (size, 3),
+            "test_embedding": (12, 3),
+        }
+        assert item.keys() == scalars | arrays.keys()
+        assert {name: item[name].shape for name in arrays} == arrays
+        assert (item["training_size"], item["weak_size"]) == (size, weak_size)
+        predicted = predictions[f"n-{size}_w-{weak_size}_C-selected"]
+        assert predicted.keys() == scalars | {"outputs"}
+        np.testing.assert_array_equal(predicted["outputs"], item["test_embedding"])
+    seconds = json.loads((tmp_path / "regression.json").read_text())
+    assert seconds.keys() == regression.keys()
+    for parts in seconds.values():
+        assert sorted(parts) == ["fit_seconds", "prediction_seconds", "selection_seconds"]
+
+
+def test_a_gram_matrix_gives_what_its_inputs_give(tmp_path):
+    X, Y = small_inputs()
+    width = 1.0
+    rows = run_stage(stages_of(tmp_path / "rows", X, Y, scale="none", widths=[width]))
+    K = gram_matrix(X, gamma=rbf_gamma(width, X.shape[1]))
+    gram = run_stage(stages_of(tmp_path / "gram", K, Y, scale="none", kernel="precomputed"))
+    for name, item in rows.tree("regression").items():
+        other = gram.tree("regression")[name]
+        np.testing.assert_allclose(item["test_embedding"], other["test_embedding"], atol=1e-8)
+        np.testing.assert_allclose(item["heldout_outputs"], other["heldout_outputs"], atol=1e-8)
+
+
+def test_an_infinite_penalty_predicts_the_training_mean(tmp_path):
+    X, Y = small_inputs()
+    stages = run_stage(stages_of(tmp_path, X, Y, penalties=[np.inf]))
+    train = stages.tree("split")["train"]
+    for item in stages.tree("regression").values():
+        assert item["score"] == pytest.approx(1.0)
+        # All grid points are the same, so the first is kept.
+        first = (stages.widths[0], NEIGHBOURS[0], WEIGHTS[0])
+        assert (item["width"], item["neighbours"], item["laplacian_weight"]) == first
+        mean = Y[train[: item["training_size"]]].mean(axis=0)
+        np.testing.assert_allclose(item["test_embedding"], np.tile(mean, (12, 1)), atol=1e-12)
+
+
+def test_constant_outputs_are_predicted_as_they_are(tmp_path):
+    X, Y = small_inputs()
+    stages = run_stage(stages_of(tmp_path, X, np.full_like(Y, 0.1)))
+    for item in stages.tree("regression").values():
+        assert item["score"] == np.inf
+        np.testing.assert_allclose(item["test_embedding"], 0.1, rtol=1e-9)
+
+
+# What each item may see.
+
+
+def pair(tmp_path, change):
+    """Run the stage twice, the second time after `change(X, Y, split)` altered some rows."""
+    X, Y = small_inputs(missing=0.1)
+    first = run_stage(stages_of(tmp_path / "first", X.copy(), Y.copy()))
+    change(X, Y, first.tree("split"))
+    second = run_stage(stages_of(tmp_path / "second", X, Y))
+    return first.tree("regression"), second.tree("regression")
+
+
+def test_outputs_of_test_and_unlabelled_rows_change_nothing(tmp_path):
+    def change(X, Y, split):
+        Y[split["test"]] = 100.0
+        Y[split["weak"]] = -100.0
+
+    assert_same_tree(*pair(tmp_path, change))
+
+
+def test_inputs_of_test_rows_change_their_own_predictions_only(tmp_path):
+    def change(X, Y, split):
+        X[split["test"][3:]] = 100.0
+
+    first, second = pair(tmp_path, change)
+    for name, item in first.items():
+        other = second[name]
+        before, after = item.pop("test_embedding"), other.pop("test_embedding")
+        assert_same_tree(item, other)
+        np.testing.assert_allclose(before[:3], after[:3], atol=1e-10)
+        assert (before[3:] != after[3:]).any()
+
+
+def test_inputs_of_unlabelled_rows_change_the_items_that_have_them(tmp_path):
+    def change(X, Y, split):
+        X[split["weak"][8:]] *= -0.5
+
+    first, second = pair(tmp_path, change)
+    for name, item in first.items():
+        if item["weak_size"] <= 8:
+            assert_same_tree(item, second[name])
+        else:
+            assert np.abs(item["test_embedding"] - second[name]["test_embedding"]).max() > 1e-3
+
+
+def test_graph_of_a_fold_holds_its_training_and_the_unlabelled_rows_only(tmp_path, monkeypatch):
+    sizes = set()
+
+    def spy(K, n_neighbours):
+        sizes.add(len(K))
+        return graph_laplacian(K, n_neighbours)
+
+    monkeypatch.setattr(laplacian_stage, "graph_laplacian", spy)
+    run_stage(stages_of(tmp_path, *small_inputs(), sizes=[20]))
+    # Four folds hold out five of twenty rows each.
+    assert sizes == {15 + 8, 15 + 15}
+
+
+def test_artifacts_are_the_same_bytes_when_computed_again(tmp_path):
+    first, second = (
+        run_stage(stages_of(tmp_path / name, *small_inputs())) for name in ("first", "second")
+    )
+    for name in ("regression", "predictions"):
+        assert first.path(name).read_bytes() == second.path(name).read_bytes()
