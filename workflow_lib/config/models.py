@@ -435,7 +435,7 @@ class MethodSettings(Settings):
     color: Annotated[str, Field(pattern=COLOR)]
     """Colour in figures, written '#RRGGBB'."""
 
-    marker: Literal["o", "s", "D", "^", "v", "<", ">", "P", "X", "*", "p", "h", "d"]
+    marker: Literal["o", "s", "D", "^", "v", "<", ">", "P", "X", "*", "p", "h", "d", "8"]
     """Marker in figures, in Matplotlib's notation."""
 
     in_default: Flag = False
