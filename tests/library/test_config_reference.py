@@ -118,11 +118,20 @@ def test_the_default_run():
     assert configuration.methods_of("digits-completion") == (
         "m-krr",
         "m-rf",
+        "ofer-density",
         "ofer-gmm",
         "ofer-gmm-paper",
+        "ofer-stack",
         "wofer-gmm",
     )
-    assert configuration.methods_of("linnerud") == ("m-krr", "m-rf", "ofer-gmm", "ofer-gmm-paper")
+    assert configuration.methods_of("linnerud") == (
+        "m-krr",
+        "m-rf",
+        "ofer-density",
+        "ofer-gmm",
+        "ofer-gmm-paper",
+        "ofer-stack",
+    )
     assert list(configuration.left_out["linnerud"]) == [
         "ofer-gssm",
         "ofer-gssm-paper",
