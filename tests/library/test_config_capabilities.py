@@ -213,6 +213,18 @@ def test_alignment_kernels_are_for_series():
     assert "gak compares series, and the task is regression" in told
 
 
+def test_stacks_need_selected_components():
+    (told,) = reasons_of(STACK, experiment=EXPERIMENT | {"components": [2, 4]})
+    assert "the experiment fixes them" in told
+
+
+def test_figures_of_series_need_series():
+    figures = [{"name": "one", "kind": "series", "caption": "Series."}]
+    experiment = ExperimentSettings(**EXPERIMENT | {"figures": figures})
+    (told,) = capabilities.check_experiment(DatasetSettings(**DATASET), experiment)
+    assert "needs series, and the task is regression" in told
+
+
 def test_least_squares_needs_values_of_the_past():
     for past in ("separate", "added"):
         assert reasons_of(PAST, dataset={"inputs": {"past": past}}) == []

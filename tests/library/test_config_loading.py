@@ -391,3 +391,19 @@ def test_an_experiment_may_not_take_the_name_of_a_folder_of_results(folder):
 def test_a_file_that_would_be_overlooked_is_refused(folder):
     (folder / "methods" / "ridge.yml").write_text("label: Other\n")
     assert message_of(folder).startswith("config/methods/ridge.yml: the file ends in '.yml'")
+
+
+def test_a_stack_needs_its_members(tmp_path):
+    folder = write_example(tmp_path)
+    stack = RIDGE | {"regressor": "stack", "members": ["ridge", "forest"], "grid": {}}
+    write(folder, "methods/stack", stack)
+    write(folder, "experiments/first", EXPERIMENT | {"methods": ["ridge", "stack"]})
+    with pytest.raises(UserError, match="a stack needs its members.*forest is not"):
+        load_configuration(folder, RUN)
+    write(folder, "experiments/first", EXPERIMENT | {"methods": ["ridge", "forest", "stack"]})
+    assert load_configuration(folder, RUN).methods_of("first") == ("ridge", "forest", "stack")
+    write(folder, "methods/forest", FOREST | {"in_default": False})
+    write(folder, "experiments/first", EXPERIMENT)
+    configuration = load_configuration(folder, RUN)
+    assert "stack" not in configuration.methods_of("first")
+    assert "forest is not" in configuration.left_out["first"]["stack"][0]

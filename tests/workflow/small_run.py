@@ -47,7 +47,7 @@ RUN = {
     "seed": 7,
     "n_splits": 2,
     "n_folds": 3,
-    "experiments": ["clusters", "measurements", "digits", "calls"],
+    "experiments": ["clusters", "measurements", "digits", "calls", "levers"],
     "report": {"title": "A small run", "author": "The tests"},
 }
 
@@ -94,6 +94,29 @@ EXPERIMENTS = {
         "n_splits": 1,
         "tables": [],
         "figures": [{"name": "halves", "kind": "completion", "caption": "Halves of digits."}],
+    },
+    "levers": {
+        "title": "Levers",
+        "dataset": "clusters",
+        "methods": [
+            "m-krr",
+            "m-krr-imputed",
+            "m-krr-laplacian",
+            "m-krr-rank",
+            "m-mean",
+            "ofer-density",
+            "ofer-gmm",
+            "ofer-stack",
+            "wofer-gmm",
+        ],
+        "training_sizes": [12],
+        "weak_sizes": [20],
+        "weak_labels": "soft",
+        "test_size": 25,
+        "n_splits": 1,
+        "studies": {"weak_weight": [0.0, 0.1], "weak_noise": [0.5]},
+        "tables": [{"name": "all", "kind": "error", "caption": "Errors of all levers."}],
+        "figures": [],
     },
     "calls": {
         "title": "Calls",
@@ -149,6 +172,22 @@ GRIDS = {
     "iokr": {"penalty": [0.001, 0.1], "width": [1], "output_width": [1, 3]},
     "iokr-gak": {"penalty": [0.001, 0.1], "width": [1], "output_width": [1]},
     "m-past": {},
+    "m-krr-imputed": {
+        "penalty": [0.001, 0.1],
+        "width": [1],
+        "n_components": [2],
+        "weak_weight": [1.0],
+    },
+    "m-krr-laplacian": {
+        "penalty": [0.001, 0.1],
+        "width": [1],
+        "laplacian_weight": [0.1],
+        "neighbours": [3],
+    },
+    "m-krr-rank": {"penalty": [0.001, 0.1], "width": [1], "rank": [1, 2]},
+    "m-mean": {},
+    "ofer-density": {"penalty": [0.001, 0.1], "width": [1], "output_width": [1]},
+    "ofer-stack": {},
 }
 """Small grids of the methods that are kept; their files are otherwise those of the project."""
 

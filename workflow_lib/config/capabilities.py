@@ -368,6 +368,12 @@ COMBINATION_REQUIREMENTS = (
         "the regressor {regressor} with the rbf kernel needs grid.width",
     ),
     Requirement(
+        {"regressor": {"stack"}},
+        {"components_are_selected": {True}},
+        "a stack combines methods whose numbers of components are selected, and the experiment "
+        "fixes them",
+    ),
+    Requirement(
         {"weak": {True}},
         {"has_weak_sizes": {True}},
         "a weakly supervised method needs an experiment with weak_sizes",
@@ -450,6 +456,7 @@ def experiment_facts(dataset: DatasetSettings, experiment: ExperimentSettings) -
         "dataset_kernel": dataset.inputs.kernel,
         "kernel": experiment.kernel or dataset.inputs.kernel,
         "has_weak_sizes": bool(experiment.weak_sizes),
+        "components_are_selected": experiment.components == "selected",
         "has_series_figure": any(figure.kind == "series" for figure in experiment.figures or ()),
         "has_weak_table": any(table.kind == "weak" for table in experiment.tables or ()),
     }
