@@ -72,3 +72,14 @@ def test_outputs_that_are_no_series_are_refused(tmp_path, kernel):
     with pytest.raises(UserError, match="dataset.h5.*outputs that are no series.*dtw and gak out"):
         alignments.run(tmp_path / "dataset.h5", tmp_path / "out.h5", kernel, [1.0])
     assert not (tmp_path / "out.h5").exists()
+
+
+@pytest.mark.parametrize("kernel", ["dtw", "gak"])
+def test_series_with_missing_values_are_refused(tmp_path, kernel):
+    outputs = np.ones((5, 4))
+    outputs[3, 1] = np.nan
+    names = {"series_length": 4, "series_channels": 1}
+    tree = {"inputs": np.ones((5, 1)), "outputs": outputs, "names": names}
+    write_artifact(tmp_path / "dataset.h5", tree, "dataset", allow_nan=("outputs",))
+    with pytest.raises(UserError, match="1 series with missing values, the first in row 3"):
+        alignments.run(tmp_path / "dataset.h5", tmp_path / "a.h5", kernel, [1.0])

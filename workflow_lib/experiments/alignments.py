@@ -64,7 +64,7 @@ def output_series(tree: Mapping, place: Path) -> np.ndarray:
     Raises
     ------
     UserError
-        If the outputs are no series; `place` names the file.
+        If the outputs are no series, or some are missing; `place` names the file.
     """
     names = tree["names"]
     if "series_length" not in names:
@@ -75,6 +75,14 @@ def output_series(tree: Mapping, place: Path) -> np.ndarray:
             remedy="leave the methods with the output kernels dtw and gak out of this experiment",
         )
     outputs = tree["outputs"]
+    incomplete = np.flatnonzero(np.isnan(outputs).any(axis=1))
+    if len(incomplete):
+        raise UserError(
+            place=f"{place}, with an output kernel on series",
+            found=f"{len(incomplete)} series with missing values, the first in row {incomplete[0]}",
+            expected="complete series: an alignment passes over no step",
+            remedy="leave the methods with the output kernels dtw and gak out of this experiment",
+        )
     return outputs.reshape(len(outputs), int(names["series_length"]), -1)
 
 
