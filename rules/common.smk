@@ -311,13 +311,13 @@ def table_of(wildcards):
     return parts_of(wildcards.experiment, "tables")[wildcards.table]
 
 
-def figures_of_kind(kind):
-    """Return the pattern of the file names of all figures of one kind."""
+def figures_of_kind(*kinds):
+    """Return the pattern of the file names of all figures of these kinds."""
     return alternatives(
         f"{experiment}-{name}"
         for experiment in settings.experiments
         for name, figure in parts_of(experiment, "figures").items()
-        if figure.kind == kind
+        if figure.kind in kinds
     )
 
 
@@ -419,6 +419,7 @@ def experiments_for_report():
                 "components",
                 "metric",
                 "split",
+                "weak_labels",
                 "kernel",
                 "tables",
                 "figures",
@@ -441,6 +442,7 @@ def datasets_for_report():
                 "description",
                 "stand_in_for",
                 "reader",
+                "options",
                 "sources",
                 "licence",
                 "citation",

@@ -20,6 +20,7 @@ rule table:
     params:
         kind=lambda wildcards: table_of(wildcards).kind,
         errors=lambda wildcards: list(table_of(wildcards).errors),
+        metric=lambda wildcards: experiment_of(wildcards).metric,
         caption=lambda wildcards: table_of(wildcards).caption,
         dataset_title=lambda wildcards: settings.dataset_of(wildcards.experiment).title,
         stand_in_for=lambda wildcards: stand_in(wildcards.experiment),
@@ -180,6 +181,79 @@ rule coordinate_figure:
         "figure {wildcards.figure}"
     script:
         "../scripts/coordinate_figure.py"
+
+
+rule weak_study:
+    input:
+        scores=of_figure("results/{experiment}/scores.csv"),
+        code=code("weak_study.py", "report.figures.weak_studies"),
+    output:
+        svg="results/figures/{figure}.svg",
+        png="results/figures/{figure}.png",
+    params:
+        kind=lambda wildcards: (
+            "weak_weight"
+            if re.fullmatch(figures_of_kind("weak_weight"), wildcards.figure)
+            else "weak_noise"
+        ),
+        dataset_title=lambda wildcards: settings.dataset_of(experiment_of_figure(wildcards)).title,
+        stand_in_for=lambda wildcards: stand_in(experiment_of_figure(wildcards)),
+        methods=lambda wildcards: looks(
+            settings.methods_of(experiment_of_figure(wildcards)), "label", "color", "marker"
+        ),
+        metric=lambda wildcards: settings.experiments[experiment_of_figure(wildcards)].metric,
+    log:
+        "logs/figure/{figure}.log",
+    benchmark:
+        "results/timings/jobs/figure/{figure}.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    wildcard_constraints:
+        figure=figures_of_kind("weak_weight", "weak_noise"),
+    conda:
+        CONDA
+    message:
+        "figure {wildcards.figure}"
+    script:
+        "../scripts/weak_study.py"
+
+
+rule profiles:
+    input:
+        dataset=of_figure("results/datasets/{dataset}.h5"),
+        split=of_figure("results/{experiment}/split-0/split.h5"),
+        predictions=completion_predictions,
+        code=code("profiles.py", "report.figures.profiles"),
+    output:
+        svg="results/figures/{figure}.svg",
+        png="results/figures/{figure}.png",
+    params:
+        dataset_title=lambda wildcards: settings.dataset_of(experiment_of_figure(wildcards)).title,
+        stand_in_for=lambda wildcards: stand_in(experiment_of_figure(wildcards)),
+        methods=lambda wildcards: looks(
+            settings.methods_of(experiment_of_figure(wildcards)), "label"
+        ),
+        output_scale=lambda wildcards: settings.dataset_of(
+            experiment_of_figure(wildcards)
+        ).outputs.scale,
+    log:
+        "logs/figure/{figure}.log",
+    benchmark:
+        "results/timings/jobs/figure/{figure}.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    wildcard_constraints:
+        figure=figures_of_kind("profiles"),
+    conda:
+        CONDA
+    message:
+        "figure {wildcards.figure}"
+    script:
+        "../scripts/profiles.py"
 
 
 rule geometry:

@@ -17,4 +17,5 @@ with job(snakemake):
         methods=snakemake.params.methods,
         published_paths=snakemake.input.published,
         errors=snakemake.params.errors,
+        metric=snakemake.params.metric,
     )

@@ -86,6 +86,30 @@ def root_sum_relative_error(errors: np.ndarray, reference: np.ndarray) -> np.nda
     return np.sqrt((errors[..., varies] / reference[varies]).sum(axis=-1))
 
 
+def norm_relative_error(errors: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+    """Return the error relative to the norm of the outputs: sqrt(sum errors / sum outputs^2).
+
+    It is 1 for predicting zero, so that it depends on the zero of the outputs: far from it every
+    prediction near the mean has a small error.
+
+    Parameters
+    ----------
+    errors : array (..., d)
+        Sums of squared errors of the predictions.
+    outputs : array (n, d)
+        The true outputs of the same rows; missing ones (NaN) count nothing.
+
+    Returns
+    -------
+    array (...)
+        Without unit. NaN where every output is zero.
+    """
+    total = sum_of_observed(outputs**2).sum()
+    if not total > 0:
+        return np.full(errors.shape[:-1], np.nan)
+    return np.sqrt(errors.sum(axis=-1) / total)
+
+
 METRICS = {"arrmse": average_relative_error, "rrmse": pooled_relative_error}
 
 

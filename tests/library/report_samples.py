@@ -18,48 +18,54 @@ METHODS = {
 }
 
 SCORE_COLUMNS = (
-    "experiment,dataset,method,components,training_size,weak_size,split,n_test,arrmse,rrmse,"
-    "root_sum_rrmse,n_components,width,penalty_pi,penalty_mu,weak_weight"
+    "experiment,dataset,method,components,training_size,weak_size,setting,split,n_test,arrmse,"
+    "rrmse,root_sum_rrmse,norm_rrmse,n_components,width,penalty_pi,penalty_mu,weak_weight,"
+    "projected,weights"
 ).split(",")
 
 COORDINATE_COLUMNS = (
-    "experiment,dataset,method,components,training_size,weak_size,split,n_test,coordinate,name,error"
+    "experiment,dataset,method,components,training_size,weak_size,setting,split,n_test,coordinate,"
+    "name,error"
 ).split(",")
 
 TIMING_COLUMNS = (
-    "experiment,method,components,training_size,weak_size,split,n_test,selection_seconds,"
+    "experiment,method,components,training_size,weak_size,setting,split,n_test,selection_seconds,"
     "fit_seconds,prediction_seconds,preimage_seconds"
 ).split(",")
+
+Row = tuple[str, str, int, Callable[[int, int], float]]
+"""Method, components, weak size and the error of (training size, split); a setting may follow."""
 
 NOISE = (0.011, -0.007, 0.004, -0.012, 0.009, 0.002, -0.005, 0.013, -0.003, 0.006)
 
 
 def write_scores(
     path: Path,
-    rows: Sequence[tuple[str, str, int, Callable[[int, int], float]]],
+    rows: Sequence[Row],
     sizes: Sequence[int] = (20, 50),
     n_splits: int = 5,
     n_test: int = 10,
 ) -> Path:
-    """Write scores; a row is (method, components, weak size, error of (training size, split))."""
+    """Write the scores of some rows; those with a setting have the largest training size only."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(SCORE_COLUMNS)
-        for method, components, weak_size, error in rows:
-            for size in sizes:
+        for method, components, weak_size, error, *setting in rows:
+            for size in sizes[-1:] if setting else sizes:
                 for split in range(n_splits):
                     value = error(size, split)
                     writer.writerow(
-                        ["toy", "toy-data", method, components, size, weak_size, split, n_test]
-                        + [value, 2 * value, 3 * value, 4, 1.0, "inf", 0.01, ""]
+                        ["toy", "toy-data", method, components, size, weak_size, *(setting or [""])]
+                        + [split, n_test, value, 2 * value, 3 * value, value / 4]
+                        + [4, 1.0, "inf", 0.01, "", 1, ""]
                     )
     return path
 
 
 def write_coordinates(
     path: Path,
-    rows: Sequence[tuple[str, str, int, Callable[[int, int], float]]],
+    rows: Sequence[Row],
     names: Sequence[str] = ("week_1", "week_2", "week_3"),
     sizes: Sequence[int] = (20, 50),
     n_splits: int = 5,
@@ -69,18 +75,21 @@ def write_coordinates(
     with open(path, "w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COORDINATE_COLUMNS)
-        for method, components, weak_size, error in rows:
+        for method, components, weak_size, error, *setting in rows:
             for size in sizes:
                 for split in range(n_splits):
                     for number, name in enumerate(names):
                         writer.writerow(
-                            ["toy", "toy-data", method, components, size, weak_size, split, 10]
+                            ["toy", "toy-data", method, components, size, weak_size]
+                            + [*(setting or [""]), split, 10]
                             + [number, name, error(size, split) + number / 10]
                         )
     return path
 
 
-def write_timings(path: Path, methods: Sequence[str], sizes=(20, 50), n_splits: int = 3) -> Path:
+def write_timings(
+    path: Path, methods: Sequence[str], sizes=(20, 50), n_splits: int = 3, setting: str = ""
+) -> Path:
     """Write timings: selection 10, fit 0.5, prediction 0.001, pre-image 0.002, times split + 1."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "w", newline="") as file:
@@ -90,7 +99,8 @@ def write_timings(path: Path, methods: Sequence[str], sizes=(20, 50), n_splits: 
             for size in sizes:
                 for split in range(n_splits):
                     seconds = [number * (split + 1) for number in (10, 0.5, 0.001, 0.002)]
-                    writer.writerow(["toy", method, "selected", size, 0, split, 10, *seconds])
+                    row = ["toy", method, "selected", size, 0, setting, split, 10, *seconds]
+                    writer.writerow(row)
     return path
 
 

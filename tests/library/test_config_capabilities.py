@@ -218,6 +218,19 @@ def test_stacks_need_selected_components():
     assert "the experiment fixes them" in told
 
 
+@pytest.mark.parametrize("kind", ["weak_weight", "weak_noise"])
+def test_what_shows_a_study_needs_its_values(kind):
+    tables = [{"name": "one", "kind": kind, "caption": "A study."}]
+    experiment = WITH_WEAK | {"tables": tables}
+    (told,) = capabilities.check_experiment(
+        DatasetSettings(**DATASET), ExperimentSettings(**experiment)
+    )
+    assert f"needs studies.{kind}" in told
+    experiment |= {"studies": {kind: [0.1]}}
+    settings = ExperimentSettings(**experiment)
+    assert capabilities.check_experiment(DatasetSettings(**DATASET), settings) == []
+
+
 def test_figures_of_series_need_series():
     figures = [{"name": "one", "kind": "series", "caption": "Series."}]
     experiment = ExperimentSettings(**EXPERIMENT | {"figures": figures})

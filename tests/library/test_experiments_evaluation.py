@@ -75,6 +75,8 @@ def experiment(tmp_path):
                     ((truth - mean) ** 2).sum(axis=0)[:2]
                 )
                 expected[method, size, split] = np.sqrt(ratio)
+            error = ((truth - outputs) ** 2).sum() / (truth**2).sum()
+            expected[method, "norm", split] = np.sqrt(error)
     for method in ("b", "a"):
         for stage in ("regression", "preimages"):
             for split in range(2):
@@ -103,6 +105,8 @@ def test_scores_by_hand(experiment):
         assert float(row["arrmse"]) == pytest.approx(expected[key].mean(), rel=1e-12)
         squares = (expected[key] ** 2).sum()
         assert float(row["root_sum_rrmse"]) == pytest.approx(np.sqrt(squares), rel=1e-12)
+        norm = expected[row["method"], "norm", int(row["split"])]
+        assert float(row["norm_rrmse"]) == pytest.approx(norm, rel=1e-12)
         assert (row["experiment"], row["dataset"], row["n_test"]) == ("small", "data", "10")
         assert (row["penalty_mu"], row["penalty_pi"], row["weak_weight"]) == ("inf", "0.1", "")
     order = [(row["method"], int(row["training_size"]), row["split"]) for row in rows]
@@ -165,6 +169,69 @@ def test_timings_of_all_stages_stand_in_one_row(experiment):
         assert float(row["selection_seconds"]) == split + 1.0
         assert float(row["preimage_seconds"]) == split + 0.5
         assert row["prediction_seconds"] == ""
+
+
+STACK = "n-15_w-0_C-selected"
+
+
+@pytest.fixture
+def studied(experiment):
+    """The same with one method, whose predictions are of a study of weak labels and of a stack."""
+    folder, splits, predictions, _, _ = experiment
+    names = ["", "weak_noise=0.5", "weak_weight=10", "weak_weight=2"]
+    items = {
+        f"n-10_w-5_C-selected_{name}": {
+            "outputs": np.ones((10, 3)),
+            "training_size": 10,
+            "weak_size": 5,
+            "components": "selected",
+            "setting": name,
+            "projected": name == "",
+        }
+        for name in names
+    }
+    stack = {
+        "outputs": np.ones((10, 3)),
+        "training_size": 15,
+        "weak_size": 0,
+        "components": "selected",
+        "weight_m-krr": 0.7,
+        "weight_ofer-gmm": 0.1 + 0.2,
+    }
+    paths = {"w": [folder / f"w-{split}.h5" for split in range(2)]}
+    stages = [folder / f"w-{split}.json" for split in range(2)]
+    for path, stage in zip(paths["w"], stages, strict=True):
+        write_artifact(path, items | {STACK: stack}, "predictions")
+        stage.write_text(json.dumps({name: {"fit_seconds": 1.0} for name in [*items, STACK]}))
+    return folder, splits, paths, {"w": stages}
+
+
+def test_settings_of_studies_are_a_part_of_the_key(studied):
+    folder, splits, predictions, seconds = studied
+    scores, coordinates = folder / "s.csv", folder / "c.csv"
+    run_scores(folder / "dataset.h5", splits, predictions, scores, coordinates, "small", "data")
+    run_timings(splits, predictions, seconds, folder / "t.csv", "small", "data")
+    # By study and value, and only then by split: 2 comes before 10.
+    order = ["", "weak_noise=0.5", "weak_weight=2", "weak_weight=10"]
+    of_study = [row for row in rows_of(scores) if row["weak_size"] == "5"]
+    assert [row["setting"] for row in of_study] == [name for name in order for _ in range(2)]
+    assert [row["split"] for row in of_study] == ["0", "1"] * 4
+    for path in (coordinates, folder / "t.csv"):
+        found = [row["setting"] for row in rows_of(path) if row["weak_size"] == "5"]
+        assert list(dict.fromkeys(found)) == order
+    # Stages of methods without studies write no setting.
+    assert {row["setting"] for row in rows_of(scores) if row["weak_size"] == "0"} == {""}
+
+
+def test_weights_of_a_stack_are_one_text(studied):
+    folder, splits, predictions, _ = studied
+    output = folder / "s.csv"
+    run_scores(folder / "dataset.h5", splits, predictions, output, folder / "c.csv", "small", "d")
+    by_size = {row["training_size"]: row for row in rows_of(output)}
+    assert by_size["15"]["weights"] == f"m-krr=0.7 ofer-gmm={0.1 + 0.2!r}"
+    assert by_size["15"]["projected"] == by_size["10"]["weights"] == ""
+    found = {row["setting"]: row["projected"] for row in rows_of(output) if row["weak_size"] == "5"}
+    assert (found[""], found["weak_noise=0.5"]) == ("1", "0")
 
 
 def test_paths_are_dealt_out_by_method():

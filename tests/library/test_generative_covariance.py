@@ -14,6 +14,7 @@ from workflow_lib.generative.covariance import (
     clip_eigenvalues,
     estimate_covariances,
     log_gaussian_densities,
+    squared_distances,
 )
 
 
@@ -53,6 +54,32 @@ def test_log_densities_equal_those_of_scipy(covariance_type):
     )
     ours = log_gaussian_densities(Y, means, covariances, covariance_type)
     np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_squared_distances_are_those_of_differences_even_far_from_the_origin(offset):
+    Y, means = clustered_outputs(30) + offset, clustered_outputs(4, seed=5) + offset
+    direct = ((Y[:, None] - means) ** 2).sum(axis=2)
+    np.testing.assert_allclose(squared_distances(Y, means), direct, rtol=1e-9)
+    assert squared_distances(Y, Y).min() >= 0.0
+    assert np.diag(squared_distances(Y, Y)).max() <= 1e-12 * direct.max()
+
+
+@pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
+def test_common_offset_changes_neither_densities_nor_covariances(covariance_type):
+    Y, means = clustered_outputs(20), clustered_outputs(2, seed=5)
+    responsibilities = np.random.default_rng(1).dirichlet([1, 1], size=20)
+    covariances = random_covariances(covariance_type, 2, 3)
+    near, far = (
+        log_gaussian_densities(Y + offset, means + offset, covariances, covariance_type)
+        for offset in (0.0, 1e5)
+    )
+    np.testing.assert_allclose(far, near, rtol=1e-8)
+    near, far = (
+        estimate_covariances(Y + offset, responsibilities, means + offset, covariance_type, 1e-9)
+        for offset in (0.0, 1e5)
+    )
+    np.testing.assert_allclose(far, near, rtol=1e-8)
 
 
 @pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)

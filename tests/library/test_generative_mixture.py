@@ -6,10 +6,11 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.cluster.vq import kmeans2
 from sklearn.mixture import GaussianMixture
 from small_data import COVARIANCE_TYPES, clustered_outputs, fitted_model
 
-from workflow_lib.generative.mixture import GaussianMixtureModel
+from workflow_lib.generative.mixture import GaussianMixtureModel, k_means_labels
 
 THEIR_TYPES = ("spherical", "diag", "full")
 
@@ -214,6 +215,33 @@ def test_more_starts_never_give_a_lower_likelihood():
         for n_init in (1, 2, 5, 10)
     ]
     assert np.diff(likelihoods).min() >= 0
+
+
+@pytest.mark.parametrize("n_clusters", [2, 5, 9])
+@pytest.mark.parametrize("spread", [0.3, 4.0], ids=["overlapping", "separated"])
+def test_k_means_draws_and_clusters_are_those_of_scipy(n_clusters, spread):
+    Y = clustered_outputs(40, spread=spread, n_clusters=4, seed=3)
+    for seed in range(5):
+        generator = np.random.default_rng(seed)
+        ours = k_means_labels(Y, n_clusters, 3, np.random.default_rng(seed))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for labels in ours:
+                theirs = kmeans2(Y, n_clusters, minit="++", iter=10, rng=generator)[1]
+                np.testing.assert_array_equal(labels, theirs)
+
+
+def test_k_means_chooses_every_row_where_there_are_no_more():
+    Y = np.repeat(clustered_outputs(6), 3, axis=0)
+    for labels in k_means_labels(Y, 6, 10, np.random.default_rng(0)):
+        assert sorted(np.bincount(labels)) == [3] * 6
+
+
+def test_first_of_starts_with_the_same_optimum_is_kept():
+    Y = clustered_outputs(60, spread=20.0)
+    one, many = (GaussianMixtureModel(3, n_init=n_init, random_state=1).fit(Y) for n_init in (1, 9))
+    assert one.log_likelihoods_[-1] == pytest.approx(many.log_likelihoods_[-1], abs=1e-10)
+    np.testing.assert_array_equal(one.means_, many.means_)
 
 
 def test_parameters_from_memberships_are_weighted_moments():

@@ -18,7 +18,12 @@ from sklearn.base import clone
 from workflow_lib.generative.kalman_moments import moments_by_length
 from workflow_lib.generative.kalman_pykalman import PykalmanSeries
 from workflow_lib.generative.kalman_recursion import SeriesRecursion
-from workflow_lib.generative.linear_gaussian import LinearGaussianParameters, spectral_radius
+from workflow_lib.generative.linear_gaussian import (
+    LinearGaussianParameters,
+    inverse_and_log_determinant,
+    shrunk_to_radius,
+    spectral_radius,
+)
 from workflow_lib.generative.series import missing_patterns, read_series
 from workflow_lib.generative.state_space import StateSpaceModel, engine_costs, mean_variance
 from workflow_lib.generative.state_space_maximisation import Restrictions, maximise
@@ -133,6 +138,39 @@ def invariants(parameters):
         "one step": C @ Q @ C.T + R,
         "markov": np.array(markov),
     }
+
+
+# --- small matrices ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 40])
+def test_inverse_and_log_determinant_are_those_of_numpy(size):
+    covariance = random_covariance(size, np.random.default_rng(size))
+    before = covariance.copy()
+    for _ in range(2):
+        inverse, log_determinant = inverse_and_log_determinant(covariance)
+        np.testing.assert_allclose(inverse, np.linalg.inv(covariance), rtol=1e-9, atol=1e-12)
+        assert log_determinant == pytest.approx(np.linalg.slogdet(covariance)[1], abs=1e-10)
+    np.testing.assert_array_equal(covariance, before)
+
+
+@pytest.mark.parametrize("matrix", [[[1.0, 2.0], [2.0, 1.0]], [[np.nan, 0.0], [0.0, 1.0]]])
+def test_what_is_no_covariance_has_no_inverse(matrix):
+    with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
+        inverse_and_log_determinant(np.array(matrix))
+
+
+def test_matrices_are_shrunk_to_the_radius_only_where_they_exceed_it():
+    rng = np.random.default_rng(0)
+    for size in (1, 2, 5):
+        matrix = rng.normal(size=(size, size))
+        radius = np.abs(np.linalg.eigvals(matrix)).max()
+        assert spectral_radius(matrix) == pytest.approx(radius, rel=1e-12)
+        assert shrunk_to_radius(matrix, 1.001 * radius) is matrix
+        shrunk = shrunk_to_radius(matrix, 0.5 * radius)
+        assert 0.5 * radius * (1 - 1e-9) < spectral_radius(shrunk) <= 0.5 * radius
+    with pytest.raises(np.linalg.LinAlgError, match="not finite"):
+        spectral_radius(np.array([[np.inf]]))
 
 
 # --- filter, smoother and likelihood ----------------------------------------------------------
@@ -585,6 +623,63 @@ def test_bounded_transition_is_an_improvement_even_where_the_straight_way_leaves
             moved = np.abs(stepped.transition - current.transition).max() > 1e-3
             moved_at_the_bound += stuck and moved
     assert moved_at_the_bound >= 5
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 4, 6, 15, 17, 24])
+def test_bounded_transition_reaches_the_constrained_maximiser(seed):
+    # No other transition within the bound is better, near or far. The best ones have a real
+    # eigenvalue at the bound, one at either end, or a complex pair.
+    restrictions = UNRESTRICTED._replace(isotropic=True, largest_radius=0.6)
+    parameters, Z = simulated(n=10, T=6, d=2, p=2, seed=seed)
+    current = parameters._replace(transition=parameters.transition * 0.3)
+    statistics = SeriesRecursion(read_series(Z)).statistics(parameters)
+    free = maximise(statistics, current, restrictions._replace(largest_radius=np.inf))
+    assert spectral_radius(free.transition) > 0.6
+    for _ in range(30):
+        current = maximise(statistics, current, restrictions)
+    reached = expected_log_density(
+        current.transition, current.state_covariance, statistics, restrictions
+    )
+    rng = np.random.default_rng(seed)
+    for size in (1e-3, 1e-2, 0.1, 1.0):
+        for _ in range(100):
+            other = current.transition + size * rng.normal(size=(2, 2))
+            other = shrunk_to_radius(other, 0.6)
+            noise = statistics.next_moment - other @ statistics.transition_moment.T
+            noise = noise - statistics.transition_moment @ other.T
+            noise = noise + other @ statistics.previous_moment @ other.T
+            Q = np.trace(noise) / (2 * statistics.n_transitions) * np.eye(2)
+            assert expected_log_density(other, Q, statistics, restrictions) <= reached + 1e-6
+
+
+@pytest.mark.parametrize("state_dim", [1, 2])
+def test_starts_agree_where_the_bound_is_met(state_dim):
+    # Random walks: the best transition has an eigenvalue at the bound.
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(40, 6)).cumsum(axis=1) + 0.1 * rng.normal(size=(40, 6))
+    models = [
+        StateSpaceModel(state_dim, n_iter=400, n_init=n_init, random_state=3, tol=1e-9).fit(Z)
+        for n_init in (1, 5)
+    ]
+    assert spectral_radius(models[0].transition_) > 1 - 1e-6
+    reached = [model.log_likelihoods_[-1] for model in models]
+    assert reached[1] - reached[0] < 0.01
+
+
+def test_units_of_the_states_are_those_the_prior_likes_best():
+    parameters, Z = simulated(n=10, T=5)
+    restrictions = UNRESTRICTED._replace(strength=3.0, variance=0.7)
+    rescaled, log_prior = restrictions.rescaled(parameters)
+    assert log_prior == pytest.approx(restrictions.log_prior(rescaled), abs=1e-12)
+    np.testing.assert_allclose(
+        model_with(rescaled).score_samples(Z), model_with(parameters).score_samples(Z), rtol=1e-11
+    )
+    A, C, Q, R, mean, covariance = rescaled
+    for k in (0.5, 0.99, 1.01, 2.0):
+        other = LinearGaussianParameters(A, C / k**0.5, k * Q, R, k**0.5 * mean, k * covariance)
+        assert restrictions.log_prior(other) < log_prior
+    unchanged, nothing = UNRESTRICTED.rescaled(parameters)
+    assert unchanged is parameters and nothing == 0.0
 
 
 @pytest.mark.parametrize("isotropic", [True, False])

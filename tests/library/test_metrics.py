@@ -9,6 +9,7 @@ from small_data import clustered_outputs
 
 from workflow_lib.metrics import (
     average_relative_error,
+    norm_relative_error,
     pooled_relative_error,
     reference_errors,
     relative_error,
@@ -27,6 +28,20 @@ def test_definitions_by_hand():
     assert average_relative_error(errors, reference) == pytest.approx((0.5 + 1.0) / 2)
     assert pooled_relative_error(errors, reference) == pytest.approx(np.sqrt(101 / 104))
     assert root_sum_relative_error(errors, reference) == pytest.approx(np.sqrt(0.25 + 1.0))
+    assert norm_relative_error(errors, truth) == pytest.approx(np.sqrt(101 / (1 + 9 + 100 + 900)))
+
+
+def test_the_error_relative_to_the_norm_counts_observed_outputs_only():
+    truth = np.array([[3.0, np.nan], [np.nan, 4.0]])
+    errors = squared_error_sums(truth, np.array([[2.0, 9.0], [9.0, 2.0]]))
+    assert norm_relative_error(errors, truth) == pytest.approx(np.sqrt(5 / 25))
+    assert norm_relative_error(np.array([errors, 4 * errors]), truth)[1] == pytest.approx(
+        2 * np.sqrt(5 / 25)
+    )
+    # It depends on the zero of the outputs, and is 1 for predicting it.
+    assert norm_relative_error(squared_error_sums(truth, 0.0), truth) == 1.0
+    assert norm_relative_error(errors, truth + 100) < 0.03
+    assert np.isnan(norm_relative_error(errors, np.zeros((2, 2))))
 
 
 def test_metrics_by_name():

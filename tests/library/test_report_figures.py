@@ -85,6 +85,14 @@ def test_fixed_components_have_a_panel_each(tmp_path):
     assert legend_of(figure) == ["m-KRR", "OFER-GMM"]
 
 
+def test_studies_of_weak_labels_are_left_out(tmp_path):
+    rows = [("m-krr", "selected", 0, base_error), ("wofer-gmm", "selected", 100, base_error)]
+    study = ("wofer-gmm", "selected", 100, lambda n, s: 0.001, "weak_noise=0.2")
+    figure = draw(tmp_path, [*rows, study])
+    assert len(lines_of(figure.axes[0])) == len(legend_of(figure)) == 2
+    assert figure.axes[0].get_yscale() == "linear"
+
+
 def test_the_title_says_what_was_run(tmp_path):
     figure = draw(tmp_path, [("m-krr", "selected", 0, base_error)])
     title = figure.get_suptitle()

@@ -14,7 +14,9 @@ from workflow_lib.report.labels import (
     format_p_value,
     format_published_error,
     format_seconds,
+    format_share,
     join_words,
+    splits_in_words,
     table_title,
     variant_label,
 )
@@ -89,6 +91,21 @@ def test_words():
     assert join_words(["a", "b", "c"]) == "a, b and c"
     assert count_of(1, "split") == "1 split"
     assert count_of(2, "split") == "2 splits"
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.02403, "2.4 %"), (0.1, "10 %"), (0.126, "13 %"), (0.00012, "0.012 %"), (1.0, "100 %")],
+)
+def test_shares(share, text):
+    assert format_share(share) == text
+
+
+def test_splits():
+    assert splits_in_words(1, [10]) == "1 split, 10 test rows"
+    assert splits_in_words(3, [12, 10, 12]) == (
+        "3 splits, 10 to 12 test rows, mean ± standard deviation"
+    )
 
 
 def test_titles_name_stand_ins():

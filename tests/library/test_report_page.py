@@ -170,6 +170,42 @@ def test_the_data_page_counts_rows(page):
     assert "Left outtoo short & blank: 2; without a price: 1Columns" in text
 
 
+def write_dataset(path, outputs, **report):
+    report = {"rows_read": 30, "rows_dropped": 24} | report
+    tree = {"inputs": np.zeros((len(outputs), 3)), "outputs": outputs, "report": report}
+    write_artifact(path, tree, "dataset", allow_nan=("outputs",))
+
+
+def test_few_rows_that_were_left_out_are_named(inputs, tmp_path):
+    excluded = {"no <SMILES>": ["17", "4"], "twice": [f"n{number}" for number in range(21)]}
+    write_dataset(
+        tmp_path / "toy.h5",
+        np.ones((6, 2)),
+        exclusions={reason: len(names) for reason, names in excluded.items()} | {"never": 0},
+        excluded_names={reason: ", ".join(names) for reason, names in excluded.items()},
+    )
+    assembly.run(output=tmp_path / "report.html", **inputs)
+    text = "".join(parse((tmp_path / "report.html").read_text()).text)
+    assert "Left outno <SMILES>: 2 (17, 4); twice: 21Columns" in text
+    assert "n20" not in text
+
+
+def test_missing_outputs_are_counted_and_explained(inputs, tmp_path):
+    outputs = np.ones((6, 2))
+    outputs[4, 1] = np.nan
+    write_dataset(tmp_path / "toy.h5", outputs, missing_outputs=1)
+    assembly.run(output=tmp_path / "report.html", **inputs)
+    text = "".join(parse((tmp_path / "report.html").read_text()).text)
+    assert "Missing outputs1 value (8.3 %)" in text
+    assert "8.3 % of the output values are missing: in training each takes the mean of" in text
+
+
+def test_complete_outputs_say_nothing_of_missing_ones(inputs, tmp_path):
+    write_dataset(tmp_path / "toy.h5", np.ones((6, 2)), missing_outputs=0)
+    assembly.run(output=tmp_path / "report.html", **inputs)
+    assert "missing" not in (tmp_path / "report.html").read_text().lower()
+
+
 def test_data_without_exclusions_say_nothing_of_them(inputs, tmp_path):
     tree = {
         "inputs": np.zeros((6, 3)),
@@ -272,6 +308,35 @@ def test_the_protocol_tells_a_chronological_split(tmp_path):
     assert "random splits" not in text
 
 
+@pytest.mark.parametrize(
+    ("split", "first", "then"),
+    [
+        ("grouped", "5 grouped splits with 10 test rows each.", "groups of which no row trains"),
+        ("given", "5 splits with 10 test rows each.", "The data say which rows test, train and"),
+    ],
+)
+def test_the_protocol_tells_splits_that_are_not_random(tmp_path, split, first, then):
+    path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
+    settings = {"training_sizes": [20, 50], "components": "selected", "kernel": "tanimoto"}
+    settings |= {"metric": "arrmse", "split": split}
+    text = assembly.protocol_sentences(settings, read_scores(path), 5)
+    assert f"{first} " in text
+    assert then in text
+    assert "5 random splits" not in text
+
+
+def test_the_protocol_tells_soft_labels_and_weak_sizes_that_do_not_fit(tmp_path):
+    rows = [("m-krr", "selected", 0, base_error), ("wofer-gmm", "selected", 100, better_error)]
+    scores = read_scores(write_scores(tmp_path / "scores.csv", rows))
+    settings = {"training_sizes": [20, 50], "components": "selected", "kernel": "rbf"}
+    settings |= {"metric": "arrmse", "weak_sizes": [100, 300, 500]}
+    text = assembly.protocol_sentences(settings | {"weak_labels": "one-hot"}, scores, 5)
+    assert "of each only the component is known, in the mixture fitted" in text
+    assert "Numbers of weak rows that do not fit the data: 300 and 500." in text
+    text = assembly.protocol_sentences(settings | {"weak_labels": "soft"}, scores, 5)
+    assert "of each only how likely each component is, in the mixture fitted" in text
+
+
 def test_the_protocol_tells_fixed_components_weak_rows_and_a_single_split(tmp_path):
     rows = [("m-krr", "selected", 0, base_error), ("wofer-gmm", "2", 100, better_error)]
     path = write_scores(tmp_path / "scores.csv", rows, sizes=(20,), n_splits=1)
@@ -288,6 +353,44 @@ def test_data_of_a_library_are_called_observed(inputs):
     settings |= {"sources": [], "stand_in_for": None}
     record = assembly.dataset_record("toy", settings, inputs["datasets"]["toy-data"]["artifact"])
     assert record["kind"] == "Observed, shipped with a library"
+
+
+def test_data_from_a_folder_are_fetched_by_hand(inputs):
+    settings = inputs["datasets"]["toy-data"]["settings"]
+    settings |= {"sources": [], "stand_in_for": None, "options": {"folder": "resources/toy"}}
+    record = assembly.dataset_record("toy", settings, inputs["datasets"]["toy-data"]["artifact"])
+    assert record["kind"] == "Observed, files fetched by hand by the user"
+    settings |= {"options": {"least_lines": 55}}
+    record = assembly.dataset_record("toy", settings, inputs["datasets"]["toy-data"]["artifact"])
+    assert record["kind"] == "Observed, shipped with a library"
+
+
+def test_methods_that_equal_the_reference_are_told(inputs, tmp_path):
+    rows = [("m-krr", "selected", 0, base_error), ("m-rf", "selected", 0, base_error)]
+    write_scores(tmp_path / "scores.csv", rows)
+    assembly.run(output=tmp_path / "report.html", **inputs)
+    text = "".join(parse((tmp_path / "report.html").read_text()).text).replace("\u00a0", " ")
+    assert (
+        "m-RF against m-KRR is equal up to rounding at n = 20 and 50 "
+        "(largest relative difference in a split: 0)."
+    ) in text
+
+
+def test_studies_have_a_table_of_the_error_that_counts(inputs, tmp_path):
+    rows = [("m-krr", "selected", 0, base_error), ("wofer-gmm", "selected", 100, better_error)]
+    rows.append(("wofer-gmm", "selected", 100, better_error, "weak_weight=0.01"))
+    write_scores(tmp_path / "scores.csv", rows)
+    settings = inputs["experiments"]["toy"]["settings"]
+    settings["metric"] = "rrmse"
+    table = {"name": "w", "kind": "weak_weight", "caption": "Weights.", "paper_table": None}
+    settings["tables"].append(table)
+    assembly.run(output=tmp_path / "report.html", **inputs)
+    text = "".join(parse((tmp_path / "report.html").read_text()).text)
+    study = text[text.index("Weights. Data: Toy data") :]
+    assert "50 training rows and 100 weak rows" in study
+    assert "RRMSE (pooled over output coordinates)\n0.01" in study
+    mean = 2 * np.mean([better_error(50, split) for split in range(5)])
+    assert f"0.01{mean:.3f} ±" in study
 
 
 def test_a_damaged_dataset_is_told(inputs, tmp_path):

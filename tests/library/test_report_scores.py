@@ -12,11 +12,13 @@ from workflow_lib.report.scores import (
     Variant,
     group_by_cell,
     order_variants,
+    outside_studies,
     read_coordinates,
     read_published,
     read_published_apart,
     read_scores,
     read_timings,
+    study_of,
 )
 
 PUBLISHED = "table,row,column,value,spread,unit,method,components,training_size\n"
@@ -37,8 +39,44 @@ def test_scores_are_typed_and_sorted(tmp_path):
     assert scores[0].arrmse == base_error(20, 0)
     assert scores[0].root_sum_rrmse == 3 * base_error(20, 0)
     assert scores[0].penalty_pi == math.inf
+    assert scores[0].norm_rrmse == base_error(20, 0) / 4
     assert scores[0].weak_weight is None
+    assert scores[0].projected is True
+    assert scores[0].weights is None
+    assert scores[0].setting == ""
     assert scores[-1].variant == Variant("ofer-gmm", "4", 0)
+
+
+def test_settings_of_studies_make_rows_of_their_own(tmp_path):
+    rows = [
+        ("wofer-gmm", "selected", 100, base_error),
+        ("wofer-gmm", "selected", 100, base_error, "weak_weight=0.01"),
+    ]
+    scores = read_scores(write_scores(tmp_path / "scores.csv", rows))
+    assert len(scores) == 15
+    assert [score.setting for score in outside_studies(scores)] == [""] * 10
+    assert scores[-1].variant == Variant("wofer-gmm", "selected", 100, "weak_weight=0.01")
+    errors = read_coordinates(write_coordinates(tmp_path / "coordinates.csv", rows[1:]))
+    assert errors[0].variant.setting == "weak_weight=0.01"
+    path = write_timings(tmp_path / "timings.csv", ["m-krr"], setting="weak_noise=0.2")
+    assert read_timings(path)[0].variant.setting == "weak_noise=0.2"
+
+
+def test_settings_are_a_study_and_a_value():
+    assert study_of("weak_noise=0.2") == ("weak_noise", 0.2)
+    assert study_of("weak_weight=1e-05") == ("weak_weight", 1e-5)
+    assert study_of("") == ("", 0.0)
+
+
+def test_weights_of_a_stack_are_a_text(tmp_path):
+    path = write_scores(tmp_path / "scores.csv", [("ofer-stack", "selected", 0, base_error)])
+    replace_in_line(path, 2, ",1,", ",,")
+    lines = path.read_text().splitlines()
+    lines[1] += "m-krr=0.7 ofer-gmm=0.3"
+    path.write_text("\n".join(lines) + "\n")
+    scores = read_scores(path)
+    assert (scores[0].weights, scores[0].projected) == ("m-krr=0.7 ofer-gmm=0.3", None)
+    assert scores[1].weights is None
 
 
 def test_timings_are_read(tmp_path):
@@ -105,6 +143,10 @@ def test_a_file_without_rows_is_refused(tmp_path):
         (f"{base_error(20, 0)}", "nan", "arrmse"),
         (f"{base_error(20, 0)}", "", "arrmse"),
         (f"{base_error(20, 0)}", "low", "arrmse"),
+        (",0.01,,1,", ",0.01,,2,", "projected"),
+        (",20,0,,", ",20,0,weak_noise,", "setting"),
+        (",20,0,,", ",20,0,weak_noise=much,", "setting"),
+        (",20,0,,", ",20,0,=0.2,", "setting"),
         (",20,", ",-20,", "training_size"),
         (",20,", ",20.5,", "training_size"),
         (",20,", ",inf,", "training_size"),
@@ -128,7 +170,14 @@ def test_a_short_line_is_told(tmp_path):
 def test_a_fit_named_twice_is_refused(tmp_path):
     path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
     path.write_text(path.read_text() + path.read_text().splitlines()[3] + "\n")
-    with pytest.raises(UserError, match="line 12: .* stands on line 4 already"):
+    with pytest.raises(
+        UserError, match="line 12: .* weak size 0, split 2 stands on line 4 already"
+    ):
+        read_scores(path)
+    study = [("m-krr", "selected", 9, base_error, "weak_noise=0.2")]
+    path = write_scores(tmp_path / "study.csv", study)
+    path.write_text(path.read_text() + path.read_text().splitlines()[3] + "\n")
+    with pytest.raises(UserError, match=r"weak size 9, weak_noise=0\.2, split 2 stands"):
         read_scores(path)
 
 
@@ -177,6 +226,8 @@ def test_rows_follow_the_methods_then_components_then_weak_rows():
         Variant("ofer", "2", 0),
         Variant("ofer", "selected", 0),
         Variant("alpha", "selected", 0),
+        Variant("ofer", "2", 300, "weak_weight=10"),
+        Variant("ofer", "2", 300, "weak_weight=9"),
         Variant("m-krr", "selected", 0),
     ]
     assert order_variants(variants, ["m-krr", "ofer"]) == [
@@ -184,6 +235,8 @@ def test_rows_follow_the_methods_then_components_then_weak_rows():
         Variant("ofer", "selected", 0),
         Variant("ofer", "2", 0),
         Variant("ofer", "2", 300),
+        Variant("ofer", "2", 300, "weak_weight=9"),
+        Variant("ofer", "2", 300, "weak_weight=10"),
         Variant("ofer", "10", 0),
         Variant("alpha", "selected", 0),
         Variant("zeta", "selected", 0),

@@ -221,6 +221,58 @@ def test_published_numbers_stand_beside_the_error_they_were_measured_in(tmp_path
     assert "ublished" not in html
 
 
+def test_published_numbers_relative_to_the_norm_say_whose_reading_that_is(tmp_path):
+    path = tmp_path / "table-9.csv"
+    path.write_text(PUBLISHED_HEAD + "9,20,OFER,0.21,0.008,norm_rrmse,ofer-gmm,selected,20\n")
+    scores = read(tmp_path, FOUR_ROWS)
+    errors = ["arrmse", "norm_rrmse"]
+    cells = table_cells("error", scores, methods=METHODS, published_paths=[path], errors=errors)
+    cell = cell_of(cells, "ofer-gmm", quantity="norm_rrmse")
+    assert (cell.published_value, cell.published_spread) == (0.21, 0.008)
+    assert cell.mean == pytest.approx(cell_of(cells, "ofer-gmm").mean / 4)
+    html = html_table(cells, "error", title="Errors", methods=METHODS)
+    assert "Relative to the norm of the outputs" in html
+    assert '<td class="published">0.21 ± 0.008</td>' in html
+    assert "relative to the norm of the outputs is our reading" in html
+    assert "averages" not in html
+
+
+def test_weak_tables_show_the_error_of_published_numbers_too(tmp_path):
+    rows = [FOUR_ROWS[0], FOUR_ROWS[3]]
+    path = tmp_path / "table-8.csv"
+    path.write_text(
+        PUBLISHED_HEAD.strip() + ",weak_size\n"
+        "8,Task 1,wOFER,0.36,,norm_rrmse,wofer-gmm,selected,20,100\n"
+    )
+    cells = table_cells("weak", read(tmp_path, rows), methods=METHODS, published_paths=[path])
+    assert list(dict.fromkeys(cell.quantity for cell in cells)) == ["arrmse", "norm_rrmse"]
+    html = html_table(cells, "weak", title="Weak", methods=METHODS)
+    first, second = html.split("Relative to the norm of the outputs</th>")
+    assert '<td class="published"></td>' in first
+    assert '<td class="published">0.36</td>' in second
+    assert set(parse(html).cells_per_row) - {1, 3} == {4}
+
+
+def test_studies_of_weak_labels_are_left_out(tmp_path):
+    study = ("wofer-gmm", "selected", 100, lambda n, s: 0.01 * base_error(n, s), "weak_weight=1")
+    scores = read(tmp_path, [*FOUR_ROWS, study])
+    assert len(scores) == 2 * 4 * 5 + 5
+    assert error_table(scores) == error_table(read(tmp_path, FOUR_ROWS))
+    timings = read_timings(write_timings(tmp_path / "t.csv", ["m-krr"], setting="weak_weight=1"))
+    assert time_table(timings) == []
+
+
+def test_the_largest_relative_difference_is_that_of_a_split(tmp_path):
+    cells = error_table(read(tmp_path, FOUR_ROWS))
+    expected = max(
+        abs(better_error(20, split) - base_error(20, split)) / base_error(20, split)
+        for split in range(5)
+    )
+    cell = cell_of(cells, "ofer-gmm")
+    assert cell.largest_relative_difference == pytest.approx(expected, rel=1e-12)
+    assert math.isnan(cell_of(cells, "m-krr").largest_relative_difference)
+
+
 def test_html_shows_numbers_bold_and_marks(tmp_path):
     cells = table_cells("error", read(tmp_path, FOUR_ROWS), methods=METHODS)
     html = html_table(cells, "error", title="A & B", methods=METHODS)

@@ -42,9 +42,52 @@ def test_a_method_that_is_worse(tmp_path):
 
 def test_a_method_that_is_equal(tmp_path):
     one = verdict_of(tmp_path, with_ofer(lambda n, s: base_error(n, s) * (1 + 1e-14)))
-    assert one.judgements == ["OFER-GMM against m-KRR is equal up to rounding at n = 20 and 50."]
+    assert one.judgements == [
+        "OFER-GMM against m-KRR is equal up to rounding at n = 20 and 50 "
+        "(largest relative difference in a split: 1e-14)."
+    ]
     assert "m-KRR and OFER-GMM (equal up to rounding) at n = 20" in one.best
     assert one.numbers[0].endswith("0 at n = 20; 0 at n = 50.")
+
+
+def test_the_largest_difference_of_equal_methods_is_measured(tmp_path):
+    def nearly(size, split):
+        return base_error(size, split) * (1 - 6e-10 * (size == 50 and split == 3))
+
+    one = verdict_of(tmp_path, with_ofer(nearly))
+    assert one.judgements[0].endswith(
+        "is equal up to rounding at n = 20 and 50 (largest relative difference in a split: 6e-10)."
+    )
+    exact = verdict_of(tmp_path, with_ofer(base_error))
+    assert exact.judgements[0].endswith("(largest relative difference in a split: 0).")
+    one = verdict_of(tmp_path, with_ofer(lambda n, s: base_error(n, s) * (1 - 2e-9 * (s == 3))))
+    assert "equal" not in one.judgements[0]
+
+
+def test_other_methods_that_equal_the_reference_are_told(tmp_path):
+    rows = with_ofer(better_error)
+    rows += [("m-rf", "selected", 0, lambda n, s: base_error(n, s) + 0.1 * (n == 20))]
+    one = verdict_of(tmp_path, rows)
+    assert one.judgements == ["OFER-GMM against m-KRR is better at n = 20 and 50."]
+    assert one.equalities == [
+        "m-RF against m-KRR is equal up to rounding at n = 50 "
+        "(largest relative difference in a split: 0)."
+    ]
+    assert one.sentences[-1] == one.equalities[0]
+    assert {comparison.cell.method for comparison in one.comparisons} == {"ofer-gmm"}
+
+
+def test_equal_methods_are_equal_in_one_split_too(tmp_path):
+    one = verdict_of(tmp_path, with_ofer(base_error), n_splits=1)
+    assert "is equal up to rounding at n = 20 and 50" in one.judgements[0]
+    assert "not tested" not in one.judgements[0]
+
+
+def test_studies_of_weak_labels_are_left_out(tmp_path):
+    rows = [*with_ofer(noisy_error), ("wofer-gmm", "selected", 100, worse_error)]
+    without = verdict_of(tmp_path, rows)
+    study = ("wofer-gmm", "selected", 100, lambda n, s: 0.1 + base_error(n, s) / 9, "weak_weight=1")
+    assert verdict_of(tmp_path, [*rows, study]) == without
 
 
 def test_a_method_that_is_not_distinguishable(tmp_path):

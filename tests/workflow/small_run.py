@@ -115,8 +115,16 @@ EXPERIMENTS = {
         "test_size": 25,
         "n_splits": 1,
         "studies": {"weak_weight": [0.0, 0.1], "weak_noise": [0.5]},
-        "tables": [{"name": "all", "kind": "error", "caption": "Errors of all levers."}],
-        "figures": [],
+        "tables": [
+            {"name": "all", "kind": "error", "caption": "Errors of all levers."},
+            {"name": "weights", "kind": "weak_weight", "caption": "Weights of weak labels."},
+            {"name": "noise", "kind": "weak_noise", "caption": "Wrong labels."},
+        ],
+        "figures": [
+            {"name": "weights", "kind": "weak_weight", "caption": "Errors over the weight."},
+            {"name": "noise", "kind": "weak_noise", "caption": "Errors over the noise."},
+            {"name": "profiles", "kind": "profiles", "caption": "Profiles of some rows."},
+        ],
     },
     "calls": {
         "title": "Calls",

@@ -322,6 +322,16 @@ EXPERIMENT_REQUIREMENTS = (
         "texts (inputs.scale: tf-idf) have the kernel linear or rbf, not {kernel}",
     ),
     Requirement(
+        {"shows_weak_weight": {True}},
+        {"studies_weak_weight": {True}, "has_weak_sizes": {True}},
+        "a table or figure of kind weak_weight needs studies.weak_weight and weak_sizes",
+    ),
+    Requirement(
+        {"shows_weak_noise": {True}},
+        {"studies_weak_noise": {True}, "has_weak_sizes": {True}},
+        "a table or figure of kind weak_noise needs studies.weak_noise and weak_sizes",
+    ),
+    Requirement(
         {"has_series_figure": {True}},
         {"task": {"series"}},
         "a figure of kind series needs series, and the task is {task}",
@@ -449,6 +459,7 @@ def method_facts(method: MethodSettings, model: ModelSettings | None) -> dict[st
 
 def experiment_facts(dataset: DatasetSettings, experiment: ExperimentSettings) -> dict[str, Any]:
     """Return what the tables may ask about a dataset and an experiment."""
+    kinds = {part.kind for part in (*(experiment.tables or ()), *(experiment.figures or ()))}
     return {
         "task": dataset.task,
         "scale": dataset.inputs.scale,
@@ -456,9 +467,13 @@ def experiment_facts(dataset: DatasetSettings, experiment: ExperimentSettings) -
         "dataset_kernel": dataset.inputs.kernel,
         "kernel": experiment.kernel or dataset.inputs.kernel,
         "has_weak_sizes": bool(experiment.weak_sizes),
+        "shows_weak_weight": "weak_weight" in kinds,
+        "shows_weak_noise": "weak_noise" in kinds,
+        "studies_weak_weight": bool(experiment.studies.weak_weight),
+        "studies_weak_noise": bool(experiment.studies.weak_noise),
         "components_are_selected": experiment.components == "selected",
-        "has_series_figure": any(figure.kind == "series" for figure in experiment.figures or ()),
-        "has_weak_table": any(table.kind == "weak" for table in experiment.tables or ()),
+        "has_series_figure": "series" in kinds,
+        "has_weak_table": "weak" in kinds,
     }
 
 

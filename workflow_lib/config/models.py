@@ -99,7 +99,7 @@ Past = Literal["none", "separate", "added"]
 Kernel = Literal["rbf", "linear", "tanimoto", "precomputed"]
 
 
-ErrorName = Literal["arrmse", "rrmse", "root_sum_rrmse"]
+ErrorName = Literal["arrmse", "rrmse", "root_sum_rrmse", "norm_rrmse"]
 
 
 class TableSettings(Settings):
@@ -121,8 +121,9 @@ class TableSettings(Settings):
         "rrmse",
     )
     """Errors that a table of kind `error` shows, one block each: `arrmse` (the mean over output
-    coordinates of the relative error), `rrmse` (pooled over coordinates) or `root_sum_rrmse` (the
-    root of the sum over coordinates of squared relative errors)."""
+    coordinates of the relative error), `rrmse` (pooled over coordinates), `root_sum_rrmse` (the root
+    of the sum over coordinates of squared relative errors) or `norm_rrmse` (relative to the norm of
+    the outputs instead of the training mean)."""
 
     caption: Text
     """The sentence above the table."""

@@ -15,13 +15,22 @@ import numpy as np
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.metrics import (
     average_relative_error,
+    norm_relative_error,
     pooled_relative_error,
     root_sum_relative_error,
     squared_error_sums,
     training_mean_errors,
 )
 
-KEY_COLUMNS = ["experiment", "dataset", "method", "components", "training_size", "weak_size"]
+KEY_COLUMNS = [
+    "experiment",
+    "dataset",
+    "method",
+    "components",
+    "training_size",
+    "weak_size",
+    "setting",
+]
 CHOICE_COLUMNS = [
     "n_components",
     "width",
@@ -30,7 +39,12 @@ CHOICE_COLUMNS = [
     "weak_weight",
     "max_features",
     "output_width",
+    "projected",
+    "weights",
 ]
+MEMBER_WEIGHT = "weight_"
+"""What the names of the weights of a stack begin with; the name of the member follows."""
+
 SCORE_COLUMNS = [
     *KEY_COLUMNS,
     "split",
@@ -38,6 +52,7 @@ SCORE_COLUMNS = [
     "arrmse",
     "rrmse",
     "root_sum_rrmse",
+    "norm_rrmse",
     *CHOICE_COLUMNS,
 ]
 COORDINATE_COLUMNS = [*KEY_COLUMNS, "split", "n_test", "coordinate", "name", "error"]
@@ -62,6 +77,9 @@ def run_scores(
     dataset_name: str,
 ) -> None:
     """Score the predictions of every method and split, one CSV row an item.
+
+    The column ``setting`` is what a study of weak labels fixed for the item, for example
+    ``weak_noise=0.2``, and empty outside of studies.
 
     A second file holds the relative error sqrt(errors_j / reference_j) of each output coordinate
     j of each item, one row a coordinate. Its mean over coordinates is the aRRMSE. Coordinates that
@@ -95,8 +113,9 @@ def run_scores(
                         "arrmse": float(average_relative_error(errors, reference)),
                         "rrmse": float(pooled_relative_error(errors, reference)),
                         "root_sum_rrmse": float(root_sum_relative_error(errors, reference)),
+                        "norm_rrmse": float(norm_relative_error(errors, truth)),
                     }
-                    | {name: item[name] for name in CHOICE_COLUMNS if name in item}
+                    | _choices(item)
                 )
                 coordinate_rows += [
                     key | {"coordinate": index, "name": name, "error": math.sqrt(error / base)}
@@ -155,7 +174,19 @@ def _key(experiment: str, dataset: str, method: str, item: Mapping) -> dict:
         "components": item["components"],
         "training_size": item["training_size"],
         "weak_size": item["weak_size"],
+        "setting": item.get("setting", ""),
     }
+
+
+def _choices(item: Mapping) -> dict:
+    """Return what was chosen for an item, the weights of a stack as one text."""
+    choices = {name: item[name] for name in CHOICE_COLUMNS if name in item}
+    weights = [
+        f"{name.removeprefix(MEMBER_WEIGHT)}={_plain(weight)}"
+        for name, weight in item.items()
+        if name.startswith(MEMBER_WEIGHT)
+    ]
+    return choices | ({"weights": " ".join(weights)} if weights else {})
 
 
 def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Mapping]) -> None:
@@ -175,7 +206,9 @@ def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Mapping]) -> N
 def _order(row: Mapping) -> tuple:
     components = row["components"]
     number = -1 if components == "selected" else int(components)
-    return (row["method"], number, int(row["training_size"]), int(row["weak_size"]), row["split"])
+    study, _, value = row.get("setting", "").partition("=")
+    sizes = int(row["training_size"]), int(row["weak_size"])
+    return (row["method"], number, *sizes, study, float(value or 0), row["split"])
 
 
 def _plain(value):

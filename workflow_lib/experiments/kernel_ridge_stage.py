@@ -478,7 +478,7 @@ def _choice_entries(choice: Choice) -> dict:
         "penalty_pi": choice.penalty_pi,
         "penalty_mu": choice.penalty_mu,
         "weak_weight": choice.weak_weight,
-        "projected": choice.projected,
+        "projected": choice.projected if choice.n_components is not None else None,
         "score": choice.score,
     }
     return {name: value for name, value in entries.items() if value is not None and value == value}

@@ -11,7 +11,8 @@ covariance_type     shape              covariance of component j
 ``full``            (C, d, d)          ``covariances[j]``
 ==================  =================  ==========================================
 
-Everything is written for one component at a time; loops over components are short (C <= 50).
+The spherical shapes, which every default model has, are computed for all components at once; the
+others one component at a time (C <= 50).
 """
 
 from __future__ import annotations
@@ -130,15 +131,15 @@ def estimate_covariances(
             scatter = (responsibilities[:, j, None] * difference).T @ difference / counts[j]
             covariances[j] = clip_eigenvalues(scatter, floor)
         return covariances
-    variances = np.empty((n_components, dimension))
-    for j in range(n_components):
-        variances[j] = responsibilities[:, j] @ (Y - means[j]) ** 2 / counts[j]
     if covariance_type == "diag":
+        variances = np.empty((n_components, dimension))
+        for j in range(n_components):
+            variances[j] = responsibilities[:, j] @ (Y - means[j]) ** 2 / counts[j]
         return np.maximum(variances, floor)
-    spherical = variances.mean(axis=1)
+    scatter = (responsibilities * squared_distances(Y, means)).sum(axis=0)
     if covariance_type == "spherical":
-        return np.maximum(spherical, floor)
-    return float(max(counts @ spherical / counts.sum(), floor))
+        return np.maximum(scatter / (dimension * counts), floor)
+    return float(max(scatter.sum() / (dimension * counts.sum()), floor))
 
 
 def clip_eigenvalues(matrix: np.ndarray, floor: float) -> np.ndarray:
@@ -151,14 +152,34 @@ def clip_eigenvalues(matrix: np.ndarray, floor: float) -> np.ndarray:
     return (clipped + clipped.T) / 2
 
 
+def squared_distances(Y: np.ndarray, means: np.ndarray) -> np.ndarray:
+    """Return |y_i - mu_j|^2 = |y_i|^2 - 2 y_i' mu_j + |mu_j|^2, an array (n, C), by one product.
+
+    The origin is first moved between the means, so that a common offset of the outputs costs no
+    digits.
+    """
+    origin = means.sum(axis=0) / len(means)
+    Y, means = Y - origin, means - origin
+    # By component in memory, which makes sums over components fast.
+    distances = (-2.0 * means) @ Y.T
+    distances += np.einsum("nd,nd->n", Y, Y)
+    distances += np.einsum("jd,jd->j", means, means)[:, None]
+    return np.maximum(distances, 0.0, out=distances).T
+
+
 def log_gaussian_densities(
     Y: np.ndarray, means: np.ndarray, covariances, covariance_type: str
 ) -> np.ndarray:
     """Return log N(y_i; mu_j, Sigma_j) for every row and component, an array (n, C)."""
     dimension = Y.shape[1]
+    if covariance_type in ("spherical", "tied_spherical"):
+        log_densities = squared_distances(Y, means)
+        log_densities *= -0.5 / covariances
+        log_densities -= 0.5 * dimension * np.log(2 * np.pi * covariances)
+        return log_densities
     log_densities = np.empty((len(Y), len(means)))
     for j, mean in enumerate(means):
-        precision = ComponentPrecision(component_covariance(covariances, covariance_type, j))
+        precision = ComponentPrecision(covariances[j])
         difference = Y - mean
         mahalanobis = np.einsum("nd,nd->n", difference, precision.apply(difference))
         log_densities[:, j] = -0.5 * (

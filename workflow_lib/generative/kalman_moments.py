@@ -22,7 +22,7 @@ import numpy as np
 from workflow_lib.generative.linear_gaussian import (
     ExpectedStatistics,
     LinearGaussianParameters,
-    log_determinant,
+    inverse_and_log_determinant,
 )
 from workflow_lib.generative.series import SeriesBatch
 
@@ -49,12 +49,13 @@ class LengthMoments:
         """Return the expected statistics of these series; see the module's equations."""
         A, C, Q, R, mean, covariance = parameters
         n, n_steps, d = self.n_series, self.n_steps, len(A)
-        initial_precision, R_inverse = np.linalg.inv(covariance), np.linalg.inv(R)
+        initial_precision, log_initial = inverse_and_log_determinant(covariance)
+        Q_inverse, log_Q = inverse_and_log_determinant(Q)
+        R_inverse, log_R = inverse_and_log_determinant(R)
         weights = C.T @ R_inverse
-        precision = _posterior_precision(
-            A, np.linalg.inv(Q), initial_precision, weights @ C, n_steps
+        V, log_precision = inverse_and_log_determinant(
+            _posterior_precision(A, Q_inverse, initial_precision, weights @ C, n_steps)
         )
-        V = np.linalg.inv(precision)
         initial_pull = initial_precision @ mean
         B = np.empty((n_steps * d, len(self.matrix)))
         B[:, 0] = V[:, :d] @ initial_pull
@@ -73,12 +74,7 @@ class LengthMoments:
         residual_moment = self.observation_moment - observation_state_moment @ C.T
         quadratic = (R_inverse * residual_moment).sum()
         quadratic -= initial_pull @ (initial_sum - n * mean)
-        log_determinants = (
-            n_steps * log_determinant(R)
-            + log_determinant(covariance)
-            + (n_steps - 1) * log_determinant(Q)
-            + log_determinant(precision)
-        )
+        log_determinants = n_steps * log_R + log_initial + (n_steps - 1) * log_Q + log_precision
         constant = n_steps * self.observation_dim * LOG_TWO_PI
         return ExpectedStatistics(
             log_likelihood=-0.5 * (n * (constant + log_determinants) + float(quadratic)),

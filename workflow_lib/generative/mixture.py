@@ -5,15 +5,21 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from scipy.special import logsumexp
 
 from workflow_lib.generative.covariance import (
     absolute_floor,
     check_covariance_type,
     estimate_covariances,
     log_gaussian_densities,
+    squared_distances,
 )
 from workflow_lib.parameters import ParameterMixin, as_output_matrix, random_generator
+
+# Mean log-likelihoods (nats per row) that differ by no more are equal but for rounding.
+EQUAL = 1e-10
+
+# Iterations of k-means before EM.
+K_MEANS_ITERATIONS = 10
 
 # A component that holds less than this many rows explains nothing; its parameters are undefined.
 SMALLEST_COUNT = 1e-6
@@ -102,12 +108,14 @@ class GaussianMixtureModel(ParameterMixin):
         generator = random_generator(self.random_state)
         # A single component has one optimum; more starts would find it again.
         n_init = self.n_init if n_components > 1 else 1
-        best = None
-        for _ in range(n_init):
-            start = _starting_responsibilities(Y, n_components, generator)
+        best, highest = None, -np.inf
+        for labels in k_means_labels(Y, n_components, n_init, generator):
+            start = np.eye(n_components)[labels]
             candidate = self._expectation_maximisation(Y, start, floor)
-            if best is None or candidate["log_likelihoods"][-1] > best["log_likelihoods"][-1]:
-                best = candidate
+            reached = candidate["log_likelihoods"][-1]
+            # Of starts that reach the same optimum the first is kept: rounding decides nothing.
+            if best is None or reached > highest + EQUAL:
+                best, highest = candidate, reached
         self._set_parameters(best["weights"], best["means"], best["covariances"])
         self.log_likelihoods_ = np.array(best["log_likelihoods"])
         return self
@@ -153,9 +161,8 @@ class GaussianMixtureModel(ParameterMixin):
             log_joint = np.log(weights) + log_gaussian_densities(
                 Y, means, covariances, self.covariance_type
             )
-            log_evidence = logsumexp(log_joint, axis=1)
-            responsibilities = np.exp(log_joint - log_evidence[:, None])
-            log_likelihoods.append(float(log_evidence.mean()))
+            responsibilities, log_evidence = _posterior(log_joint)
+            log_likelihoods.append(float(log_evidence.sum()) / len(Y))
             if len(log_likelihoods) > 1 and log_likelihoods[-1] - log_likelihoods[-2] < self.tol:
                 break
         return {
@@ -173,24 +180,62 @@ class GaussianMixtureModel(ParameterMixin):
 
     def score_samples(self, Y) -> np.ndarray:
         """Return log p(y) of every row of `Y` (n, d), in nats: an array (n,)."""
-        return logsumexp(self._log_joint(Y), axis=1)
+        return _posterior(self._log_joint(Y))[1]
 
     def responsibilities(self, Y) -> np.ndarray:
         """Return p(component j | y) for every row of `Y` (n, d): an array (n, C), rows sum to 1."""
-        log_joint = self._log_joint(Y)
-        return np.exp(log_joint - logsumexp(log_joint, axis=1, keepdims=True))
+        return _posterior(self._log_joint(Y))[0]
 
 
-def _starting_responsibilities(Y, n_components, generator) -> np.ndarray:
-    """Return one-hot memberships (n, C) from k-means with a k-means++ start."""
-    from scipy.cluster.vq import kmeans2
+def _posterior(log_joint: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return p(j | y) (n, C) and log p(y) (n,) from log p(j, y) (n, C), without underflow."""
+    highest = log_joint.max(axis=1, keepdims=True)
+    relative = np.exp(log_joint - highest)
+    total = relative.sum(axis=1, keepdims=True)
+    return relative / total, (highest + np.log(total))[:, 0]
 
-    if n_components == 1:
-        return np.ones((len(Y), 1))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # an empty cluster is dropped by the first M-step
-        _, labels = kmeans2(Y, n_components, minit="++", iter=10, rng=generator)
-    return np.eye(n_components)[labels]
+
+def k_means_labels(Y: np.ndarray, n_clusters: int, n_starts: int, generator) -> np.ndarray:
+    """Return the clusters (n_starts, n) of every row by k-means from k-means++ starts.
+
+    All starts go together. A cluster that loses its rows keeps its centre.
+    """
+    n_rows, dimension = Y.shape
+    centres = _k_means_plus_plus(Y, n_clusters, n_starts, generator)
+    labels = None
+    for _ in range(K_MEANS_ITERATIONS):
+        distances = squared_distances(Y, centres.reshape(-1, dimension))
+        previous, labels = labels, distances.reshape(n_rows, n_starts, -1).argmin(axis=2).T
+        if previous is not None and (labels == previous).all():
+            break
+        members = (labels[:, None, :] == np.arange(n_clusters)[:, None]).astype(np.float64)
+        counts = members.sum(axis=2, keepdims=True)
+        means = (members @ Y) / np.maximum(counts, 1.0)
+        centres = np.where(counts > 0, means, centres)
+    return labels
+
+
+def _k_means_plus_plus(Y, n_clusters, n_starts, generator) -> np.ndarray:
+    """Return centres (n_starts, n_clusters, d): rows drawn by their squared distance to the others.
+
+    (Arthur & Vassilvitskii 2007.) Every start draws one row and then `n_clusters` - 1 numbers in
+    [0, 1); the next centre is the row where the cumulated share of the distances reaches one.
+    """
+    draws = [
+        (generator.integers(len(Y)), generator.random(n_clusters - 1)) for _ in range(n_starts)
+    ]
+    chosen = np.empty((n_starts, n_clusters), dtype=int)
+    chosen[:, 0] = [first for first, _ in draws]
+    shares = np.array([rest for _, rest in draws])
+    nearest = np.full((n_starts, len(Y)), np.inf)
+    for cluster in range(1, n_clusters):
+        distances = squared_distances(Y, Y[chosen[:, cluster - 1]]).T
+        nearest = np.minimum(nearest, distances)
+        nearest[np.arange(n_starts), chosen[:, cluster - 1]] = 0.0
+        cumulated = np.cumsum(nearest, axis=1)
+        reached = cumulated < shares[:, cluster - 1, None] * cumulated[:, -1:]
+        chosen[:, cluster] = np.minimum(reached.sum(axis=1), len(Y) - 1)
+    return Y[chosen]
 
 
 def _without_empty_components(responsibilities: np.ndarray) -> np.ndarray:

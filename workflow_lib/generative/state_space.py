@@ -9,7 +9,8 @@ from workflow_lib.generative.kalman_pykalman import PykalmanSeries
 from workflow_lib.generative.kalman_recursion import SeriesRecursion
 from workflow_lib.generative.linear_gaussian import LinearGaussianParameters
 from workflow_lib.generative.series import SeriesBatch, check_can_be_fitted, read_series
-from workflow_lib.generative.state_space_maximisation import Restrictions, maximise
+from workflow_lib.generative.state_space_iterations import expectation_maximisation
+from workflow_lib.generative.state_space_maximisation import Restrictions
 from workflow_lib.generative.state_space_start import starting_parameters
 from workflow_lib.parameters import ParameterMixin, random_generator
 
@@ -37,7 +38,9 @@ class StateSpaceModel(ParameterMixin):
     state_dim : int, default=2
         Number of hidden states d.
     n_iter : int, default=100
-        Most EM iterations of a start.
+        Most EM iterations of a start. Every third one starts from an extrapolation where that
+        raises the objective (`workflow_lib.generative.state_space_iterations`), which is worth
+        several hundred plain ones.
     n_init : int, default=4
         Number of starts; the highest objective is kept. The first start comes from lagged moments
         (a subspace method) where the series are long enough for it, the others are random.
@@ -50,7 +53,8 @@ class StateSpaceModel(ParameterMixin):
         Numbers per step p of series that come as the rows of a matrix (n, T p); None means 1.
         Arrays (n, T, p) say it themselves.
     tol : float, default=1e-6
-        EM stops when the objective rises by less than this, in nats per observed number.
+        EM stops when a plain iteration raises the objective by less than this, in nats per
+        observed number.
     prior_strength : float, default=1.0
         Weight of the prior on Q, R and Sigma_0, in steps; 0 is maximum likelihood. It keeps fits
         to a few series finite and fades as these grow.
@@ -160,7 +164,7 @@ class StateSpaceModel(ParameterMixin):
         best_parameters, best_objectives, failure = None, None, None
         for start in starts:
             try:
-                parameters, objectives = _expectation_maximisation(
+                parameters, objectives = expectation_maximisation(
                     start, expectation, restrictions, self.n_iter, smallest_gain
                 )
             except np.linalg.LinAlgError as error:
@@ -326,21 +330,6 @@ def _expectation(engine: str, series: SeriesBatch):
         return total
 
     return statistics
-
-
-def _expectation_maximisation(parameters, expectation, restrictions, n_iter, smallest_gain):
-    """Return the parameters after EM, and the objective after every iteration."""
-    statistics = expectation(parameters)
-    objectives: list[float] = []
-    for _ in range(n_iter):
-        parameters = maximise(statistics, parameters, restrictions)
-        statistics = expectation(parameters)
-        objectives.append(statistics.log_likelihood + restrictions.log_prior(parameters))
-        if len(objectives) > 1 and objectives[-1] - objectives[-2] < smallest_gain:
-            break
-    if not np.isfinite(objectives[-1]):
-        raise np.linalg.LinAlgError("the likelihood is not finite")
-    return parameters, objectives
 
 
 def _states(series, recursion, states, return_covariances):

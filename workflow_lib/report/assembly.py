@@ -13,6 +13,7 @@ from workflow_lib.report.labels import (
     count_of,
     format_difference,
     format_p_value,
+    format_share,
     join_words,
     table_title,
 )
@@ -24,6 +25,20 @@ from workflow_lib.report.table_text import html_table, table_cells
 from workflow_lib.report.tables import ERRORS, REFERENCE_METHOD
 from workflow_lib.report.verdict import Verdict, count_sentences, verdict
 
+MOST_NAMES = 20
+"""Rows that were left out for one reason are named up to this number, and only counted above."""
+
+_GROUPED = (
+    "Test rows belong to groups of which no row trains, so that they are less like the training "
+    "rows than in a random split."
+)
+
+_GIVEN = (
+    "The data say which rows test, train and may be weak; splits differ only in the training and "
+    "weak rows drawn. The deviation over splits therefore tells nothing of other test rows, and "
+    "the tests, which take the splits for random ones, are too sure here."
+)
+
 _CHRONOLOGICAL = (
     "The test rows are the latest, the same in every split, and later than all training rows; "
     "splits differ only in the training rows drawn. The deviation over splits therefore tells "
@@ -31,6 +46,14 @@ _CHRONOLOGICAL = (
     "folds and random starts alone. The tests take the splits for random ones, so that they are "
     "too sure here."
 )
+
+_SPLITS = {
+    "random": ("random split", ""),
+    "grouped": ("grouped split", _GROUPED),
+    "given": ("split", _GIVEN),
+    "chronological": ("chronological split", _CHRONOLOGICAL),
+}
+"""Kind of split -> what it is called, and what is to be known of it."""
 
 
 def run(
@@ -52,13 +75,13 @@ def run(
     output, manifest : path
         The page to write and the record of the run to read.
     experiments : mapping of experiment name to mapping
-        ``settings`` (title, dataset, split, training_sizes, weak_sizes, components, metric,
-        kernel, tables, figures; as in the configuration), ``scores``, ``coordinates`` and
+        ``settings`` (title, dataset, split, training_sizes, weak_sizes, weak_labels, components,
+        metric, kernel, tables, figures; as in the configuration), ``scores``, ``coordinates`` and
         ``timings`` (paths; timings may be None when no table is of kind ``time``), ``figures``
         (figure name -> path of its SVG).
     datasets : mapping of dataset name to mapping
-        ``settings`` (title, description, stand_in_for, reader, sources, licence, citation) and
-        ``artifact`` (path of the "dataset" artifact).
+        ``settings`` (title, description, stand_in_for, reader, options, sources, licence,
+        citation) and ``artifact`` (path of the "dataset" artifact).
     methods : mapping of method name to mapping
         ``label``, ``summary``, ``color`` and ``marker``, in the order of rows and sentences.
     published : mapping of table number to path
@@ -66,6 +89,10 @@ def run(
     n_folds : int
         Folds of the selection, for the protocol.
     """
+    records = {
+        name: dataset_record(name, dataset["settings"], dataset["artifact"])
+        for name, dataset in datasets.items()
+    }
     sections, verdicts = [], []
     for name, experiment in experiments.items():
         settings = experiment["settings"]
@@ -80,19 +107,16 @@ def run(
             methods=methods,
             published=published,
             n_folds=n_folds,
+            missing_share=records[settings["dataset"]]["missing_share"],
             reference=reference,
         )
         sections.append(section)
         verdicts.append(one)
-    records = [
-        dataset_record(name, dataset["settings"], dataset["artifact"])
-        for name, dataset in datasets.items()
-    ]
     write_report(
         output,
         title,
         sections,
-        records,
+        list(records.values()),
         methods,
         read_manifest(manifest),
         author=author,
@@ -112,12 +136,13 @@ def experiment_section(
     methods: Mapping[str, Mapping],
     published: Mapping[int, str | Path],
     n_folds: int,
+    missing_share: float = 0.0,
     reference: str = REFERENCE_METHOD,
 ) -> tuple[dict, Verdict]:
     """Return the section of one experiment, for `write_report`, and its verdict.
 
-    `settings` and `dataset` are the settings of the experiment and of its dataset; the other
-    parameters are those of `run`.
+    `settings` and `dataset` are the settings of the experiment and of its dataset, `missing_share`
+    is the share of its output values that are missing; the other parameters are those of `run`.
     """
     scores = read_scores(scores_path)
     one = verdict(scores, methods=methods, reference=reference, metric=settings["metric"])
@@ -137,6 +162,7 @@ def experiment_section(
             reference=reference,
             published_paths=paths,
             errors=table.get("errors", ERRORS),
+            metric=settings["metric"],
         )
         tables.append(
             html_table(
@@ -155,9 +181,9 @@ def experiment_section(
         "dataset": dataset["title"],
         "stand_in_for": dataset["stand_in_for"],
         "is_made": is_made(dataset),
-        "protocol": protocol_sentences(settings, scores, n_folds),
+        "protocol": protocol_sentences(settings, scores, n_folds, missing_share),
         "best": one.best,
-        "findings": one.judgements,
+        "findings": [*one.judgements, *one.equalities],
         "comparisons": comparison_rows(one),
         "tables": tables,
         "figures": [
@@ -196,8 +222,13 @@ def comparison_rows(one: Verdict) -> list[list[str]]:
     return rows
 
 
-def protocol_sentences(settings: Mapping, scores: Sequence[Score], n_folds: int) -> str:
-    """Return how an experiment was run, from its settings and from what the scores hold."""
+def protocol_sentences(
+    settings: Mapping, scores: Sequence[Score], n_folds: int, missing_share: float = 0.0
+) -> str:
+    """Return how an experiment was run, from its settings and from what the scores hold.
+
+    `missing_share` is the share of the output values of the dataset that are missing.
+    """
     sizes = sorted({score.training_size for score in scores})
     weak_sizes = sorted({score.weak_size for score in scores} - {0})
     n_test = sorted({score.n_test for score in scores})
@@ -205,24 +236,29 @@ def protocol_sentences(settings: Mapping, scores: Sequence[Score], n_folds: int)
     rows = str(n_test[0]) if len(n_test) == 1 else f"{n_test[0]} to {n_test[-1]}"
     nested = ", each set inside the next" if len(sizes) > 1 else ""
     each = " each" if n_splits > 1 else ""
-    is_chronological = settings.get("split") == "chronological"
-    kind = "chronological split" if is_chronological else "random split"
+    kind, explanation = _SPLITS[settings.get("split", "random")]
     sentences = [
         f"{join_words([str(size) for size in sizes])} training rows{nested}; "
         f"{count_of(n_splits, kind)} with {rows} test rows{each}."
     ]
-    if is_chronological:
-        sentences.append(_CHRONOLOGICAL)
+    if explanation:
+        sentences.append(explanation)
     left_out = sorted(set(settings["training_sizes"]) - set(sizes))
     if left_out:
         sizes_in_words = join_words([str(size) for size in left_out])
         sentences.append(f"Sizes that do not fit the data: {sizes_in_words}.")
     if weak_sizes:
+        is_soft = settings.get("weak_labels") == "soft"
+        known = "only how likely each component is" if is_soft else "only the component is known"
         sentences.append(
             f"{join_words([str(size) for size in weak_sizes])} weakly labelled rows for the "
-            f"methods that use them: of each only the component is known, in the mixture fitted to "
-            f"all labelled training rows, which the inner folds keep."
+            f"methods that use them: of each {known}, in the mixture fitted to all labelled "
+            f"training rows, whose memberships the inner folds keep."
         )
+        weak_left_out = sorted(set(settings.get("weak_sizes", ())) - set(weak_sizes))
+        if weak_left_out:
+            sizes_in_words = join_words([str(size) for size in weak_left_out])
+            sentences.append(f"Numbers of weak rows that do not fit the data: {sizes_in_words}.")
     chosen = "Hyper-parameters"
     has_choice = any(score.n_components not in (None, 1) for score in scores)
     if settings["components"] == "selected" and has_choice:
@@ -235,6 +271,12 @@ def protocol_sentences(settings: Mapping, scores: Sequence[Score], n_folds: int)
         numbers = join_words([str(number) for number in settings["components"]])
         sentences.append(f"Numbers of components are fixed to {numbers}.")
     sentences.append(f"Kernel on the inputs: {settings['kernel']}.")
+    if missing_share > 0:
+        sentences.append(
+            f"{format_share(missing_share)} of the output values are missing: in training each "
+            f"takes the mean of its output over the training rows at hand, and errors count the "
+            f"observed ones only."
+        )
     if settings["metric"] == "rrmse":
         sentences.append(
             "Some outputs hardly vary, so the error that counts here is pooled over outputs."
@@ -254,10 +296,14 @@ def dataset_record(name: str, settings: Mapping, artifact: str | Path) -> dict:
     Raises UserError if the artifact is missing or damaged.
     """
     data = read_artifact(artifact, "dataset")
+    report, outputs = data["report"], data["outputs"]
+    n_missing = int(report.get("missing_outputs", 0))
     if is_made(settings):
         kind = "Made by a recipe"
     elif settings["sources"]:
         kind = "Observed, from the source below"
+    elif settings.get("options", {}).get("folder"):
+        kind = "Observed, files fetched by hand by the user"
     else:
         kind = "Observed, shipped with a library"
     if settings["stand_in_for"]:
@@ -271,11 +317,18 @@ def dataset_record(name: str, settings: Mapping, artifact: str | Path) -> dict:
         "sources": [source["address"] for source in settings["sources"]],
         "licence": settings["licence"],
         "citation": settings["citation"],
-        "rows_read": data["report"]["rows_read"],
-        "rows_dropped": data["report"]["rows_dropped"],
-        "exclusions": dict(data["report"].get("exclusions", {})),
+        "rows_read": report["rows_read"],
+        "rows_dropped": report["rows_dropped"],
+        "exclusions": dict(report.get("exclusions", {})),
+        "excluded_names": {
+            reason: names
+            for reason, names in report.get("excluded_names", {}).items()
+            if report["exclusions"][reason] <= MOST_NAMES
+        },
         "n_inputs": inputs_of(data).shape[1],
-        "n_outputs": data["outputs"].shape[1],
+        "n_outputs": outputs.shape[1],
+        "missing_outputs": n_missing,
+        "missing_share": n_missing / outputs.size,
     }
 
 

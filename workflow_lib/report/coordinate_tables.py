@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from statistics import fmean, median
 
 from workflow_lib.experiments.statistics import mean_and_deviation
-from workflow_lib.report.scores import CoordinateError, Variant, order_variants
+from workflow_lib.report.scores import (
+    CoordinateError,
+    Variant,
+    order_variants,
+    outside_studies,
+)
 from workflow_lib.report.tables import REFERENCE_METHOD, column_comparison, reference_comparison
 
 MOST_COORDINATES = 12
@@ -30,7 +35,7 @@ class CoordinateCell:
         Number (from 0) and name of the output coordinate; None and empty for a summary.
     method, components, weak_size, training_size, n_splits, n_test, mean, deviation, bold,
     opponent, p_student, difference, n_nonzero, effect, p_reference_student,
-    p_reference_corrected, mark
+    p_reference_corrected, largest_relative_difference, mark
         As in `workflow_lib.report.tables.Cell`; the rows that are compared are those of the same
         coordinate.
     """
@@ -54,6 +59,7 @@ class CoordinateCell:
     effect: float = math.nan
     p_reference_student: float = math.nan
     p_reference_corrected: float = math.nan
+    largest_relative_difference: float = math.nan
     mark: str = ""
 
     @property
@@ -70,9 +76,11 @@ def coordinate_table(
 ) -> list[CoordinateCell]:
     """Return the cells of every coordinate, in order, then those of the summaries.
 
-    Only the largest training size counts. Means and deviations are over splits. A summary is
-    taken over the coordinates of each split first, so that it is compared like a single one.
+    Only the largest training size counts, and what studies of weak labels fixed is left out. Means
+    and deviations are over splits. A summary is taken over the coordinates of each split first, so
+    that it is compared like a single one.
     """
+    errors = outside_studies(errors)
     method_order = list(method_order)
     largest = [e for e in errors if e.training_size == largest_size(errors)]
     columns: dict[tuple, dict[Variant, dict[int, float]]] = {}
@@ -131,7 +139,9 @@ def _column_cells(
         cells.append(
             CoordinateCell(
                 *key,
-                *variant,
+                variant.method,
+                variant.components,
+                variant.weak_size,
                 size,
                 len(splits),
                 n_test,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from workflow_lib.report.scores import Variant
 
@@ -93,6 +93,23 @@ def format_p_value(p_value: float) -> str:
     if p_value == 0:
         return "p = 0"
     return f"p = {p_value:.3f}" if p_value >= 1e-3 else f"p = {p_value:.0e}"
+
+
+def format_share(share: float) -> str:
+    """Return a share in percent with two significant digits, as ``2.4 %``."""
+    percent = 100 * share
+    return f"{percent:.0f} %" if percent >= 10 else f"{percent:.2g} %"
+
+
+def splits_in_words(n_splits: int, n_test: Iterable[int]) -> str:
+    """Return what a figure shows, as ``5 splits, 10 to 12 test rows, mean ± standard deviation``.
+
+    `n_test` are the numbers of test rows that occur.
+    """
+    rows = sorted(set(n_test))
+    n_rows = str(rows[0]) if len(rows) == 1 else f"{rows[0]} to {rows[-1]}"
+    spread = f", mean {PLUS_MINUS} standard deviation" if n_splits > 1 else ""
+    return f"{count_of(n_splits, 'split')}, {n_rows} test rows{spread}"
 
 
 def join_words(words: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from string import Template
 
 from workflow_lib.report.files import write_text
-from workflow_lib.report.labels import count_of, join_words
+from workflow_lib.report.labels import count_of, format_share, join_words
 
 _PAGE = Template("""<!DOCTYPE html>
 <html lang="en">
@@ -265,8 +265,9 @@ def _datasets(datasets: Sequence[Mapping]) -> str:
             facts.append(("Stands in for", dataset["stand_in_for"]))
         facts += [
             ("Rows", f"{dataset['rows_read']} read, {dataset['rows_dropped']} dropped"),
-            ("Left out", _exclusions(dataset["exclusions"])),
+            ("Left out", _exclusions(dataset["exclusions"], dataset["excluded_names"])),
             ("Columns", f"{dataset['n_inputs']} inputs, {dataset['n_outputs']} outputs"),
+            ("Missing outputs", _missing_outputs(dataset)),
             ("Licence", dataset["licence"]),
             ("Citation", dataset["citation"]),
         ]
@@ -290,9 +291,21 @@ def _datasets(datasets: Sequence[Mapping]) -> str:
     return _section("data", "Data", parts)
 
 
-def _exclusions(exclusions: Mapping[str, int]) -> str:
-    """Return the reasons why rows were left out with their counts, empty without any."""
-    return "; ".join(f"{reason}: {count}" for reason, count in exclusions.items() if count)
+def _exclusions(exclusions: Mapping[str, int], names: Mapping[str, str]) -> str:
+    """Return the reasons why rows were left out with their counts and, where there are, names."""
+    return "; ".join(
+        f"{reason}: {count}" + (f" ({names[reason]})" if reason in names else "")
+        for reason, count in exclusions.items()
+        if count
+    )
+
+
+def _missing_outputs(dataset: Mapping) -> str:
+    """Return how many output values are missing and their share, empty without any."""
+    if not dataset["missing_outputs"]:
+        return ""
+    values = count_of(dataset["missing_outputs"], "value")
+    return f"{values} ({format_share(dataset['missing_share'])})"
 
 
 def _methods(methods: Mapping[str, Mapping]) -> str:

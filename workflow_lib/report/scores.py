@@ -17,11 +17,16 @@ whose method has none)."""
 
 
 class Variant(NamedTuple):
-    """What makes a row of a table: a method, its component setting and its weak rows."""
+    """What makes a row of a table: a method, its component setting and its weak rows.
+
+    ``setting`` is what a study of weak labels fixes, for example ``weak_noise=0.2``; empty outside
+    of studies.
+    """
 
     method: str
     components: str
     weak_size: int
+    setting: str = ""
 
 
 @dataclass(frozen=True)
@@ -30,8 +35,10 @@ class Score:
 
     ``arrmse`` is the mean over output coordinates of the relative root mean squared error,
     ``rrmse`` the same ratio pooled over coordinates; both are 1 for the training mean.
-    ``root_sum_rrmse`` is the root of the sum over coordinates of squared relative errors. The last
-    five are the chosen settings, None where the method has no such setting.
+    ``root_sum_rrmse`` is the root of the sum over coordinates of squared relative errors, and
+    ``norm_rrmse`` is relative to the norm of the outputs. The next seven are what was chosen, None
+    where the method has no such choice; ``weights`` are those of the members of a stack, as in
+    ``m-krr=0.7 ofer-gmm=0.3``. ``setting`` is as in `Variant`.
     """
 
     experiment: str
@@ -45,16 +52,20 @@ class Score:
     arrmse: float
     rrmse: float
     root_sum_rrmse: float
+    norm_rrmse: float
     n_components: int | None
     width: float | None
     penalty_pi: float | None
     penalty_mu: float | None
     weak_weight: float | None
+    projected: bool | None
+    weights: str | None
+    setting: str = ""
 
     @property
     def variant(self) -> Variant:
         """The table row that this score belongs to."""
-        return Variant(self.method, self.components, self.weak_size)
+        return Variant(self.method, self.components, self.weak_size, self.setting)
 
 
 @dataclass(frozen=True)
@@ -75,11 +86,12 @@ class CoordinateError:
     coordinate: int
     name: str
     error: float
+    setting: str = ""
 
     @property
     def variant(self) -> Variant:
         """The table row that this error belongs to."""
-        return Variant(self.method, self.components, self.weak_size)
+        return Variant(self.method, self.components, self.weak_size, self.setting)
 
 
 @dataclass(frozen=True)
@@ -102,19 +114,21 @@ class Timing:
     fit_seconds: float
     prediction_seconds: float
     preimage_seconds: float
+    setting: str = ""
 
     @property
     def variant(self) -> Variant:
         """The table row that this timing belongs to."""
-        return Variant(self.method, self.components, self.weak_size)
+        return Variant(self.method, self.components, self.weak_size, self.setting)
 
 
 @dataclass(frozen=True)
 class Published:
     """One number of a published table.
 
-    ``value`` and ``spread`` are in ``unit``: ``s`` for times, ``root_sum_rrmse`` for that error and
-    ``RRMSE`` for the mean over coordinates. ``spread`` is NaN where the table prints none.
+    ``value`` and ``spread`` are in ``unit``: ``s`` for times, ``root_sum_rrmse`` or ``norm_rrmse``
+    for these errors and ``RRMSE`` for the mean over coordinates. ``spread`` is NaN where the table
+    prints none.
     ``training_size`` is None where the number belongs to no training size of a run.
     """
 
@@ -149,16 +163,20 @@ def read_scores(path: str | Path) -> list[Score]:
         "components": _text,
         "training_size": _count,
         "weak_size": _count,
+        "setting": _setting,
         "split": _count,
         "n_test": _count,
         "arrmse": _finite,
         "rrmse": _finite,
         "root_sum_rrmse": _finite,
+        "norm_rrmse": _finite,
         "n_components": _optional(_count),
         "width": _optional(_number),
         "penalty_pi": _optional(_number),
         "penalty_mu": _optional(_number),
         "weak_weight": _optional(_number),
+        "projected": _optional(_flag),
+        "weights": _optional(_text),
     }
     rows = _read_rows(path, columns)
     _refuse_empty(path, rows, "one row per method, training size and split")
@@ -177,6 +195,7 @@ def read_coordinates(path: str | Path) -> list[CoordinateError]:
         "components": _text,
         "training_size": _count,
         "weak_size": _count,
+        "setting": _setting,
         "split": _count,
         "n_test": _count,
         "coordinate": _count,
@@ -199,6 +218,7 @@ def read_timings(path: str | Path) -> list[Timing]:
         "components": _text,
         "training_size": _count,
         "weak_size": _count,
+        "setting": _setting,
         "split": _count,
         "n_test": _count,
         "selection_seconds": _finite,
@@ -257,6 +277,20 @@ def _read_published(paths: Iterable[str | Path]) -> list[Published]:
     return published
 
 
+def outside_studies(records: Iterable[Record]) -> list[Record]:
+    """Return the records in which no study of weak labels fixed anything."""
+    return [record for record in records if not record.setting]
+
+
+def study_of(setting: str) -> tuple[str, float]:
+    """Return the study and the value of a setting: ``weak_noise=0.2`` is (``weak_noise``, 0.2).
+
+    Outside of studies it is an empty name and zero.
+    """
+    study, _, value = setting.partition("=")
+    return study, float(value or 0)
+
+
 def group_by_cell(records: Iterable[Record]) -> dict[tuple[Variant, int], dict[int, Record]]:
     """Return the records of each table cell: (variant, training size) -> {split: record}."""
     cells: dict[tuple[Variant, int], dict[int, Record]] = {}
@@ -268,8 +302,8 @@ def group_by_cell(records: Iterable[Record]) -> dict[tuple[Variant, int], dict[i
 def order_variants(variants: Iterable[Variant], method_order: Iterable[str]) -> list[Variant]:
     """Return the distinct variants in the order of the methods given, then by name.
 
-    Within a method the selected setting comes first, then the fixed ones by number, each with
-    its weak sizes ascending.
+    Within a method the selected components come first, then the fixed ones by number, each with
+    its weak sizes ascending, and the settings of studies last, by their values.
     """
     position = {method: index for index, method in enumerate(method_order)}
 
@@ -279,6 +313,7 @@ def order_variants(variants: Iterable[Variant], method_order: Iterable[str]) -> 
             variant.method,
             components_order(variant.components),
             variant.weak_size,
+            study_of(variant.setting),
         )
 
     return sorted(set(variants), key=key)
@@ -365,6 +400,8 @@ def _unique(path, numbered: list[tuple[int, Record]]) -> list[Record]:
             place = f"split {record.split}"
             if isinstance(record, CoordinateError):
                 place += f", coordinate {record.coordinate}"
+            if record.setting:
+                place = f"{record.setting}, {place}"
             raise UserError(
                 f"{path}, line {line}",
                 f"method {record.method}, components {record.components}, training size "
@@ -401,6 +438,26 @@ def _count(text: str) -> int:
     except (ValueError, OverflowError):
         raise ValueError("a whole number, zero or more") from None
     return int(number)
+
+
+def _setting(text: str) -> str:
+    study, equals, value = text.partition("=")
+    if text and not (study and equals and _is_number(value)):
+        raise ValueError("nothing, or a name and a number such as weak_noise=0.2")
+    return text
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def _flag(text: str) -> bool:
+    if text not in ("0", "1"):
+        raise ValueError("0 or 1")
+    return text == "1"
 
 
 def _number(text: str) -> float:

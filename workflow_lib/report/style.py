@@ -37,6 +37,9 @@ OTHER_COLOR = "#6b6b6b"
 ACCENT_COLOR = "#D55E00"
 BASE_COLOR = "#0072B2"
 
+ERROR_LABELS = {"arrmse": "aRRMSE on test rows", "rrmse": "pooled RRMSE on test rows"}
+"""What stands beside an axis of errors."""
+
 WEAK_LINES = ("--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
 """Line styles of the weak sizes of one method, ascending; no weak rows is a solid line."""
 
@@ -63,6 +66,11 @@ def method_look(method: str, methods: Mapping[str, Mapping]) -> dict[str, str]:
     """Return the color and marker of a method; a grey circle where `methods` gives none."""
     look = methods.get(method, {})
     return {"color": look.get("color") or OTHER_COLOR, "marker": look.get("marker") or "o"}
+
+
+def line_style(position: int):
+    """Return the line of the first row of a method, which is solid, or of a further one."""
+    return "-" if position == 0 else WEAK_LINES[(position - 1) % len(WEAK_LINES)]
 
 
 def scale_errors(axis, means: Sequence[float]) -> None:

@@ -8,6 +8,7 @@ from html import escape
 
 LOWER_MARK = "\u2020"
 HIGHER_MARK = "\u2021"
+MARKS = {"": "", "lower": LOWER_MARK, "higher": HIGHER_MARK}
 
 _LATEX_CHARACTERS = {
     "\\": r"\textbackslash{}",
@@ -30,6 +31,7 @@ _LATEX_CHARACTERS = {
     "\u2264": r"$\leq$",
     "\u2265": r"$\geq$",
     "\u03bb": r"$\lambda$",
+    "\u2082": r"$_2$",
     "\u03bc": r"$\mu$",
     "\u03c0": r"$\pi$",
     "\u03c3": r"$\sigma$",

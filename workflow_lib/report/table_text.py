@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -15,7 +15,6 @@ from workflow_lib.report.coordinate_tables import (
 from workflow_lib.report.files import write_text
 from workflow_lib.report.labels import (
     MISSING,
-    count_of,
     format_error,
     format_published_error,
     format_seconds,
@@ -32,22 +31,28 @@ from workflow_lib.report.scores import (
     read_scores,
     read_timings,
 )
+from workflow_lib.report.study_tables import (
+    STUDIES,
+    StudyCell,
+    reference_cell,
+    study_table,
+    varied_variants,
+)
 from workflow_lib.report.table_markup import (
-    HIGHER_MARK,
-    LOWER_MARK,
+    MARKS,
     Block,
     Entry,
     Layout,
     html_markup,
     latex_markup,
 )
+from workflow_lib.report.table_notes import is_published, study_notes, table_notes
 from workflow_lib.report.tables import (
-    CORRECTED_RISK,
     ERRORS,
     QUANTITIES,
     REFERENCE_METHOD,
-    STUDENT_RISK,
     Cell,
+    error_of_unit,
     error_table,
     time_table,
     write_cells,
@@ -58,8 +63,12 @@ READERS: dict[str, Callable] = {
     "weak": read_scores,
     "time": read_timings,
     "coordinates": read_coordinates,
+    "weak_weight": read_scores,
+    "weak_noise": read_scores,
 }
 """The reader of the records that each kind of table takes."""
+
+Cells = list[Cell] | list[CoordinateCell] | list[StudyCell]
 
 
 def table_cells(
@@ -70,30 +79,39 @@ def table_cells(
     reference: str = REFERENCE_METHOD,
     published_paths: Iterable[str | Path] = (),
     errors: Sequence[str] = ERRORS,
-) -> list[Cell] | list[CoordinateCell]:
+    metric: str = "arrmse",
+) -> Cells:
     """Return the cells of a table of one `kind`.
 
     Parameters
     ----------
-    kind : {"error", "weak", "time", "coordinates"}
+    kind : {"error", "weak", "time", "coordinates", "weak_weight", "weak_noise"}
         ``error`` takes the scores; so does ``weak``, which keeps the methods with weak rows and
         what they are compared with, and has a column for each; ``time`` takes the timings, and
-        ``coordinates`` the errors of the output coordinates.
+        ``coordinates`` the errors of the output coordinates; ``weak_weight`` and ``weak_noise``
+        take the scores and show a study.
     records : sequence of Score, Timing or CoordinateError
         As ``READERS[kind]`` reads them.
     methods : mapping of method name to {"label": ...}
         Its order is the order of the rows.
     published_paths : paths of CSV files
         Published tables whose numbers are shown beside, where they have a training size. Not for
-        ``coordinates``.
+        ``coordinates`` and studies.
     errors : sequence of str
-        The errors of kind ``error``, keys of ``QUANTITIES["error"]``.
+        The errors of kind ``error``, keys of ``QUANTITIES["error"]``. A table of kind ``weak``
+        shows the aRRMSE and the error of the published numbers.
+    metric : {"arrmse", "rrmse"}
+        The error of a study.
 
     Raises
     ------
     ValueError
         If there is no such kind.
+    UserError
+        If the scores do not hold the study.
     """
+    if kind in STUDIES:
+        return study_table(records, kind, metric=metric, method_order=methods, reference=reference)
     if kind == "coordinates":
         return coordinate_table(records, method_order=methods, reference=reference)
     published = read_published(published_paths)
@@ -108,7 +126,14 @@ def table_cells(
             errors=errors,
         )
     if kind == "weak":
-        cells = error_table(records, method_order=methods, reference=reference, published=published)
+        units = [error_of_unit(number.unit) for number in published if number.unit != "s"]
+        cells = error_table(
+            records,
+            method_order=methods,
+            reference=reference,
+            published=published,
+            errors=list(dict.fromkeys(["arrmse", *units])),
+        )
         return _weak_cells(cells, reference)
     raise ValueError(f"table kind must be one of {', '.join(READERS)}, found {kind!r}")
 
@@ -125,6 +150,7 @@ def run(
     methods: Mapping[str, Mapping],
     published_paths: Iterable[str | Path] = (),
     errors: Sequence[str] = ERRORS,
+    metric: str = "arrmse",
     reference: str = REFERENCE_METHOD,
 ) -> None:
     """Read `results`, the file that the kind takes, and write one table as tidy CSV and as LaTeX.
@@ -140,6 +166,7 @@ def run(
         reference=reference,
         published_paths=published_paths,
         errors=errors,
+        metric=metric,
     )
     write_cells(output_csv, cells)
     latex = latex_table(
@@ -155,7 +182,7 @@ def run(
 
 
 def latex_table(
-    cells: Sequence[Cell] | Sequence[CoordinateCell],
+    cells: Cells,
     kind: str,
     *,
     title: str,
@@ -169,7 +196,7 @@ def latex_table(
 
 
 def html_table(
-    cells: Sequence[Cell] | Sequence[CoordinateCell],
+    cells: Cells,
     kind: str,
     *,
     title: str,
@@ -182,7 +209,7 @@ def html_table(
 
 
 def _lay_out(
-    cells: Sequence[Cell] | Sequence[CoordinateCell],
+    cells: Cells,
     kind: str,
     title: str,
     methods: Mapping[str, Mapping],
@@ -191,8 +218,10 @@ def _lay_out(
     """Return the cells arranged in blocks, rows and columns, with the notes that explain them."""
     if kind == "coordinates":
         return _lay_out_by_coordinate(cells, title, methods, reference)
+    if kind in STUDIES:
+        return _lay_out_study(cells, title, methods, reference)
     write = format_seconds if kind == "time" else format_error
-    notes = _notes(cells, kind, methods, reference)
+    notes = table_notes(cells, kind, methods, reference)
     if kind == "weak":
         return _lay_out_by_size(cells, title, methods, write, notes)
     return _lay_out_by_method(cells, kind, title, methods, write, notes)
@@ -203,7 +232,7 @@ def _lay_out_by_method(cells, kind, title, methods, write, notes) -> Layout:
     found = {(cell.quantity, cell.variant, cell.training_size): cell for cell in cells}
     write_published = format_seconds if kind == "time" else format_published_error
     sizes = sorted({cell.training_size for cell in cells})
-    published_sizes = sorted({cell.training_size for cell in cells if _is_published(cell)})
+    published_sizes = sorted({cell.training_size for cell in cells if is_published(cell)})
     blocks = []
     for quantity in dict.fromkeys(cell.quantity for cell in cells):
         variants = order_variants([c.variant for c in cells if c.quantity == quantity], methods)
@@ -215,7 +244,7 @@ def _lay_out_by_method(cells, kind, title, methods, write, notes) -> Layout:
                 for size in published_sizes
             ]
             rows.append((variant_label(variant, methods), ours, theirs))
-        if not any(_is_published(cell) for cell in cells if cell.quantity == quantity):
+        if not any(is_published(cell) for cell in cells if cell.quantity == quantity):
             rows = [(label, ours, [Entry("")] * len(theirs)) for label, ours, theirs in rows]
         blocks.append(Block(QUANTITIES[kind][quantity], rows))
     return Layout(
@@ -247,7 +276,7 @@ def _lay_out_by_coordinate(cells, title, methods, reference) -> Layout:
         "Method",
         [heads[column] for column in columns],
         [Block("Relative root mean squared error by output coordinate", rows)],
-        _notes(
+        table_notes(
             [cell for cell in cells if (cell.quantity, cell.coordinate) in columns],
             "coordinates",
             methods,
@@ -262,16 +291,18 @@ def _lay_out_by_size(cells, title, methods, write, notes) -> Layout:
     Fixed component numbers get a block each, where methods without one are repeated.
     """
     settings = sorted({cell.components for cell in cells if cell.weak_size}, key=components_order)
+    quantities = list(dict.fromkeys(cell.quantity for cell in cells))
     blocks = []
     columns = order_variants([cell.variant._replace(components="") for cell in cells], methods)
     published_columns = order_variants(
-        [cell.variant._replace(components="") for cell in cells if _is_published(cell)], methods
+        [cell.variant._replace(components="") for cell in cells if is_published(cell)], methods
     )
-    for setting in settings:
+    for quantity, setting in itertools.product(quantities, settings):
+        of_quantity = [cell for cell in cells if cell.quantity == quantity]
         found = {
             (cell.variant._replace(components=""), cell.training_size): cell
             # The setting itself comes last, so that it wins over the selected one.
-            for cell in sorted(cells, key=lambda cell: cell.components == setting)
+            for cell in sorted(of_quantity, key=lambda cell: cell.components == setting)
             if cell.components == setting or not cell.components.isdigit()
         }
         rows = [
@@ -285,7 +316,9 @@ def _lay_out_by_size(cells, title, methods, write, notes) -> Layout:
             )
             for size in sorted({cell.training_size for cell in cells})
         ]
-        heading = QUANTITIES["error"]["arrmse"]
+        if not any(is_published(cell) for cell in of_quantity):
+            rows = [(label, ours, [Entry("")] * len(theirs)) for label, ours, theirs in rows]
+        heading = QUANTITIES["error"][quantity]
         blocks.append(Block(f"{heading}, C = {setting}" if setting.isdigit() else heading, rows))
     return Layout(
         title,
@@ -298,107 +331,68 @@ def _lay_out_by_size(cells, title, methods, write, notes) -> Layout:
     )
 
 
+def _lay_out_study(cells, title, methods, reference) -> Layout:
+    """Return the layout with a row for each value of a study and a column for each method.
+
+    Below the values stand what is selected and, the same in every column with its components, the
+    reference method without weak rows.
+    """
+    study, quantity = cells[0].study, cells[0].quantity
+    found = {(cell.variant, cell.value): cell for cell in cells}
+    columns = varied_variants(cells)
+    values = sorted({cell.value for cell in cells if cell.value is not None})
+
+    def row(label: str, row_cells: list[StudyCell | None]):
+        return label, [_study_entry(cell) for cell in row_cells], []
+
+    rows = [row(f"{value:g}", [found.get((c, value)) for c in columns]) for value in values]
+    selected = [found.get((column, None)) for column in columns]
+    if study == "weak_weight":
+        rows.append(row("selected", selected))
+    elif 0 not in values:
+        rows.append(row("no wrong labels", selected))
+    references = [reference_cell(cells, column) for column in columns]
+    if any(references):
+        rows.append(row(f"{method_label(reference, methods)}, no weak rows", references))
+    return Layout(
+        f"{title.rstrip('.')}; {cells[0].training_size} training rows and "
+        f"{columns[0].weak_size} weak rows",
+        STUDIES[study],
+        [variant_label(column._replace(weak_size=0), methods) for column in columns],
+        [Block(QUANTITIES["error"][quantity], rows)],
+        study_notes(cells, methods, reference),
+    )
+
+
 def _weak_cells(cells: Sequence[Cell], reference: str) -> list[Cell]:
-    """Return the aRRMSE cells of methods with weak rows and of what they are compared with.
+    """Return the cells of methods with weak rows and of what they are compared with.
 
     That is the reference method, and the method of the same name without the ``w`` of "weak".
     """
     weak = {cell.method for cell in cells if cell.weak_size}
     kept = weak | {name.removeprefix("w") for name in weak} | {reference}
-    return [cell for cell in cells if cell.quantity == "arrmse" and cell.method in kept]
-
-
-def _is_published(cell: Cell) -> bool:
-    return not math.isnan(cell.published_value)
+    return [cell for cell in cells if cell.method in kept]
 
 
 def _published_heading(cells: Sequence[Cell]) -> str:
     """Return the heading of the published columns, empty without any."""
-    tables = sorted({cell.published_table for cell in cells if _is_published(cell)})
+    tables = sorted({cell.published_table for cell in cells if is_published(cell)})
     return f"Published (table {', '.join(tables)})" if tables else ""
-
-
-def _notes(
-    cells: Sequence[Cell] | Sequence[CoordinateCell],
-    kind: str,
-    methods: Mapping[str, Mapping],
-    reference: str,
-) -> list[str]:
-    """Return the sentences under a table; marks that occur nowhere are not explained."""
-    if not cells:
-        return ["There are no results."]
-    splits = sorted({cell.n_splits for cell in cells})
-    rows = sorted({cell.n_test for cell in cells})
-    n_test = f"{rows[0]}" if len(rows) == 1 else f"{rows[0]} to {rows[-1]}"
-    if splits == [1]:
-        notes = ["One split, so neither a deviation nor a test."]
-    else:
-        spread = count_of(splits[-1], "split")
-        if len(splits) > 1:
-            spread = f"{splits[0]} to {spread}"
-        notes = [f"Mean \u00b1 standard deviation over {spread}."]
-    scope = "at its training size"
-    if kind == "coordinates":
-        scope = "in its column"
-        notes += [f"{n_test} test rows.", _coordinate_note(cells)]
-    else:
-        notes.append(f"n is the training size; {n_test} test rows.")
-    name = method_label(reference, methods)
-    marks = {cell.mark for cell in cells}
-    risk = f"corrected resampled t-test at {CORRECTED_RISK:g}"
-    if kind != "time" and splits != [1]:
-        if any(cell.bold for cell in cells):
-            notes.append(
-                f"Bold: lower than every other number {scope} "
-                f"(paired Student t-test at {STUDENT_RISK:g})."
-            )
-        else:
-            notes.append(
-                f"No number is bold: none is lower than every other {scope} by the "
-                f"paired Student t-test at {STUDENT_RISK:g}."
-            )
-        if any(cell.n_nonzero is not None for cell in cells):
-            if "lower" in marks:
-                notes.append(f"{LOWER_MARK}: lower than {name} ({risk}).")
-            if "higher" in marks:
-                notes.append(f"{HIGHER_MARK}: higher than {name} ({risk}).")
-            if marks == {""}:
-                notes.append(f"No row differs from {name} by the {risk}.")
-    return notes + ([] if kind == "coordinates" else _published_notes(cells))
-
-
-def _coordinate_note(cells: Sequence[CoordinateCell]) -> str:
-    """Return the sentence that tells what the columns of a table of coordinates are."""
-    if any(cell.quantity == "coordinate" for cell in cells):
-        return "Global is the mean over coordinates, the aRRMSE."
-    return (
-        "There are too many output coordinates for a column each: minimum, median and maximum are "
-        "those over the coordinates of each split, and Global is their mean, the aRRMSE. The CSV "
-        "file of this table has every coordinate."
-    )
-
-
-def _published_notes(cells: Sequence[Cell]) -> list[str]:
-    """Return the sentences about the published columns, none without any."""
-    published = {cell.quantity for cell in cells if _is_published(cell)}
-    if not published:
-        return []
-    notes = ["Published numbers are those of Djerrab et al. (2018) on the data of their authors."]
-    if "root_sum_rrmse" in published:
-        notes.append(
-            "That they are roots of sums is read from their size; the paper calls them averages."
-        )
-    return notes
 
 
 def _our_entry(cell: Cell | CoordinateCell | None, write) -> Entry:
     if cell is None:
         return Entry(MISSING)
-    mark = {"lower": LOWER_MARK, "higher": HIGHER_MARK}.get(cell.mark, "")
-    return Entry(write(cell.mean, cell.deviation), cell.bold, mark)
+    return Entry(write(cell.mean, cell.deviation), cell.bold, MARKS[cell.mark])
+
+
+def _study_entry(cell: StudyCell | None) -> Entry:
+    if cell is None:
+        return Entry(MISSING)
+    return Entry(format_error(cell.mean, cell.deviation), mark=MARKS[cell.mark])
 
 
 def _published_entry(cell: Cell | None, write) -> Entry:
-    if cell is None or not _is_published(cell):
+    if cell is None or not is_published(cell):
         return Entry(MISSING)
     return Entry(write(cell.published_value, cell.published_spread))

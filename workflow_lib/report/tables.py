@@ -24,6 +24,7 @@ from workflow_lib.report.scores import (
     Variant,
     group_by_cell,
     order_variants,
+    outside_studies,
 )
 
 STUDENT_RISK = 1e-3
@@ -39,6 +40,7 @@ QUANTITIES = {
         "arrmse": "aRRMSE (mean over output coordinates)",
         "rrmse": "RRMSE (pooled over output coordinates)",
         "root_sum_rrmse": "Root of the sum over output coordinates of squared relative errors",
+        "norm_rrmse": "Relative to the norm of the outputs",
     },
     "time": {
         "training": "Training time (one fit at the chosen settings)",
@@ -77,6 +79,8 @@ class Cell:
         differ, and mean in units of the spread of the differences.
     p_reference_student, p_reference_corrected : float
         The two tests of that difference.
+    largest_relative_difference : float
+        Largest difference from the reference method in a split, in parts of the larger error.
     mark : str
         ``lower`` or ``higher`` when the corrected test finds this row better or worse than the
         reference at the risk `CORRECTED_RISK`; empty otherwise.
@@ -101,6 +105,7 @@ class Cell:
     effect: float = math.nan
     p_reference_student: float = math.nan
     p_reference_corrected: float = math.nan
+    largest_relative_difference: float = math.nan
     mark: str = ""
     published_value: float = math.nan
     published_spread: float = math.nan
@@ -123,9 +128,10 @@ def error_table(
     """Return the cells of the error table: `errors` in order, rows by variant, columns by size.
 
     `errors` are keys of ``QUANTITIES["error"]``. Published errors stand beside the error that they
-    were measured in: the ``root_sum_rrmse`` for those of that unit, else the aRRMSE, which is what
-    the paper calls RRMSE.
+    were measured in: that of their unit where it is one of these keys, else the aRRMSE, which is
+    what the paper calls RRMSE. What studies of weak labels fixed is left out.
     """
+    scores = outside_studies(scores)
     published_cells = _published_cells(published)
     cells = []
     for quantity in errors:
@@ -140,7 +146,9 @@ def error_table(
                 cells.append(
                     Cell(
                         quantity,
-                        *variant,
+                        variant.method,
+                        variant.components,
+                        variant.weak_size,
                         size,
                         len(column[variant]),
                         n_test[variant, size],
@@ -164,8 +172,10 @@ def time_table(
     """Return the cells of the time table, in seconds: training, selection and test.
 
     Of the published rows with unit ``s``, a column whose name contains "training" is a training
-    time and any other a test time. Times carry no tests.
+    time and any other a test time. Times carry no tests. What studies of weak labels fixed is left
+    out.
     """
+    timings = outside_studies(timings)
     published_cells = _published_cells(published)
     seconds = {
         "training": lambda timing: timing.fit_seconds,
@@ -184,7 +194,9 @@ def time_table(
                 cells.append(
                     Cell(
                         quantity,
-                        *variant,
+                        variant.method,
+                        variant.components,
+                        variant.weak_size,
                         size,
                         len(splits),
                         n_test[variant, size],
@@ -291,6 +303,7 @@ def reference_comparison(
     second = [column[other][split] for split in splits]
     student = paired_t_test(first, second)
     corrected = corrected_resampled_t_test(first, second, training_size, n_test)
+    largest = max(abs(a - b) / (max(abs(a), abs(b)) or 1.0) for a, b in zip(first, second))
     mark = ""
     if corrected.p_value < CORRECTED_RISK:
         mark = "lower" if corrected.mean_difference < 0 else "higher"
@@ -300,8 +313,14 @@ def reference_comparison(
         "effect": student.effect,
         "p_reference_student": student.p_value,
         "p_reference_corrected": corrected.p_value,
+        "largest_relative_difference": largest,
         "mark": mark,
     }
+
+
+def error_of_unit(unit: str) -> str:
+    """Return the error that published numbers of a unit were measured in; see `error_table`."""
+    return unit if unit in QUANTITIES["error"] else "arrmse"
 
 
 def _published_cells(published: Sequence[Published]) -> dict[tuple, dict]:
@@ -311,7 +330,7 @@ def _published_cells(published: Sequence[Published]) -> dict[tuple, dict]:
         if number.unit == "s":
             quantity = "training" if "training" in number.column.casefold() else "test"
         else:
-            quantity = "root_sum_rrmse" if number.unit == "root_sum_rrmse" else "arrmse"
+            quantity = error_of_unit(number.unit)
         variant = Variant(number.method, number.components, number.weak_size)
         cells[quantity, variant, number.training_size] = {
             "published_value": number.value,

@@ -16,7 +16,13 @@ from workflow_lib.report.labels import (
     method_label,
     variant_label,
 )
-from workflow_lib.report.scores import Score, Variant, group_by_cell, order_variants
+from workflow_lib.report.scores import (
+    Score,
+    Variant,
+    group_by_cell,
+    order_variants,
+    outside_studies,
+)
 from workflow_lib.report.tables import (
     CORRECTED_RISK,
     REFERENCE_METHOD,
@@ -61,18 +67,22 @@ class Verdict:
         One per compared row: where it is better, equal, worse or undecided against the reference.
     numbers : list of str
         The numbers behind each judgement: differences, p values and numbers of differing splits.
+    equalities : list of str
+        For each row of other methods that equals the reference, at which sizes.
     """
 
     best: str
     comparisons: list[Comparison]
     judgements: list[str]
     numbers: list[str]
+    equalities: list[str]
 
     @property
     def sentences(self) -> list[str]:
-        """The best rows, then every judgement with its numbers."""
+        """The best rows, every judgement with its numbers, then the other equal rows."""
         pairs = zip(self.judgements, self.numbers)
-        return [self.best, *(f"{judgement} {number}" for judgement, number in pairs)]
+        judged = [f"{judgement} {number}" for judgement, number in pairs]
+        return [self.best, *judged, *self.equalities]
 
 
 def verdict(
@@ -86,7 +96,9 @@ def verdict(
     """Return the verdict of one experiment on its error, the aRRMSE or the pooled RRMSE.
 
     A row is called better or worse than the reference only when the corrected resampled t-test
-    says so at the risk `CORRECTED_RISK`, and equal only when every split gives the same score.
+    says so at the risk `CORRECTED_RISK`, and equal only when every split gives the same score up
+    to rounding (`workflow_lib.experiments.statistics.EQUALITY_TOLERANCE`), as that of a method that
+    is another by algebra. What studies of weak labels fixed is left out.
 
     Parameters
     ----------
@@ -100,25 +112,25 @@ def verdict(
         The methods to compare; by default those named ``ofer-...`` or ``wofer-...``.
     metric : {"arrmse", "rrmse"}, default="arrmse"
     """
+    scores = outside_studies(scores)
     if subjects is None:
         names = {score.method for score in scores}
         subjects = [name for name in names if name.startswith(("ofer", "wofer"))]
     cells = error_table(scores, method_order=methods, reference=reference)
-    comparisons = [
+    compared = [
         Comparison(variant_label(cell.variant, methods), cell.training_size, _outcome(cell), cell)
         for cell in cells
-        if cell.quantity == metric and cell.method in subjects and cell.n_nonzero is not None
+        if cell.quantity == metric and cell.n_nonzero is not None
     ]
-    by_label: dict[str, list[Comparison]] = {}
-    for variant in order_variants([c.cell.variant for c in comparisons], methods):
-        label = variant_label(variant, methods)
-        by_label[label] = [c for c in comparisons if c.cell.variant == variant]
+    by_label = _by_label([c for c in compared if c.cell.method in subjects], methods)
+    equal = [c for c in compared if c.cell.method not in subjects and c.outcome == "equal"]
     name = method_label(reference, methods)
     return Verdict(
         _best_sentence(scores, methods, metric),
         [comparison for group in by_label.values() for comparison in group],
         [_judgement(label, group, name) for label, group in by_label.items()],
         [_numbers(label, group, name, metric) for label, group in by_label.items()],
+        [_judgement(label, group, name) for label, group in _by_label(equal, methods).items()],
     )
 
 
@@ -151,6 +163,17 @@ def count_sentences(
     return sentences
 
 
+def _by_label(
+    comparisons: Sequence[Comparison], methods: Mapping[str, Mapping]
+) -> dict[str, list[Comparison]]:
+    """Return the comparisons of each row, by its label and in the order of the rows."""
+    groups: dict[str, list[Comparison]] = {}
+    for variant in order_variants([c.cell.variant for c in comparisons], methods):
+        label = variant_label(variant, methods)
+        groups[label] = [c for c in comparisons if c.cell.variant == variant]
+    return groups
+
+
 def _position(method: str, methods: Mapping[str, Mapping]) -> int:
     """Return the place of a method in the order of `methods`, after all of them if unknown."""
     names = list(methods)
@@ -159,22 +182,30 @@ def _position(method: str, methods: Mapping[str, Mapping]) -> int:
 
 def _outcome(cell: Cell) -> str:
     """Return the outcome of a comparison with the reference."""
-    if math.isnan(cell.p_reference_corrected):
-        return "untested"
     if cell.n_nonzero == 0:
         return "equal"
+    if math.isnan(cell.p_reference_corrected):
+        return "untested"
     if cell.p_reference_corrected < CORRECTED_RISK:
         return "lower" if cell.difference < 0 else "higher"
     return "open"
 
 
 def _judgement(label: str, group: Sequence[Comparison], reference: str) -> str:
-    """Return where one row is better, equal or worse than the reference."""
+    """Return where one row is better, equal or worse than the reference.
+
+    Where it is equal, the largest difference measured in a split stands beside.
+    """
     parts = []
     for outcome, words in OUTCOMES.items():
-        sizes = [str(c.training_size) for c in group if c.outcome == outcome]
-        if sizes:
-            parts.append(f"{words} at n = {join_words(sizes)}")
+        cells = [c.cell for c in group if c.outcome == outcome]
+        if not cells:
+            continue
+        part = f"{words} at n = {join_words([str(cell.training_size) for cell in cells])}"
+        if outcome == "equal":
+            largest = max(cell.largest_relative_difference for cell in cells)
+            part += f" (largest relative difference in a split: {largest:.1g})"
+        parts.append(part)
     return f"{label} against {reference} {'; '.join(parts)}."
 
 

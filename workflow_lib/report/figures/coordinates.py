@@ -9,12 +9,12 @@ from pathlib import Path
 
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.report.coordinate_tables import CoordinateCell, coordinate_table
-from workflow_lib.report.labels import count_of, figure_title, variant_label
-from workflow_lib.report.scores import CoordinateError, Variant, order_variants, read_coordinates
+from workflow_lib.report.labels import figure_title, splits_in_words, variant_label
+from workflow_lib.report.scores import CoordinateError, order_variants, read_coordinates
 from workflow_lib.report.style import (
     LOWEST_ERROR_WITH_TRAINING_MEAN,
-    WEAK_LINES,
     applied_style,
+    line_style,
     method_look,
     save_figure,
     scale_errors,
@@ -109,7 +109,7 @@ def draw_coordinates(
                 [mean for _, mean, _ in points],
                 yerr=[bar for _, _, bar in points],
                 label=variant_label(variant, methods),
-                linestyle=_line_style(variant, of_method),
+                linestyle=line_style(of_method.index(variant)),
                 linewidth=1.2,
                 capsize=2,
                 elinewidth=1.0,
@@ -151,12 +151,6 @@ def _mean_and_bar(cell: CoordinateCell | None) -> tuple[float, float]:
     return cell.mean, 0.0 if math.isnan(cell.deviation) else cell.deviation
 
 
-def _line_style(variant: Variant, of_method: Sequence[Variant]):
-    """Return a solid line for the first row of a method, and a dashed one for each other."""
-    position = of_method.index(variant)
-    return "-" if position == 0 else WEAK_LINES[(position - 1) % len(WEAK_LINES)]
-
-
 def _name_coordinates(axis, names: Mapping[int, str], places: Mapping[int, float]) -> None:
     """Write the names of few coordinates under the axis, or count many from 1."""
     shown = sorted(names, key=places.get)
@@ -176,10 +170,5 @@ def _name_coordinates(axis, names: Mapping[int, str], places: Mapping[int, float
 def _full_title(title: str, cells: Sequence[CoordinateCell]) -> str:
     """Return the title with the training size, the number of splits and of test rows."""
     n_splits = max(cell.n_splits for cell in cells)
-    n_test = sorted({cell.n_test for cell in cells})
-    rows = str(n_test[0]) if len(n_test) == 1 else f"{n_test[0]} to {n_test[-1]}"
-    spread = ", mean \u00b1 standard deviation" if n_splits > 1 else ""
-    return (
-        f"{title}\n{cells[0].training_size} training rows, {count_of(n_splits, 'split')}, "
-        f"{rows} test rows{spread}"
-    )
+    what = splits_in_words(n_splits, [cell.n_test for cell in cells])
+    return f"{title}\n{cells[0].training_size} training rows, {what}"

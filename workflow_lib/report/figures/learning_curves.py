@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from workflow_lib.experiments.statistics import mean_and_deviation
-from workflow_lib.report.labels import count_of, figure_title, variant_label
+from workflow_lib.report.labels import figure_title, splits_in_words, variant_label
 from workflow_lib.report.scores import (
     SELECTED,
     Score,
@@ -15,9 +15,11 @@ from workflow_lib.report.scores import (
     components_order,
     group_by_cell,
     order_variants,
+    outside_studies,
     read_scores,
 )
 from workflow_lib.report.style import (
+    ERROR_LABELS,
     LOWEST_ERROR_WITH_TRAINING_MEAN,
     WEAK_LINES,
     applied_style,
@@ -25,8 +27,6 @@ from workflow_lib.report.style import (
     save_figure,
     scale_errors,
 )
-
-LABELS = {"arrmse": "aRRMSE on test rows", "rrmse": "pooled RRMSE on test rows"}
 
 
 def run(
@@ -60,7 +60,8 @@ def draw_learning_curves(
 
     Points of one training size stand side by side, so that methods with equal errors are all
     seen. Fixed component numbers get a panel each, in which methods without one are repeated;
-    weak rows get a dashed line in the color of their method.
+    weak rows get a dashed line in the color of their method. What studies of weak labels fixed is
+    left out.
 
     Parameters
     ----------
@@ -80,6 +81,7 @@ def draw_learning_curves(
     """
     from matplotlib.figure import Figure
 
+    scores = outside_studies(scores)
     cells = {
         key: mean_and_deviation([getattr(splits[s], metric) for s in sorted(splits)])
         for key, splits in group_by_cell(scores).items()
@@ -119,7 +121,7 @@ def draw_learning_curves(
             axis.set_xticks([], minor=True)
             axis.grid(False, axis="x")
         for axis in axes[:, 0]:
-            axis.set_ylabel(LABELS[metric])
+            axis.set_ylabel(ERROR_LABELS[metric])
         for index, axis in enumerate(figure.axes):
             if index + n_columns >= len(figure.axes):
                 axis.set_xlabel("training rows (log scale)")
@@ -191,7 +193,4 @@ def _draw_panel(axis, variants: Sequence[Variant], cells, methods) -> dict:
 def _full_title(title: str, scores: Sequence[Score]) -> str:
     """Return the title with the number of splits and of test rows."""
     n_splits = len({score.split for score in scores})
-    n_test = sorted({score.n_test for score in scores})
-    rows = str(n_test[0]) if len(n_test) == 1 else f"{n_test[0]} to {n_test[-1]}"
-    spread = ", mean \u00b1 standard deviation" if n_splits > 1 else ""
-    return f"{title}\n{count_of(n_splits, 'split')}, {rows} test rows{spread}"
+    return f"{title}\n{splits_in_words(n_splits, [score.n_test for score in scores])}"

@@ -193,6 +193,13 @@ def chosen_rows(
     return [int(row) for row in ordered[steps]]
 
 
+def place_of_row(index: int, n_rows: int, decimals: int = 1) -> str:
+    """Return where one of `n_rows` chosen rows stands between the lowest and the highest error."""
+    share = index / (n_rows - 1) if n_rows > 1 else 0.0
+    named = {0.0: "lowest error", 1.0: "highest error"}
+    return named.get(share, f"quantile {share:.{decimals}f}")
+
+
 def _predicted_row(row: int, tests: Sequence[np.ndarray], outputs: Mapping) -> PredictedRow:
     """Return the mean and deviation of the predictions of one row, for every method."""
     places = [(split, np.flatnonzero(test == row)) for split, test in enumerate(tests)]
@@ -287,8 +294,7 @@ def _draw_panels(
 
 def _panel_title(index: int, n_panels: int, predicted: PredictedRow) -> str:
     """Return where the row stands between the lowest and the highest error, and its splits."""
-    share = index / (n_panels - 1) if n_panels > 1 else 0.0
-    place = {0.0: "lowest error", 1.0: "highest error"}.get(share, f"quantile {share:.1f}")
+    place = place_of_row(index, n_panels)
     return f"{place}: row {predicted.row}, {count_of(predicted.n_splits, 'split')}"
 
 

@@ -1,0 +1,212 @@
+"""Heat maps of profiles show the true and the predicted outputs of rows that nobody chose."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from report_samples import METHODS
+
+from workflow_lib.artifacts import write_artifact
+from workflow_lib.errors import UserError
+from workflow_lib.report.figures.profiles import N_ROWS, draw_profiles, shown_methods
+from workflow_lib.report.style import applied_style
+
+REPOSITORY = Path(__file__).parents[2]
+TRAIN = [20, 21, 22, 23, 24, 25]
+TEST = list(range(10, 0, -1))
+
+
+def write_inputs(folder, names=("m-krr", "ofer-gmm", "m-rf"), n_outputs=3):
+    """Write a dataset of 26 rows, a split and predictions; return the paths and the outputs."""
+    outputs = 5.0 + np.random.default_rng(0).normal(size=(26, n_outputs))
+    outputs[3, 1] = outputs[21, 0] = np.nan
+    folder.mkdir(parents=True, exist_ok=True)
+    labels = json.dumps([f"cell_line_{number}" for number in range(n_outputs)])
+    tree = {"inputs": np.zeros((26, 1)), "outputs": outputs, "names": {"outputs": labels}}
+    write_artifact(folder / "data.h5", tree, "dataset", allow_nan=("outputs",))
+    split = {"train": np.array(TRAIN), "test": np.array(TEST), "sizes": np.array([4, 6])}
+    write_artifact(folder / "split.h5", split, "split")
+    predictions = {}
+    for place, name in enumerate(names):
+        # The error of a row grows with its number.
+        shift = (1 + place) * np.array(TEST)[:, None] / 10
+        predicted = np.nan_to_num(outputs[TEST], nan=4.0) + shift
+        items = {"n-6_w-0_C-selected": {"outputs": predicted}}
+        predictions[name] = folder / f"{name}.h5"
+        write_artifact(predictions[name], items, "predictions")
+    return (folder / "data.h5", folder / "split.h5", predictions), outputs
+
+
+def draw(arguments, **options):
+    return draw_profiles(*arguments, title="Toy", methods=METHODS, **options)
+
+
+def blocks_of(figure):
+    """Return the axes of the rows and, for each, its values."""
+    axes = [axis for axis in figure.axes if axis.images]
+    return axes, [np.ma.filled(axis.images[0].get_array(), np.nan) for axis in axes]
+
+
+def test_stripes_are_differences_from_the_training_mean(tmp_path):
+    arguments, outputs = write_inputs(tmp_path)
+    axes, values = blocks_of(draw(arguments, output_scale="center"))
+    assert len(axes) == N_ROWS == 8
+    mean = np.nanmean(outputs[TRAIN], axis=0)
+    # Ten test rows with errors that grow with their number: at even steps 1, 2, 4, 5, 6, 7, 9, 10.
+    rows = [1, 2, 4, 5, 6, 7, 9, 10]
+    for row, axis, stripes in zip(rows, axes, values, strict=True):
+        assert f"row {row}" in axis.texts[0].get_text()
+        np.testing.assert_allclose(stripes[0], outputs[row] - mean)
+        for place in (1, 2, 3):
+            np.testing.assert_allclose(stripes[place], outputs[row] + place * row / 10 - mean)
+        labels = [text.get_text() for text in axis.get_yticklabels()]
+        assert labels == ["true", "m-KRR", "OFER-GMM", "m-RF"]
+    assert axes[0].texts[0].get_text().startswith("lowest error")
+    assert axes[1].texts[0].get_text().startswith("quantile 0.14")
+    assert axes[-1].texts[0].get_text().startswith("highest error")
+
+
+def test_outputs_of_different_units_are_in_standard_deviations(tmp_path):
+    arguments, outputs = write_inputs(tmp_path)
+    figure = draw(arguments, output_scale="standard")
+    _, values = blocks_of(figure)
+    mean, deviation = np.nanmean(outputs[TRAIN], axis=0), np.nanstd(outputs[TRAIN], axis=0)
+    np.testing.assert_allclose(values[0][0], (outputs[1] - mean) / deviation)
+    bar = figure.axes[-1]
+    assert bar.get_ylabel() == "difference from the training mean (standard deviations)"
+    bar = draw(arguments, output_scale="none").axes[-1]
+    assert bar.get_ylabel() == "difference from the training mean (unit of the outputs)"
+
+
+def test_colors_are_centred_and_the_same_for_all(tmp_path):
+    arguments, outputs = write_inputs(tmp_path)
+    axes, values = blocks_of(draw(arguments, output_scale="center"))
+    limits = {axis.images[0].get_clim() for axis in axes}
+    ((lowest, highest),) = limits
+    assert lowest == -highest
+    true = np.abs([stripes[0] for stripes in values])
+    assert np.nanquantile(true, 0.95) < highest < 1.3 * np.nanmax(true)
+
+
+def test_missing_outputs_show_the_hatched_background(tmp_path):
+    arguments, _ = write_inputs(tmp_path)
+    figure = draw(arguments, output_scale="center")
+    assert "Hatched: not observed" not in figure.get_suptitle()
+    assert not any(np.isnan(values).any() for values in blocks_of(figure)[1])
+    # With ten rows the one that misses an output is not among the eight; without two others it is.
+    split = {"train": np.array(TRAIN), "test": np.array(TEST[2:]), "sizes": np.array([6])}
+    write_artifact(tmp_path / "split.h5", split, "split")
+    for name in arguments[2]:
+        items = {"n-6_w-0_C-selected": {"outputs": np.full((8, 3), 5.0)}}
+        write_artifact(arguments[2][name], items, "predictions")
+    figure = draw(arguments, output_scale="center")
+    assert figure.get_suptitle().endswith("Hatched: not observed")
+    axes, values = blocks_of(figure)
+    ((place, stripe, output),) = np.argwhere(np.isnan(values))
+    assert (stripe, output) == (0, 1)
+    assert "row 3" in axes[place].texts[0].get_text()
+    assert axes[place].patch.get_hatch()
+
+
+def test_the_title_says_what_was_run(tmp_path):
+    arguments, _ = write_inputs(tmp_path)
+    assert draw(arguments).get_suptitle() == (
+        "Toy\n6 training rows, first split; test rows from the lowest to the highest error of m-KRR"
+    )
+
+
+def test_the_reference_the_first_of_ofer_and_the_forest_are_drawn():
+    names = ["stack-rf", "ofer-stack", "ofer-gmm", "m-krr", "m-rf"]
+    assert shown_methods(names, "m-krr") == ["m-krr", "ofer-stack", "m-rf"]
+    assert shown_methods(["wofer-gmm", "m-krr"], "m-krr") == ["m-krr"]
+    assert shown_methods(["iokr", "iokr-dtw"], "m-krr") == ["iokr"]
+
+
+def test_the_methods_can_be_named(tmp_path):
+    arguments, _ = write_inputs(tmp_path)
+    figure = draw(arguments, shown=["m-rf"])
+    labels = [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    assert labels == ["true", "m-RF"]
+    assert figure.get_suptitle().endswith("error of m-RF")
+    for shown in ([], ["m-rf", "absent"]):
+        with pytest.raises(UserError, match="figure of kind profiles"):
+            draw(arguments, shown=shown)
+
+
+def test_a_method_without_predictions_is_told(tmp_path):
+    arguments, _ = write_inputs(tmp_path)
+    items = {"n-6_w-0_C-2": {"outputs": np.ones((10, 3))}}
+    write_artifact(arguments[2]["m-rf"], items, "predictions")
+    with pytest.raises(UserError, match=r"m-rf\.h5: no predictions of m-rf with 6 training rows"):
+        draw(arguments)
+
+
+def test_every_output_is_named_but_for_very_many(tmp_path):
+    arguments, _ = write_inputs(tmp_path, n_outputs=59)
+    axis = blocks_of(draw(arguments))[0][-1]
+    labels = [text.get_text() for text in axis.get_xticklabels()]
+    assert labels == [f"cell line {number}" for number in range(59)]
+    arguments, _ = write_inputs(tmp_path / "many", n_outputs=200)
+    axis = blocks_of(draw(arguments))[0][-1]
+    assert [text.get_text() for text in axis.get_xticklabels()][:2] == [
+        "cell line 0",
+        "cell line 3",
+    ]
+
+
+@pytest.mark.parametrize("n_outputs", [2, 59, 200])
+def test_no_text_overlaps(tmp_path, n_outputs):
+    arguments, _ = write_inputs(tmp_path, n_outputs=n_outputs)
+    figure = draw(arguments)
+    with applied_style():
+        figure.draw_without_rendering()
+        axes, _ = blocks_of(figure)
+        bar = figure.axes[-1]
+        boxes = [axis.get_window_extent() for axis in axes]
+        boxes += [axis.texts[0].get_window_extent() for axis in axes]
+        boxes += [figure._suptitle.get_window_extent(), bar.get_tightbbox()]
+        groups = [boxes]
+        groups += [[text.get_window_extent() for text in axis.get_yticklabels()] for axis in axes]
+        groups.append([text.get_window_extent() for text in axes[-1].get_xticklabels()])
+        for group in groups:
+            for place, box in enumerate(group):
+                assert not any(box.overlaps(other) for other in group[place + 1 :])
+                assert box.x0 >= -1
+                assert box.y0 >= -1
+                assert box.x1 <= figure.bbox.x1 + 1
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+sys.path.insert(0, "tests/library")
+from report_samples import METHODS
+from workflow_lib.report.figures import profiles
+folder = Path(sys.argv[1])
+predictions = {name: folder / f"{name}.h5" for name in ("ofer-gmm", "m-krr", "m-rf")}
+names = folder / "p.svg", folder / "p.png"
+profiles.run(
+    folder / "data.h5", folder / "split.h5", predictions, *names, "Toy", "x", METHODS, "center"
+)
+"""
+
+
+def test_figures_are_the_same_bytes_in_every_process(tmp_path):
+    contents = []
+    for seed in ("1", "2"):
+        folder = tmp_path / seed
+        write_inputs(folder)
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT, str(folder)],
+            cwd=REPOSITORY,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+        )
+        contents.append([(folder / name).read_bytes() for name in ("p.svg", "p.png")])
+    assert contents[0] == contents[1]

@@ -1,0 +1,192 @@
+"""Figures of the studies of weak labels show the data they are given."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from report_samples import (
+    METHODS,
+    base_error,
+    better_error,
+    noisy_error,
+    worse_error,
+    write_scores,
+)
+
+from workflow_lib.errors import UserError
+from workflow_lib.report.figures.weak_studies import BREAK, draw_weak_study
+from workflow_lib.report.scores import read_scores
+from workflow_lib.report.style import applied_style
+
+REPOSITORY = Path(__file__).parents[2]
+
+ROWS = [
+    ("m-krr", "selected", 0, base_error),
+    ("wofer-gmm", "selected", 300, noisy_error),
+    ("wofer-gmm", "selected", 300, base_error, "weak_weight=0"),
+    ("wofer-gmm", "selected", 300, better_error, "weak_weight=0.01"),
+    ("wofer-gmm", "selected", 300, worse_error, "weak_weight=10"),
+    ("wofer-gmm", "selected", 300, noisy_error, "weak_noise=0"),
+    ("wofer-gmm", "selected", 300, worse_error, "weak_noise=0.2"),
+    ("ofer-gmm", "selected", 300, worse_error, "weak_noise=0.2"),
+    ("ofer-gmm", "selected", 300, better_error, "weak_noise=0.6"),
+]
+
+
+def draw(tmp_path, kind, rows=ROWS, **options):
+    scores = read_scores(write_scores(tmp_path / "scores.csv", rows, **options))
+    return draw_weak_study(scores, kind, METHODS, title="Toy")
+
+
+def mean_of(error):
+    return np.mean([error(50, split) for split in range(5)])
+
+
+def line_of(container):
+    line = container.lines[0]
+    return np.array(line.get_xdata(orig=False)), np.array(line.get_ydata(orig=False))
+
+
+def tick_places(axis):
+    texts = [text.get_text() for text in axis.get_xticklabels()]
+    return dict(zip(texts, axis.get_xticks(), strict=True))
+
+
+def test_weights_stand_at_their_logarithms_and_zero_apart(tmp_path):
+    axis = draw(tmp_path, "weak_weight").axes[0]
+    places = tick_places(axis)
+    assert list(places) == ["0", "0.01", "10", "selected"]
+    assert places["10"] - places["0.01"] == pytest.approx(3.0)
+    assert places["0.01"] - places["0"] == pytest.approx(BREAK)
+    assert places["selected"] - places["10"] == pytest.approx(BREAK)
+    (container,) = axis.containers
+    found, means = line_of(container)
+    gap = np.nan
+    expected = [base_error, None, better_error, worse_error, None, noisy_error, None]
+    np.testing.assert_allclose(means, [mean_of(error) if error else gap for error in expected])
+    at = [places["0"], gap, places["0.01"], places["10"], gap, places["selected"], gap]
+    np.testing.assert_allclose(found, at)
+
+
+def test_bars_are_one_deviation_long(tmp_path):
+    axis = draw(tmp_path, "weak_weight").axes[0]
+    (bars,) = axis.containers[0].lines[2]
+    bottom, top = bars.get_segments()[0][:, 1]
+    errors = [base_error(50, split) for split in range(5)]
+    assert (top - bottom) / 2 == pytest.approx(np.std(errors, ddof=1))
+
+
+def test_shares_stand_where_they_are_and_methods_side_by_side(tmp_path):
+    axis = draw(tmp_path, "weak_noise").axes[0]
+    assert tick_places(axis) == pytest.approx({"0": 0.0, "0.2": 0.2, "0.6": 0.6})
+    ofer, weak = (line_of(container) for container in axis.containers)
+    np.testing.assert_allclose(ofer[1][:2], [mean_of(worse_error), mean_of(better_error)])
+    np.testing.assert_allclose(weak[1][:2], [mean_of(noisy_error), mean_of(worse_error)])
+    assert 0 < weak[0][1] - ofer[0][0] < 0.1
+    assert np.abs(ofer[0][:2] - [0.2, 0.6]).max() < 0.05
+
+
+@pytest.mark.parametrize("kind", ["weak_weight", "weak_noise"])
+def test_a_dashed_line_is_the_reference_without_weak_rows(tmp_path, kind):
+    figure = draw(tmp_path, kind)
+    (line,) = [line for line in figure.axes[0].lines if line.get_label().startswith("m-KRR")]
+    assert line.get_linestyle() == "--"
+    assert list(line.get_ydata()) == [mean_of(base_error)] * 2
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert labels[-1] == "m-KRR, no weak rows"
+    assert labels[:-1] == (["wOFER-GMM"] if kind == "weak_weight" else ["OFER-GMM", "wOFER-GMM"])
+
+
+def test_the_title_says_what_was_run(tmp_path):
+    assert draw(tmp_path, "weak_noise").get_suptitle() == (
+        "Toy\n50 training rows and 300 weak rows\n5 splits, 10 test rows, mean ± standard deviation"
+    )
+    assert draw(tmp_path, "weak_noise", n_splits=1).get_suptitle().endswith("1 split, 10 test rows")
+
+
+def test_without_zero_the_axis_begins_with_the_first_weight(tmp_path):
+    rows = [row for row in ROWS if row[-1] != "weak_weight=0"]
+    axis = draw(tmp_path, "weak_weight", rows).axes[0]
+    assert list(tick_places(axis)) == ["0.01", "10", "selected"]
+    only_zero = [row for row in ROWS if row[-1] not in ("weak_weight=0.01", "weak_weight=10")]
+    axis = draw(tmp_path, "weak_weight", only_zero).axes[0]
+    assert list(tick_places(axis)) == ["0", "selected"]
+
+
+def test_component_counts_have_different_lines(tmp_path):
+    rows = [ROWS[0]]
+    for components in ("2", "4", "10"):
+        rows.append(("wofer-gmm", components, 300, noisy_error))
+        rows.append(("wofer-gmm", components, 300, noisy_error, "weak_weight=1"))
+    figure = draw(tmp_path, "weak_weight", rows)
+    containers = figure.axes[0].containers
+    assert [c.lines[0].get_linestyle() for c in containers] == ["-", "--", ":"]
+    assert [c.get_label() for c in containers] == [
+        "wOFER-GMM, C = 2",
+        "wOFER-GMM, C = 4",
+        "wOFER-GMM, C = 10",
+    ]
+
+
+def test_an_experiment_without_the_study_is_told(tmp_path):
+    with pytest.raises(UserError, match="figure of kind weak_weight"):
+        draw(tmp_path, "weak_weight", ROWS[:2])
+
+
+def overlapping(boxes):
+    return any(a.overlaps(b) for place, a in enumerate(boxes) for b in boxes[place + 1 :])
+
+
+@pytest.mark.parametrize("kind", ["weak_weight", "weak_noise"])
+def test_no_text_overlaps(tmp_path, kind):
+    settings = [f"{kind}={value:g}" for value in (0, 0.001, 0.01, 0.1, 1, 10)]
+    rows = [ROWS[0]]
+    for method, error in zip(list(METHODS)[1:], (noisy_error, worse_error, better_error)):
+        rows.append((method, "selected", 300, error))
+        rows += [(method, "selected", 300, error, setting) for setting in settings]
+    # Shares do not go beyond 1.
+    rows = [row for row in rows if row[-1] != "weak_noise=10"]
+    figure = draw(tmp_path, kind, rows)
+    with applied_style():
+        figure.draw_without_rendering()
+        boxes = [figure._suptitle.get_window_extent(), figure.legends[0].get_window_extent()]
+        boxes.append(figure.axes[0].get_window_extent())
+        assert not overlapping(boxes)
+        assert all(box.x1 <= figure.bbox.x1 + 1 and box.x0 >= -1 for box in boxes)
+        ticks = [text.get_window_extent() for text in figure.axes[0].get_xticklabels()]
+        assert kind == "weak_noise" or not overlapping(ticks)
+        assert max(box.x1 for box in ticks) <= boxes[1].x0
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+sys.path.insert(0, "tests/library")
+from report_samples import METHODS
+from workflow_lib.report.figures import weak_studies
+folder = Path(sys.argv[1])
+for kind in ("weak_weight", "weak_noise"):
+    names = folder / f"{kind}.svg", folder / f"{kind}.png"
+    weak_studies.run(folder / "scores.csv", *names, kind, "Toy", "x", METHODS, "rrmse")
+"""
+
+
+def test_figures_are_the_same_bytes_in_every_process(tmp_path):
+    contents = []
+    for seed in ("1", "2"):
+        folder = tmp_path / seed
+        write_scores(folder / "scores.csv", ROWS)
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT, str(folder)],
+            cwd=REPOSITORY,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+        )
+        contents.append([path.read_bytes() for path in sorted(folder.glob("weak_*"))])
+    assert contents[0] == contents[1]
+    assert len(contents[0]) == 4

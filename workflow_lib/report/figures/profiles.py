@@ -1,0 +1,257 @@
+"""True and predicted outputs of some test rows as a heat map, from the best to the worst row."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from workflow_lib.artifacts import read_artifact
+from workflow_lib.errors import UserError
+from workflow_lib.experiments.items import item_group
+from workflow_lib.metrics import means_of_observed
+from workflow_lib.report.figures.series import chosen_rows, place_of_row
+from workflow_lib.report.labels import figure_title, method_label
+from workflow_lib.report.scores import SELECTED
+from workflow_lib.report.style import applied_style, save_figure
+from workflow_lib.report.tables import REFERENCE_METHOD
+
+FOREST = "m-rf"
+N_ROWS = 8
+MOST_NAMES = 80
+"""Of more outputs than this, only every second, third or further one is named."""
+
+COLORS = "PuOr_r"
+"""Purple over white to orange, which color-blind readers tell apart too."""
+
+SHARE_IN_RANGE = 0.98
+"""Share of the true values drawn that the colors tell apart; further ones have the last color."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One test row: its number in the dataset and, for each stripe, the values (d,) drawn."""
+
+    row: int
+    stripes: dict[str, np.ndarray]
+
+
+def run(
+    dataset: str | Path,
+    split: str | Path,
+    predictions: Mapping[str, str | Path],
+    output_svg: str | Path,
+    output_png: str | Path,
+    dataset_title: str,
+    stand_in_for: str | None,
+    methods: Mapping[str, Mapping],
+    output_scale: str,
+    shown: Sequence[str] | None = None,
+    reference: str = REFERENCE_METHOD,
+) -> None:
+    """Draw the heat map and write it.
+
+    The title is that of the dataset, marked when it is a stand-in; the other parameters are
+    those of `draw_profiles`.
+    """
+    figure = draw_profiles(
+        dataset,
+        split,
+        predictions,
+        title=figure_title(dataset_title, stand_in_for),
+        methods=methods,
+        output_scale=output_scale,
+        shown=shown,
+        reference=reference,
+    )
+    save_figure(figure, output_svg, output_png)
+
+
+def draw_profiles(
+    dataset: str | Path,
+    split: str | Path,
+    predictions: Mapping[str, str | Path],
+    *,
+    title: str,
+    methods: Mapping[str, Mapping],
+    output_scale: str = "standard",
+    shown: Sequence[str] | None = None,
+    reference: str = REFERENCE_METHOD,
+):
+    """Return the figure: for each of eight test rows a stripe of its outputs for each method.
+
+    The training size is the largest of the split, without weak rows. No row is chosen by hand: they
+    stand at even steps from the lowest to the highest error of the reference method
+    (`workflow_lib.report.figures.series.chosen_rows`). Outputs stand in the order of the dataset.
+    A color is the difference from the mean of that output over the training rows, which is white,
+    and is the same for all stripes. Outputs that were not observed are hatched.
+
+    Parameters
+    ----------
+    dataset : path
+        A "dataset" artifact.
+    split : path
+        The "split" artifact of the split drawn.
+    predictions : mapping of method name to path
+        The "predictions" artifacts of that split. Only those of the methods drawn are read.
+    title : str
+        The dataset, for the title.
+    methods : mapping of method name to {"label": ...}
+    output_scale : {"none", "center", "standard"}
+        With ``standard`` (outputs of different units) a difference is divided by the standard
+        deviation of its output over the training rows; else it is in the unit of the outputs.
+    shown : sequence of str or None, default=None
+        The methods to draw; by default those of `shown_methods`.
+    reference : str
+        The method by whose error rows are chosen; of methods without it the first one drawn.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        To be written by `workflow_lib.report.style.save_figure`.
+
+    Raises
+    ------
+    UserError
+        If a method to be drawn has no predictions.
+    """
+    data, partition = read_artifact(dataset, "dataset"), read_artifact(split, "split")
+    size, test = int(max(partition["sizes"])), partition["test"]
+    names = shown_methods(list(predictions), reference) if shown is None else list(shown)
+    if not names or not set(names) <= set(predictions):
+        raise UserError(
+            "a figure of kind profiles",
+            f"the methods {', '.join(names) or 'none'}",
+            f"some of {', '.join(predictions)}",
+            "name methods of the experiment",
+        )
+    train = data["outputs"][partition["train"]][:size]
+    center, unit = means_of_observed(train), _units(train, output_scale)
+    truth = (data["outputs"] - center) / unit
+    predicted = {name: (_outputs(predictions[name], size, name) - center) / unit for name in names}
+    reference = reference if reference in names else names[0]
+    places = {row: place for place, row in enumerate(test.tolist())}
+    profiles = [
+        Profile(
+            row,
+            {"true": truth[row]}
+            | {
+                method_label(name, methods): values[places[row]]
+                for name, values in predicted.items()
+            },
+        )
+        for row in chosen_rows(truth, [test], [predicted[reference]], N_ROWS)
+    ]
+    heading = (
+        f"{title}\n{size} training rows, first split; test rows from the lowest to the highest "
+        f"error of {method_label(reference, methods)}"
+    )
+    if any(np.isnan(profile.stripes["true"]).any() for profile in profiles):
+        heading += "\nHatched: not observed"
+    unit_in_words = "standard deviations" if output_scale == "standard" else "unit of the outputs"
+    return _draw(
+        profiles,
+        json.loads(data["names"]["outputs"]),
+        heading,
+        f"difference from the training mean ({unit_in_words})",
+    )
+
+
+def shown_methods(names: Sequence[str], reference: str) -> list[str]:
+    """Return the methods drawn by default: the reference, the first OFER method and the forest."""
+    of_ofer = [name for name in names if name.startswith("ofer")][:1]
+    kept = [name for name in (reference, *of_ofer, FOREST) if name in names]
+    return kept or list(names[:1])
+
+
+def _units(train: np.ndarray, output_scale: str) -> np.ndarray:
+    """Return what the values of each output are divided by."""
+    if output_scale != "standard":
+        return np.ones(train.shape[1])
+    deviations = np.sqrt(means_of_observed((train - means_of_observed(train)) ** 2))
+    return np.where(deviations > 0, deviations, 1.0)
+
+
+def _outputs(path: str | Path, training_size: int, method: str) -> np.ndarray:
+    """Return the predicted outputs (n_test, d) of one method."""
+    group = item_group(training_size, 0, SELECTED)
+    items = read_artifact(path, "predictions")
+    if group not in items:
+        raise UserError(
+            str(path),
+            f"no predictions of {method} with {training_size} training rows, without weak rows "
+            "and with a selected number of components",
+            f"the group {group}",
+            "remove the figure of kind profiles from this experiment",
+        )
+    return items[group]["outputs"]
+
+
+def _draw(profiles: Sequence[Profile], names: Sequence[str], heading: str, unit: str):
+    """Return the blocks of stripes below each other, with one axis of outputs and one color bar."""
+    import matplotlib
+    from matplotlib.colors import Normalize
+    from matplotlib.figure import Figure
+
+    limit = _limit([profile.stripes["true"] for profile in profiles])
+    colors = matplotlib.colormaps[COLORS]
+    norm = Normalize(-limit, limit)
+    n_stripes = len(profiles[0].stripes)
+    with applied_style():
+        width = 4.0 + min(0.14 * len(names), 8.0)
+        height = 2.5 + 0.17 * n_stripes * len(profiles)
+        figure = Figure(figsize=(max(width, 7.5), height), layout="constrained")
+        axes = figure.subplots(len(profiles), 1, squeeze=False, sharex=True)[:, 0]
+        for index, (axis, profile) in enumerate(zip(axes, profiles, strict=True)):
+            values = np.ma.masked_invalid(list(profile.stripes.values()))
+            # Where nothing was observed the hatched background shows.
+            axis.patch.set(facecolor="#d9d9d9", edgecolor="#7f7f7f", hatch="//////", linewidth=0)
+            image = axis.imshow(
+                values, cmap=colors, norm=norm, aspect="auto", interpolation="nearest"
+            )
+            axis.set_yticks(range(n_stripes), list(profile.stripes), fontsize=7.5)
+            axis.set_yticks(np.arange(n_stripes - 1) + 0.5, minor=True)
+            axis.grid(False)
+            axis.grid(True, axis="y", which="minor", color="white", linewidth=1.2)
+            axis.tick_params(which="both", length=0)
+            axis.spines[:].set_visible(False)
+            place = place_of_row(index, len(profiles), decimals=2)
+            axis.text(
+                1.01,
+                0.5,
+                f"{place}\nrow {profile.row}",
+                transform=axis.transAxes,
+                va="center",
+                fontsize=8,
+            )
+        _name_outputs(axes[-1], names)
+        bar = figure.colorbar(image, ax=list(axes), extend="both", shrink=0.5, aspect=30, pad=0.02)
+        bar.set_label(unit, fontsize=9)
+        bar.ax.tick_params(labelsize=8)
+        figure.suptitle(heading, x=0.01, ha="left", fontsize=11)
+    return figure
+
+
+def _limit(truths: Sequence[np.ndarray]) -> float:
+    """Return the difference from the mean that has the last color, to two digits upwards."""
+    observed = np.abs(np.concatenate(truths))
+    largest = float(np.nanquantile(observed, SHARE_IN_RANGE))
+    if not largest > 0:
+        return 1.0
+    step = 10.0 ** (math.floor(math.log10(largest)) - 1)
+    return math.ceil(largest / step) * step
+
+
+def _name_outputs(axis, names: Sequence[str]) -> None:
+    """Write the names of the outputs under the last block."""
+    every = math.ceil(len(names) / MOST_NAMES)
+    shown = range(0, len(names), every)
+    labels = [names[place].replace("_", " ") for place in shown]
+    axis.set_xticks(list(shown), labels, rotation=90, fontsize=6.5)
+    axis.tick_params(axis="x", which="major", length=2)
+    if every > 1:
+        axis.set_xlabel(f"outputs, one in {every} named", fontsize=9)

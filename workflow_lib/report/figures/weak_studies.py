@@ -1,0 +1,216 @@
+"""Error against the weight of weak labels, or against the share of wrong ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from workflow_lib.report.labels import figure_title, splits_in_words, variant_label
+from workflow_lib.report.scores import Score, Variant, read_scores
+from workflow_lib.report.study_tables import (
+    StudyCell,
+    reference_cell,
+    study_table,
+    varied_variants,
+)
+from workflow_lib.report.style import (
+    ERROR_LABELS,
+    applied_style,
+    line_style,
+    method_look,
+    save_figure,
+    scale_errors,
+)
+from workflow_lib.report.tables import REFERENCE_METHOD
+
+X_LABELS = {
+    "weak_weight": "\u03bb\u2082, the weight of weak labels (log scale)",
+    "weak_noise": "share of wrong labels",
+}
+BREAK = 1.5
+"""Distance between two stretches of the axis, in powers of ten."""
+
+
+def run(
+    scores: str | Path,
+    output_svg: str | Path,
+    output_png: str | Path,
+    kind: str,
+    dataset_title: str,
+    stand_in_for: str | None,
+    methods: Mapping[str, Mapping],
+    metric: str = "arrmse",
+) -> None:
+    """Read the scores, draw the study and write the figure.
+
+    The title is that of the dataset, marked when it is a stand-in; the other parameters are
+    those of `draw_weak_study`.
+    """
+    figure = draw_weak_study(
+        read_scores(scores),
+        kind,
+        methods,
+        title=figure_title(dataset_title, stand_in_for),
+        metric=metric,
+    )
+    save_figure(figure, output_svg, output_png)
+
+
+def draw_weak_study(
+    scores: Sequence[Score],
+    kind: str,
+    methods: Mapping[str, Mapping],
+    *,
+    title: str,
+    metric: str = "arrmse",
+    reference: str = REFERENCE_METHOD,
+):
+    """Return the figure: mean and standard deviation over splits against the value of the study.
+
+    The axis of lambda_2 is logarithmic; zero, which leaves the weak rows out, has a place of its
+    own on the left, and what cross-validation selects one on the right. A dashed line is the
+    reference method without weak rows. Points of one value stand side by side.
+
+    Parameters
+    ----------
+    scores : sequence of Score
+        The rows of one ``scores.csv``.
+    kind : {"weak_weight", "weak_noise"}
+        The study.
+    methods : mapping of method name to {"label", "color", "marker"}
+        Its order is the order of the legend.
+    title : str
+        The dataset, and that it is a stand-in where it is one.
+    metric : {"arrmse", "rrmse"}
+        Which error to draw.
+    reference : str
+        The method of the dashed line.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        To be written by `workflow_lib.report.style.save_figure`.
+
+    Raises
+    ------
+    UserError
+        If the scores hold no such study.
+    """
+    from matplotlib.figure import Figure
+
+    cells = study_table(scores, kind, metric=metric, method_order=methods, reference=reference)
+    variants = varied_variants(cells)
+    stretches = _stretches(cells, kind)
+    places = _places(stretches, kind)
+    ordered = sorted(places.values())
+    gap = min((b - a for a, b in zip(ordered, ordered[1:], strict=False)), default=1.0)
+    step = min(0.25 / len(variants), 0.06) * gap
+    references = [reference_cell(cells, variant) for variant in variants]
+    lines = list(dict.fromkeys(cell for cell in references if cell is not None))
+    with applied_style():
+        n_entries = len(variants) + len(lines)
+        figure = Figure(figsize=(8.0, max(4.2, 1.4 + 0.24 * n_entries)), layout="constrained")
+        axis = figure.subplots()
+        handles = []
+        for index, variant in enumerate(variants):
+            of_method = [other for other in variants if other.method == variant.method]
+            handles.append(
+                _draw_variant(
+                    axis,
+                    {cell.value: cell for cell in cells if cell.variant == variant},
+                    stretches,
+                    places,
+                    step * (index - (len(variants) - 1) / 2),
+                    label=variant_label(variant._replace(weak_size=0), methods),
+                    linestyle=line_style(of_method.index(variant)),
+                    **method_look(variant.method, methods),
+                )
+            )
+        for line in lines:
+            handles.append(
+                axis.axhline(
+                    line.mean,
+                    color=method_look(reference, methods)["color"],
+                    linewidth=1.4,
+                    linestyle="--",
+                    zorder=1,
+                    label=f"{variant_label(line.variant, methods)}, no weak rows",
+                )
+            )
+        scale_errors(axis, [cell.mean for cell in cells])
+        _name_places(axis, stretches, places, kind)
+        axis.set_ylabel(ERROR_LABELS[metric])
+        figure.suptitle(_full_title(title, cells, variants), x=0.01, ha="left", fontsize=11)
+        figure.legend(handles=handles, loc="outside right upper")
+    return figure
+
+
+def _stretches(cells: Sequence[StudyCell], kind: str) -> list[list[float | None]]:
+    """Return the values drawn, in stretches between which the axis is broken.
+
+    Of weights these are zero, the others, and what is selected (None).
+    """
+    values = {cell.value for cell in cells if cell.value is not None}
+    if kind == "weak_noise":
+        return [sorted(values)]
+    stretches = [[0.0] if 0 in values else [], sorted(values - {0}), [None]]
+    return [stretch for stretch in stretches if stretch]
+
+
+def _places(stretches: Sequence[Sequence[float | None]], kind: str) -> dict[float | None, float]:
+    """Return the place of each value on the axis.
+
+    Weights stand at their logarithms, shares as they are; a stretch begins `BREAK` after the last.
+    """
+    places: dict[float | None, float] = {}
+    for stretch in stretches:
+        natural = [math.log10(v) if v and kind == "weak_weight" else (v or 0.0) for v in stretch]
+        shift = max(places.values()) + BREAK - natural[0] if places else 0.0
+        places |= {value: place + shift for value, place in zip(stretch, natural, strict=True)}
+    return places
+
+
+def _draw_variant(axis, cells: Mapping, stretches, places, shift: float, **look):
+    """Draw the points of one method, joined by a line within each stretch; return the handle."""
+    points = []
+    for stretch in stretches:
+        for value in stretch:
+            if value in cells:
+                cell = cells[value]
+                bar = 0.0 if math.isnan(cell.deviation) else cell.deviation
+                points.append((places[value] + shift, cell.mean, bar))
+        # A NaN interrupts the line.
+        points.append((math.nan, math.nan, math.nan))
+    return axis.errorbar(
+        [place for place, _, _ in points],
+        [mean for _, mean, _ in points],
+        yerr=[bar for _, _, bar in points],
+        capsize=2,
+        elinewidth=1.0,
+        markeredgecolor="white",
+        markeredgewidth=0.6,
+        **look,
+    )
+
+
+def _name_places(axis, stretches, places: Mapping[float | None, float], kind: str) -> None:
+    """Write the values under the axis, and a thin line wherever it is broken."""
+    labels = ["selected" if value is None else f"{value:g}" for value in places]
+    axis.set_xticks(list(places.values()), labels)
+    axis.set_xlabel(X_LABELS[kind])
+    axis.grid(False, axis="x")
+    margin = 0.08 * (max(places.values()) - min(places.values())) or 0.5
+    axis.set_xlim(min(places.values()) - margin, max(places.values()) + margin)
+    for stretch in stretches[1:]:
+        middle = places[stretch[0]] - BREAK / 2
+        axis.axvline(middle, color="#999999", linewidth=0.8, linestyle=(0, (1, 3)), zorder=1)
+
+
+def _full_title(title: str, cells: Sequence[StudyCell], variants: Sequence[Variant]) -> str:
+    """Return the title with the sizes, the number of splits and of test rows."""
+    n_splits = max(cell.n_splits for cell in cells)
+    return (
+        f"{title}\n{cells[0].training_size} training rows and {variants[0].weak_size} weak rows\n"
+        f"{splits_in_words(n_splits, [cell.n_test for cell in cells])}"
+    )

@@ -1,0 +1,158 @@
+"""The error in a study of weak labels, value by value, and what it is compared with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from workflow_lib.errors import UserError
+from workflow_lib.experiments.statistics import mean_and_deviation
+from workflow_lib.report.scores import SELECTED, Score, Variant, order_variants, study_of
+from workflow_lib.report.tables import REFERENCE_METHOD, reference_comparison
+
+STUDIES = {"weak_weight": "\u03bb\u2082", "weak_noise": "Share of wrong labels"}
+"""The studies and the headings of their values: lambda_2 of eq. (14), the noise of weak labels."""
+
+
+@dataclass(frozen=True)
+class StudyCell:
+    """One cell of the table of a study, or one point of its figure.
+
+    Attributes
+    ----------
+    study, quantity : str
+        The study, a key of `STUDIES`, and the error.
+    value : float or None
+        The value that the study fixed; None outside of it, where everything is selected.
+    method, components, weak_size, training_size, n_splits, n_test, mean, deviation, difference,
+    n_nonzero, effect, p_reference_student, p_reference_corrected, largest_relative_difference, mark
+        As in `workflow_lib.report.tables.Cell`.
+    """
+
+    study: str
+    quantity: str
+    value: float | None
+    method: str
+    components: str
+    weak_size: int
+    training_size: int
+    n_splits: int
+    n_test: int
+    mean: float
+    deviation: float
+    difference: float = math.nan
+    n_nonzero: int | None = None
+    effect: float = math.nan
+    p_reference_student: float = math.nan
+    p_reference_corrected: float = math.nan
+    largest_relative_difference: float = math.nan
+    mark: str = ""
+
+    @property
+    def variant(self) -> Variant:
+        """The method, components and weak rows of this cell."""
+        return Variant(self.method, self.components, self.weak_size)
+
+
+def study_table(
+    scores: Sequence[Score],
+    study: str,
+    *,
+    metric: str = "arrmse",
+    method_order: Iterable[str] = (),
+    reference: str = REFERENCE_METHOD,
+) -> list[StudyCell]:
+    """Return the cells of a study: by method the values, ascending, then what is selected.
+
+    A study has one training size and one weak size, the largest. Beside the methods that it varies
+    stands the reference method without weak rows, at the same training size.
+
+    Parameters
+    ----------
+    scores : sequence of Score
+    study : str
+        A key of `STUDIES`.
+    metric : {"arrmse", "rrmse"}
+        The error.
+    method_order : iterable of str
+        Methods in the order of the cells.
+    reference : str
+        The method that every cell is compared with.
+
+    Raises
+    ------
+    UserError
+        If the scores hold no such study.
+    """
+    fixed = [score for score in scores if study_of(score.setting)[0] == study]
+    if not fixed:
+        raise UserError(
+            f"a table or figure of kind {study}",
+            f"scores in which no method was run with fixed values of {study}",
+            f"an experiment whose key studies gives values of {study}, with a method that uses "
+            "weak rows and with weak sizes that fit the data",
+            "give it these, or remove the table or figure",
+        )
+    size = max(score.training_size for score in fixed)
+    weak_size = max(score.weak_size for score in fixed if score.training_size == size)
+    varied = {(score.method, score.components) for score in fixed}
+    shown = [
+        score
+        for score in scores
+        if score.training_size == size
+        and (
+            (score.weak_size == weak_size and (score.method, score.components) in varied)
+            or (score.weak_size == 0 and score.method == reference)
+        )
+        and study_of(score.setting)[0] in ("", study)
+    ]
+    column: dict[Variant, dict[int, float]] = {}
+    n_test: dict[Variant, int] = {}
+    for score in shown:
+        column.setdefault(score.variant, {})[score.split] = getattr(score, metric)
+        n_test[score.variant] = max(n_test.get(score.variant, 0), score.n_test)
+    return [
+        StudyCell(
+            study,
+            metric,
+            study_of(variant.setting)[1] if variant.setting else None,
+            variant.method,
+            variant.components,
+            variant.weak_size,
+            size,
+            len(column[variant]),
+            n_test[variant],
+            *mean_and_deviation([column[variant][split] for split in sorted(column[variant])]),
+            **reference_comparison(column, variant, reference, size, n_test[variant]),
+        )
+        for variant in _in_order(column, method_order)
+    ]
+
+
+def varied_variants(cells: Sequence[StudyCell]) -> list[Variant]:
+    """Return the variants whose values the study fixed, in the order of the cells."""
+    return list(dict.fromkeys(cell.variant for cell in cells if cell.value is not None))
+
+
+def reference_cell(cells: Sequence[StudyCell], variant: Variant) -> StudyCell | None:
+    """Return the cell without weak rows that a variant is compared with, None without any.
+
+    Its components are chosen as in `workflow_lib.report.tables.reference_variant`.
+    """
+    without = {cell.components: cell for cell in cells if not cell.weak_size}
+    return without.get(variant.components) or without.get(SELECTED)
+
+
+def _in_order(variants: Mapping[Variant, object], method_order: Iterable[str]) -> list[Variant]:
+    """Return the variants by method, in each the values of the study before what is selected."""
+    ordered = order_variants(variants, method_order)
+    rows = list(dict.fromkeys(variant._replace(setting="") for variant in ordered))
+    return sorted(
+        ordered,
+        key=lambda variant: (
+            rows.index(variant._replace(setting="")),
+            not variant.setting,
+            study_of(variant.setting),
+        ),
+    )

@@ -1,0 +1,122 @@
+"""The sentences under a table: what its numbers are, and what its marks mean."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from workflow_lib.report.coordinate_tables import CoordinateCell
+from workflow_lib.report.labels import count_of, method_label
+from workflow_lib.report.study_tables import StudyCell
+from workflow_lib.report.table_markup import HIGHER_MARK, LOWER_MARK
+from workflow_lib.report.tables import CORRECTED_RISK, STUDENT_RISK, Cell
+
+Cells = Sequence[Cell] | Sequence[CoordinateCell] | Sequence[StudyCell]
+
+READINGS = {
+    "root_sum_rrmse": "That they are roots of sums is read from their size; the paper calls them "
+    "averages.",
+    "norm_rrmse": "That they are relative to the norm of the outputs is our reading: the paper "
+    "does not say what its errors are relative to, and these are too small for errors relative to "
+    "the training mean.",
+}
+"""Errors of published numbers that are read from their size -> the sentence that says so."""
+
+
+def table_notes(cells: Cells, kind: str, methods: Mapping[str, Mapping], reference: str):
+    """Return the sentences under a table; marks that occur nowhere are not explained."""
+    if not cells:
+        return ["There are no results."]
+    if kind == "coordinates":
+        notes = [_spread_note(cells), f"{_test_rows(cells)} test rows.", _coordinate_note(cells)]
+        return notes + _bold_notes(cells, "in its column") + mark_notes(cells, methods, reference)
+    notes = [_spread_note(cells), f"n is the training size; {_test_rows(cells)} test rows."]
+    if kind != "time":
+        notes += _bold_notes(cells, "at its training size")
+        notes += mark_notes(cells, methods, reference)
+    return notes + _published_notes(cells)
+
+
+def study_notes(
+    cells: Sequence[StudyCell], methods: Mapping[str, Mapping], reference: str
+) -> list[str]:
+    """Return the sentences under the table of a study."""
+    notes = [_spread_note(cells), f"{_test_rows(cells)} test rows."]
+    if cells[0].study == "weak_weight":
+        notes.append(
+            "\u03bb\u2082 is the weight of weak rows in equation (14); zero leaves them out. The "
+            "selected one is chosen in each split, by cross-validation on the training rows alone."
+        )
+    else:
+        notes.append(
+            "A wrong label names another component, drawn at random. All else, the weight of the "
+            "weak rows too, is selected at each share."
+        )
+    return notes + mark_notes(cells, methods, reference)
+
+
+def mark_notes(cells: Cells, methods: Mapping[str, Mapping], reference: str) -> list[str]:
+    """Return the sentences about the marks of the corrected test against the reference."""
+    if _is_one_split(cells) or not any(cell.n_nonzero is not None for cell in cells):
+        return []
+    name = method_label(reference, methods)
+    risk = f"corrected resampled t-test at {CORRECTED_RISK:g}"
+    marks = {cell.mark for cell in cells}
+    if marks == {""}:
+        return [f"No row differs from {name} by the {risk}."]
+    sentences = {"lower": f"{LOWER_MARK}: lower", "higher": f"{HIGHER_MARK}: higher"}
+    return [f"{text} than {name} ({risk})." for mark, text in sentences.items() if mark in marks]
+
+
+def is_published(cell: Cell) -> bool:
+    """Return whether a published number stands beside that of a cell."""
+    return not math.isnan(cell.published_value)
+
+
+def _is_one_split(cells: Cells) -> bool:
+    return {cell.n_splits for cell in cells} == {1}
+
+
+def _spread_note(cells: Cells) -> str:
+    if _is_one_split(cells):
+        return "One split, so neither a deviation nor a test."
+    splits = sorted({cell.n_splits for cell in cells})
+    spread = count_of(splits[-1], "split")
+    if len(splits) > 1:
+        spread = f"{splits[0]} to {spread}"
+    return f"Mean \u00b1 standard deviation over {spread}."
+
+
+def _test_rows(cells: Cells) -> str:
+    rows = sorted({cell.n_test for cell in cells})
+    return f"{rows[0]}" if len(rows) == 1 else f"{rows[0]} to {rows[-1]}"
+
+
+def _bold_notes(cells: Sequence[Cell] | Sequence[CoordinateCell], scope: str) -> list[str]:
+    """Return the sentence about bold numbers, or that there are none."""
+    if _is_one_split(cells):
+        return []
+    test = f"paired Student t-test at {STUDENT_RISK:g}"
+    if any(cell.bold for cell in cells):
+        return [f"Bold: lower than every other number {scope} ({test})."]
+    return [f"No number is bold: none is lower than every other {scope} by the {test}."]
+
+
+def _coordinate_note(cells: Sequence[CoordinateCell]) -> str:
+    """Return the sentence that tells what the columns of a table of coordinates are."""
+    if any(cell.quantity == "coordinate" for cell in cells):
+        return "Global is the mean over coordinates, the aRRMSE."
+    return (
+        "There are too many output coordinates for a column each: minimum, median and maximum are "
+        "those over the coordinates of each split, and Global is their mean, the aRRMSE. The CSV "
+        "file of this table has every coordinate."
+    )
+
+
+def _published_notes(cells: Sequence[Cell]) -> list[str]:
+    """Return the sentences about the published columns, none without any."""
+    published = {cell.quantity for cell in cells if is_published(cell)}
+    if not published:
+        return []
+    notes = ["Published numbers are those of Djerrab et al. (2018) on the data of their authors."]
+    return notes + [sentence for error, sentence in READINGS.items() if error in published]
