@@ -356,7 +356,9 @@ def _methods_of(
                     + _where_to_mend(files, name, experiment.dataset, method_name),
                 )
             )
-    for method_name, reason in _stacks_without_members(chosen).items():
+    # The member that is missing may be the one with the fault, which has been told of.
+    incomplete = {} if has_faulty else _stacks_without_members(chosen)
+    for method_name, reason in incomplete.items():
         if default:
             del chosen[method_name]
             left_out[method_name] = [reason]

@@ -121,9 +121,9 @@ class TableSettings(Settings):
         "rrmse",
     )
     """Errors that a table of kind `error` shows, one block each: `arrmse` (the mean over output
-    coordinates of the relative error), `rrmse` (pooled over coordinates), `root_sum_rrmse` (the root
-    of the sum over coordinates of squared relative errors) or `norm_rrmse` (relative to the norm of
-    the outputs instead of the training mean)."""
+    coordinates of the relative error), `rrmse` (pooled over coordinates), `root_sum_rrmse` (the
+    root of the sum over coordinates of squared relative errors) or `norm_rrmse` (relative to the
+    norm of the outputs instead of the training mean)."""
 
     caption: Text
     """The sentence above the table."""
