@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 from small_run import (
     CONFIGURATION,
+    DEFAULT_METHODS,
     EXPERIMENTS,
     GRIDS,
+    RUN,
     contents,
     copy_folder,
     edit_yaml,
@@ -20,30 +22,39 @@ from small_run import (
     snakemake,
 )
 
-CLUSTER_METHODS = ("m-krr", "m-rf", "ofer-gmm", "wofer-gmm")
-PREDICTIONS = {
-    *(f"preimages {name} clusters split {i}" for name in CLUSTER_METHODS for i in (0, 1)),
-    "preimages m-krr measurements split 0",
-    "preimages ofer-gaussian-full measurements split 0",
-    "preimages m-krr digits split 0",
-}
-CLUSTER_SUMMARIES = {
-    "scores clusters",
-    "timings clusters",
-    "table clusters error",
-    "table clusters time",
-    "table clusters weak",
-    "figure clusters-curve",
-}
 END = {"manifest", "report"}
-SUMMARIES = {
-    *CLUSTER_SUMMARIES,
-    "scores measurements",
-    "scores digits",
-    "table measurements error",
-    "figure digits-halves",
-    *END,
+SOURCES = {
+    "acquire measurements measurements.csv",
+    "acquire calls calls.tar.gz",
+    "acquire calls prices.tar.gz",
 }
+
+
+def splits_of(name: str) -> range:
+    return range(EXPERIMENTS[name].get("n_splits", RUN["n_splits"]))
+
+
+def predictions_of(name: str) -> set[str]:
+    """Return the jobs that predict in one experiment, and those that combine predictions."""
+    methods = EXPERIMENTS[name]["methods"]
+    methods = DEFAULT_METHODS if methods == "default" else methods
+    jobs = {f"preimages {method} {name} split {i}" for method in methods for i in splits_of(name)}
+    stacks = {f"stack {method} {name} split" for method in methods if method == "ofer-stack"}
+    return jobs | {f"{stack} {i}" for stack in stacks for i in splits_of(name)}
+
+
+def summaries_of(name: str) -> set[str]:
+    """Return the jobs that follow from the predictions of one experiment."""
+    tables, figures = EXPERIMENTS[name]["tables"], EXPERIMENTS[name]["figures"]
+    jobs = {f"scores {name}", *(f"table {name} {table['name']}" for table in tables)}
+    if any(table["kind"] == "time" for table in tables):
+        jobs.add(f"timings {name}")
+    drawn = [figure["name"] for figure in figures if figure["kind"] != "geometry"]
+    return jobs | {f"figure {name}-{figure}" for figure in drawn}
+
+
+PREDICTIONS = {job for name in EXPERIMENTS for job in predictions_of(name)}
+SUMMARIES = {*(job for name in EXPERIMENTS for job in summaries_of(name)), *END}
 
 
 @pytest.fixture(scope="module")
@@ -66,8 +77,8 @@ def touch(folder: Path, names: set[str], seconds: float) -> None:
 
 def test_a_color_redraws_the_figures_that_show_it(finished):
     edit_yaml(finished / "config" / "methods" / "m-krr.yaml", color="#123456")
-    expected = {"figure clusters-curve", *END}
-    assert jobs_to_run(finished) == expected
+    figures = {"clusters-curve", "calls-series", "calls-weeks", "levers-weights", "levers-noise"}
+    assert jobs_to_run(finished) == {*(f"figure {name}" for name in figures), *END}
 
     before = contents(finished, "results")
     outcome = snakemake(finished)
@@ -75,8 +86,7 @@ def test_a_color_redraws_the_figures_that_show_it(finished):
     after = contents(finished, "results")
     changed = {name for name in after if after[name] != before.get(name)}
     assert {name for name in changed if not name.startswith("results/timings/jobs/")} == {
-        "results/figures/clusters-curve.svg",
-        "results/figures/clusters-curve.png",
+        *(f"results/figures/{name}.{suffix}" for name in figures for suffix in ("svg", "png")),
         "results/report.html",
         "results/run.json",
     }
@@ -98,8 +108,12 @@ def test_the_stage_of_preimages_recomputes_predictions_and_no_model(finished, pa
 
 def test_the_mixture_recomputes_models_and_what_follows(finished, all_jobs):
     add_line(finished / "workflow_lib" / "generative" / "mixture.py")
-    before_models = ("acquire ", "read ", "split ", "features ", "forest ")
-    expected = {job for job in all_jobs if not job.startswith(before_models)}
+    # What comes before the models, or needs none.
+    others = (
+        *("acquire ", "read ", "alignments ", "split ", "features ", "forest ", "past "),
+        *("components ", "rank ", "laplacian ", "mean ", "output kernel "),
+    )
+    expected = {job for job in all_jobs if not job.startswith(others)}
     assert jobs_to_run(finished) == expected - {"figure measurements-space"}
 
 
@@ -113,8 +127,8 @@ def test_a_reader_reads_its_own_dataset_only(finished, all_jobs):
 
 def test_the_style_of_figures_redraws_figures(finished):
     add_line(finished / "workflow_lib" / "report" / "style.py")
-    figures = {"figure clusters-curve", "figure digits-halves", "figure measurements-space"}
-    assert jobs_to_run(finished) == {*figures, "report"}
+    figures = {job for job in SUMMARIES if job.startswith("figure ")}
+    assert jobs_to_run(finished) == {*figures, "figure measurements-space", "report"}
 
 
 def test_a_caption_writes_its_table_again(finished):
@@ -133,9 +147,16 @@ def test_the_title_of_the_report_writes_the_report_again(finished):
 def test_a_grid_recomputes_its_method(finished):
     grid = GRIDS["ofer-gmm"] | {"penalty": [0.002, 0.1]}
     edit_yaml(finished / "config" / "methods" / "ofer-gmm.yaml", grid=grid)
-    stages = {f"{stage} ofer-gmm clusters split" for stage in ("regression", "preimages")}
-    expected = {f"{stage} {split}" for stage in stages for split in (0, 1)}
-    assert jobs_to_run(finished) == {*expected, *CLUSTER_SUMMARIES, *END}
+    expected = {
+        f"{stage} ofer-gmm {name} split {split}"
+        for stage in ("regression", "preimages")
+        for name in ("clusters", "levers")
+        for split in splits_of(name)
+    }
+    # A stack combines what its members predict.
+    expected |= {"stack ofer-stack levers split 0", "preimages ofer-stack levers split 0"}
+    summaries = summaries_of("clusters") | summaries_of("levers")
+    assert jobs_to_run(finished) == {*expected, *summaries, *END}
 
 
 ELSEWHERE = (
@@ -192,7 +213,7 @@ def test_a_new_default_method_runs_alone(finished):
         for stage in ("regression", "preimages")
         for split in (0, 1)
     }
-    assert jobs_to_run(finished) == {*expected, *CLUSTER_SUMMARIES, *END}
+    assert jobs_to_run(finished) == {*expected, *summaries_of("clusters"), *END}
 
 
 def test_a_new_method_outside_the_default_starts_nothing(finished):
@@ -204,9 +225,12 @@ def test_a_new_method_outside_the_default_starts_nothing(finished):
 
 def test_a_new_split_recomputes_no_earlier_one(finished, all_jobs):
     edit_yaml(finished / CONFIGURATION, n_splits=3)
-    of_one_split = {job for job in all_jobs if job.endswith(" clusters split 1")}
-    expected = {job.replace("split 1", "split 2") for job in of_one_split}
-    assert jobs_to_run(finished) == {*expected, *CLUSTER_SUMMARIES, *END}
+    names = [name for name in EXPERIMENTS if "n_splits" not in EXPERIMENTS[name]]
+    endings = tuple(f" {name} {number}" for name in names for number in ("split 1", "1"))
+    of_one_split = {job for job in all_jobs if job.endswith(endings)}
+    expected = {f"{job.removesuffix('1')}2" for job in of_one_split}
+    summaries = {job for name in names for job in summaries_of(name)}
+    assert jobs_to_run(finished) == {*expected, *summaries, *END}
 
 
 def test_a_new_experiment_recomputes_no_other(finished):
@@ -223,7 +247,7 @@ def test_a_new_experiment_recomputes_no_other(finished):
 
 def test_a_new_seed_fetches_nothing_again(finished, all_jobs):
     edit_yaml(finished / CONFIGURATION, seed=8)
-    assert jobs_to_run(finished) == all_jobs - {"acquire measurements measurements.csv"}
+    assert jobs_to_run(finished) == all_jobs - SOURCES
 
 
 FAILING_JOB = """\
