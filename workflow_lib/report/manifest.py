@@ -20,11 +20,13 @@ PACKAGES = (
     "pydantic",
     "pykalman",
     "pyyaml",
+    "rdkit",
     "scikit-learn",
     "scipy",
     "snakemake",
+    "tslearn",
 )
-"""The packages whose versions are recorded: those that the project depends on."""
+"""The packages whose versions are recorded: those that the project depends on, with its extras."""
 
 
 def run(
