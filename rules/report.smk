@@ -24,7 +24,9 @@ rule table:
         caption=lambda wildcards: table_of(wildcards).caption,
         dataset_title=lambda wildcards: settings.dataset_of(wildcards.experiment).title,
         stand_in_for=lambda wildcards: stand_in(wildcards.experiment),
-        methods=lambda wildcards: looks(settings.methods_of(wildcards.experiment), "label"),
+        methods=lambda wildcards: looks(
+            settings.methods_of(wildcards.experiment), "label", "regressor"
+        ),
     log:
         "logs/table/{experiment}-{table}.log",
     benchmark:
@@ -54,7 +56,11 @@ rule learning_curve:
         dataset_title=lambda wildcards: settings.dataset_of(experiment_of_figure(wildcards)).title,
         stand_in_for=lambda wildcards: stand_in(experiment_of_figure(wildcards)),
         methods=lambda wildcards: looks(
-            settings.methods_of(experiment_of_figure(wildcards)), "label", "color", "marker"
+            settings.methods_of(experiment_of_figure(wildcards)),
+            "label",
+            "color",
+            "marker",
+            "regressor",
         ),
         metric=lambda wildcards: settings.experiments[experiment_of_figure(wildcards)].metric,
     log:
@@ -324,7 +330,7 @@ rule report:
         author=settings.run.report.author,
         experiments=experiments_for_report(),
         datasets=datasets_for_report(),
-        methods=looks(settings.methods, "label", "summary", "color", "marker"),
+        methods=looks(settings.methods, "label", "summary", "color", "marker", "regressor"),
         published=PUBLISHED,
         n_folds=settings.run.n_folds,
     log:

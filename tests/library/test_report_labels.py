@@ -113,3 +113,9 @@ def test_titles_name_stand_ins():
     assert table_title("Errors", "Toy", "videos") == "Errors. Data: Toy, standing in for videos"
     assert figure_title("Toy", None) == "Toy"
     assert figure_title("Toy", "videos") == "Toy (a stand-in)"
+
+
+def test_rows_of_a_graph_are_unlabelled():
+    methods = {"graph": {"label": "Graph", "regressor": "laplacian_ridge"}}
+    assert variant_label(Variant("graph", "selected", 300), methods) == "Graph, 300 unlabelled rows"
+    assert variant_label(Variant("other", "selected", 300), methods) == "other, 300 weak rows"

@@ -20,12 +20,17 @@ def method_label(method: str, methods: Mapping[str, Mapping]) -> str:
 
 
 def variant_label(variant: Variant, methods: Mapping[str, Mapping]) -> str:
-    """Return the label of a table row: method, fixed component number and weak rows, if any."""
+    """Return the label of a table row: method, fixed component number and weak rows, if any.
+
+    The graph of Laplacian-regularised regression takes the inputs of those rows only.
+    """
     label = method_label(variant.method, methods)
     if variant.components.isdigit():
         label += f", C = {variant.components}"
     if variant.weak_size:
-        label += f", {variant.weak_size} weak rows"
+        regressor = methods.get(variant.method, {}).get("regressor")
+        kind = "unlabelled" if regressor == "laplacian_ridge" else "weak"
+        label += f", {variant.weak_size} {kind} rows"
     return label
 
 
