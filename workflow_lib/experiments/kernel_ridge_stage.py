@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import numpy as np
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.embeddings.forward import ForwardEmbedding
 from workflow_lib.embeddings.identity import IdentityEmbedding
+from workflow_lib.experiments.heldout_errors import heldout_error
 from workflow_lib.experiments.items import (
     SELECTED,
     UNBOUNDED_ENTRIES,
@@ -34,7 +34,6 @@ from workflow_lib.experiments.stage_timings import stage_seconds, write_timings
 from workflow_lib.experiments.weak_memberships import memberships
 from workflow_lib.experiments.weak_outputs import weak_outputs_of
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
-from workflow_lib.metrics import reference_errors, relative_error, squared_error_sums
 from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge, weak_ridge
 from workflow_lib.regression.weak import WeakGrams
 
@@ -323,10 +322,7 @@ class _Fit:
 
     def score(self, outputs: np.ndarray) -> float:
         """Return the relative error of outputs (n, d) predicted for the training rows."""
-        errors = squared_error_sums(self._Y, outputs)
-        reference = reference_errors(self._Y, self._inputs.folds)
-        score = float(relative_error(errors, reference, self._grid["metric"]))
-        return score if math.isfinite(score) else math.inf
+        return heldout_error(self._Y, outputs, self._inputs.folds, self._grid["metric"])
 
     def refit(self, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
         """Return dual coefficients and intercepts of the winner, from all rows."""
