@@ -195,30 +195,6 @@ def grid_of(key):
     return lambda wildcards: list(getattr(method_of(wildcards).grid, key))
 
 
-def projections_of(wildcards):
-    """Return whether predicted memberships are projected on the simplex, or both to compare."""
-    method = method_of(wildcards)
-    # A predicted series may leave the hull of the training series, where the simplex ends.
-    if settings.dataset_of(wildcards.experiment).task == "series":
-        return [False]
-    if method.grid.projection:
-        return [projection == "simplex" for projection in method.grid.projection]
-    # The gradient pre-image starts at the projected closed form, so it is scored by it.
-    return [method.preimage != "closed_form"]
-
-
-def studies_of(wildcards):
-    """Return the values that a method is run with beside the selected ones."""
-    studies = experiment_of(wildcards).studies if method_of(wildcards).weak else None
-    if not studies:
-        return {}
-    # Only the paper's own weak rows have the weight lambda_2 of eq. (14), and who is told the
-    # outputs themselves is told no labels that could be wrong.
-    weights = [] if method_of(wildcards).weak_outputs else list(studies.weak_weight)
-    noises = list(studies.weak_noise) if method_of(wildcards).model else []
-    return {"weak_weight": weights, "weak_noise": noises}
-
-
 def files_of_members(*patterns):
     """Return the function of a stack's wildcards that fills in each of its members."""
     return lambda wildcards: [

@@ -24,8 +24,10 @@ rule regression:
         weak=lambda wildcards: method_of(wildcards).weak,
         weak_weights=grid_of("weak_weight"),
         weak_outputs=lambda wildcards: method_of(wildcards).weak_outputs,
-        projections=projections_of,
-        studies=studies_of,
+        projections=lambda wildcards: settings.projections_of(
+            wildcards.experiment, wildcards.method
+        ),
+        studies=lambda wildcards: settings.studies_of(wildcards.experiment, wildcards.method),
         center=lambda wildcards: method_of(wildcards).center,
         metric=lambda wildcards: experiment_of(wildcards).metric,
     log:

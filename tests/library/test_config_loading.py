@@ -407,3 +407,39 @@ def test_a_stack_needs_its_members(tmp_path):
     configuration = load_configuration(folder, RUN)
     assert "stack" not in configuration.methods_of("first")
     assert "forest is not" in configuration.left_out["first"]["stack"][0]
+
+
+def test_memberships_of_series_are_not_projected(tmp_path):
+    folder = write_example(tmp_path)
+    both = EMBEDDED | {"grid": EMBEDDED["grid"] | {"projection": ["raw", "simplex"]}}
+    write(folder, "methods/both", both)
+    write(folder, "methods/raw", EMBEDDED | {"preimage": "closed_form"})
+    write(folder, "experiments/first", EXPERIMENT | {"methods": ["embedded", "both", "raw"]})
+    found = {}
+    for task in ("regression", "series"):
+        write(folder, "datasets/people", DATASET | {"task": task})
+        configuration = load_configuration(folder, RUN)
+        names = ("embedded", "both", "raw")
+        found[task] = [configuration.projections_of("first", name) for name in names]
+    assert found["regression"] == [[True], [False, True], [False]]
+    assert found["series"] == [[False]] * 3
+
+
+def test_studies_are_of_what_a_method_knows_of_weak_rows(tmp_path):
+    folder = write_example(tmp_path)
+    rival = {"form": None, "preimage": None, "penalty": "shared"}
+    write(folder, "methods/means", WEAK | rival | {"weak_outputs": "component_mean"})
+    grid = RIDGE["grid"] | {"weak_weight": [1.0]}
+    ceiling = RIDGE | {"weak": True, "weak_outputs": "true", "grid": grid}
+    write(folder, "methods/ceiling", ceiling)
+    names = ["weak", "means", "ceiling", "ridge"]
+    studies = {"weak_weight": [0.0, 0.1], "weak_noise": [0.5]}
+    changes = {"methods": names, "weak_sizes": [5], "studies": studies}
+    write(folder, "experiments/first", EXPERIMENT | changes)
+    configuration = load_configuration(folder, RUN)
+    assert [configuration.studies_of("first", name) for name in names] == [
+        {"weak_weight": [0.0, 0.1], "weak_noise": [0.5]},
+        {"weak_weight": [], "weak_noise": [0.5]},
+        {"weak_weight": [], "weak_noise": []},
+        {},
+    ]

@@ -95,6 +95,34 @@ class Configuration:
             return self.experiments[experiment].weak_sizes or (0,)
         return (0,)
 
+    def projections_of(self, experiment: str, method: str) -> list[bool]:
+        """Return whether predicted memberships are projected on the simplex; both compete if two.
+
+        A predicted series may leave the hull of the training series, where the simplex ends, so
+        those of series are used as they are. The gradient pre-image starts at the projected
+        closed form, so it is scored by it.
+        """
+        settings = self.methods[method]
+        if self.dataset_of(experiment).task == "series" or settings.preimage == "closed_form":
+            return [False]
+        if settings.grid.projection:
+            return [projection == "simplex" for projection in settings.grid.projection]
+        return [True]
+
+    def studies_of(self, experiment: str, method: str) -> dict[str, list[float]]:
+        """Return the values that a method is run with beside the selected ones, by their study.
+
+        Only weak rows in the embedding have the weight lambda_2 of eq. (14), and who is told the
+        outputs themselves is told no labels that could be wrong.
+        """
+        settings, studies = self.methods[method], self.experiments[experiment].studies
+        if not settings.weak:
+            return {}
+        return {
+            "weak_weight": [] if settings.weak_outputs else list(studies.weak_weight),
+            "weak_noise": list(studies.weak_noise) if settings.model else [],
+        }
+
     def is_mixture(self, method: str) -> bool:
         """Return whether the method's model has components to choose."""
         model = self.model_of(method)
