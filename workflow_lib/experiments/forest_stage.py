@@ -6,17 +6,17 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.artifacts import read_artifact
 from workflow_lib.baselines.forest import (
     fitted_forest,
     forest_predictions,
     out_of_bag_predictions,
     select_max_features,
 )
-from workflow_lib.experiments.items import SELECTED, UNBOUNDED_ENTRIES, item_group, size_group
+from workflow_lib.experiments.items import size_group
 from workflow_lib.experiments.missing_outputs import filled
+from workflow_lib.experiments.output_items import OutputItems
 from workflow_lib.experiments.prepared_inputs import prepared_inputs
-from workflow_lib.experiments.stage_timings import stage_seconds, write_timings
 from workflow_lib.metrics import reference_errors
 
 
@@ -39,13 +39,11 @@ def run(
     outputs = read_artifact(dataset, "dataset")["outputs"]
     partition = read_artifact(split, "split")
     split_features = read_artifact(features, "features")
-    tree: dict = {}
-    seconds: dict = {}
+    items = OutputItems()
     for size in map(int, partition["sizes"]):
         Y = outputs[partition["train"]][:size]
         folds = partition["folds"][size_group(size)]
         inputs = prepared_inputs(split_features, folds, size)
-        item = item_group(size, 0, SELECTED)
         started = time.perf_counter()
         chosen, score = select_max_features(
             list(inputs.fold_rows()),
@@ -64,23 +62,12 @@ def run(
         heldout = out_of_bag_predictions(forest, X_train, filled(Y))
         fitted = time.perf_counter()
         predictions = forest_predictions(forest, X_test)
-        tree[item] = {
-            "training_size": size,
-            "weak_size": 0,
-            "components": SELECTED,
-            "max_features": chosen,
-            "score": score,
-            "test_embedding": predictions,
-            "heldout_outputs": heldout,
-        }
-        seconds[item] = stage_seconds(started, selected, fitted, time.perf_counter())
-        print(f"{item}: max_features {chosen:g}, error {score:.3f}")
-    write_artifact(
-        output,
-        tree,
-        "regression",
-        seed=seed,
-        inputs=[dataset, split, features],
-        allow_nan=UNBOUNDED_ENTRIES,
-    )
-    write_timings(timings, seconds)
+        items.add(
+            size,
+            predictions,
+            heldout,
+            (started, selected, fitted, time.perf_counter()),
+            score=score,
+            max_features=chosen,
+        )
+    items.write(output, timings, [dataset, split, features], seed)

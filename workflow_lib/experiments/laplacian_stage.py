@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.experiments.items import SELECTED, UNBOUNDED_ENTRIES, item_group, size_group
+from workflow_lib.artifacts import read_artifact
+from workflow_lib.experiments.items import size_group
 from workflow_lib.experiments.missing_outputs import filled
+from workflow_lib.experiments.output_items import OutputItems
 from workflow_lib.experiments.prepared_inputs import PreparedInputs, prepared_inputs
-from workflow_lib.experiments.stage_timings import stage_seconds, write_timings
 from workflow_lib.metrics import SMALLEST_GAIN, reference_errors, relative_error, sum_of_observed
 from workflow_lib.regression.heldout import SeparateGrams
 from workflow_lib.regression.laplacian import (
@@ -57,13 +57,11 @@ def run(
     partition = read_artifact(split, "split")
     split_features = read_artifact(features, "features")
     weak_sizes = [int(weak_size) for weak_size in partition["weak_sizes"]] or [0]
-    tree: dict = {}
-    seconds: dict = {}
+    items = OutputItems()
     for size in map(int, partition["sizes"]):
         Y = outputs[partition["train"]][:size]
         inputs = prepared_inputs(split_features, partition["folds"][size_group(size)], size)
         for weak_size in weak_sizes:
-            item = item_group(size, weak_size, SELECTED)
             started = time.perf_counter()
             choice = select(
                 inputs,
@@ -89,31 +87,21 @@ def run(
             fitted = time.perf_counter()
             predictions = inputs.test_gram(kernel, choice.width, weak_size) @ dual + intercept
             predicted = time.perf_counter()
-            tree[item] = {
-                "training_size": size,
-                "weak_size": weak_size,
-                "components": SELECTED,
-                "score": choice.score,
-                "laplacian_weight": choice.laplacian_weight,
-                "neighbours": choice.neighbours,
-                "penalty_mu": choice.penalty,
-                "dual_coefficients": dual,
-                "intercept": intercept,
-                "heldout_outputs": choice.heldout_outputs,
-                "test_embedding": predictions,
-            }
-            if choice.width is not None:
-                tree[item]["width"] = choice.width
-            seconds[item] = stage_seconds(started, selected, fitted, predicted)
-            print(f"{item}: {_describe(choice)}")
-    write_artifact(
-        output,
-        tree,
-        "regression",
-        inputs=[dataset, split, features],
-        allow_nan=UNBOUNDED_ENTRIES,
-    )
-    write_timings(timings, seconds)
+            items.add(
+                size,
+                predictions,
+                choice.heldout_outputs,
+                (started, selected, fitted, predicted),
+                weak_size,
+                score=choice.score,
+                width=choice.width,
+                laplacian_weight=choice.laplacian_weight,
+                neighbours=choice.neighbours,
+                penalty_mu=choice.penalty,
+                dual_coefficients=dual,
+                intercept=intercept,
+            )
+    items.write(output, timings, [dataset, split, features])
 
 
 @dataclass(frozen=True)
@@ -204,15 +192,3 @@ def _deformed_solvers(
                 for (K, K_heldout), fold_smoothness in zip(grams, smoothness, strict=True)
             ]
             yield int(count), float(weight), SeparateGrams(deformed, inputs.folds, center)
-
-
-def _describe(choice: LaplacianChoice) -> str:
-    parts = [f"error {choice.score:.3f}"]
-    if choice.width is not None:
-        parts.append(f"width {choice.width:.3g}")
-    parts += [
-        f"neighbours {choice.neighbours}",
-        f"Laplacian weight {choice.laplacian_weight:.3g}",
-        f"penalty {choice.penalty:.3g}",
-    ]
-    return ", ".join(parts)

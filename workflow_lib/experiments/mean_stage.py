@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.artifacts import read_artifact
 from workflow_lib.experiments.heldout_errors import heldout_error
-from workflow_lib.experiments.items import SELECTED, UNBOUNDED_ENTRIES, item_group, size_group
-from workflow_lib.experiments.stage_timings import stage_seconds, write_timings
+from workflow_lib.experiments.items import size_group
+from workflow_lib.experiments.output_items import OutputItems
 from workflow_lib.metrics import means_of_observed
 
 
@@ -23,12 +23,10 @@ def run(dataset: Path, split: Path, output: Path, timings: Path, metric: str) ->
     """
     outputs = read_artifact(dataset, "dataset")["outputs"]
     partition = read_artifact(split, "split")
-    tree: dict = {}
-    seconds: dict = {}
+    items = OutputItems()
     for size in map(int, partition["sizes"]):
         Y = outputs[partition["train"]][:size]
         folds = partition["folds"][size_group(size)]
-        item = item_group(size, 0, SELECTED)
         started = time.perf_counter()
         heldout = fold_means(Y, folds)
         score = heldout_error(Y, heldout, folds, metric)
@@ -37,18 +35,8 @@ def run(dataset: Path, split: Path, output: Path, timings: Path, metric: str) ->
         fitted = time.perf_counter()
         predictions = np.tile(mean, (len(partition["test"]), 1))
         predicted = time.perf_counter()
-        tree[item] = {
-            "training_size": size,
-            "weak_size": 0,
-            "components": SELECTED,
-            "score": score,
-            "test_embedding": predictions,
-            "heldout_outputs": heldout,
-        }
-        seconds[item] = stage_seconds(started, scored, fitted, predicted)
-        print(f"{item}: error {score:.3f}")
-    write_artifact(output, tree, "regression", inputs=[dataset, split], allow_nan=UNBOUNDED_ENTRIES)
-    write_timings(timings, seconds)
+        items.add(size, predictions, heldout, (started, scored, fitted, predicted), score=score)
+    items.write(output, timings, [dataset, split])
 
 
 def fold_means(Y: np.ndarray, folds: np.ndarray) -> np.ndarray:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.alignments import output_series
-from workflow_lib.experiments.items import SELECTED, UNBOUNDED_ENTRIES, item_group, size_group
+from workflow_lib.experiments.items import size_group
 from workflow_lib.experiments.output_decoding import OutputKernel, preimage_weights
+from workflow_lib.experiments.output_items import OutputItems
 from workflow_lib.experiments.prepared_inputs import PreparedInputs, prepared_inputs
-from workflow_lib.experiments.stage_timings import stage_seconds, write_timings
 from workflow_lib.metrics import SMALLEST_GAIN, reference_errors, relative_error, squared_error_sums
 from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
 
@@ -71,12 +71,10 @@ def run(
     kernel_of_outputs = _output_kernel(output_kernel, dataset, alignments)
     partition = read_artifact(split, "split")
     split_features = read_artifact(features, "features")
-    tree: dict = {}
-    seconds: dict = {}
+    items = OutputItems()
     for size in map(int, partition["sizes"]):
         rows = partition["train"][:size]
         inputs = prepared_inputs(split_features, partition["folds"][size_group(size)], size)
-        item = item_group(size, 0, SELECTED)
         started = time.perf_counter()
         choice = select(
             inputs,
@@ -105,24 +103,17 @@ def run(
         weights = inputs.test_gram(kernel, choice.width) @ dual + intercept
         predictions = decoder.decode(preimage_weights(weights, preimage), preimage)
         predicted = time.perf_counter()
-        tree[item] = {
-            "training_size": size,
-            "weak_size": 0,
-            "components": SELECTED,
-            "test_embedding": predictions,
-            "heldout_outputs": heldout,
-        } | _choice_entries(choice)
-        seconds[item] = stage_seconds(started, selected, fitted, predicted)
-        print(f"{item}: {_describe(tree[item])}")
-    sources = [dataset, split, features, alignments]
-    write_artifact(
-        output,
-        tree,
-        "regression",
-        inputs=[path for path in sources if path],
-        allow_nan=UNBOUNDED_ENTRIES,
-    )
-    write_timings(timings, seconds)
+        items.add(
+            size,
+            predictions,
+            heldout,
+            (started, selected, fitted, predicted),
+            score=choice.score,
+            width=choice.width,
+            penalty_mu=choice.penalty,
+            output_width=choice.output_width,
+        )
+    items.write(output, timings, [dataset, split, features, alignments])
 
 
 @dataclass(frozen=True)
@@ -256,22 +247,3 @@ def _output_kernel(name: str, dataset: Path, alignments: Path | None) -> OutputK
             remedy=f"rm {alignments} and run the same snakemake command again",
         )
     return OutputKernel(name, tree["outputs"], output_series(tree, dataset), cached)
-
-
-def _choice_entries(choice: OutputKernelChoice) -> dict:
-    """Return the numbers of a choice that mean something for this method."""
-    entries = {
-        "width": choice.width,
-        "penalty_mu": choice.penalty,
-        "output_width": choice.output_width,
-        "score": choice.score,
-    }
-    return {name: value for name, value in entries.items() if value is not None}
-
-
-def _describe(item: Mapping) -> str:
-    parts = [f"error {item['score']:.3f}"]
-    for name in ("width", "penalty_mu", "output_width"):
-        if name in item:
-            parts.append(f"{name} {item[name]:.3g}")
-    return ", ".join(parts)

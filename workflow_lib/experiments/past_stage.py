@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.heldout_errors import heldout_error
-from workflow_lib.experiments.items import SELECTED, UNBOUNDED_ENTRIES, item_group, size_group
+from workflow_lib.experiments.items import size_group
 from workflow_lib.experiments.missing_outputs import filled
-from workflow_lib.experiments.stage_timings import stage_seconds, write_timings
+from workflow_lib.experiments.output_items import OutputItems
 
 
 def run(
@@ -33,11 +33,9 @@ def run(
     outputs = read_artifact(dataset, "dataset")["outputs"]
     partition = read_artifact(split, "split")
     past = _past_of(read_artifact(features, "features"), features)
-    tree: dict = {}
-    seconds: dict = {}
+    items = OutputItems()
     for size in map(int, partition["sizes"]):
         P, Y = past["train"][:size], outputs[partition["train"]][:size]
-        item = item_group(size, 0, SELECTED)
         started = time.perf_counter()
         folds = partition["folds"][size_group(size)]
         heldout = heldout_predictions(P, Y, folds)
@@ -47,22 +45,16 @@ def run(
         fitted = time.perf_counter()
         predictions = past["test"] @ coefficients + intercept
         predicted = time.perf_counter()
-        tree[item] = {
-            "training_size": size,
-            "weak_size": 0,
-            "components": SELECTED,
-            "score": score,
-            "coefficients": coefficients,
-            "intercept": intercept,
-            "test_embedding": predictions,
-            "heldout_outputs": heldout,
-        }
-        seconds[item] = stage_seconds(started, scored, fitted, predicted)
-        print(f"{item}: error {score:.3f}")
-    write_artifact(
-        output, tree, "regression", inputs=[dataset, split, features], allow_nan=UNBOUNDED_ENTRIES
-    )
-    write_timings(timings, seconds)
+        items.add(
+            size,
+            predictions,
+            heldout,
+            (started, scored, fitted, predicted),
+            score=score,
+            coefficients=coefficients,
+            intercept=intercept,
+        )
+    items.write(output, timings, [dataset, split, features])
 
 
 def least_squares(P: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.artifacts import read_artifact
 from workflow_lib.experiments.heldout_errors import heldout_error
-from workflow_lib.experiments.items import SELECTED, UNBOUNDED_ENTRIES, item_group, size_group
+from workflow_lib.experiments.items import size_group
 from workflow_lib.experiments.missing_outputs import filled
+from workflow_lib.experiments.output_items import OutputItems
 from workflow_lib.experiments.prepared_inputs import PreparedInputs, prepared_inputs
-from workflow_lib.experiments.stage_timings import stage_seconds, write_timings
 from workflow_lib.metrics import SMALLEST_GAIN
 from workflow_lib.regression.principal_components import (
     fit_component_ridge,
@@ -44,12 +44,10 @@ def run(
     outputs = read_artifact(dataset, "dataset")["outputs"]
     partition = read_artifact(split, "split")
     split_features = read_artifact(features, "features")
-    tree: dict = {}
-    seconds: dict = {}
+    items = OutputItems()
     for size in map(int, partition["sizes"]):
         Y = outputs[partition["train"]][:size]
         inputs = prepared_inputs(split_features, partition["folds"][size_group(size)], size)
-        item = item_group(size, 0, SELECTED)
         started = time.perf_counter()
         choice = select(
             inputs, Y, kernel, widths if kernel == "rbf" else [None], penalties, center, metric
@@ -62,29 +60,18 @@ def run(
         fitted = time.perf_counter()
         predictions = inputs.test_gram(kernel, choice.width) @ dual + intercept
         predicted = time.perf_counter()
-        tree[item] = {
-            "training_size": size,
-            "weak_size": 0,
-            "components": SELECTED,
-            "score": choice.score,
-            "component_penalties": fitted_penalties,
-            "dual_coefficients": dual,
-            "intercept": intercept,
-            "test_embedding": predictions,
-            "heldout_outputs": choice.heldout_outputs,
-        }
-        if choice.width is not None:
-            tree[item]["width"] = choice.width
-        seconds[item] = stage_seconds(started, selected, fitted, predicted)
-        print(f"{item}: {_describe(choice, fitted_penalties)}")
-    write_artifact(
-        output,
-        tree,
-        "regression",
-        inputs=[dataset, split, features],
-        allow_nan=(*UNBOUNDED_ENTRIES, "component_penalties"),
-    )
-    write_timings(timings, seconds)
+        items.add(
+            size,
+            predictions,
+            choice.heldout_outputs,
+            (started, selected, fitted, predicted),
+            score=choice.score,
+            width=choice.width,
+            component_penalties=fitted_penalties,
+            dual_coefficients=dual,
+            intercept=intercept,
+        )
+    items.write(output, timings, [dataset, split, features], unbounded=["component_penalties"])
 
 
 @dataclass(frozen=True)
@@ -135,13 +122,3 @@ def select(
         if best is None or score < best.score * (1.0 - SMALLEST_GAIN):
             best = ComponentChoice(width, chosen, score, heldout)
     return best
-
-
-def _describe(choice: ComponentChoice, penalties: np.ndarray) -> str:
-    parts = [f"error {choice.score:.3f}"]
-    if choice.width is not None:
-        parts.append(f"width {choice.width:.3g}")
-    # Constant outputs have no component.
-    if len(penalties):
-        parts.append(f"penalties {penalties.min():.3g} to {penalties.max():.3g}")
-    return ", ".join(parts)

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.experiments.items import SELECTED, UNBOUNDED_ENTRIES, item_group, size_group
+from workflow_lib.artifacts import read_artifact
+from workflow_lib.experiments.items import size_group
 from workflow_lib.experiments.missing_outputs import filled
+from workflow_lib.experiments.output_items import OutputItems
 from workflow_lib.experiments.prepared_inputs import PreparedInputs, prepared_inputs
-from workflow_lib.experiments.stage_timings import stage_seconds, write_timings
 from workflow_lib.metrics import SMALLEST_GAIN, reference_errors, relative_error
 from workflow_lib.regression.principal_components import first_least
 from workflow_lib.regression.reduced_rank import (
@@ -49,12 +49,10 @@ def run(
     outputs = read_artifact(dataset, "dataset")["outputs"]
     partition = read_artifact(split, "split")
     split_features = read_artifact(features, "features")
-    tree: dict = {}
-    seconds: dict = {}
+    items = OutputItems()
     for size in map(int, partition["sizes"]):
         Y = outputs[partition["train"]][:size]
         inputs = prepared_inputs(split_features, partition["folds"][size_group(size)], size)
-        item = item_group(size, 0, SELECTED)
         started = time.perf_counter()
         choice = select(
             inputs,
@@ -74,30 +72,19 @@ def run(
         fitted = time.perf_counter()
         predictions = inputs.test_gram(kernel, choice.width) @ dual + intercept
         predicted = time.perf_counter()
-        tree[item] = {
-            "training_size": size,
-            "weak_size": 0,
-            "components": SELECTED,
-            "score": choice.score,
-            "rank": rank,
-            "penalty_mu": choice.penalty,
-            "dual_coefficients": dual,
-            "intercept": intercept,
-            "heldout_outputs": choice.heldout_outputs,
-            "test_embedding": predictions,
-        }
-        if choice.width is not None:
-            tree[item]["width"] = choice.width
-        seconds[item] = stage_seconds(started, selected, fitted, predicted)
-        print(f"{item}: {_describe(choice, rank)}")
-    write_artifact(
-        output,
-        tree,
-        "regression",
-        inputs=[dataset, split, features],
-        allow_nan=UNBOUNDED_ENTRIES,
-    )
-    write_timings(timings, seconds)
+        items.add(
+            size,
+            predictions,
+            choice.heldout_outputs,
+            (started, selected, fitted, predicted),
+            score=choice.score,
+            width=choice.width,
+            rank=rank,
+            penalty_mu=choice.penalty,
+            dual_coefficients=dual,
+            intercept=intercept,
+        )
+    items.write(output, timings, [dataset, split, features])
 
 
 @dataclass(frozen=True)
@@ -156,10 +143,3 @@ def select(
             heldout = heldout_outputs(outputs_by_fold, solver, penalty, rank)
             best = RankChoice(width, rank, penalty, score, heldout)
     return best
-
-
-def _describe(choice: RankChoice, rank: int) -> str:
-    parts = [f"error {choice.score:.3f}"]
-    if choice.width is not None:
-        parts.append(f"width {choice.width:.3g}")
-    return ", ".join([*parts, f"rank {rank}", f"penalty {choice.penalty:.3g}"])

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.heldout_errors import heldout_error
-from workflow_lib.experiments.items import SELECTED, UNBOUNDED_ENTRIES, item_group, size_group
-from workflow_lib.experiments.stage_timings import stage_seconds, write_timings
+from workflow_lib.experiments.items import SELECTED, item_group, size_group
+from workflow_lib.experiments.output_items import OutputItems
+from workflow_lib.experiments.stage_timings import stage_seconds
 from workflow_lib.regression.stacking import combined, stack_weights
 
 
@@ -60,8 +61,7 @@ def run(
     outputs = read_artifact(dataset, "dataset")["outputs"]
     partition = read_artifact(split, "split")
     stored = {name: _Member(name, paths) for name, paths in members.items()}
-    tree: dict = {}
-    seconds: dict = {}
+    items = OutputItems()
     for size in map(int, partition["sizes"]):
         Y = outputs[partition["train"]][:size]
         item = item_group(size, 0, SELECTED)
@@ -79,26 +79,17 @@ def run(
         predictions = combined(weights, of_test_rows)
         predicted = time.perf_counter()
         by_name = dict.fromkeys(stored, 0.0) | dict(zip(present, map(float, weights)))
-        tree[item] = {
-            "training_size": size,
-            "weak_size": 0,
-            "components": SELECTED,
-            "score": score,
-            "test_embedding": predictions,
-            "heldout_outputs": heldout_outputs,
-        } | {f"weight_{name}": weight for name, weight in by_name.items()}
         own_seconds = stage_seconds(started, started, fitted, predicted)
-        seconds[item] = _summed([own_seconds, *(stored[name].seconds(item) for name in present)])
-        print(f"{item}: {_describe(score, by_name)}")
+        items.add(
+            size,
+            predictions,
+            heldout_outputs,
+            _summed([own_seconds, *(stored[name].seconds(item) for name in present)]),
+            score=score,
+            **{f"weight_{name}": weight for name, weight in by_name.items()},
+        )
     sources = [paths[kind] for paths in members.values() for kind in ("regression", "predictions")]
-    write_artifact(
-        output,
-        tree,
-        "regression",
-        inputs=[dataset, split, *sources],
-        allow_nan=UNBOUNDED_ENTRIES,
-    )
-    write_timings(timings, seconds)
+    items.write(output, timings, [dataset, split, *sources])
 
 
 def by_member(
@@ -183,8 +174,3 @@ def _summed(parts: Sequence[Mapping[str, float]]) -> dict[str, float]:
         for name, value in part.items():
             total[name] = total.get(name, 0.0) + value
     return total
-
-
-def _describe(score: float, weights: Mapping[str, float]) -> str:
-    parts = [f"{name} {weight:.3f}" for name, weight in weights.items()]
-    return ", ".join([f"error {score:.3f}", *parts])
