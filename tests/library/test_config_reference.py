@@ -158,8 +158,9 @@ def test_methods_are_told_apart_in_figures():
         values = [method[key] for method in methods.values()]
         assert len(set(values)) == len(values), key
     # There are fewer markers than methods; those that meet in a figure have different ones.
-    for path in (CONFIG / "experiments").glob("*.yaml"):
-        names = read_yaml(path).get("methods", "default")
+    for path in [*CONFIG.glob("experiments/*.yaml"), *CONFIG.glob("*.yaml")]:
+        settings = read_yaml(path)
+        names = settings.get("methods") or settings.get("defaults", {}).get("methods", "default")
         if names == "default":
             names = [name for name, method in methods.items() if method.get("in_default")]
         markers = [methods[name]["marker"] for name in names]

@@ -436,7 +436,7 @@ class MethodSettings(Settings):
     color: Annotated[str, Field(pattern=COLOR)]
     """Colour in figures, written '#RRGGBB'."""
 
-    marker: Literal["o", "s", "D", "^", "v", "<", ">", "P", "X", "*", "p", "h", "d", "8"]
+    marker: Literal["o", "s", "D", "^", "v", "<", ">", "P", "X", "*", "p", "h", "d", "8", "H"]
     """Marker in figures, in Matplotlib's notation."""
 
     in_default: Flag = False
