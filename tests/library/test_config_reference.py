@@ -149,7 +149,8 @@ def test_the_mulan_run():
     assert len(configuration.experiments) == 9
     for experiment in configuration.experiments.values():
         assert experiment.training_sizes == (20, 50, 100, 200)
-        assert experiment.n_splits == 5
+        assert experiment.n_splits == 10
+        assert experiment.studies.weak_weight == (0.0, 0.001, 0.01, 0.1, 1.0, 10.0)
 
 
 def test_methods_are_told_apart_in_figures():

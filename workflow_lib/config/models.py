@@ -176,6 +176,16 @@ LEARNING_CURVE = FigureSettings(
 )
 
 
+class StudySettings(Settings):
+    """Values that methods with weak rows are run with, beside those that are selected."""
+
+    weak_weight: Annotated[tuple[NotNegative, ...], AfterValidator(strictly_increasing)] = ()
+    """Values of lambda_2 of equation (14), as in Table 15; 0 leaves the weak rows out."""
+
+    weak_noise: Annotated[tuple[Share, ...], AfterValidator(strictly_increasing)] = ()
+    """Shares of weak rows with a wrong label, from 0 to 1."""
+
+
 class ExperimentDefaults(Settings):
     """Settings for every experiment that leaves them out."""
 
@@ -194,6 +204,10 @@ class ExperimentDefaults(Settings):
     methods: Methods = "default"
     """`default` (every method with `in_default: true` that can work on the experiment) or a list of
     method names."""
+
+    studies: StudySettings = StudySettings()
+    """Settings that are varied, one value at a time, at the largest training and weak sizes. None
+    by default."""
 
     tables: SomeTables = (ERROR_TABLE,)
     """Tables to make. The default is one table of test errors."""
@@ -513,16 +527,6 @@ class MethodSettings(Settings):
     """Candidate hyper-parameters."""
 
 
-class StudySettings(Settings):
-    """Values that methods with weak rows are run with, beside those that are selected."""
-
-    weak_weight: Annotated[tuple[NotNegative, ...], AfterValidator(strictly_increasing)] = ()
-    """Values of lambda_2 of equation (14), as in Table 15; 0 leaves the weak rows out."""
-
-    weak_noise: Annotated[tuple[Share, ...], AfterValidator(strictly_increasing)] = ()
-    """Shares of weak rows with a wrong label, from 0 to 1."""
-
-
 class ExperimentSettings(Settings):
     """An experiment: `config/experiments/NAME.yaml`. A key left out takes its value from
     `defaults` of the run, or from where its description says."""
@@ -556,8 +560,9 @@ class ExperimentSettings(Settings):
     """What is known of a weak row: its component (`one-hot`, the default) or how likely each is
     (`soft`)."""
 
-    studies: StudySettings = StudySettings()
-    """Settings that are varied, one value at a time, at the largest training and weak sizes."""
+    studies: StudySettings | None = None
+    """Settings that are varied, one value at a time, at the largest training and weak sizes; null:
+    as in `defaults`."""
 
     metric: Literal["arrmse", "rrmse"] = "arrmse"
     """The error that selection minimises, that the learning curves show and on which the findings
