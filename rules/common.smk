@@ -25,6 +25,12 @@ if Path(ROOT).resolve() == Path.cwd().resolve():
 
 ANNOTATED = "-annotated"
 ALIGNMENT_KERNELS = ("dtw", "gak")
+CLASSIFIERS = {
+    "support_vector_machine": "svm",
+    "perceptron": "perceptron",
+    "random_forest_classifier": "forest",
+}
+CLASSIFIER_GRID = ("width", "cost", "l2_penalty", "max_features", "n_trees")
 CONDA = "../envs/workflow.yaml"
 
 try:
@@ -114,6 +120,52 @@ def sources_of(wildcards):
     ]
 
 
+def feature_kinds(dataset):
+    """Return the kinds of image features that a dataset is read from; most have none."""
+    kinds = settings.datasets[dataset].options.get("features", [])
+    return [*kinds, "thumbnails"] if kinds else []
+
+
+def all_feature_kinds():
+    return {kind for dataset in settings.datasets for kind in feature_kinds(dataset)}
+
+
+def feature_files(wildcards):
+    return [
+        f"results/images/{wildcards.dataset}-{kind}.h5" for kind in feature_kinds(wildcards.dataset)
+    ]
+
+
+def image_file(wildcards):
+    """Return the source with the images of a dataset, the first."""
+    return sources_of(wildcards)[0]
+
+
+def image_option(wildcards, key):
+    return list(settings.datasets[wildcards.dataset].options.get(key) or [])
+
+
+def network_weight_file(wildcards):
+    """Return the source with the weights of a network, where one of its layers is the feature."""
+    if not wildcards.feature.startswith("vgg19"):
+        return []
+    return [path for path in sources_of(wildcards) if path.endswith(".pth")]
+
+
+def decoder_distance(wildcards):
+    """Return how a class is found from a predicted vector; None where scores are predicted."""
+    if experiment_of(wildcards).metric != "accuracy":
+        return None
+    method = method_of(wildcards)
+    return (method.decoder or "euclidean") if method.regressor == "kernel_ridge" else None
+
+
+def class_vectors_of(wildcards):
+    """Return the dataset with the class vectors, where classes are predicted."""
+    is_class = experiment_of(wildcards).metric == "accuracy"
+    return dataset_of(wildcards) if is_class else []
+
+
 def all_sources():
     return [
         source_file(name, source)
@@ -135,8 +187,8 @@ def source_of(wildcards):
 # What a method needs
 
 
-def methods_with(regressor):
-    return [name for name, method in settings.methods.items() if method.regressor == regressor]
+def methods_with(*regressors):
+    return [name for name, method in settings.methods.items() if method.regressor in regressors]
 
 
 def model_folder(wildcards):
@@ -148,6 +200,11 @@ def model_folder(wildcards):
 
 def model_file(wildcards):
     return f"{model_folder(wildcards)}/models.h5" if method_of(wildcards).model else []
+
+
+def embedding_model_file(wildcards):
+    """Return the models behind a method's embedding; without a form it has none."""
+    return model_file(wildcards) if method_of(wildcards).form else []
 
 
 def embedding_file(wildcards):

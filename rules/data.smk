@@ -24,9 +24,42 @@ rule acquire:
         "../scripts/acquire.py"
 
 
+rule image_features:
+    input:
+        images=image_file,
+        weights=network_weight_file,
+        code=code("image_features.py", "experiments.image_features_stage"),
+    output:
+        "results/images/{dataset}-{feature}.h5",
+    params:
+        left_out_classes=lambda wildcards: image_option(wildcards, "left_out_classes"),
+        codebook_classes=lambda wildcards: image_option(wildcards, "codebook_classes"),
+        parts="results/images/parts/{dataset}-{feature}",
+        seed=lambda wildcards: derive_seed(
+            settings.run.seed, "images", draw_name(wildcards.dataset), wildcards.feature
+        ),
+    log:
+        "logs/image_features/{dataset}-{feature}.log",
+    benchmark:
+        "results/timings/jobs/image_features/{dataset}-{feature}.tsv"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=120,
+    wildcard_constraints:
+        feature=alternatives(all_feature_kinds()),
+    conda:
+        CONDA
+    message:
+        "image features {wildcards.feature} {wildcards.dataset}"
+    script:
+        "../scripts/image_features.py"
+
+
 rule read:
     input:
         sources=sources_of,
+        features=feature_files,
         code=lambda wildcards: code(
             "read.py",
             "datasets.reading",
@@ -38,6 +71,7 @@ rule read:
     params:
         reader=lambda wildcards: settings.datasets[wildcards.dataset].reader,
         options=lambda wildcards: dict(settings.datasets[wildcards.dataset].options),
+        feature_kinds=lambda wildcards: feature_kinds(wildcards.dataset),
         seed=lambda wildcards: derive_seed(
             settings.run.seed, "dataset", draw_name(wildcards.dataset)
         ),

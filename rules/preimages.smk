@@ -4,7 +4,8 @@
 rule preimages:
     input:
         regression="results/{experiment}/split-{split}/{method}/regression.h5",
-        models=model_file,
+        models=embedding_model_file,
+        dataset=class_vectors_of,
         code=code("preimages.py", "experiments.preimages"),
     output:
         predictions="results/{experiment}/split-{split}/{method}/predictions.h5",
@@ -14,6 +15,7 @@ rule preimages:
         covariance_block=lambda wildcards: method_of(wildcards).covariance_block or "constrained",
         preimage=lambda wildcards: method_of(wildcards).preimage,
         start=lambda wildcards: method_of(wildcards).start,
+        distance=decoder_distance,
     log:
         "logs/preimages/{experiment}-{split}-{method}.log",
     benchmark:

@@ -29,7 +29,8 @@ rule regression:
         ),
         studies=lambda wildcards: settings.studies_of(wildcards.experiment, wildcards.method),
         center=lambda wildcards: method_of(wildcards).center,
-        metric=lambda wildcards: experiment_of(wildcards).metric,
+        metric=lambda wildcards: settings.selection_metric_of(wildcards.experiment),
+        one_example=lambda wildcards: settings.one_example_of(wildcards.method),
     log:
         "logs/regression/{experiment}-{split}-{method}.log",
     benchmark:

@@ -14,4 +14,6 @@ with job(snakemake):
         covariance_block=snakemake.params.covariance_block,
         preimage=snakemake.params.preimage,
         start=snakemake.params.start,
+        dataset=snakemake.input.dataset or None,
+        distance=snakemake.params.distance,
     )

@@ -11,12 +11,13 @@ with job(snakemake):
         snakemake.params.options,
         list(snakemake.input.sources),
         snakemake.params.seed,
+        dict(zip(snakemake.params.feature_kinds, snakemake.input.features, strict=True)),
     )
     write_artifact(
         snakemake.output[0],
         tree,
         "dataset",
         seed=snakemake.params.seed,
-        inputs=list(snakemake.input.sources),
+        inputs=[*snakemake.input.sources, *snakemake.input.features],
         allow_nan=("inputs", "outputs"),
     )

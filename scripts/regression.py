@@ -28,4 +28,5 @@ with job(snakemake):
         studies=snakemake.params.studies,
         center=snakemake.params.center,
         metric=snakemake.params.metric,
+        one_example=snakemake.params.one_example,
     )

@@ -103,8 +103,8 @@ def test_good_combinations_pass(method, model, experiment):
         (COMPONENTS | {"preimage": "candidates"}, None, "so preimage must be null"),
         (COMPONENTS | {"penalty": "per_block"}, None, "so penalty must be shared"),
         (COMPONENTS | {"model": "mixture"}, MIXTURE, "so model must be null"),
-        (COMPONENTS | {"output_kernel": "rbf"}, None, "are for output kernel regression"),
-        (RIDGE | {"grid": OUTPUT["grid"]}, None, "are for output kernel regression"),
+        (COMPONENTS | {"output_kernel": "rbf"}, None, "is for output kernel regression"),
+        (RIDGE | {"grid": OUTPUT["grid"]}, None, "is for output kernel regression"),
         (OUTPUT | {"output_kernel": None}, None, "needs an output_kernel"),
         (OUTPUT | {"preimage": None}, None, "preimage candidates, minimiser or mean_shift"),
         (OUTPUT | {"output_kernel": "gak"}, None, "gak needs the preimage candidates"),
@@ -184,13 +184,59 @@ def test_one_contradiction_gives_one_reason():
     assert len(reasons_of(RIDGE | {"form": "reduced"})) == 1
 
 
+CLASSES = {"split": "per_class", "metric": "accuracy"}
+ONE_HOT = RIDGE | {"regressor": "class_ridge", "decoder": "one_hot"}
+CANDIDATES = RIDGE | {
+    "regressor": "class_ridge",
+    "decoder": "candidates",
+    "model": "mixture",
+    "grid": RIDGE["grid"] | {"n_components": [3], "block_weight": [1.0]},
+}
+
+
+@pytest.mark.parametrize(
+    ("method", "model", "reason"),
+    [
+        (ONE_HOT | {"decoder": None}, None, "class_ridge needs a decoder"),
+        (ONE_HOT | {"decoder": "cosine"}, None, "class_ridge needs a decoder"),
+        (ONE_HOT | {"decoder": "output_kernel"}, None, "needs grid.output_width"),
+        (ONE_HOT | {"model": "mixture"}, MIXTURE, "needs no model"),
+        (RIDGE | {"decoder": "one_hot"}, None, "the decoder is euclidean or cosine"),
+        (CANDIDATES | {"weak": True}, MIXTURE, "class_block"),
+        (CANDIDATES | {"grid": RIDGE["grid"] | {"n_components": [3]}}, MIXTURE, "block_weight"),
+        (CANDIDATES | {"regressor": "self_training"}, MIXTURE, "pseudo_classes"),
+        (RIDGE | {"pseudo_classes": "soft"}, None, "is for self_training"),
+        (RIDGE | {"regressor": "support_vector_machine"}, None, "needs grid.cost"),
+        (RIDGE | {"regressor": "perceptron"}, None, "needs grid.l2_penalty"),
+        (RIDGE | {"grid": RIDGE["grid"] | {"cost": [1.0]}}, None, "for support vector machines"),
+    ],
+)
+def test_contradictory_methods_for_classes_are_refused(method, model, reason):
+    reasons = reasons_of(method, model, {"task": "classes"}, EXPERIMENT | CLASSES)
+    assert any(reason in told for told in reasons), reasons
+
+
+def test_classifiers_are_for_classes():
+    assert any("predicts classes" in told for told in reasons_of(ONE_HOT))
+
+
+def test_good_methods_for_classes_pass():
+    for method, model in (
+        (ONE_HOT, None),
+        (CANDIDATES, MIXTURE),
+        (RIDGE | {"decoder": "cosine"}, None),
+    ):
+        assert not reasons_of(method, model, {"task": "classes"}, EXPERIMENT | CLASSES)
+
+
 GRAM = {"inputs": {"kernel": "precomputed", "scale": "none"}}
 
 
 @pytest.mark.parametrize(
     ("method", "dataset", "experiment", "reason"),
     [
-        (RIDGE, {"task": "classes"}, EXPERIMENT, "not classes"),
+        (COMPONENTS, {"task": "classes"}, EXPERIMENT | CLASSES, "not classes"),
+        (RIDGE | {"decoder": "cosine"}, {}, EXPERIMENT, "finds a class"),
         (FOREST, GRAM, EXPERIMENT, "needs feature vectors"),
         (RIDGE | {"grid": {"penalty": [1.0]}}, {}, EXPERIMENT, "rbf kernel needs grid.width"),
     ],

@@ -245,3 +245,44 @@ def test_numbers_keep_all_their_digits(tmp_path):
     found = rows_of(tmp_path / "rows.csv")[0]
     assert float(found["x"]) == 0.1 + 0.2
     assert (found["y"], found["z"]) == ("3", "1")
+
+
+def test_classes_have_an_accuracy_and_sizes_per_class(tmp_path):
+    labels = np.array([0, 1, 2, 0, 1, 2, 0, 1, 2, 0])
+    vectors = np.eye(3)
+    tree = {
+        "inputs": np.zeros((10, 2)),
+        "outputs": vectors[labels],
+        "classes": {"labels": labels, "vectors": vectors},
+        "names": {"classes": json.dumps(["ant", "bee", "cow"])},
+    }
+    write_artifact(tmp_path / "dataset.h5", tree, "dataset")
+    partition = {
+        "train": np.arange(3),
+        "weak": np.arange(0),
+        "test": np.arange(3, 10),
+        "sizes": np.array([3]),
+        "examples": np.array([1]),
+    }
+    write_artifact(tmp_path / "split.h5", partition, "split")
+    item = {
+        "outputs": np.zeros((7, 3)),
+        "classes": np.array([0, 1, 1, 0, 2, 2, 1]),
+        "training_size": 3,
+        "weak_size": 0,
+        "components": "selected",
+        "cost": 10.0,
+    }
+    write_artifact(tmp_path / "p.h5", {"n-3_w-0_C-selected": item}, "predictions")
+    scores, coordinates = tmp_path / "scores.csv", tmp_path / "coordinates.csv"
+    files = {"m": [tmp_path / "p.h5"]}
+    run_scores(
+        tmp_path / "dataset.h5", [tmp_path / "split.h5"], files, scores, coordinates, "e", "d"
+    )
+    (row,) = rows_of(scores)
+    assert float(row["accuracy"]) == pytest.approx(4 / 7)
+    assert (row["training_size"], row["n_train"], row["n_test"]) == ("1", "3", "7")
+    assert row["arrmse"] == row["rrmse"] == row["norm_rrmse"] == ""
+    assert row["cost"] == "10.0"
+    errors = {row["name"]: float(row["error"]) for row in rows_of(coordinates)}
+    assert errors == pytest.approx({"ant": 1 / 3, "bee": 1 / 2, "cow": 1 / 2})

@@ -206,3 +206,55 @@ def test_other_kinds_need_their_basis(tmp_path, kind, what):
     dataset = write_dataset(tmp_path / "dataset.h5", *regression_data(30))
     with pytest.raises(UserError, match=f"whose rows have no {what}"):
         run(dataset, tmp_path / "s.h5", [10], [], 0.3, 5, 1, "calls", kind)
+
+
+def split_of_classes(labels, examples=(1, 2, 5), weak_sizes=(4,), test_size=0.3, folds=5, seed=1):
+    return split_rows(len(labels), examples, weak_sizes, test_size, folds, seed, labels=labels)
+
+
+def test_a_split_per_class_is_disjoint_and_has_equally_many_examples_of_every_class():
+    labels = np.random.default_rng(0).permutation(np.repeat(np.arange(6), [12, 20, 15, 30, 12, 18]))
+    tree = split_of_classes(labels)
+    rows = np.concatenate([tree["test"], tree["train"], tree["weak"]])
+    np.testing.assert_array_equal(np.sort(rows), np.arange(len(labels)))
+    np.testing.assert_array_equal(tree["examples"], [1, 2, 5])
+    np.testing.assert_array_equal(tree["sizes"], [6, 12, 30])
+    for count, size in zip(tree["examples"], tree["sizes"], strict=True):
+        drawn = np.bincount(labels[tree["train"][:size]], minlength=6)
+        np.testing.assert_array_equal(drawn, count)
+    tested = np.bincount(labels[tree["test"]], minlength=6)
+    np.testing.assert_array_equal(tested, np.round(0.3 * np.bincount(labels)))
+
+
+def test_folds_of_a_split_per_class_hold_out_about_as_many_of_each_class():
+    labels = np.repeat(np.arange(7), 20)
+    tree = split_of_classes(labels, examples=(1, 3, 7, 10))
+    for size in tree["sizes"]:
+        folds, drawn = tree["folds"][f"n-{size}"], labels[tree["train"][:size]]
+        assert set(folds) == set(range(folds.max() + 1))
+        table = np.array([np.bincount(folds[drawn == label], minlength=5) for label in range(7)])
+        assert table.max() - table.min() <= 1
+
+
+def test_examples_that_a_class_cannot_fill_are_left_out():
+    labels = np.repeat(np.arange(3), [10, 6, 10])
+    np.testing.assert_array_equal(split_of_classes(labels, (2, 4, 5))["examples"], [2, 4])
+    with pytest.raises(ValueError, match="5, but 4 rows of one class are left"):
+        split_of_classes(labels, (5,))
+    # A class of two rows has one to test and one to train.
+    small = split_of_classes(np.repeat(np.arange(3), [10, 2, 10]), (1, 2))
+    np.testing.assert_array_equal(small["examples"], [1])
+
+
+def test_a_split_per_class_is_seeded_and_nested():
+    labels = np.repeat(np.arange(4), 15)
+    assert_same_tree(split_of_classes(labels), split_of_classes(labels))
+    fewer, more = split_of_classes(labels, (1, 2)), split_of_classes(labels, (1, 2), seed=2)
+    assert not np.array_equal(fewer["train"], more["train"])
+
+
+def test_a_split_per_class_needs_classes(tmp_path):
+    X, Y = regression_data(30)
+    write_dataset(tmp_path / "dataset.h5", X, Y)
+    with pytest.raises(UserError, match="whose rows have no classes"):
+        run(tmp_path / "dataset.h5", tmp_path / "s.h5", [2], [], 0.3, 5, 1, "e", "per_class")

@@ -48,7 +48,18 @@ RIDGES = {
     "output_kernel_regression",
 }
 WITHOUT_GRID = {"least_squares", "training_mean", "stack"}
+CLASSIFIERS = {
+    "class_ridge",
+    "self_training",
+    "support_vector_machine",
+    "perceptron",
+    "random_forest_classifier",
+}
+CLASS_RIDGES = {"class_ridge", "self_training"}
+FORESTS = {"random_forest", "random_forest_classifier"}
 OF_OUTPUTS = (RIDGES - {"kernel_ridge"}) | WITHOUT_GRID | {"random_forest"}
+REGRESSORS = RIDGES | OF_OUTPUTS | CLASSIFIERS
+WITHOUT_MODEL = OF_OUTPUTS | CLASSIFIERS - CLASS_RIDGES
 PREIMAGES = {
     "closed_form",
     "projected",
@@ -58,7 +69,11 @@ PREIMAGES = {
     "mean",
     "mean_shift",
 }
-WITHOUT_OUTPUT_KERNEL = (RIDGES | OF_OUTPUTS) - {"output_kernel_regression"}
+WITHOUT_OUTPUT_KERNEL = REGRESSORS - {"output_kernel_regression"}
+FROM_VECTORS = {"euclidean", "cosine"}
+WITH_MEMBERSHIPS = {"class_block", "class_block_component_first"}
+WITH_MIXTURE = {"candidates"} | WITH_MEMBERSHIPS
+FROM_SCORES = {"one_hot", "output_kernel"} | WITH_MIXTURE
 
 EMBEDDING = {"gaussian", "gaussian_mixture", "state_space"}
 
@@ -121,9 +136,10 @@ METHOD_REQUIREMENTS = (
         "a penalty per block needs at least two blocks (the blocks are: {blocks})",
     ),
     Requirement(
-        {"regressor": OF_OUTPUTS},
+        {"regressor": WITHOUT_MODEL},
         {"model": {None}},
-        "the regressor {regressor} predicts the outputs themselves, so model must be null",
+        "the regressor {regressor} predicts the outputs or classes themselves, so model must be "
+        "null",
     ),
     Requirement(
         {"regressor": {"output_kernel_regression"}},
@@ -132,8 +148,18 @@ METHOD_REQUIREMENTS = (
     ),
     Requirement(
         {"regressor": WITHOUT_OUTPUT_KERNEL},
-        {"output_kernel": {None}, "has_output_width": {False}},
-        "output_kernel and grid.output_width are for output kernel regression",
+        {"output_kernel": {None}},
+        "output_kernel is for output kernel regression",
+    ),
+    Requirement(
+        {"regressor": WITHOUT_OUTPUT_KERNEL, "decoder": FROM_SCORES - {"output_kernel"} | {None}},
+        {"has_output_width": {False}},
+        "grid.output_width is for output kernel regression and for the decoder output_kernel",
+    ),
+    Requirement(
+        {"decoder": {"output_kernel"}},
+        {"has_output_width": {True}},
+        "the decoder output_kernel needs grid.output_width",
     ),
     Requirement(
         {"output_kernel": {"dtw", "gak"}},
@@ -178,7 +204,7 @@ METHOD_REQUIREMENTS = (
         "reduced-rank regression needs grid.rank",
     ),
     Requirement(
-        {"regressor": (RIDGES | OF_OUTPUTS) - {"reduced_rank_ridge"}},
+        {"regressor": REGRESSORS - {"reduced_rank_ridge"}},
         {"has_rank": {False}},
         "grid.rank is for reduced-rank regression",
     ),
@@ -188,7 +214,7 @@ METHOD_REQUIREMENTS = (
         "Laplacian-regularised regression needs grid.laplacian_weight and grid.neighbours",
     ),
     Requirement(
-        {"regressor": (RIDGES | OF_OUTPUTS) - {"laplacian_ridge"}},
+        {"regressor": REGRESSORS - {"laplacian_ridge"}},
         {"has_laplacian": {False}},
         "grid.laplacian_weight and grid.neighbours are for Laplacian-regularised regression",
     ),
@@ -198,7 +224,7 @@ METHOD_REQUIREMENTS = (
         "a stack needs members, and member_sizes may name members only",
     ),
     Requirement(
-        {"regressor": (RIDGES | OF_OUTPUTS) - {"stack"}},
+        {"regressor": REGRESSORS - {"stack"}},
         {"has_members": {False}},
         "members and member_sizes are for stacks",
     ),
@@ -213,7 +239,7 @@ METHOD_REQUIREMENTS = (
         "combine: average is for methods with several numbers of components (or states)",
     ),
     Requirement(
-        {"weak": {True}, "weak_outputs": {None}},
+        {"weak": {True}, "weak_outputs": {None}, "regressor": REGRESSORS - CLASSIFIERS},
         {"model": {"gaussian_mixture"}, "form": {"reduced"}, "regressor": {"kernel_ridge"}},
         "weak labels are component memberships: they need kernel ridge regression on the reduced "
         "form of a mixture",
@@ -236,7 +262,7 @@ METHOD_REQUIREMENTS = (
         "weak: true",
     ),
     Requirement(
-        {"weak": {True}},
+        {"weak": {True}, "regressor": REGRESSORS - {"self_training"}},
         {"has_weak_weight": {True}},
         "a weakly supervised method needs grid.weak_weight",
     ),
@@ -246,24 +272,91 @@ METHOD_REQUIREMENTS = (
         "grid.weak_weight is for methods with weak: true",
     ),
     Requirement(
-        {"regressor": RIDGES},
+        {"regressor": RIDGES | CLASS_RIDGES},
         {"has_penalty": {True}},
         "the regressor {regressor} needs grid.penalty",
     ),
     Requirement(
-        {"regressor": RIDGES | WITHOUT_GRID},
+        {"regressor": REGRESSORS - FORESTS},
         {"has_max_features": {False}, "has_n_trees": {False}},
         "grid.max_features and grid.n_trees are for random forests",
     ),
     Requirement(
-        {"regressor": {"random_forest"}},
+        {"regressor": FORESTS},
         {"has_max_features": {True}, "has_n_trees": {True}},
         "a random forest needs grid.max_features and grid.n_trees",
     ),
     Requirement(
-        {"regressor": {"random_forest"}},
+        {"regressor": FORESTS | {"perceptron"}},
         {"has_penalty": {False}, "has_width": {False}},
         "grid.penalty and grid.width are for kernel ridge regression and its relatives",
+    ),
+    Requirement(
+        {"regressor": {"support_vector_machine"}},
+        {"has_cost": {True}, "has_penalty": {False}},
+        "a support vector machine needs grid.cost, and no grid.penalty",
+    ),
+    Requirement(
+        {"regressor": REGRESSORS - {"support_vector_machine"}},
+        {"has_cost": {False}},
+        "grid.cost is for support vector machines",
+    ),
+    Requirement(
+        {"regressor": {"perceptron"}},
+        {"has_l2_penalty": {True}},
+        "a perceptron needs grid.l2_penalty",
+    ),
+    Requirement(
+        {"regressor": REGRESSORS - {"perceptron"}},
+        {"has_l2_penalty": {False}},
+        "grid.l2_penalty is for perceptrons",
+    ),
+    Requirement(
+        {"regressor": {"class_ridge"}},
+        {"decoder": FROM_SCORES},
+        "class_ridge needs a decoder: one_hot, output_kernel, candidates, class_block or "
+        "class_block_component_first",
+    ),
+    Requirement(
+        {"regressor": {"kernel_ridge"}},
+        {"decoder": FROM_VECTORS | {None}},
+        "of kernel_ridge, which predicts class vectors, the decoder is euclidean or cosine",
+    ),
+    Requirement(
+        {"regressor": REGRESSORS - {"class_ridge", "kernel_ridge"}},
+        {"decoder": {None}},
+        "decoder is for kernel_ridge and class_ridge",
+    ),
+    Requirement(
+        {"decoder": WITH_MIXTURE},
+        {"model": {"gaussian_mixture"}, "has_block_weight": {True}},
+        "the decoder {decoder} needs a mixture and grid.block_weight",
+    ),
+    Requirement(
+        {"regressor": {"class_ridge"}, "decoder": FROM_SCORES - WITH_MIXTURE},
+        {"model": {None}},
+        "the decoder {decoder} needs no model, so model must be null",
+    ),
+    Requirement(
+        {"decoder": FROM_VECTORS | FROM_SCORES - WITH_MIXTURE | {None}},
+        {"has_block_weight": {False}},
+        "grid.block_weight is for decoders that search a class in the embedding",
+    ),
+    Requirement(
+        {"regressor": {"class_ridge"}, "weak": {True}},
+        {"decoder": WITH_MEMBERSHIPS},
+        "weak rows join class_ridge with the decoders class_block and class_block_component_first",
+    ),
+    Requirement(
+        {"regressor": {"self_training"}},
+        {"pseudo_classes": {"hard", "soft"}, "model": {"gaussian_mixture"}, "weak": {True}},
+        "self_training needs pseudo_classes (hard or soft), a mixture whose components the weak "
+        "labels name, and weak: true",
+    ),
+    Requirement(
+        {"regressor": REGRESSORS - {"self_training"}},
+        {"pseudo_classes": {None}},
+        "pseudo_classes is for self_training",
     ),
     Requirement(
         {"model": {"gaussian_mixture"}},
@@ -322,6 +415,21 @@ EXPERIMENT_REQUIREMENTS = (
         "texts (inputs.scale: tf-idf) have the kernel linear or rbf, not {kernel}",
     ),
     Requirement(
+        {"scale": {"products"}},
+        {"kernel": {"linear", "rbf"}},
+        "inner products (inputs.scale: products) have the kernel linear or rbf, not {kernel}",
+    ),
+    Requirement(
+        {"task": {"classes"}},
+        {"split": {"per_class"}, "metric": {"accuracy"}},
+        "classes need split: per_class and metric: accuracy",
+    ),
+    Requirement(
+        {"task": {"regression", "series"}},
+        {"split": {"random", "grouped", "chronological", "given"}, "metric": {"arrmse", "rrmse"}},
+        "split: per_class and metric: accuracy are for classes, and the task is {task}",
+    ),
+    Requirement(
         {"shows_weak_weight": {True}},
         {"studies_weak_weight": {True}, "has_weak_sizes": {True}},
         "a table or figure of kind weak_weight needs studies.weak_weight and weak_sizes",
@@ -346,7 +454,17 @@ EXPERIMENT_REQUIREMENTS = (
 
 COMBINATION_REQUIREMENTS = (
     Requirement(
-        {"regressor": RIDGES | OF_OUTPUTS},
+        {"regressor": CLASSIFIERS},
+        {"task": {"classes"}},
+        "the regressor {regressor} predicts classes, and the task is {task}",
+    ),
+    Requirement(
+        {"decoder": FROM_VECTORS | FROM_SCORES},
+        {"task": {"classes"}},
+        "the decoder {decoder} finds a class, and the task is {task}",
+    ),
+    Requirement(
+        {"regressor": OF_OUTPUTS},
         {"task": {"regression", "series"}},
         "the regressor {regressor} predicts rows of numbers (task regression or series), not "
         "{task}",
@@ -368,12 +486,12 @@ COMBINATION_REQUIREMENTS = (
         "a state-space model is one of series, and the task is {task}",
     ),
     Requirement(
-        {"regressor": {"random_forest"}},
+        {"regressor": FORESTS | {"perceptron"}},
         {"kernel": {"rbf", "linear", "tanimoto"}},
-        "a random forest needs feature vectors, and the inputs are a Gram matrix",
+        "the regressor {regressor} needs feature vectors, and the inputs are a Gram matrix",
     ),
     Requirement(
-        {"regressor": RIDGES, "kernel": {"rbf"}},
+        {"regressor": RIDGES | CLASS_RIDGES | {"support_vector_machine"}, "kernel": {"rbf"}},
         {"has_width": {True}},
         "the regressor {regressor} with the rbf kernel needs grid.width",
     ),
@@ -436,7 +554,11 @@ def method_facts(method: MethodSettings, model: ModelSettings | None) -> dict[st
         "penalty": method.penalty,
         "weak": method.weak,
         "weak_outputs": method.weak_outputs,
-        "embeds": model is not None and method.weak_outputs is None,
+        "embeds": model is not None
+        and method.weak_outputs is None
+        and method.regressor not in CLASSIFIERS,
+        "decoder": method.decoder,
+        "pseudo_classes": method.pseudo_classes,
         "combine": method.combine,
         "has_projection": bool(method.grid.projection),
         "has_rank": bool(method.grid.rank),
@@ -452,6 +574,9 @@ def method_facts(method: MethodSettings, model: ModelSettings | None) -> dict[st
         "has_state_dim": bool(method.grid.state_dim),
         "covariance_type": model.covariance_type if model else None,
         "has_weak_weight": bool(method.grid.weak_weight),
+        "has_cost": bool(method.grid.cost),
+        "has_l2_penalty": bool(method.grid.l2_penalty),
+        "has_block_weight": bool(method.grid.block_weight),
         "has_max_features": bool(method.grid.max_features),
         "has_n_trees": method.grid.n_trees is not None,
     }
@@ -466,6 +591,8 @@ def experiment_facts(dataset: DatasetSettings, experiment: ExperimentSettings) -
         "past": experiment.past or dataset.inputs.past,
         "dataset_kernel": dataset.inputs.kernel,
         "kernel": experiment.kernel or dataset.inputs.kernel,
+        "split": experiment.split,
+        "metric": experiment.metric,
         "has_weak_sizes": bool(experiment.weak_sizes),
         "shows_weak_weight": "weak_weight" in kinds,
         "shows_weak_noise": "weak_noise" in kinds,

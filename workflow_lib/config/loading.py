@@ -78,7 +78,8 @@ class Configuration:
     def forms_of(self, experiment: str, model: str) -> tuple[str, ...]:
         """Return the forms in which a model is embedded in an experiment, sorted."""
         methods = (self.methods[name] for name in self.methods_of(experiment))
-        return tuple(sorted({method.form for method in methods if method.model == model}))
+        forms = {method.form for method in methods if method.model == model and method.form}
+        return tuple(sorted(forms))
 
     def blocks_of(self, method: str) -> tuple[str, ...]:
         """Return the names of the blocks that a method predicts."""
@@ -116,12 +117,27 @@ class Configuration:
         outputs themselves is told no labels that could be wrong.
         """
         settings, studies = self.methods[method], self.experiments[experiment].studies
-        if not settings.weak:
+        if not settings.weak or settings.regressor != "kernel_ridge":
             return {}
         return {
             "weak_weight": [] if settings.weak_outputs else list(studies.weak_weight),
             "weak_noise": list(studies.weak_noise) if settings.model else [],
         }
+
+    def one_example_of(self, method: str) -> dict[str, Any]:
+        """Return the values of a method's grid that serve where nothing can be selected, by key."""
+        settings = self.methods[method]
+        chosen = settings.one_example.model_dump(exclude_none=True)
+        lists = {key: values for key, values in settings.grid.model_dump().items() if values}
+        return {
+            key: chosen.get(key, values[0] if isinstance(values, tuple) else values)
+            for key, values in lists.items()
+        }
+
+    def selection_metric_of(self, experiment: str) -> str:
+        """Return the error that selection minimises: for classes that of their class vectors."""
+        metric = self.experiments[experiment].metric
+        return "rrmse" if metric == "accuracy" else metric
 
     def is_mixture(self, method: str) -> bool:
         """Return whether the method's model has components to choose."""

@@ -278,10 +278,12 @@ class SourceSettings(Settings):
 class InputSettings(Settings):
     """How the inputs of a dataset are prepared and compared."""
 
-    scale: Literal["none", "standard", "tf-idf"] = "standard"
+    scale: Literal["none", "standard", "tf-idf", "products"] = "standard"
     """`standard`: each input gets mean 0 and variance 1 on the training rows of its fold, so that
     no input counts for more because of its unit; `none`: as they are; `tf-idf`: for texts, counts
-    of terms weighted by how rare a term is in the training rows of the fold, of unit length."""
+    of terms weighted by how rare a term is in the training rows of the fold, of unit length;
+    `products`: the inputs are the inner products between all rows, of unit length, as of image
+    features too long to be kept."""
 
     kernel: Kernel = "rbf"
     """Kernel on the inputs: `rbf`, `linear`, `tanimoto` (0/1 fingerprints) or `precomputed` (the
@@ -416,9 +418,54 @@ class GridSettings(Settings):
     max_features: Annotated[tuple[Fraction, ...], AfterValidator(without_repeats)] = ()
     """Fractions of the inputs tried at each cut of a tree, in (0, 1]. For random forests."""
 
+    cost: Annotated[tuple[Positive, ...], AfterValidator(without_repeats)] = ()
+    """Costs C of a margin violation. For support vector machines."""
+
+    l2_penalty: Annotated[tuple[Positive, ...], AfterValidator(without_repeats)] = ()
+    """Penalties on the squared weights. For perceptrons."""
+
+    block_weight: Annotated[tuple[NotNegative, ...], AfterValidator(without_repeats)] = ()
+    """Weights of the membership block where a class is searched in the embedding, relative to the
+    other block; 0 leaves it out. For `class_ridge` with a mixture."""
+
     n_trees: Count | None = None
     """Trees of a forest, one number: more trees are never worse, only slower. For random
     forests."""
+
+
+class OneExampleSettings(Settings):
+    """Values used where nothing can be selected, with one labelled example per class: a held-out
+    class would have no example left. What is null is the first of its list in `grid`."""
+
+    penalty: PositiveOrInfinite | None = None
+    """In the place of `grid.penalty`; of every block where each has its own."""
+
+    width: Positive | None = None
+    """In the place of `grid.width`."""
+
+    n_components: Count | None = None
+    """In the place of `grid.n_components`."""
+
+    weak_weight: Positive | None = None
+    """In the place of `grid.weak_weight`."""
+
+    projection: Literal["raw", "simplex"] | None = None
+    """In the place of `grid.projection`."""
+
+    output_width: Positive | None = None
+    """In the place of `grid.output_width`."""
+
+    block_weight: NotNegative | None = None
+    """In the place of `grid.block_weight`."""
+
+    cost: Positive | None = None
+    """In the place of `grid.cost`."""
+
+    l2_penalty: Positive | None = None
+    """In the place of `grid.l2_penalty`."""
+
+    max_features: Fraction | None = None
+    """In the place of `grid.max_features`."""
 
 
 Regressor = Literal[
@@ -431,6 +478,20 @@ Regressor = Literal[
     "least_squares",
     "training_mean",
     "stack",
+    "class_ridge",
+    "self_training",
+    "support_vector_machine",
+    "perceptron",
+    "random_forest_classifier",
+]
+Decoder = Literal[
+    "euclidean",
+    "cosine",
+    "one_hot",
+    "output_kernel",
+    "candidates",
+    "class_block",
+    "class_block_component_first",
 ]
 PreImage = Literal[
     "closed_form", "projected", "gradient", "candidates", "minimiser", "mean", "mean_shift"
@@ -475,7 +536,23 @@ class MethodSettings(Settings):
     component of the outputs), `reduced_rank_ridge` (of the leading components only),
     `laplacian_ridge` (with unlabelled inputs), `output_kernel_regression` (IOKR), `random_forest`,
     `least_squares` (from the values of the past alone), `training_mean` (no inputs at all) or
-    `stack` (a convex combination of other methods)."""
+    `stack` (a convex combination of other methods). For classes also: `class_ridge` (kernel ridge
+    regression on the indicators of the classes, decoded as `decoder` says), `self_training` (the
+    same with pseudo-classes for weak rows), `support_vector_machine` (one against rest),
+    `perceptron` (one hidden layer) or `random_forest_classifier`."""
+
+    decoder: Decoder | None = None
+    """How a class is found. From a predicted class vector: the class with the nearest one
+    (`euclidean`, also when this is null) or with the smallest angle around the mean class vector
+    (`cosine`). From the scores of `class_ridge`: `one_hot` (the highest score), `output_kernel`
+    (exact search over the classes with an rbf kernel on the class vectors), `candidates` (the class
+    with the nearest Fisher embedding), `class_block` (the nearest in the embedding of class
+    indicators and memberships, where weak rows join the memberships) or
+    `class_block_component_first` (only classes of the likeliest component compete)."""
+
+    pseudo_classes: Literal["hard", "soft"] | None = None
+    """For `self_training`: a weak row is taken for the best class of its component (`hard`) or
+    spread over them (`soft`); null (the default) for other regressors."""
 
     output_kernel: Literal["rbf", "linear", "dtw", "gak"] | None = None
     """Kernel on the outputs of output kernel regression: `rbf`, `linear`, or for series `dtw`
@@ -526,6 +603,9 @@ class MethodSettings(Settings):
     grid: GridSettings = GridSettings()
     """Candidate hyper-parameters."""
 
+    one_example: OneExampleSettings = OneExampleSettings()
+    """What is used in their place with one labelled example per class."""
+
 
 class ExperimentSettings(Settings):
     """An experiment: `config/experiments/NAME.yaml`. A key left out takes its value from
@@ -549,12 +629,13 @@ class ExperimentSettings(Settings):
     test_size: TestSize | None = None
     """Rows kept for testing, a fraction or a number; null: as in `defaults`."""
 
-    split: Literal["random", "grouped", "chronological", "given"] = "random"
+    split: Literal["random", "grouped", "chronological", "given", "per_class"] = "random"
     """How test rows are chosen: `random` (the default); `grouped` (whole groups of rows that belong
     together test, such as molecules of one scaffold); `chronological` (the latest rows test, and
     only rows that ended before them train; splits then differ in the training rows drawn); `given`
-    (the reader says which rows train, test and are weak). The reader must give groups, times or
-    roles for it."""
+    (the reader says which rows train, test and are weak); `per_class` (for classes:
+    `training_sizes` are examples per class, and every class tests in the same share). The reader
+    must give groups, times, roles or classes for it."""
 
     weak_labels: Literal["one-hot", "soft"] = "one-hot"
     """What is known of a weak row: its component (`one-hot`, the default) or how likely each is
@@ -564,11 +645,11 @@ class ExperimentSettings(Settings):
     """Settings that are varied, one value at a time, at the largest training and weak sizes; null:
     as in `defaults`."""
 
-    metric: Literal["arrmse", "rrmse"] = "arrmse"
+    metric: Literal["arrmse", "rrmse", "accuracy"] = "arrmse"
     """The error that selection minimises, that the learning curves show and on which the findings
     rest: `arrmse` (the default, as in the paper: the relative error of each output coordinate,
-    averaged) or `rrmse` (pooled over coordinates, for outputs of which some hardly vary). Tables
-    show both."""
+    averaged) or `rrmse` (pooled over coordinates, for outputs of which some hardly vary); tables
+    show both. For classes `accuracy`; selection then minimises squared errors."""
 
     components: Components = "selected"
     """`selected` (the default: cross-validation chooses from the method's grid) or a list of

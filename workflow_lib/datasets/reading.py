@@ -5,7 +5,8 @@ A reader is a module in ``workflow_lib/datasets/readers`` with two members:
 ``Options``
     the settings it takes, a `workflow_lib.config.base.Settings`;
 ``read(options, sources, seed)``
-    which returns the tree of a "dataset" artifact (see `workflow_lib.datasets.tables`).
+    which returns the tree of a "dataset" artifact (see `workflow_lib.datasets.tables`). A reader
+    of image features takes a fourth argument, the paths of their artifacts by kind.
 
 The file name of the module is the name of the reader: a new file there is a new reader.
 """
@@ -73,7 +74,11 @@ def checked_options(reader: str, options: Mapping[str, Any]) -> Settings:
 
 
 def read_dataset(
-    reader: str, options: Mapping[str, Any], sources: Sequence[Path], seed: int
+    reader: str,
+    options: Mapping[str, Any],
+    sources: Sequence[Path],
+    seed: int,
+    features: Mapping[str, Path] | None = None,
 ) -> dict[str, Any]:
     """Read a dataset and return the tree of its "dataset" artifact.
 
@@ -88,6 +93,8 @@ def read_dataset(
         a library ships.
     seed : int
         Seed of the readers that draw their data.
+    features : mapping from kind to path, or None
+        Artifacts of image features; empty or None for readers without.
 
     Returns
     -------
@@ -101,4 +108,7 @@ def read_dataset(
         For options or data that the reader refuses.
     """
     typed = checked_options(reader, options)
-    return load_reader(reader).read(typed, [Path(source) for source in sources], seed)
+    arguments = [typed, [Path(source) for source in sources], seed]
+    if features:
+        arguments.append({kind: Path(path) for kind, path in features.items()})
+    return load_reader(reader).read(*arguments)

@@ -40,6 +40,12 @@ CHOICE_COLUMNS = [
     "max_features",
     "output_width",
     "projected",
+    "rank",
+    "laplacian_weight",
+    "neighbours",
+    "block_weight",
+    "cost",
+    "l2_penalty",
     "weights",
 ]
 MEMBER_WEIGHT = "weight_"
@@ -48,17 +54,20 @@ MEMBER_WEIGHT = "weight_"
 SCORE_COLUMNS = [
     *KEY_COLUMNS,
     "split",
+    "n_train",
     "n_test",
+    "accuracy",
     "arrmse",
     "rrmse",
     "root_sum_rrmse",
     "norm_rrmse",
     *CHOICE_COLUMNS,
 ]
-COORDINATE_COLUMNS = [*KEY_COLUMNS, "split", "n_test", "coordinate", "name", "error"]
+COORDINATE_COLUMNS = [*KEY_COLUMNS, "split", "n_train", "n_test", "coordinate", "name", "error"]
 TIMING_COLUMNS = [
     *KEY_COLUMNS,
     "split",
+    "n_train",
     "n_test",
     "selection_seconds",
     "fit_seconds",
@@ -85,6 +94,10 @@ def run_scores(
     j of each item, one row a coordinate. Its mean over coordinates is the aRRMSE. Coordinates that
     are constant have none and are left out.
 
+    Of classes the first file holds the accuracy in place of the errors, and the second the share of
+    the test rows of each class whose class is predicted wrong. ``training_size`` is then the number
+    of labelled examples per class; ``n_train`` counts rows in either case.
+
     Parameters
     ----------
     dataset : path of the "dataset" artifact
@@ -95,37 +108,52 @@ def run_scores(
     experiment, dataset_name : names written into the rows
     """
     data = read_artifact(dataset, "dataset")
-    outputs, names = data["outputs"], json.loads(data["names"]["outputs"])
+    measure = _class_errors if "classes" in data else _output_errors
     partitions = [read_artifact(path, "split") for path in splits]
     rows, coordinate_rows = [], []
     for method, paths in predictions.items():
         for split, (partition, path) in enumerate(zip(partitions, paths, strict=True)):
-            truth = outputs[partition["test"]]
             for item in read_artifact(path, "predictions").values():
-                train = outputs[partition["train"]][: item["training_size"]]
-                errors = squared_error_sums(truth, item["outputs"])
-                reference = training_mean_errors(truth, train)
-                key = _key(experiment, dataset_name, method, item)
-                key |= {"split": split, "n_test": len(truth)}
-                rows.append(
-                    key
-                    | {
-                        "arrmse": float(average_relative_error(errors, reference)),
-                        "rrmse": float(pooled_relative_error(errors, reference)),
-                        "root_sum_rrmse": float(root_sum_relative_error(errors, reference)),
-                        "norm_rrmse": float(norm_relative_error(errors, truth)),
-                    }
-                    | _choices(item)
-                )
+                key = _key(experiment, dataset_name, method, item, partition) | {"split": split}
+                errors, by_coordinate = measure(data, partition, item)
+                rows.append(key | errors | _choices(item))
                 coordinate_rows += [
-                    key | {"coordinate": index, "name": name, "error": math.sqrt(error / base)}
-                    for index, (name, error, base) in enumerate(
-                        zip(names, errors, reference, strict=True)
-                    )
-                    if base > 0
+                    key | {"coordinate": index, "name": name, "error": error}
+                    for index, name, error in by_coordinate
                 ]
     write_rows(output, SCORE_COLUMNS, rows)
     write_rows(coordinates, COORDINATE_COLUMNS, coordinate_rows)
+
+
+def _output_errors(data: Mapping, partition: Mapping, item: Mapping) -> tuple[dict, list]:
+    """Return the errors of predicted outputs, and (index, name, error) of their coordinates."""
+    outputs, names = data["outputs"], json.loads(data["names"]["outputs"])
+    truth = outputs[partition["test"]]
+    train = outputs[partition["train"]][: item["training_size"]]
+    errors = squared_error_sums(truth, item["outputs"])
+    reference = training_mean_errors(truth, train)
+    return {
+        "arrmse": float(average_relative_error(errors, reference)),
+        "rrmse": float(pooled_relative_error(errors, reference)),
+        "root_sum_rrmse": float(root_sum_relative_error(errors, reference)),
+        "norm_rrmse": float(norm_relative_error(errors, truth)),
+    }, [
+        (index, name, math.sqrt(error / base))
+        for index, (name, error, base) in enumerate(zip(names, errors, reference, strict=True))
+        if base > 0
+    ]
+
+
+def _class_errors(data: Mapping, partition: Mapping, item: Mapping) -> tuple[dict, list]:
+    """Return the accuracy of predicted classes, and (index, name, share wrong) of the classes."""
+    truth = data["classes"]["labels"][partition["test"]]
+    right = item["classes"] == truth
+    by_class = [
+        (index, name, 1.0 - float(right[truth == index].mean()))
+        for index, name in enumerate(json.loads(data["names"]["classes"]))
+        if (truth == index).any()
+    ]
+    return {"accuracy": float(right.mean())}, by_class
 
 
 def run_timings(
@@ -141,7 +169,7 @@ def run_timings(
     `seconds` gives, for each method, the JSON files of its stages: all splits of the first stage,
     then all splits of the next.
     """
-    n_test = [len(read_artifact(path, "split")["test"]) for path in splits]
+    partitions = [read_artifact(path, "split") for path in splits]
     rows = []
     for method, paths in predictions.items():
         for split, path in enumerate(paths):
@@ -149,8 +177,8 @@ def run_timings(
                 json.loads(Path(part).read_text()) for part in seconds[method][split :: len(paths)]
             ]
             for name, item in read_artifact(path, "predictions").items():
-                row = _key(experiment, dataset_name, method, item)
-                row |= {"split": split, "n_test": n_test[split]}
+                row = _key(experiment, dataset_name, method, item, partitions[split])
+                row |= {"split": split}
                 for stage in stages:
                     row |= stage[name]
                 rows.append(row)
@@ -166,13 +194,19 @@ def by_method(methods: Sequence[str], paths: Sequence[Path]) -> dict[str, list[P
     }
 
 
-def _key(experiment: str, dataset: str, method: str, item: Mapping) -> dict:
+def _key(experiment: str, dataset: str, method: str, item: Mapping, partition: Mapping) -> dict:
+    n_train = item["training_size"]
+    examples = {}
+    if "examples" in partition:
+        examples = dict(zip(partition["sizes"], partition["examples"], strict=True))
     return {
         "experiment": experiment,
         "dataset": dataset,
         "method": method,
         "components": item["components"],
-        "training_size": item["training_size"],
+        "training_size": examples.get(n_train, n_train),
+        "n_train": n_train,
+        "n_test": len(partition["test"]),
         "weak_size": item["weak_size"],
         "setting": item.get("setting", ""),
     }

@@ -20,6 +20,7 @@ from workflow_lib.features.preparation import fit_preparation, preparation_learn
 from workflow_lib.features.term_weights import fit_term_weights
 
 TEXT_SCALE = "tf-idf"
+PRODUCTS_SCALE = "products"
 
 
 def run(dataset: Path, split: Path, output: Path, scale: str, kernel: str, past: str) -> None:
@@ -29,7 +30,9 @@ def run(dataset: Path, split: Path, output: Path, scale: str, kernel: str, past:
     preparation fitted to all its rows and to the training rows of each fold. Where the inputs are
     a Gram matrix (`kernel` is ``precomputed``), its columns are those of the training, then of the
     weak rows. Where they are texts (`scale` is ``tf-idf``) it holds, in place of rows and
-    preparations, the products of `_text_products` for each size and fold.
+    preparations, the products of `_text_products` for each size and fold. Where they are inner
+    products between all rows (`scale` is ``products``) it holds these once, in the rows the
+    training, weak and test rows and in the columns the training and weak ones.
 
     `past` says what becomes of the numbers known before the outputs: ``none``, ``separate`` (they
     are kept apart, in the group ``past``) or ``added`` (they are further inputs as well).
@@ -51,6 +54,9 @@ def run(dataset: Path, split: Path, output: Path, scale: str, kernel: str, past:
     added = past_values if past == "added" else None
     if scale == TEXT_SCALE:
         features |= _text_features(inputs, added, partition)
+    elif scale == PRODUCTS_SCALE:
+        check_gram_matrix(inputs, dataset)
+        features |= _product_features(inputs, partition)
     else:
         if added is not None:
             inputs = np.hstack([inputs, added])
@@ -82,7 +88,7 @@ def check_gram_matrix(inputs: np.ndarray, place: Path) -> None:
         raise UserError(
             place=str(place),
             found=f"inputs of the shape {inputs.shape} that are no symmetric matrix",
-            expected="kernel values between all rows, because the kernel is precomputed",
+            expected="kernel values, or inner products, between all rows",
             remedy="choose another kernel, or give the Gram matrix as inputs",
         )
 
@@ -159,6 +165,19 @@ def _text_products(counts, past, fitted, known, others) -> dict:
         products += values @ values[: len(known)].T
         squared_lengths += (values**2).sum(axis=1)
     return {"products": products, "squared_lengths": squared_lengths}
+
+
+def _product_features(products: np.ndarray, partition: Mapping) -> dict:
+    """Return the products of known rows with all rows; no fold learns anything from them."""
+    known = np.concatenate([partition["train"], partition["weak"]])
+    rows = np.concatenate([known, partition["test"]])
+    tree: dict = {
+        "n_parts": 1,
+        "n_pool": len(partition["train"]),
+        "products": products[np.ix_(rows, known)],
+        "squared_lengths": products[rows, rows],
+    }
+    return tree | {size_group(size): {"learns": False} for size in partition["sizes"]}
 
 
 def _known_rows(folds: np.ndarray):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -100,6 +100,7 @@ def run(
     studies: Mapping[str, Sequence[float]],
     center: bool,
     metric: str,
+    one_example: Mapping[str, object] | None = None,
 ) -> None:
     """Select and fit a kernel ridge method for every training size, weak size and component count.
 
@@ -129,6 +130,10 @@ def run(
     studies : mapping
         ``weak_weight`` (values of lambda_2 of eq. (14)) and ``weak_noise`` (shares of wrong
         labels): each value is run on its own, at the largest training and weak size.
+    one_example : mapping or None, default=None
+        What is used in the place of the grid with one labelled example per class: ``penalty``,
+        ``width``, ``n_components``, ``weak_weight`` and ``projection``, as far as the method has
+        them. Nothing can be selected there: without its example a class is never predicted.
     """
     paths = (dataset, split, features, embeddings, models, weak_labels)
     stage = _KernelRidgeStage(*paths, kernel, center, weak_outputs)
@@ -144,7 +149,11 @@ def run(
     tree: dict = {}
     seconds: dict = {}
     for item in _items(stage.sizes, stage.weak_sizes if weak else [0], settings, studies):
-        tree[item.name], seconds[item.name] = stage.solve(item, grid, combine)
+        if stage.has_one_example(item.training_size):
+            item, item_grid = _without_selection(item, grid, one_example)
+        else:
+            item_grid = grid
+        tree[item.name], seconds[item.name] = stage.solve(item, item_grid, combine)
         tree[item.name] |= {
             "training_size": item.training_size,
             "weak_size": item.weak_size,
@@ -190,6 +199,20 @@ def _items(sizes, weak_sizes, settings, studies) -> list[Item]:
             name = f"weak_noise={value:g}"
             items.append(Item(size, weak_size, setting, counts, noise=value, setting=name))
     return items
+
+
+def _without_selection(item: Item, grid: dict, values: Mapping) -> tuple[Item, dict]:
+    """Return the item and the grid with one value in the place of each list."""
+    single = {
+        "widths": [values["width"]] if grid["widths"] != [None] else [None],
+        "penalties": [values["penalty"]],
+        "weak_weights": [values["weak_weight"]] if grid["weak_weights"] else [],
+    }
+    if "projection" in values:
+        single["projections"] = [values["projection"] == "simplex"]
+    if item.components == SELECTED and "n_components" in values:
+        item = replace(item, counts=(values["n_components"],))
+    return item, grid | single
 
 
 def _describe(item: Mapping) -> str:
@@ -262,6 +285,10 @@ class _KernelRidgeStage:
             "heldout_outputs": average,
             "score": fit.score(average),
         }, seconds
+
+    def has_one_example(self, size: int) -> bool:
+        """Return whether a training size is one labelled example of each class."""
+        return 1 in self._partition.get("examples", ())[:1] and size == self.sizes[0]
 
     def stored_model(self, size: int, count: int, fold: int | None) -> dict:
         """Return the stored model of one training size, component count and fold."""

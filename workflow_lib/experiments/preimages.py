@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.embeddings.class_decoding import nearest_scores
 from workflow_lib.embeddings.fisher import FisherEmbedding
 from workflow_lib.embeddings.identity import IdentityEmbedding
 from workflow_lib.experiments.items import (
@@ -57,13 +58,19 @@ def run(
     covariance_block: str | None,
     preimage: str | None,
     start: str | None,
+    dataset: Path | None = None,
+    distance: str | None = None,
 ) -> None:
     """Decode the test rows of every item and write the "predictions" artifact and its seconds.
 
-    Every item holds the predicted outputs (n_test, d) and all that was chosen for it.
+    Every item holds the predicted outputs (n_test, d) and all that was chosen for it. Of classes it
+    also holds the predicted ``classes`` (n_test,): a second pre-image, the class whose vector in
+    `dataset` is nearest to the predicted one by `distance` (``euclidean`` or ``cosine``). Where the
+    method gives scores of the classes (`distance` is None) it is the highest of them.
     """
     items = read_artifact(regression, "regression")
     fitted = read_artifact(models, "models") if models else None
+    vectors = read_artifact(dataset, "dataset")["classes"]["vectors"] if dataset else None
     tree: dict = {}
     seconds: dict = {}
     for name, item in items.items():
@@ -78,13 +85,18 @@ def run(
             decoder.outputs(member, preimage, start)
             for decoder, member in zip(decoders, members, strict=True)
         ]
+        outputs = np.mean(decoded, axis=0)
+        classes = {}
+        if vectors is not None:
+            scores = nearest_scores(outputs, vectors, distance) if distance else outputs
+            classes = {"classes": scores.argmax(axis=1)}
         seconds[name] = {"preimage_seconds": time.perf_counter() - started}
         chosen = {
             key: value
             for key, value in item.items()
             if not (hasattr(value, "shape") or isinstance(value, dict))
         }
-        tree[name] = {"outputs": np.mean(decoded, axis=0)} | chosen
-    sources = [path for path in (regression, models) if path]
+        tree[name] = {"outputs": outputs} | classes | chosen
+    sources = [path for path in (regression, models, dataset) if path]
     write_artifact(output, tree, "predictions", inputs=sources, allow_nan=UNBOUNDED_ENTRIES)
     write_timings(timings, seconds)

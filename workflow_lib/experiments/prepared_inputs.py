@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from workflow_lib.experiments.features_stage import TEXT_SCALE
+from workflow_lib.experiments.features_stage import PRODUCTS_SCALE, TEXT_SCALE
 from workflow_lib.experiments.items import fold_group, size_group
 from workflow_lib.features.preparation import InputPreparation
 from workflow_lib.features.principal_coordinates import principal_coordinates
@@ -32,7 +32,8 @@ def prepared_inputs(features: Mapping, folds: np.ndarray, training_size: int) ->
         Fold number of every training row.
     training_size : int
     """
-    kind = PreparedTexts if features["scale"] == TEXT_SCALE else PreparedRows
+    kinds = {TEXT_SCALE: PreparedTexts, PRODUCTS_SCALE: PreparedProducts}
+    kind = kinds.get(features["scale"], PreparedRows)
     return kind(features, folds, training_size)
 
 
@@ -188,14 +189,22 @@ class PreparedTexts(PreparedInputs):
         return gram, self._gram(fold, np.flatnonzero(heldout), columns, kernel, width)
 
     def _columns(self, kept, weak_size):
-        return np.concatenate([np.flatnonzero(kept), len(self.folds) + np.arange(weak_size)])
+        return np.concatenate([np.flatnonzero(kept), self._n_pool() + np.arange(weak_size)])
+
+    def _n_pool(self):
+        """Return the number of the first weak row."""
+        return len(self.folds)
 
     def _test_rows(self):
-        n_rows, n_known = self._group[fold_group(None)]["products"].shape
+        n_rows, n_known = self._stored(None)["products"].shape
         return np.arange(n_known, n_rows)
 
+    def _stored(self, fold):
+        """Return the products that a fold knows."""
+        return self._group[fold_group(fold)]
+
     def _gram(self, fold, rows, columns, kernel, width):
-        stored = self._group[fold_group(fold)]
+        stored = self._stored(fold)
         return gram_from_products(
             stored["products"][np.ix_(rows, columns)],
             stored["squared_lengths"][rows],
@@ -203,6 +212,20 @@ class PreparedTexts(PreparedInputs):
             kernel,
             rbf_gamma(width, self._n_parts),
         )
+
+
+class PreparedProducts(PreparedTexts):
+    """Rows known by their inner products alone, the same for all sizes and folds."""
+
+    def __init__(self, features: Mapping, folds: np.ndarray, training_size: int) -> None:
+        super().__init__(features, folds, training_size)
+        self._features = features
+
+    def _n_pool(self):
+        return int(self._features["n_pool"])
+
+    def _stored(self, fold):
+        return self._features
 
 
 def _gram(X: np.ndarray, Z: np.ndarray | None, kernel: str, width: float | None) -> np.ndarray:

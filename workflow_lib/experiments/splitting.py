@@ -19,6 +19,7 @@ BASES = {
     "grouped": ("groups", "groups", "groups"),
     "chronological": ("order", "order", "times"),
     "given": ("fixed", "roles", "roles"),
+    "per_class": ("classes", "labels", "classes"),
 }
 
 
@@ -32,6 +33,7 @@ def split_rows(
     order: Mapping[str, np.ndarray] | None = None,
     groups: np.ndarray | None = None,
     roles: np.ndarray | None = None,
+    labels: np.ndarray | None = None,
 ) -> dict:
     """Return a seeded partition of the rows, as the tree of a "split" artifact.
 
@@ -40,7 +42,8 @@ def split_rows(
     a learning curve adds rows and never exchanges them. Sizes that do not fit are left out; what
     fits is in ``sizes`` and ``weak_sizes``. With `order` the test set is the latest rows and only
     the rows before it (`chronological_rows`) are permuted; with `groups` it is whole groups
-    (`grouped_rows`); with `roles` it is given, and `test_size` does not count.
+    (`grouped_rows`); with `roles` it is given, and `test_size` does not count. With `labels` the
+    training sizes are examples per class (`split_classes`).
 
     Parameters
     ----------
@@ -58,13 +61,16 @@ def split_rows(
         Group of every row, for a grouped split.
     roles : int array (n_rows,) or None, default=None
         TRAINING, TEST or WEAK for every row, for a given split.
+    labels : int array (n_rows,) or None, default=None
+        Class of every row, counted from 0, for a split per class.
 
     Returns
     -------
     dict
         ``train``, ``weak``, ``test`` (row numbers), ``sizes``, ``weak_sizes``, ``folds`` with the
         fold number of every training row for each size, and ``n_left_out``, the number of rows
-        that a chronological split could use nowhere.
+        that a chronological split could use nowhere. With `labels` also ``examples``, the labelled
+        rows of each class at each size.
 
     Raises
     ------
@@ -72,6 +78,10 @@ def split_rows(
         If the test set or the smallest training set does not fit, or it has fewer rows than folds.
     """
     generator = np.random.default_rng(seed)
+    if labels is not None:
+        return split_classes(
+            generator, labels, training_sizes, weak_sizes, test_size, n_folds, seed
+        )
     n_test = int(test_size) if test_size >= 1 else int(round(test_size * n_rows))
     if roles is not None:
         n_test = int((roles == TEST).sum())
@@ -115,6 +125,73 @@ def split_rows(
         "weak_sizes": np.array([size for size in weak_sizes if 0 < size <= len(weak)], dtype=int),
         "folds": folds,
         "n_left_out": n_rows - len(test) - max(sizes) - len(weak),
+    }
+
+
+def split_classes(
+    generator: np.random.Generator,
+    labels: np.ndarray,
+    examples: Sequence[int],
+    weak_sizes: Sequence[int],
+    test_size: float,
+    n_folds: int,
+    seed: int,
+) -> dict:
+    """Return a partition in which every training size has equally many rows of each class.
+
+    Of each class the first rows of a permutation test (the share `test_size`, or as many of
+    `test_size` rows as its share of all rows), and the next are its labelled examples, so that a
+    size adds one row of each class, or several, to the smaller ones. What is left is the weak
+    pool.
+
+    A fold holds out every `n_folds`-th example of each class, counted from a random place, so that
+    it holds out at most one more of one class than of another. With one example per class a class
+    that is held out has none left: folds are then for predictions of rows without themselves, and
+    nothing can be selected by them.
+
+    Parameters
+    ----------
+    generator : numpy.random.Generator
+    labels : int array (n_rows,)
+    examples : sequence of int
+        Labelled rows per class, increasing; numbers that some class cannot fill are left out.
+    weak_sizes, test_size, n_folds, seed
+        As of `split_rows`.
+    """
+    n_classes = int(labels.max()) + 1
+    share = test_size if test_size < 1 else test_size / len(labels)
+    test, pools = [], []
+    for label in range(n_classes):
+        rows = generator.permutation(np.flatnonzero(labels == label))
+        n_test = max(int(round(share * len(rows))), 1)
+        test.append(rows[:n_test])
+        pools.append(rows[n_test:])
+    smallest = min(len(pool) for pool in pools)
+    kept = [count for count in examples if count <= smallest]
+    if not kept:
+        raise ValueError(
+            f"the smallest number of examples per class is {min(examples)}, but {smallest} rows of "
+            "one class are left beside the test rows"
+        )
+    most = max(kept)
+    train = np.array([pool[:most] for pool in pools])
+    in_turn = [generator.permutation(train[:, index]) for index in range(most)]
+    train_rows = np.concatenate(in_turn)
+    weak = generator.permutation(np.concatenate([pool[most:] for pool in pools]))
+    folds = {}
+    for count in kept:
+        starts = np.random.default_rng([seed, count]).permutation(n_classes)
+        numbers = [(starts[labels[rows]] + index) % n_folds for index, rows in enumerate(in_turn)]
+        folds[size_group(count * n_classes)] = np.concatenate(numbers[:count])
+    return {
+        "test": generator.permutation(np.concatenate(test)),
+        "train": train_rows,
+        "weak": weak,
+        "sizes": np.array([count * n_classes for count in kept]),
+        "examples": np.array(kept),
+        "weak_sizes": np.array([size for size in weak_sizes if 0 < size <= len(weak)], dtype=int),
+        "folds": folds,
+        "n_left_out": 0,
     }
 
 
@@ -180,7 +257,7 @@ def run(
 ) -> None:
     """Read a dataset, split its rows and write the "split" artifact.
 
-    `kind` is ``random``, ``grouped``, ``chronological`` or ``given``.
+    `kind` is ``random``, ``grouped``, ``chronological``, ``given`` or ``per_class``.
 
     Raises
     ------
@@ -202,7 +279,7 @@ def run(
             f"config/experiments/{experiment}.yaml or config/config.yaml",
         ) from error
     for size in training_sizes:
-        if size not in tree["sizes"]:
+        if size not in tree.get("examples", tree["sizes"]):
             print(f"training size {size} left out: the dataset has only {n_rows} rows")
     for size in weak_sizes:
         if size not in tree["weak_sizes"]:
@@ -227,5 +304,7 @@ def _basis_of(kind: str, data: Mapping, dataset: Path, experiment: str) -> dict:
     values = data[group]
     if kind == "chronological":
         return {argument: values}
+    if kind == "per_class":
+        return {argument: values["labels"]}
     (only,) = values.values()
     return {argument: only}

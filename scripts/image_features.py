@@ -1,0 +1,17 @@
+"""Extract one kind of features from all images of a dataset."""
+
+from adapter import job
+
+with job(snakemake):
+    from workflow_lib.experiments import image_features_stage
+
+    image_features_stage.run(
+        source=snakemake.input.images,
+        output=snakemake.output[0],
+        kind=snakemake.wildcards.feature,
+        left_out_classes=snakemake.params.left_out_classes,
+        codebook_classes=snakemake.params.codebook_classes,
+        seed=snakemake.params.seed,
+        parts=snakemake.params.parts,
+        weights=next(iter(snakemake.input.weights), None),
+    )

@@ -1,0 +1,24 @@
+"""Select and fit one method that trains itself on the classes of weak rows."""
+
+from adapter import job
+
+with job(snakemake):
+    from workflow_lib.experiments import self_training_stage
+
+    self_training_stage.run(
+        dataset=snakemake.input.dataset,
+        split=snakemake.input.split,
+        features=snakemake.input.features,
+        models=snakemake.input.models,
+        weak_labels=snakemake.input.weak_labels,
+        output=snakemake.output.regression,
+        timings=snakemake.output.timings,
+        kind=snakemake.params.kind,
+        kernel=snakemake.params.kernel,
+        widths=snakemake.params.widths,
+        penalties=snakemake.params.penalties,
+        components=snakemake.params.components,
+        component_counts=snakemake.params.component_counts,
+        center=snakemake.params.center,
+        fixed=snakemake.params.fixed,
+    )
