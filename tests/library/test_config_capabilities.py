@@ -205,6 +205,7 @@ CANDIDATES = RIDGE | {
         (CANDIDATES | {"weak": True}, MIXTURE, "class_block"),
         (CANDIDATES | {"grid": RIDGE["grid"] | {"n_components": [3]}}, MIXTURE, "block_weight"),
         (CANDIDATES | {"regressor": "self_training"}, MIXTURE, "pseudo_classes"),
+        (CANDIDATES | {"one_example": {"n_components": 5}}, MIXTURE, "one of grid.n_components"),
         (RIDGE | {"pseudo_classes": "soft"}, None, "is for self_training"),
         (RIDGE | {"regressor": "support_vector_machine"}, None, "needs grid.cost"),
         (RIDGE | {"regressor": "perceptron"}, None, "needs grid.l2_penalty"),

@@ -168,6 +168,12 @@ def test_methods_are_told_apart_in_figures():
         assert len(set(markers)) == len(markers), path.stem
 
 
+def published_rows(number: int) -> list[dict[str, str]]:
+    path = CONFIG / "paper_tables" / f"table-{number}.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
 @pytest.mark.parametrize(
     ("number", "count"),
     [
@@ -180,15 +186,20 @@ def test_methods_are_told_apart_in_figures():
         (8, 8),
         (9, 20),
         (10, 20),
+        (11, 35),
+        (12, 45),
+        (13, 35),
+        (14, 45),
+        (15, 12),
         (16, 12),
         (17, 8),
         (18, 8),
+        (19, 10),
+        (20, 10),
     ],
 )
 def test_published_tables(number, count):
-    path = CONFIG / "paper_tables" / f"table-{number}.csv"
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = published_rows(number)
     assert len(rows) == count
     columns = "table row column value spread unit method components training_size".split()
     assert [name for name in rows[0] if name != "weak_size"] == columns
@@ -197,11 +208,58 @@ def test_published_tables(number, count):
         assert float(row["value"]) > 0
         # Empty where none is printed, or only that it is small.
         assert row["spread"] == "" or float(row["spread"]) > 0
-        assert row["unit"] in ("RRMSE", "root_sum_rrmse", "norm_rrmse", "s")
+        assert row["unit"] in ("RRMSE", "root_sum_rrmse", "norm_rrmse", "accuracy_percent", "s")
+        if row["unit"] == "accuracy_percent":
+            assert float(row["value"]) + float(row["spread"]) < 100
         assert (CONFIG / "methods" / f"{row['method']}.yaml").exists()
         assert row["components"] in ("selected", "2", "4", "10")
-        # Empty where the sizes of the paper are not those of the experiments.
-        assert row["training_size"] == "" or int(row["training_size"]) in range(10, 1001)
+        # Empty where the sizes of the paper are not those of the experiments. Tables of classes
+        # count the examples of each class.
+        sizes = range(1, 15) if row["unit"] == "accuracy_percent" else range(10, 1001)
+        assert row["training_size"] == "" or int(row["training_size"]) in sizes
         assert row.get("weak_size", "") == "" or int(row["weak_size"]) in range(0, 2501)
     cells = {tuple(row[key] for key in ("row", "column")) for row in rows}
     assert len(cells) == count
+
+
+@pytest.mark.parametrize(
+    ("number", "earlier", "count"),
+    [
+        (8, 7, 2),  # OFER-GMM of both tasks
+        (10, 9, 5),  # OFER-GMM at every size
+        (13, 11, 14),  # m-SVM and OFER-GMM at every size
+        (14, 12, 18),  # MLP and OFER-GMM at every size
+    ],
+)
+def test_numbers_that_the_paper_prints_twice_are_the_same(number, earlier, count):
+    def numbers(table):
+        keys = "row method components training_size weak_size unit".split()
+        return {
+            tuple(row[key] for key in keys): (row["value"], row["spread"])
+            for row in published_rows(table)
+        }
+
+    first, second = numbers(earlier), numbers(number)
+    shared = first.keys() & second.keys()
+    assert len(shared) == count
+    assert {key: first[key] for key in shared} == {key: second[key] for key in shared}
+
+
+@pytest.mark.parametrize(
+    ("data", "weak_table", "training_size", "best"),
+    [("Caltech101", 13, "10", "0.01"), ("AWA", 14, "14", "0.1")],
+)
+def test_the_best_published_weak_weight_is_that_of_the_weak_tables(
+    data, weak_table, training_size, best
+):
+    row = f"wOFER+2500 {data}"
+    study = {number["column"]: number for number in published_rows(15) if number["row"] == row}
+    assert list(study) == ["0", "0.001", "0.01", "0.1", "1", "10"]
+    assert max(study, key=lambda weight: float(study[weight]["value"])) == best
+    (reported,) = [
+        number
+        for number in published_rows(weak_table)
+        if (number["training_size"], number["weak_size"]) == (training_size, "2500")
+    ]
+    for key in ("value", "spread", "method", "weak_size"):
+        assert study[best][key] == reported[key]

@@ -359,6 +359,11 @@ METHOD_REQUIREMENTS = (
         "pseudo_classes is for self_training",
     ),
     Requirement(
+        {"one_example_is_in_grid": {False}},
+        {"model": set()},
+        "one_example.n_components must be one of grid.n_components",
+    ),
+    Requirement(
         {"model": {"gaussian_mixture"}},
         {"has_n_components": {True}},
         "a mixture needs grid.n_components",
@@ -574,6 +579,8 @@ def method_facts(method: MethodSettings, model: ModelSettings | None) -> dict[st
         "has_state_dim": bool(method.grid.state_dim),
         "covariance_type": model.covariance_type if model else None,
         "has_weak_weight": bool(method.grid.weak_weight),
+        "one_example_is_in_grid": method.one_example.n_components
+        in (None, *method.grid.n_components),
         "has_cost": bool(method.grid.cost),
         "has_l2_penalty": bool(method.grid.l2_penalty),
         "has_block_weight": bool(method.grid.block_weight),

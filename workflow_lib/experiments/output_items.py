@@ -28,6 +28,8 @@ class OutputItems:
         heldout_outputs: np.ndarray,
         seconds: Mapping[str, float] | Sequence[float],
         weak_size: int = 0,
+        components: int | str = SELECTED,
+        setting: str = "",
         **entries: Any,
     ) -> None:
         """Add one item and say in the log what was chosen.
@@ -42,19 +44,25 @@ class OutputItems:
             Predictions of the training rows, each without its fold.
         seconds : four readings of a clock, or the seconds by name
             Before selection, before the fit, before prediction and after it.
+        components : int or str, default=SELECTED
+            A fixed number of components, or SELECTED.
+        setting : str, default=""
+            What a study fixes, in words; empty outside of studies.
         **entries
             What was chosen and fitted: arrays, and numbers, which the tables of scores can show.
             Those that are None mean nothing for this method and are left out.
         """
-        name = item_group(training_size, weak_size, SELECTED)
+        name = item_group(training_size, weak_size, components, setting)
         chosen = {key: value for key, value in entries.items() if value is not None}
         self._tree[name] = {
             "training_size": training_size,
             "weak_size": weak_size,
-            "components": SELECTED,
+            "components": str(components),
             "test_embedding": test_outputs,
             "heldout_outputs": heldout_outputs,
         } | chosen
+        if setting:
+            self._tree[name]["setting"] = setting
         is_named = isinstance(seconds, Mapping)
         self._seconds[name] = dict(seconds) if is_named else stage_seconds(*seconds)
         told = {key: value for key, value in chosen.items() if isinstance(value, numbers.Number)}

@@ -1,0 +1,121 @@
+"""The criterion of class scores, and the out-of-fold scores that it is applied to."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from workflow_lib import KernelRidgeRegressor
+from workflow_lib.experiments.class_selection import class_score_grid, one_hot, scaled_squared_error
+from workflow_lib.experiments.items import fold_group, size_group
+from workflow_lib.experiments.prepared_inputs import prepared_inputs, rbf_gamma
+from workflow_lib.features.preparation import fit_preparation
+
+N_CLASSES = 4
+LABELS = np.arange(24) % N_CLASSES
+
+
+def noisy_scores(noise=0.5, seed=0):
+    generator = np.random.default_rng(seed)
+    return one_hot(LABELS, N_CLASSES) + noise * generator.normal(size=(len(LABELS), N_CLASSES))
+
+
+def test_one_hot_has_a_one_at_the_class_of_each_row():
+    expected = [[1, 0, 0], [0, 0, 1], [0, 1, 0]]
+    np.testing.assert_array_equal(one_hot(np.array([0, 2, 1]), 3), expected)
+
+
+def test_the_error_is_that_of_the_best_common_factor():
+    scores = noisy_scores()
+    S = scores - scores.mean(axis=1, keepdims=True)
+    Z = one_hot(LABELS, N_CLASSES) - 1.0 / N_CLASSES
+    factor = np.linalg.lstsq(S.reshape(-1, 1), Z.ravel(), rcond=None)[0][0]
+    assert factor > 0
+    expected = ((Z - factor * S) ** 2).sum() / (Z**2).sum()
+    assert scaled_squared_error(scores, LABELS) == pytest.approx(expected, rel=1e-12)
+    assert 0.0 < expected < 1.0
+
+
+def test_for_scores_that_need_no_factor_it_is_their_brier_score_relative_to_equal_scores():
+    scores = noisy_scores()
+    Z = one_hot(LABELS, N_CLASSES)
+    centred = scores - scores.mean(axis=1, keepdims=True)
+    calibrated = centred * (centred * Z).sum() / (centred**2).sum() + 1.0 / N_CLASSES
+    brier = ((calibrated - Z) ** 2).sum()
+    reference = ((1.0 / N_CLASSES - Z) ** 2).sum()
+    assert scaled_squared_error(calibrated, LABELS) == pytest.approx(brier / reference, rel=1e-12)
+
+
+def test_it_does_not_change_with_a_number_for_each_row_nor_with_one_positive_factor():
+    scores = noisy_scores()
+    shifts = np.random.default_rng(1).normal(size=(len(LABELS), 1))
+    error = scaled_squared_error(scores, LABELS)
+    for factor in (1e-8, 3.0, 1e8):
+        changed = factor * (scores + shifts)
+        assert scaled_squared_error(changed, LABELS) == pytest.approx(error, rel=1e-9)
+
+
+def test_perfect_scores_have_no_error_and_more_noise_has_more():
+    errors = [scaled_squared_error(noisy_scores(noise), LABELS) for noise in (0.0, 0.2, 0.5, 2.0)]
+    assert errors[0] == pytest.approx(0.0, abs=1e-15)
+    assert errors == sorted(errors)
+
+
+def test_scores_that_tell_nothing_or_the_opposite_have_the_error_one():
+    assert scaled_squared_error(np.zeros((24, N_CLASSES)), LABELS) == 1.0
+    # Their means are inexact: what is left of such rows is rounding.
+    assert scaled_squared_error(np.full((24, N_CLASSES), 0.1) * np.pi, LABELS) == 1.0
+    assert scaled_squared_error(-noisy_scores(), LABELS) == 1.0
+
+
+def test_scores_that_are_not_finite_have_no_error():
+    scores = noisy_scores()
+    scores[3, 1] = np.nan
+    assert np.isnan(scaled_squared_error(scores, LABELS))
+
+
+def small_features(X, folds, scale):
+    """Return the tree of a "features" artifact of training rows alone."""
+    stored = {}
+    for fold in [None, *range(folds.max() + 1)]:
+        rows = X if fold is None else X[folds != fold]
+        preparation = fit_preparation(rows, scale)
+        stored[fold_group(fold)] = {
+            "fill": preparation.fill,
+            "offset": preparation.offset,
+            "scale": preparation.scale,
+            "standardised": preparation.standardised,
+        }
+    inputs = {"train": X, "weak": X[:0], "test": X[:0]}
+    group = {"learns": scale != "none"} | stored
+    return {"scale": scale, "kernel": "rbf", "inputs": inputs, size_group(len(X)): group}
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("scale", ["none", "standard"])
+def test_held_out_scores_equal_those_of_separate_fits(scale, center):
+    generator = np.random.default_rng(2)
+    X = generator.normal(size=(N_CLASSES, 3))[LABELS] + generator.normal(size=(len(LABELS), 3))
+    folds = np.arange(len(LABELS)) // N_CLASSES % 3
+    # The last class has no example outside of one fold.
+    folds[LABELS == N_CLASSES - 1] = 1
+    inputs = prepared_inputs(small_features(X, folds, scale), folds, len(X))
+    widths, penalties = [0.3, 3.0], [1e-3, 0.1, np.inf]
+    grid = class_score_grid(inputs, folds, LABELS, N_CLASSES, "rbf", widths, penalties, center)
+    assert list(grid) == widths
+    for width in widths:
+        for index, penalty in enumerate(penalties):
+            expected = np.empty((len(X), N_CLASSES))
+            for fold in range(3):
+                known, heldout = folds != fold, folds == fold
+                preparation = fit_preparation(X[known], scale)
+                model = KernelRidgeRegressor(
+                    gamma=rbf_gamma(width, 3), alpha=penalty, center=center
+                )
+                model.fit(preparation.apply(X[known]), one_hot(LABELS[known], N_CLASSES))
+                expected[heldout] = model.predict(preparation.apply(X[heldout]))
+            np.testing.assert_allclose(grid[width][index], expected, atol=1e-9)
+            if center:
+                np.testing.assert_allclose(grid[width][index].sum(axis=1), 1.0, atol=1e-9)
+    unseen = grid[0.3][0][folds == 1][:, N_CLASSES - 1]
+    np.testing.assert_allclose(unseen, 0.0, atol=1e-12)

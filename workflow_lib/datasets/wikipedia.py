@@ -1,0 +1,306 @@
+"""Introductions of Wikipedia pages: texts that describe classes (Djerrab et al. 2018, section 6.5).
+
+What is fetched is the plain text of the section before the first heading, through the public API of
+MediaWiki. It is kept as one JSON file ``{CLASS: {requested, title, revision, text}}``, which
+`workflow_lib.datasets.class_texts.read_class_texts` reads. Pages change from day to day: the file
+is the data, and the title and the revision name the source that the licence (CC BY-SA) asks for.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from workflow_lib.datasets.tables import read_text
+from workflow_lib.errors import UserError
+
+ADDRESS = "https://en.wikipedia.org/w/api.php"
+"""The API of the English Wikipedia: the word vectors are of English words."""
+
+USER_AGENT = "output-fisher-regression/0.1 (research workflow; Python urllib)"
+"""Who asks: Wikimedia refuses programs that do not say."""
+
+MOST_TITLES = 20
+"""Pages of one request: the most introductions that the API sends at once."""
+
+NO_PAGE = "there is no page with this title"
+DISAMBIGUATION = "the page only lists the meanings of its title"
+NO_INTRODUCTION = "the page has no text before its first heading"
+
+_LONGEST_PAUSE = 60.0
+_MOST_ANSWERS = 100
+_PASSING_ERRORS = ("maxlag", "ratelimited", "readonly")
+
+Opener = Callable[..., Any]
+
+
+def fetch_introductions(
+    titles: Mapping[str, str],
+    output: str | Path,
+    opener: Opener = urllib.request.urlopen,
+    address: str = ADDRESS,
+    contact: str = "",
+    timeout: float = 30.0,
+    retries: int = 4,
+    pause: float = 1.0,
+) -> dict[str, str]:
+    """Fetch the introduction of the page of every class into the JSON file `output`.
+
+    Parameters
+    ----------
+    titles : mapping of str to str
+        The title of the page of each class; several classes may share one. Redirects are followed.
+    output : path
+        Written whole after every answer that brings a page. Pages that it holds already are not
+        fetched again; of a class for which another title is asked now, the page is replaced. Other
+        classes stay.
+    opener : callable, default=urllib.request.urlopen
+        Called with a ``urllib.request.Request`` and ``timeout``; returns a response to read in a
+        ``with`` statement.
+    address : str, default=ADDRESS
+        The API to ask.
+    contact : str, default=""
+        An e-mail or web address, which Wikimedia asks for; added to `USER_AGENT`.
+    timeout : float, default=30
+        Seconds without an answer after which one attempt is given up.
+    retries : int, default=4
+        How many more attempts follow one that failed for a reason that may pass (no answer, a
+        broken connection, a server that is overloaded).
+    pause : float, default=1
+        Seconds before the first retry, and between two requests; doubled for each further retry, up
+        to 60, and at least as long as the server asks for (but no longer than 60).
+
+    Returns
+    -------
+    dict of str to str
+        The classes without an introduction, and why: `NO_PAGE`, `DISAMBIGUATION` or
+        `NO_INTRODUCTION`. Empty when all have one.
+
+    Raises
+    ------
+    UserError
+        When there is no network or no sound answer, for titles that no page can have, and for an
+        `output` that is damaged.
+    """
+    output = Path(output)
+    for name, title in titles.items():
+        _check_title(name, title)
+    kept = _kept_pages(output)
+    pages = {page["requested"]: page for page in kept.values() if "requested" in page}
+    reasons: dict[str, str] = {}
+    open_titles = sorted(set(titles.values()) - pages.keys())
+    _keep(output, kept, titles, pages)
+    for start in range(0, len(open_titles), MOST_TITLES):
+        if start:
+            time.sleep(pause)
+        batch = open_titles[start : start + MOST_TITLES]
+        answers = _answers(batch, opener, address, contact, timeout, retries, pause)
+        for title, page in _pages_by_title(batch, answers, address).items():
+            if isinstance(page, str):
+                reasons[title] = page
+            else:
+                pages[title] = page
+        _keep(output, kept, titles, pages)
+    return {name: reasons[title] for name, title in titles.items() if title in reasons}
+
+
+# The file
+
+
+def _kept_pages(output: Path) -> dict[str, dict[str, Any]]:
+    if not output.exists():
+        return {}
+    try:
+        kept = json.loads(read_text(output))
+    except json.JSONDecodeError as error:
+        raise _damaged(output, f"line {error.lineno} is not JSON ({error.msg})") from error
+    if not isinstance(kept, dict):
+        raise _damaged(output, "the file holds no object with pages by class")
+    for name, page in kept.items():
+        if not isinstance(page, dict) or not isinstance(page.get("text"), str):
+            raise _damaged(output, f"the entry '{name}' has no text")
+    return kept
+
+
+def _damaged(output: Path, found: str) -> UserError:
+    return UserError(
+        place=str(output),
+        found=found,
+        expected="the pages that an earlier run has kept",
+        remedy=f"rm {output} and fetch the pages again, or choose another file",
+    )
+
+
+def _keep(
+    output: Path,
+    kept: Mapping[str, dict[str, Any]],
+    titles: Mapping[str, str],
+    pages: Mapping[str, dict[str, Any]],
+) -> None:
+    """Write what was `kept`, and the `pages` of the classes in `titles` in place of older ones."""
+    now = {name: page for name, page in kept.items() if name not in titles}
+    now |= {name: pages[title] for name, title in titles.items() if title in pages}
+    if now == kept:
+        return
+    output.parent.mkdir(parents=True, exist_ok=True)
+    temporary = output.with_name(f".{output.name}.{os.getpid()}.tmp")
+    try:
+        text = json.dumps(now, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+        temporary.write_bytes(text.encode("utf-8"))
+        os.replace(temporary, output)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+# Titles and pages
+
+
+def _check_title(name: str, title: str) -> None:
+    wrong = sorted(set(title) & set("#<>[]|{}"))
+    if wrong or not title.strip():
+        raise UserError(
+            place=f"the title of the page of the class '{name}'",
+            found=f"'{title}'" + (f" with {' '.join(wrong)}" if wrong else ""),
+            expected="the title of a page as it stands above its text",
+            remedy="mend the title",
+        )
+
+
+def _pages_by_title(
+    titles: Sequence[str], answers: Sequence[Mapping[str, Any]], address: str
+) -> dict[str, dict[str, Any] | str]:
+    """Return, for each of `titles`, its page as it is kept, or why there is none."""
+    renamed: dict[str, str] = {}
+    pages: dict[str, dict[str, Any]] = {}
+    for answer in answers:
+        for kind in ("normalized", "converted", "redirects"):
+            renamed |= {change["from"]: change["to"] for change in answer.get(kind, [])}
+        for page in answer.get("pages", []):
+            pages.setdefault(page["title"], {}).update(page)
+    found: dict[str, dict[str, Any] | str] = {}
+    for title in titles:
+        name, steps = title, 0
+        while name in renamed and name not in pages and steps <= len(renamed):
+            name, steps = renamed[name], steps + 1
+        if name not in pages:
+            raise _no_sound_answer(address, f"its answer lacks the page '{title}'")
+        page = pages[name]
+        text = page.get("extract", "").strip()
+        if page.get("missing") or page.get("invalid"):
+            found[title] = NO_PAGE
+        elif "disambiguation" in page.get("pageprops", {}):
+            found[title] = DISAMBIGUATION
+        elif not text:
+            found[title] = NO_INTRODUCTION
+        else:
+            if not page.get("revisions"):
+                raise _no_sound_answer(address, f"its answer lacks the revision of '{title}'")
+            found[title] = {
+                "requested": title,
+                "title": page["title"],
+                "revision": page["revisions"][0]["revid"],
+                "text": text,
+            }
+    return found
+
+
+# The network
+
+
+def _answers(
+    titles: Sequence[str],
+    opener: Opener,
+    address: str,
+    contact: str,
+    timeout: float,
+    retries: int,
+    pause: float,
+) -> list[dict[str, Any]]:
+    """Return what the API answers about `titles`, in as many parts as it takes."""
+    question = {
+        "action": "query",
+        "format": "json",
+        "formatversion": "2",
+        "prop": "extracts|revisions|pageprops",
+        "exintro": "1",
+        "explaintext": "1",
+        "exlimit": str(MOST_TITLES),
+        "rvprop": "ids",
+        "ppprop": "disambiguation",
+        "redirects": "1",
+        "titles": "|".join(titles),
+    }
+    agent = USER_AGENT if not contact else f"{USER_AGENT}; {contact}"
+    parts: list[dict[str, Any]] = []
+    rest: dict[str, str] = {}
+    for _ in range(_MOST_ANSWERS):
+        query = urllib.parse.urlencode({**question, **rest})
+        request = urllib.request.Request(f"{address}?{query}", headers={"User-Agent": agent})
+        answer = _answer(request, opener, address, timeout, retries, pause)
+        parts.append(answer.get("query", {}))
+        if "continue" not in answer:
+            return parts
+        rest = answer["continue"]
+    raise _no_sound_answer(address, f"its answer has more than {_MOST_ANSWERS} parts")
+
+
+def _answer(
+    request: urllib.request.Request,
+    opener: Opener,
+    address: str,
+    timeout: float,
+    retries: int,
+    pause: float,
+) -> dict[str, Any]:
+    """Return the answer to one request; try again where the failure may pass."""
+    reason = ""
+    asked = 0.0
+    for attempt in range(retries + 1):
+        if attempt:
+            time.sleep(min(max(pause * 2 ** (attempt - 1), asked), _LONGEST_PAUSE))
+        try:
+            with opener(request, timeout=timeout) as response:
+                answer = json.loads(response.read())
+        except urllib.error.HTTPError as error:
+            reason = f"the server answered {error.code} {error.reason}"
+            asked = _seconds(error.headers.get("Retry-After") if error.headers else None)
+            error.close()
+            if error.code < 500 and error.code not in (408, 425, 429):
+                break
+            continue
+        except (OSError, http.client.HTTPException) as error:
+            reason = str(getattr(error, "reason", None) or error) or type(error).__name__
+            continue
+        except ValueError:
+            reason = "the answer is not JSON: perhaps another page stands before the network"
+            continue
+        fault = answer.get("error") if isinstance(answer, dict) else {"info": "it is no object"}
+        if not fault:
+            return answer
+        reason = f"the answer is an error: {fault.get('info') or fault.get('code')}"
+        if fault.get("code") not in _PASSING_ERRORS:
+            break
+    raise _no_sound_answer(address, reason)
+
+
+def _seconds(text: str | None) -> float:
+    """Return the seconds that a server asks to wait; 0 for a date or nothing."""
+    return float(text) if text and text.strip().isdigit() else 0.0
+
+
+def _no_sound_answer(address: str, reason: str) -> UserError:
+    return UserError(
+        place=address,
+        found=f"the pages could not be fetched ({reason})",
+        expected="an answer of the API of MediaWiki",
+        remedy="look to the network connection and run the same command again, which goes on where "
+        "it stopped; without network, supply a folder with one text file a class, named CLASS.txt",
+    )

@@ -1,0 +1,319 @@
+"""Word vectors such as GloVe (Pennington, Socher & Manning 2014), read from a file.
+
+Three forms are read:
+
+a text file
+    a line a word: the word and its numbers, separated by single spaces, in UTF-8, as GloVe is
+    published. A word may itself hold spaces, as some of ``glove.840B.300d.txt`` do, but not the
+    first;
+a zip archive
+    that holds such text files, as ``glove.6B.zip`` holds ``glove.6B.50d.txt`` beside others;
+JSON
+    ``{"words": [...], "vectors": [[...], ...]}``.
+
+Text is read line by line, and only the words that are asked for are kept: the largest files have
+millions of words.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workflow_lib.datasets.tables import listed
+from workflow_lib.errors import UserError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+DIMENSION = 50
+"""Numbers of a word in the files that Djerrab et al. (2018) use."""
+
+_JSON_KEYS = ("words", "vectors")
+_FORM = "a word and its numbers, separated by single spaces"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True)
+class WordVectors:
+    """Words and their vectors.
+
+    Attributes
+    ----------
+    words : dict of str to int
+        The row of every word, in the order of the file.
+    vectors : array (m, d)
+        The vectors, float64 as they stand in the file.
+    """
+
+    words: dict[str, int]
+    vectors: np.ndarray
+
+    @property
+    def dimension(self) -> int:
+        """Numbers of a word."""
+        return self.vectors.shape[1]
+
+
+def read_word_vectors(
+    path: str | Path, wanted: Collection[str] | None = None, dimension: int = DIMENSION
+) -> WordVectors:
+    """Return the words and vectors in the file `path`.
+
+    Parameters
+    ----------
+    path : path
+        A text file, a zip archive (by its content) or JSON (by its suffix ``.json``).
+    wanted : collection of str, default=None
+        The words to keep, written as in the file (GloVe's are in lower case); all when None. Words
+        that the file lacks are left out. Of the other lines only the form is checked, not every
+        number.
+    dimension : int, default=50
+        Which file is read of an archive that holds several: the one whose name ends with
+        ``.{dimension}d.txt``. Not used otherwise.
+
+    Returns
+    -------
+    WordVectors
+        Of a word that stands there several times, the first vector.
+
+    Raises
+    ------
+    UserError
+        Naming the file, and the line where there is one: for a file that is missing, empty,
+        damaged, not UTF-8 or without words; a line with another number of numbers than the first;
+        a value that is not a finite number; an archive without the file that is asked for.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise UserError(
+            place=str(path),
+            found="there is no such file",
+            expected="a file of word vectors",
+            remedy="place it there, for example from https://nlp.stanford.edu/projects/glove/",
+        )
+    wanted = None if wanted is None else frozenset(wanted)
+    if path.suffix.lower() == ".json":
+        rows: Iterable[tuple[str, list[float]]] = _json_rows(path)
+        return _collected(rows, wanted, str(path))
+    if zipfile.is_zipfile(path) or path.suffix.lower() == ".zip":
+        return _read_archive(path, wanted, dimension)
+    with open(path, "rb") as file:
+        return _collected(_text_rows(file, wanted, str(path)), wanted, str(path))
+
+
+def _collected(
+    rows: Iterable[tuple[str, list[float] | int]], wanted: frozenset[str] | None, place: str
+) -> WordVectors:
+    """Return the vectors of the rows that are wanted; of others a row may hold only their size."""
+    import numpy as np
+
+    words: dict[str, int] = {}
+    vectors = []
+    dimension = None
+    for word, numbers in rows:
+        if dimension is None:
+            dimension = numbers if isinstance(numbers, int) else len(numbers)
+        if word not in words and (wanted is None or word in wanted):
+            words[word] = len(vectors)
+            # Arrays take a quarter of the room that lists of numbers take.
+            vectors.append(np.array(numbers, dtype=np.float64))
+    if dimension is None:
+        raise UserError(
+            place=place,
+            found="there are no words in it",
+            expected=f"lines of {_FORM}",
+            remedy="replace the file by the full one",
+        )
+    return WordVectors(words, np.array(vectors, dtype=np.float64).reshape(len(words), dimension))
+
+
+# Text
+
+
+def _text_rows(
+    lines: Iterable[bytes], wanted: frozenset[str] | None, place: str
+) -> Iterator[tuple[str, list[float] | int]]:
+    """Yield every word with its numbers; with their number alone where it is not wanted."""
+    dimension = None
+    for number, line in enumerate(lines, start=1):
+        # White space other than this may be part of a word.
+        line = line.rstrip(b"\r\n ")
+        if number == 1:
+            line = line.removeprefix(_BYTE_ORDER_MARK)
+        if not line:
+            continue
+        line_place = f"{place}, line {number}"
+        if dimension is None:
+            dimension = _first_dimension(line, line_place)
+        word, *texts = line.rsplit(b" ", dimension)
+        if len(texts) < dimension or _ends_with_number(word):
+            raise UserError(
+                place=line_place,
+                found=f"numbers: {line.count(b' ')}",
+                expected=f"{dimension} numbers after the word, as in the lines before",
+                remedy="replace the file by the full one, or remove the line",
+            )
+        try:
+            name = word.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise UserError(
+                place=line_place,
+                found="the line is not UTF-8 text",
+                expected="a text file in the encoding UTF-8",
+                remedy="save the file again as UTF-8",
+            ) from error
+        if wanted is None or name in wanted:
+            yield name, _numbers(texts, line_place)
+        else:
+            yield name, dimension
+
+
+def _first_dimension(line: bytes, place: str) -> int:
+    texts = line.split(b" ")[1:]
+    if len(texts) < 2:
+        raise UserError(
+            place=place,
+            found=f"numbers: {len(texts)}",
+            expected=f"{_FORM}, at least two of them",
+            remedy="remove a header such as that of word2vec, or replace the file",
+        )
+    return len(_numbers(texts, place))
+
+
+def _ends_with_number(word: bytes) -> bool:
+    head, _, last = word.rpartition(b" ")
+    return bool(head) and _is_number(last)
+
+
+def _is_number(text: bytes) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _numbers(texts: list[bytes], place: str) -> list[float]:
+    try:
+        numbers = list(map(float, texts))
+    except ValueError:
+        numbers = [float(text) if _is_number(text) else float("nan") for text in texts]
+    for text, number in zip(texts, numbers):
+        # Python reads 1_000 as a number; in a file of vectors it is damage.
+        if number - number != 0.0 or b"_" in text:
+            raise UserError(
+                place=place,
+                found=f"'{text.decode('utf-8', 'replace')}' is not a finite number",
+                expected=_FORM,
+                remedy="replace the file by the full one, or remove the line",
+            )
+    return numbers
+
+
+# Archives
+
+
+def _read_archive(path: Path, wanted: frozenset[str] | None, dimension: int) -> WordVectors:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            member = _member(path, archive.namelist(), dimension)
+            place = f"{path}, member {member}"
+            with archive.open(member) as file:
+                lines = io.BufferedReader(file)
+                return _collected(_text_rows(lines, wanted, place), wanted, place)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        # RuntimeError is what zipfile raises for an archive with a password.
+        raise UserError(
+            place=str(path),
+            found=f"the archive cannot be read ({error})",
+            expected="a zip archive that holds text files of word vectors",
+            remedy="replace the file by the full one",
+        ) from error
+
+
+def _member(path: Path, names: list[str], dimension: int) -> str:
+    """Return the name of the member to read: the only text file, or that of `dimension`."""
+    texts = [
+        name
+        for name in names
+        if name.lower().endswith(".txt") and not name.rpartition("/")[2].startswith(".")
+    ]
+    chosen = texts if len(texts) == 1 else [n for n in texts if n.endswith(f".{dimension}d.txt")]
+    if len(chosen) != 1:
+        raise UserError(
+            place=str(path),
+            found=f"the archive holds {listed(names) or 'nothing'}",
+            expected=f"one text file whose name ends with .{dimension}d.txt",
+            remedy="use an archive such as glove.6B.zip, or the text file that is meant",
+        )
+    return chosen[0]
+
+
+# JSON
+
+
+def _json_rows(path: Path) -> Iterator[tuple[str, list[float]]]:
+    words, vectors = _json_lists(path)
+    dimension = None
+    for number, (word, vector) in enumerate(zip(words, vectors), start=1):
+        place = f"{path}, word {number}"
+        if not isinstance(word, str) or not isinstance(vector, list):
+            raise UserError(
+                place=place,
+                found=f"{json.dumps(word)} with {json.dumps(vector)[:40]}",
+                expected="a word in quotes and a list of numbers",
+                remedy="mend the file",
+            )
+        dimension = len(vector) if dimension is None else dimension
+        if len(vector) != dimension or dimension < 2:
+            raise UserError(
+                place=f"{place} ('{word}')",
+                found=f"numbers: {len(vector)}",
+                expected=f"{max(dimension, 2)} numbers for every word",
+                remedy="mend the file",
+            )
+        for value in vector:
+            if type(value) not in (int, float) or value - value != 0:
+                raise UserError(
+                    place=f"{place} ('{word}')",
+                    found=f"'{value}' is not a finite number",
+                    expected=f"{dimension} numbers for every word",
+                    remedy="mend the file",
+                )
+        yield word, vector
+
+
+def _json_lists(path: Path) -> tuple[list[Any], list[Any]]:
+    try:
+        content = json.loads(path.read_bytes().decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise UserError(
+            place=str(path),
+            found="the file is not UTF-8 text",
+            expected="JSON in the encoding UTF-8",
+            remedy="save the file again as UTF-8",
+        ) from error
+    except json.JSONDecodeError as error:
+        raise UserError(
+            place=f"{path}, line {error.lineno}",
+            found=f"the file is not JSON ({error.msg})",
+            expected='{"words": [...], "vectors": [[...], ...]}',
+            remedy="replace the file by the full one",
+        ) from error
+    lists = [content.get(key) if isinstance(content, dict) else None for key in _JSON_KEYS]
+    if not all(isinstance(values, list) for values in lists) or len(lists[0]) != len(lists[1]):
+        lengths = [str(len(values)) if isinstance(values, list) else "no" for values in lists]
+        raise UserError(
+            place=str(path),
+            found=f"{lengths[0]} words and {lengths[1]} vectors",
+            expected="the lists 'words' and 'vectors', equally long",
+            remedy="mend the file",
+        )
+    return lists[0], lists[1]

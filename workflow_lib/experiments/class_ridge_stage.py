@@ -1,0 +1,455 @@
+"""The regression stage of kernel ridge regression on classes: one set of scores, many decoders.
+
+The class vectors of all classes are known, labelled or not, and all rows of a class have the same
+one. So one mixture, fitted to all training rows, serves every fold: the class vectors that it saw
+say nothing of which class a held-out row has.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from workflow_lib.artifacts import read_artifact
+from workflow_lib.baselines.output_kernels import output_gram, output_unit
+from workflow_lib.embeddings.class_decoding import (
+    candidate_scores,
+    component_first_scores,
+    output_kernel_scores,
+)
+from workflow_lib.embeddings.forward import ForwardEmbedding, check_choice
+from workflow_lib.experiments.class_selection import (
+    class_score_grid,
+    one_hot,
+    scaled_squared_error,
+)
+from workflow_lib.experiments.items import SELECTED, components_group, fold_group, size_group
+from workflow_lib.experiments.output_items import OutputItems
+from workflow_lib.experiments.prepared_inputs import PreparedInputs, prepared_inputs
+from workflow_lib.experiments.weak_memberships import memberships
+from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
+from workflow_lib.metrics import SMALLEST_GAIN
+from workflow_lib.regression.principal_components import first_least
+from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge, weak_ridge
+from workflow_lib.regression.weak import WeakGrams
+
+BLOCK_DECODERS = ("class_block", "class_block_component_first")
+"""Decoders with a membership block of its own, which weak rows can join."""
+
+MIXTURE_DECODERS = ("candidates", *BLOCK_DECODERS)
+
+CLASS_DECODERS = ("one_hot", "output_kernel", *MIXTURE_DECODERS)
+
+
+def run(
+    dataset: Path,
+    split: Path,
+    features: Path,
+    models: Path | None,
+    weak_labels: Path | None,
+    output: Path,
+    timings: Path,
+    decoder: str,
+    kernel: str,
+    widths: Sequence[float],
+    penalties: Sequence[float],
+    output_widths: Sequence[float],
+    components: str | Sequence[int],
+    component_counts: Sequence[int],
+    block_weights: Sequence[float],
+    weak_weights: Sequence[float],
+    weak: bool,
+    center: bool,
+    fixed: Mapping[str, float],
+) -> None:
+    """Select and fit kernel ridge regression on classes for every training and weak size.
+
+    The width and the penalty are those with the least `scaled_squared_error` of the out-of-fold
+    scores of the class indicators; then the parameters of the decoder are those with the least
+    `scaled_squared_error` after decoding, under that width and penalty. The penalty of a membership
+    block, and the weight of its weak rows, are those with the least squared error of the predicted
+    memberships of held-out rows. Of grid points that are equal the first is chosen.
+
+    With one example per class a held-out class has no example left, and nothing can be selected:
+    `fixed` is used instead, and the item has no score.
+
+    Writes the "regression" artifact: for each item what was chosen, the class scores of the test
+    rows, and those of each training row without its fold; and the seconds of each item, as JSON.
+
+    Parameters
+    ----------
+    models, weak_labels : path or None
+        None for decoders without a mixture, and without weak rows.
+    decoder : str
+        ``one_hot``: the scores themselves. ``output_kernel``: the class nearest to the prediction
+        in the feature space of a Gaussian kernel on the class vectors. ``candidates``: the class
+        with the reduced Fisher embedding nearest to the predicted one, coordinates of the pi block
+        with a weight. ``class_block``: the class nearest in the embedding of indicators and
+        component memberships, a block of memberships q(v_k) with a penalty and a weight of its own,
+        which weak rows join. ``class_block_component_first``: the same, but only classes of the
+        most probable component compete.
+    output_widths : sequence of float
+        Scales of the output kernel in units of `output_unit` of the class vectors.
+    components : str or sequence of int
+        SELECTED, or the fixed counts that are run one by one; for decoders with a mixture.
+    component_counts : sequence of int
+        Counts that compete where `components` is SELECTED.
+    block_weights : sequence of float
+        Weights of the pi or membership block, relative to the other block.
+    weak_weights : sequence of float
+        Weights of a weak row relative to a labelled one.
+    weak : bool
+        Whether weak rows join.
+    fixed : mapping
+        ``width``, ``penalty`` (of every block), ``output_width``, ``n_components``,
+        ``block_weight`` and ``weak_weight`` with one example per class; the first of its list
+        where one is missing.
+
+    Raises
+    ------
+    ValueError
+        If `decoder` is unknown, or weak rows are to join one without a membership block.
+    """
+    check_choice("decoder", decoder, CLASS_DECODERS)
+    if weak and decoder not in BLOCK_DECODERS:
+        raise ValueError(f"weak rows join the decoders {BLOCK_DECODERS}; found {decoder!r}.")
+    has_mixture = decoder in MIXTURE_DECODERS
+    stage = _ClassRidgeStage(dataset, split, features, models, weak_labels, kernel, center)
+    grid = _Grid(
+        width=tuple(widths) if kernel == "rbf" else (None,),
+        penalty=tuple(penalties),
+        output_width=tuple(output_widths),
+        n_components=tuple(component_counts),
+        block_weight=tuple(block_weights),
+        weak_weight=tuple(weak_weights),
+    )
+    items = OutputItems()
+    for size in stage.sizes:
+        is_fixed = stage.has_one_example(size)
+        size_grid = grid.single(fixed) if is_fixed else grid
+        fit = _Fit(stage, size, size_grid)
+        for weak_size in stage.weak_sizes if weak else [0]:
+            for count in components if has_mixture and components != SELECTED else [SELECTED]:
+                counts = size_grid.n_components if count == SELECTED else (count,)
+                # All items of a size share these seconds, and each would need them alone.
+                started = time.perf_counter() - fit.indicator_seconds
+                choice = fit.select(decoder, counts, weak_size)
+                selected = time.perf_counter()
+                duals = fit.refit(choice, weak_size)
+                fitted = time.perf_counter()
+                scores, told = fit.predict(choice, duals, weak_size)
+                predicted = time.perf_counter()
+                items.add(
+                    size,
+                    scores,
+                    choice.heldout_scores,
+                    (started, selected, fitted, predicted),
+                    weak_size,
+                    count,
+                    score=None if is_fixed else choice.score,
+                    width=fit.width,
+                    penalty_mu=fit.penalty,
+                    test_memberships=told,
+                    **choice.entries(),
+                )
+    items.write(output, timings, [dataset, split, features, models, weak_labels])
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """The values of each parameter that compete."""
+
+    width: tuple
+    penalty: tuple
+    output_width: tuple
+    n_components: tuple
+    block_weight: tuple
+    weak_weight: tuple
+
+    def single(self, fixed: Mapping[str, float]) -> _Grid:
+        """Return the grid with one value of each parameter: that of `fixed`, or the first."""
+        single = {}
+        for name, values in vars(self).items():
+            has_values = len(values) and values[0] is not None
+            single[name] = (fixed.get(name, values[0]),) if has_values else values
+        return _Grid(**single)
+
+
+@dataclass(frozen=True)
+class _MembershipBlock:
+    """The choice for the membership block: of a mixture, and how its memberships are predicted.
+
+    Attributes
+    ----------
+    n_components : int
+        Component count asked for.
+    codes : array (K, C)
+        Memberships of the class vectors.
+    penalty : float
+        lambda_0 of the block.
+    weak_weight : float or None
+        Weight of a weak row relative to a labelled one; None without weak rows.
+    heldout : array (n, C)
+        Memberships predicted for each training row without its fold.
+    """
+
+    n_components: int
+    codes: np.ndarray
+    penalty: float
+    weak_weight: float | None
+    heldout: np.ndarray
+
+
+@dataclass(frozen=True)
+class _Decoding:
+    """One grid point of a decoder.
+
+    Attributes
+    ----------
+    decode : callable
+        From predicted indicators (n, K), and memberships (n, C) or None, to class scores (n, K).
+    parameters : dict
+        What the grid point is called in the artifact.
+    block : _MembershipBlock or None
+    """
+
+    decode: Callable[[np.ndarray, np.ndarray | None], np.ndarray]
+    parameters: dict = field(default_factory=dict)
+    block: _MembershipBlock | None = None
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """The grid point of a decoder with the lowest score, and its out-of-fold class scores."""
+
+    decoding: _Decoding
+    score: float
+    heldout_scores: np.ndarray
+
+    def entries(self) -> dict:
+        """Return what was chosen, by the names of the artifact."""
+        block = self.decoding.block
+        if block is None:
+            return self.decoding.parameters
+        return self.decoding.parameters | {
+            "n_components": block.n_components,
+            "penalty_pi": block.penalty,
+            "weak_weight": block.weak_weight,
+        }
+
+
+class _ClassRidgeStage:
+    """What one job of the stage has read."""
+
+    def __init__(self, dataset, split, features, models, weak_labels, kernel, center) -> None:
+        classes = read_artifact(dataset, "dataset")["classes"]
+        self.vectors = classes["vectors"]
+        self._partition = read_artifact(split, "split")
+        self._labels = classes["labels"][self._partition["train"]]
+        self._features = read_artifact(features, "features")
+        self._models = read_artifact(models, "models") if models else None
+        self._weak_labels = read_artifact(weak_labels, "weak_labels") if weak_labels else None
+        self.kernel, self.center = kernel, center
+        self.sizes = [int(size) for size in self._partition["sizes"]]
+        self.weak_sizes = [int(size) for size in self._partition["weak_sizes"]]
+
+    def has_one_example(self, size: int) -> bool:
+        """Return whether a training size has one labelled row of each class."""
+        return int(self._partition["examples"][self.sizes.index(size)]) == 1
+
+    def labels(self, size: int) -> np.ndarray:
+        """Return the classes (n,) of the first `size` training rows."""
+        return self._labels[:size]
+
+    def inputs(self, size: int) -> PreparedInputs:
+        """Return the inputs of one training size."""
+        return prepared_inputs(self._features, self._partition["folds"][size_group(size)], size)
+
+    def mixture(self, size: int, count: int):
+        """Return the mixture fitted to all training rows, and the class vectors in its units."""
+        stored = self._models[size_group(size)][components_group(count)][fold_group(None)]
+        return model_from_tree(stored), scaling_from_tree(stored).apply(self.vectors)
+
+    def weak_memberships(self, size: int, count: int, weak_size: int) -> np.ndarray:
+        """Return the memberships (w, C) that the annotator tells of the weak rows."""
+        return memberships(self._weak_labels, size, count, noise=0.0)[:weak_size]
+
+
+class _Fit:
+    """Selection, refit and prediction of all items of one training size.
+
+    Attributes
+    ----------
+    width : float or None
+        Width of the input kernel, and
+    penalty : float
+        penalty of the class indicators: those with the least error of their scores.
+    indicator_seconds : float
+        Seconds that their selection took.
+    """
+
+    def __init__(self, stage: _ClassRidgeStage, size: int, grid: _Grid) -> None:
+        started = time.perf_counter()
+        self._stage, self._size, self._grid = stage, size, grid
+        self._weak_grams_by_size: dict[int, WeakGrams] = {}
+        self._labels, self._inputs = stage.labels(size), stage.inputs(size)
+        scores = class_score_grid(
+            self._inputs,
+            self._inputs.folds,
+            self._labels,
+            len(stage.vectors),
+            stage.kernel,
+            grid.width,
+            grid.penalty,
+            stage.center,
+        )
+        points = [(width, index) for width in grid.width for index in range(len(grid.penalty))]
+        errors = [
+            scaled_squared_error(scores[width][index], self._labels) for width, index in points
+        ]
+        self.width, index = points[_first_least(errors)]
+        self.penalty = grid.penalty[index]
+        # Predictions are linear in the targets, so they hold those of every code of the classes.
+        self._by_penalty = scores[self.width]
+        self._scores = self._by_penalty[index]
+        self.indicator_seconds = time.perf_counter() - started
+
+    def select(self, decoder: str, counts: Sequence[int], weak_size: int) -> _Choice:
+        """Return the best grid point of a decoder, with one of the component `counts`."""
+        choices = []
+        for decoding in self._decodings(decoder, counts, weak_size):
+            told = None if decoding.block is None else decoding.block.heldout
+            decoded = decoding.decode(self._scores, told)
+            choices.append(_Choice(decoding, scaled_squared_error(decoded, self._labels), decoded))
+        return choices[_first_least([choice.score for choice in choices])]
+
+    def refit(self, choice: _Choice, weak_size: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return dual coefficients and intercepts of each block, from all rows."""
+        stage, size, block = self._stage, self._size, choice.decoding.block
+        K = self._training_gram(weak_size)
+        targets = one_hot(self._labels, len(stage.vectors))
+        duals = [
+            fit_dual_coefficients(
+                K[:size, :size], targets, labelled_ridge(size, self.penalty), stage.center
+            )
+        ]
+        if block is None:
+            return duals
+        targets, ridge = targets @ block.codes, np.full(size, labelled_ridge(size, block.penalty))
+        weights = np.ones(size + weak_size)
+        if weak_size:
+            told = stage.weak_memberships(size, block.n_components, weak_size)
+            targets = np.vstack([targets, told])
+            weak_weight = block.weak_weight / (2.0 * size)
+            ridge = np.append(ridge, np.full(weak_size, weak_ridge(block.penalty, weak_weight)))
+            weights[size:] = block.weak_weight
+        return [*duals, fit_dual_coefficients(K, targets, ridge, stage.center, weights)]
+
+    def predict(
+        self, choice: _Choice, duals: list, weak_size: int
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the class scores (n_test, K) and the memberships (n_test, C) of the test rows.
+
+        The second is None for decoders without a membership block.
+        """
+        K = self._inputs.test_gram(self._stage.kernel, self.width, weak_size)
+        predictions = [K[:, : len(dual)] @ dual + intercept for dual, intercept in duals]
+        told = predictions[1] if len(predictions) > 1 else None
+        return choice.decoding.decode(predictions[0], told), told
+
+    def _training_gram(self, weak_size: int) -> np.ndarray:
+        return self._inputs.training_gram(self._stage.kernel, self.width, weak_size)
+
+    def _decodings(
+        self, decoder: str, counts: Sequence[int], weak_size: int
+    ) -> Iterator[_Decoding]:
+        """Yield the grid points of a decoder."""
+        if decoder == "one_hot":
+            yield _Decoding(lambda scores, _: scores)
+        elif decoder == "output_kernel":
+            for width in self._grid.output_width:
+                yield self._output_kernel_decoding(width)
+        elif decoder == "candidates":
+            for count, weight in product(counts, self._grid.block_weight):
+                yield self._candidate_decoding(count, weight)
+        else:
+            for count in counts:
+                block = self._membership_block(count, weak_size)
+                for weight in self._grid.block_weight:
+                    yield _block_decoding(block, weight, decoder == "class_block_component_first")
+
+    def _output_kernel_decoding(self, width: float) -> _Decoding:
+        vectors = self._stage.vectors
+        gram = output_gram(vectors, None, "rbf", (width * output_unit(vectors)) ** -2)
+        return _Decoding(
+            lambda scores, _: output_kernel_scores(scores, gram), {"output_width": width}
+        )
+
+    def _candidate_decoding(self, count: int, weight: float) -> _Decoding:
+        model, vectors = self._stage.mixture(self._size, count)
+        embedding = ForwardEmbedding(model)
+        codes = embedding.transform(vectors)
+        weights = np.ones(codes.shape[1])
+        weights[embedding.blocks["pi"]] = weight
+        return _Decoding(
+            lambda scores, _: candidate_scores(scores @ codes, codes, weights),
+            {"n_components": count, "block_weight": weight},
+        )
+
+    def _membership_block(self, count: int, weak_size: int) -> _MembershipBlock:
+        """Return the membership block with the penalty and weak weight of the least error."""
+        model, vectors = self._stage.mixture(self._size, count)
+        codes = model.responsibilities(vectors)
+        targets = codes[self._labels]
+        if weak_size:
+            candidates = list(product(self._grid.penalty, self._grid.weak_weight))
+            weak_targets = self._stage.weak_memberships(self._size, count, weak_size)
+            predictions = np.empty((len(candidates), *targets.shape))
+            solver = self._weak_grams(weak_size)
+            n_folds = len(solver.heldout)
+            by_fold = solver.predict([targets] * n_folds, [weak_targets] * n_folds, candidates)
+            for rows, of_fold in zip(solver.heldout, by_fold, strict=True):
+                predictions[:, rows] = of_fold
+        else:
+            candidates = [(penalty, None) for penalty in self._grid.penalty]
+            predictions = self._by_penalty @ codes
+        best = _first_least(((predictions - targets) ** 2).sum(axis=(1, 2)))
+        return _MembershipBlock(count, codes, *candidates[best], predictions[best])
+
+    def _weak_grams(self, weak_size: int) -> WeakGrams:
+        if weak_size not in self._weak_grams_by_size:
+            # Items come one weak size after the other, so that one is enough to keep.
+            self._weak_grams_by_size = {
+                weak_size: WeakGrams(
+                    list(self._inputs.fold_grams(self._stage.kernel, self.width, weak_size)),
+                    weak_size,
+                    self._inputs.folds,
+                    self._stage.center,
+                    shared=not self._inputs.learns,
+                )
+            }
+        return self._weak_grams_by_size[weak_size]
+
+
+def _block_decoding(block: _MembershipBlock, weight: float, component_first: bool) -> _Decoding:
+    """Return the search of the nearest code [indicators, memberships] of the classes."""
+    n_classes = len(block.codes)
+    codes = np.hstack([np.eye(n_classes), block.codes])
+    weights = np.ones(codes.shape[1])
+    weights[n_classes:] = weight
+
+    def decode(scores, told):
+        decoded = candidate_scores(np.hstack([scores, told]), codes, weights)
+        return component_first_scores(told, block.codes, decoded) if component_first else decoded
+
+    return _Decoding(decode, {"block_weight": weight}, block)
+
+
+def _first_least(errors: Sequence[float]) -> int:
+    """Return the number of the least error, the first of those that are equal but for rounding."""
+    return int(first_least(np.asarray(errors)[:, None], SMALLEST_GAIN)[0])
