@@ -8,10 +8,14 @@ rule class_ridge:
         features="results/{experiment}/split-{split}/features.h5",
         models=model_file,
         weak_labels=weak_label_file,
-        code=code("class_ridge.py", "experiments.class_ridge_stage"),
+        code=code(
+            "class_ridge.py", "experiments.class_ridge_stage", "experiments.output_predictions"
+        ),
     output:
         regression="results/{experiment}/split-{split}/{method}/regression.h5",
+        predictions="results/{experiment}/split-{split}/{method}/predictions.h5",
         timings="results/timings/{experiment}/split-{split}/{method}-regression.json",
+        preimages="results/timings/{experiment}/split-{split}/{method}-preimages.json",
     params:
         decoder=lambda wildcards: method_of(wildcards).decoder,
         components=components_of,
@@ -50,10 +54,14 @@ rule self_training:
         features="results/{experiment}/split-{split}/features.h5",
         models=model_file,
         weak_labels=weak_label_file,
-        code=code("self_training.py", "experiments.self_training_stage"),
+        code=code(
+            "self_training.py", "experiments.self_training_stage", "experiments.output_predictions"
+        ),
     output:
         regression="results/{experiment}/split-{split}/{method}/regression.h5",
+        predictions="results/{experiment}/split-{split}/{method}/predictions.h5",
         timings="results/timings/{experiment}/split-{split}/{method}-regression.json",
+        preimages="results/timings/{experiment}/split-{split}/{method}-preimages.json",
     params:
         kind=lambda wildcards: method_of(wildcards).pseudo_classes,
         components=components_of,
@@ -86,10 +94,12 @@ rule classifier:
         dataset=dataset_of,
         split="results/{experiment}/split-{split}/split.h5",
         features="results/{experiment}/split-{split}/features.h5",
-        code=code("classifier.py", "experiments.classifier_stage"),
+        code=code("classifier.py", "experiments.classifier_stage", "experiments.output_predictions"),
     output:
         regression="results/{experiment}/split-{split}/{method}/regression.h5",
+        predictions="results/{experiment}/split-{split}/{method}/predictions.h5",
         timings="results/timings/{experiment}/split-{split}/{method}-regression.json",
+        preimages="results/timings/{experiment}/split-{split}/{method}-preimages.json",
     params:
         classifier=lambda wildcards: CLASSIFIERS[method_of(wildcards).regressor],
         kernel=lambda wildcards: experiment_of(wildcards).kernel,

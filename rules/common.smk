@@ -137,8 +137,12 @@ def feature_files(wildcards):
 
 
 def image_file(wildcards):
-    """Return the source with the images of a dataset, the first."""
-    return sources_of(wildcards)[0]
+    """Return the source with the images of a dataset, the first; none where the user brings it."""
+    return sources_of(wildcards)[:1]
+
+
+def brought_files(wildcards):
+    return list(settings.datasets[wildcards.dataset].options.get("brought", []))
 
 
 def image_option(wildcards, key):
@@ -149,15 +153,15 @@ def network_weight_file(wildcards):
     """Return the source with the weights of a network, where one of its layers is the feature."""
     if not wildcards.feature.startswith("vgg19"):
         return []
-    return [path for path in sources_of(wildcards) if path.endswith(".pth")]
+    paths = [*sources_of(wildcards), *brought_files(wildcards)]
+    return [path for path in paths if path.endswith(".pth")]
 
 
 def decoder_distance(wildcards):
-    """Return how a class is found from a predicted vector; None where scores are predicted."""
+    """Return how a class is found from a predicted vector; None where none is."""
     if experiment_of(wildcards).metric != "accuracy":
         return None
-    method = method_of(wildcards)
-    return (method.decoder or "euclidean") if method.regressor == "kernel_ridge" else None
+    return method_of(wildcards).decoder or "euclidean"
 
 
 def class_vectors_of(wildcards):
@@ -336,8 +340,61 @@ def parts_of(experiment, kind):
     return {part.name: part for part in getattr(settings.experiments[experiment], kind)}
 
 
-def part_names(kind):
-    return {name for experiment in settings.experiments for name in parts_of(experiment, kind)}
+def table_names():
+    """Return the names of all tables that are made from scores, errors and times."""
+    return {
+        name
+        for experiment in settings.experiments
+        for name, table in parts_of(experiment, "tables").items()
+        if table.kind != "component_names"
+    }
+
+
+def component_tables():
+    """Return the experiment of each table that names components, by its file name."""
+    return {
+        f"{experiment}-{name}": experiment
+        for experiment in settings.experiments
+        for name, table in parts_of(experiment, "tables").items()
+        if table.kind == "component_names"
+    }
+
+
+def component_table_of(wildcards):
+    experiment = component_tables()[wildcards.named]
+    return parts_of(experiment, "tables")[wildcards.named.removeprefix(f"{experiment}-")]
+
+
+def mixture_models(experiment):
+    """Return the models of the first split of a mixture of an experiment, a tied one if it has."""
+    mixtures = [
+        model
+        for model in settings.models_of(experiment)
+        if settings.models[model].kind == "gaussian_mixture"
+    ]
+    tied = [model for model in mixtures if settings.models[model].covariance_type != "spherical"]
+    return [f"results/{experiment}/split-0/{model}/models.h5" for model in (tied or mixtures)[:1]]
+
+
+def of_component_table(function):
+    """Return the function of a table's wildcards that asks about its experiment."""
+    return lambda wildcards: function(component_tables()[wildcards.named])
+
+
+def shown_methods(wildcards):
+    """Return the methods that a figure shows."""
+    experiment = experiment_of_figure(wildcards)
+    figure = parts_of(experiment, "figures")[wildcards.figure.removeprefix(f"{experiment}-")]
+    return figure.methods or settings.methods_of(experiment)
+
+
+def membership_methods(experiment):
+    """Return the methods of an experiment that predict memberships of classes."""
+    return [
+        method
+        for method in settings.methods_of(experiment)
+        if settings.methods[method].decoder in ("class_block", "class_block_component_first")
+    ]
 
 
 def table_of(wildcards):
@@ -440,6 +497,11 @@ def timing_tables():
     ]
 
 
+def named_components(experiment):
+    """Return the models whose components a table of the experiment names."""
+    return mixture_models(experiment) if experiment in component_tables().values() else []
+
+
 def experiments_for_report():
     return {
         experiment: {
@@ -460,6 +522,7 @@ def experiments_for_report():
             "scores": f"results/{experiment}/scores.csv",
             "coordinates": f"results/{experiment}/coordinates.csv",
             "timings": f"results/timings/{experiment}.csv" if has_time_table(experiment) else None,
+            "models": next(iter(named_components(experiment)), None),
             "figures": figure_files(experiment, "svg"),
         }
         for experiment, values in settings.experiments.items()

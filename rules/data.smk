@@ -27,11 +27,13 @@ rule acquire:
 rule image_features:
     input:
         images=image_file,
-        weights=network_weight_file,
         code=code("image_features.py", "experiments.image_features_stage"),
     output:
         "results/images/{dataset}-{feature}.h5",
     params:
+        source=lambda wildcards: [*sources_of(wildcards), *brought_files(wildcards)][0],
+        weights=network_weight_file,
+        members=lambda wildcards: settings.datasets[wildcards.dataset].options.get("members", "*"),
         left_out_classes=lambda wildcards: image_option(wildcards, "left_out_classes"),
         codebook_classes=lambda wildcards: image_option(wildcards, "codebook_classes"),
         parts="results/images/parts/{dataset}-{feature}",

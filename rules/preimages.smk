@@ -24,6 +24,8 @@ rule preimages:
     resources:
         mem_mb=4000,
         runtime=60,
+    wildcard_constraints:
+        method=alternatives(methods_with("kernel_ridge")),
     conda:
         CONDA
     message:

@@ -54,10 +54,12 @@ rule forest:
         dataset=dataset_of,
         split="results/{experiment}/split-{split}/split.h5",
         features="results/{experiment}/split-{split}/features.h5",
-        code=code("forest.py", "experiments.forest_stage"),
+        code=code("forest.py", "experiments.forest_stage", "experiments.output_predictions"),
     output:
         regression="results/{experiment}/split-{split}/{method}/regression.h5",
+        predictions="results/{experiment}/split-{split}/{method}/predictions.h5",
         timings="results/timings/{experiment}/split-{split}/{method}-regression.json",
+        preimages="results/timings/{experiment}/split-{split}/{method}-preimages.json",
     params:
         max_features=grid_of("max_features"),
         n_trees=lambda wildcards: method_of(wildcards).grid.n_trees,
@@ -86,10 +88,16 @@ rule principal_components:
         dataset=dataset_of,
         split="results/{experiment}/split-{split}/split.h5",
         features="results/{experiment}/split-{split}/features.h5",
-        code=code("principal_components.py", "experiments.principal_component_stage"),
+        code=code(
+            "principal_components.py",
+            "experiments.principal_component_stage",
+            "experiments.output_predictions",
+        ),
     output:
         regression="results/{experiment}/split-{split}/{method}/regression.h5",
+        predictions="results/{experiment}/split-{split}/{method}/predictions.h5",
         timings="results/timings/{experiment}/split-{split}/{method}-regression.json",
+        preimages="results/timings/{experiment}/split-{split}/{method}-preimages.json",
     params:
         kernel=lambda wildcards: experiment_of(wildcards).kernel,
         widths=grid_of("width"),
@@ -120,10 +128,14 @@ rule output_kernel:
         split="results/{experiment}/split-{split}/split.h5",
         features="results/{experiment}/split-{split}/features.h5",
         alignments=alignment_file,
-        code=code("output_kernel.py", "experiments.output_kernel_stage"),
+        code=code(
+            "output_kernel.py", "experiments.output_kernel_stage", "experiments.output_predictions"
+        ),
     output:
         regression="results/{experiment}/split-{split}/{method}/regression.h5",
+        predictions="results/{experiment}/split-{split}/{method}/predictions.h5",
         timings="results/timings/{experiment}/split-{split}/{method}-regression.json",
+        preimages="results/timings/{experiment}/split-{split}/{method}-preimages.json",
     params:
         kernel=lambda wildcards: experiment_of(wildcards).kernel,
         widths=grid_of("width"),
@@ -156,10 +168,12 @@ rule past:
         dataset=dataset_of,
         split="results/{experiment}/split-{split}/split.h5",
         features="results/{experiment}/split-{split}/features.h5",
-        code=code("past.py", "experiments.past_stage"),
+        code=code("past.py", "experiments.past_stage", "experiments.output_predictions"),
     output:
         regression="results/{experiment}/split-{split}/{method}/regression.h5",
+        predictions="results/{experiment}/split-{split}/{method}/predictions.h5",
         timings="results/timings/{experiment}/split-{split}/{method}-regression.json",
+        preimages="results/timings/{experiment}/split-{split}/{method}-preimages.json",
     params:
         metric=lambda wildcards: experiment_of(wildcards).metric,
     log:
@@ -185,10 +199,14 @@ rule reduced_rank:
         dataset=dataset_of,
         split="results/{experiment}/split-{split}/split.h5",
         features="results/{experiment}/split-{split}/features.h5",
-        code=code("reduced_rank.py", "experiments.reduced_rank_stage"),
+        code=code(
+            "reduced_rank.py", "experiments.reduced_rank_stage", "experiments.output_predictions"
+        ),
     output:
         regression="results/{experiment}/split-{split}/{method}/regression.h5",
+        predictions="results/{experiment}/split-{split}/{method}/predictions.h5",
         timings="results/timings/{experiment}/split-{split}/{method}-regression.json",
+        preimages="results/timings/{experiment}/split-{split}/{method}-preimages.json",
     params:
         kernel=lambda wildcards: experiment_of(wildcards).kernel,
         widths=grid_of("width"),
@@ -219,10 +237,12 @@ rule laplacian:
         dataset=dataset_of,
         split="results/{experiment}/split-{split}/split.h5",
         features="results/{experiment}/split-{split}/features.h5",
-        code=code("laplacian.py", "experiments.laplacian_stage"),
+        code=code("laplacian.py", "experiments.laplacian_stage", "experiments.output_predictions"),
     output:
         regression="results/{experiment}/split-{split}/{method}/regression.h5",
+        predictions="results/{experiment}/split-{split}/{method}/predictions.h5",
         timings="results/timings/{experiment}/split-{split}/{method}-regression.json",
+        preimages="results/timings/{experiment}/split-{split}/{method}-preimages.json",
     params:
         kernel=lambda wildcards: experiment_of(wildcards).kernel,
         widths=grid_of("width"),
@@ -253,10 +273,12 @@ rule mean:
     input:
         dataset=dataset_of,
         split="results/{experiment}/split-{split}/split.h5",
-        code=code("mean.py", "experiments.mean_stage"),
+        code=code("mean.py", "experiments.mean_stage", "experiments.output_predictions"),
     output:
         regression="results/{experiment}/split-{split}/{method}/regression.h5",
+        predictions="results/{experiment}/split-{split}/{method}/predictions.h5",
         timings="results/timings/{experiment}/split-{split}/{method}-regression.json",
+        preimages="results/timings/{experiment}/split-{split}/{method}-preimages.json",
     params:
         metric=lambda wildcards: experiment_of(wildcards).metric,
     log:
@@ -287,10 +309,12 @@ rule stack:
             "results/timings/{experiment}/split-{split}/{member}-regression.json",
             "results/timings/{experiment}/split-{split}/{member}-preimages.json",
         ),
-        code=code("stack.py", "experiments.stack_stage"),
+        code=code("stack.py", "experiments.stack_stage", "experiments.output_predictions"),
     output:
         regression="results/{experiment}/split-{split}/{method}/regression.h5",
+        predictions="results/{experiment}/split-{split}/{method}/predictions.h5",
         timings="results/timings/{experiment}/split-{split}/{method}-regression.json",
+        preimages="results/timings/{experiment}/split-{split}/{method}-preimages.json",
     params:
         members=lambda wildcards: list(method_of(wildcards).members),
         member_sizes=lambda wildcards: dict(method_of(wildcards).member_sizes),

@@ -36,13 +36,45 @@ rule table:
         mem_mb=1000,
         runtime=10,
     wildcard_constraints:
-        table=alternatives(part_names("tables")),
+        table=alternatives(table_names()),
     conda:
         CONDA
     message:
         "table {wildcards.experiment} {wildcards.table}"
     script:
         "../scripts/table.py"
+
+
+rule component_names:
+    input:
+        dataset=of_component_table(
+            lambda experiment: f"results/datasets/{settings.experiments[experiment].dataset}.h5"
+        ),
+        models=of_component_table(mixture_models),
+        code=code("component_names.py", "report.component_names"),
+    output:
+        csv="results/tables/{named}.csv",
+        tex="results/tables/{named}.tex",
+    params:
+        caption=lambda wildcards: component_table_of(wildcards).caption,
+        dataset_title=of_component_table(lambda experiment: settings.dataset_of(experiment).title),
+        stand_in_for=of_component_table(stand_in),
+    log:
+        "logs/component_names/{named}.log",
+    benchmark:
+        "results/timings/jobs/component_names/{named}.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    wildcard_constraints:
+        named=alternatives(component_tables()),
+    conda:
+        CONDA
+    message:
+        "components {wildcards.named}"
+    script:
+        "../scripts/component_names.py"
 
 
 rule learning_curve:
@@ -56,11 +88,7 @@ rule learning_curve:
         dataset_title=lambda wildcards: settings.dataset_of(experiment_of_figure(wildcards)).title,
         stand_in_for=lambda wildcards: stand_in(experiment_of_figure(wildcards)),
         methods=lambda wildcards: looks(
-            settings.methods_of(experiment_of_figure(wildcards)),
-            "label",
-            "color",
-            "marker",
-            "regressor",
+            shown_methods(wildcards), "label", "color", "marker", "regressor"
         ),
         metric=lambda wildcards: settings.experiments[experiment_of_figure(wildcards)].metric,
     log:
@@ -168,9 +196,8 @@ rule coordinate_figure:
     params:
         dataset_title=lambda wildcards: settings.dataset_of(experiment_of_figure(wildcards)).title,
         stand_in_for=lambda wildcards: stand_in(experiment_of_figure(wildcards)),
-        methods=lambda wildcards: looks(
-            settings.methods_of(experiment_of_figure(wildcards)), "label", "color", "marker"
-        ),
+        methods=lambda wildcards: looks(shown_methods(wildcards), "label", "color", "marker"),
+        metric=lambda wildcards: settings.experiments[experiment_of_figure(wildcards)].metric,
     log:
         "logs/figure/{figure}.log",
     benchmark:
@@ -187,6 +214,87 @@ rule coordinate_figure:
         "figure {wildcards.figure}"
     script:
         "../scripts/coordinate_figure.py"
+
+
+rule confusion:
+    input:
+        dataset=of_figure("results/datasets/{dataset}.h5"),
+        splits=lambda wildcards: all_splits(
+            SimpleNamespace(experiment=experiment_of_figure(wildcards))
+        ),
+        predictions=lambda wildcards: prediction_files(
+            SimpleNamespace(experiment=experiment_of_figure(wildcards))
+        ),
+        models=lambda wildcards: mixture_models(experiment_of_figure(wildcards)),
+        code=code("confusion.py", "experiments.evaluation", "report.figures.confusion"),
+    output:
+        svg="results/figures/{figure}.svg",
+        png="results/figures/{figure}.png",
+    params:
+        dataset_title=lambda wildcards: settings.dataset_of(experiment_of_figure(wildcards)).title,
+        stand_in_for=lambda wildcards: stand_in(experiment_of_figure(wildcards)),
+        methods=lambda wildcards: looks(
+            settings.methods_of(experiment_of_figure(wildcards)), "label", "regressor"
+        ),
+    log:
+        "logs/figure/{figure}.log",
+    benchmark:
+        "results/timings/jobs/figure/{figure}.tsv"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    wildcard_constraints:
+        figure=figures_of_kind("confusion"),
+    conda:
+        CONDA
+    message:
+        "figure {wildcards.figure}"
+    script:
+        "../scripts/confusion.py"
+
+
+rule image_sheet:
+    input:
+        dataset=of_figure("results/datasets/{dataset}.h5"),
+        splits=lambda wildcards: all_splits(
+            SimpleNamespace(experiment=experiment_of_figure(wildcards))
+        ),
+        predictions=lambda wildcards: prediction_files(
+            SimpleNamespace(experiment=experiment_of_figure(wildcards))
+        ),
+        regressions=lambda wildcards: [
+            f"results/{experiment_of_figure(wildcards)}/split-0/{method}/regression.h5"
+            for method in membership_methods(experiment_of_figure(wildcards))
+        ],
+        models=lambda wildcards: mixture_models(experiment_of_figure(wildcards)),
+        code=code("image_sheet.py", "experiments.evaluation", "report.figures.image_sheet"),
+    output:
+        svg="results/figures/{figure}.svg",
+        png="results/figures/{figure}.png",
+    params:
+        dataset_title=lambda wildcards: settings.dataset_of(experiment_of_figure(wildcards)).title,
+        stand_in_for=lambda wildcards: stand_in(experiment_of_figure(wildcards)),
+        methods=lambda wildcards: looks(
+            settings.methods_of(experiment_of_figure(wildcards)), "label", "regressor"
+        ),
+        membership_methods=lambda wildcards: membership_methods(experiment_of_figure(wildcards)),
+    log:
+        "logs/figure/{figure}.log",
+    benchmark:
+        "results/timings/jobs/figure/{figure}.tsv"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    wildcard_constraints:
+        figure=figures_of_kind("image_sheet"),
+    conda:
+        CONDA
+    message:
+        "figure {wildcards.figure}"
+    script:
+        "../scripts/image_sheet.py"
 
 
 rule weak_study:
@@ -321,6 +429,9 @@ rule report:
         timings=timing_tables(),
         figures=all_figures("svg"),
         datasets=[f"results/datasets/{name}.h5" for name in settings.datasets],
+        models=[
+            path for experiment in settings.experiments for path in named_components(experiment)
+        ],
         published=list(PUBLISHED.values()),
         code=code("report.py", "report.assembly"),
     output:

@@ -3,7 +3,7 @@
 from adapter import job
 
 with job(snakemake):
-    from workflow_lib.experiments import class_ridge_stage
+    from workflow_lib.experiments import class_ridge_stage, output_predictions
 
     class_ridge_stage.run(
         dataset=snakemake.input.dataset,
@@ -25,4 +25,10 @@ with job(snakemake):
         weak_weights=snakemake.params.weak_weights,
         center=snakemake.params.center,
         fixed=snakemake.params.fixed,
+    )
+    output_predictions.run(
+        regression=snakemake.output.regression,
+        output=snakemake.output.predictions,
+        timings=snakemake.output.preimages,
+        of_classes=True,
     )

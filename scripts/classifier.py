@@ -3,7 +3,7 @@
 from adapter import job
 
 with job(snakemake):
-    from workflow_lib.experiments import classifier_stage
+    from workflow_lib.experiments import classifier_stage, output_predictions
 
     classifier_stage.run(
         dataset=snakemake.input.dataset,
@@ -16,4 +16,10 @@ with job(snakemake):
         grid=snakemake.params.grid,
         fixed=snakemake.params.fixed,
         seed=snakemake.params.seed,
+    )
+    output_predictions.run(
+        regression=snakemake.output.regression,
+        output=snakemake.output.predictions,
+        timings=snakemake.output.preimages,
+        of_classes=True,
     )

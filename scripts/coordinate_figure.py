@@ -13,4 +13,5 @@ with job(snakemake):
         dataset_title=snakemake.params.dataset_title,
         stand_in_for=snakemake.params.stand_in_for,
         methods=snakemake.params.methods,
+        metric=snakemake.params.metric,
     )

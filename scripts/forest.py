@@ -3,7 +3,7 @@
 from adapter import job
 
 with job(snakemake):
-    from workflow_lib.experiments import forest_stage
+    from workflow_lib.experiments import forest_stage, output_predictions
 
     forest_stage.run(
         dataset=snakemake.input.dataset,
@@ -15,4 +15,9 @@ with job(snakemake):
         n_trees=snakemake.params.n_trees,
         metric=snakemake.params.metric,
         seed=snakemake.params.seed,
+    )
+    output_predictions.run(
+        regression=snakemake.output.regression,
+        output=snakemake.output.predictions,
+        timings=snakemake.output.preimages,
     )

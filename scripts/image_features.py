@@ -6,12 +6,13 @@ with job(snakemake):
     from workflow_lib.experiments import image_features_stage
 
     image_features_stage.run(
-        source=snakemake.input.images,
+        source=snakemake.params.source,
         output=snakemake.output[0],
         kind=snakemake.wildcards.feature,
         left_out_classes=snakemake.params.left_out_classes,
         codebook_classes=snakemake.params.codebook_classes,
         seed=snakemake.params.seed,
         parts=snakemake.params.parts,
-        weights=next(iter(snakemake.input.weights), None),
+        members=snakemake.params.members,
+        weights=next(iter(snakemake.params.weights), None),
     )

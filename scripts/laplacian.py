@@ -3,7 +3,7 @@
 from adapter import job
 
 with job(snakemake):
-    from workflow_lib.experiments import laplacian_stage
+    from workflow_lib.experiments import laplacian_stage, output_predictions
 
     laplacian_stage.run(
         dataset=snakemake.input.dataset,
@@ -18,4 +18,9 @@ with job(snakemake):
         neighbours=snakemake.params.neighbours,
         center=snakemake.params.center,
         metric=snakemake.params.metric,
+    )
+    output_predictions.run(
+        regression=snakemake.output.regression,
+        output=snakemake.output.predictions,
+        timings=snakemake.output.preimages,
     )

@@ -3,7 +3,7 @@
 from adapter import job
 
 with job(snakemake):
-    from workflow_lib.experiments import output_kernel_stage
+    from workflow_lib.experiments import output_kernel_stage, output_predictions
 
     output_kernel_stage.run(
         dataset=snakemake.input.dataset,
@@ -20,4 +20,9 @@ with job(snakemake):
         preimage=snakemake.params.preimage,
         center=snakemake.params.center,
         metric=snakemake.params.metric,
+    )
+    output_predictions.run(
+        regression=snakemake.output.regression,
+        output=snakemake.output.predictions,
+        timings=snakemake.output.preimages,
     )

@@ -3,7 +3,7 @@
 from adapter import job
 
 with job(snakemake):
-    from workflow_lib.experiments import past_stage
+    from workflow_lib.experiments import output_predictions, past_stage
 
     past_stage.run(
         dataset=snakemake.input.dataset,
@@ -12,4 +12,9 @@ with job(snakemake):
         output=snakemake.output.regression,
         timings=snakemake.output.timings,
         metric=snakemake.params.metric,
+    )
+    output_predictions.run(
+        regression=snakemake.output.regression,
+        output=snakemake.output.predictions,
+        timings=snakemake.output.preimages,
     )

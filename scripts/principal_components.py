@@ -3,7 +3,7 @@
 from adapter import job
 
 with job(snakemake):
-    from workflow_lib.experiments import principal_component_stage
+    from workflow_lib.experiments import output_predictions, principal_component_stage
 
     principal_component_stage.run(
         dataset=snakemake.input.dataset,
@@ -16,4 +16,9 @@ with job(snakemake):
         penalties=snakemake.params.penalties,
         center=snakemake.params.center,
         metric=snakemake.params.metric,
+    )
+    output_predictions.run(
+        regression=snakemake.output.regression,
+        output=snakemake.output.predictions,
+        timings=snakemake.output.preimages,
     )

@@ -3,7 +3,7 @@
 from adapter import job
 
 with job(snakemake):
-    from workflow_lib.experiments import reduced_rank_stage
+    from workflow_lib.experiments import output_predictions, reduced_rank_stage
 
     reduced_rank_stage.run(
         dataset=snakemake.input.dataset,
@@ -17,4 +17,9 @@ with job(snakemake):
         ranks=snakemake.params.ranks,
         center=snakemake.params.center,
         metric=snakemake.params.metric,
+    )
+    output_predictions.run(
+        regression=snakemake.output.regression,
+        output=snakemake.output.predictions,
+        timings=snakemake.output.preimages,
     )

@@ -3,7 +3,7 @@
 from adapter import job
 
 with job(snakemake):
-    from workflow_lib.experiments import self_training_stage
+    from workflow_lib.experiments import output_predictions, self_training_stage
 
     self_training_stage.run(
         dataset=snakemake.input.dataset,
@@ -21,4 +21,10 @@ with job(snakemake):
         component_counts=snakemake.params.component_counts,
         center=snakemake.params.center,
         fixed=snakemake.params.fixed,
+    )
+    output_predictions.run(
+        regression=snakemake.output.regression,
+        output=snakemake.output.predictions,
+        timings=snakemake.output.preimages,
+        of_classes=True,
     )

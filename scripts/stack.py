@@ -3,7 +3,7 @@
 from adapter import job
 
 with job(snakemake):
-    from workflow_lib.experiments import stack_stage
+    from workflow_lib.experiments import output_predictions, stack_stage
 
     stack_stage.run(
         dataset=snakemake.input.dataset,
@@ -18,4 +18,9 @@ with job(snakemake):
         output=snakemake.output.regression,
         timings=snakemake.output.timings,
         metric=snakemake.params.metric,
+    )
+    output_predictions.run(
+        regression=snakemake.output.regression,
+        output=snakemake.output.predictions,
+        timings=snakemake.output.preimages,
     )

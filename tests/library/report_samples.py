@@ -6,9 +6,17 @@ None of the numbers is a result.
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
+
+import numpy as np
+
+from workflow_lib.artifacts import write_artifact
+from workflow_lib.generative.mixture import GaussianMixtureModel
+from workflow_lib.generative.output_scaling import fit_output_scaling
+from workflow_lib.generative.storage import model_to_tree
 
 METHODS = {
     "m-krr": {"label": "m-KRR", "color": "#E69F00", "marker": "^", "summary": "Kernel ridge."},
@@ -17,20 +25,27 @@ METHODS = {
     "wofer-gmm": {"label": "wOFER-GMM", "color": "#CC79A7", "marker": "D", "summary": "Weak."},
 }
 
+CLASS_METHODS = {
+    "class-krr": {"label": "one-hot KRR", "color": "#228833", "marker": "o", "summary": "Ridge."},
+    "m-svm": {"label": "m-SVM", "color": "#BB5566", "marker": "d", "summary": "Vectors."},
+    "ofer-gmm": METHODS["ofer-gmm"],
+    "wofer-gmm": METHODS["wofer-gmm"],
+}
+
 SCORE_COLUMNS = (
-    "experiment,dataset,method,components,training_size,weak_size,setting,split,n_test,arrmse,"
-    "rrmse,root_sum_rrmse,norm_rrmse,n_components,width,penalty_pi,penalty_mu,weak_weight,"
+    "experiment,dataset,method,components,training_size,weak_size,setting,split,n_train,n_test,"
+    "accuracy,arrmse,rrmse,root_sum_rrmse,norm_rrmse,n_components,width,penalty_pi,penalty_mu,weak_weight,"
     "projected,weights"
 ).split(",")
 
 COORDINATE_COLUMNS = (
-    "experiment,dataset,method,components,training_size,weak_size,setting,split,n_test,coordinate,"
-    "name,error"
+    "experiment,dataset,method,components,training_size,weak_size,setting,split,n_train,n_test,"
+    "coordinate,name,error"
 ).split(",")
 
 TIMING_COLUMNS = (
-    "experiment,method,components,training_size,weak_size,setting,split,n_test,selection_seconds,"
-    "fit_seconds,prediction_seconds,preimage_seconds"
+    "experiment,method,components,training_size,weak_size,setting,split,n_train,n_test,"
+    "selection_seconds,fit_seconds,prediction_seconds,preimage_seconds"
 ).split(",")
 
 Row = tuple[str, str, int, Callable[[int, int], float]]
@@ -57,8 +72,35 @@ def write_scores(
                     value = error(size, split)
                     writer.writerow(
                         ["toy", "toy-data", method, components, size, weak_size, *(setting or [""])]
-                        + [split, n_test, value, 2 * value, 3 * value, value / 4]
+                        + [split, size, n_test, "", value, 2 * value, 3 * value, value / 4]
                         + [4, 1.0, "inf", 0.01, "", 1, ""]
+                    )
+    return path
+
+
+def write_accuracies(
+    path: Path,
+    rows: Sequence[Row],
+    sizes: Sequence[int] = (1, 5),
+    n_splits: int = 5,
+    n_test: int = 100,
+    n_classes: int = 10,
+) -> Path:
+    """Write the scores of classes, rows as in `write_scores` with the accuracy as their number.
+
+    Sizes are examples per class.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(SCORE_COLUMNS)
+        for method, components, weak_size, accuracy, *setting in rows:
+            for size in sizes[-1:] if setting else sizes:
+                for split in range(n_splits):
+                    writer.writerow(
+                        ["toy", "toy-data", method, components, size, weak_size, *(setting or [""])]
+                        + [split, n_classes * size, n_test, accuracy(size, split), "", "", "", ""]
+                        + [4, 1.0, "", 0.01, "", "", ""]
                     )
     return path
 
@@ -69,8 +111,12 @@ def write_coordinates(
     names: Sequence[str] = ("week_1", "week_2", "week_3"),
     sizes: Sequence[int] = (20, 50),
     n_splits: int = 5,
+    n_classes: int = 1,
 ) -> Path:
-    """Write errors of coordinates, rows as in `write_scores`; coordinate j adds j / 10."""
+    """Write errors of coordinates, rows as in `write_scores`; coordinate j adds j / 10.
+
+    With `n_classes` sizes are examples per class.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -81,7 +127,7 @@ def write_coordinates(
                     for number, name in enumerate(names):
                         writer.writerow(
                             ["toy", "toy-data", method, components, size, weak_size]
-                            + [*(setting or [""]), split, 10]
+                            + [*(setting or [""]), split, n_classes * size, 10]
                             + [number, name, error(size, split) + number / 10]
                         )
     return path
@@ -99,7 +145,8 @@ def write_timings(
             for size in sizes:
                 for split in range(n_splits):
                     seconds = [number * (split + 1) for number in (10, 0.5, 0.001, 0.002)]
-                    row = ["toy", method, "selected", size, 0, setting, split, 10, *seconds]
+                    row = ["toy", method, "selected", size, 0, setting, split, size, 10]
+                    row += seconds
                     writer.writerow(row)
     return path
 
@@ -122,6 +169,110 @@ def worse_error(size: int, split: int) -> float:
 def noisy_error(size: int, split: int) -> float:
     """Return an error that is now above and now below the base."""
     return base_error(size, split) + (0.02 if split % 2 else -0.02)
+
+
+def base_accuracy(size: int, split: int) -> float:
+    """Return an accuracy that rises with the examples and differs from split to split."""
+    return 0.5 + 0.1 * (size > 1) + NOISE[split]
+
+
+def better_accuracy(size: int, split: int) -> float:
+    """Return an accuracy far above the base in every split, by an amount that varies a little."""
+    return base_accuracy(size, split) + 0.2 + 0.1 * NOISE[(split + 3) % 10]
+
+
+def worse_accuracy(size: int, split: int) -> float:
+    """Return an accuracy far below the base in every split."""
+    return base_accuracy(size, split) - 0.3 - 0.1 * NOISE[(split + 5) % 10]
+
+
+def write_class_results(
+    folder: Path,
+    *,
+    n_classes: int = 6,
+    n_components: int = 3,
+    n_splits: int = 2,
+    names: Sequence[str] | None = None,
+    shares: Mapping[str, float] | None = None,
+    with_images: bool = True,
+) -> dict:
+    """Write a dataset of classes, splits, a mixture, and predictions at 1 and 2 examples per class.
+
+    Every class has five rows: two for training, three for testing. Classes k and k + C are in one
+    component where their number is a multiple of C. The predictions of each method of `shares` are
+    right in that share of the test rows and name the class k + C in the others; at 1 example per
+    class none is right. Of ``wofer-gmm`` the "regression" artifact of split 0 holds memberships.
+
+    Returns
+    -------
+    dict
+        The paths ``dataset``, ``splits``, ``predictions``, ``regressions`` and ``models``, and the
+        arrays ``labels`` and ``components`` (of the classes).
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    shares = shares or {"class-krr": 0.5, "wofer-gmm": 0.75}
+    names = names or [f"class_{number}" for number in range(n_classes)]
+    random = np.random.default_rng(0)
+    components = np.arange(n_classes) % n_components
+    # Components far apart, whose classes differ a little.
+    vectors = 10.0 * np.eye(n_components)[components] + 0.3 * random.normal(
+        size=(n_classes, n_components)
+    )
+    labels = np.repeat(np.arange(n_classes), 5)
+    tree = {
+        "inputs": np.zeros((len(labels), 1)),
+        "outputs": vectors[labels],
+        "classes": {"labels": labels, "vectors": vectors},
+        "names": {"outputs": "[]", "classes": json.dumps(list(names)), "rows": "[]"},
+        "report": {"rows_read": len(labels), "rows_dropped": 0},
+    }
+    if with_images:
+        shape = (len(labels), 8, 8, 3)
+        tree["images"] = {"thumbnails": random.integers(0, 256, shape, dtype=np.uint8)}
+    paths: dict = {"dataset": folder / "data.h5", "splits": [], "predictions": {}}
+    write_artifact(paths["dataset"], tree, "dataset")
+    by_class = np.arange(len(labels)).reshape(n_classes, 5)
+    test = by_class[:, 2:].ravel()
+    sizes = np.array([n_classes, 2 * n_classes])
+    for split in range(n_splits):
+        partition = {"train": by_class[:, :2].T.ravel(), "test": test, "sizes": sizes}
+        paths["splits"].append(folder / f"split-{split}.h5")
+        write_artifact(paths["splits"][-1], partition | {"examples": np.array([1, 2])}, "split")
+    following = (np.arange(n_classes) + n_components) % n_classes
+    for method, share in shares.items():
+        weak_size = 100 if method.startswith("w") else 0
+        for split in range(n_splits):
+            predicted = labels[test].copy()
+            order = np.random.default_rng(split).permutation(len(test))
+            wrong = order[round(share * len(test)) :]
+            predicted[wrong] = following[predicted[wrong]]
+            items = {}
+            for size, classes in zip(sizes, (following[labels[test]], predicted)):
+                entries = {"training_size": int(size), "weak_size": weak_size, "setting": ""}
+                entries |= {"components": "selected", "classes": classes}
+                items[f"n-{size}_w-{weak_size}_C-selected"] = entries
+            path = folder / f"{method}-{split}.h5"
+            write_artifact(path, items, "predictions")
+            paths["predictions"].setdefault(method, []).append(path)
+    told = (
+        np.full((len(test), n_components), 0.1)
+        + 0.7 * np.eye(n_components)[components][labels[test]]
+    )
+    items = {f"n-{sizes[-1]}_w-100_C-selected": {"test_memberships": told}}
+    paths["regressions"] = {"wofer-gmm": folder / "regression.h5"}
+    write_artifact(paths["regressions"]["wofer-gmm"], items, "regression")
+    rows = vectors[labels]
+    scaling = fit_output_scaling(rows, "center")
+    model = GaussianMixtureModel(n_components, "tied_spherical", 1e-3, n_init=5)
+    stored = model_to_tree(model.fit(scaling.apply(rows)), scaling)
+    fitted = {f"n-{size}": {f"C-{n_components}": {"all": stored}} for size in sizes}
+    write_artifact(folder / "models.h5", fitted, "models")
+    return paths | {
+        "models": folder / "models.h5",
+        "labels": labels,
+        "vectors": vectors,
+        "components": components,
+    }
 
 
 class StrictParser(HTMLParser):

@@ -20,7 +20,7 @@ from workflow_lib.experiments import (
     class_ridge_stage,
     features_stage,
     generative_models,
-    preimages,
+    output_predictions,
 )
 from workflow_lib.experiments.class_ridge_stage import CLASS_DECODERS
 from workflow_lib.experiments.class_selection import one_hot, scaled_squared_error
@@ -240,7 +240,7 @@ def indicator_choice(X, labels, folds, scale="none", center=True):
             return refit(X[known], Z[known], X[rows], width, penalty, scale, center)
 
         scores = heldout(predict, Z, folds)
-        error = scaled_squared_error(scores, labels)
+        error = ((scores - Z) ** 2).sum()
         if best is None or error < best[0]:
             best = error, width, penalty, scores
     return best
@@ -259,10 +259,10 @@ def test_one_hot_scores_equal_those_of_a_plain_loop(tmp_path, scale, center):
     assert list(regression) == [name_of(18), name_of(30)]
     for size in (18, 30):
         X, labels, folds = classes.training(size)
-        error, width, penalty, scores = indicator_choice(X, labels, folds, scale, center)
+        _, width, penalty, scores = indicator_choice(X, labels, folds, scale, center)
         item = regression[name_of(size)]
         assert (item["width"], item["penalty_mu"]) == (width, penalty)
-        assert item["score"] == pytest.approx(error, rel=1e-8)
+        assert item["score"] == pytest.approx(scaled_squared_error(scores, labels), rel=1e-8)
         np.testing.assert_allclose(item["heldout_outputs"], scores, atol=1e-9)
         Z = one_hot(labels, N_CLASSES)
         expected = refit(X, Z, classes.tests, width, penalty, scale, center)
@@ -540,17 +540,11 @@ def test_test_rows_say_nothing_of_the_choice(tmp_path):
 
 def test_predictions_keep_the_class_scores_and_name_the_class_of_the_highest(classes):
     item = classes.run("class_block")[name_of(18)]
-    preimages.run(
+    output_predictions.run(
         classes.path("regression"),
-        classes.path("models"),
         classes.path("predictions"),
         classes.folder / "preimages.json",
-        None,
-        None,
-        None,
-        None,
-        dataset=classes.path("dataset"),
-        distance=None,
+        of_classes=True,
     )
     predictions = read_artifact(classes.path("predictions"), "predictions")[name_of(18)]
     np.testing.assert_array_equal(predictions["outputs"], item["test_embedding"])

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from workflow_lib import KernelRidgeRegressor
-from workflow_lib.experiments.class_selection import class_score_grid, one_hot, scaled_squared_error
+from workflow_lib.experiments.class_selection import (
+    class_score_grid,
+    one_hot,
+    scaled_squared_error,
+    squared_error,
+)
 from workflow_lib.experiments.items import fold_group, size_group
 from workflow_lib.experiments.prepared_inputs import prepared_inputs, rbf_gamma
 from workflow_lib.features.preparation import fit_preparation
@@ -119,3 +124,14 @@ def test_held_out_scores_equal_those_of_separate_fits(scale, center):
                 np.testing.assert_allclose(grid[width][index].sum(axis=1), 1.0, atol=1e-9)
     unseen = grid[0.3][0][folds == 1][:, N_CLASSES - 1]
     np.testing.assert_allclose(unseen, 0.0, atol=1e-12)
+
+
+def test_the_squared_error_is_the_brier_score_and_sees_shrunken_scores():
+    labels = np.array([0, 2, 1])
+    scores = np.array([[0.7, 0.2, 0.1], [0.3, 0.3, 0.4], [0.0, 1.0, 0.0]])
+    assert squared_error(scores, labels) == pytest.approx((0.14 + 0.54 + 0.0) / 3)
+    shrunken = 1 / 3 + 0.1 * (scores - 1 / 3)
+    assert squared_error(shrunken, labels) > squared_error(scores, labels)
+    assert scaled_squared_error(shrunken, labels) == pytest.approx(
+        scaled_squared_error(scores, labels)
+    )

@@ -246,7 +246,8 @@ def test_unknown_model_is_told_once(folder):
             RIDGE | {"grid": {"penalties": [1]}},
             "config/methods/ridge.yaml, key grid.penalties: there is no such key. Expected one of: "
             "penalty, width, n_components, state_dim, weak_weight, projection, rank, "
-            "laplacian_weight, neighbours, output_width, max_features, n_trees. "
+            "laplacian_weight, neighbours, output_width, max_features, cost, l2_penalty, "
+            "block_weight, n_trees. "
             "To mend it: write 'penalty'.",
         ),
         (
@@ -255,7 +256,8 @@ def test_unknown_model_is_told_once(folder):
             "config/methods/ridge.yaml, key regressor: found 'kernel-ridge'. Expected "
             "'kernel_ridge', 'principal_component_ridge', 'output_kernel_regression', "
             "'reduced_rank_ridge', 'laplacian_ridge', 'random_forest', 'least_squares', "
-            "'training_mean' or 'stack'. To mend it: write 'kernel_ridge'.",
+            "'training_mean', 'stack', 'class_ridge', 'self_training', 'support_vector_machine', "
+            "'perceptron' or 'random_forest_classifier'. To mend it: write 'kernel_ridge'.",
         ),
         (
             "methods/ridge",
@@ -276,7 +278,7 @@ def test_unknown_model_is_told_once(folder):
             "datasets/people",
             DATASET | {"inputs": {"scale": "standart"}},
             "config/datasets/people.yaml, key inputs.scale: found 'standart'. "
-            "Expected 'none', 'standard' or 'tf-idf'. To mend it: write 'standard'.",
+            "Expected 'none', 'standard', 'tf-idf' or 'products'. To mend it: write 'standard'.",
         ),
         (
             "datasets/people",
@@ -312,8 +314,8 @@ def test_unknown_model_is_told_once(folder):
             "experiments/first",
             EXPERIMENT | {"tables": [{"name": "a", "kind": "errors", "caption": "b"}]},
             "config/experiments/first.yaml, key tables[0].kind: found 'errors'. "
-            "Expected 'error', 'time', 'weak', 'coordinates', 'weak_weight' or "
-            "'weak_noise'. To mend it: write 'error'.",
+            "Expected 'error', 'time', 'weak', 'coordinates', 'weak_weight', "
+            "'weak_noise' or 'component_names'. To mend it: write 'error'.",
         ),
     ],
 )
@@ -366,9 +368,28 @@ def test_a_contradictory_method_is_refused_even_in_default(folder):
 
 def test_default_without_any_method_is_refused(folder):
     write(folder, "datasets/people", DATASET | {"task": "classes"})
+    of_classes = {"split": "per_class", "metric": "accuracy", "training_sizes": [1, 2]}
+    write(folder, "experiments/first", EXPERIMENT | of_classes)
+    for name, method in (("ridge", RIDGE), ("embedded", EMBEDDED), ("weak", WEAK)):
+        write(folder, f"methods/{name}", method | {"in_default": False})
     message = message_of(folder)
-    assert message.startswith("experiment 'first', methods: default: no method can run (embedded: ")
+    assert "experiment 'first', methods: default: no method can run (" in message
     assert "not classes" in message
+
+
+def test_sizes_of_a_split_per_class_may_be_smaller_than_the_folds(folder):
+    write(folder, "datasets/people", DATASET | {"task": "classes"})
+    of_classes = {"split": "per_class", "metric": "accuracy", "training_sizes": [1, 2]}
+    write(folder, "experiments/first", EXPERIMENT | of_classes)
+    settings = load_configuration(folder, RUN)
+    assert settings.experiments["first"].training_sizes == (1, 2)
+
+
+def test_a_figure_shows_methods_of_its_experiment_only(folder):
+    figure = {"name": "curve", "kind": "learning_curve", "caption": "Some.", "methods": ["nothing"]}
+    write(folder, "experiments/first", EXPERIMENT | {"figures": [figure]})
+    message = message_of(folder)
+    assert "experiment 'first', figure 'curve', key methods: 'nothing' is no method" in message
 
 
 def test_fewer_rows_than_folds_is_refused(folder):

@@ -1,4 +1,4 @@
-"""Classes by regression of their vectors: one example without selection, and the second pre-image."""
+"""Classes by regression of their vectors: one example without selection, and the nearest class."""
 
 from __future__ import annotations
 
@@ -10,7 +10,13 @@ from scipy.spatial.distance import cdist
 
 from workflow_lib import KernelRidgeRegressor
 from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.experiments import features_stage, kernel_ridge_stage, preimages, splitting
+from workflow_lib.experiments import (
+    features_stage,
+    kernel_ridge_stage,
+    output_predictions,
+    preimages,
+    splitting,
+)
 
 N_CLASSES, PENALTIES, ONE_EXAMPLE = 6, [1e-4, 1e-2], {"penalty": 3e-3, "width": 0.7}
 
@@ -94,10 +100,12 @@ def test_highest_scores_are_the_class_where_scores_are_predicted(folder):
     scores = np.random.default_rng(0).normal(size=(9, N_CLASSES))
     item = {"training_size": 6, "weak_size": 0, "components": "selected", "test_embedding": scores}
     write_artifact(folder / "scores.h5", {"n-6_w-0_C-selected": item}, "regression")
-    files = (folder / "scores.h5", None, folder / "decoded.h5", folder / "decoded.json")
-    preimages.run(*files, None, None, None, None, folder / "dataset.h5", None)
+    files = (folder / "scores.h5", folder / "decoded.h5", folder / "decoded.json")
+    output_predictions.run(*files, of_classes=True)
     (decoded,) = read_artifact(folder / "decoded.h5", "predictions").values()
     np.testing.assert_array_equal(decoded["classes"], scores.argmax(axis=1))
+    np.testing.assert_array_equal(decoded["outputs"], scores)
+    assert json.loads((folder / "decoded.json").read_text()).keys() == {"n-6_w-0_C-selected"}
 
 
 def test_predicted_vectors_are_the_scores_of_the_indicators_times_the_class_vectors(folder):

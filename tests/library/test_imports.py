@@ -28,6 +28,10 @@ STAGES = [
     "laplacian_stage",
     "mean_stage",
     "stack_stage",
+    "class_ridge_stage",
+    "self_training_stage",
+    "classifier_stage",
+    "image_features_stage",
     "generative_models",
     "annotation",
     "embedding",
@@ -37,7 +41,7 @@ STAGES = [
     "evaluation",
 ]
 HEAVY = ("sklearn", "pandas", "matplotlib", "pydantic", "snakemake")
-STAGES_WITH_SKLEARN = {"forest_stage"}
+STAGES_WITH_SKLEARN = {"forest_stage", "classifier_stage"}
 
 FLOORS = [
     {

@@ -86,12 +86,16 @@ def refused_arff(tmp_path, text: str, targets: int = 1) -> str:
 def test_readers_are_found_by_their_module_names():
     assert reader_names() == [
         "arff",
+        "awa",
+        "awa2",
         "csv",
         "digits_halves",
+        "digits_segments",
         "drug_activity",
         "drug_activity_gram",
         "earnings_calls",
         "first_impressions",
+        "image_classes",
         "kogan10k",
         "linnerud",
         "monthly_stocks",

@@ -84,7 +84,9 @@ def test_studies_of_weak_labels_are_left_out(tmp_path):
 def test_summaries_are_taken_in_each_split_before_the_mean(tmp_path):
     path = write_coordinates(tmp_path / "c.csv", ROWS[:1], names=("a", "b"), n_splits=2)
     # In the second split the other coordinate is the best one.
-    text = path.read_text().replace(f"50,0,,1,10,0,a,{base_error(50, 1)}", "50,0,,1,10,0,a,5.0")
+    text = path.read_text().replace(
+        f"50,0,,1,50,10,0,a,{base_error(50, 1)}", "50,0,,1,50,10,0,a,5.0"
+    )
     path.write_text(text)
     cells = coordinate_table(read_coordinates(path))
     expected = (base_error(50, 0) + base_error(50, 1) + 0.1) / 2
@@ -122,7 +124,7 @@ def test_no_number_is_bold_where_the_runner_up_is_close(tmp_path):
 def test_a_constant_coordinate_of_one_split_is_missing_there_only(tmp_path):
     path = write_coordinates(tmp_path / "c.csv", ROWS, n_splits=3)
     lines = path.read_text().splitlines(keepends=True)
-    path.write_text("".join(line for line in lines if "50,0,,1,10,2," not in line))
+    path.write_text("".join(line for line in lines if "50,0,,1,50,10,2," not in line))
     cells = coordinate_table(read_coordinates(path))
     assert cell_of(cells, "m-krr", coordinate=2).n_splits == 2
     expected = [base_error(50, 0) + 0.1, base_error(50, 1) + 0.05, base_error(50, 2) + 0.1]

@@ -47,7 +47,7 @@ RUN = {
     "seed": 7,
     "n_splits": 2,
     "n_folds": 3,
-    "experiments": ["clusters", "measurements", "digits", "calls", "levers"],
+    "experiments": ["clusters", "measurements", "digits", "calls", "levers", "objects"],
     "report": {"title": "A small run", "author": "The tests"},
 }
 
@@ -155,6 +155,27 @@ EXPERIMENTS = {
     },
 }
 
+EXPERIMENTS["objects"] = {
+    "title": "Objects",
+    "dataset": "objects",
+    "split": "per_class",
+    "metric": "accuracy",
+    "methods": ["class-krr", "m-svm", "sem-krr", "self-training", "wofer-class-block"],
+    "training_sizes": [1, 3],
+    "weak_sizes": [6],
+    "test_size": 0.4,
+    "n_splits": 1,
+    "tables": [
+        {"name": "right", "kind": "error", "caption": "Objects that are right."},
+        {"name": "named", "kind": "component_names", "caption": "Components of objects."},
+    ],
+    "figures": [
+        {"name": "curve", "kind": "learning_curve", "caption": "Objects over examples."},
+        {"name": "taken", "kind": "confusion", "caption": "Objects taken for others."},
+        {"name": "sheet", "kind": "image_sheet", "caption": "Some objects."},
+    ],
+}
+
 CLUSTERS = {
     "title": "Clusters",
     "description": "Drawn from three Gaussians.",
@@ -196,6 +217,17 @@ GRIDS = {
     "m-mean": {},
     "ofer-density": {"penalty": [0.001, 0.1], "width": [1], "output_width": [1]},
     "ofer-stack": {},
+    "class-krr": {"penalty": [0.001, 0.1], "width": [3]},
+    "m-svm": {"width": [3], "cost": [1.0]},
+    "sem-krr": {"penalty": [0.001, 0.1], "width": [3]},
+    "self-training": {"penalty": [0.001], "width": [3], "n_components": [2]},
+    "wofer-class-block": {
+        "penalty": [0.001, 0.1],
+        "width": [3],
+        "n_components": [2],
+        "block_weight": [0.0, 1.0],
+        "weak_weight": [1.0],
+    },
 }
 """Small grids of the methods that are kept; their files are otherwise those of the project."""
 
@@ -254,11 +286,12 @@ def copy_project(folder: Path) -> None:
     for path in sorted((config / "methods").glob("*.yaml")):
         if path.stem in GRIDS:
             is_default = path.stem in DEFAULT_METHODS
-            edit_yaml(path, grid=GRIDS[path.stem], in_default=is_default)
+            edit_yaml(path, grid=GRIDS[path.stem], in_default=is_default, one_example={})
         else:
             path.unlink()
     write_measurements(folder)
     write_calls(folder)
+    write_objects(folder)
     commit(folder)
 
 
@@ -341,6 +374,55 @@ def write_calls(folder: Path) -> None:
         "citation": "The tests",
     }
     write_yaml(folder / "config" / "datasets" / "calls.yaml", content)
+
+
+def write_objects(folder: Path) -> None:
+    """Put an archive of small pictures and some word vectors into the mirror, and their dataset."""
+    random = Random(3)
+    images = {}
+    for name, shape in (("bar", (1, 4)), ("beam", (1, 3)), ("box", (3, 3)), ("tile", (4, 3))):
+        for number in range(9):
+            pixels = [[random.randrange(60) for _ in range(24)] for _ in range(24)]
+            top, left = random.randrange(8), random.randrange(8)
+            for row in range(4 * shape[0]):
+                for column in range(4 * shape[1]):
+                    pixels[top + row][left + column] = 200 + random.randrange(50)
+            content = bytes(value for line in pixels for value in line)
+            # The simplest format of images: a grey picture is a header and its bytes.
+            images[f"objects/{name}/image_{number:02}.pgm"] = b"P5 24 24 255\n" + content
+    path = folder / "mirror" / "objects" / "objects.tar"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(path, "w") as archive:
+        for member, content in images.items():
+            entry = tarfile.TarInfo(member)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    words = {"bar": [1.0, 0.1], "beam": [0.9, 0.3], "box": [0.1, 1.0], "tile": [0.3, 0.9]}
+    path.with_name("words.json").write_text(
+        json.dumps({"words": list(words), "vectors": list(words.values())})
+    )
+    sources = [
+        {
+            "path": f"objects/{name}",
+            "address": f"http://127.0.0.1:9/{name}",
+            "sha256": hashlib.sha256(path.with_name(name).read_bytes()).hexdigest(),
+            "size": path.with_name(name).stat().st_size,
+        }
+        for name in ("objects.tar", "words.json")
+    ]
+    content = {
+        "title": "Objects",
+        "description": "Grey pictures of four shapes.",
+        "task": "classes",
+        "reader": "image_classes",
+        "options": {"features": ["hog"], "vectors": "names"},
+        "inputs": {"scale": "products", "kernel": "rbf"},
+        "outputs": {"scale": "none"},
+        "sources": sources,
+        "licence": "CC0",
+        "citation": "The tests",
+    }
+    write_yaml(folder / "config" / "datasets" / "objects.yaml", content)
 
 
 def commit(folder: Path) -> None:

@@ -11,8 +11,16 @@ import yaml
 from small_run import ROOT, project_files, records_of_jobs
 
 CONDA_NAMES = {"matplotlib": "matplotlib-base"}
-PACKAGE_OF_MODULE = {"sklearn": "scikit-learn", "yaml": "pyyaml", "pydantic_core": "pydantic"}
+PACKAGE_OF_MODULE = {
+    "PIL": "pillow",
+    "pydantic_core": "pydantic",
+    "sklearn": "scikit-learn",
+    "yaml": "pyyaml",
+}
 OLDEST_PYTHON = "3.11"
+
+# Large, and asked for by one kind of features only, whose weights the user brings as well.
+NOT_INSTALLED = {"torch", "torchvision"}
 
 # Written in two parts, so that this file does not name them itself.
 REGISTRIES = ["pypi" + ".org", "python" + "hosted.org", "ana" + "conda.org", "ana" + "conda.com"]
@@ -54,7 +62,7 @@ def packages_of_jobs(first_folder) -> set[str]:
     own = {"workflow_lib", "adapter"}
     modules = {module for path in files for module in imports_of(path)} - own
     modules -= set(sys.stdlib_module_names)
-    return {PACKAGE_OF_MODULE.get(module, module) for module in modules}
+    return {PACKAGE_OF_MODULE.get(module, module) for module in modules} - NOT_INSTALLED
 
 
 def test_the_environment_of_jobs_has_the_locked_versions():
@@ -80,11 +88,11 @@ def test_the_lock_holds_every_dependency_with_its_checksums():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     groups = [
         project["project"]["dependencies"],
-        # The peers of the benchmarks are large, and no test and no job needs them.
+        # The peers of the benchmarks and the network are large; no test and no usual job needs them.
         *(
             packages
             for extra, packages in project["project"]["optional-dependencies"].items()
-            if extra != "benchmarks"
+            if extra not in ("benchmarks", "deep")
         ),
         *project["dependency-groups"].values(),
         project["build-system"]["requires"],

@@ -450,6 +450,12 @@ EXPERIMENT_REQUIREMENTS = (
         "a figure of kind series needs series, and the task is {task}",
     ),
     Requirement(
+        {"shows_classes": {True}},
+        {"task": {"classes"}},
+        "tables of kind component_names and figures of kind confusion or image_sheet show classes, "
+        "and the task is {task}",
+    ),
+    Requirement(
         {"has_weak_table": {True}},
         {"has_weak_sizes": {True}},
         "a table of kind weak needs weak_sizes",
@@ -607,6 +613,7 @@ def experiment_facts(dataset: DatasetSettings, experiment: ExperimentSettings) -
         "studies_weak_noise": bool(experiment.studies and experiment.studies.weak_noise),
         "components_are_selected": experiment.components == "selected",
         "has_series_figure": "series" in kinds,
+        "shows_classes": bool(kinds & {"component_names", "confusion", "image_sheet"}),
         "has_weak_table": "weak" in kinds,
     }
 

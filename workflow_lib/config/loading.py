@@ -347,7 +347,8 @@ def _experiment_errors(
         for reason in capabilities.check_experiment(dataset, experiment)
     ]
     smallest = experiment.training_sizes[0]
-    if smallest < run.n_folds:
+    # Sizes of a split per class count the examples of each class, not the rows.
+    if experiment.split != "per_class" and smallest < run.n_folds:
         errors.append(
             UserError(
                 place,
@@ -414,6 +415,17 @@ def _methods_of(
                     remedy="add them to the methods of the experiment",
                 )
             )
+    for figure in experiment.figures:
+        for method_name in figure.methods:
+            if method_name not in chosen and not has_faulty:
+                files.errors.append(
+                    UserError(
+                        f"experiment '{name}', figure '{figure.name}', key methods",
+                        f"'{method_name}' is no method of the experiment",
+                        expected=f"methods among {', '.join(chosen)}",
+                        remedy="add it to the methods of the experiment, or leave it out here",
+                    )
+                )
     # A faulty file has been told of, perhaps for an earlier experiment, and might have run.
     if default and not chosen and not has_faulty:
         told = "; ".join(f"{key}: {', '.join(reasons)}" for key, reasons in left_out.items())

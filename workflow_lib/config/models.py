@@ -108,11 +108,14 @@ class TableSettings(Settings):
     name: Name
     """Name of the table, once per experiment; part of its file name."""
 
-    kind: Literal["error", "time", "weak", "coordinates", "weak_weight", "weak_noise"]
+    kind: Literal[
+        "error", "time", "weak", "coordinates", "weak_weight", "weak_noise", "component_names"
+    ]
     """What it shows: `error` (errors of each method and training size), `time` (seconds of training
     and prediction), `weak` (aRRMSE against the number of weakly labelled rows), `coordinates` (the
     error of each output coordinate at the largest training size), `weak_weight` or `weak_noise`
-    (the study of the weight of weak rows, as Table 15, or of the share of wrong labels)."""
+    (the study of the weight of weak rows, as Table 15, or of the share of wrong labels), or for
+    classes `component_names` (the classes that each component of the mixture holds)."""
 
     errors: Annotated[
         tuple[ErrorName, ...], Field(min_length=1), AfterValidator(without_repeats)
@@ -149,15 +152,23 @@ class FigureSettings(Settings):
         "profiles",
         "weak_weight",
         "weak_noise",
+        "confusion",
+        "image_sheet",
     ]
     """What it shows: `learning_curve` (aRRMSE against the number of labelled rows), `completion`
     (predicted output images beside the true ones), `geometry` (samples of a Gaussian in one and
     two dimensions and their Fisher embeddings, figure 2 of the paper), `series` (predicted beside
     true series), `coordinates` (the error of each output coordinate), `profiles` (a heat map of
-    predicted beside true outputs), `weak_weight` or `weak_noise` (the error in these studies)."""
+    predicted beside true outputs), `weak_weight` or `weak_noise` (the error in these studies), for
+    classes `confusion` (which classes are taken for which) or `image_sheet` (test images with their
+    true and predicted classes)."""
 
     caption: Text
     """The sentence under the figure."""
+
+    methods: Annotated[tuple[Name, ...], AfterValidator(without_repeats)] = ()
+    """Methods that a figure of kind `learning_curve` or `coordinates` shows; by default all of the
+    experiment, which a figure of many coordinates does not bear."""
 
 
 SomeTables = Annotated[tuple[TableSettings, ...], AfterValidator(named_once)]

@@ -25,16 +25,16 @@ from workflow_lib.embeddings.class_decoding import (
 from workflow_lib.embeddings.forward import ForwardEmbedding, check_choice
 from workflow_lib.experiments.class_selection import (
     class_score_grid,
+    least_error,
     one_hot,
     scaled_squared_error,
+    squared_error,
 )
 from workflow_lib.experiments.items import SELECTED, components_group, fold_group, size_group
 from workflow_lib.experiments.output_items import OutputItems
 from workflow_lib.experiments.prepared_inputs import PreparedInputs, prepared_inputs
 from workflow_lib.experiments.weak_memberships import memberships
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
-from workflow_lib.metrics import SMALLEST_GAIN
-from workflow_lib.regression.principal_components import first_least
 from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge, weak_ridge
 from workflow_lib.regression.weak import WeakGrams
 
@@ -69,8 +69,8 @@ def run(
 ) -> None:
     """Select and fit kernel ridge regression on classes for every training and weak size.
 
-    The width and the penalty are those with the least `scaled_squared_error` of the out-of-fold
-    scores of the class indicators; then the parameters of the decoder are those with the least
+    The width and the penalty are those with the least `squared_error` of the out-of-fold scores of
+    the class indicators; then the parameters of the decoder are those with the least
     `scaled_squared_error` after decoding, under that width and penalty. The penalty of a membership
     block, and the weight of its weak rows, are those with the least squared error of the predicted
     memberships of held-out rows. Of grid points that are equal the first is chosen.
@@ -309,10 +309,8 @@ class _Fit:
             stage.center,
         )
         points = [(width, index) for width in grid.width for index in range(len(grid.penalty))]
-        errors = [
-            scaled_squared_error(scores[width][index], self._labels) for width, index in points
-        ]
-        self.width, index = points[_first_least(errors)]
+        errors = [squared_error(scores[width][index], self._labels) for width, index in points]
+        self.width, index = points[least_error(errors)]
         self.penalty = grid.penalty[index]
         # Predictions are linear in the targets, so they hold those of every code of the classes.
         self._by_penalty = scores[self.width]
@@ -326,7 +324,7 @@ class _Fit:
             told = None if decoding.block is None else decoding.block.heldout
             decoded = decoding.decode(self._scores, told)
             choices.append(_Choice(decoding, scaled_squared_error(decoded, self._labels), decoded))
-        return choices[_first_least([choice.score for choice in choices])]
+        return choices[least_error([choice.score for choice in choices])]
 
     def refit(self, choice: _Choice, weak_size: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return dual coefficients and intercepts of each block, from all rows."""
@@ -418,7 +416,7 @@ class _Fit:
         else:
             candidates = [(penalty, None) for penalty in self._grid.penalty]
             predictions = self._by_penalty @ codes
-        best = _first_least(((predictions - targets) ** 2).sum(axis=(1, 2)))
+        best = least_error(((predictions - targets) ** 2).sum(axis=(1, 2)))
         return _MembershipBlock(count, codes, *candidates[best], predictions[best])
 
     def _weak_grams(self, weak_size: int) -> WeakGrams:
@@ -448,8 +446,3 @@ def _block_decoding(block: _MembershipBlock, weight: float, component_first: boo
         return component_first_scores(told, block.codes, decoded) if component_first else decoded
 
     return _Decoding(decode, {"block_weight": weight}, block)
-
-
-def _first_least(errors: Sequence[float]) -> int:
-    """Return the number of the least error, the first of those that are equal but for rounding."""
-    return int(first_least(np.asarray(errors)[:, None], SMALLEST_GAIN)[0])

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from workflow_lib.experiments.prepared_inputs import PreparedInputs
+from workflow_lib.metrics import SMALLEST_GAIN
+from workflow_lib.regression.principal_components import first_least
 
 # Scores of a row that differ by less, relative to their size, differ by rounding only.
 ROUNDING = 1e-14
@@ -15,6 +17,20 @@ ROUNDING = 1e-14
 def one_hot(labels: np.ndarray, n_classes: int) -> np.ndarray:
     """Return the indicators (n, K) of the classes of `labels` (n,), numbers from 0 to K - 1."""
     return np.eye(n_classes)[labels]
+
+
+def squared_error(scores: np.ndarray, labels: np.ndarray) -> float:
+    """Return the mean over rows of the squared error of class scores, ||z - s||^2 (Brier 1950).
+
+    For scores that mean to be the indicators z of the classes. It tells a kernel so narrow that
+    scores are shrunken to nothing from one that is not, which `scaled_squared_error` does not.
+
+    Parameters
+    ----------
+    scores : array (n, K)
+    labels : int array (n,)
+    """
+    return float(((scores - one_hot(labels, scores.shape[1])) ** 2).sum() / len(labels))
 
 
 def scaled_squared_error(scores: np.ndarray, labels: np.ndarray) -> float:
@@ -100,3 +116,8 @@ def class_score_grid(
         for fold, predictions in enumerate(solver.predict(targets, penalties)):
             grid[width][:, folds == fold] = predictions
     return grid
+
+
+def least_error(errors: Sequence[float]) -> int:
+    """Return the number of the least error, the first of those that are equal but for rounding."""
+    return int(first_least(np.asarray(errors)[:, None], SMALLEST_GAIN)[0])

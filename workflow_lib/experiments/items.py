@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 SELECTED = "selected"
 
 # Entries of an item that may be infinite: such a penalty keeps its block at the training mean;
@@ -32,3 +34,12 @@ def item_group(training_size: int, weak_size: int, components: int | str, settin
     """
     name = f"{size_group(training_size)}_w-{weak_size}_{components_group(components)}"
     return f"{name}_{setting}" if setting else name
+
+
+def chosen_entries(item: Mapping) -> dict:
+    """Return what was chosen for an item: its entries that are numbers or texts."""
+    return {
+        key: value
+        for key, value in item.items()
+        if not (hasattr(value, "shape") or isinstance(value, Mapping))
+    }

@@ -15,6 +15,7 @@ from workflow_lib.embeddings.fisher import FisherEmbedding
 from workflow_lib.embeddings.identity import IdentityEmbedding
 from workflow_lib.experiments.items import (
     UNBOUNDED_ENTRIES,
+    chosen_entries,
     components_group,
     fold_group,
     size_group,
@@ -65,8 +66,7 @@ def run(
 
     Every item holds the predicted outputs (n_test, d) and all that was chosen for it. Of classes it
     also holds the predicted ``classes`` (n_test,): a second pre-image, the class whose vector in
-    `dataset` is nearest to the predicted one by `distance` (``euclidean`` or ``cosine``). Where the
-    method gives scores of the classes (`distance` is None) it is the highest of them.
+    `dataset` is nearest to the predicted one by `distance` (``euclidean`` or ``cosine``).
     """
     items = read_artifact(regression, "regression")
     fitted = read_artifact(models, "models") if models else None
@@ -88,15 +88,10 @@ def run(
         outputs = np.mean(decoded, axis=0)
         classes = {}
         if vectors is not None:
-            scores = nearest_scores(outputs, vectors, distance) if distance else outputs
+            scores = nearest_scores(outputs, vectors, distance)
             classes = {"classes": scores.argmax(axis=1)}
         seconds[name] = {"preimage_seconds": time.perf_counter() - started}
-        chosen = {
-            key: value
-            for key, value in item.items()
-            if not (hasattr(value, "shape") or isinstance(value, dict))
-        }
-        tree[name] = {"outputs": outputs} | classes | chosen
+        tree[name] = {"outputs": outputs} | classes | chosen_entries(item)
     sources = [path for path in (regression, models, dataset) if path]
     write_artifact(output, tree, "predictions", inputs=sources, allow_nan=UNBOUNDED_ENTRIES)
     write_timings(timings, seconds)

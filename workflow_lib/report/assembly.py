@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.datasets.sparse_inputs import inputs_of
+from workflow_lib.report.component_names import component_names, html_names
 from workflow_lib.report.labels import (
     MINUS,
     MISSING,
     count_of,
-    format_difference,
     format_p_value,
     format_share,
     join_words,
@@ -20,9 +21,10 @@ from workflow_lib.report.labels import (
 from workflow_lib.report.manifest import read_manifest
 from workflow_lib.report.page import write_report
 from workflow_lib.report.published_tables import published_layouts
+from workflow_lib.report.quantities import QUANTITIES, chance_error
 from workflow_lib.report.scores import Score, read_coordinates, read_scores, read_timings
 from workflow_lib.report.table_text import html_table, table_cells
-from workflow_lib.report.tables import ERRORS, REFERENCE_METHOD
+from workflow_lib.report.tables import ERRORS
 from workflow_lib.report.verdict import Verdict, count_sentences, verdict
 
 MOST_NAMES = 20
@@ -39,6 +41,18 @@ _GIVEN = (
     "the tests, which take the splits for random ones, are too sure here."
 )
 
+_SELECTION = "scored on the outputs themselves, after the pre-image."
+
+_CLASS_SELECTION = (
+    "scored by a squared error, never by the number of right classes: of the class scores up to a "
+    "common factor or, where class vectors are predicted, of these."
+)
+
+_ONE_EXAMPLE = (
+    "With one example per class nothing can be selected, for a class that is held out has no "
+    "example left; fixed values are used."
+)
+
 _CHRONOLOGICAL = (
     "The test rows are the latest, the same in every split, and later than all training rows; "
     "splits differ only in the training rows drawn. The deviation over splits therefore tells "
@@ -47,11 +61,16 @@ _CHRONOLOGICAL = (
     "too sure here."
 )
 
+_PER_CLASS = (
+    "Every class has equally many labelled examples, and tests in the same share of its rows."
+)
+
 _SPLITS = {
     "random": ("random split", ""),
     "grouped": ("grouped split", _GROUPED),
     "given": ("split", _GIVEN),
     "chronological": ("chronological split", _CHRONOLOGICAL),
+    "per_class": ("random split", _PER_CLASS),
 }
 """Kind of split -> what it is called, and what is to be known of it."""
 
@@ -66,7 +85,7 @@ def run(
     methods: Mapping[str, Mapping],
     published: Mapping[int, str | Path],
     n_folds: int,
-    reference: str = REFERENCE_METHOD,
+    reference: str | None = None,
 ) -> None:
     """Read the results of all experiments and write the report.
 
@@ -78,7 +97,8 @@ def run(
         ``settings`` (title, dataset, split, training_sizes, weak_sizes, weak_labels, components,
         metric, kernel, tables, figures; as in the configuration), ``scores``, ``coordinates`` and
         ``timings`` (paths; timings may be None when no table is of kind ``time``), ``figures``
-        (figure name -> path of its SVG).
+        (figure name -> path of its SVG) and, for tables of kind ``component_names``, ``models``
+        (path of the "models" artifact whose components they name).
     datasets : mapping of dataset name to mapping
         ``settings`` (title, description, stand_in_for, reader, options, sources, licence,
         citation) and ``artifact`` (path of the "dataset" artifact).
@@ -88,6 +108,9 @@ def run(
         The published tables at hand.
     n_folds : int
         Folds of the selection, for the protocol.
+    reference : str, optional
+        The method that the others are compared with; by default that of the metric of each
+        experiment.
     """
     records = {
         name: dataset_record(name, dataset["settings"], dataset["artifact"])
@@ -107,6 +130,8 @@ def run(
             methods=methods,
             published=published,
             n_folds=n_folds,
+            dataset_path=datasets[settings["dataset"]]["artifact"],
+            models_path=experiment.get("models"),
             missing_share=records[settings["dataset"]]["missing_share"],
             reference=reference,
         )
@@ -120,7 +145,7 @@ def run(
         methods,
         read_manifest(manifest),
         author=author,
-        findings=count_sentences(verdicts, methods, reference),
+        findings=count_sentences(verdicts, methods),
     )
 
 
@@ -136,18 +161,26 @@ def experiment_section(
     methods: Mapping[str, Mapping],
     published: Mapping[int, str | Path],
     n_folds: int,
+    dataset_path: str | Path | None = None,
+    models_path: str | Path | None = None,
     missing_share: float = 0.0,
-    reference: str = REFERENCE_METHOD,
+    reference: str | None = None,
 ) -> tuple[dict, Verdict]:
     """Return the section of one experiment, for `write_report`, and its verdict.
 
     `settings` and `dataset` are the settings of the experiment and of its dataset, `missing_share`
-    is the share of its output values that are missing; the other parameters are those of `run`.
+    is the share of its output values that are missing. `dataset_path` and `models_path` are the
+    artifacts behind tables of kind ``component_names``; the other parameters are those of `run`.
     """
-    scores = read_scores(scores_path)
-    one = verdict(scores, methods=methods, reference=reference, metric=settings["metric"])
+    scores, metric = read_scores(scores_path), settings["metric"]
+    reference = reference or QUANTITIES[metric].reference
+    one = verdict(scores, methods=methods, reference=reference, metric=metric)
     tables = []
     for table in settings["tables"]:
+        table_caption = table_title(table["caption"], dataset["title"], dataset["stand_in_for"])
+        if table["kind"] == "component_names":
+            tables.append(html_names(component_names(dataset_path, models_path), table_caption))
+            continue
         if table["kind"] == "time":
             records = read_timings(timings_path)
         elif table["kind"] == "coordinates":
@@ -162,15 +195,16 @@ def experiment_section(
             reference=reference,
             published_paths=paths,
             errors=table.get("errors", ERRORS),
-            metric=settings["metric"],
+            metric=metric,
         )
         tables.append(
             html_table(
                 cells,
                 table["kind"],
-                title=table_title(table["caption"], dataset["title"], dataset["stand_in_for"]),
+                title=table_caption,
                 methods=methods,
                 reference=reference,
+                metric=metric,
                 below=published_layouts(paths, methods, dataset["stand_in_for"]),
             )
         )
@@ -185,6 +219,8 @@ def experiment_section(
         "best": one.best,
         "findings": [*one.judgements, *one.equalities],
         "comparisons": comparison_rows(one),
+        "difference": QUANTITIES[metric].difference_name,
+        "better": "positive" if QUANTITIES[metric].is_accuracy else "negative",
         "tables": tables,
         "figures": [
             {
@@ -204,7 +240,7 @@ def comparison_rows(one: Verdict) -> list[list[str]]:
     Columns: row, training size, difference, its size in units of its spread, the two p values,
     splits that differ. What a single split or equal scores leave undefined is a dash.
     """
-    rows = []
+    rows, measured = [], QUANTITIES[one.metric]
     for comparison in one.comparisons:
         cell = comparison.cell
         is_tested = comparison.outcome not in ("equal", "untested")
@@ -212,14 +248,18 @@ def comparison_rows(one: Verdict) -> list[list[str]]:
             [
                 comparison.label,
                 str(comparison.training_size),
-                format_difference(cell.difference),
-                f"{cell.effect:+.1f}".replace("-", MINUS) if is_tested else MISSING,
+                measured.write_difference(cell.difference),
+                _signed(measured.shown_effect(cell.effect)) if is_tested else MISSING,
                 format_p_value(cell.p_reference_student) if is_tested else MISSING,
                 format_p_value(cell.p_reference_corrected) if is_tested else MISSING,
                 f"{cell.n_nonzero} of {cell.n_splits}",
             ]
         )
     return rows
+
+
+def _signed(effect: float) -> str:
+    return f"{effect:+.1f}".replace("-", MINUS)
 
 
 def protocol_sentences(
@@ -229,6 +269,7 @@ def protocol_sentences(
 
     `missing_share` is the share of the output values of the dataset that are missing.
     """
+    measured = QUANTITIES[settings["metric"]]
     sizes = sorted({score.training_size for score in scores})
     weak_sizes = sorted({score.weak_size for score in scores} - {0})
     n_test = sorted({score.n_test for score in scores})
@@ -238,7 +279,7 @@ def protocol_sentences(
     each = " each" if n_splits > 1 else ""
     kind, explanation = _SPLITS[settings.get("split", "random")]
     sentences = [
-        f"{join_words([str(size) for size in sizes])} training rows{nested}; "
+        f"{_sizes_in_words(scores, measured.is_accuracy)}{nested}; "
         f"{count_of(n_splits, kind)} with {rows} test rows{each}."
     ]
     if explanation:
@@ -265,8 +306,10 @@ def protocol_sentences(
         chosen += " and numbers of components"
     sentences.append(
         f"{chosen} are selected by {n_folds}-fold cross-validation on the training rows alone, "
-        f"scored on the outputs themselves, after the pre-image."
+        + (_CLASS_SELECTION if measured.is_accuracy else _SELECTION)
     )
+    if measured.is_accuracy and sizes[0] == 1:
+        sentences.append(_ONE_EXAMPLE)
     if settings["components"] != "selected":
         numbers = join_words([str(number) for number in settings["components"]])
         sentences.append(f"Numbers of components are fixed to {numbers}.")
@@ -281,8 +324,25 @@ def protocol_sentences(
         sentences.append(
             "Some outputs hardly vary, so the error that counts here is pooled over outputs."
         )
-    sentences.append("An error of 1 is that of the training mean; lower is better.")
+    if measured.is_accuracy:
+        chance = measured.write(chance_error(scores), math.nan, unit=True)
+        sentences.append(
+            f"A guess among the classes has an accuracy of {chance}; higher is better."
+        )
+    else:
+        sentences.append("An error of 1 is that of the training mean; lower is better.")
     return " ".join(sentences)
+
+
+def _sizes_in_words(scores: Sequence[Score], of_classes: bool) -> str:
+    """Return the training sizes; those of classes with the numbers of rows that they make."""
+    n_train = {score.training_size: score.n_train for score in scores}
+    numbers = join_words([str(size) for size in sorted(n_train)])
+    if not of_classes:
+        return f"{numbers} training rows"
+    rows = join_words([str(n_train[size]) for size in sorted(n_train)])
+    examples = "example" if list(n_train) == [1] else "examples"
+    return f"{numbers} labelled {examples} per class ({rows} training rows)"
 
 
 def is_made(dataset: Mapping) -> bool:
@@ -327,6 +387,7 @@ def dataset_record(name: str, settings: Mapping, artifact: str | Path) -> dict:
         },
         "n_inputs": inputs_of(data).shape[1],
         "n_outputs": outputs.shape[1],
+        "n_classes": len(data["classes"]["vectors"]) if "classes" in data else 0,
         "missing_outputs": n_missing,
         "missing_share": n_missing / outputs.size,
     }

@@ -8,19 +8,27 @@ from dataclasses import dataclass
 from statistics import fmean, median
 
 from workflow_lib.experiments.statistics import mean_and_deviation
+from workflow_lib.report.quantities import REFERENCE_METHOD, Quantity
 from workflow_lib.report.scores import (
     CoordinateError,
     Variant,
     order_variants,
     outside_studies,
 )
-from workflow_lib.report.tables import REFERENCE_METHOD, column_comparison, reference_comparison
+from workflow_lib.report.tables import column_comparison, reference_comparison
 
 MOST_COORDINATES = 12
 """With more coordinates than this a table shows their minimum, median and maximum instead."""
 
 SUMMARIES = {"minimum": min, "median": median, "maximum": max, "global": fmean}
 """Quantities over the coordinates of one split. The global one is the aRRMSE."""
+
+_HEADINGS_OF_ACCURACIES = {
+    "minimum": "Maximum",
+    "maximum": "Minimum",
+    "global": "Mean over classes",
+}
+"""What stands above a summary of error rates that are shown as accuracies, where it is another."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +90,12 @@ def coordinate_table(
     """
     errors = outside_studies(errors)
     method_order = list(method_order)
-    largest = [e for e in errors if e.training_size == largest_size(errors)]
+    size = largest_size(errors)
+    largest = [e for e in errors if e.training_size == size]
+    n_train = largest[0].n_train
+    n_test: dict[Variant, int] = {}
+    for error in largest:
+        n_test[error.variant] = max(n_test.get(error.variant, 0), error.n_test)
     columns: dict[tuple, dict[Variant, dict[int, float]]] = {}
     of_split: dict[Variant, dict[int, list[float]]] = {}
     for error in sorted(largest, key=lambda e: (e.coordinate, e.variant, e.split)):
@@ -97,7 +110,7 @@ def coordinate_table(
     return [
         cell
         for key, column in columns.items()
-        for cell in _column_cells(key, column, largest, method_order, reference)
+        for cell in _column_cells(key, column, size, n_train, n_test, method_order, reference)
     ]
 
 
@@ -118,24 +131,28 @@ def shown_columns(cells: Sequence[CoordinateCell]) -> list[tuple[str, int | None
     return [*(("coordinate", coordinate) for coordinate in coordinates), ("global", None)]
 
 
-def column_heading(cell: CoordinateCell) -> str:
+def column_heading(cell: CoordinateCell, measured: Quantity) -> str:
     """Return what stands above a column: the name of the output, or that of the summary."""
-    return cell.name.replace("_", " ") or cell.quantity.capitalize()
+    if cell.name:
+        return cell.name.replace("_", " ")
+    if measured.is_accuracy and cell.quantity in _HEADINGS_OF_ACCURACIES:
+        return _HEADINGS_OF_ACCURACIES[cell.quantity]
+    return cell.quantity.capitalize()
 
 
 def _column_cells(
     key: tuple[str, int | None, str],
     column: Mapping[Variant, Mapping[int, float]],
-    errors: Sequence[CoordinateError],
+    size: int,
+    n_train: int,
+    n_test: Mapping[Variant, int],
     method_order: Sequence[str],
     reference: str,
 ) -> list[CoordinateCell]:
     """Return the cells of one column, row by row."""
-    size = largest_size(errors)
     cells = []
     for variant in order_variants(column, method_order):
         splits = column[variant]
-        n_test = max(error.n_test for error in errors if error.variant == variant)
         cells.append(
             CoordinateCell(
                 *key,
@@ -144,10 +161,10 @@ def _column_cells(
                 variant.weak_size,
                 size,
                 len(splits),
-                n_test,
+                n_test[variant],
                 *mean_and_deviation([splits[split] for split in sorted(splits)]),
                 **column_comparison(column, variant),
-                **reference_comparison(column, variant, reference, size, n_test),
+                **reference_comparison(column, variant, reference, n_train, n_test[variant]),
             )
         )
     return cells

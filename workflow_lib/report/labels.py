@@ -55,6 +55,16 @@ def format_error(mean: float, deviation: float) -> str:
     return f"{mean:{digits}} {PLUS_MINUS} {deviation:{digits}}"
 
 
+def format_percent(mean: float, deviation: float, unit: bool = False) -> str:
+    """Return a percentage and its deviation with one decimal, as ``70.3 ± 2.1``, or with ``%``."""
+    if math.isnan(mean):
+        return MISSING
+    text = f"{mean:.1f}"
+    if not math.isnan(deviation):
+        text += f" {PLUS_MINUS} {deviation:.1f}"
+    return f"{text} %" if unit else text
+
+
 def format_published_error(value: float, spread: float) -> str:
     """Return a published error with the decimals it was printed with, two at least."""
     texts = [
@@ -85,11 +95,15 @@ def format_seconds(mean: float, deviation: float) -> str:
     return f"{value:.{decimals}f} {PLUS_MINUS} {deviation / scale:.{decimals}f} {unit}"
 
 
-def format_difference(difference: float) -> str:
-    """Return a signed difference with three significant digits and a true minus sign."""
+def format_difference(difference: float, decimals: int = 3) -> str:
+    """Return a signed difference with some decimals and a true minus sign.
+
+    One that they would show as zero has two significant digits and an exponent.
+    """
     if difference == 0:
         return "0"
-    digits = f"{difference:+.3f}" if abs(difference) >= 5e-4 else f"{difference:+.1e}"
+    is_seen = abs(difference) >= 0.5 * 10**-decimals
+    digits = f"{difference:+.{decimals}f}" if is_seen else f"{difference:+.1e}"
     return digits.replace("-", MINUS)
 
 

@@ -135,7 +135,8 @@ def write_report(
         One per experiment, as `workflow_lib.report.assembly.experiment_section` makes them:
         ``name``, ``title``, ``description``, ``dataset`` (its title), ``stand_in_for`` (None or
         text), ``is_made``, ``protocol``, ``best``, ``findings`` (sentences), ``comparisons``
-        (rows of texts), ``tables`` (HTML fragments) and ``figures`` (mappings with ``svg``
+        (rows of texts), ``difference`` and ``better`` (what they are differences in, and the sign
+        of a better row), ``tables`` (HTML fragments) and ``figures`` (mappings with ``svg``
         (path), ``alt`` and ``caption``).
     datasets : sequence of mappings
         As `workflow_lib.report.assembly.dataset_record` makes them.
@@ -182,7 +183,7 @@ def _summary(sections: Sequence[Mapping], findings: Sequence[str]) -> str:
         )
     table = (
         '<div class="wide"><table class="words">'
-        "<caption>What each experiment found to have the lowest error</caption>"
+        "<caption>What each experiment found to be best</caption>"
         '<thead><tr><th scope="col">Experiment</th><th scope="col">Data</th>'
         '<th scope="col">Finding</th></tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"
@@ -214,7 +215,7 @@ def _experiment(section: Mapping) -> str:
     )
     parts += ["<h3>Findings</h3>", _list([section["best"], *section["findings"]])]
     if section["comparisons"]:
-        parts.append(_comparisons(section["comparisons"]))
+        parts.append(_comparisons(section["comparisons"], section["difference"], section["better"]))
     if section["tables"]:
         parts += ["<h3>Tables</h3>", *section["tables"]]
     if section["figures"]:
@@ -223,18 +224,18 @@ def _experiment(section: Mapping) -> str:
     return _section(anchor, section["title"], parts, style="experiment")
 
 
-def _comparisons(rows: Sequence[Sequence[str]]) -> str:
+def _comparisons(rows: Sequence[Sequence[str]], difference: str, better: str) -> str:
     """Return the folded table of differences from the reference method."""
     heads = (
         "Row",
         "n",
-        "Difference in aRRMSE",
+        f"Difference in {difference}",
         "In units of its spread",
         "Student",
         "Corrected",
         "Splits that differ",
     )
-    head = "".join(f'<th scope="col">{name}</th>' for name in heads)
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
     body = "".join(
         f'<tr><th scope="row">{escape(row[0])}</th>'
         f"{''.join(f'<td>{escape(text)}</td>' for text in row[1:])}</tr>"
@@ -242,7 +243,8 @@ def _comparisons(rows: Sequence[Sequence[str]]) -> str:
     )
     return (
         "<details><summary>Differences from the reference method, with their tests</summary>"
-        '<div class="wide"><table><caption>Row minus reference; negative is better</caption>'
+        '<div class="wide"><table><caption>'
+        f"Row minus reference; {better} is better</caption>"
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></details>"
     )
 
@@ -267,6 +269,7 @@ def _datasets(datasets: Sequence[Mapping]) -> str:
             ("Rows", f"{dataset['rows_read']} read, {dataset['rows_dropped']} dropped"),
             ("Left out", _exclusions(dataset["exclusions"], dataset["excluded_names"])),
             ("Columns", f"{dataset['n_inputs']} inputs, {dataset['n_outputs']} outputs"),
+            ("Classes", dataset["n_classes"]),
             ("Missing outputs", _missing_outputs(dataset)),
             ("Licence", dataset["licence"]),
             ("Citation", dataset["citation"]),

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from workflow_lib.report.labels import MISSING, format_published_error, method_label
+from workflow_lib.report.quantities import PERCENT
 from workflow_lib.report.scores import Published, read_published_apart
 from workflow_lib.report.table_markup import Block, Entry, Layout
 
@@ -56,6 +57,8 @@ def _notes(numbers: list[Published], stand_in_for: str | None) -> list[str]:
     notes = ["Published numbers are shown as they were printed."]
     if {number.unit for number in numbers} == {"s"}:
         notes.append("Seconds are those of the machine of the authors.")
+    if {number.unit for number in numbers} == {PERCENT}:
+        notes.append("Accuracies are in percent.")
     if stand_in_for:
         notes.append(
             "The data of this run only stand in for theirs, so that the numbers are not comparable."

@@ -11,6 +11,9 @@ from typing import NamedTuple, TypeVar
 
 from workflow_lib.errors import UserError
 
+ERRORS_OF_OUTPUTS = ("arrmse", "rrmse", "root_sum_rrmse", "norm_rrmse")
+"""The errors of outputs that are numbers; those of classes have an accuracy instead."""
+
 SELECTED = "selected"
 """The component setting of a row whose number of components was chosen by cross-validation (or
 whose method has none)."""
@@ -33,6 +36,10 @@ class Variant(NamedTuple):
 class Score:
     """The errors of one fitted method on the test rows of one split.
 
+    ``training_size`` is the number of training rows ``n_train`` or, of classes, that of labelled
+    examples per class. Of classes there is the ``accuracy``, the share of test rows whose class is
+    right, and none of the four errors; of other outputs it is None.
+
     ``arrmse`` is the mean over output coordinates of the relative root mean squared error,
     ``rrmse`` the same ratio pooled over coordinates; both are 1 for the training mean.
     ``root_sum_rrmse`` is the root of the sum over coordinates of squared relative errors, and
@@ -48,11 +55,13 @@ class Score:
     training_size: int
     weak_size: int
     split: int
+    n_train: int
     n_test: int
-    arrmse: float
-    rrmse: float
-    root_sum_rrmse: float
-    norm_rrmse: float
+    accuracy: float | None
+    arrmse: float | None
+    rrmse: float | None
+    root_sum_rrmse: float | None
+    norm_rrmse: float | None
     n_components: int | None
     width: float | None
     penalty_pi: float | None
@@ -72,7 +81,9 @@ class Score:
 class CoordinateError:
     """The relative root mean squared error of one output coordinate in one split.
 
-    ``coordinate`` counts from 0, ``name`` is the output's; 1 is the error of the training mean.
+    ``coordinate`` counts from 0, ``name`` is the output's; 1 is the error of the training mean. Of
+    classes each is a coordinate, and its error is the share of its test rows that are wrong.
+    ``training_size`` and ``n_train`` are as in `Score`.
     """
 
     experiment: str
@@ -82,6 +93,7 @@ class CoordinateError:
     training_size: int
     weak_size: int
     split: int
+    n_train: int
     n_test: int
     coordinate: int
     name: str
@@ -127,7 +139,8 @@ class Published:
     """One number of a published table.
 
     ``value`` and ``spread`` are in ``unit``: ``s`` for times, ``root_sum_rrmse`` or ``norm_rrmse``
-    for these errors and ``RRMSE`` for the mean over coordinates. ``spread`` is NaN where the table
+    for these errors, ``accuracy_percent`` for accuracies and ``RRMSE`` for the mean over
+    coordinates. ``spread`` is NaN where the table
     prints none.
     ``training_size`` is None where the number belongs to no training size of a run.
     """
@@ -153,8 +166,9 @@ def read_scores(path: str | Path) -> list[Score]:
     Raises
     ------
     UserError
-        If the file is missing, has no rows, lacks a column, holds a value of the wrong kind or
-        names one fit twice; the message gives the file and the line.
+        If the file is missing, has no rows, lacks a column, holds a value of the wrong kind, has
+        a row with neither an accuracy nor all other errors, or names one fit twice; the message
+        gives the file and the line.
     """
     columns = {
         "experiment": _text,
@@ -165,11 +179,10 @@ def read_scores(path: str | Path) -> list[Score]:
         "weak_size": _count,
         "setting": _setting,
         "split": _count,
+        "n_train": _count,
         "n_test": _count,
-        "arrmse": _finite,
-        "rrmse": _finite,
-        "root_sum_rrmse": _finite,
-        "norm_rrmse": _finite,
+        "accuracy": _optional(_share),
+        **dict.fromkeys(ERRORS_OF_OUTPUTS, _optional(_finite)),
         "n_components": _optional(_count),
         "width": _optional(_number),
         "penalty_pi": _optional(_number),
@@ -180,6 +193,8 @@ def read_scores(path: str | Path) -> list[Score]:
     }
     rows = _read_rows(path, columns)
     _refuse_empty(path, rows, "one row per method, training size and split")
+    for line, row in rows:
+        _refuse_missing_errors(path, line, row)
     return _unique(path, [(line, Score(**row)) for line, row in rows])
 
 
@@ -197,6 +212,7 @@ def read_coordinates(path: str | Path) -> list[CoordinateError]:
         "weak_size": _count,
         "setting": _setting,
         "split": _count,
+        "n_train": _count,
         "n_test": _count,
         "coordinate": _count,
         "name": _text,
@@ -391,6 +407,18 @@ def _refuse_empty(path, rows: list, expected: str) -> None:
         )
 
 
+def _refuse_missing_errors(path, line: int, row: dict) -> None:
+    """Raise for a row of ``scores.csv`` without an accuracy that lacks one of the errors."""
+    missing = [name for name in ERRORS_OF_OUTPUTS if row[name] is None]
+    if missing and row["accuracy"] is None:
+        raise UserError(
+            f"{path}, line {line}, column {missing[0]}",
+            "found nothing, and no accuracy either",
+            "a finite number, or for classes an accuracy in its place",
+            f"rm {path} and run the same snakemake command again",
+        )
+
+
 def _unique(path, numbered: list[tuple[int, Record]]) -> list[Record]:
     """Return the records sorted; one that is named twice is an error."""
     first_line: dict[tuple, int] = {}
@@ -477,6 +505,16 @@ def _finite(text: str) -> float:
         raise ValueError("a finite number") from None
     if not math.isfinite(number):
         raise ValueError("a finite number")
+    return number
+
+
+def _share(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        raise ValueError("a share from 0 to 1") from None
+    if not 0.0 <= number <= 1.0:
+        raise ValueError("a share from 0 to 1")
     return number
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.statistics import mean_and_deviation
+from workflow_lib.report.quantities import REFERENCE_METHOD, error_of
 from workflow_lib.report.scores import SELECTED, Score, Variant, order_variants, study_of
-from workflow_lib.report.tables import REFERENCE_METHOD, reference_comparison
+from workflow_lib.report.tables import reference_comparison
 
 STUDIES = {"weak_weight": "\u03bb\u2082", "weak_noise": "Share of wrong labels"}
 """The studies and the headings of their values: lambda_2 of eq. (14), the noise of weak labels."""
@@ -73,8 +74,8 @@ def study_table(
     scores : sequence of Score
     study : str
         A key of `STUDIES`.
-    metric : {"arrmse", "rrmse"}
-        The error.
+    metric : str
+        The error, a key of `workflow_lib.report.quantities.QUANTITIES`.
     method_order : iterable of str
         Methods in the order of the cells.
     reference : str
@@ -109,8 +110,9 @@ def study_table(
     ]
     column: dict[Variant, dict[int, float]] = {}
     n_test: dict[Variant, int] = {}
+    n_train = next(score.n_train for score in fixed if score.training_size == size)
     for score in shown:
-        column.setdefault(score.variant, {})[score.split] = getattr(score, metric)
+        column.setdefault(score.variant, {})[score.split] = error_of(score, metric)
         n_test[score.variant] = max(n_test.get(score.variant, 0), score.n_test)
     return [
         StudyCell(
@@ -124,7 +126,7 @@ def study_table(
             len(column[variant]),
             n_test[variant],
             *mean_and_deviation([column[variant][split] for split in sorted(column[variant])]),
-            **reference_comparison(column, variant, reference, size, n_test[variant]),
+            **reference_comparison(column, variant, reference, n_train, n_test[variant]),
         )
         for variant in _in_order(column, method_order)
     ]

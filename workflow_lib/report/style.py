@@ -37,9 +37,6 @@ OTHER_COLOR = "#6b6b6b"
 ACCENT_COLOR = "#D55E00"
 BASE_COLOR = "#0072B2"
 
-ERROR_LABELS = {"arrmse": "aRRMSE on test rows", "rrmse": "pooled RRMSE on test rows"}
-"""What stands beside an axis of errors."""
-
 WEAK_LINES = ("--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
 """Line styles of the weak sizes of one method, ascending; no weak rows is a solid line."""
 

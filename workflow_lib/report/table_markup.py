@@ -64,7 +64,8 @@ class Layout:
     """A table ready to be written: its title, column heads, blocks and notes.
 
     The heads name a training size (``n = 50``), a method where the rows are training sizes, or an
-    output coordinate. Published columns stand beside those of the run, if there are any.
+    output coordinate. Published columns stand beside those of the run, if there are any. With
+    ``is_prose`` the last column holds words, whose lines break.
     """
 
     title: str
@@ -74,6 +75,7 @@ class Layout:
     notes: list[str]
     published_heads: list[str] = field(default_factory=list)
     published_heading: str = ""
+    is_prose: bool = False
 
     @property
     def n_columns(self) -> int:
@@ -112,7 +114,10 @@ def html_markup(layout: Layout, below: Sequence[Layout] = ()) -> str:
 
 
 def _latex_tabular(layout: Layout) -> list[str]:
-    lines = [rf"\begin{{tabular}}{{l{'r' * (layout.n_columns - 1)}}}", r"\toprule"]
+    columns = "r" * (layout.n_columns - 1)
+    if layout.is_prose:
+        columns = columns[:-1] + r"p{0.6\linewidth}"
+    lines = [rf"\begin{{tabular}}{{l{columns}}}", r"\toprule"]
     if layout.published_heads:
         first = 1 + len(layout.heads)
         lines += [
@@ -137,7 +142,7 @@ def _latex_tabular(layout: Layout) -> list[str]:
 def _html_table(layout: Layout) -> str:
     lines = [
         '<div class="wide">',
-        "<table>",
+        '<table class="words">' if layout.is_prose else "<table>",
         f"<caption>{escape(layout.title)}</caption>",
         "<thead>",
     ]

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from workflow_lib.report.coordinate_tables import CoordinateCell
 from workflow_lib.report.labels import count_of, method_label
+from workflow_lib.report.quantities import Quantity
 from workflow_lib.report.study_tables import StudyCell
 from workflow_lib.report.table_markup import HIGHER_MARK, LOWER_MARK
 from workflow_lib.report.tables import CORRECTED_RISK, STUDENT_RISK, Cell
@@ -23,22 +24,39 @@ READINGS = {
 """Errors of published numbers that are read from their size -> the sentence that says so."""
 
 
-def table_notes(cells: Cells, kind: str, methods: Mapping[str, Mapping], reference: str):
-    """Return the sentences under a table; marks that occur nowhere are not explained."""
+def table_notes(
+    cells: Cells,
+    kind: str,
+    methods: Mapping[str, Mapping],
+    reference: str,
+    measured: Quantity,
+) -> list[str]:
+    """Return the sentences under a table; marks that occur nowhere are not explained.
+
+    `measured` is the quantity on which the findings of the experiment rest.
+    """
     if not cells:
         return ["There are no results."]
     if kind == "coordinates":
-        notes = [_spread_note(cells), f"{_test_rows(cells)} test rows.", _coordinate_note(cells)]
-        return notes + _bold_notes(cells, "in its column") + mark_notes(cells, methods, reference)
-    notes = [_spread_note(cells), f"n is the training size; {_test_rows(cells)} test rows."]
+        notes = [
+            _spread_note(cells),
+            f"{_test_rows(cells)} test rows.",
+            _coordinate_note(cells, measured),
+        ]
+        notes += _bold_notes(cells, "in its column", measured)
+        return notes + mark_notes(cells, methods, reference, measured)
+    notes = [_spread_note(cells), f"{measured.size_note}; {_test_rows(cells)} test rows."]
     if kind != "time":
-        notes += _bold_notes(cells, "at its training size")
-        notes += mark_notes(cells, methods, reference)
+        notes += _bold_notes(cells, "at its training size", measured)
+        notes += mark_notes(cells, methods, reference, measured)
     return notes + _published_notes(cells)
 
 
 def study_notes(
-    cells: Sequence[StudyCell], methods: Mapping[str, Mapping], reference: str
+    cells: Sequence[StudyCell],
+    methods: Mapping[str, Mapping],
+    reference: str,
+    measured: Quantity,
 ) -> list[str]:
     """Return the sentences under the table of a study."""
     notes = [_spread_note(cells), f"{_test_rows(cells)} test rows."]
@@ -52,10 +70,12 @@ def study_notes(
             "A wrong label names another component, drawn at random. All else, the weight of the "
             "weak rows too, is selected at each share."
         )
-    return notes + mark_notes(cells, methods, reference)
+    return notes + mark_notes(cells, methods, reference, measured)
 
 
-def mark_notes(cells: Cells, methods: Mapping[str, Mapping], reference: str) -> list[str]:
+def mark_notes(
+    cells: Cells, methods: Mapping[str, Mapping], reference: str, measured: Quantity
+) -> list[str]:
     """Return the sentences about the marks of the corrected test against the reference."""
     if _is_one_split(cells) or not any(cell.n_nonzero is not None for cell in cells):
         return []
@@ -64,7 +84,10 @@ def mark_notes(cells: Cells, methods: Mapping[str, Mapping], reference: str) -> 
     marks = {cell.mark for cell in cells}
     if marks == {""}:
         return [f"No row differs from {name} by the {risk}."]
-    sentences = {"lower": f"{LOWER_MARK}: lower", "higher": f"{HIGHER_MARK}: higher"}
+    sentences = {
+        "lower": f"{LOWER_MARK}: {measured.better}",
+        "higher": f"{HIGHER_MARK}: {measured.worse}",
+    }
     return [f"{text} than {name} ({risk})." for mark, text in sentences.items() if mark in marks]
 
 
@@ -92,24 +115,35 @@ def _test_rows(cells: Cells) -> str:
     return f"{rows[0]}" if len(rows) == 1 else f"{rows[0]} to {rows[-1]}"
 
 
-def _bold_notes(cells: Sequence[Cell] | Sequence[CoordinateCell], scope: str) -> list[str]:
+def _bold_notes(
+    cells: Sequence[Cell] | Sequence[CoordinateCell], scope: str, measured: Quantity
+) -> list[str]:
     """Return the sentence about bold numbers, or that there are none."""
     if _is_one_split(cells):
         return []
     test = f"paired Student t-test at {STUDENT_RISK:g}"
     if any(cell.bold for cell in cells):
-        return [f"Bold: lower than every other number {scope} ({test})."]
-    return [f"No number is bold: none is lower than every other {scope} by the {test}."]
+        return [f"Bold: {measured.better} than every other number {scope} ({test})."]
+    return [f"No number is bold: none is {measured.better} than every other {scope} by the {test}."]
 
 
-def _coordinate_note(cells: Sequence[CoordinateCell]) -> str:
+def _coordinate_note(cells: Sequence[CoordinateCell], measured: Quantity) -> str:
     """Return the sentence that tells what the columns of a table of coordinates are."""
+    if measured.is_accuracy:
+        mean = "The mean over classes counts each the same, however many test rows it has."
+    else:
+        mean = "Global is the mean over coordinates, the aRRMSE."
     if any(cell.quantity == "coordinate" for cell in cells):
-        return "Global is the mean over coordinates, the aRRMSE."
+        return mean
+    many = (
+        f"There are too many {measured.parts} for a column each: minimum, median and maximum are "
+        f"those over the {measured.parts.removeprefix('output ')} of each split"
+    )
+    if measured.is_accuracy:
+        return f"{many}. {mean} The CSV file of this table has every class."
     return (
-        "There are too many output coordinates for a column each: minimum, median and maximum are "
-        "those over the coordinates of each split, and Global is their mean, the aRRMSE. The CSV "
-        "file of this table has every coordinate."
+        f"{many}, and Global is their mean, the aRRMSE. The CSV file of this table has every "
+        "coordinate."
     )
 
 

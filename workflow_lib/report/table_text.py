@@ -15,7 +15,6 @@ from workflow_lib.report.coordinate_tables import (
 from workflow_lib.report.files import write_text
 from workflow_lib.report.labels import (
     MISSING,
-    format_error,
     format_published_error,
     format_seconds,
     method_label,
@@ -23,6 +22,13 @@ from workflow_lib.report.labels import (
     variant_label,
 )
 from workflow_lib.report.published_tables import published_layouts
+from workflow_lib.report.quantities import (
+    QUANTITIES,
+    REFERENCE_METHOD,
+    Quantity,
+    error_of_unit,
+    shown_cells,
+)
 from workflow_lib.report.scores import (
     components_order,
     order_variants,
@@ -49,10 +55,8 @@ from workflow_lib.report.table_markup import (
 from workflow_lib.report.table_notes import is_published, study_notes, table_notes
 from workflow_lib.report.tables import (
     ERRORS,
-    QUANTITIES,
-    REFERENCE_METHOD,
+    TIMES,
     Cell,
-    error_of_unit,
     error_table,
     time_table,
     write_cells,
@@ -69,6 +73,8 @@ READERS: dict[str, Callable] = {
 """The reader of the records that each kind of table takes."""
 
 Cells = list[Cell] | list[CoordinateCell] | list[StudyCell]
+
+_ERROR_BY_COORDINATE = "Relative root mean squared error by output coordinate"
 
 
 def table_cells(
@@ -98,10 +104,11 @@ def table_cells(
         Published tables whose numbers are shown beside, where they have a training size. Not for
         ``coordinates`` and studies.
     errors : sequence of str
-        The errors of kind ``error``, keys of ``QUANTITIES["error"]``. A table of kind ``weak``
-        shows the aRRMSE and the error of the published numbers.
-    metric : {"arrmse", "rrmse"}
-        The error of a study.
+        The errors of kind ``error``, keys of `workflow_lib.report.quantities.QUANTITIES`. A table
+        of kind ``weak`` shows the aRRMSE and the error of the published numbers. Of classes both
+        show the accuracy alone, whatever `errors` are.
+    metric : {"arrmse", "rrmse", "accuracy"}
+        The error of a study. ``accuracy`` for classes, whatever the kind.
 
     Raises
     ------
@@ -117,13 +124,14 @@ def table_cells(
     published = read_published(published_paths)
     if kind == "time":
         return time_table(records, method_order=methods, published=published)
+    is_accuracy = QUANTITIES[metric].is_accuracy
     if kind == "error":
         return error_table(
             records,
             method_order=methods,
             reference=reference,
             published=published,
-            errors=errors,
+            errors=[metric] if is_accuracy else errors,
         )
     if kind == "weak":
         units = [error_of_unit(number.unit) for number in published if number.unit != "s"]
@@ -132,9 +140,11 @@ def table_cells(
             method_order=methods,
             reference=reference,
             published=published,
-            errors=list(dict.fromkeys(["arrmse", *units])),
+            errors=[metric] if is_accuracy else list(dict.fromkeys(["arrmse", *units])),
         )
-        return _weak_cells(cells, reference)
+        # The baselines of Tables 13 and 14, the best of their data, are not the reference here.
+        beside = {number.method for number in published} if is_accuracy else set()
+        return _weak_cells(cells, {reference, *beside})
     raise ValueError(f"table kind must be one of {', '.join(READERS)}, found {kind!r}")
 
 
@@ -151,14 +161,16 @@ def run(
     published_paths: Iterable[str | Path] = (),
     errors: Sequence[str] = ERRORS,
     metric: str = "arrmse",
-    reference: str = REFERENCE_METHOD,
+    reference: str | None = None,
 ) -> None:
     """Read `results`, the file that the kind takes, and write one table as tidy CSV and as LaTeX.
 
     The title is the caption with the data actually used and what they stand in for, and `label`
     is the LaTeX label. Published numbers without a training size stand in a table of their own
-    below; the CSV has none of them. The other parameters are those of `table_cells`.
+    below; the CSV has none of them. The reference is that of the `metric` unless one is named. The
+    other parameters are those of `table_cells`.
     """
+    reference = reference or QUANTITIES[metric].reference
     cells = table_cells(
         kind,
         READERS[kind](results),
@@ -168,7 +180,7 @@ def run(
         errors=errors,
         metric=metric,
     )
-    write_cells(output_csv, cells)
+    write_cells(output_csv, cells if kind == "time" else shown_cells(cells, metric))
     latex = latex_table(
         cells,
         kind,
@@ -176,6 +188,7 @@ def run(
         label=label,
         methods=methods,
         reference=reference,
+        metric=metric,
         below=published_layouts(published_paths, methods, stand_in_for),
     )
     write_text(output_latex, latex)
@@ -189,10 +202,14 @@ def latex_table(
     label: str,
     methods: Mapping[str, Mapping],
     reference: str = REFERENCE_METHOD,
+    metric: str = "arrmse",
     below: Sequence[Layout] = (),
 ) -> str:
-    r"""Return a ``table`` environment that ``\input`` takes; the document loads booktabs."""
-    return latex_markup(_lay_out(cells, kind, title, methods, reference), label, below)
+    r"""Return a ``table`` environment that ``\input`` takes; the document loads booktabs.
+
+    `metric` is that of the experiment, for tables of kind ``time`` and ``coordinates``.
+    """
+    return latex_markup(_lay_out(cells, kind, title, methods, reference, metric), label, below)
 
 
 def html_table(
@@ -202,10 +219,14 @@ def html_table(
     title: str,
     methods: Mapping[str, Mapping],
     reference: str = REFERENCE_METHOD,
+    metric: str = "arrmse",
     below: Sequence[Layout] = (),
 ) -> str:
-    """Return a table as an HTML fragment, followed by the tables `below`."""
-    return html_markup(_lay_out(cells, kind, title, methods, reference), below)
+    """Return a table as an HTML fragment, followed by the tables `below`.
+
+    `metric` is that of the experiment, for tables of kind ``time`` and ``coordinates``.
+    """
+    return html_markup(_lay_out(cells, kind, title, methods, reference, metric), below)
 
 
 def _lay_out(
@@ -214,20 +235,24 @@ def _lay_out(
     title: str,
     methods: Mapping[str, Mapping],
     reference: str,
+    metric: str,
 ) -> Layout:
-    """Return the cells arranged in blocks, rows and columns, with the notes that explain them."""
+    """Return the cells arranged in blocks, rows and columns, with the notes that explain them.
+
+    Times and errors of coordinates do not say which `metric` the experiment has; other cells do.
+    """
+    measured = QUANTITIES.get(cells[0].quantity if cells else metric) or QUANTITIES[metric]
     if kind == "coordinates":
-        return _lay_out_by_coordinate(cells, title, methods, reference)
+        return _lay_out_by_coordinate(cells, title, methods, reference, measured)
     if kind in STUDIES:
-        return _lay_out_study(cells, title, methods, reference)
-    write = format_seconds if kind == "time" else format_error
-    notes = table_notes(cells, kind, methods, reference)
+        return _lay_out_study(cells, title, methods, reference, measured)
+    notes = table_notes(cells, kind, methods, reference, measured)
     if kind == "weak":
-        return _lay_out_by_size(cells, title, methods, write, notes)
-    return _lay_out_by_method(cells, kind, title, methods, write, notes)
+        return _lay_out_by_size(cells, title, methods, notes, measured)
+    return _lay_out_by_method(cells, kind, title, methods, notes)
 
 
-def _lay_out_by_method(cells, kind, title, methods, write, notes) -> Layout:
+def _lay_out_by_method(cells, kind, title, methods, notes) -> Layout:
     """Return the layout with a row for each method and a column for each training size."""
     found = {(cell.quantity, cell.variant, cell.training_size): cell for cell in cells}
     write_published = format_seconds if kind == "time" else format_published_error
@@ -235,6 +260,7 @@ def _lay_out_by_method(cells, kind, title, methods, write, notes) -> Layout:
     published_sizes = sorted({cell.training_size for cell in cells if is_published(cell)})
     blocks = []
     for quantity in dict.fromkeys(cell.quantity for cell in cells):
+        write = format_seconds if kind == "time" else QUANTITIES[quantity].write
         variants = order_variants([c.variant for c in cells if c.quantity == quantity], methods)
         rows = []
         for variant in variants:
@@ -246,7 +272,8 @@ def _lay_out_by_method(cells, kind, title, methods, write, notes) -> Layout:
             rows.append((variant_label(variant, methods), ours, theirs))
         if not any(is_published(cell) for cell in cells if cell.quantity == quantity):
             rows = [(label, ours, [Entry("")] * len(theirs)) for label, ours, theirs in rows]
-        blocks.append(Block(QUANTITIES[kind][quantity], rows))
+        heading = TIMES[quantity] if kind == "time" else QUANTITIES[quantity].heading
+        blocks.append(Block(heading, rows))
     return Layout(
         title,
         "Method",
@@ -258,34 +285,36 @@ def _lay_out_by_method(cells, kind, title, methods, write, notes) -> Layout:
     )
 
 
-def _lay_out_by_coordinate(cells, title, methods, reference) -> Layout:
+def _lay_out_by_coordinate(cells, title, methods, reference, measured: Quantity) -> Layout:
     """Return the layout with a row for each method and a column for each output coordinate."""
     columns = shown_columns(cells)
     found = {(cell.quantity, cell.coordinate, cell.variant): cell for cell in cells}
-    heads = {(cell.quantity, cell.coordinate): column_heading(cell) for cell in cells}
+    heads = {(cell.quantity, cell.coordinate): column_heading(cell, measured) for cell in cells}
     rows = [
         (
             variant_label(variant, methods),
-            [_our_entry(found.get((*column, variant)), format_error) for column in columns],
+            [_our_entry(found.get((*column, variant)), measured.write) for column in columns],
             [],
         )
         for variant in order_variants([cell.variant for cell in cells], methods)
     ]
+    what = "Accuracy (%) by class" if measured.is_accuracy else _ERROR_BY_COORDINATE
     return Layout(
-        f"{title.rstrip('.')}; {cells[0].training_size} training rows, the largest size",
+        f"{title.rstrip('.')}; {measured.size_in_words(cells[0].training_size)}, the largest size",
         "Method",
         [heads[column] for column in columns],
-        [Block("Relative root mean squared error by output coordinate", rows)],
+        [Block(what, rows)],
         table_notes(
             [cell for cell in cells if (cell.quantity, cell.coordinate) in columns],
             "coordinates",
             methods,
             reference,
+            measured,
         ),
     )
 
 
-def _lay_out_by_size(cells, title, methods, write, notes) -> Layout:
+def _lay_out_by_size(cells, title, methods, notes, measured: Quantity) -> Layout:
     """Return the layout with a row for each training size and a column for each method.
 
     Fixed component numbers get a block each, where methods without one are repeated.
@@ -305,6 +334,7 @@ def _lay_out_by_size(cells, title, methods, write, notes) -> Layout:
             for cell in sorted(of_quantity, key=lambda cell: cell.components == setting)
             if cell.components == setting or not cell.components.isdigit()
         }
+        write = QUANTITIES[quantity].write
         rows = [
             (
                 f"n = {size}",
@@ -318,11 +348,11 @@ def _lay_out_by_size(cells, title, methods, write, notes) -> Layout:
         ]
         if not any(is_published(cell) for cell in of_quantity):
             rows = [(label, ours, [Entry("")] * len(theirs)) for label, ours, theirs in rows]
-        heading = QUANTITIES["error"][quantity]
+        heading = QUANTITIES[quantity].heading
         blocks.append(Block(f"{heading}, C = {setting}" if setting.isdigit() else heading, rows))
     return Layout(
         title,
-        "Training size",
+        measured.size_heading,
         [variant_label(column, methods) for column in columns],
         blocks,
         notes,
@@ -331,19 +361,19 @@ def _lay_out_by_size(cells, title, methods, write, notes) -> Layout:
     )
 
 
-def _lay_out_study(cells, title, methods, reference) -> Layout:
+def _lay_out_study(cells, title, methods, reference, measured: Quantity) -> Layout:
     """Return the layout with a row for each value of a study and a column for each method.
 
     Below the values stand what is selected and, the same in every column with its components, the
     reference method without weak rows.
     """
-    study, quantity = cells[0].study, cells[0].quantity
+    study = cells[0].study
     found = {(cell.variant, cell.value): cell for cell in cells}
     columns = varied_variants(cells)
     values = sorted({cell.value for cell in cells if cell.value is not None})
 
     def row(label: str, row_cells: list[StudyCell | None]):
-        return label, [_study_entry(cell) for cell in row_cells], []
+        return label, [_our_entry(cell, measured.write) for cell in row_cells], []
 
     rows = [row(f"{value:g}", [found.get((c, value)) for c in columns]) for value in values]
     selected = [found.get((column, None)) for column in columns]
@@ -355,22 +385,22 @@ def _lay_out_study(cells, title, methods, reference) -> Layout:
     if any(references):
         rows.append(row(f"{method_label(reference, methods)}, no weak rows", references))
     return Layout(
-        f"{title.rstrip('.')}; {cells[0].training_size} training rows and "
+        f"{title.rstrip('.')}; {measured.size_in_words(cells[0].training_size)} and "
         f"{columns[0].weak_size} weak rows",
         STUDIES[study],
         [variant_label(column._replace(weak_size=0), methods) for column in columns],
-        [Block(QUANTITIES["error"][quantity], rows)],
-        study_notes(cells, methods, reference),
+        [Block(measured.heading, rows)],
+        study_notes(cells, methods, reference, measured),
     )
 
 
-def _weak_cells(cells: Sequence[Cell], reference: str) -> list[Cell]:
+def _weak_cells(cells: Sequence[Cell], beside: set[str]) -> list[Cell]:
     """Return the cells of methods with weak rows and of what they are compared with.
 
-    That is the reference method, and the method of the same name without the ``w`` of "weak".
+    These are the methods `beside`, and that of the same name without the ``w`` of "weak".
     """
     weak = {cell.method for cell in cells if cell.weak_size}
-    kept = weak | {name.removeprefix("w") for name in weak} | {reference}
+    kept = weak | {name.removeprefix("w") for name in weak} | beside
     return [cell for cell in cells if cell.method in kept]
 
 
@@ -380,16 +410,10 @@ def _published_heading(cells: Sequence[Cell]) -> str:
     return f"Published (table {', '.join(tables)})" if tables else ""
 
 
-def _our_entry(cell: Cell | CoordinateCell | None, write) -> Entry:
+def _our_entry(cell: Cell | CoordinateCell | StudyCell | None, write) -> Entry:
     if cell is None:
         return Entry(MISSING)
-    return Entry(write(cell.mean, cell.deviation), cell.bold, MARKS[cell.mark])
-
-
-def _study_entry(cell: StudyCell | None) -> Entry:
-    if cell is None:
-        return Entry(MISSING)
-    return Entry(format_error(cell.mean, cell.deviation), mark=MARKS[cell.mark])
+    return Entry(write(cell.mean, cell.deviation), getattr(cell, "bold", False), MARKS[cell.mark])
 
 
 def _published_entry(cell: Cell | None, write) -> Entry:

@@ -16,6 +16,7 @@ from workflow_lib.experiments.statistics import (
     paired_t_test,
 )
 from workflow_lib.report.files import write_text
+from workflow_lib.report.quantities import REFERENCE_METHOD, error_of, error_of_unit
 from workflow_lib.report.scores import (
     SELECTED,
     Published,
@@ -33,22 +34,12 @@ STUDENT_RISK = 1e-3
 CORRECTED_RISK = 0.05
 """The risk of the corrected resampled t-test against the reference method."""
 
-REFERENCE_METHOD = "m-krr"
-
-QUANTITIES = {
-    "error": {
-        "arrmse": "aRRMSE (mean over output coordinates)",
-        "rrmse": "RRMSE (pooled over output coordinates)",
-        "root_sum_rrmse": "Root of the sum over output coordinates of squared relative errors",
-        "norm_rrmse": "Relative to the norm of the outputs",
-    },
-    "time": {
-        "training": "Training time (one fit at the chosen settings)",
-        "selection": "Selection time (the whole cross-validation)",
-        "test": "Test time (prediction and pre-image of all test rows)",
-    },
+TIMES = {
+    "training": "Training time (one fit at the chosen settings)",
+    "selection": "Selection time (the whole cross-validation)",
+    "test": "Test time (prediction and pre-image of all test rows)",
 }
-"""The blocks of each kind of table: name -> heading."""
+"""The blocks of a time table: name -> heading."""
 
 ERRORS = ("arrmse", "rrmse")
 """The errors that an error table shows unless it is told which."""
@@ -61,13 +52,14 @@ class Cell:
     Attributes
     ----------
     quantity : str
-        A key of ``QUANTITIES[kind]``.
+        A key of `workflow_lib.report.quantities.QUANTITIES`, or of `TIMES`.
     method, components, weak_size, training_size
         Row and column. ``components`` is ``selected`` or a fixed number.
     n_splits, n_test : int
         Number of splits in the mean; test rows of each (the largest where they differ).
     mean, deviation : float
-        Over splits; the deviation (divisor n - 1) is NaN for one split. Seconds for times.
+        Over splits; the deviation (divisor n - 1) is NaN for one split. Seconds for times, the
+        error rate for an accuracy.
     bold : bool
         Lowest mean of its column and better than every other row at the risk `STUDENT_RISK`
         by the paired Student t-test.
@@ -85,7 +77,8 @@ class Cell:
         ``lower`` or ``higher`` when the corrected test finds this row better or worse than the
         reference at the risk `CORRECTED_RISK`; empty otherwise.
     published_value, published_spread, published_table
-        The published number of this row and column; NaN and empty where there is none.
+        The published number of this row and column as it was printed, an accuracy in percent; NaN
+        and empty where there is none.
     """
 
     quantity: str
@@ -127,19 +120,20 @@ def error_table(
 ) -> list[Cell]:
     """Return the cells of the error table: `errors` in order, rows by variant, columns by size.
 
-    `errors` are keys of ``QUANTITIES["error"]``. Published errors stand beside the error that they
-    were measured in: that of their unit where it is one of these keys, else the aRRMSE, which is
-    what the paper calls RRMSE. What studies of weak labels fixed is left out.
+    `errors` are keys of `workflow_lib.report.quantities.QUANTITIES`. Published errors stand beside
+    the error that they were measured in (`error_of_unit`). What studies of weak labels fixed is
+    left out.
     """
     scores = outside_studies(scores)
     published_cells = _published_cells(published)
     cells = []
     for quantity in errors:
         values = {
-            key: {split: getattr(score, quantity) for split, score in splits.items()}
+            key: {split: error_of(score, quantity) for split, score in splits.items()}
             for key, splits in group_by_cell(scores).items()
         }
         n_test = _largest_n_test(scores)
+        n_train = {score.training_size: score.n_train for score in scores}
         for size in sorted({size for _, size in values}):
             column = {variant: splits for (variant, s), splits in values.items() if s == size}
             for variant in order_variants(column, method_order):
@@ -155,7 +149,7 @@ def error_table(
                         *mean_and_deviation([column[variant][s] for s in sorted(column[variant])]),
                         **column_comparison(column, variant),
                         **reference_comparison(
-                            column, variant, reference, size, n_test[variant, size]
+                            column, variant, reference, n_train[size], n_test[variant, size]
                         ),
                         **published_cells.get((quantity, variant, size), {}),
                     )
@@ -185,7 +179,7 @@ def time_table(
     n_test = _largest_n_test(timings)
     groups = group_by_cell(timings)
     cells = []
-    for quantity in QUANTITIES["time"]:
+    for quantity in TIMES:
         for size in sorted({size for _, size in groups}):
             column = {variant: splits for (variant, s), splits in groups.items() if s == size}
             for variant in order_variants(column, method_order):
@@ -286,12 +280,13 @@ def reference_comparison(
     column: Mapping[Variant, Mapping[int, float]],
     variant: Variant,
     reference: str,
-    training_size: int,
+    n_train: int,
     n_test: int,
 ) -> dict:
     """Return the fields of `Cell` that compare one row of a column with the reference method.
 
-    They are empty for that method itself, and where the two share no split.
+    They are empty for that method itself, and where the two share no split. `n_train` and `n_test`
+    are the numbers of rows, for the corrected test.
     """
     other = reference_variant(column, variant, reference)
     if other is None or other == variant:
@@ -302,7 +297,7 @@ def reference_comparison(
     first = [column[variant][split] for split in splits]
     second = [column[other][split] for split in splits]
     student = paired_t_test(first, second)
-    corrected = corrected_resampled_t_test(first, second, training_size, n_test)
+    corrected = corrected_resampled_t_test(first, second, n_train, n_test)
     largest = max(abs(a - b) / (max(abs(a), abs(b)) or 1.0) for a, b in zip(first, second))
     mark = ""
     if corrected.p_value < CORRECTED_RISK:
@@ -316,11 +311,6 @@ def reference_comparison(
         "largest_relative_difference": largest,
         "mark": mark,
     }
-
-
-def error_of_unit(unit: str) -> str:
-    """Return the error that published numbers of a unit were measured in; see `error_table`."""
-    return unit if unit in QUANTITIES["error"] else "arrmse"
 
 
 def _published_cells(published: Sequence[Published]) -> dict[tuple, dict]:

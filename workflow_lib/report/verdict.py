@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from workflow_lib.experiments.statistics import mean_and_deviation
 from workflow_lib.report.labels import (
     count_of,
-    format_difference,
-    format_error,
     format_p_value,
     join_words,
     method_label,
     variant_label,
 )
+from workflow_lib.report.quantities import QUANTITIES, error_of
 from workflow_lib.report.scores import (
     Score,
     Variant,
@@ -25,13 +24,10 @@ from workflow_lib.report.scores import (
 )
 from workflow_lib.report.tables import (
     CORRECTED_RISK,
-    REFERENCE_METHOD,
     Cell,
     error_table,
     paired_on_common_splits,
 )
-
-METRIC_NAMES = {"arrmse": "aRRMSE", "rrmse": "pooled RRMSE"}
 
 OUTCOMES = {
     "lower": "is better",
@@ -59,8 +55,11 @@ class Verdict:
 
     Attributes
     ----------
+    metric, reference : str
+        The quantity compared, a key of `workflow_lib.report.quantities.QUANTITIES`, and the method
+        that the others are compared with.
     best : str
-        The lowest mean error at each training size, as a sentence.
+        The best mean at each training size, as a sentence.
     comparisons : list of Comparison
         Every compared row at every training size.
     judgements : list of str
@@ -71,6 +70,8 @@ class Verdict:
         For each row of other methods that equals the reference, at which sizes.
     """
 
+    metric: str
+    reference: str
     best: str
     comparisons: list[Comparison]
     judgements: list[str]
@@ -89,11 +90,11 @@ def verdict(
     scores: Sequence[Score],
     *,
     methods: Mapping[str, Mapping],
-    reference: str = REFERENCE_METHOD,
+    reference: str | None = None,
     subjects: Sequence[str] | None = None,
     metric: str = "arrmse",
 ) -> Verdict:
-    """Return the verdict of one experiment on its error, the aRRMSE or the pooled RRMSE.
+    """Return the verdict of one experiment on its error or accuracy.
 
     A row is called better or worse than the reference only when the corrected resampled t-test
     says so at the risk `CORRECTED_RISK`, and equal only when every split gives the same score up
@@ -106,26 +107,29 @@ def verdict(
         The rows of one ``scores.csv``.
     methods : mapping of method name to {"label": ...}
         Its order is the order of the sentences.
-    reference : str
-        The method that the others are compared with.
+    reference : str, optional
+        The method that the others are compared with; by default that of the `metric`.
     subjects : sequence of str, optional
         The methods to compare; by default those named ``ofer-...`` or ``wofer-...``.
-    metric : {"arrmse", "rrmse"}, default="arrmse"
+    metric : {"arrmse", "rrmse", "accuracy"}, default="arrmse"
     """
+    reference = reference or QUANTITIES[metric].reference
     scores = outside_studies(scores)
     if subjects is None:
         names = {score.method for score in scores}
         subjects = [name for name in names if name.startswith(("ofer", "wofer"))]
-    cells = error_table(scores, method_order=methods, reference=reference)
+    cells = error_table(scores, method_order=methods, reference=reference, errors=[metric])
     compared = [
         Comparison(variant_label(cell.variant, methods), cell.training_size, _outcome(cell), cell)
         for cell in cells
-        if cell.quantity == metric and cell.n_nonzero is not None
+        if cell.n_nonzero is not None
     ]
     by_label = _by_label([c for c in compared if c.cell.method in subjects], methods)
     equal = [c for c in compared if c.cell.method not in subjects and c.outcome == "equal"]
     name = method_label(reference, methods)
     return Verdict(
+        metric,
+        reference,
         _best_sentence(scores, methods, metric),
         [comparison for group in by_label.values() for comparison in group],
         [_judgement(label, group, name) for label, group in by_label.items()],
@@ -134,28 +138,28 @@ def verdict(
     )
 
 
-def count_sentences(
-    verdicts: Sequence[Verdict], methods: Mapping[str, Mapping], reference: str = REFERENCE_METHOD
-) -> list[str]:
+def count_sentences(verdicts: Sequence[Verdict], methods: Mapping[str, Mapping]) -> list[str]:
     """Return, for every compared method, how often it is better, equal or worse over all runs.
 
     A comparison is an experiment, a training size and, where there are several, a number of
-    components and of weak rows.
+    components and of weak rows. Errors and accuracies, and different references, are counted apart.
     """
-    groups: dict[str, list[Comparison]] = {}
+    groups: dict[tuple[str, str, str, str], list[Comparison]] = {}
     for one in verdicts:
+        measured = QUANTITIES[one.metric]
         for comparison in one.comparisons:
-            groups.setdefault(comparison.cell.method, []).append(comparison)
+            key = (comparison.cell.method, one.reference, measured.better, measured.worse)
+            groups.setdefault(key, []).append(comparison)
     sentences = []
-    for method in sorted(groups, key=lambda name: (_position(name, methods), name)):
-        group = groups[method]
+    for key in sorted(groups, key=lambda key: (_position(key[0], methods), key)):
+        (method, reference, better, worse), group = key, groups[key]
         outcomes = [comparison.outcome for comparison in group]
         parts = [f"{OUTCOMES[o]} in {outcomes.count(o)}" for o in OUTCOMES if o in outcomes]
         differing = [c.cell.difference for c in group if c.cell.n_nonzero]
         means = ""
         if differing:
-            n_lower = sum(difference < 0 for difference in differing)
-            means = f" (mean lower in {n_lower}, higher in {len(differing) - n_lower})"
+            n_better = sum(difference < 0 for difference in differing)
+            means = f" (mean {better} in {n_better}, {worse} in {len(differing) - n_better})"
         sentences.append(
             f"{method_label(method, methods)} against {method_label(reference, methods)} "
             f"{join_words(parts)} of {count_of(len(group), 'comparison')}{means}."
@@ -211,10 +215,11 @@ def _judgement(label: str, group: Sequence[Comparison], reference: str) -> str:
 
 def _numbers(label: str, group: Sequence[Comparison], reference: str, metric: str) -> str:
     """Return the differences of one row from the reference, with their tests."""
+    measured = QUANTITIES[metric]
     parts = []
     for comparison in group:
         cell = comparison.cell
-        part = f"{format_difference(cell.difference)} at n = {comparison.training_size}"
+        part = f"{measured.write_difference(cell.difference)} at n = {comparison.training_size}"
         if comparison.outcome not in ("equal", "untested"):
             part += (
                 f" ({format_p_value(cell.p_reference_student)}, corrected "
@@ -222,16 +227,18 @@ def _numbers(label: str, group: Sequence[Comparison], reference: str, metric: st
                 f"{cell.n_nonzero} of {count_of(cell.n_splits, 'split')} differ)"
             )
         parts.append(part)
-    return f"Difference in {METRIC_NAMES[metric]}, {label} minus {reference}: {'; '.join(parts)}."
+    what = measured.difference_name
+    return f"Difference in {what}, {label} minus {reference}: {'; '.join(parts)}."
 
 
 def _best_sentence(scores: Sequence[Score], methods: Mapping[str, Mapping], metric: str) -> str:
-    """Return which row has the lowest mean at each training size, ties to rounding included."""
+    """Return which row has the best mean at each training size, ties to rounding included."""
+    measured = QUANTITIES[metric]
     cells = group_by_cell(scores)
     sizes_of_winner: dict[str, list[str]] = {}
     for size in sorted({size for _, size in cells}):
         column = {
-            variant: {split: getattr(score, metric) for split, score in splits.items()}
+            variant: {split: error_of(score, metric) for split, score in splits.items()}
             for (variant, s), splits in cells.items()
             if s == size
         }
@@ -240,10 +247,10 @@ def _best_sentence(scores: Sequence[Score], methods: Mapping[str, Mapping], metr
         winner = join_words([variant_label(v, methods) for v in order_variants(tied, methods)])
         if len(tied) > 1:
             winner += " (equal up to rounding)"
-        number = format_error(*mean_and_deviation(list(column[best].values())))
+        number = measured.write(*mean_and_deviation(list(column[best].values())), unit=True)
         sizes_of_winner.setdefault(winner, []).append(f"n = {size} ({number})")
     parts = [f"{winner} at {join_words(sizes)}" for winner, sizes in sizes_of_winner.items()]
-    return f"Lowest mean {METRIC_NAMES[metric]}: {'; '.join(parts)}."
+    return f"{measured.best.capitalize()} mean {measured.name}: {'; '.join(parts)}."
 
 
 def _is_equal(column: Mapping[Variant, Mapping[int, float]], first: Variant, second: Variant):

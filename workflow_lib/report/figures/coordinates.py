@@ -10,6 +10,7 @@ from pathlib import Path
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.report.coordinate_tables import CoordinateCell, coordinate_table
 from workflow_lib.report.labels import figure_title, splits_in_words, variant_label
+from workflow_lib.report.quantities import QUANTITIES, Quantity
 from workflow_lib.report.scores import CoordinateError, order_variants, read_coordinates
 from workflow_lib.report.style import (
     LOWEST_ERROR_WITH_TRAINING_MEAN,
@@ -32,17 +33,19 @@ def run(
     dataset_title: str,
     stand_in_for: str | None,
     methods: Mapping[str, Mapping],
+    metric: str = "arrmse",
 ) -> None:
     """Read the errors of the coordinates, draw them and write the figure.
 
     The title is that of the dataset, marked when it is a stand-in. The "dataset" artifact tells
-    the channels of series; `methods` is that of `draw_coordinates`.
+    the channels of series; `methods` and `metric` are those of `draw_coordinates`.
     """
     figure = draw_coordinates(
         read_coordinates(coordinates),
         methods,
         title=figure_title(dataset_title, stand_in_for),
         n_channels=int(read_artifact(dataset, "dataset")["names"].get("series_channels", 1)),
+        metric=metric,
     )
     save_figure(figure, output_svg, output_png)
 
@@ -53,6 +56,7 @@ def draw_coordinates(
     *,
     title: str,
     n_channels: int = 1,
+    metric: str = "arrmse",
 ):
     """Return the figure: mean and standard deviation over splits of each coordinate's error.
 
@@ -65,11 +69,13 @@ def draw_coordinates(
     errors : sequence of CoordinateError
         The rows of one ``coordinates.csv``; only the largest training size is drawn.
     methods : mapping of method name to {"label", "color", "marker"}
-        Its order is the order of the legend.
+        Its order is the order of the legend; other methods are not drawn.
     title : str
         The dataset, and that it is a stand-in where it is one.
     n_channels : int, default=1
         Channels of series, whose coordinates are time-major.
+    metric : str, default="arrmse"
+        With ``accuracy`` coordinates are classes, and the accuracy of each is drawn in percent.
 
     Returns
     -------
@@ -80,14 +86,16 @@ def draw_coordinates(
 
     cells = [
         cell
-        for cell in coordinate_table(errors, method_order=methods)
+        for cell in coordinate_table(
+            [error for error in errors if error.method in methods], method_order=methods
+        )
         if cell.quantity == "coordinate"
     ]
     variants = order_variants([cell.variant for cell in cells], methods)
     names = {cell.coordinate: cell.name for cell in cells}
     places = _places(names, n_channels)
-    means = [cell.mean for cell in cells]
-    shows_training_mean = max(means) >= LOWEST_ERROR_WITH_TRAINING_MEAN
+    means, measured = [cell.mean for cell in cells], QUANTITIES[metric]
+    shows_training_mean = max(means) >= LOWEST_ERROR_WITH_TRAINING_MEAN and not measured.is_accuracy
     with applied_style():
         width = 4.4 + min(0.75 * len(names), 6.5)
         figure = Figure(
@@ -101,7 +109,7 @@ def draw_coordinates(
             of_method = [v for v in variants if v.method == variant.method]
             # A NaN between two channels interrupts the line.
             points = [
-                (place + shift, *_mean_and_bar(found.get(coordinate)))
+                (place + shift, *_mean_and_bar(found.get(coordinate), measured))
                 for coordinate, place in places
             ]
             axis.errorbar(
@@ -119,10 +127,11 @@ def draw_coordinates(
             )
         if shows_training_mean:
             axis.axhline(1.0, color="#444444", linewidth=1.0, linestyle="--", zorder=1)
-        scale_errors(axis, means)
-        _name_coordinates(axis, names, dict(places))
-        axis.set_ylabel("relative RMSE on test rows")
-        figure.suptitle(_full_title(title, cells), x=0.01, ha="left", fontsize=11)
+        if not measured.is_accuracy:
+            scale_errors(axis, means)
+        _name_coordinates(axis, names, dict(places), measured.part)
+        axis.set_ylabel(measured.axis if measured.is_accuracy else "relative RMSE on test rows")
+        figure.suptitle(_full_title(title, cells, measured), x=0.01, ha="left", fontsize=11)
         legend = figure.legend(
             loc="outside right upper",
             title="dashed line: training mean" if shows_training_mean else None,
@@ -144,21 +153,24 @@ def _places(coordinates: Iterable[int], n_channels: int) -> list[tuple[int | Non
     return places
 
 
-def _mean_and_bar(cell: CoordinateCell | None) -> tuple[float, float]:
+def _mean_and_bar(cell: CoordinateCell | None, measured: Quantity) -> tuple[float, float]:
     """Return the mean of a cell and the length of its bar; nothing is drawn for None."""
     if cell is None:
         return math.nan, math.nan
-    return cell.mean, 0.0 if math.isnan(cell.deviation) else cell.deviation
+    bar = 0.0 if math.isnan(cell.deviation) else cell.deviation
+    return measured.shown(cell.mean), measured.shown_spread(bar)
 
 
-def _name_coordinates(axis, names: Mapping[int, str], places: Mapping[int, float]) -> None:
+def _name_coordinates(
+    axis, names: Mapping[int, str], places: Mapping[int, float], part: str
+) -> None:
     """Write the names of few coordinates under the axis, or count many from 1."""
     shown = sorted(names, key=places.get)
-    axis.set_xlabel("output coordinate")
+    axis.set_xlabel(part)
     labels = [textwrap.fill(names[number].replace("_", " "), 10) for number in shown]
     if len(names) > MOST_NAMES:
         first, last = (names[number].replace("_", " ") for number in (shown[0], shown[-1]))
-        axis.set_xlabel(f"output coordinate, from {first} to {last}")
+        axis.set_xlabel(f"{part}, from {first} to {last}")
         every = math.ceil(len(names) / MOST_NAMES)
         labels = [str(place + 1) for place in range(0, len(shown), every)]
         shown = shown[::every]
@@ -167,8 +179,8 @@ def _name_coordinates(axis, names: Mapping[int, str], places: Mapping[int, float
     axis.grid(False, axis="x")
 
 
-def _full_title(title: str, cells: Sequence[CoordinateCell]) -> str:
+def _full_title(title: str, cells: Sequence[CoordinateCell], measured: Quantity) -> str:
     """Return the title with the training size, the number of splits and of test rows."""
     n_splits = max(cell.n_splits for cell in cells)
     what = splits_in_words(n_splits, [cell.n_test for cell in cells])
-    return f"{title}\n{cells[0].training_size} training rows, {what}"
+    return f"{title}\n{measured.size_in_words(cells[0].training_size)}, {what}"

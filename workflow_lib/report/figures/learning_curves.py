@@ -1,4 +1,4 @@
-"""Error against training size for every method of an experiment."""
+"""Error or accuracy against training size for every method of an experiment."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 from workflow_lib.experiments.statistics import mean_and_deviation
 from workflow_lib.report.labels import figure_title, splits_in_words, variant_label
+from workflow_lib.report.quantities import QUANTITIES, chance_error, error_of
 from workflow_lib.report.scores import (
     SELECTED,
     Score,
@@ -19,7 +20,6 @@ from workflow_lib.report.scores import (
     read_scores,
 )
 from workflow_lib.report.style import (
-    ERROR_LABELS,
     LOWEST_ERROR_WITH_TRAINING_MEAN,
     WEAK_LINES,
     applied_style,
@@ -61,7 +61,8 @@ def draw_learning_curves(
     Points of one training size stand side by side, so that methods with equal errors are all
     seen. Fixed component numbers get a panel each, in which methods without one are repeated;
     weak rows get a dashed line in the color of their method. What studies of weak labels fixed is
-    left out.
+    left out. A thin dotted line is the error of the training mean, unless it is far above all, or
+    the accuracy of a guess among the classes.
 
     Parameters
     ----------
@@ -71,8 +72,8 @@ def draw_learning_curves(
         Its order is the order of the legend.
     title : str
         The dataset, and that it is a stand-in where it is one.
-    metric : {"arrmse", "rrmse"}
-        Which error to draw.
+    metric : {"arrmse", "rrmse", "accuracy"}
+        Which error to draw; an accuracy is drawn in percent, against examples per class.
 
     Returns
     -------
@@ -81,15 +82,21 @@ def draw_learning_curves(
     """
     from matplotlib.figure import Figure
 
-    scores = outside_studies(scores)
+    scores, measured = outside_studies(scores), QUANTITIES[metric]
     cells = {
-        key: mean_and_deviation([getattr(splits[s], metric) for s in sorted(splits)])
+        key: _shown_mean_and_deviation(
+            [error_of(splits[s], metric) for s in sorted(splits)], metric
+        )
         for key, splits in group_by_cell(scores).items()
     }
     variants = order_variants([variant for variant, _ in cells], methods)
     panels = _panels(variants)
     means = [mean for mean, _ in cells.values()]
-    shows_training_mean = max(means) >= LOWEST_ERROR_WITH_TRAINING_MEAN
+    baseline, baseline_name = 1.0, "training mean"
+    shows_baseline = max(means) >= LOWEST_ERROR_WITH_TRAINING_MEAN
+    if measured.is_accuracy:
+        baseline, shows_baseline = measured.shown(chance_error(scores)), True
+        baseline_name = f"chance, {baseline:.2g} %"
     with applied_style():
         n_columns = 2 if len(panels) == 4 else min(len(panels), 3)
         n_rows = math.ceil(len(panels) / n_columns)
@@ -103,8 +110,10 @@ def draw_learning_curves(
         handles = {}
         for axis, (components, members) in zip(axes.flat, panels.items(), strict=False):
             handles |= _draw_panel(axis, members, cells, methods)
-            if shows_training_mean:
-                axis.axhline(1.0, color="#444444", linewidth=1.0, linestyle=(0, (1, 2)), zorder=1)
+            if shows_baseline:
+                axis.axhline(
+                    baseline, color="#444444", linewidth=1.0, linestyle=(0, (1, 2)), zorder=1
+                )
             if len(panels) > 1:
                 axis.set_title(
                     f"C = {components}" if components.isdigit() else "C selected", fontsize=10
@@ -113,7 +122,8 @@ def draw_learning_curves(
             axis.remove()
         first = axes[0, 0]
         first.set_xscale("log")
-        scale_errors(first, means)
+        if not measured.is_accuracy:
+            scale_errors(first, means)
         sizes = sorted({size for _, size in cells})
         first.set_xlim(sizes[0] / 1.3, sizes[-1] * 1.3)
         for axis in figure.axes:
@@ -121,10 +131,10 @@ def draw_learning_curves(
             axis.set_xticks([], minor=True)
             axis.grid(False, axis="x")
         for axis in axes[:, 0]:
-            axis.set_ylabel(ERROR_LABELS[metric])
+            axis.set_ylabel(measured.axis)
         for index, axis in enumerate(figure.axes):
             if index + n_columns >= len(figure.axes):
-                axis.set_xlabel("training rows (log scale)")
+                axis.set_xlabel(measured.size_axis)
                 axis.tick_params(labelbottom=True)
         figure.suptitle(_full_title(title, scores), x=0.01, ha="left", fontsize=11)
         legend = figure.legend(
@@ -132,12 +142,18 @@ def draw_learning_curves(
             list(handles),
             loc="outside right upper" if len(panels) == 1 else "outside lower left",
             ncols=1 if len(panels) == 1 else 3,
-            title="thin dotted line: training mean" if shows_training_mean else None,
+            title=f"thin dotted line: {baseline_name}" if shows_baseline else None,
             title_fontsize=9,
             alignment="left",
         )
         legend.get_title().set_color("#444444")
     return figure
+
+
+def _shown_mean_and_deviation(errors: Sequence[float], metric: str) -> tuple[float, float]:
+    """Return the mean of errors and their deviation as they are drawn."""
+    mean, deviation = mean_and_deviation(errors)
+    return QUANTITIES[metric].shown(mean), QUANTITIES[metric].shown_spread(deviation)
 
 
 def _panels(variants: Sequence[Variant]) -> dict[str, list[Variant]]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from workflow_lib.report.labels import figure_title, splits_in_words, variant_label
+from workflow_lib.report.quantities import QUANTITIES, Quantity
 from workflow_lib.report.scores import Score, Variant, read_scores
 from workflow_lib.report.study_tables import (
     StudyCell,
@@ -15,14 +16,12 @@ from workflow_lib.report.study_tables import (
     varied_variants,
 )
 from workflow_lib.report.style import (
-    ERROR_LABELS,
     applied_style,
     line_style,
     method_look,
     save_figure,
     scale_errors,
 )
-from workflow_lib.report.tables import REFERENCE_METHOD
 
 X_LABELS = {
     "weak_weight": "\u03bb\u2082, the weight of weak labels (log scale)",
@@ -64,7 +63,7 @@ def draw_weak_study(
     *,
     title: str,
     metric: str = "arrmse",
-    reference: str = REFERENCE_METHOD,
+    reference: str | None = None,
 ):
     """Return the figure: mean and standard deviation over splits against the value of the study.
 
@@ -82,10 +81,10 @@ def draw_weak_study(
         Its order is the order of the legend.
     title : str
         The dataset, and that it is a stand-in where it is one.
-    metric : {"arrmse", "rrmse"}
-        Which error to draw.
-    reference : str
-        The method of the dashed line.
+    metric : {"arrmse", "rrmse", "accuracy"}
+        Which error to draw; an accuracy is drawn in percent.
+    reference : str, optional
+        The method of the dashed line; by default that of the `metric`.
 
     Returns
     -------
@@ -99,6 +98,8 @@ def draw_weak_study(
     """
     from matplotlib.figure import Figure
 
+    measured = QUANTITIES[metric]
+    reference = reference or measured.reference
     cells = study_table(scores, kind, metric=metric, method_order=methods, reference=reference)
     variants = varied_variants(cells)
     stretches = _stretches(cells, kind)
@@ -121,6 +122,7 @@ def draw_weak_study(
                     {cell.value: cell for cell in cells if cell.variant == variant},
                     stretches,
                     places,
+                    measured,
                     step * (index - (len(variants) - 1) / 2),
                     label=variant_label(variant._replace(weak_size=0), methods),
                     linestyle=line_style(of_method.index(variant)),
@@ -130,7 +132,7 @@ def draw_weak_study(
         for line in lines:
             handles.append(
                 axis.axhline(
-                    line.mean,
+                    measured.shown(line.mean),
                     color=method_look(reference, methods)["color"],
                     linewidth=1.4,
                     linestyle="--",
@@ -138,10 +140,13 @@ def draw_weak_study(
                     label=f"{variant_label(line.variant, methods)}, no weak rows",
                 )
             )
-        scale_errors(axis, [cell.mean for cell in cells])
+        if not measured.is_accuracy:
+            scale_errors(axis, [cell.mean for cell in cells])
         _name_places(axis, stretches, places, kind)
-        axis.set_ylabel(ERROR_LABELS[metric])
-        figure.suptitle(_full_title(title, cells, variants), x=0.01, ha="left", fontsize=11)
+        axis.set_ylabel(measured.axis)
+        figure.suptitle(
+            _full_title(title, cells, variants, measured), x=0.01, ha="left", fontsize=11
+        )
         figure.legend(handles=handles, loc="outside right upper")
     return figure
 
@@ -171,7 +176,9 @@ def _places(stretches: Sequence[Sequence[float | None]], kind: str) -> dict[floa
     return places
 
 
-def _draw_variant(axis, cells: Mapping, stretches, places, shift: float, **look):
+def _draw_variant(
+    axis, cells: Mapping, stretches, places, measured: Quantity, shift: float, **look
+):
     """Draw the points of one method, joined by a line within each stretch; return the handle."""
     points = []
     for stretch in stretches:
@@ -179,7 +186,8 @@ def _draw_variant(axis, cells: Mapping, stretches, places, shift: float, **look)
             if value in cells:
                 cell = cells[value]
                 bar = 0.0 if math.isnan(cell.deviation) else cell.deviation
-                points.append((places[value] + shift, cell.mean, bar))
+                mean, bar = measured.shown(cell.mean), measured.shown_spread(bar)
+                points.append((places[value] + shift, mean, bar))
         # A NaN interrupts the line.
         points.append((math.nan, math.nan, math.nan))
     return axis.errorbar(
@@ -207,10 +215,13 @@ def _name_places(axis, stretches, places: Mapping[float | None, float], kind: st
         axis.axvline(middle, color="#999999", linewidth=0.8, linestyle=(0, (1, 3)), zorder=1)
 
 
-def _full_title(title: str, cells: Sequence[StudyCell], variants: Sequence[Variant]) -> str:
+def _full_title(
+    title: str, cells: Sequence[StudyCell], variants: Sequence[Variant], measured: Quantity
+) -> str:
     """Return the title with the sizes, the number of splits and of test rows."""
     n_splits = max(cell.n_splits for cell in cells)
+    size = measured.size_in_words(cells[0].training_size)
     return (
-        f"{title}\n{cells[0].training_size} training rows and {variants[0].weak_size} weak rows\n"
+        f"{title}\n{size} and {variants[0].weak_size} weak rows\n"
         f"{splits_in_words(n_splits, [cell.n_test for cell in cells])}"
     )

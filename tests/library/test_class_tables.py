@@ -1,0 +1,243 @@
+"""Tables of classes hold one vector a class, and say which classes are at fault."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.datasets.class_tables import (
+    WITHOUT_ROWS,
+    WITHOUT_VECTOR,
+    class_dataset_tree,
+    described_vectors,
+    usable_classes,
+)
+from workflow_lib.errors import UserError
+
+NAMES = ["bear", "cat", "wolf"]
+LABELS = np.array([2, 0, 1, 1, 2])
+VECTORS = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
+
+
+def tree(**changed) -> dict:
+    arguments = {
+        "inputs": np.arange(15.0).reshape(5, 3),
+        "labels": LABELS,
+        "vectors": VECTORS,
+        "class_names": NAMES,
+        "input_names": ["a", "b", "c"],
+        "vector_names": ["x", "y"],
+        "row_names": [f"image {row}" for row in range(5)],
+        "place": "somewhere",
+    }
+    return class_dataset_tree(**{**arguments, **changed})
+
+
+def refused(**changed) -> str:
+    with pytest.raises(UserError) as caught:
+        tree(**changed)
+    assert str(caught.value).startswith("somewhere")
+    return str(caught.value)
+
+
+# The tree
+
+
+def test_outputs_are_the_vectors_of_the_classes(tmp_path):
+    pictures = np.arange(5 * 2 * 3 * 3, dtype=np.uint8).reshape(5, 2, 3, 3)
+    report = {"exclusions": {"a reason": 2}}
+    made = tree(thumbnails=pictures, report=report, rows_read=9)
+    write_artifact(tmp_path / "d.h5", made, "dataset")
+    back = read_artifact(tmp_path / "d.h5", "dataset")
+    assert back["inputs"].dtype == back["outputs"].dtype == np.float64
+    np.testing.assert_array_equal(back["inputs"], np.arange(15.0).reshape(5, 3))
+    np.testing.assert_array_equal(back["outputs"], [[0, 1], [1, 0], [0.6, 0.8], [0.6, 0.8], [0, 1]])
+    assert back["classes"]["labels"].dtype == np.int64
+    np.testing.assert_array_equal(back["classes"]["labels"], LABELS)
+    np.testing.assert_array_equal(back["classes"]["vectors"], VECTORS)
+    assert json.loads(back["names"]["classes"]) == NAMES
+    assert json.loads(back["names"]["outputs"]) == ["x", "y"]
+    assert json.loads(back["names"]["rows"])[4] == "image 4"
+    assert back["images"]["thumbnails"].dtype == np.uint8
+    np.testing.assert_array_equal(back["images"]["thumbnails"], pictures)
+    assert back["report"]["exclusions"] == {"a reason": 2}
+    assert (back["report"]["rows_read"], back["report"]["rows_dropped"]) == (9, 4)
+
+
+def test_images_are_left_out_where_there_are_none():
+    assert "images" not in tree()
+
+
+def test_a_component_may_be_the_same_in_all_vectors():
+    vectors = np.column_stack([VECTORS[:, 0], np.ones(3)])
+    assert tree(vectors=vectors)["report"]["constant_outputs"] == 1
+
+
+def test_inner_products_are_symmetric_and_finite():
+    rows = np.arange(15.0).reshape(5, 3)
+    products, names = rows @ rows.T, [f"image {row}" for row in range(5)]
+    made = tree(inputs=products, input_names=names, inner_products=True)
+    np.testing.assert_array_equal(made["inputs"], products)
+    for value in (1e9, np.nan):
+        faulty = products.copy()
+        faulty[1, 3] = value
+        with pytest.raises(ValueError, match="not finite or not symmetric"):
+            tree(inputs=faulty, input_names=names, inner_products=True)
+    with pytest.raises(ValueError, match="not finite or not symmetric"):
+        tree(inner_products=True)
+
+
+# Faults of the classes
+
+
+def test_one_class_is_too_few():
+    message = refused(labels=np.zeros(5, dtype=int), vectors=VECTORS[:1], class_names=["bear"])
+    assert "1 classes can be used (bear)" in message and "at least 2" in message
+    assert "0 classes" in refused(
+        inputs=np.empty((0, 3)),
+        labels=LABELS[:0],
+        vectors=VECTORS[:0],
+        class_names=[],
+        row_names=[],
+    )
+
+
+def test_classes_without_rows_are_named():
+    message = refused(labels=np.array([0, 0, 0, 0, 0]))
+    assert "no row belongs to the class cat, wolf" in message
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_vectors_that_are_not_finite_are_named(value):
+    vectors = VECTORS.copy()
+    vectors[1, 0] = value
+    assert "the vector of the class cat is NaN or infinite" in refused(vectors=vectors)
+
+
+def test_classes_with_equal_vectors_are_named():
+    message = refused(vectors=VECTORS[[0, 1, 0]])
+    assert "classes with equal vectors: bear = wolf" in message
+    # The two zeros are one number.
+    assert "cat = wolf" in refused(vectors=np.array([[1.0, 0.0], [0.0, 1.0], [-0.0, 1.0]]))
+    assert "bear = cat = wolf" in refused(vectors=VECTORS[[0, 0, 0]])
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"labels": LABELS[:4]}, "5 and 4 rows of inputs and labels"),
+        ({"row_names": ["a"]}, "5 and 1 rows of inputs and row names"),
+        ({"input_names": ["a"]}, "3 and 1 columns of inputs"),
+        ({"class_names": NAMES[:2]}, "3 and 2 class vectors"),
+        ({"vector_names": ["x"]}, "2 and 1 components"),
+        ({"class_names": ["bear", "wolf", "cat"]}, "not sorted"),
+        ({"class_names": ["bear", "cat", "cat"]}, "not different"),
+        ({"labels": np.array([0, 1, 2, 3, 0])}, "labels that are no numbers"),
+        ({"labels": np.array([0, 1, 2, -1, 0])}, "labels that are no numbers"),
+        ({"labels": LABELS.astype(float)}, "labels that are no numbers"),
+        ({"thumbnails": np.zeros((5, 2, 2, 3))}, "thumbnails float64"),
+        ({"thumbnails": np.zeros((4, 2, 2, 3), np.uint8)}, r"thumbnails uint8 \(4, 2, 2, 3\)"),
+        ({"thumbnails": np.zeros((5, 2, 2), np.uint8)}, "thumbnails uint8"),
+    ],
+)
+def test_what_does_not_fit_is_refused(changed, words):
+    with pytest.raises(ValueError, match=words):
+        tree(**changed)
+
+
+# Classes that can be learned
+
+
+def test_usable_classes_are_numbered_by_name():
+    names = ["wolf", "bear", "dodo", "cat", "yeti"]
+    labels = np.array([0, 3, 4, 1, 3, 0])
+    vectors = np.array([[0.0, 1.0], [1.0, 0.0], [0.5, 0.5], [0.6, 0.8], [np.nan, np.nan]])
+    usable = usable_classes(labels, vectors, names)
+    assert usable.names == ["bear", "cat", "wolf"]
+    np.testing.assert_array_equal(usable.rows, [0, 1, 3, 4, 5])
+    np.testing.assert_array_equal(usable.labels, [2, 1, 0, 1, 2])
+    np.testing.assert_array_equal(usable.vectors, VECTORS)
+    assert usable.labels.dtype == usable.rows.dtype == np.int64
+    assert usable.report["exclusions"] == {WITHOUT_ROWS: 1, WITHOUT_VECTOR: 1}
+    assert usable.report["excluded_names"] == {WITHOUT_ROWS: "dodo", WITHOUT_VECTOR: "yeti"}
+    for row, label in zip(usable.rows, usable.labels):
+        assert usable.names[label] == names[labels[row]]
+
+
+def test_a_class_is_left_out_for_the_first_reason_that_holds():
+    vectors = VECTORS.copy()
+    vectors[1] = np.nan
+    left_out = {"unwanted": ["wolf", "cat"], "of the codebook": ["cat"]}
+    usable = usable_classes(LABELS, vectors, NAMES, left_out)
+    assert usable.names == ["bear"]
+    assert usable.report["exclusions"] == {
+        "unwanted": 2,
+        "of the codebook": 0,
+        WITHOUT_ROWS: 0,
+        WITHOUT_VECTOR: 0,
+    }
+    assert usable.report["excluded_names"] == {"unwanted": "cat, wolf"}
+
+
+def test_no_class_may_be_left():
+    usable = usable_classes(LABELS, np.full((3, 2), np.nan), NAMES)
+    assert (usable.names, len(usable.rows), usable.vectors.shape) == ([], 0, (0, 2))
+
+
+def test_usable_classes_refuse_what_does_not_fit():
+    with pytest.raises(ValueError, match="3 vectors for the class names"):
+        usable_classes(LABELS, VECTORS, NAMES[:2])
+    with pytest.raises(ValueError, match="3 vectors for the class names"):
+        usable_classes(LABELS, VECTORS, ["bear", "cat", "cat"])
+    with pytest.raises(ValueError, match="labels from 0 to 3"):
+        usable_classes(np.array([0, 3]), VECTORS, NAMES)
+
+
+# Vectors from words
+
+
+@pytest.fixture
+def words(tmp_path):
+    path = tmp_path / "words.json"
+    content = {"words": ["bear", "cat", "brown"], "vectors": [[3, 4], [0, 2], [1, 0]]}
+    path.write_text(json.dumps(content))
+    return path
+
+
+@pytest.fixture
+def texts(tmp_path):
+    path = tmp_path / "texts.json"
+    path.write_text(json.dumps({"bear": "brown bear, bear", "cat": "cat cat", "dodo": "extinct"}))
+    return path
+
+
+def test_vectors_from_names(words):
+    found = described_vectors("names", ["cat", "yeti", "brown+bear"], words)
+    both = np.array([4, 4]) / np.sqrt(32)
+    np.testing.assert_allclose(found.vectors, [[0, 1], [np.nan] * 2, both], rtol=1e-15)
+    assert (found.names, found.report) == (["dimension_0", "dimension_1"], {})
+
+
+def test_vectors_from_texts_weigh_the_texts_of_these_classes_only(words, texts):
+    found = described_vectors("texts", ["bear", "yeti", "cat"], words, texts)
+    # Each word stands in one of two texts: all have the weight of their counts.
+    bear = np.array([1, 0]) + 2 * np.array([3, 4])
+    np.testing.assert_allclose(
+        found.vectors, [bear / np.linalg.norm(bear), [np.nan] * 2, [0, 1]], rtol=1e-15
+    )
+    assert found.report["class_texts"]["texts"] == 2
+    assert found.report["class_texts"]["known_tokens"] == 1.0
+
+
+def test_vectors_from_texts_alone(texts):
+    found = described_vectors("lsa", ["bear", "cat", "yeti"], texts=texts, lsa_dimension=2)
+    assert np.isnan(found.vectors[2]).all()
+    # Texts without a common word are orthogonal.
+    np.testing.assert_allclose(found.vectors[:2] @ found.vectors[:2].T, np.eye(2), atol=1e-12)
+    assert found.names == ["dimension_0", "dimension_1"]
+    assert "known_words" not in found.report["class_texts"]
+    narrow = described_vectors("lsa", ["bear", "cat"], texts=texts, lsa_dimension=1)
+    assert narrow.vectors.shape == (2, 1)

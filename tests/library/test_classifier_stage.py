@@ -1,0 +1,246 @@
+"""The stage of classifiers equals scikit-learn's classifiers with the same choice."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.svm import SVC
+
+from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.baselines.classifiers import class_probabilities, fit_perceptron
+from workflow_lib.experiments import classifier_stage, features_stage, splitting
+from workflow_lib.experiments.class_selection import scaled_squared_error
+from workflow_lib.experiments.prepared_inputs import rbf_gamma
+from workflow_lib.features.preparation import fit_preparation
+
+N_CLASSES, N_INPUTS, ROWS_PER_CLASS, N_FOLDS, SEED = 4, 3, 18, 3, 7
+GRID = {
+    "width": [0.3, 3.0],
+    "cost": [0.5, 20.0],
+    "l2_penalty": [0.01, 30.0],
+    "max_features": [0.34, 1.0],
+    "n_trees": 15,
+}
+FIXED = {"width": 0.9, "cost": 4.0, "l2_penalty": 2.0, "max_features": 0.67, "n_trees": 11}
+PARAMETERS = {
+    "svm": ("width", "cost"),
+    "perceptron": ("l2_penalty",),
+    "forest": ("max_features",),
+}
+
+
+class Classes:
+    """Tiny classes that overlap, their split and features, and the stage."""
+
+    def __init__(self, folder: Path, scale="none", examples=(3, 6), products=False):
+        self.folder, self.scale = folder, scale
+        generator = np.random.default_rng(0)
+        self.labels = generator.permutation(np.repeat(np.arange(N_CLASSES), ROWS_PER_CLASS))
+        centres = 1.3 * generator.normal(size=(N_CLASSES, N_INPUTS))
+        self.X = centres[self.labels] + generator.normal(size=(len(self.labels), N_INPUTS))
+        vectors = generator.normal(size=(N_CLASSES, 2))
+        dataset = {
+            "inputs": self.X @ self.X.T if products else self.X,
+            "outputs": vectors[self.labels],
+            "classes": {"labels": self.labels, "vectors": vectors},
+        }
+        write_artifact(self.path("dataset"), dataset, "dataset")
+        self.split = splitting.split_rows(
+            len(self.X), examples, [], 0.4, N_FOLDS, 5, labels=self.labels
+        )
+        write_artifact(self.path("split"), self.split, "split")
+        self.source = (self.path("dataset"), self.path("split"))
+        features_stage.run(
+            *self.source, self.path("features"), "products" if products else scale, "rbf", "none"
+        )
+
+    def path(self, name: str) -> Path:
+        return self.folder / f"{name}.h5"
+
+    def run(self, classifier: str, **options) -> dict:
+        """Run the stage and return its items."""
+        settings = {"kernel": "rbf", "grid": GRID, "fixed": FIXED, "seed": SEED} | options
+        classifier_stage.run(
+            *self.source,
+            self.path("features"),
+            self.path("regression"),
+            self.folder / "regression.json",
+            classifier,
+            **settings,
+        )
+        return read_artifact(self.path("regression"), "regression")
+
+    def prepared(self, kept, others):
+        preparation = fit_preparation(kept, self.scale)
+        return preparation.apply(kept), preparation.apply(others)
+
+    def expected(self, size, scores_of):
+        """Return out-of-fold and test scores of a function of training rows, labels and others."""
+        rows = self.split["train"][:size]
+        folds = self.split["folds"][f"n-{size}"]
+        X, labels = self.X[rows], self.labels[rows]
+        heldout = np.empty((size, N_CLASSES))
+        for fold in range(N_FOLDS):
+            kept, others = self.prepared(X[folds != fold], X[folds == fold])
+            heldout[folds == fold] = scores_of(kept, labels[folds != fold], others)
+        kept, tests = self.prepared(X, self.X[self.split["test"]])
+        return labels, heldout, scores_of(kept, labels, tests)
+
+
+def machine_scores(width, cost):
+    def scores_of(X, labels, others):
+        scores = np.empty((len(others), N_CLASSES))
+        for label in range(N_CLASSES):
+            machine = SVC(C=cost, gamma=rbf_gamma(width, N_INPUTS)).fit(X, labels == label)
+            scores[:, label] = machine.decision_function(others)
+        return scores
+
+    return scores_of
+
+
+def perceptron_scores(penalty):
+    def scores_of(X, labels, others):
+        return class_probabilities(fit_perceptron(X, labels, penalty, SEED), others, N_CLASSES)
+
+    return scores_of
+
+
+@pytest.mark.parametrize("scale", ["none", "standard"])
+@pytest.mark.parametrize("classifier", ["svm", "perceptron"])
+def test_scores_and_choice_equal_those_of_each_fold_by_hand(tmp_path, classifier, scale):
+    classes = Classes(tmp_path, scale)
+    items = classes.run(classifier)
+    sizes = classes.split["sizes"].tolist()
+    assert sizes == [12, 24] and len(items) == 2
+    points = {
+        "svm": [((w, c), machine_scores(w, c)) for w in GRID["width"] for c in GRID["cost"]],
+        "perceptron": [((a,), perceptron_scores(a)) for a in GRID["l2_penalty"]],
+    }[classifier]
+    for size in sizes:
+        item = items[f"n-{size}_w-0_C-selected"]
+        found = {}
+        for point, scores_of in points:
+            labels, heldout, tests = classes.expected(size, scores_of)
+            found[point] = scaled_squared_error(heldout, labels), heldout, tests
+        best = min(found, key=lambda point: found[point][0])
+        assert tuple(item[name] for name in PARAMETERS[classifier]) == best
+        score, heldout, tests = found[best]
+        assert item["score"] == pytest.approx(score, rel=1e-6)
+        np.testing.assert_allclose(item["heldout_outputs"], heldout, atol=1e-6)
+        np.testing.assert_allclose(item["test_embedding"], tests, atol=1e-6)
+
+
+def test_forests_are_selected_out_of_bag(tmp_path):
+    classes = Classes(tmp_path, "standard")
+    items = classes.run("forest")
+    for size in (12, 24):
+        item, rows = items[f"n-{size}_w-0_C-selected"], classes.split["train"][:size]
+        X, tests = classes.prepared(classes.X[rows], classes.X[classes.split["test"]])
+        labels, forests = classes.labels[rows], {}
+        for share in GRID["max_features"]:
+            forest = RandomForestClassifier(
+                GRID["n_trees"], max_features=share, random_state=SEED, oob_score=True
+            )
+            forests[share] = forest.fit(X, labels)
+        scores = {
+            share: scaled_squared_error(forest.oob_decision_function_, labels)
+            for share, forest in forests.items()
+        }
+        best = min(scores, key=scores.get)
+        assert item["max_features"] == best
+        assert item["score"] == pytest.approx(scores[best], rel=1e-12)
+        forest = forests[best]
+        expected = forest.oob_decision_function_
+        np.testing.assert_allclose(item["heldout_outputs"], expected, rtol=1e-12)
+        np.testing.assert_allclose(item["test_embedding"], forest.predict_proba(tests), rtol=1e-12)
+
+
+@pytest.mark.parametrize("classifier", PARAMETERS)
+def test_with_one_example_per_class_nothing_is_selected(tmp_path, classifier):
+    classes = Classes(tmp_path, examples=(1, 4))
+    items = classes.run(classifier)
+    assert len(items) == 2
+    one, four = (items[f"n-{count * N_CLASSES}_w-0_C-selected"] for count in (1, 4))
+    for name in PARAMETERS[classifier]:
+        assert one[name] == FIXED[name] and four[name] in GRID[name]
+    assert "score" not in one and np.isfinite(four["score"])
+    single = {name: [FIXED[name]] for name in PARAMETERS[classifier]}
+    selected_from_one = classes.run(classifier, grid=single | {"n_trees": FIXED["n_trees"]})
+    alone = selected_from_one[f"n-{N_CLASSES}_w-0_C-selected"]
+    np.testing.assert_array_equal(one["test_embedding"], alone["test_embedding"])
+
+
+@pytest.mark.parametrize("classifier", PARAMETERS)
+def test_values_that_are_not_fixed_are_the_first_of_the_grid(tmp_path, classifier):
+    classes = Classes(tmp_path, examples=(1,))
+    (item,) = classes.run(classifier, fixed={}).values()
+    for name in PARAMETERS[classifier]:
+        assert item[name] == GRID[name][0]
+
+
+@pytest.mark.parametrize("classifier", ["svm", "perceptron"])
+def test_a_held_out_class_without_another_example_has_the_lowest_score(tmp_path, classifier):
+    classes = Classes(tmp_path, examples=(1,))
+    (item,) = classes.run(classifier).values()
+    labels = classes.labels[classes.split["train"][:N_CLASSES]]
+    own = item["heldout_outputs"][np.arange(N_CLASSES), labels]
+    np.testing.assert_array_equal(own, item["heldout_outputs"].min(axis=1))
+
+
+@pytest.mark.parametrize("classifier", PARAMETERS)
+def test_classes_are_found_more_often_than_by_chance(tmp_path, classifier):
+    classes = Classes(tmp_path)
+    item = classes.run(classifier)["n-24_w-0_C-selected"]
+    found = item["test_embedding"].argmax(axis=1)
+    assert (found == classes.labels[classes.split["test"]]).mean() > 0.5
+
+
+def test_machines_need_inner_products_only(tmp_path):
+    (tmp_path / "rows").mkdir()
+    (tmp_path / "products").mkdir()
+    rows = Classes(tmp_path / "rows").run("svm", kernel="linear")
+    products = Classes(tmp_path / "products", products=True).run("svm", kernel="linear")
+    for name, item in rows.items():
+        assert "width" not in item and item["cost"] == products[name]["cost"]
+        expected = products[name]["test_embedding"]
+        np.testing.assert_allclose(item["test_embedding"], expected, atol=1e-6)
+
+
+def test_the_kernel_of_texts_and_products_has_the_width_of_one_column(tmp_path):
+    classes = Classes(tmp_path, products=True, examples=(5,))
+    (item,) = classes.run("svm", grid=GRID | {"width": [0.4], "cost": [3.0]}).values()
+    rows = classes.split["train"]
+    X, tests, labels = classes.X[rows], classes.X[classes.split["test"]], classes.labels[rows]
+    gamma = rbf_gamma(0.4, 1)
+    for label in range(N_CLASSES):
+        machine = SVC(C=3.0, kernel="precomputed").fit(rbf_kernel(X, gamma=gamma), labels == label)
+        expected = machine.decision_function(rbf_kernel(tests, X, gamma=gamma))
+        np.testing.assert_allclose(item["test_embedding"][:, label], expected, atol=1e-6)
+
+
+def test_the_seed_draws_the_forest_and_the_seconds_are_written(tmp_path):
+    classes = Classes(tmp_path)
+    first, again = classes.run("forest"), classes.run("forest")
+    other = classes.run("forest", seed=SEED + 1)
+    name = "n-24_w-0_C-selected"
+    np.testing.assert_array_equal(first[name]["test_embedding"], again[name]["test_embedding"])
+    assert not np.array_equal(first[name]["test_embedding"], other[name]["test_embedding"])
+    seconds = json.loads((tmp_path / "regression.json").read_text())
+    assert seconds.keys() == first.keys()
+    parts = {"selection_seconds", "fit_seconds", "prediction_seconds"}
+    assert all(of_item.keys() == parts for of_item in seconds.values())
+
+
+def test_unknown_classifiers_and_empty_grids_are_refused(tmp_path):
+    classes = Classes(tmp_path)
+    with pytest.raises(ValueError, match="'boosting'; expected one of .*forest.*perceptron.*svm"):
+        classes.run("boosting")
+    with pytest.raises(ValueError, match="no value of cost"):
+        classes.run("svm", grid=GRID | {"cost": []})
+    with pytest.raises(ValueError, match="no value of n_trees"):
+        classes.run("forest", grid=GRID | {"n_trees": None})

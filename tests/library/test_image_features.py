@@ -1,0 +1,222 @@
+"""Features of images: against other libraries, pixel by pixel, and what changes of an image do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.ndimage import gaussian_filter
+
+from workflow_lib.datasets.images import grey_levels, resized
+from workflow_lib.features import dense_sift as dense
+from workflow_lib.features.dense_sift import dense_sift
+from workflow_lib.features.hog import N_FEATURES, hog_features
+from workflow_lib.features.thumbnails import thumbnail
+
+pytest.importorskip("PIL")
+
+
+def picture(height=64, width=64, seed=0):
+    """Return a smooth random image, uint8 (height, width, 3)."""
+    noise = np.random.default_rng(seed).normal(size=(height, width, 3))
+    smooth = gaussian_filter(noise, (2, 2, 0))
+    return np.clip(128 + 60 * smooth / smooth.std(), 0, 255).astype(np.uint8)
+
+
+def plain(height=64, width=64, level=90):
+    return np.full((height, width, 3), level, dtype=np.uint8)
+
+
+def edge(direction, side=64):
+    """Return an image that gets brighter in a direction (degrees, clockwise from the right)."""
+    angle = np.deg2rad(direction)
+    row, column = np.indices((side, side)) - (side - 1) / 2
+    ramp = column * np.cos(angle) + row * np.sin(angle)
+    levels = np.clip(128 + 2.5 * ramp, 0, 255)
+    return np.repeat(np.rint(levels).astype(np.uint8)[:, :, None], 3, axis=2)
+
+
+# Histograms of oriented gradients
+
+
+@pytest.mark.parametrize("shape", [(64, 64), (40, 100), (300, 200)])
+def test_histograms_of_gradients_are_those_of_scikit_image(shape):
+    feature = pytest.importorskip("skimage.feature")
+    image = picture(*shape)
+    grey = resized(grey_levels(image), 64, 64).astype(np.float64)
+    expected = feature.hog(grey, 9, (8, 8), (2, 2), block_norm="L2-Hys")
+    np.testing.assert_allclose(hog_features(image), expected / np.linalg.norm(expected), atol=1e-7)
+
+
+def test_histograms_of_gradients_pixel_by_pixel():
+    image = picture()
+    grey = grey_levels(image).astype(np.float64)
+    cells = np.zeros((8, 8, 9))
+    for row in range(64):
+        for column in range(64):
+            down = grey[row + 1, column] - grey[row - 1, column] if 0 < row < 63 else 0.0
+            right = grey[row, column + 1] - grey[row, column - 1] if 0 < column < 63 else 0.0
+            angle = np.rad2deg(np.arctan2(down, right)) % 180
+            cells[row // 8, column // 8, int(angle // 20) % 9] += np.hypot(down, right) / 64
+    blocks = []
+    for row in range(7):
+        for column in range(7):
+            block = cells[row : row + 2, column : column + 2].ravel()
+            block = np.minimum(block / np.sqrt(block @ block + 1e-10), 0.2)
+            blocks.append(block / np.sqrt(block @ block + 1e-10))
+    expected = np.concatenate(blocks)
+    found = hog_features(image)
+    assert found.shape == (N_FEATURES,)
+    np.testing.assert_allclose(found, expected / np.linalg.norm(expected), atol=1e-9)
+
+
+def test_histograms_have_unit_length_and_are_zero_without_gradients():
+    assert np.linalg.norm(hog_features(picture(seed=1))) == pytest.approx(1.0, abs=1e-12)
+    np.testing.assert_array_equal(hog_features(plain()), np.zeros(N_FEATURES))
+
+
+@pytest.mark.parametrize("direction, expected", [(0, 0), (50, 2), (90, 4), (130, 6), (230, 2)])
+def test_a_slope_counts_for_its_orientation(direction, expected):
+    totals = hog_features(edge(direction)).reshape(-1, 9).sum(axis=0)
+    assert totals.argmax() == expected
+
+
+def test_light_changes_the_histograms_little():
+    image = picture(seed=2).astype(float)
+    darker = np.rint(image * 0.6 + 20).astype(np.uint8)
+    same = hog_features(image.astype(np.uint8)) @ hog_features(darker)
+    assert same > 0.99 > hog_features(picture(seed=3)) @ hog_features(darker) + 0.1
+
+
+# Dense descriptors
+
+
+@pytest.fixture
+def every_patch(monkeypatch):
+    """Keep patches of little contrast, too."""
+    monkeypatch.setattr(dense, "SMALLEST_GRADIENT", 0.0)
+
+
+def descriptor_by_loops(grey, centre_y, centre_x, size):
+    """Return the RootSIFT descriptor of a patch."""
+    variance = (size / 6) ** 2 - 0.25
+    if variance > 0:
+        grey = gaussian_filter(grey, np.sqrt(variance), mode="nearest")
+    height, width = grey.shape
+    histogram = np.zeros((4, 4, 8))
+    for y in range(height):
+        for x in range(width):
+            right = (grey[y, min(x + 1, width - 1)] - grey[y, max(x - 1, 0)]) / 2
+            down = (grey[min(y + 1, height - 1), x] - grey[max(y - 1, 0), x]) / 2
+            angle = np.arctan2(down, right) / (2 * np.pi) * 8 % 8
+            for ky in range(4):
+                for kx in range(4):
+                    weight = 1.0
+                    for pixel, centre, k in ((y, centre_y, ky), (x, centre_x, kx)):
+                        away = (pixel - centre) / size
+                        weight *= max(1 - abs(away - (k - 1.5)), 0) * np.exp(-(away**2) / 8)
+                    for direction in range(8):
+                        apart = abs(angle - direction)
+                        share = max(1 - min(apart, 8 - apart), 0)
+                        histogram[ky, kx, direction] += weight * share * np.hypot(right, down)
+    flat = histogram.ravel()
+    shares = np.minimum(flat / np.linalg.norm(flat), 0.2)
+    return np.sqrt(shares / shares.sum())
+
+
+@pytest.mark.parametrize("patch", [0, 3, -1])
+@pytest.mark.parametrize("size", [2, 4, 6, 8])
+def test_descriptors_are_those_counted_pixel_by_pixel(size, patch, monkeypatch):
+    monkeypatch.setattr(dense, "BIN_SIZES", (size,))
+    image = picture(40, 47, seed=4)
+    descriptors, positions = dense_sift(image)
+    centre_x, centre_y = positions[patch] * [47, 40] - 0.5
+    expected = descriptor_by_loops(grey_levels(image).astype(float), centre_y, centre_x, size)
+    np.testing.assert_allclose(descriptors[patch], expected, atol=2e-4)
+
+
+def _grid_size(height, width, bin_size):
+    return len(dense._centres(height, bin_size)) * len(dense._centres(width, bin_size))
+
+
+def test_descriptors_have_unit_length_and_positions_lie_within(every_patch):
+    descriptors, positions = dense_sift(picture(150, 190))
+    assert descriptors.dtype == positions.dtype == np.float32
+    assert descriptors.shape == (len(positions), 128)
+    assert len(positions) == sum(_grid_size(150, 190, size) for size in dense.BIN_SIZES)
+    np.testing.assert_allclose(np.linalg.norm(descriptors, axis=1), 1.0, atol=1e-5)
+    assert descriptors.min() >= 0
+    assert positions.min() > 0 and positions.max() < 1
+    np.testing.assert_allclose(positions.mean(axis=0), 0.5, atol=1e-5)
+
+
+def test_patches_of_small_images_lie_in_the_middle():
+    for shape in [(8, 8), (1, 1), (1, 30), (30, 1), (300, 3)]:
+        descriptors, positions = dense_sift(picture(*shape, seed=6))
+        assert len(descriptors) == len(positions)
+        assert np.isfinite(descriptors).all()
+    descriptors, positions = dense_sift(picture(12, 12, seed=6))
+    assert len(descriptors) == len(dense.BIN_SIZES)
+    np.testing.assert_allclose(positions, 0.5)
+
+
+def test_flat_patches_are_left_out():
+    descriptors, positions = dense_sift(plain(100, 100))
+    assert descriptors.shape == (0, 128) and positions.shape == (0, 2)
+    half = plain(100, 200)
+    half[:, 110:] = picture(100, 90, seed=7)
+    _, positions = dense_sift(half)
+    assert len(positions) and positions[:, 0].min() > 0.35
+
+
+def test_large_images_are_scaled_down(every_patch):
+    image = picture(120, 180, seed=8)
+    larger = np.kron(image, np.ones((4, 4, 1), dtype=np.uint8))
+    _, positions = dense_sift(larger)
+    shrunk = resized(image, 133, 200)
+    assert len(positions) == len(dense_sift(shrunk)[1])
+
+
+def test_brightness_and_contrast_do_not_matter(every_patch):
+    image = picture(100, 100, seed=9).astype(float)
+    darker = np.rint(image * 0.5 + 30).astype(np.uint8)
+    first, _ = dense_sift(image.astype(np.uint8))
+    second, _ = dense_sift(darker)
+    assert (first * second).sum(axis=1).mean() > 0.98
+
+
+def test_a_mirrored_image_has_mirrored_descriptors(monkeypatch):
+    monkeypatch.setattr(dense, "BIN_SIZES", (5,))
+    image = picture(61, 73, seed=10)
+    first, places = dense_sift(image)
+    second, mirrored_places = dense_sift(np.ascontiguousarray(image[:, ::-1]))
+    order = np.lexsort((-mirrored_places[:, 0], mirrored_places[:, 1]))
+    np.testing.assert_allclose(places, np.abs([1, 0] - mirrored_places[order]), atol=1e-5)
+    directions = (4 - np.arange(8)) % 8
+    mirrored = second[order].reshape(-1, 4, 4, 8)[:, :, ::-1][..., directions]
+    np.testing.assert_allclose(first, mirrored.reshape(-1, 128), atol=1e-3)
+
+
+@pytest.mark.parametrize("direction", range(8))
+def test_a_slope_counts_for_its_direction(direction):
+    descriptors, _ = dense_sift(edge(45 * direction, side=80))
+    shares = (descriptors**2).reshape(-1, 16, 8).sum(axis=1)
+    np.testing.assert_array_equal(shares.argmax(axis=1), direction)
+
+
+# Thumbnails
+
+
+def test_thumbnails_keep_proportions_on_white():
+    wide = thumbnail(plain(50, 100, level=7))
+    assert wide.shape == (48, 48, 3) and wide.dtype == np.uint8
+    np.testing.assert_array_equal(np.unique(wide[12:36]), 7)
+    np.testing.assert_array_equal(np.unique(np.delete(wide, range(12, 36), axis=0)), 255)
+    np.testing.assert_array_equal(thumbnail(plain(100, 50, level=7)), wide.transpose(1, 0, 2))
+
+
+def test_thumbnails_of_extreme_shapes():
+    assert (thumbnail(plain(1, 1000, level=7)) == 7).sum() == 48 * 3
+    np.testing.assert_array_equal(thumbnail(plain(1, 1, level=7)), np.full((48, 48, 3), 7))
+    image = picture(48, 48)
+    np.testing.assert_array_equal(thumbnail(image), image)
+    assert thumbnail(image, 20).shape == (20, 20, 3)

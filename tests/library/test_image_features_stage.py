@@ -1,0 +1,350 @@
+"""The image features stage: its rows, its report, and what an interrupted run keeps."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import numpy as np
+import pytest
+from small_archives import write_archive
+
+from workflow_lib.artifacts import read_artifact
+from workflow_lib.datasets.images import DAMAGED, NOT_AN_IMAGE
+from workflow_lib.errors import UserError
+from workflow_lib.experiments import image_features_stage as stage
+from workflow_lib.features.dense_sift import dense_sift
+from workflow_lib.features.hog import hog_features
+from workflow_lib.features.thumbnails import thumbnail
+
+Image = pytest.importorskip("PIL.Image")
+
+CLASSES = ("ant", "bee", "cat", "dog")
+PER_CLASS = 5
+CODEBOOK = ["cat", "dog"]
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    monkeypatch.setattr(stage, "PART_SIZE", 6)
+    monkeypatch.setattr(stage, "PROGRESS_STEP", 4)
+    monkeypatch.setattr(stage, "N_COMPONENTS", 3)
+    monkeypatch.setattr(stage, "N_PROJECTED", 4)
+    monkeypatch.setattr(stage, "N_CODEBOOK_IMAGES", 4)
+    monkeypatch.setattr(stage, "N_CODEBOOK_DESCRIPTORS", 120)
+
+
+def picture(seed):
+    """Return stripes of a direction that goes with the class, and noise."""
+    generator = np.random.default_rng(seed)
+    row, column = np.indices((48, 60))
+    angle = np.pi * (seed // 100) / len(CLASSES)
+    stripes = np.sin((column * np.cos(angle) + row * np.sin(angle)) * 0.7)
+    levels = 128 + 90 * stripes + 12 * generator.normal(size=row.shape)
+    return np.repeat(np.clip(levels, 0, 255).astype(np.uint8)[:, :, None], 3, axis=2)
+
+
+def encoded(pixels):
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def contents():
+    return {
+        f"{name}/{number}.png": encoded(picture(100 * place + number))
+        for place, name in enumerate(CLASSES)
+        for number in range(PER_CLASS)
+    }
+
+
+def write(tmp_path, **further):
+    named = {
+        name.replace("__", "/").replace("_png", ".png"): value for name, value in further.items()
+    }
+    return write_archive(tmp_path / "images.tar", contents() | named, "w")
+
+
+def run(source, kind="hog", output="out.h5", codebook=CODEBOOK, left_out=(), seed=1, **further):
+    folder = source.parent
+    stage.run(source, folder / output, kind, left_out, codebook, seed, folder / "parts", **further)
+    return read_artifact(folder / output, "image_features")
+
+
+def names(tree, key="rows"):
+    return json.loads(tree["names"][key])
+
+
+ROWS = [f"{name}/{number}.png" for name in CLASSES for number in range(PER_CLASS)]
+
+
+@pytest.mark.parametrize("kind, function", [("hog", hog_features), ("thumbnails", thumbnail)])
+def test_every_image_has_its_row(tmp_path, kind, function, capsys):
+    tree = run(write(tmp_path), kind)
+    assert names(tree) == ROWS
+    assert names(tree, "classes") == [row.split("/")[0] for row in ROWS]
+    seeds = [100 * place + number for place in range(4) for number in range(PER_CLASS)]
+    expected = np.array([function(picture(seed)) for seed in seeds])
+    np.testing.assert_array_equal(tree["features"], expected)
+    assert tree["features"].dtype == expected.dtype
+    assert tree["report"]["rows_read"] == 20
+    assert set(tree["report"]["exclusions"].values()) == {0}
+    assert tree["report"]["excluded_names"] == {}
+    assert not (tmp_path / "parts").exists()
+    log = capsys.readouterr().out
+    assert "4 of 20 images, " in log and "20 images in all, " in log
+
+
+def test_fisher_vectors_tell_the_classes_apart(tmp_path, capsys):
+    tree = run(write(tmp_path), "dense-sift-fisher")
+    features = tree["features"]
+    assert features.shape == (20, 2 * 3 * (4 + 2)) and features.dtype == np.float64
+    np.testing.assert_allclose(np.linalg.norm(features, axis=1), 1.0)
+    products = features @ features.T
+    np.fill_diagonal(products, -1)
+    nearest = np.array(names(tree, "classes"))[products.argmax(axis=1)]
+    assert (nearest == names(tree, "classes")).mean() >= 0.9
+    assert "codebook of 3 Gaussians from 120 patches of 4 images of 2 classes" in (
+        capsys.readouterr().out
+    )
+
+
+def test_the_codebook_sees_no_other_classes(tmp_path):
+    first = run(write(tmp_path), "dense-sift-fisher")["features"]
+    other = {f"{name}__{number}_png": encoded(picture(7)) for name in ("ant",) for number in (0, 1)}
+    second = run(write(tmp_path, **other), "dense-sift-fisher")["features"]
+    np.testing.assert_array_equal(first[2:], second[2:])
+    assert np.abs(first[:2] - second[:2]).max() > 0
+    third = run(write(tmp_path), "dense-sift-fisher", codebook=["ant", "dog"])["features"]
+    assert np.abs(first - third).max() > 0
+
+
+def test_the_seed_decides_the_codebook_alone(tmp_path):
+    source = write(tmp_path)
+    first = run(source, "dense-sift-fisher")["features"]
+    np.testing.assert_array_equal(run(source, "dense-sift-fisher")["features"], first)
+    assert np.abs(run(source, "dense-sift-fisher", seed=2)["features"] - first).max() > 0
+    np.testing.assert_array_equal(run(source, seed=1)["features"], run(source, seed=2)["features"])
+
+
+def test_principal_components_are_those_of_the_singular_value_decomposition():
+    sample = np.concatenate([dense_sift(picture(seed))[0] for seed in (0, 100)]).astype(float)
+    found = stage._principal_components(sample)
+    centred = sample - sample.mean(axis=0)
+    _, _, right = np.linalg.svd(centred, full_matrices=False)
+    np.testing.assert_allclose(np.abs(found["components"] @ right[:4].T), np.eye(4), atol=1e-6)
+    projected = stage._projected(sample, np.full((len(sample), 2), 0.5), found)
+    np.testing.assert_allclose(projected.mean(axis=0), 0, atol=1e-9)
+    np.testing.assert_allclose(projected[:, :4], centred @ found["components"].T)
+
+
+def test_images_that_cannot_be_read_are_counted_and_no_rows(tmp_path):
+    further = {
+        "ant__0_png": b"text",
+        "bee__1_png": encoded(picture(3))[:-40],
+        "elk__1_png": b"text",
+        "elk__0_png": b"text",
+        "fox__notes.txt": b"",
+    }
+    source = write(tmp_path, **further)
+    rows = [row for row in ROWS if row not in ("ant/0.png", "bee/1.png")]
+    for kind in ("hog", "thumbnails", "dense-sift-fisher"):
+        tree = run(source, kind)
+        assert names(tree) == rows and len(tree["features"]) == len(rows)
+        report = tree["report"]
+        assert report["rows_read"] == 22
+        assert {reason: n for reason, n in report["exclusions"].items() if n} == {
+            NOT_AN_IMAGE: 3,
+            DAMAGED: 1,
+            stage.NO_IMAGE: 1,
+        }
+        assert report["excluded_names"] == {
+            NOT_AN_IMAGE: "ant/0.png, elk/0.png, elk/1.png",
+            DAMAGED: "bee/1.png",
+            stage.NO_IMAGE: "elk",
+        }
+
+
+def test_classes_are_left_out(tmp_path):
+    source = write(tmp_path, BACKGROUND_Google__1_png=encoded(picture(5)))
+    tree = run(source, left_out=["ant", "dog"])
+    assert names(tree) == [row for row in ROWS if row[:3] in ("bee", "cat")]
+    with pytest.raises(UserError, match="no class to learn the codebook"):
+        run(source, "dense-sift-fisher", left_out=["cat", "dog"])
+
+
+def test_files_of_other_names_are_passed_over_in_the_codebook_too(tmp_path):
+    smaller = run(write(tmp_path), "dense-sift-fisher")
+    further = {f"{name}__z_png": encoded(picture(50)) for name in CLASSES}
+    larger = run(write(tmp_path, **further), "dense-sift-fisher", members="[0-9].png")
+    assert names(larger) == names(smaller) == ROWS
+    assert larger["report"] == smaller["report"]
+    np.testing.assert_array_equal(larger["features"], smaller["features"])
+    with pytest.raises(UserError, match="no image whose name matches 'x\\*'"):
+        run(tmp_path / "images.tar", members="x*")
+
+
+def test_folders_are_collections_too(tmp_path):
+    for name, content in contents().items():
+        (tmp_path / "images" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "images" / name).write_bytes(content)
+    (tmp_path / "images" / "eel").mkdir()
+    tree = run(tmp_path / "images")
+    assert names(tree) == ROWS
+    assert tree["report"]["excluded_names"] == {stage.NO_IMAGE: "eel"}
+
+
+# Going on
+
+
+def interrupted(monkeypatch, source, kind, after):
+    """Run until `after` parts are written and then fail."""
+    write_part, seen = stage._write_part, []
+
+    def failing(*arguments):
+        if len(seen) == after:
+            raise KeyboardInterrupt
+        seen.append(arguments)
+        return write_part(*arguments)
+
+    with monkeypatch.context() as context:
+        context.setattr(stage, "_write_part", failing)
+        with pytest.raises(KeyboardInterrupt):
+            run(source, kind)
+
+
+def opened_images(monkeypatch):
+    """Return the list to which every image that is opened from now on is added."""
+    opened, original = [], stage.open_images
+
+    def counted(path, entries):
+        for image in original(path, entries):
+            opened.append("/".join(image.entry))
+            yield image
+
+    monkeypatch.setattr(stage, "open_images", counted)
+    return opened
+
+
+@pytest.mark.parametrize("kind", ["hog", "dense-sift-fisher"])
+def test_an_interrupted_run_goes_on_and_gives_the_same(tmp_path, kind, monkeypatch):
+    source = write(tmp_path)
+    run(source, kind, output="whole.h5")
+    interrupted(monkeypatch, source, kind, after=2)
+    assert not (tmp_path / "out.h5").exists()
+    opened = opened_images(monkeypatch)
+    run(source, kind)
+    # The codebook was kept as well.
+    assert opened == ROWS[12:]
+    assert (tmp_path / "out.h5").read_bytes() == (tmp_path / "whole.h5").read_bytes()
+    assert not (tmp_path / "parts").exists()
+
+
+def test_parts_of_something_else_are_computed_again(tmp_path, monkeypatch):
+    source = write(tmp_path)
+    opened = opened_images(monkeypatch)
+
+    def count(**options):
+        interrupted(monkeypatch, source, "hog", after=2)
+        opened.clear()
+        run(source, **options)
+        return len(opened)
+
+    assert count() == 8
+    assert count(kind="thumbnails") == 20
+    assert count(left_out=["dog"]) == 15
+    interrupted(monkeypatch, source, "hog", after=2)
+    opened.clear()
+    run(write(tmp_path, ant__0_png=encoded(picture(5))))
+    assert len(opened) == 20
+
+
+def test_other_code_and_damage_make_parts_be_computed_again(tmp_path, monkeypatch):
+    source = write(tmp_path)
+    interrupted(monkeypatch, source, "hog", after=2)
+    part = tmp_path / "parts" / "part-00001.h5"
+    part.write_bytes(part.read_bytes()[:-100])
+    opened = opened_images(monkeypatch)
+    run(source)
+    assert opened == ROWS[6:]
+    interrupted(monkeypatch, source, "hog", after=2)
+    opened.clear()
+    other = tmp_path / "other.py"
+    other.write_text("changed = True\n")
+    monkeypatch.setattr(stage, "import_closure", lambda root, modules: [str(other)])
+    run(source)
+    assert opened == ROWS
+
+
+def test_a_source_with_another_date_is_the_same(tmp_path, monkeypatch):
+    source = write(tmp_path)
+    interrupted(monkeypatch, source, "hog", after=2)
+    content = source.read_bytes()
+    source.unlink()
+    source.write_bytes(content)
+    opened = opened_images(monkeypatch)
+    run(source)
+    assert opened == ROWS[12:]
+
+
+def test_a_file_of_another_hand_in_the_folder_of_parts_stays(tmp_path):
+    source = write(tmp_path)
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "notes.txt").write_text("mine")
+    run(source)
+    assert [file.name for file in (tmp_path / "parts").iterdir()] == ["notes.txt"]
+
+
+# Faults
+
+
+def test_faults_of_the_codebook_are_told(tmp_path):
+    source = write(tmp_path, elk__1_png=encoded(np.full((40, 40, 3), 9, dtype=np.uint8)))
+    with pytest.raises(UserError, match="no class to learn the codebook.*such as hog"):
+        run(source, "dense-sift-fisher", codebook=[])
+    with pytest.raises(UserError, match="no class named 'dgo'.*write 'dog'"):
+        run(source, "dense-sift-fisher", codebook=["dgo"])
+    with pytest.raises(UserError, match="nothing to see"):
+        run(source, "dense-sift-fisher", codebook=["elk"])
+    # The other kinds learn nothing.
+    assert names(run(source, "hog", codebook=[]))[-1] == "elk/1.png"
+
+
+def test_a_plain_image_has_features_of_zeros(tmp_path):
+    source = write(tmp_path, elk__1_png=encoded(np.full((40, 40, 3), 9, dtype=np.uint8)))
+    for kind in ("hog", "dense-sift-fisher"):
+        features = run(source, kind)["features"]
+        assert not features[-1].any() and features[:-1].any(axis=1).all()
+
+
+def test_other_faults_are_told(tmp_path):
+    source = write_archive(tmp_path / "images.tar", {"ant/1.png": b"text"}, "w")
+    with pytest.raises(
+        UserError, match="none of its images can be read: .*1 for a file that is no"
+    ):
+        run(source)
+    with pytest.raises(UserError, match="no weights of the network.*ends with .pth"):
+        run(source, "vgg19-fc7")
+    with pytest.raises(ValueError, match="kind must be one of"):
+        run(source, "sift")
+
+
+def test_network_features_follow_from_the_weights(tmp_path, monkeypatch):
+    built = []
+
+    class Network:
+        def __init__(self, weights):
+            built.append(weights)
+
+        def transform(self, images):
+            return np.array([[image.mean(), len(built)] for image in images]).reshape(-1, 2)
+
+    monkeypatch.setattr(stage, "Vgg19Features", Network)
+    source, weights = write(tmp_path), tmp_path / "vgg19.pth"
+    weights.write_bytes(b"first")
+    tree = run(source, "vgg19-fc7", weights=weights)
+    assert names(tree) == ROWS and built == [weights]
+    assert tree["features"][0, 0] == pytest.approx(picture(0).mean())
+    before = stage._settings(source, "vgg19-fc7", [], [], 1, weights, "*")
+    weights.write_bytes(b"second")
+    assert stage._settings(source, "vgg19-fc7", [], [], 1, weights, "*") != before

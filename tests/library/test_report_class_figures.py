@@ -1,0 +1,320 @@
+"""The confusion matrix and the sheet of images show the predictions of the best method."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.patches import Rectangle
+from report_samples import CLASS_METHODS, write_class_results
+
+from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.errors import UserError
+from workflow_lib.report.class_predictions import best_predictions, class_memberships
+from workflow_lib.report.figures.confusion import (
+    component_bounds,
+    confusion_shares,
+    draw_confusion,
+)
+from workflow_lib.report.figures.image_sheet import (
+    N_COLUMNS,
+    N_LINES,
+    RIGHT_MARK,
+    WRONG_MARK,
+    draw_image_sheet,
+    shown_places,
+)
+from workflow_lib.report.style import ACCENT_COLOR, BASE_COLOR, applied_style
+
+REPOSITORY = Path(__file__).parents[2]
+LONG_NAMES = [f"a german shepherd with {number} very long names" for number in range(101)]
+
+
+def best_of(paths):
+    return best_predictions(paths["labels"], paths["splits"], paths["predictions"], CLASS_METHODS)
+
+
+def confusion(paths, models="models", **options):
+    arguments = paths["dataset"], paths["splits"], paths["predictions"], paths.get(models)
+    return draw_confusion(*arguments, title="Toy", methods=CLASS_METHODS, **options)
+
+
+def sheet(paths, models="models"):
+    arguments = paths["dataset"], paths["splits"], paths["predictions"], paths["regressions"]
+    return draw_image_sheet(*arguments, paths.get(models), title="Toy", methods=CLASS_METHODS)
+
+
+def image_axes(figure):
+    return [axis for axis in figure.axes if axis.images]
+
+
+def bar_axes(figure):
+    return [axis for axis in figure.axes if not axis.images]
+
+
+def test_the_best_method_at_the_largest_size_is_drawn(tmp_path):
+    best = best_of(write_class_results(tmp_path))
+    assert (best.method, best.label) == ("wofer-gmm", "wOFER-GMM, 100 weak rows")
+    assert (best.n_train, best.examples) == (12, 2)
+    # 14 of 18 test rows are right in either split.
+    assert best.accuracy == pytest.approx(14 / 18)
+    assert best.deviation == pytest.approx(0.0)
+    shares = {"class-krr": 0.9, "wofer-gmm": 0.5}
+    assert best_of(write_class_results(tmp_path / "b", shares=shares)).method == "class-krr"
+
+
+def test_of_equal_accuracies_the_first_row_of_the_table_is_drawn(tmp_path):
+    shares = {"ofer-gmm": 0.5, "m-svm": 0.5, "wofer-gmm": 0.5}
+    assert best_of(write_class_results(tmp_path, shares=shares)).method == "m-svm"
+
+
+def test_studies_and_methods_without_every_split_are_left_out(tmp_path):
+    paths = write_class_results(tmp_path)
+    group = "n-12_w-100_C-selected"
+    for path in paths["predictions"]["wofer-gmm"]:
+        items = read_artifact(path, "predictions")
+        study = items[group] | {"setting": "weak_noise=0.2"}
+        write_artifact(path, {f"{group}_weak_noise=0.2": study}, "predictions")
+    assert best_of(paths).method == "class-krr"
+    items = read_artifact(paths["predictions"]["class-krr"][1], "predictions")
+    without = {name: item for name, item in items.items() if name.startswith("n-6")}
+    write_artifact(paths["predictions"]["class-krr"][1], without, "predictions")
+    with pytest.raises(UserError, match="no method that has predicted classes with 12 training"):
+        best_of(paths)
+
+
+def test_confusion_shares_are_those_of_counting():
+    random = np.random.default_rng(0)
+    truth = [random.integers(0, 4, 30), random.integers(0, 4, 20)]
+    predicted = [random.integers(0, 5, 30), random.integers(0, 5, 20)]
+    shares = confusion_shares(truth, predicted, 5)
+    pairs = [pair for t, p in zip(truth, predicted) for pair in zip(t.tolist(), p.tolist())]
+    for true in range(4):
+        of_class = [p for t, p in pairs if t == true]
+        assert shares[true].tolist() == [of_class.count(p) / len(of_class) for p in range(5)]
+    # Nothing of the last class was tested.
+    assert np.isnan(shares[4]).all()
+
+
+def test_runs_of_components_are_found():
+    assert component_bounds(np.array([0, 0, 2, 3, 3])) == [(0, 0, 2), (2, 2, 3), (3, 3, 5)]
+    assert component_bounds(np.array([1])) == [(1, 0, 1)]
+
+
+def test_the_matrix_is_ordered_by_component(tmp_path):
+    paths = write_class_results(tmp_path)
+    axis = confusion(paths).axes[0]
+    names = [text.get_text() for text in axis.get_yticklabels()]
+    assert [text.get_text() for text in axis.get_xticklabels()] == names
+    order = [int(name.removeprefix("class ")) for name in names]
+    best = best_of(paths)
+    expected = 100 * confusion_shares(best.truth, best.predicted, 6)[np.ix_(order, order)]
+    np.testing.assert_allclose(np.asarray(axis.images[0].get_array()), expected)
+    # Wrong predictions name a class of the same component: all stands in blocks of two.
+    blocks = np.kron(np.eye(3), np.ones((2, 2))) > 0
+    assert np.all(expected[~blocks] == 0)
+    frames = [patch for patch in axis.patches if isinstance(patch, Rectangle)]
+    corners = [(frame.get_x(), frame.get_width()) for frame in frames]
+    assert corners == [(-0.5, 2), (1.5, 2), (3.5, 2)]
+    assert [text.get_text() for text in axis.texts] == ["1", "2", "3", "component"]
+
+
+def test_without_a_mixture_classes_are_in_their_own_order(tmp_path):
+    axis = confusion(write_class_results(tmp_path), models="absent").axes[0]
+    names = [text.get_text() for text in axis.get_yticklabels()]
+    assert names == [f"class {number}" for number in range(6)]
+    assert not axis.patches
+    assert not axis.texts
+
+
+def test_the_title_says_what_was_run(tmp_path):
+    paths = write_class_results(tmp_path)
+    assert confusion(paths).get_suptitle() == (
+        "Toy\nwOFER-GMM, 100 weak rows: accuracy 77.8 ± 0.0 %\n"
+        "2 examples per class, 2 splits pooled"
+    )
+    one = write_class_results(tmp_path / "one", n_splits=1)
+    assert confusion(one).get_suptitle().endswith("accuracy 77.8 %\n2 examples per class, 1 split")
+
+
+@pytest.mark.parametrize(("n_classes", "n_components"), [(3, 2), (51, 10), (101, 12)])
+def test_no_text_of_the_matrix_overlaps(tmp_path, n_classes, n_components):
+    names = LONG_NAMES[:n_classes]
+    paths = write_class_results(
+        tmp_path, n_classes=n_classes, n_components=n_components, names=names
+    )
+    figure = confusion(paths)
+    with applied_style():
+        figure.draw_without_rendering()
+        axis, bar = figure.axes
+        page = figure.bbox
+        ticks = [[text.get_window_extent() for text in axis.get_yticklabels()]]
+        ticks.append([text.get_window_extent() for text in axis.get_xticklabels()])
+        above = [text.get_window_extent() for text in axis.texts]
+        whole = [figure._suptitle.get_window_extent(), axis.get_window_extent()]
+        whole += [bar.get_tightbbox(), axis.xaxis.label.get_window_extent()]
+        for group in (*ticks, whole + above, [*ticks[0], axis.yaxis.label.get_window_extent()]):
+            for place, box in enumerate(group):
+                # Names may touch, by less than a pixel.
+                others = [other.padded(-0.5) for other in group[place + 1 :]]
+                assert not any(box.padded(-0.5).overlaps(other) for other in others)
+                assert box.x0 >= -1
+                assert box.y0 >= -1
+                assert box.x1 <= page.x1 + 1
+                assert box.y1 <= page.y1 + 1
+
+
+def test_places_are_at_even_steps_through_the_classes():
+    labels = np.array([1, 0, 1, 0, 2, 2])
+    rows = np.array([5, 4, 3, 2, 1, 0])
+    assert shown_places(labels, rows, 10) == [3, 1, 2, 0, 5, 4]
+    assert shown_places(labels, rows, 3) == [1, 0, 4]
+    # Of as many rows in each of 24 classes, each class is shown once.
+    labels = np.random.default_rng(0).permutation(np.repeat(np.arange(24), 5))
+    places = shown_places(labels, np.arange(120), 24)
+    assert labels[places].tolist() == list(range(24))
+
+
+def test_images_have_their_true_and_predicted_classes(tmp_path):
+    paths = write_class_results(tmp_path)
+    figure = sheet(paths)
+    data = read_artifact(paths["dataset"], "dataset")
+    test = read_artifact(paths["splits"][0], "split")["test"]
+    best = best_of(paths)
+    places = shown_places(best.truth[0], test, N_LINES * N_COLUMNS)
+    axes = image_axes(figure)
+    assert len(axes) == len(places) == 18
+    texts = iter(figure.texts[1:])
+    n_wrong = 0
+    for axis, place in zip(axes, places, strict=True):
+        np.testing.assert_array_equal(
+            axis.images[0].get_array(), data["images"]["thumbnails"][test[place]]
+        )
+        true, predicted = best.truth[0][place], best.predicted[0][place]
+        told = next(texts)
+        frame = axis.spines["left"].get_linewidth()
+        if true == predicted:
+            assert told.get_text() == f"{RIGHT_MARK} class {true}"
+            assert told.get_color() == BASE_COLOR
+            assert frame < 1
+        else:
+            n_wrong += 1
+            assert told.get_text() == f"{WRONG_MARK} class {predicted}"
+            assert told.get_color() == ACCENT_COLOR
+            assert next(texts).get_text() == f"\ntrue: class {true}"
+            assert frame > 1
+    assert n_wrong == 4
+    assert next(texts, None) is None
+
+
+def test_bars_are_the_predicted_memberships(tmp_path):
+    paths = write_class_results(tmp_path)
+    figure = sheet(paths)
+    told = read_artifact(paths["regressions"]["wofer-gmm"], "regression")
+    told = told["n-12_w-100_C-selected"]["test_memberships"]
+    best = best_of(paths)
+    test = read_artifact(paths["splits"][0], "split")["test"]
+    places = shown_places(best.truth[0], test, 24)
+    for axis, place in zip(bar_axes(figure), places, strict=True):
+        heights = [patch.get_height() for patch in axis.patches]
+        assert heights == told[place].tolist()
+        assert axis.get_xticklabels()[0].get_text() == str(told[place].argmax() + 1)
+    assert figure.texts[0].get_text() == (
+        "Toy\nwOFER-GMM, 100 weak rows, 2 examples per class, first split: 77.8 % of 18 test "
+        "images right\nBars: predicted memberships in the components 1 to 3, from 0 to 1"
+    )
+
+
+def test_bars_of_other_methods_are_those_of_the_predicted_class(tmp_path):
+    paths = write_class_results(tmp_path, shares={"class-krr": 0.5})
+    figure = sheet(paths)
+    memberships, _ = class_memberships(paths["models"], paths["vectors"])
+    best = best_of(paths)
+    test = read_artifact(paths["splits"][0], "split")["test"]
+    places = shown_places(best.truth[0], test, 24)
+    for axis, place in zip(bar_axes(figure), places, strict=True):
+        heights = [patch.get_height() for patch in axis.patches]
+        np.testing.assert_allclose(heights, memberships[best.predicted[0][place]])
+    assert "Bars: memberships of the predicted class in" in figure.texts[0].get_text()
+    without = sheet(paths, models="absent")
+    assert bar_axes(without) == []
+    assert "Bars" not in without.texts[0].get_text()
+
+
+def test_memberships_outside_of_shares_are_drawn_at_their_ends(tmp_path):
+    paths = write_class_results(tmp_path)
+    told = np.tile([-0.2, 1.3, 0.4], (18, 1))
+    items = {"n-12_w-100_C-selected": {"test_memberships": told}}
+    write_artifact(paths["regressions"]["wofer-gmm"], items, "regression")
+    heights = [patch.get_height() for patch in bar_axes(sheet(paths))[0].patches]
+    assert heights == [0.0, 1.0, 0.4]
+
+
+def test_data_without_images_are_told(tmp_path):
+    with pytest.raises(UserError, match=r"data\.h5: it has no images"):
+        sheet(write_class_results(tmp_path, with_images=False))
+
+
+@pytest.mark.parametrize("n_classes", [3, 30])
+def test_no_text_of_the_sheet_overlaps(tmp_path, n_classes):
+    names = ["german shepherd dogs", *LONG_NAMES][:n_classes]
+    paths = write_class_results(tmp_path, n_classes=n_classes, n_components=2, names=names)
+    figure = sheet(paths)
+    with applied_style():
+        figure.draw_without_rendering()
+        boxes = [text.get_window_extent() for text in figure.texts[:1]]
+        for axis in figure.axes:
+            boxes.append(axis.get_tightbbox())
+        # The second line of a wrong prediction begins with an empty one.
+        boxes += [
+            text.get_window_extent()
+            for text in figure.texts[1:]
+            if not text.get_text().startswith("\n")
+        ]
+        for place, box in enumerate(boxes):
+            others = [other.padded(-1.5) for other in boxes[place + 1 :]]
+            assert not any(box.padded(-1.5).overlaps(other) for other in others)
+            assert box.x0 >= -1
+            assert box.y0 >= -1
+            assert box.x1 <= figure.bbox.x1 + 1
+        wrong = [text for text in figure.texts[1:] if text.get_text().startswith("\n")]
+        assert wrong
+        bars = [axis.get_window_extent() for axis in bar_axes(figure)]
+        for text in wrong:
+            box = text.get_window_extent().padded(-0.5)
+            assert not any(box.overlaps(other) for other in bars)
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+sys.path.insert(0, "tests/library")
+from report_samples import CLASS_METHODS, write_class_results
+from workflow_lib.report.figures import confusion, image_sheet
+folder = Path(sys.argv[1])
+paths = write_class_results(folder)
+arguments = paths["dataset"], paths["splits"], paths["predictions"]
+names = folder / "c.svg", folder / "c.png", "Toy", "x", CLASS_METHODS
+confusion.run(*arguments, paths["models"], *names)
+names = folder / "i.svg", folder / "i.png", "Toy", "x", CLASS_METHODS
+image_sheet.run(*arguments, paths["regressions"], paths["models"], *names)
+"""
+
+
+def test_figures_are_the_same_bytes_in_every_process(tmp_path):
+    contents = []
+    for seed in ("1", "2"):
+        folder = tmp_path / seed
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT, str(folder)],
+            cwd=REPOSITORY,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+        )
+        names = ("c.svg", "c.png", "i.svg", "i.png")
+        contents.append([(folder / name).read_bytes() for name in names])
+    assert contents[0] == contents[1]

@@ -1,0 +1,237 @@
+"""The stage of self-training, end to end, against each fold by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.metrics.pairwise import rbf_kernel
+
+from workflow_lib import KernelRidgeRegressor
+from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.experiments import (
+    annotation,
+    features_stage,
+    generative_models,
+    self_training_stage,
+    splitting,
+)
+from workflow_lib.experiments.class_selection import one_hot, scaled_squared_error
+from workflow_lib.experiments.prepared_inputs import rbf_gamma
+from workflow_lib.experiments.self_training import allowed_classes, self_train
+from workflow_lib.features.preparation import fit_preparation
+from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
+
+N_CLASSES, N_INPUTS, DIMENSION, ROWS_PER_CLASS, N_FOLDS = 8, 5, 2, 34, 3
+WEAK_SIZES, COUNTS = [20, 100], [2, 4]
+GRID = {"widths": [0.5, 4.0], "penalties": [1e-4, 1e-2]}
+FIXED = {"width": 1.5, "penalty": 3e-3, "n_components": 2}
+
+
+class Classes:
+    """Tiny classes whose vectors are in four clusters, their artifacts, and the stage."""
+
+    def __init__(self, folder: Path, scale="none", examples=(2, 4), label_kind="one-hot", seed=0):
+        self.folder, self.scale = folder, scale
+        generator = np.random.default_rng(seed)
+        self.labels = generator.permutation(np.repeat(np.arange(N_CLASSES), ROWS_PER_CLASS))
+        corners = 6.0 * np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+        noise = 0.3 * generator.normal(size=(N_CLASSES, DIMENSION))
+        self.vectors = corners[np.arange(N_CLASSES) % 4] + noise
+        centres = 1.1 * generator.normal(size=(N_CLASSES, N_INPUTS))
+        self.X = centres[self.labels] + generator.normal(size=(len(self.labels), N_INPUTS))
+        dataset = {
+            "inputs": self.X,
+            "outputs": self.vectors[self.labels],
+            "classes": {"labels": self.labels, "vectors": self.vectors},
+            "names": {"classes": json.dumps([f"class {label}" for label in range(N_CLASSES)])},
+        }
+        write_artifact(self.path("dataset"), dataset, "dataset")
+        self.split = splitting.split_rows(
+            len(self.X), examples, WEAK_SIZES, 0.3, N_FOLDS, 5, labels=self.labels
+        )
+        write_artifact(self.path("split"), self.split, "split")
+        source = (self.path("dataset"), self.path("split"))
+        features_stage.run(*source, self.path("features"), scale, "rbf", "none")
+        mixture = ("gaussian_mixture", "tied_spherical", 0.05, 2, COUNTS, "none", 7)
+        generative_models.run(*source, self.path("fitted"), *mixture)
+        annotated = (self.path("models"), self.path("weak_labels"))
+        annotation.run(*source, self.path("fitted"), *annotated, label_kind, 7)
+        self.inputs = (*source, self.path("features"), *annotated)
+
+    def path(self, name: str) -> Path:
+        return self.folder / f"{name}.h5"
+
+    def run(self, **options) -> dict:
+        """Run the stage and return its items."""
+        settings = {
+            "kind": "soft",
+            "kernel": "rbf",
+            "components": "selected",
+            "component_counts": COUNTS,
+            "center": True,
+            "fixed": FIXED,
+        }
+        self_training_stage.run(
+            *self.inputs,
+            self.path("regression"),
+            self.folder / "regression.json",
+            **(settings | GRID | options),
+        )
+        return read_artifact(self.path("regression"), "regression")
+
+    def training(self, size):
+        """Return inputs, labels and folds of one training size."""
+        rows = self.split["train"][:size]
+        return self.X[rows], self.labels[rows], self.split["folds"][f"n-{size}"]
+
+    def prepared(self, kept, *others):
+        preparation = fit_preparation(kept, self.scale)
+        return [preparation.apply(rows) for rows in (kept, *others)]
+
+    def labelled_score(self, size, width, penalty, center):
+        """Return the error of the class scores of held-out rows without weak rows."""
+        X, labels, folds = self.training(size)
+        scores = np.empty((size, N_CLASSES))
+        for fold in range(N_FOLDS):
+            kept, heldout = self.prepared(X[folds != fold], X[folds == fold])
+            model = KernelRidgeRegressor(
+                gamma=rbf_gamma(width, N_INPUTS), alpha=penalty, center=center
+            )
+            model.fit(kept, one_hot(labels[folds != fold], N_CLASSES))
+            scores[folds == fold] = model.predict(heldout)
+        return ((scores - one_hot(labels, N_CLASSES)) ** 2).sum()
+
+    def self_trained(self, X, labels, others, allowed, width, penalty, **options):
+        """Return the class scores of other rows after self-training."""
+        weak = self.X[self.split["weak"][: len(allowed)]]
+        kept, weak, others = self.prepared(X, weak, others)
+        rows, gamma = np.vstack([kept, weak]), rbf_gamma(width, N_INPUTS)
+        dual, intercept = self_train(
+            rbf_kernel(rows, gamma=gamma), one_hot(labels, N_CLASSES), allowed, penalty, **options
+        )
+        return rbf_kernel(others, rows, gamma=gamma) @ dual + intercept
+
+    def allowed(self, size, count, weak_size):
+        stored = read_artifact(self.path("models"), "models")[f"n-{size}"][f"C-{count}"]["all"]
+        vectors = scaling_from_tree(stored).apply(self.vectors)
+        told = read_artifact(self.path("weak_labels"), "weak_labels")[f"n-{size}"][f"C-{count}"]
+        memberships = model_from_tree(stored).responsibilities(vectors)
+        return allowed_classes(told["memberships"][:weak_size], memberships)
+
+    def accuracy(self, item):
+        found = item["test_embedding"].argmax(axis=1)
+        return (found == self.labels[self.split["test"]]).mean()
+
+
+def name_of(size, weak_size, components="selected"):
+    return f"n-{size}_w-{weak_size}_C-{components}"
+
+
+@pytest.mark.parametrize("scale", ["none", "standard"])
+@pytest.mark.parametrize("kind, center", [("soft", True), ("hard", False)])
+def test_scores_and_choice_equal_those_of_each_fold_by_hand(tmp_path, kind, center, scale):
+    classes = Classes(tmp_path, scale)
+    items = classes.run(kind=kind, center=center)
+    sizes = classes.split["sizes"].tolist()
+    assert sizes == [16, 32]
+    assert items.keys() == {name_of(size, weak) for size in sizes for weak in WEAK_SIZES}
+    for size in sizes:
+        points = [(width, alpha) for width in GRID["widths"] for alpha in GRID["penalties"]]
+        best = min(points, key=lambda point: classes.labelled_score(size, *point, center))
+        X, labels, folds = classes.training(size)
+        for weak_size in WEAK_SIZES:
+            item = items[name_of(size, weak_size)]
+            assert (item["width"], item["penalty_mu"]) == best
+            assert item["n_components"] == max(COUNTS)
+            allowed = classes.allowed(size, max(COUNTS), weak_size)
+            options = {"kind": kind, "center": center}
+            heldout = np.empty((size, N_CLASSES))
+            for fold in range(N_FOLDS):
+                heldout[folds == fold] = classes.self_trained(
+                    X[folds != fold],
+                    labels[folds != fold],
+                    X[folds == fold],
+                    allowed,
+                    *best,
+                    **options,
+                )
+            np.testing.assert_allclose(item["heldout_outputs"], heldout, atol=1e-8)
+            assert item["score"] == pytest.approx(scaled_squared_error(heldout, labels), rel=1e-8)
+            tests = classes.X[classes.split["test"]]
+            expected = classes.self_trained(X, labels, tests, allowed, *best, **options)
+            np.testing.assert_allclose(item["test_embedding"], expected, atol=1e-8)
+
+
+def test_fixed_component_counts_are_run_one_by_one(tmp_path):
+    classes = Classes(tmp_path, examples=(2,))
+    selected, fixed = classes.run(), classes.run(components=COUNTS)
+    names = {name_of(16, weak, count) for weak in WEAK_SIZES for count in COUNTS}
+    assert fixed.keys() == names
+    for weak_size in WEAK_SIZES:
+        of_count = {count: fixed[name_of(16, weak_size, count)] for count in COUNTS}
+        assert all(item["n_components"] == count for count, item in of_count.items())
+        largest = selected[name_of(16, weak_size)]["test_embedding"]
+        np.testing.assert_array_equal(of_count[max(COUNTS)]["test_embedding"], largest)
+        assert not np.allclose(of_count[min(COUNTS)]["test_embedding"], largest)
+
+
+def test_with_one_example_per_class_nothing_is_selected(tmp_path):
+    classes = Classes(tmp_path, examples=(1, 4))
+    items = classes.run()
+    X, labels, _ = classes.training(N_CLASSES)
+    tests = classes.X[classes.split["test"]]
+    for weak_size in WEAK_SIZES:
+        item = items[name_of(N_CLASSES, weak_size)]
+        point = (item["width"], item["penalty_mu"], item["n_components"])
+        assert point == (FIXED["width"], FIXED["penalty"], FIXED["n_components"])
+        assert "score" not in item
+        allowed = classes.allowed(N_CLASSES, FIXED["n_components"], weak_size)
+        expected = classes.self_trained(X, labels, tests, allowed, FIXED["width"], FIXED["penalty"])
+        np.testing.assert_allclose(item["test_embedding"], expected, atol=1e-8)
+        others = items[name_of(4 * N_CLASSES, weak_size)]
+        assert others["width"] in GRID["widths"] and others["n_components"] == max(COUNTS)
+        assert np.isfinite(others["score"])
+    by_count = classes.run(components=COUNTS)
+    assert by_count[name_of(N_CLASSES, 20, 4)]["n_components"] == 4
+
+
+def test_values_that_are_not_fixed_are_the_first_and_the_largest_count(tmp_path):
+    classes = Classes(tmp_path, examples=(1,))
+    item = classes.run(fixed={})[name_of(N_CLASSES, 20)]
+    point = (item["width"], item["penalty_mu"], item["n_components"])
+    assert point == (GRID["widths"][0], GRID["penalties"][0], max(COUNTS))
+
+
+def test_soft_labels_of_clear_clusters_tell_what_one_hot_labels_tell(tmp_path):
+    (tmp_path / "one-hot").mkdir()
+    (tmp_path / "soft").mkdir()
+    one_hot_items = Classes(tmp_path / "one-hot").run()
+    soft_items = Classes(tmp_path / "soft", label_kind="soft").run()
+    for name, item in one_hot_items.items():
+        np.testing.assert_array_equal(item["test_embedding"], soft_items[name]["test_embedding"])
+
+
+@pytest.mark.parametrize("kind", ["hard", "soft"])
+def test_more_weak_rows_find_more_classes(tmp_path, kind):
+    gains = []
+    for seed in range(4):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        classes = Classes(folder, examples=(1,), seed=seed)
+        items = classes.run(kind=kind, fixed=FIXED | {"n_components": 4})
+        few, many = (items[name_of(N_CLASSES, weak_size)] for weak_size in WEAK_SIZES)
+        gains.append(classes.accuracy(many) - classes.accuracy(few))
+    assert np.mean(gains) > 0.0
+
+
+def test_kernels_without_a_width_have_none_and_the_seconds_are_written(tmp_path):
+    classes = Classes(tmp_path, examples=(1, 2))
+    items = classes.run(kernel="linear")
+    assert all("width" not in item for item in items.values())
+    seconds = json.loads((tmp_path / "regression.json").read_text())
+    assert seconds.keys() == items.keys()
+    parts = {"selection_seconds", "fit_seconds", "prediction_seconds"}
+    assert all(of_item.keys() == parts for of_item in seconds.values())

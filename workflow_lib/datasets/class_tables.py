@@ -1,0 +1,325 @@
+"""Tables of classes: what readers check before rows, their classes and class vectors are a dataset.
+
+A class is a symbol, such as the name of an animal, and its vector describes it: the outputs of a
+row are the vector of its class (Djerrab et al. 2018, section 6.5). `described_vectors` makes the
+vectors from words, `usable_classes` leaves out the classes that cannot be learned, and
+`class_dataset_tree` puts the rest together.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from workflow_lib.datasets.tables import dataset_tree, listed
+from workflow_lib.errors import UserError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+WITHOUT_ROWS = "classes without rows"
+WITHOUT_VECTOR = "classes without a class vector"
+
+LSA_DIMENSION = 50
+"""Length of vectors by latent semantic analysis: that of the word vectors of the paper."""
+
+
+class DescribedVectors(NamedTuple):
+    """Class vectors that are made from words."""
+
+    vectors: np.ndarray
+    """Class vectors (C, d) of unit length, rows of NaN for classes without one."""
+
+    names: list[str]
+    """Names of the d components."""
+
+    report: dict[str, Any]
+    """Of texts ``class_texts``: what `workflow_lib.features.class_vectors.text_report` tells."""
+
+
+def described_vectors(
+    kind: str,
+    class_names: Sequence[str],
+    word_vectors: Path | None = None,
+    texts: Path | None = None,
+    lsa_dimension: int = LSA_DIMENSION,
+) -> DescribedVectors:
+    """Return the class vectors made from names or texts (`workflow_lib.features.class_vectors`).
+
+    Parameters
+    ----------
+    kind : {"names", "texts", "lsa"}
+        The mean word vector of the name; that of a text about the class, weighted by TF-IDF, as in
+        the paper; or latent semantic analysis of the texts, without word vectors.
+    class_names : sequence of C str
+    word_vectors : path, default=None
+        File of word vectors, for ``names`` and ``texts``.
+    texts : path, default=None
+        Texts about the classes, for ``texts`` and ``lsa``. The weights of words count the texts of
+        `class_names` only.
+    lsa_dimension : int, default=50
+        Length of the vectors for ``lsa``.
+
+    Raises
+    ------
+    UserError
+        When a file cannot be read.
+    """
+    import numpy as np
+
+    from workflow_lib.datasets.class_texts import read_class_texts
+    from workflow_lib.datasets.word_vectors import read_word_vectors
+    from workflow_lib.features import class_vectors
+
+    if kind == "names":
+        words = read_word_vectors(word_vectors, class_vectors.wanted_name_words(class_names))
+        vectors = class_vectors.name_vectors(class_names, words)
+        return DescribedVectors(vectors, _component_names(vectors), {})
+    found, _ = read_class_texts(texts, class_names)
+    described = [place for place, name in enumerate(class_names) if name in found]
+    known = [found[class_names[place]] for place in described]
+    if kind == "texts":
+        words = read_word_vectors(word_vectors, class_vectors.wanted_text_words(known))
+        of_texts = class_vectors.text_vectors(known, words)
+        report = class_vectors.text_report(known, words)
+    else:
+        of_texts = class_vectors.lsa_vectors(known, lsa_dimension)
+        report = class_vectors.text_report(known)
+    vectors = np.full((len(class_names), of_texts.shape[1]), np.nan)
+    vectors[described] = of_texts
+    return DescribedVectors(vectors, _component_names(vectors), {"class_texts": report})
+
+
+def _component_names(vectors: np.ndarray) -> list[str]:
+    return [f"dimension_{column}" for column in range(vectors.shape[1])]
+
+
+class UsableClasses(NamedTuple):
+    """The classes that have rows and a vector, numbered in the order of their names."""
+
+    rows: np.ndarray
+    """Numbers (m,) int64 of the rows of these classes among all rows, ascending."""
+
+    labels: np.ndarray
+    """Numbers (m,) int64 of the classes of these rows."""
+
+    vectors: np.ndarray
+    """Class vectors (K, d) float64."""
+
+    names: list[str]
+    """The K names, sorted."""
+
+    report: dict[str, dict[str, Any]]
+    """``exclusions``: how many classes were left out by reason; ``excluded_names``: which."""
+
+
+def usable_classes(
+    labels: np.ndarray,
+    vectors: np.ndarray,
+    class_names: Sequence[str],
+    left_out: Mapping[str, Collection[str]] | None = None,
+) -> UsableClasses:
+    """Return the classes that can be learned, and their rows.
+
+    Parameters
+    ----------
+    labels : int array (n,)
+        Positions in `class_names` of the classes of all rows.
+    vectors : array (C, d)
+        Class vectors; a row that holds NaN is a class without one.
+    class_names : sequence of C str
+        In any order, each once.
+    left_out : mapping of reason to names, default=None
+        Classes that are not wanted. None leaves out no more than the classes without a row and
+        those without a vector. A class is counted for the first reason that holds, in this order.
+
+    Raises
+    ------
+    ValueError
+        When a class has two names or a label has no class.
+    """
+    import numpy as np
+
+    labels, vectors = np.asarray(labels), np.asarray(vectors, dtype=np.float64)
+    if len(vectors) != len(class_names) or len(set(class_names)) < len(class_names):
+        raise ValueError(f"{len(vectors)} vectors for the class names {list(class_names)}.")
+    if labels.size and not (0 <= labels.min() and labels.max() < len(class_names)):
+        raise ValueError(f"labels from {labels.min()} to {labels.max()}.")
+    reasons = {reason: set(names) for reason, names in (left_out or {}).items()}
+    counts = np.bincount(labels, minlength=len(class_names))
+    reasons[WITHOUT_ROWS] = {name for name, count in zip(class_names, counts) if not count}
+    without_vector = np.isnan(vectors).any(axis=1)
+    reasons[WITHOUT_VECTOR] = {name for name, none in zip(class_names, without_vector) if none}
+
+    excluded: dict[str, list[str]] = {reason: [] for reason in reasons}
+    kept = []
+    for position, name in sorted(enumerate(class_names), key=lambda pair: pair[1]):
+        reason = next((reason for reason, names in reasons.items() if name in names), None)
+        if reason is None:
+            kept.append(position)
+        else:
+            excluded[reason].append(name)
+    numbers = np.full(len(class_names), -1, dtype=np.int64)
+    numbers[kept] = np.arange(len(kept))
+    rows = np.flatnonzero(numbers[labels] >= 0)
+    return UsableClasses(
+        rows,
+        numbers[labels[rows]],
+        vectors[kept],
+        [class_names[position] for position in kept],
+        {
+            "exclusions": {reason: len(names) for reason, names in excluded.items()},
+            "excluded_names": {
+                reason: ", ".join(names) for reason, names in excluded.items() if names
+            },
+        },
+    )
+
+
+def class_dataset_tree(
+    inputs: np.ndarray,
+    labels: np.ndarray,
+    vectors: np.ndarray,
+    class_names: Sequence[str],
+    input_names: Sequence[str],
+    vector_names: Sequence[str],
+    row_names: Sequence[str],
+    place: str,
+    thumbnails: np.ndarray | None = None,
+    report: Mapping[str, Any] | None = None,
+    rows_read: int | None = None,
+    inner_products: bool = False,
+) -> dict[str, Any]:
+    """Check a table of classes and return it as the tree of a "dataset" artifact.
+
+    Parameters
+    ----------
+    inputs : array (n, q)
+        One row per example, or inner products (n, n) between all rows.
+    labels : int array (n,)
+        Number of the class of each row, from 0.
+    vectors : array (K, d)
+        Class vectors, in any unit.
+    class_names : sequence of K str
+        Sorted, each once.
+    input_names, vector_names, row_names : sequences of q, d and n str
+        Of inner products the input names are the row names.
+    place : str
+        The file or the reader, for the messages.
+    thumbnails : uint8 array (n, height, width, 3), default=None
+        Small pictures of the rows in red, green and blue, for figures; None where there are none.
+    report : mapping, default=None
+        What else the report tells, such as ``exclusions``.
+    rows_read : int, default=None
+        Rows before some were left out; n when None.
+    inner_products : bool, default=False
+        Whether the inputs are inner products, which must be finite and exactly symmetric.
+
+    Returns
+    -------
+    dict
+        What `workflow_lib.datasets.tables.dataset_tree` returns, with ``outputs`` (n, d) float64,
+        the vector of the class of each row; ``classes``: ``labels`` (n,) int64 and ``vectors``
+        (K, d) float64; ``classes`` and ``rows`` in ``names``, JSON lists; and, of rows with
+        pictures, ``images``: ``thumbnails``. A component of the vectors may be the same in all.
+
+    Raises
+    ------
+    UserError
+        For fewer than two classes, a class without a row, class vectors that are not finite or
+        equal, naming the classes; and as `dataset_tree`.
+    ValueError
+        When lengths or shapes do not fit, a label has no class, the names are not sorted or not
+        different, or inner products are not finite or not symmetric.
+    """
+    import numpy as np
+
+    inputs, labels = np.asarray(inputs), np.asarray(labels)
+    vectors = np.ascontiguousarray(vectors, dtype=np.float64)
+    lengths = {
+        "rows of inputs and labels": (len(inputs), len(labels)),
+        "rows of inputs and row names": (len(inputs), len(row_names)),
+        "columns of inputs and input names": (inputs.shape[1], len(input_names)),
+        "class vectors and class names": (len(vectors), len(class_names)),
+        "components of class vectors and their names": (vectors.shape[1], len(vector_names)),
+    }
+    for what, (found, wanted) in lengths.items():
+        if found != wanted:
+            raise ValueError(f"{place}: {found} and {wanted} {what}.")
+    if list(class_names) != sorted(set(class_names)):
+        raise ValueError(f"{place}: class names that are not sorted or not different.")
+    if labels.dtype.kind not in "iu" or np.any((labels < 0) | (labels >= len(vectors))):
+        raise ValueError(f"{place}: labels that are no numbers of one of {len(vectors)} classes.")
+    if inner_products and not (np.isfinite(inputs).all() and np.array_equal(inputs, inputs.T)):
+        raise ValueError(f"{place}: inner products that are not finite or not symmetric.")
+    pictures = {}
+    if thumbnails is not None:
+        form = (len(inputs), *thumbnails.shape[1:3], 3)
+        if thumbnails.dtype != np.uint8 or thumbnails.ndim != 4 or thumbnails.shape != form:
+            raise ValueError(f"{place}: thumbnails {thumbnails.dtype} {thumbnails.shape}.")
+        pictures["images"] = {"thumbnails": np.ascontiguousarray(thumbnails)}
+    _check_classes(labels, vectors, class_names, place)
+    labels = labels.astype(np.int64)
+    return dataset_tree(
+        inputs,
+        vectors[labels],
+        input_names,
+        vector_names,
+        place=place,
+        rows_read=rows_read,
+        allow_constant_outputs=True,
+        names={
+            "classes": json.dumps(list(class_names), ensure_ascii=False),
+            "rows": json.dumps(list(row_names), ensure_ascii=False),
+        },
+        classes={"labels": labels, "vectors": vectors},
+        report=dict(report or {}),
+        **pictures,
+    )
+
+
+def _check_classes(
+    labels: np.ndarray, vectors: np.ndarray, class_names: Sequence[str], place: str
+) -> None:
+    """Refuse classes between which nothing can be learned."""
+    import numpy as np
+
+    if len(vectors) < 2:
+        raise UserError(
+            place=place,
+            found=f"{len(vectors)} classes can be used" + "".join(f" ({n})" for n in class_names),
+            expected="at least 2 classes that have rows and a class vector",
+            remedy="leave out fewer classes, or look whether the files belong together",
+        )
+    counts = np.bincount(labels, minlength=len(vectors))
+    empty = [name for name, count in zip(class_names, counts) if not count]
+    if empty:
+        raise UserError(
+            place=place,
+            found=f"no row belongs to the class {listed(empty)}",
+            expected="at least one row of every class",
+            remedy="add rows of these classes, or leave them out",
+        )
+    finite = np.isfinite(vectors).all(axis=1)
+    faulty = [name for name, good in zip(class_names, finite) if not good]
+    if faulty:
+        raise UserError(
+            place=place,
+            found=f"the vector of the class {listed(faulty)} is NaN or infinite",
+            expected="finite numbers",
+            remedy="mend what the class vectors are made from, or leave these classes out",
+        )
+    same: dict[bytes, list[str]] = {}
+    for name, vector in zip(class_names, vectors):
+        # Adding zero makes the two zeros of floating point one.
+        same.setdefault((vector + 0.0).tobytes(), []).append(name)
+    repeated = [" = ".join(names) for names in same.values() if len(names) > 1]
+    if repeated:
+        raise UserError(
+            place=place,
+            found=f"classes with equal vectors: {listed(repeated)}",
+            expected="a vector of its own for every class, by which it can be told from the others",
+            remedy="leave out all but one of them, or choose other class vectors",
+        )

@@ -1,0 +1,506 @@
+"""Collections of images in class folders: a folder, a tar archive or a zip archive of them.
+
+The class of an image is the folder that it lies in, ``.../CLASS/FILE.jpg``; any folders may stand
+before it. Images are recognised by the suffix of their names (`SUFFIXES`); other files, hidden ones
+and the ``__MACOSX`` folders of archives are passed over. A zip archive may hold tar archives, as
+``caltech-101.zip`` holds ``caltech-101/101_ObjectCategories.tar.gz``.
+
+Nothing is ever unpacked to the disk. Pillow, which decodes the images, is an optional dependency,
+imported when the first image is opened.
+"""
+
+from __future__ import annotations
+
+import io
+import lzma
+import os
+import stat
+import tarfile
+import warnings
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from workflow_lib.errors import UserError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+LEFT_OUT_CLASSES = ("BACKGROUND_Google",)
+"""The folder of Caltech-101 that holds images of anything: it is no class."""
+
+SUFFIXES = (
+    *(".bmp", ".gif", ".jpeg", ".jpg", ".pbm", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"),
+)
+"""Ends of the names of images, in lower case."""
+
+# Nothing else is decoded, whatever the suffix: some decoders of Pillow start other programs.
+FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
+
+EMPTY = "an empty file"
+NOT_AN_IMAGE = "a file that is no image"
+DAMAGED = "a truncated or damaged image"
+TOO_LARGE = "an image that is absurdly large"
+REASONS = (EMPTY, NOT_AN_IMAGE, DAMAGED, TOO_LARGE)
+"""Why an image cannot be read."""
+
+LARGEST_FILE = 1 << 26
+"""Bytes of the largest file that is read; a larger one is TOO_LARGE."""
+
+LARGEST_IMAGE = 50_000_000
+"""Pixels of the largest image that is decoded; a larger one is TOO_LARGE."""
+
+# Compressed archives can only be read from their beginning. So many bytes of images are held at a
+# time, in order to yield them sorted whatever their order in the archive.
+LARGEST_HELD = 1 << 27
+
+_ARCHIVE_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+
+
+class ImageEntry(NamedTuple):
+    """One image of a collection."""
+
+    class_name: str
+    """Name of the folder it lies in."""
+
+    name: str
+    """Name of the file."""
+
+
+class OpenedImage(NamedTuple):
+    """An image that was opened, or why it could not be."""
+
+    entry: ImageEntry
+
+    pixels: np.ndarray | None
+    """uint8 array (height, width, 3) of red, green and blue; None when it could not be read."""
+
+    reason: str
+    """One of REASONS when it could not be read, else empty."""
+
+
+class _Member(NamedTuple):
+    """A file of a collection: the archive in a zip archive that holds it (or ""), path and size."""
+
+    archive: str
+    path: str
+    size: int
+    is_folder: bool = False
+    is_plain: bool = True
+
+
+def image_entries(
+    path: Path, left_out_classes: Sequence[str] = LEFT_OUT_CLASSES
+) -> list[ImageEntry]:
+    """Return the images of the collection `path`, sorted by class and name.
+
+    Parameters
+    ----------
+    path : path
+        A folder, a tar archive (plain or compressed) or a zip archive.
+    left_out_classes : sequence of str, default=LEFT_OUT_CLASSES
+        Folders that are no classes; names that there are none of are passed over.
+
+    Raises
+    ------
+    UserError
+        When the collection is missing, damaged or holds no image; when an image lies in no
+        folder, or is a link or outside of the collection; when two folders have the same class
+        name, or names that differ in case, spaces and ``_`` only.
+    """
+    return sorted(_images(path, left_out_classes))
+
+
+def empty_class_folders(
+    path: Path, left_out_classes: Sequence[str] = LEFT_OUT_CLASSES
+) -> list[str]:
+    """Return the names of folders without any image, in them or below, that stand beside classes.
+
+    Parameters
+    ----------
+    path, left_out_classes
+        As for `image_entries`.
+
+    Raises
+    ------
+    UserError
+        As `image_entries`.
+    """
+    found = _images(path, left_out_classes).values()
+    classes = {(member.archive, PurePosixPath(member.path).parent) for member in found}
+    beside = {(archive, folder.parent) for archive, folder in classes}
+    occupied = {(archive, up) for archive, folder in classes for up in (folder, *folder.parents)}
+    folders = (
+        (member.archive, PurePosixPath(member.path))
+        for member in _members(path)
+        if member.is_folder
+    )
+    return sorted(
+        {
+            _printable(folder.name)
+            for archive, folder in folders
+            if (archive, folder.parent) in beside
+            and (archive, folder) not in occupied
+            and folder.name not in left_out_classes
+            and not _is_passed_over(folder)
+        }
+    )
+
+
+def open_images(path: Path, entries: Iterable[ImageEntry]) -> Iterator[OpenedImage]:
+    """Yield the images `entries` of the collection `path`, in the order of `entries`.
+
+    An image that cannot be read is yielded with its reason. Grey, palette, CMYK and 16-bit images
+    become RGB, transparent ones lie on white, of an animation the first picture is taken, and an
+    image is turned as its EXIF orientation says.
+
+    Raises
+    ------
+    UserError
+        As `image_entries`, and when Pillow is not installed.
+    ValueError
+        When an entry is none of the collection.
+    """
+    pillow()
+    found = _images(path, ())
+    wanted = list(entries)
+    for entry in wanted:
+        if entry not in found:
+            raise ValueError(f"{path} has no image {entry}.")
+    for run in _runs([found[entry] for entry in wanted]):
+        held = _contents(path, run)
+        for member in run:
+            entry, wanted = wanted[0], wanted[1:]
+            # Popped, so that the room of an image is free again as soon as it was used.
+            yield OpenedImage(entry, *_decoded(held.pop(member)))
+
+
+def decode_image(content: bytes) -> np.ndarray:
+    """Return the image in the bytes of a file: a uint8 array (height, width, 3), as `open_images`.
+
+    Raises
+    ------
+    ValueError
+        When it cannot be read; the message is one of REASONS.
+    UserError
+        When Pillow is not installed.
+    """
+    pixels, reason = _decoded(content)
+    if pixels is None:
+        raise ValueError(reason)
+    return pixels
+
+
+def grey_levels(pixels: np.ndarray) -> np.ndarray:
+    """Return the luma 0.299 R + 0.587 G + 0.114 B (ITU-R BT.601), float32 from 0 to 1 (h, w)."""
+    import numpy as np
+
+    return pixels.astype(np.float32) @ (np.array([0.299, 0.587, 0.114], dtype=np.float32) / 255)
+
+
+def resized(values: np.ndarray, height: int, width: int) -> np.ndarray:
+    """Return an image in another size, by bilinear interpolation, averaged where it shrinks.
+
+    Parameters
+    ----------
+    values : uint8 array (h, w, 3) or float32 array (h, w)
+    height, width : int
+        The new size in pixels.
+    """
+    import numpy as np
+
+    if values.shape[:2] == (height, width):
+        return values
+    image_module = pillow()[0]
+    image = image_module.fromarray(np.ascontiguousarray(values))
+    return np.array(image.resize((width, height), image_module.Resampling.BILINEAR))
+
+
+def pillow() -> tuple[Any, Any]:
+    """Return the modules Image and ImageOps of Pillow.
+
+    Raises
+    ------
+    UserError
+        When it is not installed.
+    """
+    try:
+        from PIL import Image, ImageOps
+    except ImportError as error:
+        raise UserError(
+            place="images",
+            found=f"the package pillow cannot be imported ({error})",
+            expected="the optional dependencies 'images'",
+            remedy="run make env, or pip install 'output-fisher-regression[images]'",
+        ) from error
+    return Image, ImageOps
+
+
+# What is in a collection
+
+
+def _images(path: Path, left_out_classes: Sequence[str]) -> dict[ImageEntry, _Member]:
+    """Return where the images of all classes lie; refuse what is unsafe or ambiguous."""
+    found: dict[ImageEntry, _Member] = {}
+    folders: dict[str, tuple[str, str]] = {}
+    for member in _members(path):
+        place = PurePosixPath(member.path)
+        if member.is_folder or _is_passed_over(place) or place.suffix.lower() not in SUFFIXES:
+            continue
+        class_name = _printable(place.parent.name)
+        if class_name in left_out_classes:
+            continue
+        _check_place(path, member)
+        folder = f"{member.archive}/{place.parent}".lstrip("/")
+        # A name of another spelling of the same class would make one class two.
+        key = " ".join(class_name.casefold().replace("_", " ").split())
+        earlier = folders.setdefault(key, (class_name, folder))
+        if earlier[1] != folder:
+            raise UserError(
+                place=str(path),
+                found=f"the folders '{earlier[1]}' and '{folder}' are two classes of one name",
+                expected="one folder for each class",
+                remedy="rename or remove one of them, or leave it out (left_out_classes)",
+            )
+        found[ImageEntry(class_name, _printable(place.name))] = member
+    if not found:
+        raise UserError(
+            place=str(path),
+            found="there is no image in it",
+            expected="images in class folders, such as accordion/image_0001.jpg",
+            remedy="look whether this is the collection that is meant",
+        )
+    return found
+
+
+def _is_passed_over(place: PurePosixPath) -> bool:
+    return any(part.startswith(".") and part != ".." or part == "__MACOSX" for part in place.parts)
+
+
+def _check_place(path: Path, member: _Member) -> None:
+    place = PurePosixPath(member.path)
+    if place.is_absolute() or ".." in place.parts:
+        fault, expected = "lies outside of the collection", "images below the collection only"
+    elif not member.is_plain:
+        fault, expected = "is no plain file but a link or a device", "plain files"
+    elif not place.parent.name:
+        fault, expected = "lies in no class folder", "images in folders named as their classes"
+    else:
+        return
+    raise UserError(
+        place=str(path),
+        found=f"the image '{_printable(member.path)}' {fault}",
+        expected=expected,
+        remedy="do not use this collection unless you trust where it comes from, or lay it out so",
+    )
+
+
+def _printable(name: str) -> str:
+    """Return a name that can be written as UTF-8: bytes that are none become ``\\xNN``."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def _members(path: Path) -> Iterator[_Member]:
+    """Yield all folders and files of a collection."""
+    if path.is_dir():
+        yield from _folder_members(path)
+        return
+    with _readable(path):
+        if tarfile.is_tarfile(path):
+            with tarfile.open(path) as archive:
+                yield from _tar_members(archive, "")
+            return
+        with zipfile.ZipFile(path) as archive:
+            for info in archive.infolist():
+                yield _zip_member(info)
+                if _is_archive(info):
+                    with archive.open(info) as file, tarfile.open(fileobj=file) as inner:
+                        yield from _tar_members(inner, info.filename)
+
+
+def _folder_members(path: Path) -> Iterator[_Member]:
+    def refuse(error: OSError) -> None:
+        raise _unreadable(path, str(error)) from error
+
+    for folder, folder_names, names in os.walk(path, onerror=refuse):
+        relative = Path(folder).relative_to(path)
+        for name in folder_names:
+            place = Path(folder, name)
+            if place.is_symlink() and not name.startswith("."):
+                raise UserError(
+                    place=str(place),
+                    found="the folder is a link",
+                    expected="plain folders",
+                    remedy="put the folder itself there, or remove the link",
+                )
+            yield _Member("", (relative / name).as_posix(), 0, is_folder=True)
+        for name in names:
+            status = os.lstat(Path(folder, name))
+            yield _Member(
+                "",
+                (relative / name).as_posix(),
+                status.st_size,
+                is_plain=stat.S_ISREG(status.st_mode),
+            )
+
+
+def _tar_members(archive: tarfile.TarFile, name: str) -> Iterator[_Member]:
+    for member in archive:
+        is_plain = member.isreg() and not member.issparse()
+        yield _Member(name, member.name, member.size, member.isdir(), is_plain)
+    # Zeros follow the last member. An archive damaged in the middle would else seem to end there.
+    while rest := archive.fileobj.read(1 << 20):
+        if rest.strip(b"\0"):
+            raise tarfile.ReadError("unreadable data in the middle")
+
+
+def _zip_member(info: zipfile.ZipInfo) -> _Member:
+    mode = info.external_attr >> 16
+    is_plain = stat.S_IFMT(mode) in (0, stat.S_IFREG)
+    return _Member("", info.filename, info.file_size, info.is_dir(), is_plain)
+
+
+def _is_archive(info: zipfile.ZipInfo) -> bool:
+    place = PurePosixPath(info.filename)
+    return info.filename.lower().endswith(_ARCHIVE_SUFFIXES) and not _is_passed_over(place)
+
+
+# Reading
+
+
+def _runs(members: Sequence[_Member]) -> Iterator[list[_Member]]:
+    """Yield `members` in runs that can be held in memory."""
+    run: list[_Member] = []
+    held = 0
+    for member in members:
+        size = min(member.size, LARGEST_FILE)
+        if run and held + size > LARGEST_HELD:
+            yield run
+            run, held = [], 0
+        run.append(member)
+        held += size
+    if run:
+        yield run
+
+
+def _contents(path: Path, members: Sequence[_Member]) -> dict[_Member, bytes | None]:
+    """Return the bytes of `members`; None for those larger than LARGEST_FILE."""
+    contents: dict[_Member, bytes | None] = dict.fromkeys(members)
+    wanted = {(m.archive, m.path): m for m in members if m.size <= LARGEST_FILE}
+    with _readable(path):
+        if path.is_dir():
+            for member in wanted.values():
+                contents[member] = Path(path, member.path).read_bytes()
+        elif tarfile.is_tarfile(path):
+            with tarfile.open(path) as archive:
+                contents.update(_tar_contents(archive, "", wanted))
+        else:
+            with zipfile.ZipFile(path) as archive:
+                for inner_name in sorted({name for name, _ in wanted}):
+                    if inner_name:
+                        with archive.open(inner_name) as file, tarfile.open(fileobj=file) as inner:
+                            contents.update(_tar_contents(inner, inner_name, wanted))
+                for (inner_name, name), member in wanted.items():
+                    if not inner_name:
+                        contents[member] = archive.read(name)
+    return contents
+
+
+def _tar_contents(
+    archive: tarfile.TarFile, name: str, wanted: dict[tuple[str, str], _Member]
+) -> Iterator[tuple[_Member, bytes]]:
+    for found in archive:
+        member = wanted.get((name, found.name))
+        # Of a name that stands there twice the last counts, as when an archive is unpacked.
+        if member is not None and found.isreg() and found.size == member.size:
+            yield member, archive.extractfile(found).read()
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Tell of what cannot be read as of something that the user can mend."""
+    try:
+        yield
+    except (
+        tarfile.TarError,
+        zipfile.BadZipFile,
+        zlib.error,
+        lzma.LZMAError,
+        EOFError,
+        OSError,
+        # Of zip archives: encrypted, and compressed in a way that Python cannot read.
+        RuntimeError,
+        NotImplementedError,
+    ) as error:
+        raise _unreadable(path, (str(error).splitlines() or [type(error).__name__])[0]) from error
+
+
+def _unreadable(path: Path, reason: str) -> UserError:
+    if not path.exists():
+        return UserError(
+            place=str(path),
+            found="there is no such file or folder",
+            expected="images in class folders, as a folder, a tar or a zip archive",
+            remedy="place it there",
+        )
+    return UserError(
+        place=str(path),
+        found=f"it is damaged, or neither a folder, a tar nor a zip archive ({reason})",
+        expected="images in class folders, as a folder or an intact archive",
+        remedy="download it again",
+    )
+
+
+# Decoding
+
+
+def _decoded(content: bytes | None) -> tuple[np.ndarray | None, str]:
+    """Return the pixels of an image, or None and one of REASONS."""
+    if content is None:
+        return None, TOO_LARGE
+    if not content:
+        return None, EMPTY
+    image_module, _ = pillow()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", image_module.DecompressionBombWarning)
+        try:
+            with image_module.open(io.BytesIO(content), formats=FORMATS) as image:
+                if image.width * image.height > LARGEST_IMAGE:
+                    return None, TOO_LARGE
+                image.load()
+                return _rgb(_upright(image)), ""
+        except (image_module.DecompressionBombWarning, image_module.DecompressionBombError):
+            return None, TOO_LARGE
+        except image_module.UnidentifiedImageError:
+            return None, NOT_AN_IMAGE
+        # Decoders raise whatever a damaged file makes them stumble over.
+        except Exception:
+            return None, DAMAGED
+
+
+def _upright(image: Any) -> Any:
+    """Return the image turned as its EXIF orientation says; unchanged where that is damaged."""
+    try:
+        return pillow()[1].exif_transpose(image)
+    except Exception:
+        return image
+
+
+def _rgb(image: Any) -> np.ndarray:
+    import numpy as np
+
+    if image.mode.startswith(("I", "F")):
+        # Grey in 16 bits, which Pillow would cut at 255 instead of scaling.
+        values = np.asarray(image, dtype=np.float64)
+        values = values / 257.0 if values.max() > 255 else values
+        grey = np.clip(np.rint(values), 0, 255).astype(np.uint8)
+        return np.repeat(grey[:, :, None], 3, axis=2)
+    if image.has_transparency_data:
+        image = image.convert("RGBA")
+        white = pillow()[0].new("RGBA", image.size, (255, 255, 255, 255))
+        image = pillow()[0].alpha_composite(white, image)
+    return np.array(image.convert("RGB"))

@@ -1,0 +1,496 @@
+"""Reader of Animals with Attributes: from VGG19 features of an image to the animal that it shows.
+
+The files cannot be fetched without a visit: find them at the address of `ADDRESS` and its older
+page, and put them, packed or unpacked, into the folder of the option ``folder``:
+
+``AwA-features-vgg19.tar.bz2``, or the folder ``Features/vgg19``
+    a text file an image, ``Features/vgg19/CLASS/CLASS_0001.txt``, with the 4096 numbers of the
+    layer fc7 of VGG19, which are the inputs of Djerrab et al. (2018, section 6.5).
+``AwA-base.tar.bz2``, or the files ``classes.txt``, ``predicates.txt`` and
+``predicate-matrix-continuous.txt`` that it holds
+    the numbered names of the classes (``grizzly+bear``) and of the attributes, and a number for
+    each attribute of each class: how strongly people connect the two, from 0 to 100, or -1 where
+    that is not known.
+
+With the option ``vectors: names`` or ``texts`` the class vectors come from word vectors instead of
+the attributes, as in the paper, and the last two files are not needed. Nothing is ever unpacked.
+
+`ClassVectorOptions`, `class_information` and what finds and reads files also serve ``awa2``.
+"""
+
+from __future__ import annotations
+
+import io
+import lzma
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+
+from pydantic import Field, Strict
+
+from workflow_lib.config.base import Settings
+from workflow_lib.datasets.archive_members import matching_members, path_from_pattern
+from workflow_lib.datasets.class_tables import (
+    class_dataset_tree,
+    described_vectors,
+    usable_classes,
+)
+from workflow_lib.datasets.tables import listed
+from workflow_lib.errors import UserError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+ADDRESS = "https://cvml.ista.ac.at/AwA2/"
+
+FEATURES = "Features/vgg19/*/*.txt"
+FEATURES_ARCHIVE = "AwA-features-vgg19.tar.bz2"
+BASE_ARCHIVE = "AwA-base.tar.bz2"
+CLASSES = "classes.txt"
+ATTRIBUTES = "predicates.txt"
+MATRIX = "predicate-matrix-continuous.txt"
+
+UNKNOWN = -1.0
+"""Mark of an attribute of a class that is not known."""
+
+
+class ClassVectorOptions(Settings):
+    """Where the vectors of the animals come from."""
+
+    vectors: Literal["attributes", "names", "texts"] = "attributes"
+    """What describes a class: `attributes` (the default, which needs no further file), `names` (the
+    mean of the word vectors of its name) or `texts` (that of the words of a text about it, weighted
+    by TF-IDF, as in the paper). Vectors have unit length."""
+
+    word_vectors: Annotated[str, Field(min_length=1)] = "glove.6B.50d.txt"
+    """File of word vectors, for `names` and `texts`: its name among the sources or in the folder.
+    The default is that of the 50-dimensional vectors that the paper takes."""
+
+    texts: Annotated[str, Field(min_length=1)] = "texts"
+    """Folder or file of the texts about the classes, for `texts`: its name among the sources or in
+    the folder. The default is a folder with one file a class."""
+
+
+class Options(ClassVectorOptions):
+    """Options of the reader ``awa``."""
+
+    folder: Annotated[str, Field(min_length=1)] = "resources/awa"
+    """Folder of the files that are not among the sources, relative to the folder of the run."""
+
+    dimension: Annotated[int, Strict(), Field(ge=1)] = 4096
+    """How many numbers each file of an image holds; the default is the length of fc7."""
+
+
+class ClassInformation(NamedTuple):
+    """Names and vectors of the classes, in the order of their numbers."""
+
+    names: list[str]
+    """The name of class 1, of class 2, ..."""
+
+    vectors: np.ndarray
+    """Class vectors (C, d), rows of NaN for classes without one."""
+
+    vector_names: list[str]
+    """Names of the d components."""
+
+    report: dict[str, Any]
+    """``unknown_attributes``: how many attributes of classes are not known; or ``class_texts``."""
+
+
+class FoundFile(NamedTuple):
+    """A file in a folder or in an archive."""
+
+    place: str
+    """Where it lies, for messages."""
+
+    name: str
+    """Its path from the beginning of the pattern on."""
+
+    lines: Iterable[bytes]
+    """Its lines, to be read before the next file is asked for."""
+
+
+def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
+    """Return one row an image, sorted by class and file; `seed` is not used.
+
+    ``inputs`` (n, 4096): the features. The class of a row is the folder of its file. Classes
+    without images or without a vector are left out and counted in ``exclusions`` of ``report``;
+    ``excluded_names`` lists them.
+
+    Files are looked for among `sources`, by their names, and in ``folder`` of `options`.
+
+    Raises
+    ------
+    UserError
+        For files that are missing, or there in two forms; naming the file, the line and the column
+        of what cannot be read; for folders without a class, and as `class_information`.
+    """
+    import numpy as np
+
+    folder = Path(options.folder)
+    classes = class_information(options, folder, sources, BASE_ARCHIVE)
+    number_of = {name: number for number, name in enumerate(classes.names)}
+    images: dict[tuple[str, str], np.ndarray] = {}
+    for file in find_files(folder, sources, FEATURES_ARCHIVE, FEATURES):
+        *_, class_name, name = PurePosixPath(file.name).parts
+        if class_name not in number_of:
+            raise UserError(
+                place=file.place,
+                found=f"its folder '{class_name}' is no class of {CLASSES}",
+                expected=f"one of: {listed(classes.names)}",
+                remedy=f"look whether the features and {CLASSES} belong together",
+            )
+        key = (class_name, name.removesuffix(".txt"))
+        if key in images:
+            raise UserError(
+                place=file.place,
+                found="the image stands there a second time",
+                expected="one file for every image",
+                remedy="remove one of the two files",
+            )
+        images[key] = _numbers_of_file(file, options.dimension)
+    keys = sorted(images)
+    usable = usable_classes(
+        np.array([number_of[class_name] for class_name, _ in keys], dtype=np.int64),
+        classes.vectors,
+        classes.names,
+    )
+    keys = [keys[row] for row in usable.rows]
+    return class_dataset_tree(
+        # No array of all numbers in single precision stands beside this one.
+        np.array([images[key] for key in keys], dtype=np.float64).reshape(-1, options.dimension),
+        usable.labels,
+        usable.vectors,
+        usable.names,
+        [f"feature_{column}" for column in range(options.dimension)],
+        classes.vector_names,
+        [f"{class_name}/{name}" for class_name, name in keys],
+        place=str(folder),
+        report={**usable.report, **classes.report},
+        rows_read=len(images),
+    )
+
+
+def _numbers_of_file(file: FoundFile, dimension: int) -> np.ndarray:
+    """Return all numbers (dimension,) float32 of a file, however they are broken into lines."""
+    import numpy as np
+
+    parts = [line_of_numbers(line, place) for place, line in _filled_lines(file)]
+    values = np.concatenate(parts) if parts else np.empty(0, dtype=np.float32)
+    if len(values) != dimension:
+        raise UserError(
+            place=file.place,
+            found=f"{len(values)} numbers",
+            expected=f"{dimension} numbers",
+            remedy="fetch the features again, or set the option dimension to their number",
+        )
+    return values
+
+
+# Class-level files
+
+
+def class_information(
+    options: ClassVectorOptions, folder: Path, sources: Sequence[Path], archive: str
+) -> ClassInformation:
+    """Return the names and the vectors of the classes, from the files of the base package.
+
+    An attribute that is -1 for a class takes its mean over the other classes, and the attributes
+    of a class are then scaled to unit length.
+
+    Raises
+    ------
+    UserError
+        For files that are missing; naming the file, the line and the column of what cannot be
+        read; for two classes of one name, numbers of classes that are not 1, 2, ..., a matrix of
+        attributes of another size, and an attribute that is known for no class.
+    """
+    names = _numbered_names(only_file(folder, sources, archive, CLASSES), CLASSES, "a class")
+    if options.vectors == "attributes":
+        lines = only_file(folder, sources, archive, ATTRIBUTES)
+        attributes = _numbered_names(lines, ATTRIBUTES, "an attribute")
+        lines = only_file(folder, sources, archive, MATRIX)
+        vectors, n_unknown = _attribute_vectors(lines, names, attributes)
+        return ClassInformation(names, vectors, attributes, {"unknown_attributes": n_unknown})
+    texts = None
+    word_vectors = _named(folder, sources, options.word_vectors, "word_vectors")
+    if options.vectors == "texts":
+        texts = _named(folder, sources, options.texts, "texts")
+    return ClassInformation(names, *described_vectors(options.vectors, names, word_vectors, texts))
+
+
+def _numbered_names(lines: Iterable[tuple[str, bytes]], file: str, kind: str) -> list[str]:
+    """Return the names in lines such as ``  1<tab>antelope``, by their numbers."""
+    names: dict[int, str] = {}
+    different: set[str] = set()
+    for place, line in lines:
+        number, _, name = (part.strip() for part in text_of(line, place).partition("\t"))
+        if not (number.isascii() and number.isdigit() and name):
+            raise UserError(
+                place=place,
+                found=f"'{text_of(line, place).strip()}'",
+                expected=f"the number of {kind}, a tab and its name",
+                remedy="fetch the file again",
+            )
+        plain = " ".join(name.replace("+", " ").replace("_", " ").casefold().split())
+        if int(number) in names or plain in different:
+            what = f"number {number}" if int(number) in names else f"name '{name}'"
+            raise UserError(
+                place=place,
+                found=f"the {what} of {kind} stands there a second time",
+                expected="another one in every line",
+                remedy="remove or rename one of the two",
+            )
+        names[int(number)] = name
+        different.add(plain)
+    missing = [number for number in range(1, len(names) + 1) if number not in names]
+    if missing or not names:
+        raise UserError(
+            place=f"the file {file}",
+            found=f"the name is missing of {kind} with the number {listed(missing or [1])}",
+            expected="numbers that run from 1 without a gap",
+            remedy="fetch the file again",
+        )
+    return [names[number] for number in sorted(names)]
+
+
+def _attribute_vectors(
+    lines: Iterable[tuple[str, bytes]], names: Sequence[str], attributes: Sequence[str]
+) -> tuple[np.ndarray, int]:
+    """Return the class vectors (C, d) of unit length, and how many attributes were not known."""
+    import numpy as np
+
+    from workflow_lib.features.class_vectors import attribute_vectors
+
+    rows = []
+    for place, line in lines:
+        # In double precision: there are only a few of these numbers.
+        row = line_of_numbers(line, place, np.float64)
+        if len(row) != len(attributes):
+            raise UserError(
+                place=place,
+                found=f"{len(row)} numbers",
+                expected=f"{len(attributes)}, one for every attribute of {ATTRIBUTES}",
+                remedy="fetch both files again",
+            )
+        wrong = np.flatnonzero((row < 0) & (row != UNKNOWN))
+        if wrong.size:
+            raise UserError(
+                place=f"{place}, column {wrong[0] + 1}",
+                found=f"the attribute {row[wrong[0]]:g}",
+                expected="a number that is not below zero, or -1 where it is unknown",
+                remedy="fetch the file again",
+            )
+        rows.append(row)
+    if len(rows) != len(names):
+        raise UserError(
+            place=f"the file {MATRIX}",
+            found=f"{len(rows)} lines",
+            expected=f"{len(names)}, one for every class of {CLASSES}",
+            remedy="fetch both files again",
+        )
+    matrix = np.array(rows)
+    unknown = matrix == UNKNOWN
+    if unknown.all(axis=0).any():
+        column = int(unknown.all(axis=0).argmax())
+        raise UserError(
+            place=f"the file {MATRIX}, column {column + 1}",
+            found=f"the attribute '{attributes[column]}' is unknown for every class",
+            expected="at least one class for which it is known",
+            remedy="fetch the file again",
+        )
+    known_mean = np.where(unknown, 0.0, matrix).sum(axis=0) / (~unknown).sum(axis=0)
+    return attribute_vectors(np.where(unknown, known_mean, matrix)), int(unknown.sum())
+
+
+# Files in folders and archives
+
+
+def find_files(
+    folder: Path, sources: Sequence[Path], archive: str, pattern: str
+) -> Iterator[FoundFile]:
+    """Yield the files that match `pattern`, such as ``Features/vgg19/*/*.txt``, with their lines.
+
+    They are the source of the last name in `pattern`, the files anywhere below `folder`, or those
+    in the `archive` (tar or zip, by name) among `sources` or in `folder`: in one of these places
+    only. Of a folder they come sorted, of an archive in its order.
+
+    Raises
+    ------
+    UserError
+        When there is no such file, when there are two where one is meant, and for what is damaged.
+    """
+    name = PurePosixPath(pattern).name
+    unpacked = [path for path in sources if path.name == name]
+    unpacked = unpacked or sorted(path for path in folder.glob(f"**/{pattern}") if path.is_file())
+    packed = next((path for path in sources if path.name == archive), folder / archive)
+    places = [*(unpacked[:1] if "*" in name else unpacked)]
+    places += [packed] if packed.is_file() else []
+    if len(places) > 1:
+        raise UserError(
+            place=f"the files of {folder}",
+            found=f"{pattern} stands both in {places[0]} and in {places[1]}",
+            expected="one of the two",
+            remedy="remove the other, or move it away",
+        )
+    if not places:
+        raise UserError(
+            place=f"the files of {folder}",
+            found=f"there is no {pattern}, and no {archive} that holds it",
+            expected=f"one of the two among the sources or in the folder {folder} (option folder)",
+            remedy=f"fetch {archive} from {ADDRESS} and put it there",
+        )
+    if not unpacked:
+        yield from _packed_files(packed, pattern)
+    for path in unpacked:
+        with _readable(path), path.open("rb") as stream:
+            yield FoundFile(
+                str(path), path_from_pattern(path.as_posix(), pattern) or name, _lines(path, stream)
+            )
+
+
+def only_file(
+    folder: Path, sources: Sequence[Path], archive: str, name: str
+) -> Iterator[tuple[str, bytes]]:
+    """Yield the lines that are not blank of the one file of this name, each with its place.
+
+    Raises
+    ------
+    UserError
+        As `find_files`, and when the archive holds two files of this name.
+    """
+    first = None
+    for file in find_files(folder, sources, archive, name):
+        if first is not None:
+            raise UserError(
+                place=file.place,
+                found="the archive holds two files of this name",
+                expected="one",
+                remedy=f"fetch it again from {ADDRESS}",
+            )
+        first = file
+        yield from _filled_lines(file)
+
+
+def _filled_lines(file: FoundFile) -> Iterator[tuple[str, bytes]]:
+    for number, line in enumerate(file.lines, start=1):
+        if line.strip():
+            yield f"{file.place}, line {number}", line
+
+
+def _named(folder: Path, sources: Sequence[Path], name: str, option: str) -> Path:
+    """Return the path of the file or folder that an option names."""
+    path = next((path for path in sources if path.name == name), folder / name)
+    if not path.exists():
+        raise UserError(
+            place=f"option {option}",
+            found=f"there is no {name} among the sources, and no {path}",
+            expected="a file or folder that is there",
+            remedy="put it there, or choose vectors: attributes, which needs none",
+        )
+    return path
+
+
+def _packed_files(path: Path, pattern: str) -> Iterator[FoundFile]:
+    if not zipfile.is_zipfile(path):
+        for name, content in matching_members(path, pattern):
+            yield FoundFile(f"{path}, member {name}", name, io.BytesIO(content))
+        return
+    found = False
+    with _readable(path), zipfile.ZipFile(path) as archive:
+        for member in archive.infolist():
+            name = path_from_pattern(member.filename, pattern)
+            if name is not None and not member.is_dir():
+                found = True
+                with archive.open(member) as stream:
+                    yield FoundFile(f"{path}, member {name}", name, _lines(path, stream))
+    if not found:
+        raise UserError(
+            place=str(path),
+            found=f"no member of the archive matches {pattern}",
+            expected="an archive that holds such files, in any folder",
+            remedy=f"fetch it again from {ADDRESS}",
+        )
+
+
+def _lines(path: Path, stream: Iterable[bytes]) -> Iterator[bytes]:
+    # The error of what is damaged appears where its lines are read.
+    with _readable(path):
+        yield from stream
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Turn what goes wrong in reading a file or a zip archive into a `UserError`."""
+    try:
+        yield
+    except (
+        OSError,
+        EOFError,
+        RuntimeError,  # what zipfile raises for an archive with a password
+        NotImplementedError,
+        zipfile.BadZipFile,
+        zlib.error,
+        lzma.LZMAError,
+    ) as error:
+        raise UserError(
+            place=str(path),
+            found=f"the file cannot be read or is damaged ({error})",
+            expected="an intact file",
+            remedy=f"fetch it again from {ADDRESS}",
+        ) from error
+
+
+# Lines
+
+
+def text_of(line: bytes, place: str) -> str:
+    """Return the text of a line; refuse one that is not UTF-8."""
+    try:
+        return line.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UserError(
+            place=place,
+            found="the line is not UTF-8 text",
+            expected="a text file in the encoding UTF-8",
+            remedy="fetch the file again",
+        ) from error
+
+
+def line_of_numbers(line: bytes, place: str, precision: type | None = None) -> np.ndarray:
+    """Return the numbers of a line, separated by white space, in single precision by default.
+
+    Raises
+    ------
+    UserError
+        Naming `place` and the column, from 1, of what is no finite number.
+    """
+    import numpy as np
+
+    precision = precision or np.float32
+    texts = line.split()
+    try:
+        with np.errstate(over="ignore"):
+            values = np.array(texts, dtype=precision)
+        # Python reads 1_000 as a number; in a table it is a slip.
+        if np.isfinite(values).all() and b"_" not in line:
+            return values
+    except ValueError:
+        pass
+    largest = float(np.finfo(precision).max)
+    for column, text in enumerate(texts, start=1):
+        try:
+            number = float("nan" if b"_" in text else text)
+        except ValueError:
+            number = float("nan")
+        if not abs(number) <= largest:
+            raise UserError(
+                place=f"{place}, column {column}",
+                found=f"'{text.decode(errors='replace')}' is not a finite number",
+                expected="a decimal number such as 3.25",
+                remedy="fetch the file again",
+            )
+    raise ValueError(f"{place}: numbers that can be read one by one but not together.")

@@ -1,0 +1,65 @@
+"""Reader of the digits that scikit-learn ships, with the segments of a display as class vectors.
+
+The vector of a digit says which of the seven segments of a display light up for it, in the usual
+order and form: ``a`` at the top, ``b`` and ``c`` at the right (upper, lower), ``d`` at the bottom,
+``e`` and ``f`` at the left (lower, upper), ``g`` in the middle; 6 has its top, 9 its bottom, and 7
+no left segment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from workflow_lib.config.base import Settings
+from workflow_lib.datasets.class_tables import class_dataset_tree
+
+_WHITE = 16.0
+
+SEGMENTS = "abcdefg"
+
+SEGMENTS_OF_DIGITS = (
+    "abcdef",
+    "bc",
+    "abdeg",
+    "abcdg",
+    "bcfg",
+    "acdfg",
+    "acdefg",
+    "abc",
+    "abcdefg",
+    "abcdfg",
+)
+"""The segments that light up for the digits 0 to 9."""
+
+
+class Options(Settings):
+    """Options of the reader ``digits_segments``; there are none."""
+
+
+def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
+    """Return one row an image; nothing is drawn, and `sources` and `seed` are not used.
+
+    ``inputs`` (1797, 64): the pixels of 8 x 8 images from 0 (black) to 1 (white), row by row from
+    the top. The class of a row is its digit, whose vector (7,) is 1 for segments that light up and
+    0 for the others. ``thumbnails`` (1797, 8, 8, 3): the images in grey.
+    """
+    import numpy as np
+    from sklearn.datasets import load_digits
+
+    digits = load_digits()
+    pixels = digits.data / _WHITE
+    vectors = [[float(segment in lit) for segment in SEGMENTS] for lit in SEGMENTS_OF_DIGITS]
+    grey = np.rint(255 * pixels).astype(np.uint8).reshape(-1, 8, 8, 1)
+    return class_dataset_tree(
+        pixels,
+        digits.target.astype(np.int64),
+        np.array(vectors),
+        [str(digit) for digit in range(len(vectors))],
+        [f"row_{row}_column_{column}" for row in range(8) for column in range(8)],
+        [f"segment_{segment}" for segment in SEGMENTS],
+        [f"image_{row:04d}" for row in range(len(pixels))],
+        place="the digits of scikit-learn",
+        thumbnails=np.repeat(grey, 3, axis=3),
+    )

@@ -1,0 +1,29 @@
+"""Predictions of methods that predict outputs, or scores of classes, without an embedding."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.experiments.items import UNBOUNDED_ENTRIES, chosen_entries
+from workflow_lib.experiments.stage_timings import write_timings
+
+
+def run(regression: Path, output: Path, timings: Path, of_classes: bool = False) -> None:
+    """Write the "predictions" artifact of a "regression" artifact, and its seconds.
+
+    What stands there for embeddings are the predicted outputs (n_test, d) already. With
+    `of_classes` they are scores of the classes, and the predicted ``classes`` (n_test,), those of
+    the highest score, are added.
+    """
+    tree: dict = {}
+    seconds: dict = {}
+    for name, item in read_artifact(regression, "regression").items():
+        started = time.perf_counter()
+        tree[name] = {"outputs": item["test_embedding"]} | chosen_entries(item)
+        if of_classes:
+            tree[name]["classes"] = item["test_embedding"].argmax(axis=1)
+        seconds[name] = {"preimage_seconds": time.perf_counter() - started}
+    write_artifact(output, tree, "predictions", inputs=[regression], allow_nan=UNBOUNDED_ENTRIES)
+    write_timings(timings, seconds)

@@ -1,0 +1,223 @@
+"""Features of a convolutional network that was trained on ImageNet: VGG19, layer fc7.
+
+The network is that of Simonyan and Zisserman (2015, configuration E), with the weights that
+torchvision publishes. Torch is an optional dependency, imported when a network is built.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workflow_lib.datasets.images import resized
+from workflow_lib.errors import UserError
+
+WEIGHTS_ADDRESS = "https://download.pytorch.org/models/vgg19-dcbb9e9d.pth"
+"""Where the weights are published (torchvision: VGG19_Weights.IMAGENET1K_V1)."""
+
+WEIGHTS_SIZE = 574_673_361
+"""Bytes of the file of the weights."""
+
+WEIGHTS_SHA256_PREFIX = "dcbb9e9d"
+"""The SHA-256 of the file of the weights begins so; the name of the file says it."""
+
+N_FEATURES = 4096
+
+SHORTER_SIDE = 256
+CROP = 224
+MEAN = (0.485, 0.456, 0.406)
+DEVIATION = (0.229, 0.224, 0.225)
+"""Of red, green and blue over ImageNet, of values from 0 to 1."""
+
+# Of an image that is longer, only the middle is scaled: the ends would be cut off anyway.
+_LONGEST = 8
+
+# Maps of the convolutions of 3 x 3 pixels before each halving of height and width.
+BLOCKS = ((64,) * 2, (128,) * 2, (256,) * 4, (512,) * 4, (512,) * 4)
+
+N_CLASSES = 1000
+"""Of ImageNet: numbers of the last layer, which the file of weights has and the features do not."""
+
+
+def network_input(image: np.ndarray) -> np.ndarray:
+    """Return an image as the published weights expect it.
+
+    The shorter side is scaled to 256 pixels (bilinear, averaged where it shrinks), the 224 x 224
+    pixels in the middle are cut out, divided by 255 and standardised by the means and deviations
+    of ImageNet.
+
+    Parameters
+    ----------
+    image : uint8 array (height, width, 3)
+
+    Returns
+    -------
+    float32 array (3, 224, 224)
+
+    Raises
+    ------
+    UserError
+        When Pillow is not installed.
+    """
+    shorter = min(image.shape[:2])
+    for axis, side in enumerate(image.shape[:2]):
+        begin = max(side - _LONGEST * shorter, 0) // 2
+        image = image.take(range(begin, side - begin), axis=axis) if begin else image
+    height, width = (side * SHORTER_SIDE // shorter for side in image.shape[:2])
+    scaled = resized(image, height, width)
+    # Rounded to even as torchvision does.
+    top, left = round((height - CROP) / 2), round((width - CROP) / 2)
+    cropped = scaled[top : top + CROP, left : left + CROP].astype(np.float32) / np.float32(255)
+    standard = (cropped - np.float32(MEAN)) / np.float32(DEVIATION)
+    return np.ascontiguousarray(standard.transpose(2, 0, 1))
+
+
+class Vgg19Features:
+    """The activations of the layer fc7 of VGG19, after its rectifier.
+
+    Parameters
+    ----------
+    weights : path or None
+        The file of the published weights (WEIGHTS_ADDRESS). None draws random weights, for tests.
+    device : str, default=None
+        Where torch computes, such as ``"cuda"`` or ``"cpu"``. None takes a GPU when there is one.
+    batch_size : int, default=32
+        Images that go through the network at once; the default needs about 1.5 GiB of memory.
+    seed : int, default=0
+        Of the random weights; not used with a file.
+
+    Raises
+    ------
+    UserError
+        When torch is not installed, or the file is missing or holds other weights.
+    ValueError
+        If `batch_size` is below 1.
+    """
+
+    def __init__(
+        self,
+        weights: Path | None,
+        device: str | None = None,
+        batch_size: int = 32,
+        seed: int = 0,
+    ) -> None:
+        if batch_size < 1:
+            raise ValueError(f"batch_size must be at least 1; found {batch_size}.")
+        torch = _torch()
+        self.batch_size = batch_size
+        self.device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        # Without memory or numbers yet: torch would draw 140 million, from its common generator.
+        with torch.device("meta"):
+            network = _network(torch)
+        if weights is None:
+            _draw(network, seed, torch)
+        else:
+            _load(network, Path(weights), torch)
+        self.network = network.eval().to(self.device)
+
+    def transform(self, images: Iterable[np.ndarray]) -> np.ndarray:
+        """Return the features, float64 (n, 4096), of uint8 images (height, width, 3).
+
+        Raises
+        ------
+        UserError
+            When Pillow is not installed.
+        """
+        torch = _torch()
+        found = [np.empty((0, N_FEATURES))]
+        # The same numbers in every run: no search for the fastest way, no shortened products.
+        exact = torch.backends.cudnn.flags(
+            enabled=True, benchmark=False, deterministic=True, allow_tf32=False
+        )
+        with exact, torch.inference_mode():
+            images = iter(images)
+            while batch := list(islice(images, self.batch_size)):
+                inputs = torch.from_numpy(np.stack([network_input(image) for image in batch]))
+                found.append(self.network(inputs.to(self.device)).cpu().numpy().astype(np.float64))
+        return np.concatenate(found)
+
+
+def _network(torch: Any) -> Any:
+    """Return the network up to fc7 and its rectifier, with the names of the published weights."""
+    layers = []
+    n_maps = 3
+    for block in BLOCKS:
+        for n_next in block:
+            layers += [torch.nn.Conv2d(n_maps, n_next, 3, padding=1), torch.nn.ReLU(inplace=True)]
+            n_maps = n_next
+        layers.append(torch.nn.MaxPool2d(2))
+    # An image of 224 pixels was halved five times.
+    n_inputs = n_maps * (CROP // 2 ** len(BLOCKS)) ** 2
+    classifier = [
+        torch.nn.Linear(n_inputs, N_FEATURES),
+        torch.nn.ReLU(inplace=True),
+        torch.nn.Dropout(),
+        torch.nn.Linear(N_FEATURES, N_FEATURES),
+        torch.nn.ReLU(inplace=True),
+    ]
+    return torch.nn.Sequential(
+        OrderedDict(
+            features=torch.nn.Sequential(*layers),
+            flat=torch.nn.Flatten(),
+            classifier=torch.nn.Sequential(*classifier),
+        )
+    )
+
+
+def _draw(network: Any, seed: int, torch: Any) -> None:
+    """Draw random weights, with variances that keep those of the activations (He et al. 2015)."""
+    network.to_empty(device="cpu")
+    generator = torch.Generator().manual_seed(seed)
+    for parameter in network.parameters():
+        if parameter.ndim > 1:
+            torch.nn.init.kaiming_normal_(parameter, generator=generator)
+        else:
+            torch.nn.init.zeros_(parameter)
+
+
+def _load(network: Any, path: Path, torch: Any) -> None:
+    """Put the weights in the file `path` into the network."""
+    if not path.is_file():
+        raise UserError(
+            place=str(path),
+            found="there is no such file",
+            expected="the published weights of VGG19",
+            remedy=f"download {WEIGHTS_ADDRESS} to this place",
+        )
+    try:
+        # Only tensors are read: the format can else run any program.
+        state = torch.load(path, map_location="cpu", weights_only=True)
+        # The last layer only tells the 1000 classes of ImageNet apart.
+        last = {name: state.pop(name) for name in ("classifier.6.weight", "classifier.6.bias")}
+        if last["classifier.6.weight"].shape != (N_CLASSES, N_FEATURES):
+            raise ValueError("another number of classes")
+        network.load_state_dict(state, assign=True)
+    # Whatever the file is instead, torch stumbles over it in a way of its own.
+    except Exception as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise UserError(
+            place=str(path),
+            found=f"the file holds no weights of VGG19 ({reason})",
+            expected=f"the file of {WEIGHTS_SIZE} bytes with a SHA-256 that begins with "
+            f"{WEIGHTS_SHA256_PREFIX}",
+            remedy=f"download {WEIGHTS_ADDRESS} again",
+        ) from error
+
+
+def _torch() -> Any:
+    """Return the module torch."""
+    try:
+        import torch
+    except ImportError as error:
+        raise UserError(
+            place="features of the network VGG19",
+            found=f"the package torch cannot be imported ({error})",
+            expected="the optional dependencies 'deep'",
+            remedy="pip install 'output-fisher-regression[deep]'",
+        ) from error
+    return torch

@@ -1,0 +1,222 @@
+"""Predicted classes of the best method of an experiment, and the components of the classes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from workflow_lib.artifacts import read_artifact
+from workflow_lib.errors import UserError
+from workflow_lib.experiments.items import components_group, fold_group, size_group
+from workflow_lib.experiments.statistics import mean_and_deviation
+from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
+from workflow_lib.report.labels import variant_label
+from workflow_lib.report.scores import Variant, order_variants
+
+
+@dataclass(frozen=True)
+class ClassNames:
+    """The classes of a dataset.
+
+    Attributes
+    ----------
+    labels : int array (n,)
+        The class of every row.
+    vectors : array (K, d)
+        The class vectors.
+    names : list of K str
+    """
+
+    labels: np.ndarray
+    vectors: np.ndarray
+    names: list[str]
+
+
+@dataclass(frozen=True)
+class ClassPredictions:
+    """The predicted classes of one row of the error table, at one training size.
+
+    Attributes
+    ----------
+    label : str
+        What the row is called.
+    method, item : str
+        The method, and the name of its item in "predictions" and "regression" artifacts.
+    n_train, examples : int
+        Training rows, and labelled examples per class.
+    accuracy, deviation : float
+        Mean and standard deviation over splits of the share of test rows whose class is right.
+    truth, predicted : list of int arrays (n_test,)
+        True and predicted classes, split by split.
+    """
+
+    label: str
+    method: str
+    item: str
+    n_train: int
+    examples: int
+    accuracy: float
+    deviation: float
+    truth: list[np.ndarray]
+    predicted: list[np.ndarray]
+
+
+def read_classes(dataset: str | Path) -> ClassNames:
+    """Return the classes of a "dataset" artifact.
+
+    Raises
+    ------
+    UserError
+        If its outputs are no classes.
+    """
+    data = read_artifact(dataset, "dataset")
+    if "classes" not in data:
+        raise UserError(
+            str(dataset),
+            "its outputs are no classes",
+            "a dataset with the task classes",
+            "remove the tables and figures of classes from this experiment",
+        )
+    names = [name.replace("_", " ") for name in json.loads(data["names"]["classes"])]
+    return ClassNames(data["classes"]["labels"], data["classes"]["vectors"], names)
+
+
+def best_predictions(
+    labels: np.ndarray,
+    splits: Sequence[str | Path],
+    predictions: Mapping[str, Sequence[str | Path]],
+    methods: Mapping[str, Mapping],
+) -> ClassPredictions:
+    """Return the predictions with the highest mean accuracy at the largest training size.
+
+    Each number of weak rows and of components competes on its own; what studies fixed does not. Of
+    equal accuracies the first wins, in the order of the rows of tables.
+
+    Parameters
+    ----------
+    labels : int array (n,)
+        The class of every row of the dataset.
+    splits : sequence of paths
+        The "split" artifacts.
+    predictions : mapping of method name to sequence of paths
+        The "predictions" artifacts of each method, in the order of the splits.
+    methods : mapping of method name to {"label": ...}
+        Its order is the order of the rows.
+
+    Raises
+    ------
+    UserError
+        If no method has predicted classes at that size in every split.
+    """
+    partitions = [read_artifact(path, "split") for path in splits]
+    n_train = max(int(max(partition["sizes"])) for partition in partitions)
+    truth = [labels[partition["test"]] for partition in partitions]
+    found: dict[Variant, tuple[str, list[np.ndarray]]] = {}
+    for method, paths in predictions.items():
+        for path in paths:
+            for name, item in read_artifact(path, "predictions").items():
+                is_shown = item["training_size"] == n_train and not item.get("setting", "")
+                if is_shown and "classes" in item:
+                    variant = Variant(method, item["components"], item["weak_size"])
+                    found.setdefault(variant, (name, []))[1].append(item["classes"])
+    complete = [variant for variant, (_, classes) in found.items() if len(classes) == len(splits)]
+    if not complete:
+        raise UserError(
+            "a figure of predicted classes",
+            f"no method that has predicted classes with {n_train} training rows in every split",
+            "predictions of classes",
+            "remove the figure from this experiment",
+        )
+    accuracies = {
+        variant: [
+            float((predicted == true).mean())
+            for predicted, true in zip(found[variant][1], truth, strict=True)
+        ]
+        for variant in order_variants(complete, methods)
+    }
+    best = max(accuracies, key=lambda variant: round(float(np.mean(accuracies[variant])), 12))
+    return ClassPredictions(
+        variant_label(best, methods),
+        best.method,
+        found[best][0],
+        n_train,
+        n_train // len(np.unique(labels)),
+        *mean_and_deviation(accuracies[best]),
+        truth,
+        found[best][1],
+    )
+
+
+def class_memberships(
+    models: str | Path,
+    vectors: np.ndarray,
+    n_train: int | None = None,
+    n_components: int | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the memberships (K, C) of class vectors in a mixture, and its weights (C,).
+
+    Parameters
+    ----------
+    models : path
+        A "models" artifact.
+    vectors : array (K, d)
+    n_train : int or None
+        Training rows that the mixture was fitted to, all without a fold; the largest for None.
+    n_components : int or None
+        The component count asked for, of which empty components may be missing; the largest for
+        None.
+
+    Raises
+    ------
+    UserError
+        If there is no such model, or it is no mixture.
+    """
+    fitted = read_artifact(models, "models")
+    by_count = fitted[_chosen(fitted, size_group, n_train, models)]
+    stored = by_count[_chosen(by_count, components_group, n_components, models)][fold_group(None)]
+    if stored["kind"] != "gaussian_mixture":
+        raise UserError(
+            str(models),
+            f"a model of kind {stored['kind']}",
+            "a mixture, whose components classes belong to",
+            "name a method with a mixture, or remove the table or figure",
+        )
+    model = model_from_tree(stored)
+    return model.responsibilities(scaling_from_tree(stored).apply(vectors)), model.weights_
+
+
+def order_by_component(memberships: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the classes in the order of their most probable component, and that component.
+
+    Parameters
+    ----------
+    memberships : array (K, C)
+
+    Returns
+    -------
+    order : int array (K,)
+        Numbers of the classes; within a component in their own order.
+    components : int array (K,)
+        The most probable component of each class in that order, from 0.
+    """
+    most_probable = memberships.argmax(axis=1)
+    order = np.argsort(most_probable, kind="stable")
+    return order, most_probable[order]
+
+
+def _chosen(groups: Mapping[str, Mapping], group_of, number: int | None, path) -> str:
+    """Return the name of the group of a number, that of the largest for None."""
+    numbers = sorted(int(name.rpartition("-")[2]) for name in groups)
+    number = numbers[-1] if number is None else int(number)
+    if number not in numbers:
+        raise UserError(
+            str(path),
+            f"no model {group_of(number)}",
+            f"one of {', '.join(group_of(known) for known in numbers)}",
+            "name a size and a number of components that were fitted",
+        )
+    return group_of(number)

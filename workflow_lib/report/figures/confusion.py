@@ -1,0 +1,237 @@
+"""Which classes are taken for which: the confusion matrix of the best method."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from workflow_lib.report.class_predictions import (
+    ClassPredictions,
+    best_predictions,
+    class_memberships,
+    order_by_component,
+    read_classes,
+)
+from workflow_lib.report.labels import count_of, figure_title, format_percent
+from workflow_lib.report.quantities import QUANTITIES
+from workflow_lib.report.style import ACCENT_COLOR, applied_style, save_figure
+
+COLORS = "Blues"
+"""White to dark blue: one hue of falling lightness, which color-blind readers see as it is."""
+
+TICKS = (0, 5, 20, 50, 100)
+"""Shares named beside the color bar, whose steps are those of square roots."""
+
+MOST_NAMES = 110
+"""Of more classes than this, only every second, third or further one is named."""
+
+
+def run(
+    dataset: str | Path,
+    splits: Sequence[str | Path],
+    predictions: Mapping[str, Sequence[str | Path]],
+    models: str | Path | None,
+    output_svg: str | Path,
+    output_png: str | Path,
+    dataset_title: str,
+    stand_in_for: str | None,
+    methods: Mapping[str, Mapping],
+    n_components: int | None = None,
+) -> None:
+    """Draw the confusion matrix and write it.
+
+    The title is that of the dataset, marked when it is a stand-in; the other parameters are
+    those of `draw_confusion`.
+    """
+    figure = draw_confusion(
+        dataset,
+        splits,
+        predictions,
+        models,
+        title=figure_title(dataset_title, stand_in_for),
+        methods=methods,
+        n_components=n_components,
+    )
+    save_figure(figure, output_svg, output_png)
+
+
+def draw_confusion(
+    dataset: str | Path,
+    splits: Sequence[str | Path],
+    predictions: Mapping[str, Sequence[str | Path]],
+    models: str | Path | None,
+    *,
+    title: str,
+    methods: Mapping[str, Mapping],
+    n_components: int | None = None,
+):
+    """Return the figure: a row for each true class, a column for each predicted one.
+
+    A color is the share of the test rows of a class, over all splits, that were taken for another;
+    the shares of a row sum to 1. Drawn is the method with the highest mean accuracy at the largest
+    training size. Classes stand in the order of their components, between which there are lines: a
+    method that knows the components errs within the squares on the diagonal.
+
+    Parameters
+    ----------
+    dataset : path
+        A "dataset" artifact of classes.
+    splits : sequence of paths
+        The "split" artifacts.
+    predictions : mapping of method name to sequence of paths
+        The "predictions" artifacts of each method, in the order of the splits.
+    models : path or None
+        A "models" artifact of the first split with mixtures of the class vectors; None for classes
+        in their own order.
+    title : str
+        The dataset, for the title.
+    methods : mapping of method name to {"label": ...}
+        Its order decides between methods of equal accuracy.
+    n_components : int or None, default=None
+        The component count of the mixture; the largest for None.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        To be written by `workflow_lib.report.style.save_figure`.
+
+    Raises
+    ------
+    UserError
+        If the outputs are no classes, or no method has predictions of classes.
+    """
+    classes = read_classes(dataset)
+    best = best_predictions(classes.labels, splits, predictions, methods)
+    order, components = np.arange(len(classes.names)), None
+    if models is not None:
+        memberships, _ = class_memberships(models, classes.vectors, best.n_train, n_components)
+        order, components = order_by_component(memberships)
+    shares = confusion_shares(best.truth, best.predicted, len(order))[np.ix_(order, order)]
+    return _draw(shares, [classes.names[place] for place in order], components, title, best)
+
+
+def confusion_shares(
+    truth: Sequence[np.ndarray], predicted: Sequence[np.ndarray], n_classes: int
+) -> np.ndarray:
+    """Return how often each class is taken for each other one.
+
+    Parameters
+    ----------
+    truth, predicted : sequences of int arrays
+        True and predicted classes of the test rows, split by split.
+    n_classes : int
+
+    Returns
+    -------
+    array (K, K)
+        Row: true class; column: predicted one; the rows sum to 1. A class without test rows has a
+        row of NaN.
+    """
+    counts = np.zeros((n_classes, n_classes))
+    np.add.at(counts, (np.concatenate(truth), np.concatenate(predicted)), 1)
+    totals = counts.sum(axis=1, keepdims=True)
+    return np.divide(counts, totals, out=np.full_like(counts, np.nan), where=totals > 0)
+
+
+def component_bounds(components: np.ndarray) -> list[tuple[int, int, int]]:
+    """Return (component, first place, place after the last) of each run of equal components."""
+    starts = [0, *(np.flatnonzero(np.diff(components)) + 1).tolist(), len(components)]
+    return [
+        (int(components[first]), first, end) for first, end in zip(starts, starts[1:], strict=False)
+    ]
+
+
+def _draw(
+    shares: np.ndarray,
+    names: Sequence[str],
+    components: np.ndarray | None,
+    title: str,
+    best: ClassPredictions,
+):
+    """Return the matrix with its names, lines between components and color bar."""
+    import matplotlib
+    from matplotlib.colors import PowerNorm
+    from matplotlib.figure import Figure
+
+    n_classes = len(names)
+    colors = matplotlib.colormaps[COLORS].with_extremes(bad="#eeeeee")
+    with applied_style():
+        # Few classes have room for larger names.
+        side = max(3.2, min(0.125 * n_classes, 10.5))
+        figure = Figure(figsize=(side + 3.2, side + 2.4), layout="constrained")
+        axis = figure.subplots()
+        image = axis.imshow(
+            100 * np.ma.masked_invalid(shares),
+            cmap=colors,
+            # Rare mistakes are most of them: the root of a share tells them from none.
+            norm=PowerNorm(0.5, 0, 100),
+            interpolation="nearest",
+        )
+        size = 8.5 if n_classes <= 20 else max(5.2, min(7.0, 62 * side / n_classes))
+        every = math.ceil(n_classes / MOST_NAMES)
+        shown = range(0, n_classes, every)
+        axis.set_xticks(list(shown), [names[place] for place in shown], rotation=90, fontsize=size)
+        axis.set_yticks(list(shown), [names[place] for place in shown], fontsize=size)
+        axis.tick_params(length=0, pad=2)
+        axis.grid(False)
+        axis.set_xlabel("predicted class")
+        axis.set_ylabel("true class")
+        axis.spines[:].set(visible=True, color="#888888", linewidth=0.6)
+        if components is not None:
+            _draw_components(axis, components, size)
+        bar = figure.colorbar(image, ax=axis, shrink=0.6, aspect=28, pad=0.015, ticks=list(TICKS))
+        bar.set_label("share of the test rows of a class (%)", fontsize=9)
+        bar.ax.tick_params(labelsize=8)
+        bar.minorticks_off()
+        heading = _heading(title, best)
+        figure.suptitle(heading, x=0.01, ha="left", fontsize=11)
+    return figure
+
+
+def _draw_components(axis, components: np.ndarray, size: float) -> None:
+    """Draw lines between components and a frame around each, with its number above."""
+    from matplotlib.patches import Rectangle
+
+    look = {"color": ACCENT_COLOR, "fontsize": max(size, 6.5), "textcoords": "offset points"}
+    for component, first, end in component_bounds(components):
+        if first:
+            axis.axhline(first - 0.5, color="#999999", linewidth=0.5)
+            axis.axvline(first - 0.5, color="#999999", linewidth=0.5)
+        corner, width = (first - 0.5, first - 0.5), end - first
+        axis.add_patch(
+            # Above the frame of the axis, which would hide half of a line at the edge.
+            Rectangle(
+                corner,
+                width,
+                width,
+                fill=False,
+                edgecolor=ACCENT_COLOR,
+                linewidth=1.0,
+                clip_on=False,
+                zorder=3,
+            )
+        )
+        axis.annotate(
+            str(component + 1),
+            ((first + end - 1) / 2, -0.5),
+            (0, 4),
+            ha="center",
+            va="bottom",
+            annotation_clip=False,
+            **look,
+        )
+    axis.annotate(
+        "component", (-0.5, -0.5), (-4, 4), ha="right", va="bottom", annotation_clip=False, **look
+    )
+
+
+def _heading(title: str, best: ClassPredictions) -> str:
+    """Return the title with the method, its accuracy and what was run."""
+    accuracy = format_percent(100 * best.accuracy, 100 * best.deviation, unit=True)
+    n_splits = len(best.truth)
+    pooled = f", {count_of(n_splits, 'split')} pooled" if n_splits > 1 else ", 1 split"
+    size = QUANTITIES["accuracy"].size_in_words(best.examples)
+    return f"{title}\n{best.label}: accuracy {accuracy}\n{size}{pooled}"

@@ -1,0 +1,232 @@
+"""What is told of each error: what it is called, how it is compared and how it is shown.
+
+Everything that compares methods (the lowest mean, the tests, the verdict) works on errors, of which
+lower is better. The accuracy of classes is compared as its error rate and shown in percent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from workflow_lib.errors import UserError
+from workflow_lib.report.labels import count_of, format_difference, format_error, format_percent
+from workflow_lib.report.scores import Score
+
+REFERENCE_METHOD = "m-krr"
+"""The method that the others are compared with, of outputs that are numbers."""
+
+CLASS_REFERENCE = "class-krr"
+"""The method that the others are compared with, of classes."""
+
+_OTHER_SIDE = {"lower": "higher", "higher": "lower", "minimum": "maximum", "maximum": "minimum"}
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What is told of one error.
+
+    Attributes
+    ----------
+    name : str
+        Its name in sentences.
+    heading, axis : str
+        What stands above a block of a table and beside the axis of a figure.
+    is_accuracy : bool
+        False: scores hold the error itself, which is shown as it is. True: they hold the share of
+        rows that are right; compared is the share that is wrong, and shown is the accuracy in
+        percent.
+    """
+
+    name: str
+    heading: str
+    axis: str
+    is_accuracy: bool = False
+
+    @property
+    def reference(self) -> str:
+        """The method that the others are compared with unless another one is named."""
+        return CLASS_REFERENCE if self.is_accuracy else REFERENCE_METHOD
+
+    @property
+    def better(self) -> str:
+        """How a better value, as it is shown, compares with a worse one."""
+        return "higher" if self.is_accuracy else "lower"
+
+    @property
+    def worse(self) -> str:
+        """How a worse value, as it is shown, compares with a better one."""
+        return _OTHER_SIDE[self.better]
+
+    @property
+    def best(self) -> str:
+        """The superlative of `better`."""
+        return "highest" if self.is_accuracy else "lowest"
+
+    @property
+    def part(self) -> str:
+        """What the quantity is also measured for one by one."""
+        return "class" if self.is_accuracy else "output coordinate"
+
+    @property
+    def parts(self) -> str:
+        """The plural of `part`."""
+        return "classes" if self.is_accuracy else "output coordinates"
+
+    @property
+    def size_heading(self) -> str:
+        """What stands above a column of training sizes."""
+        return "Examples per class" if self.is_accuracy else "Training size"
+
+    @property
+    def size_axis(self) -> str:
+        """What stands under a logarithmic axis of training sizes."""
+        what = "labelled examples per class" if self.is_accuracy else "training rows"
+        return f"{what} (log scale)"
+
+    @property
+    def size_note(self) -> str:
+        """What the n of tables and sentences is, as the beginning of a sentence."""
+        what = "number of labelled examples per class" if self.is_accuracy else "training size"
+        return f"n is the {what}"
+
+    @property
+    def difference_name(self) -> str:
+        """What a difference is a difference in."""
+        return f"{self.name} (percentage points)" if self.is_accuracy else self.name
+
+    def size_in_words(self, training_size: int) -> str:
+        """Return a training size, as ``50 training rows`` or ``5 examples per class``."""
+        if not self.is_accuracy:
+            return count_of(training_size, "training row")
+        return f"{count_of(training_size, 'example')} per class"
+
+    def error(self, value: float) -> float:
+        """Return what is compared of a value that scores hold."""
+        return 1.0 - value if self.is_accuracy else value
+
+    def shown(self, error: float) -> float:
+        """Return what is shown of an error, or of a mean of errors."""
+        return 100.0 * (1.0 - error) if self.is_accuracy else error
+
+    def shown_spread(self, deviation: float) -> float:
+        """Return what is shown of a deviation of errors."""
+        return 100.0 * deviation if self.is_accuracy else deviation
+
+    def shown_difference(self, difference: float) -> float:
+        """Return what is shown of a difference of errors; that of accuracies has the other sign."""
+        # A plain minus would make a negative zero of no difference.
+        return 100.0 * (0.0 - difference) if self.is_accuracy else difference
+
+    def shown_effect(self, effect: float) -> float:
+        """Return what is shown of a difference of errors in units of its spread."""
+        return 0.0 - effect if self.is_accuracy else effect
+
+    def write(self, mean: float, deviation: float, unit: bool = False) -> str:
+        """Return a mean error and its deviation as they are shown; percent with their `unit`."""
+        if not self.is_accuracy:
+            return format_error(mean, deviation)
+        return format_percent(self.shown(mean), self.shown_spread(deviation), unit)
+
+    def write_difference(self, difference: float) -> str:
+        """Return a difference of errors as it is shown, with its sign."""
+        decimals = 1 if self.is_accuracy else 3
+        return format_difference(self.shown_difference(difference), decimals)
+
+
+QUANTITIES = {
+    "arrmse": Quantity("aRRMSE", "aRRMSE (mean over output coordinates)", "aRRMSE on test rows"),
+    "rrmse": Quantity(
+        "pooled RRMSE", "RRMSE (pooled over output coordinates)", "pooled RRMSE on test rows"
+    ),
+    "root_sum_rrmse": Quantity(
+        "root of summed squared relative errors",
+        "Root of the sum over output coordinates of squared relative errors",
+        "root of summed squared relative errors",
+    ),
+    "norm_rrmse": Quantity(
+        "error relative to the norm of the outputs",
+        "Relative to the norm of the outputs",
+        "error relative to the norm of the outputs",
+    ),
+    "accuracy": Quantity(
+        "accuracy", "Accuracy on the test rows (%)", "Accuracy on test rows (%)", is_accuracy=True
+    ),
+}
+"""The columns of ``scores.csv`` that are measured on the test rows, and what is told of each."""
+
+PERCENT = "accuracy_percent"
+"""The unit of published accuracies, and of those in the CSV files of tables."""
+
+
+def error_of(score: Score, quantity: str) -> float:
+    """Return what is compared of a score, for a key of `QUANTITIES`.
+
+    Raises
+    ------
+    UserError
+        If the score does not have it: of classes there is only the accuracy, of other outputs none.
+    """
+    value = getattr(score, quantity)
+    if value is None:
+        has_classes = score.accuracy is not None
+        raise UserError(
+            f"experiment {score.experiment}",
+            f"{quantity} is to be shown, and its outputs are "
+            + ("classes" if has_classes else "no classes"),
+            "the metric accuracy for classes, and any other for other outputs",
+            f"correct the key metric in config/experiments/{score.experiment}.yaml",
+        )
+    return QUANTITIES[quantity].error(value)
+
+
+def error_of_unit(unit: str) -> str:
+    """Return the key of `QUANTITIES` that published numbers of a unit are.
+
+    Units that are no such key, ``RRMSE`` above all, are the aRRMSE, which the paper calls so.
+    """
+    if unit == PERCENT:
+        return "accuracy"
+    return unit if unit in QUANTITIES else "arrmse"
+
+
+def chance_error(scores: Sequence[Score]) -> float:
+    """Return the error rate of a guess among the K classes, 1 - 1 / K.
+
+    K is the number of training rows by that of examples per class, the same at every size.
+    """
+    return 1.0 - scores[0].training_size / scores[0].n_train
+
+
+def shown_cells(cells: Sequence, metric: str) -> list:
+    """Return the cells of a table with the values that are shown, for its CSV file.
+
+    Those of an accuracy are in percent, and differences, effects and marks have the other sign; the
+    quantity is then called `PERCENT`, with what a cell of a class or a summary has before it, as in
+    ``minimum_accuracy_percent``. All others stay as they are.
+
+    Parameters
+    ----------
+    cells : sequence of cells of error, study or coordinate tables
+    metric : str
+        The key of `QUANTITIES` that cells hold whose own quantity is none, those of coordinates.
+    """
+    return [_shown_cell(cell, metric) for cell in cells]
+
+
+def _shown_cell(cell, metric: str):
+    quantity = QUANTITIES.get(cell.quantity) or QUANTITIES[metric]
+    if not quantity.is_accuracy:
+        return cell
+    # The lowest of the error rates is the highest of the accuracies.
+    kind = "" if cell.quantity in QUANTITIES else _OTHER_SIDE.get(cell.quantity, cell.quantity)
+    kind = kind.replace("coordinate", "class")
+    return replace(
+        cell,
+        quantity=f"{kind}_{PERCENT}" if kind else PERCENT,
+        mean=quantity.shown(cell.mean),
+        deviation=quantity.shown_spread(cell.deviation),
+        difference=quantity.shown_difference(cell.difference),
+        effect=quantity.shown_effect(cell.effect),
+        mark=_OTHER_SIDE.get(cell.mark, ""),
+    )
