@@ -88,7 +88,7 @@ def test_the_lock_holds_every_dependency_with_its_checksums():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     groups = [
         project["project"]["dependencies"],
-        # The peers of the benchmarks and the network are large; no test and no usual job needs them.
+        # Peers of the benchmarks and the network are large; no test and no usual job needs them.
         *(
             packages
             for extra, packages in project["project"]["optional-dependencies"].items()
