@@ -240,6 +240,25 @@ def test_an_interrupted_run_goes_on_and_gives_the_same(tmp_path, kind, monkeypat
     assert not (tmp_path / "parts").exists()
 
 
+def test_a_resumed_run_computes_with_the_codebook_in_the_same_layout(tmp_path, monkeypatch):
+    # The order of an array in memory changes the rounding of its products, in few images only.
+    source, layouts, projected = write(tmp_path), [], stage._projected
+
+    def seen(descriptors, positions, codebook):
+        if "weights" in codebook:
+            layouts.append(
+                {name: array.strides for name, array in codebook.items() if name != "settings"}
+            )
+        return projected(descriptors, positions, codebook)
+
+    monkeypatch.setattr(stage, "_projected", seen)
+    interrupted(monkeypatch, source, "dense-sift-fisher", after=2)
+    n_before = len(layouts)
+    run(source, "dense-sift-fisher")
+    assert (n_before, len(layouts)) == (12, 20)
+    assert all(layout == layouts[-1] for layout in layouts)
+
+
 def test_parts_of_something_else_are_computed_again(tmp_path, monkeypatch):
     source = write(tmp_path)
     opened = opened_images(monkeypatch)
@@ -285,6 +304,15 @@ def test_a_source_with_another_date_is_the_same(tmp_path, monkeypatch):
     opened = opened_images(monkeypatch)
     run(source)
     assert opened == ROWS[12:]
+
+
+def test_what_a_killed_run_had_half_written_is_removed(tmp_path):
+    source = write(tmp_path)
+    (tmp_path / "parts").mkdir()
+    for name in ("part-00001.h5", "codebook.h5"):
+        (tmp_path / "parts" / f".{name}.1234.tmp").write_bytes(b"half")
+    run(source)
+    assert not (tmp_path / "parts").exists()
 
 
 def test_a_file_of_another_hand_in_the_folder_of_parts_stays(tmp_path):

@@ -67,7 +67,8 @@ N_COMPONENTS = 48
 # that to the mixture.
 VARIANCE_FLOOR = 1e-3
 
-# More iterations raise the likelihood of descriptors, but not what their vectors tell of classes.
+# More iterations raise the likelihood of the descriptors and cost time; of what their vectors tell
+# of classes, a few iterations give all that one comparison could see.
 MOST_ITERATIONS = 15
 TOLERANCE = 1e-3
 
@@ -171,6 +172,9 @@ def run(
     _write_output(source, output, entries, list(chain.from_iterable(reasons)), files, left_out)
     for file in [*files, parts / "codebook.h5"]:
         file.unlink(missing_ok=True)
+        # What a run that was killed had half written.
+        for unfinished in parts.glob(f".{file.name}.*.tmp"):
+            unfinished.unlink(missing_ok=True)
     # Something of another hand in the folder is not ours to remove.
     with suppress(OSError):
         parts.rmdir()
@@ -363,8 +367,11 @@ def _extractor(
         return Vgg19Features(weights).transform
     codebook = _kept(parts / "codebook.h5", settings)
     if codebook is None:
-        codebook = _learned_codebook(source, entries, codebook_classes, seed)
-        write_artifact(parts / "codebook.h5", codebook | {"settings": settings}, PART_KIND)
+        learned = _learned_codebook(source, entries, codebook_classes, seed)
+        write_artifact(parts / "codebook.h5", learned | {"settings": settings}, PART_KIND)
+        # As a run that goes on from here reads it: an array in another order in memory rounds
+        # products otherwise, and the features would tell whether a run was interrupted.
+        codebook = read_artifact(parts / "codebook.h5", PART_KIND)
     vectors = FisherVectors(_codebook_model(codebook))
 
     def fisher_vector(image: np.ndarray) -> np.ndarray:
