@@ -20,7 +20,7 @@ PACKAGE_OF_MODULE = {
 OLDEST_PYTHON = "3.11"
 
 # Large, and asked for by one kind of features only, whose weights the user brings as well.
-NOT_INSTALLED = {"torch", "torchvision"}
+NOT_INSTALLED = {"torch"}
 
 # Written in two parts, so that this file does not name them itself.
 REGISTRIES = ["pypi" + ".org", "python" + "hosted.org", "ana" + "conda.org", "ana" + "conda.com"]
