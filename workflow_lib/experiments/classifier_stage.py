@@ -18,7 +18,7 @@ from workflow_lib.baselines.classifiers import (
     fit_support_vector_machines,
     out_of_bag_probabilities,
 )
-from workflow_lib.experiments.class_selection import scaled_squared_error
+from workflow_lib.experiments.class_selection import squared_error
 from workflow_lib.experiments.items import size_group
 from workflow_lib.experiments.output_items import OutputItems
 from workflow_lib.experiments.prepared_inputs import Grams, PreparedInputs, prepared_inputs
@@ -41,7 +41,7 @@ def run(
 ) -> None:
     """Select and fit a classifier for every training size.
 
-    The grid point is that with the least `scaled_squared_error` of the class scores of held-out
+    The grid point is that with the least `squared_error` of the class scores of held-out
     rows, the first of those that are equal. With one example per class a held-out class has no
     example left, and nothing can be selected: `fixed` is used instead, and the item has no score.
 
@@ -124,7 +124,7 @@ def _selected(classifier: _Classifier, labels: np.ndarray) -> tuple[Point, float
     """Return the best grid point, its score, and its class scores of held-out rows."""
     best = None
     for point, heldout in classifier.heldout_scores():
-        score = scaled_squared_error(heldout, labels)
+        score = squared_error(classifier.as_indicators(heldout), labels)
         # Points equal by algebra differ by rounding; the earlier one is kept.
         if best is None or score < best[1] * (1.0 - SMALLEST_GAIN):
             best = point, score, heldout
@@ -135,6 +135,10 @@ class _Classifier(ABC):
     """A classifier of one training size, with the grid points that compete."""
 
     parameters: tuple[str, ...]
+
+    def as_indicators(self, scores: np.ndarray) -> np.ndarray:
+        """Return class scores (n, K) in the units of indicators: probabilities are already."""
+        return scores
 
     def __init__(
         self,
@@ -178,6 +182,10 @@ class _SupportVectorMachines(_Classifier):
     """Machines of one class against the rest."""
 
     parameters = ("width", "cost")
+
+    def as_indicators(self, scores):
+        # A row at its margin has the value 1 for its own class and -1 for the others.
+        return (scores + 1.0) / 2.0
 
     def heldout_scores(self):
         for width in self._grid["width"]:
