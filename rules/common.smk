@@ -300,6 +300,8 @@ def all_steps():
     failure that older result would pass for the new one.
     """
     paths = {f"results/datasets/{name}.h5" for name in settings.datasets}
+    for dataset in settings.datasets:
+        paths.update(feature_files(SimpleNamespace(dataset=dataset)))
     for experiment in settings.experiments:
         paths.add(f"results/{experiment}/scores.csv")
         paths.add(f"results/{experiment}/coordinates.csv")

@@ -134,8 +134,8 @@ def test_scores_and_choice_equal_those_of_each_fold_by_hand(tmp_path, classifier
         score, heldout, tests = found[best]
         # The machines stop at a tolerance, in the library as in the reference.
         assert item["score"] == pytest.approx(score, rel=1e-4)
-        np.testing.assert_allclose(item["heldout_outputs"], heldout, atol=1e-6)
-        np.testing.assert_allclose(item["test_embedding"], tests, atol=1e-6)
+        np.testing.assert_allclose(item["heldout_outputs"], heldout, atol=1e-3)
+        np.testing.assert_allclose(item["test_embedding"], tests, atol=1e-3)
 
 
 def test_forests_are_selected_out_of_bag(tmp_path):

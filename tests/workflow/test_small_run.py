@@ -18,7 +18,13 @@ import pytest
 from small_run import DEFAULT_METHODS, EXPERIMENTS, RUN, contents, files_below, snakemake
 
 LOADING_ATTRIBUTES = {"src", "srcset", "data", "poster", "background", "action", "xlink:href"}
-WITH_WEAK_ROWS = {"wofer-gmm", "m-krr-imputed", "m-krr-laplacian"}
+WITH_WEAK_ROWS = {
+    "self-training",
+    "wofer-class-block",
+    "wofer-gmm",
+    "m-krr-imputed",
+    "m-krr-laplacian",
+}
 LOADING_TAGS = {"script", "link", "iframe", "object", "embed", "base"}
 
 
@@ -152,6 +158,7 @@ def test_the_record_of_the_run(first_folder):
         *DEFAULT_METHODS,
         *EXPERIMENTS["calls"]["methods"],
         *EXPERIMENTS["levers"]["methods"],
+        *EXPERIMENTS["objects"]["methods"],
         "ofer-gaussian-full",
     }
     assert merged["methods"]["ofer-gmm"]["grid"]["penalty"] == [0.001, 0.1, ".inf"]

@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 
-import workflow_lib
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.datasets.images import (
     LEFT_OUT_CLASSES,
@@ -195,7 +194,7 @@ def _settings(
     """Return all that a part depends on, as one text."""
     from importlib.metadata import version
 
-    root = Path(workflow_lib.__file__).parents[1]
+    root = Path(__file__).parents[2]
     code = hashlib.sha256()
     for file in import_closure(root, [__name__]):
         code.update(Path(file).read_bytes())
