@@ -44,8 +44,8 @@ _GIVEN = (
 _SELECTION = "scored on the outputs themselves, after the pre-image."
 
 _CLASS_SELECTION = (
-    "scored by a squared error, never by the number of right classes: of the class scores up to a "
-    "common factor or, where class vectors are predicted, of these."
+    "scored by a squared error, never by the number of right classes: of the class scores, up to a "
+    "common factor where they are decoded, or of class vectors where these are predicted."
 )
 
 _ONE_EXAMPLE = (
