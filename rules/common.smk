@@ -157,6 +157,24 @@ def network_weight_file(wildcards):
     return [path for path in paths if path.endswith(".pth")]
 
 
+def wikipedia_titles(dataset):
+    return dict(settings.datasets[dataset].options.get("wikipedia", {}))
+
+
+def introduction_files(dataset):
+    """Return the fetched introductions of the pages of a dataset's classes, where it asks for any."""
+    return [f"resources/introductions/{dataset}.json"] if wikipedia_titles(dataset) else []
+
+
+def description_kinds(dataset):
+    """Return what a dataset is read from beside its sources: image features, introductions."""
+    return [*feature_kinds(dataset), *(["introductions"] if wikipedia_titles(dataset) else [])]
+
+
+def described_files(wildcards):
+    return [*feature_files(wildcards), *introduction_files(wildcards.dataset)]
+
+
 def decoder_distance(wildcards):
     """Return how a class is found from a predicted vector; None where none is."""
     if experiment_of(wildcards).metric != "accuracy":
@@ -171,11 +189,13 @@ def class_vectors_of(wildcards):
 
 
 def all_sources():
-    return [
+    """Return all that is fetched."""
+    files = [
         source_file(name, source)
         for name, dataset in settings.datasets.items()
         for source in dataset.sources
     ]
+    return files + [path for name in settings.datasets for path in introduction_files(name)]
 
 
 # Sources

@@ -24,6 +24,29 @@ rule acquire:
         "../scripts/acquire.py"
 
 
+rule introductions:
+    output:
+        "resources/introductions/{dataset}.json",
+    params:
+        titles=lambda wildcards: wikipedia_titles(wildcards.dataset),
+        cache="resources/introductions/{dataset}.part.json",
+    log:
+        "logs/introductions/{dataset}.log",
+    benchmark:
+        "results/timings/jobs/introductions/{dataset}.tsv"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=60,
+    localrule: True
+    conda:
+        CONDA
+    message:
+        "introductions {wildcards.dataset}"
+    script:
+        "../scripts/introductions.py"
+
+
 rule image_features:
     input:
         images=image_file,
@@ -61,7 +84,7 @@ rule image_features:
 rule read:
     input:
         sources=sources_of,
-        features=feature_files,
+        features=described_files,
         code=lambda wildcards: code(
             "read.py",
             "datasets.reading",
@@ -73,7 +96,7 @@ rule read:
     params:
         reader=lambda wildcards: settings.datasets[wildcards.dataset].reader,
         options=lambda wildcards: dict(settings.datasets[wildcards.dataset].options),
-        feature_kinds=lambda wildcards: feature_kinds(wildcards.dataset),
+        feature_kinds=lambda wildcards: description_kinds(wildcards.dataset),
         seed=lambda wildcards: derive_seed(
             settings.run.seed, "dataset", draw_name(wildcards.dataset)
         ),

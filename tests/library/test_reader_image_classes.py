@@ -129,6 +129,25 @@ def test_files_that_the_user_brings_stand_behind_the_sources(features, files):
     np.testing.assert_array_equal(tree["outputs"], expected["outputs"])
 
 
+def test_introductions_of_wikipedia_are_the_texts(features, files):
+    expected = read(features, files, "texts")
+    page = {"title": "A", "revision": 1, "requested": "A"}
+    pages = {
+        name: page | {"text": text if isinstance(text, str) else " ".join(text)}
+        for name, text in SENTENCES.items()
+    }
+    path = files["texts"].with_name("introductions.json")
+    path.write_text(json.dumps(pages))
+    tree = read_dataset(
+        "image_classes",
+        {"vectors": "texts", "wikipedia": {"ant": "Ant"}},
+        sources_of(files, "names"),
+        seed=0,
+        features=features | {"introductions": path},
+    )
+    np.testing.assert_array_equal(tree["outputs"], expected["outputs"])
+
+
 def test_files_that_were_not_brought_are_named(features, files):
     text = refused(features, files, brought=["resources/caltech101/no-such.zip"])
     assert "no file or folder resources/caltech101/no-such.zip" in text

@@ -20,6 +20,7 @@ from workflow_lib.datasets.wikipedia import (
     NO_INTRODUCTION,
     NO_PAGE,
     fetch_introductions,
+    write_introductions,
 )
 from workflow_lib.errors import UserError
 
@@ -335,3 +336,20 @@ class TestFailures:
         opener = Encyclopedia()
         assert "class 'ant'" in message_of({"ant": title}, output, opener)
         assert opener.questions == []
+
+
+def test_what_was_fetched_stays_when_the_output_is_removed(tmp_path, capsys):
+    pages = Encyclopedia(page("Ant", "Ants are insects.", 7))
+    cache, output = tmp_path / "part.json", tmp_path / "introductions.json"
+    titles = {"ant": "Ant", "unicorn": "No such page"}
+    write_introductions(titles, cache, output, pages)
+    told = capsys.readouterr().out
+    assert f"unicorn: {NO_PAGE}" in told and "1 of 2 introductions" in told
+    first = output.read_bytes()
+    output.unlink()
+    n_asked = len(pages.questions)
+    write_introductions({"ant": "Ant"}, cache, output, pages)
+    assert output.read_bytes() == first
+    assert len(pages.questions) == n_asked
+    texts, missing = read_class_texts(output, ["ant"])
+    assert (texts, missing) == ({"ant": "Ants are insects."}, [])

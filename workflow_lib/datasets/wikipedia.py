@@ -11,6 +11,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import shutil
 import time
 import urllib.error
 import urllib.parse
@@ -40,6 +41,24 @@ _MOST_ANSWERS = 100
 _PASSING_ERRORS = ("maxlag", "ratelimited", "readonly")
 
 Opener = Callable[..., Any]
+
+
+def write_introductions(
+    titles: Mapping[str, str],
+    cache: str | Path,
+    output: str | Path,
+    opener: Opener = urllib.request.urlopen,
+) -> None:
+    """Fetch the introductions into `cache`, then copy them to `output`; say in the log what lacks.
+
+    Whatever becomes of `output`, what has been fetched stays in `cache` and is not fetched again.
+    The parameters are those of `fetch_introductions`.
+    """
+    missing = fetch_introductions(titles, cache, opener)
+    for name, reason in missing.items():
+        print(f"{name}: {reason}")
+    print(f"{len(titles) - len(missing)} of {len(titles)} introductions")
+    shutil.copyfile(cache, output)
 
 
 def fetch_introductions(

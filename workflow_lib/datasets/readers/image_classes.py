@@ -40,6 +40,9 @@ WEIGHTS = ".pth"
 THUMBNAILS = "thumbnails"
 """Kind of the features that are no inputs but small pictures for figures."""
 
+INTRODUCTIONS = "introductions"
+"""Name under which the introductions of Wikipedia pages are handed over, beside the features."""
+
 OTHER_NAMES = "images whose names the option members does not match"
 LEFT_OUT = "classes left out by the option left_out_classes"
 CODEBOOK = "classes that only the codebook was learned from"
@@ -65,6 +68,11 @@ class Options(Settings):
     brought: Annotated[tuple[Name, ...], AfterValidator(different)] = ()
     """Files that you bring yourself, relative to the folder of the run, where an archive has no
     checksum to be fetched by: they stand behind the sources. None by default."""
+
+    wikipedia: dict[Name, Name] = {}
+    """Title of the page of each class in the English Wikipedia, for `texts` and `lsa`: their
+    introductions are fetched once, by `prepare`, and stand behind all other files. None by
+    default; then the texts are one of the files."""
 
     features: Annotated[
         tuple[Literal["dense-sift-fisher", "hog", "vgg19-fc7"], ...],
@@ -128,8 +136,9 @@ def read(
     """
     import numpy as np
 
-    sources = [*sources, *_brought(options)]
     features = features or {}
+    introductions = [features[INTRODUCTIONS]] if INTRODUCTIONS in features else []
+    sources = [*sources, *_brought(options), *introductions]
     for kind in (*options.features, THUMBNAILS):
         if kind not in features:
             raise ValueError(f"The features '{kind}' were not handed over, only {list(features)}.")
