@@ -18,11 +18,10 @@ from workflow_lib.baselines.classifiers import (
     fit_support_vector_machines,
     out_of_bag_probabilities,
 )
-from workflow_lib.experiments.class_selection import squared_error
+from workflow_lib.experiments.class_selection import least_error, squared_error
 from workflow_lib.experiments.items import size_group
 from workflow_lib.experiments.output_items import OutputItems
 from workflow_lib.experiments.prepared_inputs import Grams, PreparedInputs, prepared_inputs
-from workflow_lib.metrics import SMALLEST_GAIN
 
 Point = dict[str, Any]
 
@@ -122,13 +121,11 @@ def _single(grid: Mapping[str, Any], fixed: Mapping[str, Any]) -> dict[str, Any]
 
 def _selected(classifier: _Classifier, labels: np.ndarray) -> tuple[Point, float, np.ndarray]:
     """Return the best grid point, its score, and its class scores of held-out rows."""
-    best = None
-    for point, heldout in classifier.heldout_scores():
-        score = squared_error(classifier.as_indicators(heldout), labels)
-        # Points equal by algebra differ by rounding; the earlier one is kept.
-        if best is None or score < best[1] * (1.0 - SMALLEST_GAIN):
-            best = point, score, heldout
-    return best
+    tried = list(classifier.heldout_scores())
+    errors = [squared_error(classifier.as_indicators(heldout), labels) for _, heldout in tried]
+    best = least_error(errors)
+    point, heldout = tried[best]
+    return point, errors[best], heldout
 
 
 class _Classifier(ABC):

@@ -38,8 +38,9 @@ class OutputItems:
         ----------
         training_size, weak_size : int
         test_outputs : array (n_test, d)
-            Predicted outputs of the test rows. They stand where other methods have embeddings, and
-            the stage of pre-images passes them on.
+            Predicted outputs of the test rows, or scores of the classes (n_test, K). They stand
+            where other methods have embeddings; `workflow_lib.experiments.output_predictions`
+            makes predictions of them.
         heldout_outputs : array (n, d)
             Predictions of the training rows, each without its fold.
         seconds : four readings of a clock, or the seconds by name
