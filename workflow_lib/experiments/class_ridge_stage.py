@@ -15,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 
-from workflow_lib.artifacts import read_artifact
 from workflow_lib.baselines.output_kernels import output_gram, output_unit
 from workflow_lib.embeddings.class_decoding import (
     candidate_scores,
@@ -23,6 +22,7 @@ from workflow_lib.embeddings.class_decoding import (
     output_kernel_scores,
 )
 from workflow_lib.embeddings.forward import ForwardEmbedding, check_choice
+from workflow_lib.experiments.class_components import ClassComponents
 from workflow_lib.experiments.class_selection import (
     class_score_grid,
     least_error,
@@ -30,11 +30,8 @@ from workflow_lib.experiments.class_selection import (
     scaled_squared_error,
     squared_error,
 )
-from workflow_lib.experiments.items import SELECTED, components_group, fold_group, size_group
+from workflow_lib.experiments.items import SELECTED
 from workflow_lib.experiments.output_items import OutputItems
-from workflow_lib.experiments.prepared_inputs import PreparedInputs, prepared_inputs
-from workflow_lib.experiments.weak_memberships import memberships
-from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
 from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge, weak_ridge
 from workflow_lib.regression.weak import WeakGrams
 
@@ -119,7 +116,7 @@ def run(
     if weak and decoder not in BLOCK_DECODERS:
         raise ValueError(f"weak rows join the decoders {BLOCK_DECODERS}; found {decoder!r}.")
     has_mixture = decoder in MIXTURE_DECODERS
-    stage = _ClassRidgeStage(dataset, split, features, models, weak_labels, kernel, center)
+    stage = ClassComponents(dataset, split, features, models, weak_labels)
     grid = _Grid(
         width=tuple(widths) if kernel == "rbf" else (None,),
         penalty=tuple(penalties),
@@ -132,7 +129,7 @@ def run(
     for size in stage.sizes:
         is_fixed = stage.has_one_example(size)
         size_grid = grid.single(fixed) if is_fixed else grid
-        fit = _Fit(stage, size, size_grid)
+        fit = _Fit(stage, size, size_grid, kernel, center)
         for weak_size in stage.weak_sizes if weak else [0]:
             for count in components if has_mixture and components != SELECTED else [SELECTED]:
                 counts = size_grid.n_components if count == SELECTED else (count,)
@@ -243,43 +240,6 @@ class _Choice:
         }
 
 
-class _ClassRidgeStage:
-    """What one job of the stage has read."""
-
-    def __init__(self, dataset, split, features, models, weak_labels, kernel, center) -> None:
-        classes = read_artifact(dataset, "dataset")["classes"]
-        self.vectors = classes["vectors"]
-        self._partition = read_artifact(split, "split")
-        self._labels = classes["labels"][self._partition["train"]]
-        self._features = read_artifact(features, "features")
-        self._models = read_artifact(models, "models") if models else None
-        self._weak_labels = read_artifact(weak_labels, "weak_labels") if weak_labels else None
-        self.kernel, self.center = kernel, center
-        self.sizes = [int(size) for size in self._partition["sizes"]]
-        self.weak_sizes = [int(size) for size in self._partition["weak_sizes"]]
-
-    def has_one_example(self, size: int) -> bool:
-        """Return whether a training size has one labelled row of each class."""
-        return int(self._partition["examples"][self.sizes.index(size)]) == 1
-
-    def labels(self, size: int) -> np.ndarray:
-        """Return the classes (n,) of the first `size` training rows."""
-        return self._labels[:size]
-
-    def inputs(self, size: int) -> PreparedInputs:
-        """Return the inputs of one training size."""
-        return prepared_inputs(self._features, self._partition["folds"][size_group(size)], size)
-
-    def mixture(self, size: int, count: int):
-        """Return the mixture fitted to all training rows, and the class vectors in its units."""
-        stored = self._models[size_group(size)][components_group(count)][fold_group(None)]
-        return model_from_tree(stored), scaling_from_tree(stored).apply(self.vectors)
-
-    def weak_memberships(self, size: int, count: int, weak_size: int) -> np.ndarray:
-        """Return the memberships (w, C) that the annotator tells of the weak rows."""
-        return memberships(self._weak_labels, size, count, noise=0.0)[:weak_size]
-
-
 class _Fit:
     """Selection, refit and prediction of all items of one training size.
 
@@ -293,9 +253,12 @@ class _Fit:
         Seconds that their selection took.
     """
 
-    def __init__(self, stage: _ClassRidgeStage, size: int, grid: _Grid) -> None:
+    def __init__(
+        self, stage: ClassComponents, size: int, grid: _Grid, kernel: str, center: bool
+    ) -> None:
         started = time.perf_counter()
         self._stage, self._size, self._grid = stage, size, grid
+        self._kernel, self._center = kernel, center
         self._weak_grams_by_size: dict[int, WeakGrams] = {}
         self._labels, self._inputs = stage.labels(size), stage.inputs(size)
         scores = class_score_grid(
@@ -303,10 +266,10 @@ class _Fit:
             self._inputs.folds,
             self._labels,
             len(stage.vectors),
-            stage.kernel,
+            kernel,
             grid.width,
             grid.penalty,
-            stage.center,
+            center,
         )
         points = [(width, index) for width in grid.width for index in range(len(grid.penalty))]
         errors = [squared_error(scores[width][index], self._labels) for width, index in points]
@@ -333,7 +296,7 @@ class _Fit:
         targets = one_hot(self._labels, len(stage.vectors))
         duals = [
             fit_dual_coefficients(
-                K[:size, :size], targets, labelled_ridge(size, self.penalty), stage.center
+                K[:size, :size], targets, labelled_ridge(size, self.penalty), self._center
             )
         ]
         if block is None:
@@ -346,7 +309,7 @@ class _Fit:
             weak_weight = block.weak_weight / (2.0 * size)
             ridge = np.append(ridge, np.full(weak_size, weak_ridge(block.penalty, weak_weight)))
             weights[size:] = block.weak_weight
-        return [*duals, fit_dual_coefficients(K, targets, ridge, stage.center, weights)]
+        return [*duals, fit_dual_coefficients(K, targets, ridge, self._center, weights)]
 
     def predict(
         self, choice: _Choice, duals: list, weak_size: int
@@ -355,13 +318,13 @@ class _Fit:
 
         The second is None for decoders without a membership block.
         """
-        K = self._inputs.test_gram(self._stage.kernel, self.width, weak_size)
+        K = self._inputs.test_gram(self._kernel, self.width, weak_size)
         predictions = [K[:, : len(dual)] @ dual + intercept for dual, intercept in duals]
         told = predictions[1] if len(predictions) > 1 else None
         return choice.decoding.decode(predictions[0], told), told
 
     def _training_gram(self, weak_size: int) -> np.ndarray:
-        return self._inputs.training_gram(self._stage.kernel, self.width, weak_size)
+        return self._inputs.training_gram(self._kernel, self.width, weak_size)
 
     def _decodings(
         self, decoder: str, counts: Sequence[int], weak_size: int
@@ -424,10 +387,10 @@ class _Fit:
             # Items come one weak size after the other, so that one is enough to keep.
             self._weak_grams_by_size = {
                 weak_size: WeakGrams(
-                    list(self._inputs.fold_grams(self._stage.kernel, self.width, weak_size)),
+                    list(self._inputs.fold_grams(self._kernel, self.width, weak_size)),
                     weak_size,
                     self._inputs.folds,
-                    self._stage.center,
+                    self._center,
                     shared=not self._inputs.learns,
                 )
             }

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from workflow_lib.artifacts import read_artifact
 from workflow_lib.baselines.classifiers import (
     class_probabilities,
     fit_forest_classifier,
@@ -18,10 +17,10 @@ from workflow_lib.baselines.classifiers import (
     fit_support_vector_machines,
     out_of_bag_probabilities,
 )
+from workflow_lib.experiments.class_rows import ClassRows
 from workflow_lib.experiments.class_selection import least_error, squared_error
-from workflow_lib.experiments.items import size_group
 from workflow_lib.experiments.output_items import OutputItems
-from workflow_lib.experiments.prepared_inputs import Grams, PreparedInputs, prepared_inputs
+from workflow_lib.experiments.prepared_inputs import Grams, PreparedInputs
 
 Point = dict[str, Any]
 
@@ -74,25 +73,21 @@ def run(
     """
     if classifier not in CLASSIFIERS:
         raise ValueError(f"classifier is {classifier!r}; expected one of {sorted(CLASSIFIERS)}.")
-    classes = read_artifact(dataset, "dataset")["classes"]
-    partition = read_artifact(split, "split")
-    split_features = read_artifact(features, "features")
-    labels = classes["labels"][partition["train"]]
+    rows = ClassRows(dataset, split, features)
     items = OutputItems()
-    for size, examples in zip(partition["sizes"].tolist(), partition["examples"].tolist()):
-        folds = partition["folds"][size_group(size)]
-        inputs = prepared_inputs(split_features, folds, size)
-        is_fixed = examples == 1
+    for size in rows.sizes:
+        is_fixed = rows.has_one_example(size)
+        inputs, labels = rows.inputs(size), rows.labels(size)
         started = time.perf_counter()
         competing = CLASSIFIERS[classifier](
             inputs,
-            labels[:size],
-            len(classes["vectors"]),
+            labels,
+            len(rows.vectors),
             kernel,
             _single(grid, fixed) if is_fixed else grid,
             seed,
         )
-        point, score, heldout = _selected(competing, labels[:size])
+        point, score, heldout = _selected(competing, labels)
         selected = time.perf_counter()
         fitted_model = competing.fit(point)
         fitted = time.perf_counter()

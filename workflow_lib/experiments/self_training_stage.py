@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from workflow_lib.artifacts import read_artifact
+from workflow_lib.experiments.class_components import ClassComponents
 from workflow_lib.experiments.class_selection import (
     class_score_grid,
     least_error,
@@ -16,12 +16,10 @@ from workflow_lib.experiments.class_selection import (
     scaled_squared_error,
     squared_error,
 )
-from workflow_lib.experiments.items import SELECTED, components_group, fold_group, size_group
+from workflow_lib.experiments.items import SELECTED
 from workflow_lib.experiments.output_items import OutputItems
-from workflow_lib.experiments.prepared_inputs import Grams, PreparedInputs, prepared_inputs
+from workflow_lib.experiments.prepared_inputs import Grams
 from workflow_lib.experiments.self_training import allowed_classes, self_train
-from workflow_lib.experiments.weak_memberships import memberships
-from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
 
 
 def run(
@@ -73,7 +71,7 @@ def run(
         ``width``, ``penalty`` and ``n_components`` (where `components` is SELECTED) with one
         example per class. Where one is missing: the first width and penalty, the largest count.
     """
-    stage = _SelfTrainingStage(dataset, split, features, models, weak_labels)
+    stage = ClassComponents(dataset, split, features, models, weak_labels)
     widths = list(widths) if kernel == "rbf" else [None]
     items = OutputItems()
     for size in stage.sizes:
@@ -93,7 +91,11 @@ def run(
                 n_components = count if setting == SELECTED else setting
                 # All items of a size share these seconds, and each would need them alone.
                 started = time.perf_counter() - indicator_seconds
-                allowed = stage.allowed(size, n_components, weak_size)
+                mixture, vectors = stage.mixture(size, n_components)
+                allowed = allowed_classes(
+                    stage.weak_memberships(size, n_components, weak_size),
+                    mixture.responsibilities(vectors),
+                )
                 heldout = fit.heldout_scores(allowed)
                 selected = time.perf_counter()
                 dual, intercept = fit.refit(allowed)
@@ -114,41 +116,6 @@ def run(
     items.write(output, timings, [dataset, split, features, models, weak_labels])
 
 
-class _SelfTrainingStage:
-    """What one job of the stage has read."""
-
-    def __init__(self, dataset, split, features, models, weak_labels) -> None:
-        classes = read_artifact(dataset, "dataset")["classes"]
-        self._vectors = classes["vectors"]
-        self._partition = read_artifact(split, "split")
-        self._labels = classes["labels"][self._partition["train"]]
-        self._features = read_artifact(features, "features")
-        self._models = read_artifact(models, "models")
-        self._weak_labels = read_artifact(weak_labels, "weak_labels")
-        self.n_classes = len(self._vectors)
-        self.sizes = [int(size) for size in self._partition["sizes"]]
-        self.weak_sizes = [int(size) for size in self._partition["weak_sizes"]]
-
-    def has_one_example(self, size: int) -> bool:
-        """Return whether a training size has one labelled row of each class."""
-        return int(self._partition["examples"][self.sizes.index(size)]) == 1
-
-    def labels(self, size: int) -> np.ndarray:
-        """Return the classes (n,) of the first `size` training rows."""
-        return self._labels[:size]
-
-    def inputs(self, size: int) -> PreparedInputs:
-        """Return the inputs of one training size."""
-        return prepared_inputs(self._features, self._partition["folds"][size_group(size)], size)
-
-    def allowed(self, size: int, count: int, weak_size: int) -> np.ndarray:
-        """Return which classes (w, K) the weak labels leave to the first `weak_size` weak rows."""
-        stored = self._models[size_group(size)][components_group(count)][fold_group(None)]
-        vectors = scaling_from_tree(stored).apply(self._vectors)
-        told = memberships(self._weak_labels, size, count, noise=0.0)[:weak_size]
-        return allowed_classes(told, model_from_tree(stored).responsibilities(vectors))
-
-
 class _Fit:
     """Selection, refit and scores of all items of one training size.
 
@@ -160,11 +127,11 @@ class _Fit:
         penalty that were selected.
     """
 
-    def __init__(self, stage: _SelfTrainingStage, size: int, kind, kernel, center) -> None:
+    def __init__(self, stage: ClassComponents, size: int, kind, kernel, center) -> None:
         self._labels, self._inputs = stage.labels(size), stage.inputs(size)
-        self._n_classes = stage.n_classes
+        self._n_classes = len(stage.vectors)
         self._kind, self._kernel, self._center = kind, kernel, center
-        self._indicators = one_hot(self._labels, stage.n_classes)
+        self._indicators = one_hot(self._labels, len(stage.vectors))
 
     def select(self, widths: Sequence[float | None], penalties: Sequence[float]) -> None:
         """Choose the width and the penalty by the labelled rows alone."""
