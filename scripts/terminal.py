@@ -22,6 +22,12 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+LINKS_OF_TRACEBACKS = (
+    "The above exception was the direct cause of the following exception:",
+    "During handling of the above exception, another exception occurred:",
+)
+"""What Python writes between the tracebacks of one exception and of that which caused it."""
+
 TAIL_LINES = 15
 TAIL_BYTES = 65536
 TEXT_WIDTH = 56
@@ -281,7 +287,7 @@ def drop_tracebacks(lines: Iterable[str]) -> Iterable[str]:
             inside = False
             if not any(later.startswith("error: ") for later in lines[place + 1 :]):
                 yield line
-        elif not inside and line.strip():
+        elif not inside and line.strip() and line not in LINKS_OF_TRACEBACKS:
             yield line
 
 
