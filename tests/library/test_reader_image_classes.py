@@ -279,6 +279,22 @@ def test_class_vectors_may_come_from_texts_alone(features, files):
     assert narrow["outputs"].shape == (5, 2)
 
 
+def test_classes_may_have_other_names_in_the_texts(features, files):
+    texts = {"insect": SENTENCES["ant"], "front of a face": SENTENCES["Faces"]}
+    files["texts"].write_text(json.dumps(texts))
+    names = {"ant": "insect", "Faces": "front of a face", "gerenuk": "Gerenuk"}
+    tree = read(
+        features, files, "texts", text_names=names, codebook_classes=["gerenuk", "yin_yang"]
+    )
+    assert classes_of(tree) == ["Faces", "ant"]
+    np.testing.assert_allclose(tree["classes"]["vectors"], [[0.6, 0.8], [0, 1]], rtol=1e-15)
+    message = refused(features, files, vectors="texts", text_names={"ants": "insect"})
+    assert "option text_names: there is no class named 'ants'" in message
+    assert "write 'ant'" in message
+    message = refused(features, files, vectors="texts", text_names={"ant": "insects"})
+    assert "there is no text named 'insects'" in message
+
+
 def test_texts_of_other_classes_have_no_weight(features, files):
     tree = read(features, files, vectors="lsa", lsa_dimension=2, codebook_classes=["gerenuk"])
     # Nothing relates the two texts that are left.

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workflow_lib.datasets.tables import dataset_tree, listed
@@ -24,6 +25,8 @@ WITHOUT_VECTOR = "classes without a class vector"
 
 LSA_DIMENSION = 50
 """Length of vectors by latent semantic analysis: that of the word vectors of the paper."""
+
+_NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
 class DescribedVectors(NamedTuple):
@@ -45,6 +48,7 @@ def described_vectors(
     word_vectors: Path | None = None,
     texts: Path | None = None,
     lsa_dimension: int = LSA_DIMENSION,
+    text_names: Mapping[str, str] = _NO_NAMES,
 ) -> DescribedVectors:
     """Return the class vectors made from names or texts (`workflow_lib.features.class_vectors`).
 
@@ -61,11 +65,13 @@ def described_vectors(
         `class_names` only.
     lsa_dimension : int, default=50
         Length of the vectors for ``lsa``.
+    text_names : mapping of str to str, default={}
+        The names in `texts` of classes that are called otherwise there.
 
     Raises
     ------
     UserError
-        When a file cannot be read.
+        When a file cannot be read, and as `workflow_lib.datasets.class_texts.read_class_texts`.
     """
     import numpy as np
 
@@ -77,7 +83,7 @@ def described_vectors(
         words = read_word_vectors(word_vectors, class_vectors.wanted_name_words(class_names))
         vectors = class_vectors.name_vectors(class_names, words)
         return DescribedVectors(vectors, _component_names(vectors), {})
-    found, _ = read_class_texts(texts, class_names)
+    found, _ = read_class_texts(texts, class_names, text_names)
     described = [place for place, name in enumerate(class_names) if name in found]
     known = [found[class_names[place]] for place in described]
     if kind == "texts":

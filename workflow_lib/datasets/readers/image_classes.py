@@ -74,6 +74,10 @@ class Options(Settings):
     introductions are fetched once, by `prepare`, and stand behind all other files. None by
     default; then the texts are one of the files."""
 
+    text_names: dict[Name, Name] = {}
+    """Names in the texts of classes that are called otherwise there, such as `car_side: side of a
+    car`. None by default: classes are found without regard to case, `_`, `-` and spaces."""
+
     features: Annotated[
         tuple[Literal["dense-sift-fisher", "hog", "vgg19-fc7"], ...],
         Field(min_length=1),
@@ -263,12 +267,16 @@ def _described(
     # The weights of words count the texts of the classes that are rows.
     unused = {*options.left_out_classes, *(options.codebook_classes or ())}
     used = [place for place, name in enumerate(class_names) if name not in unused]
+    for name in options.text_names:
+        if name not in class_names and name not in unused:
+            raise unknown_name(f"{sources[0]}, option text_names", "class", name, class_names)
     found = described_vectors(
         options.vectors,
         [class_names[place] for place in used],
         files.get("word vectors"),
         files.get("texts about the classes"),
         options.lsa_dimension,
+        {name: other for name, other in options.text_names.items() if name not in unused},
     )
     vectors = np.full((len(class_names), found.vectors.shape[1]), np.nan)
     vectors[used] = found.vectors
