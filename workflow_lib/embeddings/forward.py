@@ -106,6 +106,18 @@ class ForwardEmbedding:
             return self.scores.residuals(H[..., self.blocks["observation"]])
         return self.summed_mean_block(H)
 
+    @property
+    def shares_variance(self) -> bool:
+        """Whether all components share one variance, so that the mu block is affine in the output.
+
+        Given the memberships q it is h = (y - q M) / sigma^2, with the means M (C, d).
+        """
+        return "pi" in self.blocks and self.model.covariance_type == "tied_spherical"
+
+    def mean_block_of_outputs(self, Y: np.ndarray, memberships: np.ndarray) -> np.ndarray:
+        """Return that block (..., d) for outputs `Y` (..., d) and memberships (..., C)."""
+        return (Y - memberships @ self.model.means_) / self.model.covariances_
+
     def summed_mean_block(self, H: np.ndarray) -> np.ndarray:
         """Return the mu block of `H` (..., m), summed over components: an array (..., d)."""
         mean_block = H[..., self.blocks["mu"]]

@@ -68,7 +68,8 @@ class PreparedInputs(ABC):
         """Return the solver of held-out predictions for one kernel."""
         if self.learns:
             return SeparateGrams(list(self.fold_grams(kernel, width)), self.folds, center)
-        return SharedGram(self.training_gram(kernel, width), self.folds, center)
+        gram = self.training_gram(kernel, width)
+        return SharedGram(gram, self.folds, center, overwrite=True)
 
     def fold_grams(self, kernel: str, width: float | None, weak_size: int = 0) -> Iterator[Grams]:
         """Yield, for each fold, two Gram matrices: K (l + w, l + w) and K_heldout (h, l + w).
@@ -89,7 +90,10 @@ class PreparedInputs(ABC):
 
     @abstractmethod
     def training_gram(self, kernel: str, width: float | None, weak_size: int = 0) -> np.ndarray:
-        """Return the Gram matrix (n + w, n + w) of all training rows, followed by w weak rows."""
+        """Return the Gram matrix (n + w, n + w) of all training rows, followed by w weak rows.
+
+        A new array, which the caller may overwrite.
+        """
 
     @abstractmethod
     def test_gram(self, kernel: str, width: float | None, weak_size: int = 0) -> np.ndarray:

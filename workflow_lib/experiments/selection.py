@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from workflow_lib.embeddings.closed_form import apply_gain, decoder
 from workflow_lib.embeddings.forward import ForwardEmbedding
-from workflow_lib.generative.output_scaling import OutputScaling
-from workflow_lib.metrics import (
-    SMALLEST_GAIN,
-    reference_errors,
-    relative_error,
-    sum_of_observed,
+from workflow_lib.experiments.grid_errors import (
+    affine_errors,
+    corrected_errors,
+    entering_memberships,
+    residuals,
 )
+from workflow_lib.generative.output_scaling import OutputScaling
+from workflow_lib.metrics import SMALLEST_GAIN, reference_errors, relative_error
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,10 @@ class FoldTargets:
         Targets of the weak rows in the leading block.
     scaling : OutputScaling or None
         Units of the fold's model; None where there is none.
+    outputs_block : array (n, d) or None
+        The outputs in those units, where the remaining block is affine in them
+        (`ForwardEmbedding.shares_variance`). Component counts that hold the same array share its
+        regression.
     """
 
     embedding: ForwardEmbedding | None
@@ -51,6 +57,7 @@ class FoldTargets:
     mean_block: np.ndarray | None
     weak_pi_block: np.ndarray | None = None
     scaling: OutputScaling | None = None
+    outputs_block: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -93,9 +100,13 @@ def best_of(choices: Iterable[Choice]) -> Choice:
     """
     best = None
     for choice in choices:
-        if best is None or choice.score < best.score * (1.0 - SMALLEST_GAIN):
+        if best is None or _is_better(choice, best):
             best = choice
     return best
+
+
+def _is_better(choice: Choice, than: Choice) -> bool:
+    return choice.score < than.score * (1.0 - SMALLEST_GAIN)
 
 
 def select_each(
@@ -132,52 +143,118 @@ def select_each(
         form of its first two blocks: a local search a grid point would cost days.
     metric : {"arrmse", "rrmse"}, default="arrmse"
         The error that is minimised; see `workflow_lib.metrics`.
-
-    Notes
-    -----
-    Given the predicted `pi` block, the pre-image is affine in the predicted `mu` block:
-    y = offset + gain h. So the squared errors of all pairs of penalties are three products
-    of matrices instead of one pre-image a pair.
     """
     reference = reference_errors(outputs, folds)
     weights = [np.nan] if weak_grams_by_width is None else list(weak_weights)
-    candidates: dict[int | None, list[Choice]] = {count: [] for count in targets}
+    best: dict[int | None, _Candidate] = {}
     for width, grams in grams_by_width.items():
         weak_grams = None if weak_grams_by_width is None else weak_grams_by_width[width]
         predicted = _predict_blocks(grams, weak_grams, targets, penalties, weights)
+        heldout, scorer = grams.heldout, _Scorer(outputs, grams.heldout, grams.center, penalty)
+        # The Gram matrix and its decomposition are large, and done with.
+        del grams, weak_grams
         for n_components, by_fold in targets.items():
-            has_pi = by_fold[0].pi_block is not None
-            points = _grid_points(penalties, weights, penalty, has_pi)
+            points = _grid_points(penalties, weights, penalty, by_fold[0].pi_block is not None)
             for projected in projections:
-                errors = sum(
-                    _fold_errors(outputs[rows], fold_targets, pi, mean, projected, penalty)
-                    for rows, fold_targets, (pi, mean) in zip(
-                        grams.heldout, by_fold, predicted[n_components], strict=True
-                    )
-                )
+                errors = scorer.errors(by_fold, predicted[n_components], projected)
                 scores = relative_error(errors, reference, metric)
                 scores = np.where(np.isfinite(scores), scores, np.inf)
                 index = int(scores.argmin())
-                heldout = _heldout_outputs(
-                    outputs.shape,
-                    grams.heldout,
-                    by_fold,
-                    predicted[n_components],
-                    index,
-                    penalty,
-                    projected,
-                )
                 score = float(scores[index])
-                candidates[n_components].append(
-                    Choice(width, n_components, *points[index], projected, score, heldout)
-                )
-    return {count: best_of(choices) for count, choices in candidates.items()}
+                choice = Choice(width, n_components, *points[index], projected, score, None)
+                known = best.get(n_components)
+                if known is None or _is_better(choice, known.choice):
+                    best[n_components] = _Candidate(choice, index, predicted[n_components])
+    return {
+        count: replace(
+            candidate.choice,
+            heldout_outputs=_heldout_outputs(
+                outputs.shape, heldout, targets[count], candidate, penalty
+            ),
+        )
+        for count, candidate in best.items()
+    }
 
 
-def _heldout_outputs(shape, heldout, by_fold, predicted, index, penalty, projected) -> np.ndarray:
-    """Return the outputs (n, d) predicted for each training row by one grid point, by its index."""
+class _Predicted(NamedTuple):
+    """What is predicted for the held-out rows of one fold: arrays (grid values, rows, columns)."""
+
+    pi: np.ndarray | None
+    """The leading block, for all penalties and weak weights."""
+
+    mean: np.ndarray | None
+    """The remaining block, or the outputs block, for all penalties."""
+
+    labelled_pi: np.ndarray | None
+    """The leading block as labelled rows alone predict it, where there is an outputs block."""
+
+
+class _Candidate(NamedTuple):
+    """The best grid point so far of one component count."""
+
+    choice: Choice
+    index: int
+    predicted: list[_Predicted]
+
+
+class _Scorer:
+    """The errors of all component counts for one kernel width."""
+
+    def __init__(self, outputs, heldout, center, penalty) -> None:
+        self._outputs, self._heldout = outputs, heldout
+        self._center, self._penalty = center, penalty
+        self._complete = not np.isnan(outputs).any()
+        self._residuals: dict = {}
+
+    def errors(self, by_fold, predicted, projected) -> np.ndarray:
+        """Return the squared errors (grid points, d) of all held-out rows."""
+        return sum(
+            self._fold_errors(fold, by_fold[fold], predicted[fold], projected)
+            for fold in range(len(self._heldout))
+        )
+
+    def _fold_errors(self, fold, targets, predicted, projected) -> np.ndarray:
+        scaling, embedding = targets.scaling, targets.embedding
+        outputs = self._outputs[self._heldout[fold]]
+        if scaling is not None:
+            outputs = scaling.apply(outputs)
+        # Without an intercept, memberships that are not projected need not sum to one.
+        if targets.outputs_block is not None and self._complete and (projected or self._center):
+            errors = corrected_errors(
+                self._residuals_of(fold, targets, outputs, predicted.mean),
+                entering_memberships(embedding, predicted.pi, projected),
+                entering_memberships(embedding, predicted.labelled_pi, projected=False),
+                embedding.model.means_,
+                self._penalty,
+            )
+        else:
+            mean = _remaining_block(targets, predicted.mean, predicted.labelled_pi)
+            errors = affine_errors(outputs, embedding, predicted.pi, mean, projected, self._penalty)
+        return errors if scaling is None else errors * scaling.scale**2
+
+    def _residuals_of(self, fold, targets, outputs, predictions):
+        """Return the residuals of the outputs block, computed once for all component counts."""
+        key = fold, id(targets.outputs_block)
+        if key not in self._residuals:
+            self._residuals[key] = residuals(outputs, predictions)
+        return self._residuals[key]
+
+
+def _remaining_block(targets, mean, labelled_pi) -> np.ndarray | None:
+    """Return the predicted remaining block, from the outputs block where that stands for it."""
+    if targets.outputs_block is None:
+        return mean
+    memberships = entering_memberships(targets.embedding, labelled_pi, projected=False)
+    return targets.embedding.mean_block_of_outputs(mean, memberships)
+
+
+def _heldout_outputs(shape, heldout, by_fold, candidate, penalty) -> np.ndarray:
+    """Return the outputs (n, d) predicted for each training row by one grid point."""
     outputs = np.empty(shape)
-    for rows, targets, (pi, mean) in zip(heldout, by_fold, predicted, strict=True):
+    index, projected = candidate.index, candidate.choice.projected
+    for rows, targets, (pi, mean, labelled_pi) in zip(
+        heldout, by_fold, candidate.predicted, strict=True
+    ):
         pi_index = mean_index = index
         if pi is not None and mean is not None:
             if penalty == "shared":
@@ -189,13 +266,15 @@ def _heldout_outputs(shape, heldout, by_fold, predicted, index, penalty, project
             continue
         leading = np.ones((len(rows), 1)) if pi is None else pi[pi_index]
         offset, gain = decoder(targets.embedding, leading, projected)
-        decoded = offset + apply_gain(gain, mean[mean_index])
+        labelled = None if labelled_pi is None else labelled_pi[mean_index]
+        remaining = _remaining_block(targets, mean[mean_index], labelled)
+        decoded = offset + apply_gain(gain, remaining)
         outputs[rows] = decoded if targets.scaling is None else targets.scaling.undo(decoded)
     return outputs
 
 
 def _grid_points(penalties, weights, penalty, has_pi) -> list[tuple[float, float, float]]:
-    """Return (penalty_pi, penalty_mu, weak_weight) in the order of the rows of `_errors`."""
+    """Return (penalty_pi, penalty_mu, weak_weight) in the order of the rows of the errors."""
     if not has_pi:
         return [(np.nan, float(penalty_mu), np.nan) for penalty_mu in penalties]
     if penalty == "shared":
@@ -208,107 +287,76 @@ def _grid_points(penalties, weights, penalty, has_pi) -> list[tuple[float, float
     ]
 
 
+class _Columns:
+    """Blocks of targets of one fold side by side, each array once."""
+
+    def __init__(self) -> None:
+        self._places: dict[int, slice] = {}
+        self._blocks: list[np.ndarray] = []
+
+    def add(self, block: np.ndarray | None) -> slice | None:
+        """Return the columns of a block, a new or a known one."""
+        if block is None:
+            return None
+        if id(block) not in self._places:
+            begin = sum(known.shape[1] for known in self._blocks)
+            self._places[id(block)] = slice(begin, begin + block.shape[1])
+            self._blocks.append(block)
+        return self._places[id(block)]
+
+    def array(self) -> np.ndarray:
+        """Return all blocks as one array; a single one as it is."""
+        return self._blocks[0] if len(self._blocks) == 1 else np.hstack(self._blocks)
+
+
 def _predict_blocks(grams, weak_grams, targets, penalties, weak_weights):
-    """Return, for each component count, the held-out (pi, mean) predictions of every fold.
+    """Return, for each component count, what is predicted of every fold.
 
     All component counts go through the solver together: their targets are only more columns.
     """
     n_folds = len(grams.heldout)
-    columns = [[] for _ in range(n_folds)]
-    pi_columns = [[] for _ in range(n_folds)]
-    weak_columns = [[] for _ in range(n_folds)]
-    for by_fold in targets.values():
-        for fold, fold_targets in enumerate(by_fold):
-            if fold_targets.mean_block is not None:
-                columns[fold].append(fold_targets.mean_block)
-            if fold_targets.pi_block is None:
-                continue
-            if weak_grams is None:
-                columns[fold].append(fold_targets.pi_block)
-            else:
-                pi_columns[fold].append(fold_targets.pi_block)
-                weak_columns[fold].append(fold_targets.weak_pi_block)
-    predictions = None
-    if columns[0]:
-        predictions = grams.predict([np.hstack(parts) for parts in columns], penalties)
-    weak_predictions = None
+    columns = [_Columns() for _ in range(n_folds)]
+    pi_columns = [_Columns() for _ in range(n_folds)]
+    weak_columns = [_Columns() for _ in range(n_folds)]
+    places: dict = {count: [] for count in targets}
+    for count, by_fold in targets.items():
+        for fold, block in enumerate(by_fold):
+            is_outputs = block.outputs_block is not None
+            mean = columns[fold].add(block.outputs_block if is_outputs else block.mean_block)
+            labelled = weak = None
+            if is_outputs or weak_grams is None:
+                labelled = columns[fold].add(block.pi_block)
+            if weak_grams is not None:
+                weak = pi_columns[fold].add(block.pi_block)
+                weak_columns[fold].add(block.weak_pi_block)
+            places[count].append((mean, labelled, weak, is_outputs))
+    # Methods without an embedding whose weak rows have outputs have no other columns.
+    predictions = [None] * n_folds
+    if any(
+        mean is not None or labelled is not None for (mean, labelled, *_), *_ in places.values()
+    ):
+        predictions = grams.predict([fold.array() for fold in columns], penalties)
+    weak_predictions = predictions
     if weak_grams is not None:
         weak_predictions = weak_grams.predict(
-            [np.hstack(parts) for parts in pi_columns],
-            [np.hstack(parts) for parts in weak_columns],
+            [fold.array() for fold in pi_columns],
+            [fold.array() for fold in weak_columns],
             list(itertools.product(penalties, weak_weights)),
         )
-    result = {}
-    positions, weak_positions = [0] * n_folds, [0] * n_folds
-    for n_components, by_fold in targets.items():
-        result[n_components] = []
-        for fold, fold_targets in enumerate(by_fold):
-            begin = middle = positions[fold]
-            pi = mean = None
-            if fold_targets.mean_block is not None:
-                middle = begin + fold_targets.mean_block.shape[1]
-                mean = predictions[fold][:, :, begin:middle]
-            if fold_targets.pi_block is not None:
-                size = fold_targets.pi_block.shape[1]
-                if weak_grams is None:
-                    pi = predictions[fold][:, :, middle : middle + size]
-                    middle += size
-                else:
-                    start = weak_positions[fold]
-                    pi = weak_predictions[fold][:, :, start : start + size]
-                    weak_positions[fold] = start + size
-            positions[fold] = middle
-            result[n_components].append((pi, mean))
-    return result
 
+    def taken(block, place):
+        return None if place is None else block[:, :, place]
 
-def _fold_errors(outputs, fold_targets, pi, mean, projected, penalty) -> np.ndarray:
-    """Return the squared errors (grid points, d) of held-out rows, in units of the outputs."""
-    embedding, scaling = fold_targets.embedding, fold_targets.scaling
-    if scaling is None:
-        return _errors(outputs, embedding, pi, mean, projected, penalty)
-    scaled = _errors(scaling.apply(outputs), embedding, pi, mean, projected, penalty)
-    return scaled * scaling.scale**2
-
-
-def _errors(outputs, embedding, pi, mean, projected, penalty) -> np.ndarray:
-    """Return the squared errors (grid points, d) on the held-out rows of one fold.
-
-    `pi` has the shape (penalties x weak weights, rows, C) or is None; `mean` the shape
-    (penalties, rows, d) or is None. Missing outputs count nothing.
-    """
-    if embedding is None:
-        return sum_of_observed((outputs - (mean if pi is None else pi)) ** 2)
-    if pi is None:
-        offset, gain = decoder(embedding, np.ones((*mean.shape[:-1], 1)), projected)
-        return sum_of_observed((outputs - offset - apply_gain(gain, mean)) ** 2)
-    offset, gain = decoder(embedding, pi, projected)
-    residual = outputs - offset
-    if penalty == "shared":
-        repeated = np.repeat(mean, len(pi) // len(mean), axis=0)
-        return sum_of_observed((residual - apply_gain(gain, repeated)) ** 2)
-    return _pair_errors(residual, gain, mean).reshape(-1, outputs.shape[1])
-
-
-def _pair_errors(residual, gain, mean) -> np.ndarray:
-    """Return the squared errors (n_pi, n_mu, d) of residual (n_pi, rows, d) - gain mean."""
-    if gain.ndim == residual.ndim + 1:
-        return np.stack(
-            [sum_of_observed((residual - apply_gain(gain, step)) ** 2) for step in mean[:, None]],
-            axis=1,
-        )
-    # Coordinates first, so that one batched product sums over rows: sum (r - g h)^2
-    # = sum r^2 - 2 (r g) h + g^2 h^2.
-    squared_gain = np.broadcast_to(gain**2, residual.shape)
-    missing = np.isnan(residual)
-    if missing.any():
-        residual = np.where(missing, 0.0, residual)
-        squared_gain = np.where(missing, 0.0, squared_gain)
-    cross = (residual * gain).transpose(2, 0, 1)
-    steps = mean.transpose(2, 1, 0)
-    errors = (
-        (residual**2).sum(axis=1).T[:, :, None]
-        - 2.0 * np.matmul(cross, steps)
-        + np.matmul(squared_gain.transpose(2, 0, 1), steps**2)
-    )
-    return np.maximum(errors, 0.0).transpose(1, 2, 0)
+    return {
+        count: [
+            _Predicted(
+                taken(weak_block, labelled if weak is None else weak),
+                taken(block, mean),
+                taken(block, labelled) if is_outputs else None,
+            )
+            for block, weak_block, (mean, labelled, weak, is_outputs) in zip(
+                predictions, weak_predictions, by_fold, strict=True
+            )
+        ]
+        for count, by_fold in places.items()
+    }

@@ -32,15 +32,14 @@ def gram_matrix(X, Z=None, kernel: str = "rbf", gamma: float | None = None) -> n
     X = np.asarray(X, dtype=np.float64)
     if kernel == "precomputed":
         return X
-    Z_given = Z is not None
-    Z = np.asarray(Z, dtype=np.float64) if Z_given else X
+    # The product of a matrix with its own transpose is exactly symmetric, and all that follows is
+    # done to both halves alike.
+    Z = X if Z is None else np.asarray(Z, dtype=np.float64)
     if kernel == "linear":
-        gram = X @ Z.T
-    elif kernel == "rbf":
-        gram = _rbf(X, Z, 1.0 / X.shape[1] if gamma is None else gamma)
-    else:
-        gram = _tanimoto(X, Z)
-    return gram if Z_given else (gram + gram.T) / 2
+        return X @ Z.T
+    if kernel == "rbf":
+        return _rbf(X, Z, 1.0 / X.shape[1] if gamma is None else gamma)
+    return _tanimoto(X, Z)
 
 
 def gram_from_products(
@@ -73,8 +72,7 @@ def gram_from_products(
     if kernel != "rbf":
         raise ValueError(f"kernel must be 'linear' or 'rbf' for inner products; found {kernel!r}.")
     check_gamma(gamma)
-    distances = squared_lengths[:, None] + column_squared_lengths - 2.0 * products
-    return np.exp(-gamma * np.maximum(distances, 0.0))
+    return _exponential(squared_lengths, column_squared_lengths, 2.0 * products, gamma)
 
 
 def check_gamma(gamma: float | None) -> None:
@@ -87,9 +85,20 @@ def _rbf(X, Z, gamma):
     check_gamma(gamma)
     # Centring first keeps the difference of large squares from losing digits.
     centre = Z.mean(axis=0)
-    X, Z = X - centre, Z - centre
-    distances = (X**2).sum(axis=1)[:, None] + (Z**2).sum(axis=1) - 2.0 * (X @ Z.T)
-    return np.exp(-gamma * np.maximum(distances, 0.0))
+    centred = X - centre
+    others = centred if Z is X else Z - centre
+    products = centred @ others.T
+    products *= 2.0
+    return _exponential((centred**2).sum(axis=1), (others**2).sum(axis=1), products, gamma)
+
+
+def _exponential(squared_lengths, column_squared_lengths, twice_products, gamma):
+    """Return exp(-gamma (x'x + z'z - 2 x'z)), with two matrices in memory at most."""
+    gram = squared_lengths[:, None] + column_squared_lengths
+    gram -= twice_products
+    np.maximum(gram, 0.0, out=gram)
+    gram *= -gamma
+    return np.exp(gram, out=gram)
 
 
 def _tanimoto(X, Z):

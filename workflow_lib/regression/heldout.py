@@ -12,7 +12,7 @@ matrix, G - G 1 1' G / (1' G 1).
 `SeparateGrams` takes one eigendecomposition a fold, for inputs whose preparation (imputation,
 scaling) is learned in the fold, so that the Gram matrices differ.
 
-Both refuse penalties too small for the spectrum: the error grows like eps * s_max / ridge.
+Both warn of penalties too small for the spectrum: the error grows like eps * s_max / ridge.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.linalg.blas import dsyrk
 
 from workflow_lib.regression.ridge import labelled_ridge
 
@@ -35,10 +36,22 @@ def fold_rows(folds: np.ndarray) -> list[np.ndarray]:
 
 
 class Decomposition:
-    """The eigendecomposition K = Q diag(s) Q' of a Gram matrix, eigenvalues clipped at zero."""
+    """The eigendecomposition K = Q diag(s) Q' of a Gram matrix, eigenvalues clipped at zero.
 
-    def __init__(self, K: np.ndarray) -> None:
-        eigenvalues, self.eigenvectors = eigh(K, check_finite=False, driver="evd")
+    Parameters
+    ----------
+    K : array (n, n)
+        Symmetric.
+    overwrite : bool, default=False
+        Put the eigenvectors in the place of `K`: one Gram matrix less in memory.
+    """
+
+    def __init__(self, K: np.ndarray, overwrite: bool = False) -> None:
+        # A symmetric matrix in the order of rows is the same one in the order of columns, which
+        # LAPACK can overwrite.
+        eigenvalues, self.eigenvectors = eigh(
+            K.T, overwrite_a=overwrite, check_finite=False, driver="evd"
+        )
         self.eigenvalues = np.maximum(eigenvalues, 0.0)
 
     def check_ridge(self, ridge: float) -> None:
@@ -64,12 +77,16 @@ class SharedGram:
         Fold number of every row.
     center : bool, default=True
         Fit an unpenalised intercept.
+    overwrite : bool, default=False
+        Destroy `K`, which saves the memory of a copy.
     """
 
-    def __init__(self, K: np.ndarray, folds: np.ndarray, center: bool = True) -> None:
+    def __init__(
+        self, K: np.ndarray, folds: np.ndarray, center: bool = True, overwrite: bool = False
+    ) -> None:
         self.heldout = fold_rows(folds)
         self.center = center
-        self._decomposition = Decomposition(K)
+        self._decomposition = Decomposition(K, overwrite)
 
     def predict(
         self, targets: Sequence[np.ndarray], penalties: Sequence[float]
@@ -83,36 +100,89 @@ class SharedGram:
         penalties : sequence of float
             lambda_0 of eq. (13); the ridge is 2 l lambda_0 with l the fold's training rows.
             Infinity predicts the training mean (zero without centring).
+
+        Notes
+        -----
+        Folds of one row with the same targets (the same array) are solved together.
+        """
+        for penalty in penalties:
+            self._decomposition.check_ridge(self._ridge(self.heldout[0], penalty))
+        same = all(fold_targets is targets[0] for fold_targets in targets)
+        if same and all(len(rows) == 1 for rows in self.heldout):
+            by_row = self._predict_single_rows(targets[0], penalties)
+            return [by_row[:, rows] for rows in self.heldout]
+        return [
+            self._predict_fold(rows, fold_targets, penalties)
+            for rows, fold_targets in zip(self.heldout, targets, strict=True)
+        ]
+
+    def _ridge(self, rows: np.ndarray, penalty: float) -> float:
+        return labelled_ridge(len(self._decomposition.eigenvalues) - len(rows), penalty)
+
+    def _predict_fold(self, rows, targets, penalties) -> np.ndarray:
+        s, Q = self._decomposition.eigenvalues, self._decomposition.eigenvectors
+        known = np.array(targets, dtype=np.float64)
+        known[rows] = 0.0
+        if self.center:
+            known = np.column_stack([known, np.ones(len(known))])
+        rotated = Q.T @ known
+        Q_rows = Q[rows]
+        predictions = _row_major(len(penalties), len(rows), np.shape(targets)[1])
+        for index, penalty in enumerate(penalties):
+            if np.isinf(penalty):
+                n_known = len(known) - len(rows)
+                predictions[index] = known[:, :-1].sum(axis=0) / n_known if self.center else 0.0
+                continue
+            root = 1.0 / np.sqrt(s + self._ridge(rows, penalty))
+            weighted = Q_rows * root
+            # G of the held-out rows, half of it: the other half is its mirror image.
+            G_rows = dsyrk(1.0, weighted.T, trans=True, lower=True)
+            G_targets = weighted @ (root[:, None] * rotated)
+            if self.center:
+                ones = root * rotated[:, -1]
+                G_ones = G_targets[:, -1]
+                total = ones @ ones
+                G_rows -= np.outer(G_ones, G_ones / total)
+                totals = ones @ (root[:, None] * rotated[:, :-1])
+                G_targets = G_targets[:, :-1] - np.outer(G_ones, totals / total)
+            factor = cho_factor(G_rows, lower=True, overwrite_a=True, check_finite=False)
+            predictions[index] = -cho_solve(factor, G_targets, check_finite=False)
+        return predictions
+
+    def _predict_single_rows(self, targets, penalties) -> np.ndarray:
+        """Return the predictions (n_penalties, n, m) of every row without itself.
+
+        For single rows the identity is h_i = t_i - (G T)_i / G_ii.
         """
         s, Q = self._decomposition.eigenvalues, self._decomposition.eigenvectors
-        ones = Q.sum(axis=0)
-        predictions = []
-        for rows, fold_targets in zip(self.heldout, targets, strict=True):
-            known = np.array(fold_targets, dtype=np.float64)
-            known[rows] = 0.0
-            n_known = len(known) - len(rows)
-            mean = known.sum(axis=0) / n_known
-            rotated = Q.T @ known
-            Q_rows = Q[rows]
-            fold_predictions = np.empty((len(penalties), len(rows), known.shape[1]))
-            for index, penalty in enumerate(penalties):
-                if np.isinf(penalty):
-                    fold_predictions[index] = mean if self.center else 0.0
-                    continue
-                ridge = labelled_ridge(n_known, penalty)
-                self._decomposition.check_ridge(ridge)
-                inverse = 1.0 / (s + ridge)
-                weighted = Q_rows * inverse
-                G_rows = weighted @ Q_rows.T
-                G_targets = weighted @ rotated
-                if self.center:
-                    G_ones = weighted @ ones
-                    total = (inverse * ones) @ ones
-                    G_rows -= np.outer(G_ones, G_ones) / total
-                    G_targets -= np.outer(G_ones, (inverse * ones) @ rotated) / total
-                fold_predictions[index] = -cho_solve(cho_factor(G_rows), G_targets)
-            predictions.append(fold_predictions)
+        known = np.asarray(targets, dtype=np.float64)
+        rotated, ones = Q.T @ known, Q.sum(axis=0)
+        ridges = np.array([self._ridge(self.heldout[0], penalty) for penalty in penalties])
+        inverses = 1.0 / (s[:, None] + ridges)
+        diagonals = (Q**2) @ inverses
+        predictions = np.empty((len(penalties), *known.shape))
+        for index, penalty in enumerate(penalties):
+            if np.isinf(penalty):
+                others = (known.sum(axis=0) - known) / (len(known) - 1)
+                predictions[index] = others if self.center else 0.0
+                continue
+            inverse, diagonal = inverses[:, index], diagonals[:, index]
+            G_targets = Q @ (inverse[:, None] * rotated)
+            if self.center:
+                weighted_ones = inverse * ones
+                G_ones, total = Q @ weighted_ones, weighted_ones @ ones
+                diagonal = diagonal - G_ones**2 / total
+                G_targets -= np.outer(G_ones, (weighted_ones @ rotated) / total)
+            predictions[index] = known - G_targets / diagonal[:, None]
         return predictions
+
+
+def _row_major(n_penalties: int, n_rows: int, n_columns: int) -> np.ndarray:
+    """Return an empty array of these axes in which all penalties of a row lie side by side.
+
+    Sums over rows are then products of whole matrices.
+    """
+    return np.empty((n_rows, n_penalties, n_columns)).transpose(1, 0, 2)
 
 
 class SeparateGrams:
@@ -150,7 +220,7 @@ class SeparateGrams:
             known = np.delete(np.asarray(fold_targets, dtype=np.float64), rows, axis=0)
             s, Q = decomposition.eigenvalues, decomposition.eigenvectors
             rotated, ones, heldout = Q.T @ known, Q.sum(axis=0), K_heldout @ Q
-            fold_predictions = np.empty((len(penalties), len(rows), known.shape[1]))
+            fold_predictions = _row_major(len(penalties), len(rows), known.shape[1])
             for index, penalty in enumerate(penalties):
                 if np.isinf(penalty):
                     fold_predictions[index] = known.mean(axis=0) if self.center else 0.0
