@@ -1,0 +1,64 @@
+"""Runs the benchmarks and writes their tables and the page.
+
+    python -m benchmarks [NAME ...] [--quick] [--folder results/benchmarks]
+
+Run from the top of the checkout. Without names all benchmarks run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from benchmarks.machine import write_description
+from benchmarks.measuring import read_table, run
+from benchmarks.page import PAGE_NAME, write_page
+
+BENCHMARKS = ("selection", "weak_labels", "prediction", "fisher_scores", "state_space_em")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run what the command line asks for; return 1 where a measurement failed."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description=__doc__.split("\n")[0]
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}")
+    parser.add_argument("--quick", action="store_true", help="only the small sizes, for trying")
+    parser.add_argument("--page", action="store_true", help="only the page, from the tables")
+    parser.add_argument("--folder", type=Path, default=Path("results/benchmarks"))
+    options = parser.parse_args(arguments)
+    unknown = sorted(set(options.names) - set(BENCHMARKS))
+    if unknown:
+        parser.error(
+            f"no benchmark is named {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}"
+        )
+    failed: list[str] = []
+    if not options.page:
+        write_description(options.folder)
+        for name in options.names or BENCHMARKS:
+            table, failures = run(name, options.quick, options.folder)
+            failed += failures
+            if table.exists():
+                _print_ratios(table)
+    write_page(options.folder)
+    print(f"The page: {options.folder / PAGE_NAME}")
+    if failed:
+        print(f"failed: {'; '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def _print_ratios(table: Path) -> None:
+    print(f"\n{table}")
+    for each in read_table(table):
+        if each["ratio"]:
+            goal = f"{each['goal']}: {each['met']}" if each["goal"] else ""
+            print(
+                f"  n={each['n']:>5}  {each['ratio']:>9}  {goal:<28}"
+                f"  {each['method']} / {each['peer']}"
+            )
+    print(flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,529 @@
+"""Selection over a grid in cross-validation: ours, its limit, and scikit-learn's GridSearchCV.
+
+The grid has 10 penalties, 5 widths of the rbf kernel and, for OFER with a Gaussian mixture, the
+component counts 1 to 10; the mixture is refitted in each of the 5 folds. Everything goes through
+`select_each`, as it does in the workflow. The units are one eigendecomposition of the Gram matrix
+for every width, which our selection cannot do without.
+
+scikit-learn's KernelRidge has no intercept, so ours has none either where they are compared. Its
+``alpha`` is 2 l lambda_0, with l the training rows of a fold, of which there are equally many.
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import cholesky, eigh
+
+from benchmarks.measuring import (
+    Measurement,
+    Timing,
+    at_least,
+    at_most,
+    interleaved,
+    row,
+    with_peak_memory,
+)
+from benchmarks.problems import N_FOLDS, N_INPUTS, N_OUTPUTS, Problem, smooth_problem
+from workflow_lib.embeddings.forward import ForwardEmbedding
+from workflow_lib.experiments.selection import Choice, FoldTargets, select_each
+from workflow_lib.generative.mixture import GaussianMixtureModel
+from workflow_lib.generative.output_scaling import fit_output_scaling
+from workflow_lib.kernels.gram import gram_matrix
+from workflow_lib.metrics import reference_errors
+from workflow_lib.regression.heldout import SharedGram
+
+SIZES = (200, 500, 1000, 2000)
+QUICK_SIZES = (200, 500)
+WARMING_SIZE = 40
+
+PENALTIES = tuple(np.logspace(-6.0, 0.0, 10).tolist())
+WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0)
+"""In units of 1 / (2 q), with q the columns of the inputs."""
+COMPONENT_COUNTS = tuple(range(1, 11))
+
+# Pooled over coordinates: a sum over rows and columns is what one number a fold can tell.
+METRIC = "rrmse"
+EQUAL = 1e-10
+
+# The largest size at which the peer's whole search over mixtures is timed, once; above, it is timed
+# on one penalty and one width, and multiplied.
+LARGEST_WHOLE_PEER = 200
+# From this size on a peer, which takes minutes, is timed once.
+SMALLEST_TIMED_ONCE = 2000
+
+KERNEL_RIDGE_GAINS = {200: 10, 500: 4, 1000: 3, 2000: 2.5}
+# Costs in units of one eigendecomposition for every width.
+LARGE = 500
+LARGE_COST, SMALL_COST = 3, 4
+LEAVE_ONE_OUT_COST = 1.6
+MIXTURE_GAIN = 15
+# Without the mixture fits, in units of the grid of kernel ridge regression.
+MIXTURE_COST = 2
+MEMORY_SIZE = 2000
+GRAMS_IN_MEMORY = 3
+
+
+UNIT = "one eigendecomposition"
+UNITS = f"{len(WIDTHS)} x {UNIT}"
+GRID = "m-KRR grid, 5 folds"
+LEAVE_ONE_OUT_GRID = "m-KRR grid, leave one out"
+UNCENTRED_GRID = "m-KRR grid, 5 folds, no intercept"
+SINGLE_GRID = "m-KRR grid, 5 folds, float32"
+PEER_GRID = "GridSearchCV(KernelRidge)"
+MIXTURE_FITS = "mixture fits"
+MIXTURE_GRID = "OFER-GMM selection, one penalty"
+BLOCK_GRID = "OFER-GMM selection, a penalty per block"
+WITHOUT_FITS = ", without the mixture fits"
+PEER_MIXTURE_GRID = "GridSearchCV(OutputFisherRegressor)"
+
+FIGURES = {
+    "Kernel ridge regression": (
+        UNIT,
+        UNITS,
+        GRID,
+        SINGLE_GRID,
+        LEAVE_ONE_OUT_GRID,
+        UNCENTRED_GRID,
+        PEER_GRID,
+        "one Gram matrix",
+    ),
+    "OFER with a Gaussian mixture": (
+        GRID,
+        MIXTURE_FITS,
+        MIXTURE_GRID,
+        BLOCK_GRID,
+        f"{BLOCK_GRID}{WITHOUT_FITS}",
+        PEER_MIXTURE_GRID,
+        "one Gram matrix",
+    ),
+}
+"""Methods and peers that are drawn together."""
+
+
+def measurements(quick: bool) -> list[Measurement]:
+    """Return what is measured: every part at every size in a process of its own."""
+    sizes = QUICK_SIZES if quick else SIZES
+    parts = [Measurement(part, {"n": n}) for n in sizes for part in ("kernel_ridge", "mixtures")]
+    return parts + [
+        Measurement("memory", {"n": n, "method": method}) for n in sizes for method in SEARCHES
+    ]
+
+
+# --- our side ------------------------------------------------------------------------------------
+
+
+class GramsByWidth(Mapping):
+    """Solvers by width, built when asked for, so that one Gram matrix lives at a time."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        folds: np.ndarray | None = None,
+        center: bool = True,
+        widths: Sequence[float] = WIDTHS,
+        **options,
+    ) -> None:
+        self._inputs = problem.inputs
+        self._folds = problem.folds if folds is None else folds
+        self._center, self._widths, self._options = center, widths, options
+
+    def __getitem__(self, width: float) -> SharedGram:
+        gram = gram_matrix(self._inputs, None, "rbf", gamma_of(width))
+        return SharedGram(gram, self._folds, self._center, overwrite=True, **self._options)
+
+    def __iter__(self):
+        return iter(self._widths)
+
+    def __len__(self) -> int:
+        return len(self._widths)
+
+
+def gamma_of(width: float) -> float:
+    """Return gamma of the kernel exp(-gamma ||x - x'||^2)."""
+    return width / (2.0 * N_INPUTS)
+
+
+def kernel_ridge_targets(problem: Problem, folds: np.ndarray) -> dict[None, list[FoldTargets]]:
+    """Return the outputs as the targets of every fold."""
+    return {None: [FoldTargets(None, None, problem.outputs)] * (int(folds.max()) + 1)}
+
+
+def kernel_ridge_selection(
+    problem: Problem, folds: np.ndarray | None = None, center: bool = True, **options
+) -> Choice:
+    """Return the best grid point of kernel ridge regression; `options` are those of SharedGram."""
+    folds = problem.folds if folds is None else folds
+    grams = GramsByWidth(problem, folds, center, **options)
+    targets = kernel_ridge_targets(problem, folds)
+    return _selected(problem, folds, grams, targets, PENALTIES, "shared")[None]
+
+
+def leave_one_out_selection(problem: Problem) -> Choice:
+    """Return the best grid point by the errors of every row without itself."""
+    return kernel_ridge_selection(problem, np.arange(len(problem.outputs)))
+
+
+class MixtureSelection(NamedTuple):
+    """The best grid point of every component count, and what the mixture fits took of the time."""
+
+    choices: dict[int, Choice]
+    fit_seconds: float
+    search_seconds: float
+
+
+def mixture_selection(problem: Problem, penalty: str) -> MixtureSelection:
+    """Return the selection of OFER with a mixture of 1 to 10 components."""
+    started = time.perf_counter()
+    models = mixture_models(problem)
+    fitted = time.perf_counter()
+    targets = mixture_targets(problem, models)
+    grams = GramsByWidth(problem)
+    choices = _selected(problem, problem.folds, grams, targets, PENALTIES, penalty)
+    return MixtureSelection(choices, fitted - started, time.perf_counter() - fitted)
+
+
+def mixture(n_components: int = 4) -> GaussianMixtureModel:
+    """Return the mixture that both sides fit."""
+    return GaussianMixtureModel(
+        n_components, "tied_spherical", variance_floor=0.05, n_init=5, random_state=0
+    )
+
+
+def mixture_models(problem: Problem) -> dict[int, list[GaussianMixtureModel]]:
+    """Return the mixtures of every component count, fitted anew without each fold."""
+    return {
+        count: [
+            mixture(count).fit(problem.outputs[problem.folds != fold]) for fold in range(N_FOLDS)
+        ]
+        for count in COMPONENT_COUNTS
+    }
+
+
+def mixture_targets(
+    problem: Problem, models: Mapping[int, Sequence[GaussianMixtureModel]]
+) -> dict[int, list[FoldTargets]]:
+    """Return the embedded outputs of every component count and fold."""
+    return {
+        count: [_embedded(problem, model, fold) for fold, model in enumerate(by_fold)]
+        for count, by_fold in models.items()
+    }
+
+
+def _embedded(problem: Problem, model: GaussianMixtureModel, fold: int) -> FoldTargets:
+    embedding = ForwardEmbedding(model, "reduced")
+    known = problem.folds != fold
+    scaling = fit_output_scaling(problem.outputs[known], "none")
+    embedded = embedding.transform(scaling.apply(problem.outputs[known]))
+    blocks = []
+    for block in (embedded[:, embedding.leading_columns], embedding.remaining_block(embedded)):
+        blocks.append(np.zeros((len(known), block.shape[1])))
+        blocks[-1][known] = block
+    return FoldTargets(embedding, *blocks, scaling=scaling)
+
+
+def _selected(problem, folds, grams, targets, penalties, penalty) -> dict[int | None, Choice]:
+    return select_each(
+        problem.outputs, folds, grams, None, targets, penalties, (), penalty, (False,), METRIC
+    )
+
+
+def scores_by_point(
+    problem: Problem,
+    targets: Mapping[int | None, Sequence[FoldTargets]],
+    center: bool,
+    widths: Iterable[float] = WIDTHS,
+    penalties: Iterable[float] = PENALTIES,
+) -> dict[tuple[int | None, float, float], float]:
+    """Return our score of every (component count, width, penalty): selections from one point."""
+    scores = {}
+    for width in widths:
+        grams = {width: GramsByWidth(problem, center=center)[width]}
+        for penalty in penalties:
+            found = _selected(problem, problem.folds, grams, targets, [penalty], "shared")
+            scores |= {(count, width, penalty): choice.score for count, choice in found.items()}
+    return scores
+
+
+# --- the peer's side -----------------------------------------------------------------------------
+
+
+def peer_search(
+    problem: Problem,
+    estimator,
+    counts: Sequence[int | None],
+    alpha_of: Callable[[float], float],
+    widths: Sequence[float] = WIDTHS,
+    penalties: Sequence[float] = PENALTIES,
+) -> dict[tuple[int | None, float, float], float]:
+    """Return GridSearchCV's score of every (component count, width, penalty).
+
+    Its scorer sums squared errors over a fold's rows and columns, so that its mean over folds tells
+    the same relative error as ours.
+    """
+    from sklearn.model_selection import GridSearchCV, PredefinedSplit
+
+    by_alpha = {alpha_of(penalty): penalty for penalty in penalties}
+    by_gamma = {gamma_of(width): width for width in widths}
+    grid = {"alpha": list(by_alpha), "gamma": list(by_gamma)}
+    if counts != [None]:
+        grid["model__n_components"] = list(counts)
+    search = GridSearchCV(
+        estimator,
+        grid,
+        scoring=_negative_error_sum,
+        cv=PredefinedSplit(problem.folds),
+        refit=False,
+        error_score="raise",
+    )
+    search.fit(problem.inputs, problem.outputs)
+    total = reference_errors(problem.outputs, problem.folds).sum()
+    return {
+        (
+            point.get("model__n_components"),
+            by_gamma[point["gamma"]],
+            by_alpha[point["alpha"]],
+        ): float(np.sqrt(-N_FOLDS * score / total))
+        for point, score in zip(
+            search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True
+        )
+    }
+
+
+def _negative_error_sum(estimator, inputs, outputs) -> float:
+    return -float(((outputs - estimator.predict(inputs)) ** 2).sum())
+
+
+def peer_kernel_ridge(problem: Problem, **grid) -> dict[tuple[None, float, float], float]:
+    """Return the scores of scikit-learn's KernelRidge."""
+    from sklearn.kernel_ridge import KernelRidge
+
+    rows_of_a_fold = len(problem.folds) - len(problem.folds) // N_FOLDS
+    return peer_search(
+        problem,
+        KernelRidge(kernel="rbf"),
+        [None],
+        lambda penalty: 2.0 * rows_of_a_fold * penalty,
+        **grid,
+    )
+
+
+def peer_mixture(problem: Problem, **grid) -> dict[tuple[int, float, float], float]:
+    """Return the scores of `OutputFisherRegressor`, which is fitted anew at every grid point."""
+    from workflow_lib.ofer import OutputFisherRegressor
+
+    estimator = OutputFisherRegressor(mixture(), kernel="rbf", preimage="closed_form")
+    return peer_search(problem, estimator, COMPONENT_COUNTS, lambda penalty: penalty, **grid)
+
+
+def largest_difference(ours: Mapping, theirs: Mapping) -> float:
+    """Return the largest difference of two sides' scores; both must have scored the same points.
+
+    Raises
+    ------
+    ValueError
+        If the points differ.
+    """
+    if set(ours) != set(theirs):
+        raise ValueError(f"The sides scored different points: {set(ours) ^ set(theirs)}.")
+    return max(abs(ours[point] - theirs[point]) for point in ours)
+
+
+# --- measurements --------------------------------------------------------------------------------
+
+
+def kernel_ridge(n: int) -> list[dict[str, str]]:
+    """Time the grid of kernel ridge regression and the units it is counted in."""
+    problem, warming = smooth_problem(n), smooth_problem(WARMING_SIZE)
+    for call in _kernel_ridge_calls(warming).values():
+        call()
+    once = ("peer",) if n >= SMALLEST_TIMED_ONCE else ()
+    timings = interleaved(_kernel_ridge_calls(problem), once)
+    one, chol = timings["eigendecomposition"], timings["cholesky"]
+    units = Timing(one.scaled(len(WIDTHS)).seconds)
+    targets = kernel_ridge_targets(problem, problem.folds)
+    difference = largest_difference(
+        scores_by_point(problem, targets, center=False), timings["peer"].result
+    )
+    rows = [
+        row(n, N_OUTPUTS, UNIT, one, "one Cholesky factorisation", chol),
+        row(
+            n,
+            N_OUTPUTS,
+            GRID,
+            timings["grid"],
+            UNITS,
+            units,
+            at_most(LARGE_COST if n >= LARGE else SMALL_COST),
+            note="Gram matrices included",
+        ),
+        row(
+            n,
+            N_OUTPUTS,
+            LEAVE_ONE_OUT_GRID,
+            timings["leave one out"],
+            UNITS,
+            units,
+            at_most(LEAVE_ONE_OUT_COST),
+            note="Gram matrices included",
+        ),
+        row(
+            n,
+            N_OUTPUTS,
+            UNCENTRED_GRID,
+            timings["uncentred"],
+            PEER_GRID,
+            timings["peer"],
+            at_least(KERNEL_RIDGE_GAINS[n], EQUAL) if n in KERNEL_RIDGE_GAINS else None,
+            gain=True,
+            agreement=difference,
+        ),
+    ]
+    if "float32" in timings:
+        single, double = timings["float32"], timings["grid"]
+        ours, reference = single.result, double.result
+        same = (ours.width, ours.penalty_mu) == (reference.width, reference.penalty_mu)
+        rows.append(
+            row(
+                n,
+                N_OUTPUTS,
+                SINGLE_GRID,
+                single,
+                GRID,
+                double,
+                gain=True,
+                agreement=abs(ours.score - reference.score),
+                note=f"{'the same' if same else 'another'} grid point is chosen",
+            )
+        )
+    return rows
+
+
+def _kernel_ridge_calls(problem: Problem) -> dict[str, Callable]:
+    K = gram_matrix(problem.inputs, None, "rbf", gamma_of(1.0))
+    ridged = K + 1e-3 * np.eye(len(K))
+    calls = {
+        "eigendecomposition": lambda: eigh(K, driver="evd")[0],
+        "cholesky": lambda: cholesky(ridged, lower=True)[0, 0],
+        "grid": lambda: kernel_ridge_selection(problem),
+        "leave one out": lambda: leave_one_out_selection(problem),
+        "uncentred": lambda: kernel_ridge_selection(problem, center=False),
+        "peer": lambda: peer_kernel_ridge(problem),
+    }
+    if "precision" in inspect.signature(SharedGram).parameters:
+        calls["float32"] = lambda: kernel_ridge_selection(problem, precision="float32")
+    return calls
+
+
+def mixtures(n: int) -> list[dict[str, str]]:
+    """Time the whole selection of OFER with a mixture."""
+    problem, warming = smooth_problem(n), smooth_problem(WARMING_SIZE)
+    sample = {} if n <= LARGEST_WHOLE_PEER else {"widths": WIDTHS[2:3], "penalties": PENALTIES[5:6]}
+    for call in _mixture_calls(
+        warming, {"widths": WIDTHS[:1], "penalties": PENALTIES[-1:]}
+    ).values():
+        call()
+    once = ("peer",) if not sample or n >= SMALLEST_TIMED_ONCE else ()
+    timings = interleaved(_mixture_calls(problem, sample), once)
+    theirs = timings["peer"].result
+    points = len(COMPONENT_COUNTS) * len(WIDTHS) * len(PENALTIES)
+    peer = timings["peer"].scaled(points / len(theirs))
+    note = f"peer timed on {len(theirs)} of {points} grid points" if sample else ""
+    targets = mixture_targets(problem, mixture_models(problem))
+    difference = largest_difference(
+        scores_by_point(problem, targets, center=True, **sample), theirs
+    )
+    fits = _part(timings["shared"], "fit_seconds")
+    rows = [
+        row(
+            n,
+            N_OUTPUTS,
+            MIXTURE_FITS,
+            fits,
+            note=f"{len(COMPONENT_COUNTS)} component counts x {N_FOLDS} folds",
+        )
+    ]
+    for name, method in (("shared", MIXTURE_GRID), ("per_block", BLOCK_GRID)):
+        timing = timings[name]
+        smaller = "" if name == "shared" else "the peer's grid is a tenth: it has one penalty"
+        rows.append(
+            row(
+                n,
+                N_OUTPUTS,
+                method,
+                timing,
+                PEER_MIXTURE_GRID,
+                peer,
+                at_least(MIXTURE_GAIN, EQUAL if name == "shared" else None),
+                agreement=difference if name == "shared" else None,
+                note="; ".join(part for part in (note, smaller) if part),
+            )
+        )
+        rows.append(
+            row(
+                n,
+                N_OUTPUTS,
+                f"{method}{WITHOUT_FITS}",
+                _part(timing, "search_seconds"),
+                GRID,
+                timings["grid"],
+                at_most(MIXTURE_COST),
+            )
+        )
+    return rows
+
+
+def _mixture_calls(problem: Problem, sample: Mapping) -> dict[str, Callable]:
+    return {
+        "grid": lambda: kernel_ridge_selection(problem),
+        "shared": lambda: mixture_selection(problem, "shared"),
+        "per_block": lambda: mixture_selection(problem, "per_block"),
+        "peer": lambda: peer_mixture(problem, **sample),
+    }
+
+
+def _part(timing: Timing, name: str) -> Timing:
+    """Return the seconds that a part of each selection took, as the selection says."""
+    return Timing(tuple(getattr(result, name) for result in timing.results))
+
+
+def memory(n: int, method: str) -> list[dict[str, str]]:
+    """Measure the peak memory of one search, above the data, in Gram matrices."""
+    problem = smooth_problem(n)
+    search, goal = SEARCHES[method], None
+    # Loads the libraries and the work space of BLAS, which are there whatever the size.
+    search(smooth_problem(WARMING_SIZE))
+    _, megabytes = with_peak_memory(lambda: search(problem))
+    if megabytes is None:
+        return []
+    targets, gram = problem.outputs.nbytes / 2**20, 8 * n**2 / 2**20
+    if method == GRID and n == MEMORY_SIZE:
+        goal = at_most(GRAMS_IN_MEMORY)
+    return [
+        row(
+            n,
+            N_OUTPUTS,
+            method,
+            peer="one Gram matrix",
+            ratio=(megabytes - targets) / gram,
+            goal=goal,
+            memory_mb=megabytes,
+            peer_memory_mb=gram,
+            note="peak memory above the data, less one copy of the outputs",
+        )
+    ]
+
+
+SEARCHES: dict[str, Callable[[Problem], object]] = {
+    GRID: kernel_ridge_selection,
+    MIXTURE_GRID: lambda problem: mixture_selection(problem, "shared"),
+    # Each fit frees what it took, so that one grid point tells the memory of all.
+    PEER_GRID: lambda problem: peer_kernel_ridge(
+        problem, widths=WIDTHS[2:3], penalties=PENALTIES[5:6]
+    ),
+}
+"""Searches whose memory is measured, by name."""

@@ -1,0 +1,324 @@
+"""Both sides of every benchmark agree, and the tables and the page are what their readers expect.
+
+Nothing here depends on how long anything took.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.gaussian_process.kernels import RBF
+
+from benchmarks import (
+    __main__ as command,
+)
+from benchmarks import (
+    fisher_scores,
+    measuring,
+    page,
+    prediction,
+    selection,
+    state_space_em,
+    weak_labels,
+)
+from benchmarks.measuring import Measurement, Timing, at_least, at_most
+from benchmarks.problems import N_FOLDS, Problem, smooth_problem
+from workflow_lib.regression.kernel_ridge import KernelRidgeRegressor
+
+SMALL = 40
+
+
+def small_problem() -> Problem:
+    return smooth_problem(SMALL)
+
+
+# --- what is compared is equal -------------------------------------------------------------------
+
+
+def test_the_problem_is_the_same_for_the_same_seed_and_has_folds_of_equal_size():
+    first, again, other = small_problem(), small_problem(), smooth_problem(SMALL, seed=1)
+    np.testing.assert_array_equal(first.outputs, again.outputs)
+    assert not np.allclose(first.outputs, other.outputs)
+    assert np.bincount(first.folds).tolist() == [SMALL // N_FOLDS] * N_FOLDS
+
+
+def test_every_score_of_kernel_ridge_is_that_of_grid_search():
+    problem = small_problem()
+    targets = selection.kernel_ridge_targets(problem, problem.folds)
+    ours = selection.scores_by_point(problem, targets, center=False)
+    theirs = selection.peer_kernel_ridge(problem)
+    assert len(ours) == len(selection.WIDTHS) * len(selection.PENALTIES)
+    assert selection.largest_difference(ours, theirs) < selection.EQUAL
+    chosen = selection.kernel_ridge_selection(problem, center=False)
+    assert chosen.score == pytest.approx(min(theirs.values()), rel=1e-9)
+    assert theirs[None, chosen.width, chosen.penalty_mu] == pytest.approx(chosen.score, rel=1e-9)
+
+
+def test_every_score_of_the_mixture_is_that_of_grid_search():
+    problem = small_problem()
+    sample = {"widths": selection.WIDTHS[1:3], "penalties": selection.PENALTIES[3:6:2]}
+    targets = selection.mixture_targets(problem, selection.mixture_models(problem))
+    ours = selection.scores_by_point(problem, targets, center=True, **sample)
+    theirs = selection.peer_mixture(problem, **sample)
+    assert len(theirs) == 4 * len(selection.COMPONENT_COUNTS)
+    assert selection.largest_difference(ours, theirs) < selection.EQUAL
+
+
+def test_the_mixture_selection_has_a_choice_for_every_component_count():
+    problem = small_problem()
+    shared = selection.mixture_selection(problem, "shared")
+    per_block = selection.mixture_selection(problem, "per_block")
+    assert list(shared.choices) == list(selection.COMPONENT_COUNTS) == list(per_block.choices)
+    for count, choice in per_block.choices.items():
+        # The pairs of equal penalties are among the pairs.
+        assert choice.score <= shared.choices[count].score * (1 + 1e-9)
+
+
+def test_leave_one_out_is_the_refit_without_each_row():
+    problem = smooth_problem(20)
+    chosen = selection.leave_one_out_selection(problem)
+    for row in (0, 7):
+        others = np.arange(20) != row
+        refit = KernelRidgeRegressor(
+            "rbf", selection.gamma_of(chosen.width), chosen.penalty_mu
+        ).fit(problem.inputs[others], problem.outputs[others])
+        np.testing.assert_allclose(
+            chosen.heldout_outputs[[row]], refit.predict(problem.inputs[[row]]), atol=1e-8
+        )
+
+
+def test_the_width_of_the_kernel_is_that_of_scikit_learn():
+    problem = small_problem()
+    length = 1.0 / np.sqrt(2.0 * selection.gamma_of(2.0))
+    known = problem.folds != 0
+    K = RBF(length)(problem.inputs[known])
+    ridged = K + 2.0 * known.sum() * 0.1 * np.eye(len(K))
+    dual = np.linalg.solve(ridged, problem.outputs[known])
+    expected = RBF(length)(problem.inputs[~known], problem.inputs[known]) @ dual
+    solver = selection.GramsByWidth(problem, center=False)[2.0]
+    found = solver.predict([problem.outputs] * N_FOLDS, [0.1])[0][0]
+    np.testing.assert_allclose(found, expected, atol=1e-10)
+
+
+def test_points_that_only_one_side_scored_are_a_fault():
+    with pytest.raises(ValueError, match="different points"):
+        selection.largest_difference({(None, 1.0, 0.1): 0.5}, {(None, 1.0, 0.2): 0.5})
+
+
+def test_schur_complements_are_the_whole_systems():
+    problem = weak_labels.weak_problem(20, 20)
+    ours = weak_labels.schur_complements(problem)
+    theirs = weak_labels.whole_systems(problem)
+    assert [found.shape for found in ours] == [(len(weak_labels.PAIRS), 4, 60)] * N_FOLDS
+    assert weak_labels.largest_difference(ours, theirs) < weak_labels.EQUAL
+
+
+def test_predictions_without_projection_are_those_of_kernel_ridge():
+    embedding, plain, inputs, _ = prediction.fitted(SMALL, 10)
+    unprojected = embedding.embedding_.inverse_transform(embedding.predict_embedding(inputs))
+    np.testing.assert_allclose(unprojected, plain.predict(inputs), atol=prediction.EQUAL)
+
+
+@pytest.mark.parametrize("form", prediction.FORMS)
+def test_both_preimages_of_an_embedded_output_are_that_output(form):
+    regressor, _, outputs = prediction.preimage_problem(5, form, training_rows=SMALL)
+    calls = prediction.preimage_calls(regressor, regressor.embedding_.transform(outputs))
+    for call in calls.values():
+        np.testing.assert_allclose(call(), outputs, atol=1e-8)
+
+
+def test_fisher_vectors_are_those_of_scikit_image_in_our_conventions():
+    pytest.importorskip("skimage.feature")
+    model = fisher_scores.fitted_mixture(3, 4)
+    sets = [fisher_scores.descriptors(SMALL, seed, dimension=4) for seed in (5, 6)]
+    theirs = fisher_scores.peer_vectors(sets, fisher_scores.peer_mixture(model))
+    np.testing.assert_allclose(
+        fisher_scores.FisherVectors(model).transform(sets),
+        fisher_scores.in_our_conventions(theirs, model),
+        atol=fisher_scores.EQUAL,
+    )
+
+
+def test_the_mixture_of_the_fisher_vectors_is_the_peers():
+    model = fisher_scores.fitted_mixture(3, 4)
+    rows = fisher_scores.descriptors(SMALL, 5, dimension=4)
+    np.testing.assert_allclose(
+        fisher_scores.peer_mixture(model).predict_proba(rows),
+        model.responsibilities(rows),
+        atol=1e-10,
+    )
+
+
+def test_engines_of_state_space_em_expect_the_same():
+    from benchmarks.state_space_engines import ENGINES
+
+    parameters, series = state_space_em.simulated(20, 5, 2, 1)
+    courses = [
+        ENGINES[name](series, parameters).likelihoods(3)
+        for name in ("moments", "recursion", "pykalman")
+    ]
+    np.testing.assert_allclose(courses[0], courses[1], rtol=1e-10)
+    np.testing.assert_allclose(courses[0], courses[2], rtol=1e-10)
+    assert state_space_em.course(courses[0]) == "rises"
+    assert state_space_em.chosen_engine(20, 5, 2, 1) in ENGINES
+
+
+def test_a_course_that_falls_or_breaks_off_says_where():
+    assert state_space_em.course([1.0, 2.0, 1.5]) == "falls at iteration 3"
+    assert state_space_em.course([1.0, float("nan")]) == "is not a number at iteration 2"
+
+
+# --- measuring -----------------------------------------------------------------------------------
+
+
+def test_sides_are_timed_in_turn_and_an_expensive_one_once():
+    order = []
+
+    def call(name):
+        order.append(name)
+        return len(order)
+
+    calls = {name: lambda name=name: call(name) for name in ("ours", "peer", "slow")}
+    # Every call counts as long enough.
+    found = measuring.interleaved(calls, once=("slow",), repetitions=3, shortest=0.0)
+    assert order == ["ours", "peer", "slow", "ours", "peer", "ours", "peer"]
+    assert [len(found[name].seconds) for name in calls] == [3, 3, 1]
+    assert found["peer"].results == (2, 5, 7) and found["slow"].result == 3
+
+
+def test_ratios_of_rounds_are_paired():
+    # The machine was ten times slower in the second round: no matter to the ratio.
+    ours, peer = Timing((1.0, 10.0, 1.1)), Timing((2.0, 20.0, 2.2))
+    assert measuring.times(peer, ours) == pytest.approx(2.0)
+    assert measuring.times(Timing((3.0,)), ours) == pytest.approx(3.0 / 1.1)
+    assert Timing((1.0, 2.0)).scaled(5.0).seconds == (5.0, 10.0)
+
+
+def test_a_goal_is_a_cost_or_a_gain_and_may_ask_for_agreement():
+    assert at_most(3).met(2.9, None) and not at_most(3).met(3.1, None)
+    assert at_least(10).met(11, None) and not at_least(10).met(9, None)
+    equal = at_least(10, 1e-10)
+    assert equal.met(11, 1e-12)
+    assert not equal.met(11, 1e-9) and not equal.met(11, None)
+    assert str(equal) == ">= 10, equal to 1e-10"
+
+
+def test_a_row_has_the_common_columns_and_the_direction_of_its_ratio():
+    ours, peer = Timing((1.0, 1.0, 2.0), 5.0), Timing((4.0,), 7.0)
+    gain = measuring.row(10, 2, "m", ours, "theirs", peer, at_least(3, 1e-3), agreement=1e-6)
+    assert ["benchmark", *gain] == list(measuring.COLUMNS)
+    assert (gain["ratio"], gain["ratio_is"], gain["met"]) == ("4", "peer / own", "yes")
+    assert (gain["seconds"], gain["seconds_max"], gain["peer_seconds"]) == ("1", "2", "4")
+    assert (gain["memory_mb"], gain["peer_memory_mb"]) == ("5", "7")
+    assert gain["note"] == "peer timed once"
+    cost = measuring.row(10, 2, "m", ours, "theirs", peer, at_most(0.2))
+    assert (cost["ratio"], cost["ratio_is"], cost["met"]) == ("0.25", "own / peer", "no")
+    alone = measuring.row(10, 2, "m", ours)
+    assert (alone["ratio"], alone["goal"], alone["met"]) == ("", "", "")
+    given = measuring.row(10, 2, "m", peer="a matrix", goal=at_most(3), ratio=2.0, memory_mb=9.0)
+    assert (given["seconds"], given["met"], given["memory_mb"]) == ("", "yes", "9")
+
+
+def test_peak_memory_is_what_a_call_takes_and_gives_back():
+    size = 2**26
+    result, megabytes = measuring.with_peak_memory(lambda: float(np.ones(size // 8).sum()))
+    if megabytes is None:
+        pytest.skip("the system does not tell the memory of a process")
+    assert result == size // 8
+    assert size / 2**20 * 0.9 < megabytes < size / 2**20 * 1.5
+
+
+@pytest.mark.parametrize("quick", [True, False])
+@pytest.mark.parametrize("name", command.BENCHMARKS)
+def test_every_measurement_names_a_function_and_its_arguments(name, quick):
+    module = importlib.import_module(f"benchmarks.{name}")
+    wanted = module.measurements(quick)
+    assert wanted
+    for measurement in wanted:
+        parameters = getattr(module, measurement.function).__annotations__
+        assert set(measurement.arguments) < set(parameters)
+    assert len(wanted) <= len(module.measurements(False))
+
+
+def test_a_run_measures_in_another_process_and_writes_table_and_page(tmp_path, monkeypatch, capsys):
+    wanted = [
+        Measurement("weak_grid", {"n": SMALL, "n_weak": 20}),
+        Measurement("no_such_function", {}),
+    ]
+    monkeypatch.setattr(weak_labels, "measurements", lambda quick: wanted)
+    assert command.main(["weak_labels", "--quick", "--folder", str(tmp_path)]) == 1
+    printed = capsys.readouterr()
+    assert "failed: weak_labels no_such_function()" in printed.err
+    with (tmp_path / "weak_labels.csv").open(encoding="utf-8") as file:
+        header, *rows = csv.reader(file)
+    assert header == list(measuring.COLUMNS)
+    found = dict(zip(header, rows[0], strict=True))
+    assert (found["benchmark"], found["n"], found["threads"]) == ("weak_labels", "40", "1")
+    assert float(found["agreement"]) < weak_labels.EQUAL
+    text = (tmp_path / page.PAGE_NAME).read_text(encoding="utf-8")
+    assert "Schur complements" in text and "Python" in text
+
+
+def test_an_unknown_name_lists_the_known_ones(capsys):
+    with pytest.raises(SystemExit):
+        command.main(["predictoin"])
+    assert "prediction" in capsys.readouterr().err
+
+
+# --- the page ------------------------------------------------------------------------------------
+
+
+def made_up_tables(folder: Path) -> None:
+    rows = []
+    for n, seconds, goal in ((100, 0.01, 3), (200, 0.08, 3), (400, 0.64, 1)):
+        rows.append(
+            {"benchmark": "weak_labels"}
+            | measuring.row(
+                n,
+                5,
+                "ours <&>",
+                Timing((seconds,) * 3, n / 10),
+                "theirs",
+                Timing((2.0 * seconds,) * 3, n / 5),
+                at_least(goal),
+                note="made up",
+            )
+        )
+    measuring.write_table(folder / "weak_labels.csv", rows)
+    (folder / "other.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+
+
+def test_the_page_is_one_offline_file_with_goals_plots_and_fitted_exponents(tmp_path):
+    made_up_tables(tmp_path)
+    text = page.write_page(tmp_path).read_text(encoding="utf-8")
+    assert "<b>1 of 3</b> goals met" in text
+    assert "ours &lt;&amp;&gt;" in text and "ours <&>" not in text
+    assert text.count("<svg") == 1
+    assert not re.search(r'(?:src|href)="(?!#)', re.sub(r'xlink:href="#[^"]*"', "", text))
+    assert "Not recorded" in text
+    again = tmp_path / page.PAGE_NAME
+    assert page.write_page(tmp_path) == again and again.read_text(encoding="utf-8") == text
+
+
+def test_lines_of_the_page_are_methods_and_peers_over_n(tmp_path):
+    made_up_tables(tmp_path)
+    rows = measuring.read_table(tmp_path / "weak_labels.csv")
+    own, peer = page.lines_of(rows, ("ours <&>", "theirs", "nobody"), "seconds")
+    assert own == page.Line("ours <&>", False, {100: 0.01, 200: 0.08, 400: 0.64})
+    assert peer == page.Line("theirs", True, {100: 0.02, 200: 0.16, 400: 1.28})
+    assert page.fitted_exponent(own.values) == pytest.approx(3.0)
+    assert page.fitted_exponent({100: 1.0}) is None
+    own, peer = page.lines_of(rows, ("ours <&>", "theirs"), "memory_mb")
+    assert own.values == {100: 10.0, 200: 20.0, 400: 40.0}
+
+
+def test_memory_measured_alone_goes_before_memory_beside_a_time():
+    beside = measuring.row(10, 2, "m", Timing((1.0,), 5.0))
+    alone = measuring.row(10, 2, "m", memory_mb=9.0)
+    for rows in ([beside, alone], [alone, beside]):
+        assert page.lines_of(rows, ("m",), "memory_mb")[0].values == {10: 9.0}
