@@ -117,6 +117,60 @@ def test_weak_grams_equal_refits(name, center, kernel, shared):
             np.testing.assert_allclose(prediction, expected, atol=1e-10)
 
 
+def test_the_decomposition_of_weak_rows_can_be_handed_on():
+    folds, X_weak = FOLDS["balanced"], inputs(N_WEAK, seed=3)
+    targets = targets_of(folds)
+    weak_targets = [np.ones((N_WEAK, 3))] * 4
+    rows = [np.vstack([inputs()[folds != fold], X_weak]) for fold in range(4)]
+    grams = [
+        (gram_matrix(rows[fold]), gram_matrix(inputs()[folds == fold], rows[fold]))
+        for fold in range(4)
+    ]
+    first = WeakGrams(grams, N_WEAK, folds, shared=True)
+    assert WeakGrams(grams, N_WEAK, folds).decomposition is None
+    second = WeakGrams(grams, N_WEAK, folds, shared=True, decomposition=first.decomposition)
+    assert second.decomposition is first.decomposition
+    for ours, expected in zip(
+        second.predict(targets, weak_targets, [(0.01, 1.0)]),
+        first.predict(targets, weak_targets, [(0.01, 1.0)]),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(ours, expected)
+
+
+def test_single_rows_with_the_same_targets_are_solved_together():
+    folds = FOLDS["single rows"]
+    target = np.random.default_rng(1).normal(size=(N_ROWS, 3)) + 5.0
+    for center in (True, False):
+        solver = SharedGram(gram_matrix(inputs()), folds, center)
+        together = solver.predict([target] * N_ROWS, PENALTIES)
+        one_by_one = solver.predict([target.copy() for _ in range(N_ROWS)], PENALTIES)
+        for ours, expected in zip(together, one_by_one, strict=True):
+            np.testing.assert_allclose(ours, expected, rtol=1e-9)
+
+
+def test_a_gram_matrix_is_overwritten_only_when_it_may_be():
+    folds, targets = FOLDS["balanced"], targets_of(FOLDS["balanced"])
+    K = gram_matrix(inputs())
+    kept = K.copy()
+    expected = SharedGram(K, folds).predict(targets, PENALTIES)
+    np.testing.assert_array_equal(K, kept)
+    for ours, other in zip(
+        SharedGram(K, folds, overwrite=True).predict(targets, PENALTIES), expected, strict=True
+    ):
+        np.testing.assert_array_equal(ours, other)
+
+
+def test_a_constant_gram_matrix_predicts_the_mean():
+    folds, targets = FOLDS["balanced"], targets_of(FOLDS["balanced"])
+    for K in (np.zeros((N_ROWS, N_ROWS)), np.ones((N_ROWS, N_ROWS))):
+        for rows, target, ours in zip(
+            fold_rows(folds), targets, SharedGram(K, folds).predict(targets, [1.0]), strict=True
+        ):
+            mean = np.delete(target, rows, axis=0).mean(axis=0)
+            np.testing.assert_allclose(ours[0], np.tile(mean, (len(rows), 1)), rtol=1e-12)
+
+
 def test_weak_rows_without_weight_change_nothing():
     folds = FOLDS["balanced"]
     X, X_weak = inputs(), inputs(N_WEAK, seed=3)

@@ -386,12 +386,8 @@ class _Fit:
         if weak_size not in self._weak_grams_by_size:
             # Items come one weak size after the other, so that one is enough to keep.
             self._weak_grams_by_size = {
-                weak_size: WeakGrams(
-                    list(self._inputs.fold_grams(self._kernel, self.width, weak_size)),
-                    weak_size,
-                    self._inputs.folds,
-                    self._center,
-                    shared=not self._inputs.learns,
+                weak_size: self._inputs.weak_heldout_solver(
+                    self._kernel, self.width, self._center, weak_size
                 )
             }
         return self._weak_grams_by_size[weak_size]

@@ -35,7 +35,6 @@ from workflow_lib.experiments.weak_memberships import memberships
 from workflow_lib.experiments.weak_outputs import weak_outputs_of
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
 from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge, weak_ridge
-from workflow_lib.regression.weak import WeakGrams
 
 # A mixture of more components than this share of the training rows is left out of an average.
 LARGEST_COMPONENT_SHARE = 0.6
@@ -250,6 +249,7 @@ class _KernelRidgeStage:
         self._weak_labels = read_artifact(weak_labels, "weak_labels") if weak_labels else None
         self._kernel, self._center = kernel, center
         self._weak_outputs = weak_outputs
+        self.weak_decompositions: dict = {}
         self.sizes = [int(size) for size in self._partition["sizes"]]
         self.weak_sizes = [int(size) for size in self._partition["weak_sizes"]]
 
@@ -395,12 +395,9 @@ class _Fit:
         return lambda: self._inputs.heldout_solver(self._stage._kernel, width, self._stage._center)
 
     def _weak_solver_of(self, width):
-        return lambda: WeakGrams(
-            list(self._inputs.fold_grams(self._stage._kernel, width, self._weak_size)),
-            self._weak_size,
-            self._inputs.folds,
-            self._stage._center,
-            shared=not self._inputs.learns,
+        stage = self._stage
+        return lambda: self._inputs.weak_heldout_solver(
+            stage._kernel, width, stage._center, self._weak_size, stage.weak_decompositions
         )
 
     def _fold_targets(self, count: int | None) -> list[FoldTargets]:

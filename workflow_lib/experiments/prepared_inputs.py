@@ -17,6 +17,10 @@ from workflow_lib.features.preparation import InputPreparation
 from workflow_lib.features.principal_coordinates import principal_coordinates
 from workflow_lib.kernels.gram import gram_from_products, gram_matrix
 from workflow_lib.regression.heldout import SeparateGrams, SharedGram
+from workflow_lib.regression.weak import WeakGrams
+
+# 256 MB of eigenvectors of weak rows.
+MOST_NUMBERS_KEPT = 2**25
 
 Grams = tuple[np.ndarray, np.ndarray]
 
@@ -70,6 +74,34 @@ class PreparedInputs(ABC):
             return SeparateGrams(list(self.fold_grams(kernel, width)), self.folds, center)
         gram = self.training_gram(kernel, width)
         return SharedGram(gram, self.folds, center, overwrite=True)
+
+    def weak_heldout_solver(
+        self,
+        kernel: str,
+        width: float | None,
+        center: bool,
+        weak_size: int,
+        decompositions: dict | None = None,
+    ) -> WeakGrams:
+        """Return the solver of held-out predictions with weak rows for one kernel.
+
+        `decompositions` keeps, for each width and weak size, what does not depend on the labelled
+        rows, up to a bound of memory, so that all training sizes of a split can share it.
+        """
+        known = {} if decompositions is None else decompositions
+        key = width, weak_size
+        solver = WeakGrams(
+            list(self.fold_grams(kernel, width, weak_size)),
+            weak_size,
+            self.folds,
+            center,
+            shared=not self.learns,
+            decomposition=None if self.learns else known.get(key),
+        )
+        kept = sum(rows**2 for _, rows in known)
+        if not self.learns and key not in known and kept + weak_size**2 <= MOST_NUMBERS_KEPT:
+            known[key] = solver.decomposition
+        return solver
 
     def fold_grams(self, kernel: str, width: float | None, weak_size: int = 0) -> Iterator[Grams]:
         """Yield, for each fold, two Gram matrices: K (l + w, l + w) and K_heldout (h, l + w).

@@ -7,7 +7,8 @@ matrix, by the identity (An, Liu & Venkatesh 2007; Rifkin & Lippert 2007 for sin
 
 which holds for targets that differ from fold to fold; so the generative model can be fitted anew
 without each fold. With an intercept, G becomes the leading block of the inverse of the bordered
-matrix, G - G 1 1' G / (1' G 1).
+matrix, G - G 1 1' G / (1' G 1): that is sum q q' / (s + ridge) over the eigenvectors q of the
+centred Gram matrix, without the constant one.
 
 `SeparateGrams` takes one eigendecomposition a fold, for inputs whose preparation (imputation,
 scaling) is learned in the fold, so that the Gram matrices differ.
@@ -21,8 +22,9 @@ import warnings
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.linalg import LinAlgError, eigh
 from scipy.linalg.blas import dsyrk
+from scipy.linalg.lapack import dposv
 
 from workflow_lib.regression.ridge import labelled_ridge
 
@@ -44,15 +46,24 @@ class Decomposition:
         Symmetric.
     overwrite : bool, default=False
         Put the eigenvectors in the place of `K`: one Gram matrix less in memory.
+    center : bool, default=False
+        Decompose the centred Gram matrix H K H, H = I - 1 1'/n, and leave out the constant
+        eigenvector: n - 1 eigenvalues.
     """
 
-    def __init__(self, K: np.ndarray, overwrite: bool = False) -> None:
+    def __init__(self, K: np.ndarray, overwrite: bool = False, center: bool = False) -> None:
+        if center:
+            K = K if overwrite else K.copy()
+            _center_with_high_constant(K)
         # A symmetric matrix in the order of rows is the same one in the order of columns, which
         # LAPACK can overwrite.
-        eigenvalues, self.eigenvectors = eigh(
-            K.T, overwrite_a=overwrite, check_finite=False, driver="evd"
+        eigenvalues, eigenvectors = eigh(
+            K.T, overwrite_a=overwrite or center, check_finite=False, driver="evd"
         )
-        self.eigenvalues = np.maximum(eigenvalues, 0.0)
+        # The constant eigenvector is the last.
+        kept = slice(0, len(K) - 1 if center else len(K))
+        self.eigenvalues = np.maximum(eigenvalues[kept], 0.0)
+        self.eigenvectors = eigenvectors[:, kept]
 
     def check_ridge(self, ridge: float) -> None:
         """Warn when a ridge is too small for trustworthy held-out predictions."""
@@ -64,6 +75,19 @@ class Decomposition:
                 RuntimeWarning,
                 stacklevel=3,
             )
+
+
+def _center_with_high_constant(K: np.ndarray) -> None:
+    """Centre a Gram matrix in place, and give the constant vector the largest eigenvalue.
+
+    Its own eigenvalue is zero, which it would share with others of a matrix without full rank.
+    """
+    means = K.mean(axis=0)
+    K -= means
+    K -= (means - means.mean())[:, None]
+    # No eigenvalue is larger than the largest sum of absolute values of a row.
+    highest = max(np.linalg.norm(K, np.inf), np.finfo(np.float64).tiny)
+    K += 2.0 * highest / len(K)
 
 
 class SharedGram:
@@ -86,7 +110,8 @@ class SharedGram:
     ) -> None:
         self.heldout = fold_rows(folds)
         self.center = center
-        self._decomposition = Decomposition(K, overwrite)
+        self._n_rows = len(K)
+        self._decomposition = Decomposition(K, overwrite, center)
 
     def predict(
         self, targets: Sequence[np.ndarray], penalties: Sequence[float]
@@ -117,36 +142,28 @@ class SharedGram:
         ]
 
     def _ridge(self, rows: np.ndarray, penalty: float) -> float:
-        return labelled_ridge(len(self._decomposition.eigenvalues) - len(rows), penalty)
+        return labelled_ridge(self._n_rows - len(rows), penalty)
 
     def _predict_fold(self, rows, targets, penalties) -> np.ndarray:
         s, Q = self._decomposition.eigenvalues, self._decomposition.eigenvectors
         known = np.array(targets, dtype=np.float64)
         known[rows] = 0.0
-        if self.center:
-            known = np.column_stack([known, np.ones(len(known))])
-        rotated = Q.T @ known
-        Q_rows = Q[rows]
-        predictions = _row_major(len(penalties), len(rows), np.shape(targets)[1])
+        rotated, Q_rows = Q.T @ known, Q[rows]
+        predictions = _row_major(len(penalties), len(rows), known.shape[1])
         for index, penalty in enumerate(penalties):
             if np.isinf(penalty):
                 n_known = len(known) - len(rows)
-                predictions[index] = known[:, :-1].sum(axis=0) / n_known if self.center else 0.0
+                predictions[index] = known.sum(axis=0) / n_known if self.center else 0.0
                 continue
             root = 1.0 / np.sqrt(s + self._ridge(rows, penalty))
             weighted = Q_rows * root
-            # G of the held-out rows, half of it: the other half is its mirror image.
+            # Half of a symmetric matrix is enough, and is half the work.
             G_rows = dsyrk(1.0, weighted.T, trans=True, lower=True)
             G_targets = weighted @ (root[:, None] * rotated)
-            if self.center:
-                ones = root * rotated[:, -1]
-                G_ones = G_targets[:, -1]
-                total = ones @ ones
-                G_rows -= np.outer(G_ones, G_ones / total)
-                totals = ones @ (root[:, None] * rotated[:, :-1])
-                G_targets = G_targets[:, :-1] - np.outer(G_ones, totals / total)
-            factor = cho_factor(G_rows, lower=True, overwrite_a=True, check_finite=False)
-            predictions[index] = -cho_solve(factor, G_targets, check_finite=False)
+            _, solved, fault = dposv(G_rows, G_targets, lower=True, overwrite_a=True)
+            if fault:
+                raise LinAlgError(f"The ridge {self._ridge(rows, penalty):.3g} is too small.")
+            predictions[index] = -solved
         return predictions
 
     def _predict_single_rows(self, targets, penalties) -> np.ndarray:
@@ -156,7 +173,7 @@ class SharedGram:
         """
         s, Q = self._decomposition.eigenvalues, self._decomposition.eigenvectors
         known = np.asarray(targets, dtype=np.float64)
-        rotated, ones = Q.T @ known, Q.sum(axis=0)
+        rotated = Q.T @ known
         ridges = np.array([self._ridge(self.heldout[0], penalty) for penalty in penalties])
         inverses = 1.0 / (s[:, None] + ridges)
         diagonals = (Q**2) @ inverses
@@ -166,14 +183,8 @@ class SharedGram:
                 others = (known.sum(axis=0) - known) / (len(known) - 1)
                 predictions[index] = others if self.center else 0.0
                 continue
-            inverse, diagonal = inverses[:, index], diagonals[:, index]
-            G_targets = Q @ (inverse[:, None] * rotated)
-            if self.center:
-                weighted_ones = inverse * ones
-                G_ones, total = Q @ weighted_ones, weighted_ones @ ones
-                diagonal = diagonal - G_ones**2 / total
-                G_targets -= np.outer(G_ones, (weighted_ones @ rotated) / total)
-            predictions[index] = known - G_targets / diagonal[:, None]
+            G_targets = Q @ (inverses[:, index, None] * rotated)
+            predictions[index] = known - G_targets / diagonals[:, index, None]
         return predictions
 
 

@@ -6,7 +6,8 @@ leaves the Schur complement, a system of l rows only,
 
     S = K_ss + a I - P diag(1 / (s + c)) P',    P = K_sw Q.
 
-All weak rows train in every fold; only labelled rows are held out.
+All but a I depends on c alone, which is the same for many pairs of a regular grid and is computed
+once for them. All weak rows train in every fold; only labelled rows are held out.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError
+from scipy.linalg.blas import dsyrk
+from scipy.linalg.lapack import dposv
 
 from workflow_lib.regression.heldout import Decomposition, fold_rows
 from workflow_lib.regression.ridge import labelled_ridge, weak_ridge
@@ -36,6 +39,8 @@ class WeakGrams:
         Fit an unpenalised intercept (of the weighted problem).
     shared : bool, default=False
         True when the weak rows' Gram matrix is the same in every fold: it is then decomposed once.
+    decomposition : Decomposition or None, default=None
+        Of that shared matrix, where another problem with the same weak rows has made it.
     """
 
     def __init__(
@@ -45,16 +50,17 @@ class WeakGrams:
         folds: np.ndarray,
         center: bool = True,
         shared: bool = False,
+        decomposition: Decomposition | None = None,
     ) -> None:
         self.heldout = fold_rows(folds)
         self.center = center
         self._n_weak = n_weak
         self._grams = []
-        decomposition = None
         for K, K_heldout in grams:
             if decomposition is None or not shared:
                 decomposition = Decomposition(K[-n_weak:, -n_weak:])
             self._grams.append((K[:-n_weak], K_heldout, decomposition))
+        self.decomposition = decomposition if shared else None
 
     def predict(
         self,
@@ -88,31 +94,61 @@ class WeakGrams:
         K_ss = K_rows[:, :n_labelled]
         s, Q = decomposition.eigenvalues, decomposition.eigenvectors
         P = K_rows[:, n_labelled:] @ Q
-        heldout_labelled = K_heldout[:, :n_labelled]
         heldout_weak = K_heldout[:, n_labelled:] @ Q
-        # The last column carries the ones of the intercept through the same elimination.
+        # The last column carries the ones of the intercept through the same elimination, and the
+        # last held-out row adds up the coefficients.
         right_labelled = np.column_stack([known, np.ones(n_labelled)])
         right_weak = Q.T @ np.column_stack([weak, np.ones(n_weak)])
+        heldout_labelled = np.vstack([K_heldout[:, :n_labelled], np.ones(n_labelled)])
+        heldout_weak = np.vstack([heldout_weak, Q.sum(axis=0)])
         predictions = np.empty((len(candidates), len(K_heldout), known.shape[1]))
-        for index, (penalty, relative_weight) in enumerate(candidates):
-            if np.isinf(penalty):
-                total = n_labelled + relative_weight * n_weak
-                mean = (known.sum(axis=0) + relative_weight * weak.sum(axis=0)) / total
-                predictions[index] = mean if self.center else 0.0
+        for ridge_of_weak, members in _by_weak_ridge(candidates, n_labelled).items():
+            if np.isinf(ridge_of_weak):
+                for index in members:
+                    weight = candidates[index][1]
+                    total = n_labelled + weight * n_weak
+                    mean = (known.sum(axis=0) + weight * weak.sum(axis=0)) / total
+                    predictions[index] = mean if self.center else 0.0
                 continue
-            ridge = labelled_ridge(n_labelled, penalty)
-            weak_weight = relative_weight / (2.0 * n_labelled)
-            inverse = 1.0 / (s + weak_ridge(penalty, weak_weight))
-            schur = K_ss - (P * inverse) @ P.T
-            schur[np.diag_indices(n_labelled)] += ridge
-            labelled = cho_solve(cho_factor(schur), right_labelled - (P * inverse) @ right_weak)
-            weak_rotated = inverse[:, None] * (right_weak - P.T @ labelled)
-            solution = heldout_labelled @ labelled + heldout_weak @ weak_rotated
-            if self.center:
-                totals = labelled.sum(axis=0) + Q.sum(axis=0) @ weak_rotated
-                intercept = totals[:-1] / totals[-1]
-                solution = solution[:, :-1] - np.outer(solution[:, -1], intercept) + intercept
-            else:
-                solution = solution[:, :-1]
-            predictions[index] = solution
+            inverse = 1.0 / (s + ridge_of_weak)
+            weighted = P * np.sqrt(inverse)
+            eliminated = dsyrk(-1.0, weighted.T, trans=True, lower=True)
+            right = right_labelled - (P * inverse) @ right_weak
+            through_weak = heldout_weak * inverse
+            of_labelled = heldout_labelled - through_weak @ P.T
+            of_weak = through_weak @ right_weak
+            for index in members:
+                schur = K_ss + eliminated
+                schur[np.diag_indices(n_labelled)] += labelled_ridge(
+                    n_labelled, candidates[index][0]
+                )
+                # Only the lower half is what it should be, and only it is read.
+                _, labelled, fault = dposv(schur, right, lower=True)
+                if fault:
+                    raise LinAlgError(f"The penalty {candidates[index][0]:.3g} is too small.")
+                solution = of_labelled @ labelled + of_weak
+                solution, totals = solution[:-1], solution[-1]
+                if self.center:
+                    intercept = totals[:-1] / totals[-1]
+                    correction = np.outer(solution[:, -1], intercept)
+                    predictions[index] = solution[:, :-1] - correction + intercept
+                else:
+                    predictions[index] = solution[:, :-1]
         return predictions
+
+
+def _by_weak_ridge(
+    candidates: Sequence[tuple[float, float]], n_labelled: int
+) -> dict[float, list[int]]:
+    """Return the numbers of the candidates by the ridge of their weak rows, equal but for rounding.
+
+    Infinite penalties stand together under infinity.
+    """
+    members: dict[str, list[int]] = {}
+    ridges: dict[str, float] = {}
+    for index, (penalty, relative_weight) in enumerate(candidates):
+        ridge = weak_ridge(penalty, relative_weight / (2.0 * n_labelled))
+        key = f"{ridge:.12e}"
+        ridges.setdefault(key, ridge)
+        members.setdefault(key, []).append(index)
+    return {ridges[key]: numbers for key, numbers in members.items()}
