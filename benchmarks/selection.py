@@ -30,7 +30,13 @@ from benchmarks.measuring import (
 )
 from benchmarks.problems import N_FOLDS, N_INPUTS, N_OUTPUTS, Problem, smooth_problem
 from workflow_lib.embeddings.forward import ForwardEmbedding
-from workflow_lib.experiments.selection import Choice, FoldTargets, select_each
+from workflow_lib.experiments.selection import (
+    Choice,
+    FoldTargets,
+    embedded_targets,
+    scattered,
+    select_each,
+)
 from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.generative.output_scaling import fit_output_scaling
 from workflow_lib.kernels.gram import gram_matrix
@@ -208,22 +214,22 @@ def mixture_targets(
     problem: Problem, models: Mapping[int, Sequence[GaussianMixtureModel]]
 ) -> dict[int, list[FoldTargets]]:
     """Return the embedded outputs of every component count and fold."""
+    known = [problem.folds != fold for fold in range(N_FOLDS)]
+    outputs = [scattered(problem.outputs[rows], rows) for rows in known]
     return {
-        count: [_embedded(problem, model, fold) for fold, model in enumerate(by_fold)]
+        count: [
+            _embedded(problem, model, outputs[fold], known[fold])
+            for fold, model in enumerate(by_fold)
+        ]
         for count, by_fold in models.items()
     }
 
 
-def _embedded(problem: Problem, model: GaussianMixtureModel, fold: int) -> FoldTargets:
+def _embedded(problem: Problem, model: GaussianMixtureModel, outputs, known) -> FoldTargets:
     embedding = ForwardEmbedding(model, "reduced")
-    known = problem.folds != fold
     scaling = fit_output_scaling(problem.outputs[known], "none")
     embedded = embedding.transform(scaling.apply(problem.outputs[known]))
-    blocks = []
-    for block in (embedded[:, embedding.leading_columns], embedding.remaining_block(embedded)):
-        blocks.append(np.zeros((len(known), block.shape[1])))
-        blocks[-1][known] = block
-    return FoldTargets(embedding, *blocks, scaling=scaling)
+    return embedded_targets(embedding, embedded, outputs, known, scaling=scaling)
 
 
 def _selected(problem, folds, grams, targets, penalties, penalty) -> dict[int | None, Choice]:

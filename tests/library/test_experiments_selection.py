@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +18,15 @@ from workflow_lib import (
     OutputFisherRegressor,
 )
 from workflow_lib.embeddings.forward import ForwardEmbedding
-from workflow_lib.experiments.selection import FoldTargets, best_of, select_each
+from workflow_lib.experiments.missing_outputs import filled
+from workflow_lib.experiments.selection import (
+    FoldTargets,
+    best_of,
+    embedded_targets,
+    scattered,
+    select_each,
+)
+from workflow_lib.generative.output_scaling import fit_output_scaling
 from workflow_lib.kernels.gram import gram_matrix
 from workflow_lib.metrics import average_relative_error, reference_errors
 from workflow_lib.regression.heldout import SeparateGrams, SharedGram
@@ -70,23 +79,84 @@ def shared_grams(X, folds, center=True):
     }
 
 
-def fold_targets(model, Y, folds, form="reduced", weak_memberships=None):
+def fold_targets(model, Y, folds, form="reduced", weak_memberships=None, scale="none"):
     """Return the targets of every fold, the model being fitted without the fold."""
     from sklearn.base import clone
 
     result = []
     for fold in range(N_FOLDS):
         kept = folds != fold
-        fitted = clone(model).fit(Y[kept])
+        known = filled(Y[kept])
+        scaling = fit_output_scaling(known, scale)
+        fitted = clone(model).fit(scaling.apply(known))
         embedding = ForwardEmbedding(fitted, form)
-        H = np.zeros((len(Y), embedding.n_features))
-        H[kept] = embedding.transform(Y[kept])
-        H[~kept] = 1e9  # never used
-        pi = H[:, embedding.blocks["pi"]] if "pi" in embedding.blocks else None
-        mean = embedding.summed_mean_block(H)
+        outputs = np.full(Y.shape, 1e9)  # held-out rows are never used
+        outputs[kept] = scaling.apply(known)
         weak = None if weak_memberships is None else weak_memberships / fitted.weights_
-        result.append(FoldTargets(embedding, pi, mean, weak))
+        embedded = embedding.transform(outputs[kept])
+        result.append(embedded_targets(embedding, embedded, outputs, kept, weak, scaling))
     return result
+
+
+def with_mean_blocks(targets, folds):
+    """Return the same targets with the block of the means itself, of every component count."""
+    result = {}
+    for count, by_fold in targets.items():
+        result[count] = []
+        for fold, known in enumerate(by_fold):
+            kept = folds != fold
+            embedded = known.embedding.transform(known.outputs_block[kept])
+            mean = scattered(known.embedding.remaining_block(embedded), kept)
+            result[count].append(replace(known, mean_block=mean, outputs_block=None))
+    return result
+
+
+@pytest.mark.parametrize("penalty", ["shared", "per_block"])
+@pytest.mark.parametrize("projected", [True, False])
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("weak", [True, False])
+@pytest.mark.parametrize("missing", [True, False])
+@pytest.mark.parametrize("form", ["reduced", "full"])
+def test_outputs_and_memberships_tell_what_the_mean_block_tells(
+    penalty, projected, center, weak, missing, form
+):
+    X, Y, folds = small_data()
+    Y = Y * [1.0, 5.0, *[0.3] * (Y.shape[1] - 2)] + 7.0
+    if missing:
+        Y[3, 0] = Y[10, 1] = Y[11, 1] = np.nan
+    generator = np.random.default_rng(3)
+    X_weak, memberships = generator.normal(size=(9, 4)), generator.dirichlet(np.ones(3), size=9)
+    weak_grams = None
+    if weak:
+        weak_grams = {}
+        for width in WIDTHS:
+            pairs = []
+            for fold in range(N_FOLDS):
+                rows = np.vstack([X[folds != fold], X_weak])
+                gram = gram_matrix(rows, None, "rbf", width)
+                pairs.append((gram, gram_matrix(X[folds == fold], rows, "rbf", width)))
+            weak_grams[width] = WeakGrams(pairs, len(X_weak), folds, center)
+    targets = {}
+    for count in (2, 3):
+        model = GaussianMixtureModel(count, "tied_spherical", n_init=1, max_iter=10)
+        told = memberships[:, :count] / memberships[:, :count].sum(axis=1, keepdims=True)
+        told = told if weak else None
+        targets[count] = fold_targets(model, Y, folds, form, told, "standard")
+    for fold in range(N_FOLDS):
+        # The same array, as the workflow hands it over.
+        same = targets[2][fold].outputs_block
+        targets[3][fold] = replace(targets[3][fold], outputs_block=same)
+    grams = shared_grams(X, folds, center)
+    others = PENALTIES, [0.1, 2.0], penalty, [projected]
+    ours = select_each(Y, folds, grams, weak_grams, targets, *others)
+    explicit = with_mean_blocks(targets, folds)
+    expected = select_each(Y, folds, grams, weak_grams, explicit, *others)
+    for count, choice in ours.items():
+        other = expected[count]
+        assert choice.score == pytest.approx(other.score, rel=1e-10)
+        np.testing.assert_allclose(choice.heldout_outputs, other.heldout_outputs, rtol=1e-8)
+        # With one penalty and without the projection all counts are equal, up to rounding.
+        assert (choice.width, choice.penalty_mu) == (other.width, other.penalty_mu)
 
 
 def test_kernel_ridge_selection_equals_grid_search():

@@ -28,6 +28,8 @@ from workflow_lib.experiments.selection import (
     Choice,
     FoldTargets,
     best_of,
+    embedded_targets,
+    scattered,
     select_each,
 )
 from workflow_lib.experiments.stage_timings import stage_seconds, write_timings
@@ -323,7 +325,7 @@ class _Fit:
         self._inputs = prepared_inputs(stage._features, folds, size)
         # Without any weight they are not there; and their number must not change the system.
         self._weak_size = 0 if item.weak_weight == 0 else item.weak_size
-        self._outputs_blocks: dict[int, np.ndarray] = {}
+        self._scaled_outputs: dict[int, np.ndarray] = {}
         counts = item.counts
         if len(counts) > 1 and counts[0] is not None:
             most = max(LARGEST_COMPONENT_SHARE * size, counts[0])
@@ -413,22 +415,17 @@ class _Fit:
             return FoldTargets(None, outputs, None, self._weak_targets(count, fold))
         embedding, embedded = stage.embedding(size, count, fold), stage.embedded(size, count, fold)
         scaling = scaling_from_tree(stage.stored_model(size, count, fold))
-        pi_block = mean_block = outputs_block = None
-        if embedding.leading_columns is not None:
-            pi_block = _scattered(embedded[:, embedding.leading_columns], known)
-        if embedding.shares_variance:
-            outputs = filled(self._Y[known])
-            outputs = outputs if scaling is None else scaling.apply(outputs)
-            outputs_block = self._same_for_all_counts(fold, _scattered(outputs, known))
-        else:
-            mean_block = _scattered(embedding.remaining_block(embedded), known)
-        weak_pi_block = self._weak_targets(count, fold, embedding)
-        return FoldTargets(embedding, pi_block, mean_block, weak_pi_block, scaling, outputs_block)
-
-    def _same_for_all_counts(self, fold: int, block: np.ndarray) -> np.ndarray:
-        """Return the equal block of another component count, so that both share its regression."""
-        known = self._outputs_blocks.setdefault(fold, block)
-        return known if np.array_equal(known, block) else block
+        outputs = scattered(scaling.apply(filled(self._Y[known])), known)
+        # Component counts share the regression of the outputs where these are the same array.
+        shared = self._scaled_outputs.setdefault(fold, outputs)
+        return embedded_targets(
+            embedding,
+            embedded,
+            shared if np.array_equal(shared, outputs) else outputs,
+            known,
+            self._weak_targets(count, fold, embedding),
+            scaling,
+        )
 
     def _all_targets(self, count: int | None):
         """Return the embedding and the targets (n, m) of all training rows."""
@@ -489,13 +486,6 @@ class _Lazily(Mapping):
 
     def __len__(self) -> int:
         return len(self._builders)
-
-
-def _scattered(known: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the rows put back in their places, zero where a fold holds them out."""
-    full = np.zeros((len(rows), known.shape[1]))
-    full[rows] = known
-    return full
 
 
 def _choice_entries(choice: Choice) -> dict:

@@ -60,6 +60,45 @@ class FoldTargets:
     outputs_block: np.ndarray | None = None
 
 
+def embedded_targets(
+    embedding: ForwardEmbedding,
+    embedded: np.ndarray,
+    outputs: np.ndarray,
+    known: np.ndarray,
+    weak_pi_block: np.ndarray | None = None,
+    scaling: OutputScaling | None = None,
+) -> FoldTargets:
+    """Return the targets of one fold and component count.
+
+    Parameters
+    ----------
+    embedding : ForwardEmbedding
+    embedded : array (l, m)
+        The embeddings of the rows that the fold learns from.
+    outputs : array (n, d)
+        In the units of the fold's model, zero where the fold holds them out. Component counts
+        that are handed the same array share its regression.
+    known : bool array (n,)
+        Which rows the fold learns from.
+    weak_pi_block, scaling
+        As in `FoldTargets`.
+    """
+    pi_block = mean_block = None
+    if embedding.leading_columns is not None:
+        pi_block = scattered(embedded[:, embedding.leading_columns], known)
+    if not embedding.shares_variance:
+        mean_block = scattered(embedding.remaining_block(embedded), known)
+        outputs = None
+    return FoldTargets(embedding, pi_block, mean_block, weak_pi_block, scaling, outputs)
+
+
+def scattered(known: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return the rows put back in their places, zero where a fold holds them out."""
+    full = np.zeros((len(rows), known.shape[1]))
+    full[rows] = known
+    return full
+
+
 @dataclass(frozen=True)
 class Choice:
     """A grid point and its cross-validated error.
@@ -146,11 +185,11 @@ def select_each(
     """
     reference = reference_errors(outputs, folds)
     weights = [np.nan] if weak_grams_by_width is None else list(weak_weights)
-    best: dict[int | None, _Candidate] = {}
+    best: dict[int | None, Choice] = {}
     for width, grams in grams_by_width.items():
         weak_grams = None if weak_grams_by_width is None else weak_grams_by_width[width]
         predicted = _predict_blocks(grams, weak_grams, targets, penalties, weights)
-        heldout, scorer = grams.heldout, _Scorer(outputs, grams.heldout, grams.center, penalty)
+        scorer = _Scorer(outputs, grams.heldout, grams.center, penalty)
         # The Gram matrix and its decomposition are large, and done with.
         del grams, weak_grams
         for n_components, by_fold in targets.items():
@@ -162,21 +201,19 @@ def select_each(
                 index = int(scores.argmin())
                 score = float(scores[index])
                 choice = Choice(width, n_components, *points[index], projected, score, None)
-                known = best.get(n_components)
-                if known is None or _is_better(choice, known.choice):
-                    best[n_components] = _Candidate(choice, index, predicted[n_components])
-    return {
-        count: replace(
-            candidate.choice,
-            heldout_outputs=_heldout_outputs(
-                outputs.shape, heldout, targets[count], candidate, penalty
-            ),
-        )
-        for count, candidate in best.items()
-    }
+                if n_components not in best or _is_better(choice, best[n_components]):
+                    best[n_components] = replace(
+                        choice,
+                        heldout_outputs=scorer.heldout_outputs(
+                            by_fold, predicted[n_components], index, projected
+                        ),
+                    )
+        # Before the next Gram matrix takes their place in memory.
+        del predicted, scorer
+    return best
 
 
-class _Predicted(NamedTuple):
+class Predicted(NamedTuple):
     """What is predicted for the held-out rows of one fold: arrays (grid values, rows, columns)."""
 
     pi: np.ndarray | None
@@ -187,14 +224,6 @@ class _Predicted(NamedTuple):
 
     labelled_pi: np.ndarray | None
     """The leading block as labelled rows alone predict it, where there is an outputs block."""
-
-
-class _Candidate(NamedTuple):
-    """The best grid point so far of one component count."""
-
-    choice: Choice
-    index: int
-    predicted: list[_Predicted]
 
 
 class _Scorer:
@@ -208,10 +237,25 @@ class _Scorer:
 
     def errors(self, by_fold, predicted, projected) -> np.ndarray:
         """Return the squared errors (grid points, d) of all held-out rows."""
+        if by_fold[0].embedding is None:
+            # Nothing differs from fold to fold, of which there may be as many as rows.
+            rows = np.concatenate(self._heldout)
+            pi, mean = (
+                None if blocks[0] is None else np.concatenate(blocks, axis=1)
+                for blocks in ([fold.pi for fold in predicted], [fold.mean for fold in predicted])
+            )
+            return affine_errors(self._outputs[rows], None, pi, mean, projected, self._penalty)
         return sum(
             self._fold_errors(fold, by_fold[fold], predicted[fold], projected)
             for fold in range(len(self._heldout))
         )
+
+    def heldout_outputs(self, by_fold, predicted, index, projected) -> np.ndarray:
+        """Return the outputs (n, d) predicted for each training row by one grid point."""
+        outputs = np.empty(self._outputs.shape)
+        for rows, targets, blocks in zip(self._heldout, by_fold, predicted, strict=True):
+            outputs[rows] = decoded_at(targets, blocks, index, projected, self._penalty)
+        return outputs
 
     def _fold_errors(self, fold, targets, predicted, projected) -> np.ndarray:
         scaling, embedding = targets.scaling, targets.embedding
@@ -248,29 +292,25 @@ def _remaining_block(targets, mean, labelled_pi) -> np.ndarray | None:
     return targets.embedding.mean_block_of_outputs(mean, memberships)
 
 
-def _heldout_outputs(shape, heldout, by_fold, candidate, penalty) -> np.ndarray:
-    """Return the outputs (n, d) predicted for each training row by one grid point."""
-    outputs = np.empty(shape)
-    index, projected = candidate.index, candidate.choice.projected
-    for rows, targets, (pi, mean, labelled_pi) in zip(
-        heldout, by_fold, candidate.predicted, strict=True
-    ):
-        pi_index = mean_index = index
-        if pi is not None and mean is not None:
-            if penalty == "shared":
-                mean_index = index // (len(pi) // len(mean))
-            else:
-                pi_index, mean_index = divmod(index, len(mean))
-        if targets.embedding is None:
-            outputs[rows] = mean[mean_index] if pi is None else pi[pi_index]
-            continue
-        leading = np.ones((len(rows), 1)) if pi is None else pi[pi_index]
-        offset, gain = decoder(targets.embedding, leading, projected)
-        labelled = None if labelled_pi is None else labelled_pi[mean_index]
-        remaining = _remaining_block(targets, mean[mean_index], labelled)
-        decoded = offset + apply_gain(gain, remaining)
-        outputs[rows] = decoded if targets.scaling is None else targets.scaling.undo(decoded)
-    return outputs
+def decoded_at(
+    targets: FoldTargets, predicted: Predicted, index: int, projected: bool, penalty: str
+) -> np.ndarray:
+    """Return the outputs (rows, d) that one grid point predicts for the rows of one fold."""
+    pi, mean, labelled_pi = predicted
+    pi_index = mean_index = index
+    if pi is not None and mean is not None:
+        if penalty == "shared":
+            mean_index = index // (len(pi) // len(mean))
+        else:
+            pi_index, mean_index = divmod(index, len(mean))
+    if targets.embedding is None:
+        return mean[mean_index] if pi is None else pi[pi_index]
+    leading = np.ones((mean.shape[1], 1)) if pi is None else pi[pi_index]
+    offset, gain = decoder(targets.embedding, leading, projected)
+    labelled = None if labelled_pi is None else labelled_pi[mean_index]
+    remaining = _remaining_block(targets, mean[mean_index], labelled)
+    decoded = offset + apply_gain(gain, remaining)
+    return decoded if targets.scaling is None else targets.scaling.undo(decoded)
 
 
 def _grid_points(penalties, weights, penalty, has_pi) -> list[tuple[float, float, float]]:
@@ -349,7 +389,7 @@ def _predict_blocks(grams, weak_grams, targets, penalties, weak_weights):
 
     return {
         count: [
-            _Predicted(
+            Predicted(
                 taken(weak_block, labelled if weak is None else weak),
                 taken(block, mean),
                 taken(block, labelled) if is_outputs else None,
