@@ -1,0 +1,293 @@
+"""Streamed ridge regression on features equals kernel ridge regression, fold by fold."""
+
+from __future__ import annotations
+
+import tracemalloc
+import warnings
+
+import numpy as np
+import pytest
+
+from workflow_lib.kernels.gram import gram_matrix
+from workflow_lib.regression import feature_ridge
+from workflow_lib.regression.feature_ridge import FeatureBlocks, FeatureRidge
+from workflow_lib.regression.heldout import SharedGram
+from workflow_lib.regression.landmarks import LandmarkFeatures, LinearFeatures, choose_landmarks
+from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
+
+PENALTIES = [1e-4, 1e-3, 1e-2, 0.3, 10.0, 1e4, np.inf]
+N_ROWS = 43
+
+
+def folds_of(sizes):
+    return np.random.default_rng(0).permutation(np.repeat(np.arange(len(sizes)), sizes))
+
+
+FOLDS = {
+    "balanced": folds_of([11, 11, 11, 10]),
+    "uneven": folds_of([1, 4, 31, 7]),
+    "one empty": folds_of([20, 0, 23]),
+    "two": folds_of([21, 22]),
+    "in order": np.sort(folds_of([11, 11, 11, 10])),
+}
+
+
+def inputs(n_rows=N_ROWS, seed=0):
+    return np.random.default_rng(seed).normal(size=(n_rows, 4))
+
+
+def targets_of(folds, different_sizes=False):
+    """Targets that differ from fold to fold, with large garbage in the held-out rows."""
+    generator = np.random.default_rng(1)
+    result = []
+    for fold in range(folds.max() + 1):
+        target = generator.normal(size=(len(folds), 2 + fold % 3 if different_sizes else 3)) + 5.0
+        target[folds == fold] = np.nan
+        result.append(target)
+    return result
+
+
+def streamed(X, folds, center=True, block_rows=8, features=None):
+    features = features or LinearFeatures(X.shape[1])
+    return FeatureRidge(FeatureBlocks(features, X, block_rows), folds, center)
+
+
+def assert_equal(ours, theirs, **tolerance):
+    for prediction, expected in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(prediction, expected, **tolerance)
+
+
+@pytest.mark.parametrize("name", FOLDS)
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("n_landmarks", [6, 25])
+def test_features_equal_the_gram_matrix_of_features(name, center, n_landmarks):
+    folds, X = FOLDS[name], inputs()
+    features = LandmarkFeatures(X[:n_landmarks], "rbf", 0.3)
+    targets = targets_of(folds, different_sizes=True)
+    Z = features.transform(X)
+    ours = streamed(X, folds, center, features=features).predict(targets, PENALTIES)
+    known = [np.nan_to_num(target) for target in targets]
+    expected = explicit_refits(Z @ Z.T, folds, known, center)
+    assert_equal(ours, expected, atol=1e-9)
+    if name != "one empty":
+        assert_equal(ours, SharedGram(Z @ Z.T, folds, center).predict(known, PENALTIES), atol=1e-9)
+
+
+def explicit_refits(K, folds, targets, center, penalties=PENALTIES):
+    result = []
+    for fold, target in enumerate(targets):
+        kept, rows = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        predictions = []
+        for penalty in penalties:
+            ridge = labelled_ridge(len(kept), penalty)
+            dual, intercept = fit_dual_coefficients(
+                K[np.ix_(kept, kept)], target[kept], ridge, center
+            )
+            predictions.append(K[np.ix_(rows, kept)] @ dual + intercept)
+        result.append(np.stack(predictions))
+    return result
+
+
+@pytest.mark.parametrize("center", [True, False])
+def test_all_rows_as_landmarks_give_the_exact_kernel_solution(center):
+    folds, X = FOLDS["balanced"], inputs()
+    targets = targets_of(folds)
+    features = LandmarkFeatures(X, "rbf", 0.3)
+    ours = streamed(X, folds, center, features=features).predict(targets, PENALTIES)
+    expected = explicit_refits(gram_matrix(X, None, "rbf", 0.3), folds, targets, center)
+    assert_equal(ours, expected, atol=1e-7)
+
+
+@pytest.mark.parametrize("center", [True, False])
+def test_linear_features_give_the_exact_linear_solution(center):
+    folds, X = FOLDS["uneven"], inputs()
+    targets = targets_of(folds)
+    ours = streamed(X, folds, center).predict(targets, PENALTIES)
+    assert_equal(ours, explicit_refits(X @ X.T, folds, targets, center), atol=1e-10)
+
+
+@pytest.mark.parametrize("block_rows", [1, 5, N_ROWS - 1, N_ROWS, 1000, None])
+@pytest.mark.parametrize("numbers", [1, 2**21])
+def test_the_size_of_blocks_changes_nothing(block_rows, numbers, monkeypatch):
+    folds, X = FOLDS["balanced"], inputs()
+    targets = targets_of(folds)
+    expected = streamed(X, folds, block_rows=8).predict(targets, PENALTIES)
+    monkeypatch.setattr(feature_ridge, "BLOCK_NUMBERS", numbers)
+    ours = streamed(X, folds, block_rows=block_rows).predict(targets, PENALTIES)
+    assert_equal(ours, expected, atol=1e-11)
+
+
+def test_targets_shared_by_all_folds_equal_copies():
+    folds, X = FOLDS["uneven"], inputs()
+    target = np.random.default_rng(2).normal(size=(N_ROWS, 3))
+    shared = streamed(X, folds).predict([target] * 4, PENALTIES)
+    copies = streamed(X, folds).predict([target.copy() for _ in range(4)], PENALTIES)
+    assert_equal(shared, copies, atol=1e-12)
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_targets_may_be_computed_by_block(same):
+    folds, X = FOLDS["balanced"], inputs()
+    targets = [np.random.default_rng(3).normal(size=(N_ROWS, 2))] * 4 if same else targets_of(folds)
+    functions = [target.__getitem__ for target in targets]
+    if same:
+        functions = functions[:1] * 4
+    ours = streamed(X, folds).predict(functions, PENALTIES)
+    assert_equal(ours, streamed(X, folds).predict(targets, PENALTIES), atol=0)
+
+
+def test_targets_and_features_are_left_unchanged():
+    folds, X = FOLDS["balanced"], inputs()
+    targets = targets_of(folds)
+    before = [X.copy(), *(target.copy() for target in targets)]
+    ridge = streamed(X, folds)
+    ridge.predict(targets, PENALTIES)
+    ridge.refit(np.ones((N_ROWS, 1)), 0.1)
+    for array, copy in zip([X, *targets], before, strict=True):
+        np.testing.assert_array_equal(array, copy)
+
+
+@pytest.mark.parametrize("name", ["balanced", "uneven"])
+def test_streamed_predictions_visit_every_row_once(name, monkeypatch):
+    monkeypatch.setattr(feature_ridge, "BLOCK_NUMBERS", 2 * 3 * len(PENALTIES))
+    folds, X = FOLDS[name], inputs()
+    targets = targets_of(folds)
+    ridge = streamed(X, folds)
+    visited, collected = [], np.empty((len(PENALTIES), N_ROWS, 3))
+    for fold, rows, predictions in ridge.predictions(ridge.prepare(targets), PENALTIES):
+        assert (folds[rows] == fold).all()
+        assert len(rows) <= 2
+        visited.extend(rows)
+        collected[:, rows] = predictions
+    assert sorted(visited) == list(range(N_ROWS))
+    expected = streamed(X, folds).predict(targets, PENALTIES)
+    assert_equal([collected[:, rows] for rows in ridge.heldout], expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("center", [True, False])
+def test_each_column_may_have_its_penalty(center):
+    folds, X = FOLDS["balanced"], inputs()
+    targets = targets_of(folds)
+    grid = [1e-3, 0.3, np.inf]
+    by_penalty = streamed(X, folds, center).predict(targets, grid)
+    by_column = streamed(X, folds, center).predict(targets, [np.array(grid)])
+    for expected, ours in zip(by_penalty, by_column, strict=True):
+        np.testing.assert_allclose(ours[0], np.einsum("jnj->nj", expected), atol=1e-12)
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("penalty", [1e-3, 0.3, np.inf])
+def test_refit_equals_kernel_ridge_regression_on_all_rows(center, penalty):
+    X, other = inputs(), inputs(seed=5)
+    features = LandmarkFeatures(X[:9], "rbf", 0.3)
+    Z, Z_other = features.transform(X), features.transform(other)
+    T = np.random.default_rng(1).normal(size=(N_ROWS, 3)) + 5.0
+    ridge = streamed(X, FOLDS["uneven"], center, features=features)
+    weights, intercept = ridge.refit(T, penalty)
+    dual, expected = fit_dual_coefficients(Z @ Z.T, T, labelled_ridge(N_ROWS, penalty), center)
+    np.testing.assert_allclose(
+        Z_other @ weights + intercept, Z_other @ Z.T @ dual + expected, atol=1e-9
+    )
+
+
+def test_refit_takes_a_penalty_for_each_column():
+    X = inputs()
+    T = np.random.default_rng(1).normal(size=(N_ROWS, 3)) + 5.0
+    ridge = streamed(X, FOLDS["balanced"])
+    penalties = [1e-2, 3.0, np.inf]
+    weights, intercept = ridge.refit(T, np.array(penalties))
+    assert (weights.shape, intercept.shape) == ((4, 3), (3,))
+    for column, penalty in enumerate(penalties):
+        own = streamed(X, FOLDS["balanced"]).refit(T[:, [column]], penalty)
+        np.testing.assert_allclose(weights[:, [column]], own[0], atol=1e-12)
+        np.testing.assert_allclose(intercept[[column]], own[1], atol=1e-12)
+
+
+def test_an_offset_of_the_features_costs_no_digits():
+    folds, X = FOLDS["balanced"], inputs()
+    targets = targets_of(folds)
+    far = X + 2.0**20
+    X = far - 2.0**20
+    ours = streamed(far, folds).predict(targets, PENALTIES)
+    assert_equal(ours, streamed(X, folds).predict(targets, PENALTIES), atol=1e-8)
+
+
+def test_features_are_read_twice_for_predictions_and_once_for_a_refit():
+    class Counted:
+        n_passes = 0
+
+        def __iter__(self):
+            self.n_passes += 1
+            return iter(FeatureBlocks(LinearFeatures(4), inputs(), 8))
+
+    blocks = Counted()
+    ridge = FeatureRidge(blocks, FOLDS["balanced"])
+    started = blocks.n_passes
+    ridge.predict(targets_of(FOLDS["balanced"]), PENALTIES)
+    assert blocks.n_passes - started == 2
+    ridge.refit(inputs(seed=1), 0.1)
+    assert blocks.n_passes - started == 3
+
+
+def test_memory_does_not_grow_with_the_rows():
+    def peak(n_rows):
+        X = np.random.default_rng(0).normal(size=(n_rows, 3))
+        folds = np.arange(n_rows) % 5
+        features = LandmarkFeatures(X[:30], "rbf", 0.3)
+        ridge = streamed(X, folds, block_rows=100, features=features)
+
+        def targets(rows):
+            return X[rows] ** 2
+
+        tracemalloc.start()
+        prepared = ridge.prepare([targets] * 5)
+        errors = 0.0
+        for _, rows, predictions in ridge.predictions(prepared, [0.1, 1.0]):
+            errors += ((predictions - X[rows] ** 2) ** 2).sum()
+        result = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return result
+
+    assert peak(20_000) < 1.2 * peak(1_000)
+
+
+@pytest.mark.parametrize("method", ["uniform", "k_means", "leverage"])
+def test_more_landmarks_predict_more_like_the_exact_kernel(method):
+    generator = np.random.default_rng(0)
+    X = generator.uniform(-1.0, 1.0, size=(400, 3))
+    T = np.sin(2.0 * X) + 0.1 * generator.normal(size=X.shape)
+    folds = np.arange(400) % 4
+    exact = SharedGram(gram_matrix(X, None, "rbf", 0.5), folds).predict([T] * 4, [1e-5])
+    differences = []
+    for n_landmarks in (5, 20, 80):
+        rows = choose_landmarks(X, n_landmarks, "rbf", 0.5, method, np.random.default_rng(1))
+        ridge = streamed(X, folds, features=LandmarkFeatures(rows, "rbf", 0.5))
+        ours = ridge.predict([T] * 4, [1e-5])
+        differences.append(np.linalg.norm(np.hstack(ours) - np.hstack(exact)))
+    assert differences[0] > 2 * differences[1] > 4 * differences[2]
+
+
+def test_tiny_ridges_are_warned_about():
+    folds = FOLDS["balanced"]
+    with pytest.warns(RuntimeWarning, match="its scores are not reliable"):
+        streamed(inputs(), folds).predict(targets_of(folds), [1e-16])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        streamed(inputs(), folds).predict(targets_of(folds), [1e-4])
+
+
+def test_what_cannot_be_done_is_refused():
+    X, folds = inputs(), FOLDS["balanced"]
+    blocks = FeatureBlocks(LinearFeatures(4), X, 8)
+    with pytest.raises(ValueError, match="blocks must start anew for every pass"):
+        FeatureRidge(iter(blocks), folds)
+    with pytest.raises(ValueError, match="must not be negative"):
+        FeatureRidge(blocks, folds - 1)
+    with pytest.raises(ValueError, match="targets must be given for 4 folds; found 3"):
+        FeatureRidge(blocks, folds).prepare([X] * 3)
+    with pytest.raises(ValueError, match="A fold holds out all rows"):
+        FeatureRidge(blocks, np.zeros(N_ROWS, dtype=int)).prepare([X])
+    for rows in (slice(0, -1), slice(0, -4)):
+        short = FeatureBlocks(LinearFeatures(4), X[rows], 8)
+        with pytest.raises(ValueError, match=rf"blocks hold {len(X[rows])} rows; there are 43"):
+            FeatureRidge(short, folds).prepare([X] * 4)

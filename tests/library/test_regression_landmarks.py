@@ -1,0 +1,207 @@
+"""Inner products of landmark features approximate the kernel; landmarks are drawn as promised."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+
+from workflow_lib.kernels.gram import gram_matrix
+from workflow_lib.regression import landmarks
+from workflow_lib.regression.landmarks import (
+    METHODS,
+    LandmarkFeatures,
+    LinearFeatures,
+    choose_landmarks,
+    leverage_scores,
+)
+
+KERNELS = [("rbf", 0.3), ("linear", None), ("tanimoto", None)]
+
+
+def inputs(n_rows=120, n_columns=4, seed=0):
+    return np.random.default_rng(seed).uniform(size=(n_rows, n_columns))
+
+
+def chosen(X, n_landmarks, method, seed=0, kernel="rbf", gamma=1.0):
+    return choose_landmarks(X, n_landmarks, kernel, gamma, method, np.random.default_rng(seed))
+
+
+def is_row_of(rows, X):
+    return (cdist(rows, X) == 0).any(axis=1)
+
+
+@pytest.mark.parametrize(("kernel", "gamma"), KERNELS)
+def test_all_rows_as_landmarks_give_the_gram_matrix(kernel, gamma):
+    X = inputs()
+    Z = LandmarkFeatures(X, kernel, gamma).transform(X)
+    np.testing.assert_allclose(Z @ Z.T, gram_matrix(X, None, kernel, gamma), atol=1e-8)
+
+
+@pytest.mark.parametrize(("kernel", "gamma"), KERNELS)
+def test_inner_products_are_the_nystrom_approximation(kernel, gamma):
+    X = inputs()
+    L = X[:3]
+    Z = LandmarkFeatures(L, kernel, gamma).transform(X)
+    across = gram_matrix(X, L, kernel, gamma)
+    expected = across @ np.linalg.solve(gram_matrix(L, None, kernel, gamma), across.T)
+    np.testing.assert_allclose(Z @ Z.T, expected, atol=1e-10)
+
+
+def test_repeated_landmarks_add_no_features():
+    X = inputs()
+    once, twice = (LandmarkFeatures(L, "rbf", 1.0) for L in (X[:10], np.tile(X[:10], (2, 1))))
+    assert (once.n_features, twice.n_features) == (10, 10)
+    Z, Z_twice = once.transform(X), twice.transform(X)
+    np.testing.assert_allclose(Z @ Z.T, Z_twice @ Z_twice.T, atol=1e-9)
+
+
+def test_linear_kernel_needs_no_more_features_than_columns():
+    X = inputs()
+    features = LandmarkFeatures(X[:50], "linear")
+    assert features.n_features == 4
+    Z = features.transform(X)
+    np.testing.assert_allclose(Z @ Z.T, X @ X.T, atol=1e-10)
+
+
+def test_linear_features_are_the_inputs():
+    X = inputs().astype(np.float32)
+    features = LinearFeatures(4)
+    Z = features.transform(X)
+    assert features.n_features == 4 and Z.dtype == np.float64
+    np.testing.assert_array_equal(Z, X)
+
+
+def test_a_known_projection_gives_the_same_features():
+    X = inputs()
+    first = LandmarkFeatures(X[:20], "rbf", 1.0)
+    second = LandmarkFeatures(first.landmarks, "rbf", 1.0, first.projection)
+    turned = LandmarkFeatures(first.landmarks, "rbf", 1.0, -first.projection)
+    np.testing.assert_array_equal(first.transform(X), second.transform(X))
+    np.testing.assert_array_equal(first.transform(X), -turned.transform(X))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_seeds_reproduce_landmarks(method):
+    X = inputs()
+    first, again, other = (chosen(X, 15, method, seed) for seed in (0, 0, 1))
+    assert first.shape == (15, 4)
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_few_rows_are_all_landmarks(method):
+    X = inputs(10)
+    np.testing.assert_array_equal(chosen(X, 10, method), X)
+    np.testing.assert_array_equal(chosen(X, 11, method), X)
+
+
+@pytest.mark.parametrize("method", ["uniform", "leverage"])
+def test_drawn_landmarks_are_distinct_rows(method):
+    X = inputs()
+    rows = chosen(X, 60, method)
+    assert is_row_of(rows, X).all()
+    assert len(np.unique(rows, axis=0)) == 60
+
+
+def test_inputs_are_left_unchanged():
+    X = inputs()
+    before = X.copy()
+    for method in METHODS:
+        chosen(X, 15, method)[:] = np.nan
+    chosen(X, 200, "uniform")[:] = np.nan
+    np.testing.assert_array_equal(X, before)
+
+
+@pytest.mark.parametrize("block", [1, 7 * 15, 2**22])
+def test_k_means_centres_are_the_means_of_their_nearest_rows(block, monkeypatch):
+    monkeypatch.setattr(landmarks, "BLOCK_NUMBERS", block)
+    monkeypatch.setattr(landmarks, "LLOYD_ITERATIONS", 1000)
+    X = inputs() + 100.0
+    centres = chosen(X, 15, "k_means")
+    labels = cdist(X, centres).argmin(axis=1)
+    expected = np.stack([X[labels == label].mean(axis=0) for label in range(15)])
+    np.testing.assert_allclose(centres, expected, atol=1e-12)
+
+
+def test_k_means_keeps_the_centres_of_empty_clusters():
+    X = np.repeat([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], 20, axis=0)
+    centres = chosen(X, 6, "k_means")
+    assert np.isfinite(centres).all()
+    assert LandmarkFeatures(centres, "rbf", 1.0).n_features <= 3
+
+
+def test_k_means_and_leverage_look_at_some_rows_only(monkeypatch):
+    monkeypatch.setattr(landmarks, "CANDIDATES_PER_LANDMARK", 2)
+    X = inputs()
+
+    class Watched:
+        read = 0
+
+        def __len__(self):
+            return len(X)
+
+        def __getitem__(self, rows):
+            self.read += len(X[rows])
+            return X[rows]
+
+    for method in ("k_means", "leverage"):
+        watched = Watched()
+        assert chosen(watched, 15, method).shape == (15, 4)
+        assert watched.read == 30
+
+
+def test_leverage_scores_with_all_rows_as_the_sketch_are_exact():
+    X = inputs(40)
+    K = gram_matrix(X, None, "rbf", 0.5)
+    ridge = np.linalg.eigvalsh(K)[:20].mean()
+    expected = np.diag(K @ np.linalg.inv(K + ridge * np.eye(40)))
+    scores = leverage_scores(X, X, "rbf", 0.5)
+    np.testing.assert_allclose(scores / ridge, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("kernel", "gamma"), KERNELS)
+def test_leverage_scores_do_not_depend_on_blocks(kernel, gamma, monkeypatch):
+    X = inputs()
+    whole = leverage_scores(X, X[:20], kernel, gamma)
+    monkeypatch.setattr(landmarks, "BLOCK_NUMBERS", 7 * 20)
+    assert whole.min() > 0
+    np.testing.assert_allclose(leverage_scores(X, X[:20], kernel, gamma), whole, atol=1e-12)
+
+
+def test_leverage_prefers_rows_far_from_the_crowd():
+    generator = np.random.default_rng(0)
+    crowd = 0.01 * generator.normal(size=(950, 3))
+    X = np.vstack([crowd, 4.0 * generator.normal(size=(50, 3))])
+    n_far = {
+        method: (np.abs(chosen(X, 30, method)).max(axis=1) > 0.1).sum() for method in METHODS[::2]
+    }
+    assert n_far["leverage"] > 15 > n_far["uniform"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_more_landmarks_come_closer_to_a_smooth_kernel(method):
+    X = inputs(400)
+    K = gram_matrix(X, None, "rbf", 1.0)
+    errors = []
+    for n_landmarks in (5, 20, 80):
+        Z = LandmarkFeatures(chosen(X, n_landmarks, method), "rbf", 1.0).transform(X)
+        errors.append(np.linalg.norm(K - Z @ Z.T) / np.linalg.norm(K))
+    assert errors[0] > 5 * errors[1] > 25 * errors[2]
+
+
+def test_what_cannot_be_done_is_refused():
+    X = inputs()
+    with pytest.raises(ValueError, match="method must be one of"):
+        chosen(X, 5, "nearest")
+    with pytest.raises(ValueError, match="n_landmarks must be at least 1; found 0"):
+        chosen(X, 0, "uniform")
+    with pytest.raises(ValueError, match="a precomputed kernel has none"):
+        chosen(X, 5, "uniform", kernel="precomputed")
+    with pytest.raises(ValueError, match="a precomputed kernel has none"):
+        LandmarkFeatures(X, "precomputed")
+    with pytest.raises(ValueError, match="kernel must be one of"):
+        LandmarkFeatures(X, "cubic")
+    with pytest.raises(ValueError, match="zero on all landmarks"):
+        LandmarkFeatures(np.zeros((3, 2)), "linear")
