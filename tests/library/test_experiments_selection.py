@@ -18,14 +18,9 @@ from workflow_lib import (
     OutputFisherRegressor,
 )
 from workflow_lib.embeddings.forward import ForwardEmbedding
+from workflow_lib.experiments.fold_targets import FoldTargets, embedded_targets, scattered
 from workflow_lib.experiments.missing_outputs import filled
-from workflow_lib.experiments.selection import (
-    FoldTargets,
-    best_of,
-    embedded_targets,
-    scattered,
-    select_each,
-)
+from workflow_lib.experiments.selection import best_of, select_each
 from workflow_lib.generative.output_scaling import fit_output_scaling
 from workflow_lib.kernels.gram import gram_matrix
 from workflow_lib.metrics import average_relative_error, reference_errors

@@ -24,7 +24,79 @@ import numpy as np
 from workflow_lib.embeddings.closed_form import apply_gain, decoder
 from workflow_lib.embeddings.forward import ForwardEmbedding
 from workflow_lib.embeddings.simplex import project_on_simplex
+from workflow_lib.experiments.fold_targets import FoldTargets, Predicted
 from workflow_lib.metrics import sum_of_observed
+
+
+def squared_errors(
+    outputs: np.ndarray,
+    targets: FoldTargets,
+    predicted: Predicted,
+    projected: bool,
+    penalty: str,
+    center: bool,
+    shared: dict | None = None,
+) -> np.ndarray:
+    """Return the squared errors (grid points, d) of held-out rows of one fold, summed over rows.
+
+    Parameters
+    ----------
+    outputs : array (rows, d)
+        In their own units; missing ones (NaN) count nothing.
+    targets : FoldTargets
+    predicted : Predicted
+        Of these rows.
+    projected : bool
+        Whether predicted memberships are projected on the simplex.
+    penalty : {"shared", "per_block"}
+        Whether the leading block and the others share one penalty, or every pair counts.
+    center : bool
+        Whether there is an intercept.
+    shared : dict or None, default=None
+        Keeps what component counts share; one for all of them and these rows.
+    """
+    scaling, embedding = targets.scaling, targets.embedding
+    if scaling is not None:
+        outputs = scaling.apply(outputs)
+    # Without an intercept, memberships that are not projected need not sum to one.
+    corrects = targets.outputs_block is not None and (projected or center)
+    if corrects and not np.isnan(outputs).any():
+        known = {} if shared is None else shared
+        key = id(targets.outputs_block)
+        if key not in known:
+            known[key] = residuals(outputs, predicted.mean)
+        errors = corrected_errors(
+            known[key],
+            _memberships(embedding, predicted.pi, projected),
+            _memberships(embedding, predicted.labelled_pi, projected=False),
+            embedding.model.means_,
+            penalty,
+        )
+    else:
+        mean = _remaining_block(targets, predicted.mean, predicted.labelled_pi)
+        errors = affine_errors(outputs, embedding, predicted.pi, mean, projected, penalty)
+    return errors if scaling is None else errors * scaling.scale**2
+
+
+def decoded_at(
+    targets: FoldTargets, predicted: Predicted, index: int, projected: bool, penalty: str
+) -> np.ndarray:
+    """Return the outputs (rows, d) that one grid point predicts for the rows of one fold."""
+    pi, mean, labelled_pi = predicted
+    pi_index = mean_index = index
+    if pi is not None and mean is not None:
+        if penalty == "shared":
+            mean_index = index // (len(pi) // len(mean))
+        else:
+            pi_index, mean_index = divmod(index, len(mean))
+    if targets.embedding is None:
+        return mean[mean_index] if pi is None else pi[pi_index]
+    leading = np.ones((mean.shape[1], 1)) if pi is None else pi[pi_index]
+    offset, gain = decoder(targets.embedding, leading, projected)
+    labelled = None if labelled_pi is None else labelled_pi[mean_index]
+    remaining = _remaining_block(targets, mean[mean_index], labelled)
+    decoded = offset + apply_gain(gain, remaining)
+    return decoded if targets.scaling is None else targets.scaling.undo(decoded)
 
 
 class Residuals(NamedTuple):
@@ -143,8 +215,16 @@ def affine_errors(
     return _pair_errors(residual, gain, mean).reshape(-1, outputs.shape[1])
 
 
-def entering_memberships(embedding: ForwardEmbedding, pi: np.ndarray, projected: bool):
-    """Return the memberships (..., C) that a predicted `pi` block gives to the pre-image."""
+def _remaining_block(targets, mean, labelled_pi) -> np.ndarray | None:
+    """Return the predicted remaining block, from the outputs block where that stands for it."""
+    if targets.outputs_block is None:
+        return mean
+    memberships = _memberships(targets.embedding, labelled_pi, projected=False)
+    return targets.embedding.mean_block_of_outputs(mean, memberships)
+
+
+def _memberships(embedding, pi, projected) -> np.ndarray:
+    """Return the memberships (..., C) that a predicted leading block gives to the pre-image."""
     memberships = pi * embedding.model.weights_
     return project_on_simplex(memberships) if projected else memberships
 

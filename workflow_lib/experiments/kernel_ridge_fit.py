@@ -1,0 +1,126 @@
+"""Selection and refit of one item of kernel ridge regression, on Gram matrices of all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from workflow_lib.experiments.heldout_errors import heldout_error
+from workflow_lib.experiments.items import size_group
+from workflow_lib.experiments.kernel_ridge_items import Item
+from workflow_lib.experiments.kernel_ridge_rows import KernelRidgeRows
+from workflow_lib.experiments.kernel_ridge_targets import KernelRidgeTargets
+from workflow_lib.experiments.prepared_inputs import prepared_inputs
+from workflow_lib.experiments.selection import Choice, select_each
+from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge, weak_ridge
+
+
+class KernelRidgeFit:
+    """Selection and refit of one item.
+
+    Parameters
+    ----------
+    rows : KernelRidgeRows
+    item : Item
+    grid : dict
+        Lists ``widths``, ``penalties``, ``weak_weights`` and ``projections``, and ``penalty`` and
+        ``metric``, as in `workflow_lib.experiments.selection.select_each`.
+    """
+
+    def __init__(self, rows: KernelRidgeRows, item: Item, grid: dict) -> None:
+        self._rows, self._item, self._grid = rows, item, grid
+        folds = rows.partition["folds"][size_group(item.training_size)]
+        self._inputs = prepared_inputs(rows.features, folds, item.training_size)
+        self._targets = KernelRidgeTargets(rows, item, self._inputs, grid["widths"][0])
+
+    def choices(self) -> dict[int | None, Choice]:
+        """Return the best grid point of every component count."""
+        grid = self._grid
+        return select_each(
+            self._targets.outputs,
+            self._inputs.folds,
+            _Lazily({width: self._solver_of(width) for width in grid["widths"]}),
+            _Lazily({width: self._weak_solver_of(width) for width in grid["widths"]})
+            if self._targets.weak_size
+            else None,
+            self._targets.by_count(),
+            grid["penalties"],
+            self._weak_weights(),
+            grid["penalty"],
+            grid["projections"],
+            grid["metric"],
+        )
+
+    def score(self, outputs: np.ndarray) -> float:
+        """Return the relative error of outputs (n, d) predicted for the training rows."""
+        return heldout_error(
+            self._targets.outputs, outputs, self._inputs.folds, self._grid["metric"]
+        )
+
+    def solution(self, choice: Choice) -> dict[str, np.ndarray]:
+        """Return what a choice learns from all rows: arrays that predict embeddings."""
+        size, weak_size = self._item.training_size, self._targets.weak_size
+        K = self._inputs.training_gram(self._rows.kernel, choice.width, weak_size)
+        embedding, targets = self._targets.of_all_rows(choice.n_components)
+        weak_targets = self._targets.of_weak_rows(choice.n_components, None, embedding)
+        dual = np.zeros((len(K), targets.shape[1]))
+        intercept = np.zeros(targets.shape[1])
+        for name, columns in embedding.blocks.items():
+            block, rows = targets[:, columns], slice(0, size)
+            is_leading = self._targets.is_leading(name)
+            penalty = choice.penalty_pi if is_leading else choice.penalty_mu
+            ridge = np.full(size, labelled_ridge(size, penalty))
+            weights = np.ones(len(K))
+            if weak_size and is_leading:
+                weak_weight = choice.weak_weight / (2.0 * size)
+                block, rows = np.vstack([block, weak_targets]), slice(0, len(K))
+                ridge = np.concatenate(
+                    [ridge, np.full(weak_size, weak_ridge(penalty, weak_weight))]
+                )
+                weights[size:] = choice.weak_weight
+            dual[rows, columns], intercept[columns] = fit_dual_coefficients(
+                K[rows, rows], block, ridge, self._rows.center, weights[rows]
+            )
+        return {"dual_coefficients": dual, "intercept": intercept}
+
+    def test_embedding(self, choice: Choice, solution: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Return the embeddings (n_test, m) that a solution predicts for the test rows."""
+        K = self._inputs.test_gram(self._rows.kernel, choice.width, self._targets.weak_size)
+        return K @ solution["dual_coefficients"] + solution["intercept"]
+
+    def _weak_weights(self) -> list[float]:
+        """Return the weights of a weak row relative to a labelled one."""
+        fixed = self._item.weak_weight
+        if fixed is None:
+            return self._grid["weak_weights"]
+        return [2.0 * self._item.training_size * fixed]
+
+    def _solver_of(self, width):
+        return lambda: self._inputs.heldout_solver(self._rows.kernel, width, self._rows.center)
+
+    def _weak_solver_of(self, width):
+        given = self._rows
+        return lambda: self._inputs.weak_heldout_solver(
+            given.kernel,
+            width,
+            given.center,
+            self._targets.weak_size,
+            given.weak_decompositions,
+        )
+
+
+class _Lazily(Mapping):
+    """A mapping whose values are built when asked for, so that one Gram matrix lives at a time."""
+
+    def __init__(self, builders: dict) -> None:
+        self._builders = builders
+
+    def __getitem__(self, key):
+        return self._builders[key]()
+
+    def __iter__(self):
+        return iter(self._builders)
+
+    def __len__(self) -> int:
+        return len(self._builders)
