@@ -10,7 +10,12 @@ from scipy.cluster.vq import kmeans2
 from sklearn.mixture import GaussianMixture
 from small_data import COVARIANCE_TYPES, clustered_outputs, fitted_model
 
-from workflow_lib.generative.mixture import GaussianMixtureModel, k_means_labels
+from workflow_lib.generative.mixture import (
+    GaussianMixtureModel,
+    _distinct_partitions,
+    _distinct_rows,
+    k_means_labels,
+)
 
 THEIR_TYPES = ("spherical", "diag", "full")
 
@@ -235,6 +240,21 @@ def test_k_means_chooses_every_row_where_there_are_no_more():
     Y = np.repeat(clustered_outputs(6), 3, axis=0)
     for labels in k_means_labels(Y, 6, 10, np.random.default_rng(0)):
         assert sorted(np.bincount(labels)) == [3] * 6
+
+
+def test_starts_that_only_number_clusters_anew_are_left_out():
+    labels = np.array([[0, 0, 1, 2], [2, 2, 0, 1], [0, 1, 1, 2], [1, 1, 0, 0], [3, 3, 1, 0]])
+    np.testing.assert_array_equal(_distinct_partitions(labels), labels[[0, 2, 3]])
+
+
+@pytest.mark.parametrize("n_distinct", [1, 2, 9, 40])
+@pytest.mark.parametrize("enough", [1, 3, 10, 100])
+def test_distinct_rows_are_counted_as_far_as_it_matters(n_distinct, enough):
+    Y = np.repeat(clustered_outputs(n_distinct), 5, axis=0)
+    for rows in (Y, np.random.default_rng(0).permutation(Y)):
+        assert min(_distinct_rows(rows, enough), enough) == min(n_distinct, enough)
+        if n_distinct < enough:
+            assert _distinct_rows(rows, enough) == n_distinct
 
 
 def test_first_of_starts_with_the_same_optimum_is_kept():

@@ -18,9 +18,14 @@ others one component at a time (C <= 50).
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.linalg import cho_factor, cho_solve
 
 COVARIANCE_TYPES = ("spherical", "tied_spherical", "diag", "full")
+
+NOT_POSITIVE_DEFINITE = (
+    "A component's covariance is not positive definite (collapsed or singleton samples). "
+    "Raise variance_floor, lower n_components, or scale the outputs."
+)
 
 
 def check_covariance_type(covariance_type: str) -> None:
@@ -59,10 +64,7 @@ class ComponentPrecision:
             try:
                 self._factor = cho_factor(self._variance, lower=True)
             except np.linalg.LinAlgError as error:
-                raise ValueError(
-                    "A component's covariance is not positive definite (collapsed or singleton "
-                    "samples). Raise variance_floor, lower n_components, or scale the outputs."
-                ) from error
+                raise ValueError(NOT_POSITIVE_DEFINITE) from error
 
     def apply(self, vectors: np.ndarray) -> np.ndarray:
         """Return Sigma^-1 v for every row v of `vectors` (n, d)."""
@@ -95,9 +97,19 @@ def absolute_floor(Y: np.ndarray, variance_floor: float) -> float:
     ValueError
         If `variance_floor` is not positive.
     """
+    return floor_from_variance(float(Y.var(axis=0).mean()), variance_floor)
+
+
+def floor_from_variance(mean_variance: float, variance_floor: float) -> float:
+    """Return `absolute_floor` where the mean output variance is known.
+
+    Raises
+    ------
+    ValueError
+        If `variance_floor` is not positive.
+    """
     if not variance_floor > 0:
         raise ValueError(f"variance_floor must be positive; found {variance_floor}.")
-    mean_variance = float(Y.var(axis=0).mean())
     return variance_floor * (mean_variance if mean_variance > 0 else 1.0)
 
 
@@ -143,13 +155,41 @@ def estimate_covariances(
 
 
 def clip_eigenvalues(matrix: np.ndarray, floor: float) -> np.ndarray:
-    """Return the symmetric matrix (d, d) with every eigenvalue raised to at least `floor`."""
-    symmetric = (matrix + matrix.T) / 2
-    eigenvalues, eigenvectors = eigh(symmetric)
-    if eigenvalues[0] >= floor:
+    """Return symmetric matrices (..., d, d) with every eigenvalue raised to at least `floor`.
+
+    Raises
+    ------
+    ValueError
+        If a value is not finite.
+    """
+    matrix = np.asarray_chkfinite(matrix)
+    symmetric = (matrix + np.swapaxes(matrix, -1, -2)) / 2
+    try:
+        # A factorisation costs a tenth of the eigenvalues, which large samples do not need.
+        np.linalg.cholesky(symmetric - floor * np.eye(matrix.shape[-1]))
         return symmetric
-    clipped = (eigenvectors * np.maximum(eigenvalues, floor)) @ eigenvectors.T
-    return (clipped + clipped.T) / 2
+    except np.linalg.LinAlgError:
+        eigenvalues, eigenvectors = np.linalg.eigh(symmetric)
+    raised = eigenvectors * np.maximum(eigenvalues, floor)[..., None, :]
+    clipped = raised @ np.swapaxes(eigenvectors, -1, -2)
+    clipped = (clipped + np.swapaxes(clipped, -1, -2)) / 2
+    return np.where((eigenvalues[..., 0] >= floor)[..., None, None], symmetric, clipped)
+
+
+def inverse_factors(covariances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return L^-1 (..., d, d), where Sigma = L L', and log det Sigma (...) of covariance matrices.
+
+    Raises
+    ------
+    ValueError
+        If a matrix is not positive definite; the message names the remedy.
+    """
+    try:
+        factors = np.linalg.cholesky(covariances)
+    except np.linalg.LinAlgError as error:
+        raise ValueError(NOT_POSITIVE_DEFINITE) from error
+    diagonals = np.diagonal(factors, axis1=-2, axis2=-1)
+    return np.linalg.inv(factors), 2.0 * np.log(diagonals).sum(axis=-1)
 
 
 def squared_distances(Y: np.ndarray, means: np.ndarray) -> np.ndarray:
@@ -178,11 +218,15 @@ def log_gaussian_densities(
         log_densities -= 0.5 * dimension * np.log(2 * np.pi * covariances)
         return log_densities
     log_densities = np.empty((len(Y), len(means)))
-    for j, mean in enumerate(means):
-        precision = ComponentPrecision(covariances[j])
-        difference = Y - mean
-        mahalanobis = np.einsum("nd,nd->n", difference, precision.apply(difference))
-        log_densities[:, j] = -0.5 * (
-            dimension * np.log(2 * np.pi) + precision.log_determinant(dimension) + mahalanobis
-        )
+    if covariance_type == "full":
+        inverses, log_determinants = inverse_factors(covariances)
+        for j, mean in enumerate(means):
+            whitened = (Y - mean) @ inverses[j].T
+            log_densities[:, j] = np.einsum("nd,nd->n", whitened, whitened)
+    else:
+        log_determinants = np.log(covariances).sum(axis=1)
+        for j, mean in enumerate(means):
+            log_densities[:, j] = (Y - mean) ** 2 @ (1.0 / covariances[j])
+    log_densities += dimension * np.log(2 * np.pi) + log_determinants
+    log_densities *= -0.5
     return log_densities
