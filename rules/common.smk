@@ -93,6 +93,12 @@ def seed_of(wildcards, *axes):
     return derive_seed(settings.run.seed, axes[0], dataset, wildcards.split, *axes[1:])
 
 
+def landmarks_of(wildcards):
+    """Return what is done with more training rows than a Gram matrix allows; None for nothing."""
+    landmarks = settings.landmarks_of(wildcards.experiment)
+    return landmarks and {**landmarks, "seed": seed_of(wildcards, "landmarks")}
+
+
 def embedding_name(method):
     """Return the name of a method's embedding in paths: its form, and the block if unusual."""
     settings_of_method = settings.methods[method]

@@ -31,6 +31,7 @@ rule regression:
         center=lambda wildcards: method_of(wildcards).center,
         metric=lambda wildcards: settings.selection_metric_of(wildcards.experiment),
         one_example=lambda wildcards: settings.one_example_of(wildcards.method),
+        landmarks=landmarks_of,
     log:
         "logs/regression/{experiment}-{split}-{method}.log",
     benchmark:

@@ -29,4 +29,5 @@ with job(snakemake):
         center=snakemake.params.center,
         metric=snakemake.params.metric,
         one_example=snakemake.params.one_example,
+        landmarks=snakemake.params.landmarks,
     )

@@ -55,6 +55,7 @@ class Stages:
     output_scale: str = "none"
     n_channels: int = 1
     seed: int = 7
+    landmarks: dict | None = None
 
     def path(self, name: str) -> Path:
         return self.folder / f"{name}.h5"
@@ -145,6 +146,7 @@ class Stages:
             self.studies,
             self.center,
             self.metric,
+            landmarks=self.landmarks,
         )
         preimages.run(
             self.path("regression"),

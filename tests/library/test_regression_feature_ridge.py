@@ -10,7 +10,7 @@ import pytest
 
 from workflow_lib.kernels.gram import gram_matrix
 from workflow_lib.regression import feature_ridge
-from workflow_lib.regression.feature_ridge import FeatureBlocks, FeatureRidge
+from workflow_lib.regression.feature_ridge import FeatureBlocks, FeatureRidge, SeparateFeatureRidges
 from workflow_lib.regression.heldout import SharedGram
 from workflow_lib.regression.landmarks import LandmarkFeatures, LinearFeatures, choose_landmarks
 from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
@@ -276,13 +276,35 @@ def test_tiny_ridges_are_warned_about():
         streamed(inputs(), folds).predict(targets_of(folds), [1e-4])
 
 
+@pytest.mark.parametrize("center", [True, False])
+def test_rows_that_no_fold_holds_out_always_train(center):
+    X, folds = inputs(), FOLDS["balanced"]
+    target = np.random.default_rng(1).normal(size=(N_ROWS, 3))
+    separate = SeparateFeatureRidges(
+        [FeatureBlocks(LinearFeatures(4), X, 8) for _ in range(4)], folds, center
+    )
+    prepared = separate.prepare([target] * 4)
+    expected = streamed(X, folds, center).predict([target] * 4, PENALTIES)
+    seen = np.zeros(N_ROWS, dtype=int)
+    for fold, rows, predictions in separate.predictions(prepared, PENALTIES):
+        places = np.searchsorted(separate.heldout[fold], rows)
+        np.testing.assert_allclose(predictions, expected[fold][:, places], rtol=1e-9)
+        seen[rows] += 1
+    assert (seen == 1).all()
+    never = FeatureRidge(FeatureBlocks(LinearFeatures(4), X, 8), np.full(N_ROWS, -1), center)
+    for found, other in zip(
+        never.refit(target, 0.1), streamed(X, folds, center).refit(target, 0.1), strict=True
+    ):
+        np.testing.assert_allclose(found, other, rtol=1e-9)
+
+
 def test_what_cannot_be_done_is_refused():
     X, folds = inputs(), FOLDS["balanced"]
     blocks = FeatureBlocks(LinearFeatures(4), X, 8)
     with pytest.raises(ValueError, match="blocks must start anew for every pass"):
         FeatureRidge(iter(blocks), folds)
-    with pytest.raises(ValueError, match="must not be negative"):
-        FeatureRidge(blocks, folds - 1)
+    with pytest.raises(ValueError, match="must not be below -1"):
+        FeatureRidge(blocks, folds - 2)
     with pytest.raises(ValueError, match="targets must be given for 4 folds; found 3"):
         FeatureRidge(blocks, folds).prepare([X] * 3)
     with pytest.raises(ValueError, match="A fold holds out all rows"):

@@ -57,6 +57,7 @@ CLASSIFIERS = {
 }
 CLASS_RIDGES = {"class_ridge", "self_training"}
 FORESTS = {"random_forest", "random_forest_classifier"}
+WITHOUT_GRAM = {"kernel_ridge", "random_forest", "least_squares", "training_mean"}
 OF_OUTPUTS = (RIDGES - {"kernel_ridge"}) | WITHOUT_GRID | {"random_forest"}
 REGRESSORS = RIDGES | OF_OUTPUTS | CLASSIFIERS
 WITHOUT_MODEL = OF_OUTPUTS | CLASSIFIERS - CLASS_RIDGES
@@ -465,6 +466,18 @@ EXPERIMENT_REQUIREMENTS = (
 
 COMBINATION_REQUIREMENTS = (
     Requirement(
+        {"is_large": {True}, "regressor": REGRESSORS - WITHOUT_GRAM},
+        {"regressor": set()},
+        "with more training rows than max_gram_rows, the regressor {regressor} would need a Gram "
+        "matrix that is too large",
+    ),
+    Requirement(
+        {"is_large": {True}, "regressor": {"kernel_ridge"}},
+        {"weak": {False}, "scale": {"none", "standard"}, "kernel": {"rbf", "linear", "tanimoto"}},
+        "with more training rows than max_gram_rows, kernel ridge regression works on landmarks: "
+        "labelled rows of numbers only, without weak rows",
+    ),
+    Requirement(
         {"regressor": CLASSIFIERS},
         {"task": {"classes"}},
         "the regressor {regressor} predicts classes, and the task is {task}",
@@ -526,10 +539,26 @@ def check(
     model: ModelSettings | None,
     dataset: DatasetSettings,
     experiment: ExperimentSettings,
+    max_gram_rows: int | None = None,
 ) -> list[str]:
-    """Return the reasons why the method cannot run in the experiment; none when it can."""
+    """Return the reasons why the method cannot run in the experiment; none when it can.
+
+    `max_gram_rows` is the most training rows of a Gram matrix; None for no limit.
+    """
     facts = method_facts(method, model) | experiment_facts(dataset, experiment)
+    facts["is_large"] = exceeds(experiment, max_gram_rows)
     return _unmet(METHOD_REQUIREMENTS + COMBINATION_REQUIREMENTS, facts)
+
+
+def exceeds(experiment: ExperimentSettings, max_gram_rows: int | None) -> bool:
+    """Return whether an experiment has a training size above the limit.
+
+    Sizes of a split per class count the examples of each class, not the rows; such experiments are
+    about few rows.
+    """
+    if max_gram_rows is None or experiment.split == "per_class":
+        return False
+    return max(experiment.training_sizes) > max_gram_rows
 
 
 def check_method(method: MethodSettings, model: ModelSettings | None) -> list[str]:

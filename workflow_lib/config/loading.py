@@ -11,6 +11,7 @@ from typing import Any
 
 from workflow_lib.config import capabilities
 from workflow_lib.config.files import ConfigurationFiles, validated
+from workflow_lib.config.gram_limit import default_max_gram_rows
 from workflow_lib.config.models import (
     DatasetSettings,
     ExperimentSettings,
@@ -134,6 +135,16 @@ class Configuration:
             for key, values in lists.items()
         }
 
+    def landmarks_of(self, experiment: str) -> dict[str, int] | None:
+        """Return from how many training rows on landmarks are used, and how many; None for never.
+
+        Only an experiment with such a size depends on the limit, which may be the machine's.
+        """
+        limit = max_gram_rows_of(self.run)
+        if not capabilities.exceeds(self.experiments[experiment], limit):
+            return None
+        return {"max_gram_rows": limit, "n_landmarks": self.run.n_landmarks}
+
     def selection_metric_of(self, experiment: str) -> str:
         """Return the error that selection minimises: for classes that of their class vectors."""
         metric = self.experiments[experiment].metric
@@ -231,7 +242,7 @@ def load_configuration(
             }
         )
         files.errors += _experiment_errors(files, run, name, experiment, dataset)
-        chosen, left_out[name] = _methods_of(files, name, experiment, dataset, place)
+        chosen, left_out[name] = _methods_of(files, run, name, experiment, dataset, place)
         experiments[name] = experiment.model_copy(update={"methods": tuple(chosen)})
         methods |= chosen
     # Two experiments may meet the same fault; it is told once.
@@ -270,6 +281,11 @@ def _numbers_read(value: Any) -> Any:
     if isinstance(value, str) and re.fullmatch(r"-?[0-9]*\.[0-9]+", value):
         return float(value)
     return value
+
+
+def max_gram_rows_of(run: RunSettings) -> int:
+    """Return the most training rows of a Gram matrix, the run's own number or the machine's."""
+    return run.max_gram_rows or default_max_gram_rows()
 
 
 def _experiment(
@@ -362,6 +378,7 @@ def _experiment_errors(
 
 def _methods_of(
     files: ConfigurationFiles,
+    run: RunSettings,
     name: str,
     experiment: ExperimentSettings,
     dataset: DatasetSettings,
@@ -387,7 +404,8 @@ def _methods_of(
         if not _is_consistent(files, method_name, method):
             has_faulty = True
             continue
-        reasons = capabilities.check(method, _model_of(files, method_name), dataset, experiment)
+        model, limit = _model_of(files, method_name), max_gram_rows_of(run)
+        reasons = capabilities.check(method, model, dataset, experiment, limit)
         if not reasons:
             chosen[method_name] = method
         elif default:

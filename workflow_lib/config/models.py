@@ -252,6 +252,16 @@ class RunSettings(Settings):
     """Folds of the cross-validation that selects the hyper-parameters on the training rows, from 2.
     The default is the paper's."""
 
+    max_gram_rows: Count | None = None
+    """Most training rows for which the Gram matrix of all pairs of rows is made. With more, kernel
+    ridge regression (and OFER) works on features of landmarks instead, and other kernel methods are
+    refused. null (the default): as many as three Gram matrices fit into a quarter of the machine's
+    memory, and 10000 at most."""
+
+    n_landmarks: Count = 1000
+    """Landmarks that stand for all rows then, the centres of k-means. The cost grows with their
+    square; a thousand keep 200000 rows within minutes."""
+
     experiments: SomeNames
     """What to run: names of files in `config/experiments`, or names of datasets, which then run
     with `defaults`."""

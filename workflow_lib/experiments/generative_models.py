@@ -12,6 +12,7 @@ from pathlib import Path
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.experiments.items import components_group, fold_group, size_group
 from workflow_lib.experiments.missing_outputs import filled
+from workflow_lib.generative.mixture import BATCH_SIZE, BATCHES_FROM
 from workflow_lib.generative.output_scaling import fit_output_scaling
 from workflow_lib.generative.storage import model_to_tree, new_model
 from workflow_lib.seeds import derive_seed
@@ -54,6 +55,7 @@ def run(
                     n_init=n_init,
                     random_state=derive_seed(seed, int(size), n_components, fold_group(fold)),
                     n_channels=n_channels,
+                    batch_size=BATCH_SIZE if size >= BATCHES_FROM else None,
                 )
                 scaling = fit_output_scaling(rows, output_scale)
                 by_fold[fold_group(fold)] = model_to_tree(model.fit(scaling.apply(rows)), scaling)

@@ -40,8 +40,8 @@ class KernelRidgeFit:
         return select_each(
             self._targets.outputs,
             self._inputs.folds,
-            _Lazily({width: self._solver_of(width) for width in grid["widths"]}),
-            _Lazily({width: self._weak_solver_of(width) for width in grid["widths"]})
+            Lazily({width: self._solver_of(width) for width in grid["widths"]}),
+            Lazily({width: self._weak_solver_of(width) for width in grid["widths"]})
             if self._targets.weak_size
             else None,
             self._targets.by_count(),
@@ -110,7 +110,7 @@ class KernelRidgeFit:
         )
 
 
-class _Lazily(Mapping):
+class Lazily(Mapping):
     """A mapping whose values are built when asked for, so that one Gram matrix lives at a time."""
 
     def __init__(self, builders: dict) -> None:

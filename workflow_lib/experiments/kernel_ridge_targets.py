@@ -89,13 +89,10 @@ class KernelRidgeTargets:
             return None
         if given.weak_outputs is None:
             return self._memberships(count) / embedding.model.weights_
-        known = (
-            np.ones(len(self.outputs), dtype=bool) if fold is None else self._inputs.folds != fold
-        )
+        known = slice(None) if fold is None else self._inputs.folds != fold
+        labelled = filled(self.outputs[known])
         if given.weak_outputs == "true":
-            return weak_outputs_of(
-                "true", filled(self.outputs[known]), given.weak[: self.weak_size]
-            )
+            return weak_outputs_of("true", labelled, given.weak[: self.weak_size])
         stored = given.stored_model(self._item.training_size, count, fold)
         return weak_outputs_of(
             given.weak_outputs,

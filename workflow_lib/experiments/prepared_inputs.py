@@ -175,6 +175,25 @@ class PreparedRows(PreparedInputs):
         everything = np.ones(len(self._train), dtype=bool)
         return self._prepared(None, everything, weak_size, self._test)
 
+    @property
+    def is_gram(self) -> bool:
+        """Whether the inputs are a Gram matrix, so that there are no rows of features."""
+        return self._is_gram
+
+    def rows_as_prepared_by(self, fold: int | None) -> PreparedSlices:
+        """Return all training rows as a fold (None: the refit) prepares them, on demand."""
+        return PreparedSlices(self._train, self._preparation(fold))
+
+    def test_rows(self) -> np.ndarray:
+        """Return the test rows as the refit prepares them."""
+        return self._preparation(None).apply(self._test)
+
+    def _preparation(self, fold):
+        stored = self._group[fold_group(fold)]
+        return InputPreparation(
+            stored["fill"], stored["offset"], stored["scale"], bool(stored["standardised"])
+        )
+
     def _grams(self, fold, kept, heldout, weak_size, kernel, width):
         rows, others = self._prepared(fold, kept, weak_size, self._train[heldout])
         return _gram(rows, None, kernel, width), _gram(others, rows, kernel, width)
@@ -186,11 +205,22 @@ class PreparedRows(PreparedInputs):
             weak_columns = self._n_pool + np.arange(weak_size)
             columns = np.concatenate([np.flatnonzero(kept), weak_columns])
             return rows[:, columns], others[:, columns]
-        stored = self._group[fold_group(fold)]
-        preparation = InputPreparation(
-            stored["fill"], stored["offset"], stored["scale"], bool(stored["standardised"])
-        )
+        preparation = self._preparation(fold)
         return preparation.apply(rows), preparation.apply(others)
+
+
+class PreparedSlices:
+    """Rows that are prepared when a slice, or an array of row numbers, asks for them."""
+
+    def __init__(self, rows: np.ndarray, preparation: InputPreparation) -> None:
+        self._rows, self._preparation = rows, preparation
+        self.shape = len(rows), int(np.count_nonzero(preparation.scale > 0))
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, rows) -> np.ndarray:
+        return self._preparation.apply(self._rows[rows])
 
 
 class PreparedTexts(PreparedInputs):

@@ -31,6 +31,7 @@ def new_model(
     n_init: int,
     random_state: int,
     n_channels: int = 1,
+    batch_size: int | None = None,
 ):
     """Return an unfitted model.
 
@@ -50,6 +51,8 @@ def new_model(
     random_state : int
     n_channels : int, default=1
         Numbers per time step; for state-space models.
+    batch_size : int or None, default=None
+        Rows of a batch of stepwise EM; for mixtures. None for EM on all rows.
     """
     if kind == "gaussian":
         return GaussianModel(covariance_type, variance_floor)
@@ -68,6 +71,7 @@ def new_model(
         variance_floor=variance_floor,
         n_init=n_init,
         random_state=random_state,
+        batch_size=batch_size,
     )
 
 

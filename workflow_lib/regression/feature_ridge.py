@@ -81,7 +81,7 @@ class FeatureRidge:
     blocks : iterable of (slice, array (b, r))
         Consecutive rows and their features, anew for every pass, as `FeatureBlocks` gives them.
     folds : int array (n,)
-        Fold number of every row.
+        Fold number of every row; -1 for rows that no fold holds out.
     center : bool, default=True
         Fit an unpenalised intercept.
 
@@ -92,7 +92,7 @@ class FeatureRidge:
 
     Notes
     -----
-    Memory: for k folds, 2 k + 1 matrices (r, r); the weights of a grid of penalties, k arrays
+    Memory: for k folds, 2 k + 2 matrices (r, r); the weights of a grid of penalties, k arrays
     (r, n_penalties m); and a few blocks.
 
     With an intercept, sums are taken relative to the mean of the first block, which keeps the
@@ -101,7 +101,7 @@ class FeatureRidge:
     Raises
     ------
     ValueError
-        If `blocks` can be read only once, fold numbers are negative, or, in a pass, the blocks do
+        If `blocks` can be read only once, fold numbers are below -1, or, in a pass, the blocks do
         not hold all rows.
     """
 
@@ -114,8 +114,8 @@ class FeatureRidge:
         if iter(blocks) is blocks:
             raise ValueError("blocks must start anew for every pass; found an iterator.")
         self.folds = np.asarray(folds)
-        if self.folds.min() < 0:
-            raise ValueError("Fold numbers must not be negative.")
+        if self.folds.min() < -1:
+            raise ValueError("Fold numbers must not be below -1.")
         self.heldout = fold_rows(self.folds)
         self.center = center
         self._blocks = blocks
@@ -216,9 +216,12 @@ class FeatureRidge:
         return weights, intercepts[0]
 
     def _pass_by_heldout_fold(self, targets):
-        """Return Z'T (r, m) and the sums of T (m,) over the rows that each fold holds out."""
-        n_folds = len(self.heldout)
-        products, sums = [0.0] * n_folds, [0.0] * n_folds
+        """Return Z'T (r, m) and the sums of T (m,) over the rows that each fold holds out.
+
+        The last are those of the rows that no fold holds out.
+        """
+        n_groups = len(self.heldout) + 1
+        products, sums = [0.0] * n_groups, [0.0] * n_groups
         for rows, order, places, Z in self._blocks_by_fold():
             T = _block_of(targets, rows)[order]
             for fold, place in enumerate(places):
@@ -231,7 +234,7 @@ class FeatureRidge:
         """Return, for the targets of every fold, Z'T and the sums of T over its training rows."""
         products, sums = [0.0] * len(targets), [0.0] * len(targets)
         for rows, order, places, Z in self._blocks_by_fold():
-            for fold, (fold_targets, place) in enumerate(zip(targets, places, strict=True)):
+            for fold, (fold_targets, place) in enumerate(zip(targets, places[:-1], strict=True)):
                 T = _block_of(fold_targets, rows)[order]
                 T[place] = 0.0
                 products[fold] += T.T @ Z
@@ -242,25 +245,28 @@ class FeatureRidge:
         """Yield (rows, order, places, Z): the rows of each block sorted by fold, Z centred.
 
         `order` sorts the rows of the block, `places` are the slices of the folds among the sorted
-        rows. The first full pass also takes the sums of the features alone.
+        rows, and last that of the rows which no fold holds out. The first full pass also takes the
+        sums of the features alone.
         """
-        n_folds = len(self.heldout)
+        n_groups = len(self.heldout) + 1
         squares = sums = None
         n_seen = 0
         for rows, Z in self._blocks:
             Z = np.asarray(Z, dtype=np.float64)
             if self._origin is None:
                 self._origin = Z.mean(axis=0) if self.center else np.zeros(Z.shape[1])
-            order = np.argsort(self.folds[rows], kind="stable")
-            borders = np.searchsorted(self.folds[rows][order], np.arange(n_folds + 1))
+            # Rows that no fold holds out come last.
+            groups = np.where(self.folds[rows] < 0, n_groups - 1, self.folds[rows])
+            order = np.argsort(groups, kind="stable")
+            borders = np.searchsorted(groups[order], np.arange(n_groups + 1))
             places = [slice(*pair) for pair in zip(borders[:-1], borders[1:], strict=True)]
             Z = Z[order]
             Z -= self._origin
             if self._squares is None:
                 if squares is None:
                     shape = (Z.shape[1], Z.shape[1])
-                    squares = [np.zeros(shape, order="F") for _ in range(n_folds)]
-                    sums = np.zeros((n_folds, Z.shape[1]))
+                    squares = [np.zeros(shape, order="F") for _ in range(n_groups)]
+                    sums = np.zeros((n_groups, Z.shape[1]))
                 for fold, place in enumerate(places):
                     if place.start < place.stop:
                         # In place and the lower half only: with NumPy's product and sum, small
@@ -305,6 +311,48 @@ class FeatureRidge:
         if not self.center:
             return weights, np.zeros(shape)
         return weights, sums / n_rows - ((mean + self._origin) @ weights).reshape(shape)
+
+
+class SeparateFeatureRidges:
+    """As `FeatureRidge`, where every fold has features of its own.
+
+    Parameters
+    ----------
+    blocks_by_fold : sequence of iterables of (slice, array (b, r))
+        All rows as each fold sees them; the number of features may differ.
+    folds : int array (n,)
+        Fold number of every row.
+    center : bool, default=True
+        Fit an unpenalised intercept.
+    """
+
+    def __init__(
+        self,
+        blocks_by_fold: Sequence[Iterable[tuple[slice, np.ndarray]]],
+        folds: np.ndarray,
+        center: bool = True,
+    ) -> None:
+        self.heldout = fold_rows(folds)
+        self.center = center
+        self._ridges = [
+            FeatureRidge(blocks, np.where(folds == fold, 0, -1), center)
+            for fold, blocks in enumerate(blocks_by_fold)
+        ]
+
+    def prepare(self, targets: Sequence[Targets]) -> list[PreparedTargets]:
+        """As `FeatureRidge.prepare`, in one pass for each fold."""
+        return [
+            ridge.prepare([fold_targets])
+            for ridge, fold_targets in zip(self._ridges, targets, strict=True)
+        ]
+
+    def predictions(
+        self, prepared: Sequence[PreparedTargets], penalties: Sequence[float | np.ndarray]
+    ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+        """As `FeatureRidge.predictions`, in one pass for each fold."""
+        for fold, (ridge, fold_prepared) in enumerate(zip(self._ridges, prepared, strict=True)):
+            for _, rows, predicted in ridge.predictions(fold_prepared, penalties):
+                yield fold, rows, predicted
 
 
 def _block_of(targets: Targets, rows: slice) -> np.ndarray:

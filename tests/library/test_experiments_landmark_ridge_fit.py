@@ -1,0 +1,116 @@
+"""Selection and fit on landmarks: with all rows as landmarks, what the Gram matrix gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from small_data import regression_data
+from small_pipeline import Stages, assert_same_tree
+
+from workflow_lib.errors import UserError
+from workflow_lib.experiments.items import fold_group
+
+ALL_ROWS = {"max_gram_rows": 10, "n_landmarks": 100, "seed": 3}
+METHODS = {
+    "m-krr": {"kind": None},
+    "one penalty": {"penalty": "shared"},
+    "a penalty per block": {"penalty": "per_block"},
+    "an average": {"penalty": "per_block", "combine": "average"},
+    "variances per component": {"covariance_type": "spherical", "penalty": "per_block"},
+    "full form": {"form": "full", "preimage": "closed_form"},
+    "a single Gaussian": {"kind": "gaussian", "preimage": "closed_form"},
+}
+
+
+def stages(folder, landmarks, **options) -> Stages:
+    folder.mkdir(exist_ok=True)
+    X, Y = regression_data(60, n_clusters=3, spread=2.0)
+    return Stages(folder, X, Y, sizes=[8, 30], landmarks=landmarks, **options)
+
+
+def members_of(item: dict) -> list[dict]:
+    return list(item.get("members", {"": item}).values())
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("scale", ["none", "standard"])
+def test_all_rows_as_landmarks_give_the_exact_solution(tmp_path, name, scale):
+    options = {"scale": scale, "penalties": [1e-3, 1e-2, np.inf], **METHODS[name]}
+    exact = stages(tmp_path / "gram", None, **options).all()
+    ours = stages(tmp_path / "landmarks", ALL_ROWS, **options).all()
+    expected, found = exact.tree("regression"), ours.tree("regression")
+    assert sorted(expected) == sorted(found)
+    for key, item in found.items():
+        for member, other in zip(members_of(item), members_of(expected[key]), strict=True):
+            chosen = [
+                name
+                for name in ("width", "n_components", "penalty_pi", "penalty_mu")
+                if name in other
+            ]
+            assert [member[name] for name in chosen] == [other[name] for name in chosen]
+            assert member["score"] == pytest.approx(other["score"], rel=1e-6)
+            for array in ("heldout_outputs", "test_embedding"):
+                np.testing.assert_allclose(member[array], other[array], atol=2e-5)
+            # The small size has a Gram matrix as before.
+            assert ("weights" in member) == (item["training_size"] > 10)
+            assert ("dual_coefficients" in member) == (item["training_size"] <= 10)
+    predictions = ours.tree("predictions")
+    for key, item in exact.tree("predictions").items():
+        np.testing.assert_allclose(predictions[key]["outputs"], item["outputs"], atol=2e-5)
+
+
+@pytest.mark.parametrize("n_landmarks", [2, 100])
+def test_the_linear_kernel_of_few_columns_is_exact(tmp_path, n_landmarks):
+    options = {"kernel": "linear", "kind": None, "penalties": [1e-3, 1e-2]}
+    exact = stages(tmp_path / "gram", None, **options).all().tree("regression")
+    landmarks = ALL_ROWS | {"n_landmarks": n_landmarks}
+    ours = stages(tmp_path / "ours", landmarks, **options).all().tree("regression")
+    key = next(key for key, item in ours.items() if item["training_size"] == 30)
+    if n_landmarks == 2:
+        # Fewer landmarks than columns: no longer exact, but landmarks of rows.
+        assert ours[key]["landmarks"].shape[0] == 2
+        assert ours[key]["score"] > exact[key]["score"]
+    else:
+        assert "landmarks" not in ours[key]
+        np.testing.assert_allclose(
+            ours[key]["test_embedding"], exact[key]["test_embedding"], atol=1e-9
+        )
+
+
+def test_few_landmarks_are_stored_and_drawn_from_the_seed(tmp_path):
+    options = {"penalty": "per_block", "combine": "best"}
+    few = ALL_ROWS | {"n_landmarks": 5}
+    first = stages(tmp_path / "first", few, **options).all().tree("regression")
+    again = stages(tmp_path / "again", few, **options).all().tree("regression")
+    assert_same_tree(first, again)
+    other = stages(tmp_path / "other", few | {"seed": 4}, **options).all().tree("regression")
+    key = next(key for key, item in first.items() if item["training_size"] == 30)
+    assert first[key]["n_landmarks"] == 5
+    assert first[key]["landmarks"].shape == (5, 4)
+    assert not np.allclose(first[key]["landmarks"], other[key]["landmarks"])
+
+
+def test_held_out_rows_are_never_learned_from(tmp_path):
+    """What a fold predicts of its rows does not depend on their outputs."""
+    few = ALL_ROWS | {"n_landmarks": 5}
+    # One grid point, so that selection cannot tell.
+    options = {"widths": [1.0], "penalties": [1e-2], "counts": [2], "scale": "standard"}
+    first = stages(tmp_path / "first", few, **options).all()
+    partition = first.tree("split")
+    folds = partition["folds"]["n-30"]
+    rows = partition["train"][:30][folds == 0]
+    changed = stages(tmp_path / "changed", few, **options)
+    changed.Y = changed.Y.copy()
+    changed.Y[rows] += 100.0
+    changed.all()
+    key = next(k for k, item in first.tree("regression").items() if item["training_size"] == 30)
+    before = first.tree("regression")[key]["heldout_outputs"]
+    after = changed.tree("regression")[key]["heldout_outputs"]
+    np.testing.assert_array_equal(before[folds == 0], after[folds == 0])
+    assert np.abs(before[folds != 0] - after[folds != 0]).max() > 1.0
+    assert fold_group(0) in first.tree("features")["n-30"]
+
+
+def test_weak_rows_are_refused(tmp_path):
+    with pytest.raises(UserError, match="weak rows with more training rows than max_gram_rows"):
+        stages(tmp_path / "weak", ALL_ROWS, weak_sizes=[10], penalty="per_block").all()

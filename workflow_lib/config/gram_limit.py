@@ -1,0 +1,37 @@
+"""From how many training rows on a Gram matrix of all pairs is too large for the machine."""
+
+from __future__ import annotations
+
+import os
+
+GRAMS_IN_MEMORY = 3
+"""Gram matrices in memory at once while one is decomposed."""
+
+SHARE_OF_MEMORY = 0.25
+"""Of the machine's memory, for one job: others run beside it."""
+
+MOST_ROWS = 10_000
+"""Above, one eigendecomposition takes minutes, and selection needs one for every kernel width."""
+
+
+def default_max_gram_rows(memory: float | None = None) -> int:
+    """Return the largest number of rows whose Gram matrices fit, and 10,000 at most.
+
+    That is sqrt(memory / (4 * 3 * 8 bytes)).
+
+    Parameters
+    ----------
+    memory : float or None, default=None
+        Bytes; None means those of this machine. Where the system does not tell, 10,000 rows.
+    """
+    memory = _memory() if memory is None else memory
+    if memory is None:
+        return MOST_ROWS
+    return min(MOST_ROWS, int((SHARE_OF_MEMORY * memory / (8 * GRAMS_IN_MEMORY)) ** 0.5))
+
+
+def _memory() -> int | None:
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return None

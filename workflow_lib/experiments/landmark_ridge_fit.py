@@ -1,0 +1,156 @@
+"""Selection and refit of one item where there are more rows than a Gram matrix allows.
+
+The kernel is replaced by the inner products of features, which are few: those of landmarks (the
+Nystrom approximation), or for the linear kernel the inputs themselves, which is exact. Grid, folds
+and score are those of `KernelRidgeFit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from workflow_lib.errors import UserError
+from workflow_lib.experiments.items import fold_group
+from workflow_lib.experiments.kernel_ridge_fit import KernelRidgeFit, Lazily
+from workflow_lib.experiments.kernel_ridge_items import Item
+from workflow_lib.experiments.kernel_ridge_rows import KernelRidgeRows
+from workflow_lib.experiments.prepared_inputs import PreparedRows, rbf_gamma
+from workflow_lib.experiments.selection import Choice
+from workflow_lib.experiments.streamed_selection import select_each_streamed
+from workflow_lib.regression.feature_ridge import (
+    FeatureBlocks,
+    FeatureRidge,
+    SeparateFeatureRidges,
+)
+from workflow_lib.regression.landmarks import LandmarkFeatures, LinearFeatures, choose_landmarks
+from workflow_lib.seeds import derive_seed
+
+LANDMARK_METHOD = "k_means"
+
+
+class LandmarkRidgeFit(KernelRidgeFit):
+    """Selection and refit of one item on features of landmarks.
+
+    Landmarks of a fold whose preparation is learned come from its training rows alone; otherwise
+    all training rows give the landmarks, as they all stand in the Gram matrix of `KernelRidgeFit`.
+
+    Parameters
+    ----------
+    rows, item, grid
+        As for `KernelRidgeFit`.
+    n_landmarks : int
+    seed : int
+        Of the draw of the landmarks.
+
+    Raises
+    ------
+    UserError
+        With weak rows, and for inputs that are inner products or texts instead of rows of numbers.
+    """
+
+    def __init__(
+        self, rows: KernelRidgeRows, item: Item, grid: dict, n_landmarks: int, seed: int
+    ) -> None:
+        super().__init__(rows, item, grid)
+        if item.weak_size or not isinstance(self._inputs, PreparedRows) or self._inputs.is_gram:
+            what = "weak rows" if item.weak_size else "inputs without rows of numbers"
+            raise UserError(
+                place=f"{item.training_size} training rows",
+                found=f"{what} with more training rows than max_gram_rows",
+                expected="labelled rows of numbers alone, of which landmarks can be chosen",
+                remedy="take smaller training_sizes, or raise max_gram_rows",
+            )
+        self._n_landmarks, self._seed = n_landmarks, seed
+        self._landmarks: dict[int | None, np.ndarray] = {}
+        print(
+            f"{item.training_size} training rows are more than max_gram_rows: features of "
+            f"{n_landmarks} landmarks stand for the Gram matrix"
+        )
+
+    def choices(self) -> dict[int | None, Choice]:
+        """As `KernelRidgeFit.choices`."""
+        grid = self._grid
+        return select_each_streamed(
+            self._targets.outputs,
+            self._inputs.folds,
+            Lazily({width: self._solver_of(width) for width in grid["widths"]}),
+            self._targets.by_count(),
+            grid["penalties"],
+            grid["penalty"],
+            grid["projections"],
+            grid["metric"],
+        )
+
+    def solution(self, choice: Choice) -> dict[str, np.ndarray]:
+        """As `KernelRidgeFit.solution`: weights of features, and what the features are made of."""
+        features = self._features(None, choice.width)
+        blocks = FeatureBlocks(features, self._inputs.rows_as_prepared_by(None))
+        embedding, targets = self._targets.of_all_rows(choice.n_components)
+        penalties = np.empty(targets.shape[1])
+        for name, columns in embedding.blocks.items():
+            is_leading = self._targets.is_leading(name)
+            penalties[columns] = choice.penalty_pi if is_leading else choice.penalty_mu
+        # Nothing is held out; one fold number for all rows would hold out all of them.
+        ridge = FeatureRidge(blocks, np.full(len(targets), -1), self._rows.center)
+        weights, intercept = ridge.refit(targets, penalties)
+        found = {"weights": weights, "intercept": intercept, "n_landmarks": features.n_features}
+        if isinstance(features, LandmarkFeatures):
+            found |= {"landmarks": features.landmarks, "projection": features.projection}
+        return found
+
+    def test_embedding(self, choice: Choice, solution: Mapping[str, np.ndarray]) -> np.ndarray:
+        """As `KernelRidgeFit.test_embedding`."""
+        features = self._features(None, choice.width)
+        Z = features.transform(self._inputs.test_rows())
+        return Z @ solution["weights"] + solution["intercept"]
+
+    def _solver_of(self, width):
+        return lambda: self._solver(width)
+
+    def _solver(self, width) -> FeatureRidge | SeparateFeatureRidges:
+        inputs, center = self._inputs, self._rows.center
+        if not inputs.learns:
+            return FeatureRidge(self._blocks(None, width), inputs.folds, center)
+        by_fold = [self._blocks(fold, width) for fold in range(inputs.folds.max() + 1)]
+        return SeparateFeatureRidges(by_fold, inputs.folds, center)
+
+    def _blocks(self, fold, width) -> FeatureBlocks:
+        features = self._features(fold, width)
+        return FeatureBlocks(features, self._inputs.rows_as_prepared_by(fold))
+
+    def _features(self, fold: int | None, width: float | None) -> LandmarkFeatures | LinearFeatures:
+        """Return the features of one width, as a fold (None: the refit) makes them."""
+        rows = self._inputs.rows_as_prepared_by(fold)
+        n_columns = rows.shape[1]
+        if self._rows.kernel == "linear" and n_columns <= self._n_landmarks:
+            return LinearFeatures(n_columns)
+        gamma = rbf_gamma(width, n_columns)
+        if fold not in self._landmarks:
+            known = np.flatnonzero(self._inputs.folds != fold)
+            self._landmarks[fold] = choose_landmarks(
+                _Chosen(rows, known),
+                self._n_landmarks,
+                self._rows.kernel,
+                gamma,
+                LANDMARK_METHOD,
+                np.random.default_rng(
+                    derive_seed(self._seed, self._item.training_size, fold_group(fold))
+                ),
+            )
+        return LandmarkFeatures(self._landmarks[fold], self._rows.kernel, gamma)
+
+
+class _Chosen:
+    """Some rows of others, looked up when they are asked for."""
+
+    def __init__(self, rows, chosen: np.ndarray) -> None:
+        self._rows, self._chosen = rows, chosen
+        self.shape = len(chosen), rows.shape[1]
+
+    def __len__(self) -> int:
+        return len(self._chosen)
+
+    def __getitem__(self, rows) -> np.ndarray:
+        return self._rows[self._chosen[rows]]
