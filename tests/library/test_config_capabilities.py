@@ -330,6 +330,34 @@ def test_contradictory_experiments_are_refused(dataset, experiment, reason):
     assert any(reason in text for text in told), told
 
 
+@pytest.mark.parametrize(
+    ("method", "model", "dataset", "experiment", "reason"),
+    [
+        (RIDGE, None, {}, {}, None),
+        (FOREST, None, {}, {}, None),
+        (EMBEDDED, MIXTURE, {}, {}, None),
+        (COMPONENTS, None, {}, {}, "principal_component_ridge would need a Gram matrix"),
+        (OUTPUT, None, {}, {}, "output_kernel_regression would need a Gram matrix"),
+        (WEAK, MIXTURE, {}, {"weak_sizes": [10]}, "without weak rows"),
+        (RIDGE, None, {"inputs": {"scale": "products"}}, {}, "labelled rows of numbers only"),
+        (RIDGE, None, GRAM, {"kernel": "precomputed"}, "labelled rows of numbers only"),
+    ],
+)
+def test_methods_that_need_a_gram_matrix_too_large_are_refused(
+    method, model, dataset, experiment, reason
+):
+    combination = (
+        MethodSettings(**method),
+        ModelSettings(**model) if model else None,
+        DatasetSettings(**DATASET | dataset),
+        ExperimentSettings(**EXPERIMENT | {"training_sizes": [100, 5000]} | experiment),
+    )
+    assert capabilities.check(*combination, 5000) == []
+    assert capabilities.check(*combination) == []
+    told = capabilities.check(*combination, 4999)
+    assert told == [] if reason is None else any(reason in text for text in told), told
+
+
 def test_good_experiments_pass():
     experiment = ExperimentSettings(**EXPERIMENT)
     for dataset in ({}, GRAM, {"inputs": {"kernel": "tanimoto", "scale": "none"}}):

@@ -545,8 +545,7 @@ def check(
 
     `max_gram_rows` is the most training rows of a Gram matrix; None for no limit.
     """
-    facts = method_facts(method, model) | experiment_facts(dataset, experiment)
-    facts["is_large"] = exceeds(experiment, max_gram_rows)
+    facts = method_facts(method, model) | experiment_facts(dataset, experiment, max_gram_rows)
     return _unmet(METHOD_REQUIREMENTS + COMBINATION_REQUIREMENTS, facts)
 
 
@@ -624,7 +623,9 @@ def method_facts(method: MethodSettings, model: ModelSettings | None) -> dict[st
     }
 
 
-def experiment_facts(dataset: DatasetSettings, experiment: ExperimentSettings) -> dict[str, Any]:
+def experiment_facts(
+    dataset: DatasetSettings, experiment: ExperimentSettings, max_gram_rows: int | None = None
+) -> dict[str, Any]:
     """Return what the tables may ask about a dataset and an experiment."""
     kinds = {part.kind for part in (*(experiment.tables or ()), *(experiment.figures or ()))}
     return {
@@ -644,6 +645,7 @@ def experiment_facts(dataset: DatasetSettings, experiment: ExperimentSettings) -
         "has_series_figure": "series" in kinds,
         "shows_classes": bool(kinds & {"component_names", "confusion", "image_sheet"}),
         "has_weak_table": "weak" in kinds,
+        "is_large": exceeds(experiment, max_gram_rows),
     }
 
 

@@ -18,6 +18,7 @@ from workflow_lib.experiments.kernel_ridge_items import (
     without_selection,
 )
 from workflow_lib.experiments.kernel_ridge_rows import KernelRidgeRows
+from workflow_lib.experiments.landmark_ridge_fit import LandmarkRidgeFit
 from workflow_lib.experiments.selection import Choice, best_of
 from workflow_lib.experiments.stage_timings import stage_seconds, write_timings
 
@@ -160,9 +161,6 @@ def _fit(rows, item, grid, landmarks) -> KernelRidgeFit:
     """Return the fit of one item, on landmarks where a Gram matrix would be too large."""
     if landmarks is None or item.training_size <= landmarks["max_gram_rows"]:
         return KernelRidgeFit(rows, item, grid)
-    # What only large training sets need, and takes time to import.
-    from workflow_lib.experiments.landmark_ridge_fit import LandmarkRidgeFit
-
     return LandmarkRidgeFit(rows, item, grid, landmarks["n_landmarks"], landmarks["seed"])
 
 

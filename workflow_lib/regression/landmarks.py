@@ -14,7 +14,6 @@ ridge regression restricted to functions sum_j a_j k(., landmark_j) (Rudi, Camor
 from __future__ import annotations
 
 import numpy as np
-from scipy.cluster.vq import vq
 from scipy.linalg import cho_factor, eigh, solve_triangular
 
 from workflow_lib.kernels.gram import gram_matrix
@@ -222,6 +221,9 @@ def _squared_norms(X, kernel) -> np.ndarray:
 
 def _k_means(X, n_clusters, generator) -> np.ndarray:
     """Return the centres of Lloyd's algorithm; a cluster that loses its rows keeps its centre."""
+    # Only large problems need it, and it takes time to import.
+    from scipy.cluster.vq import vq
+
     # Centring first keeps the differences of large squares from losing digits.
     origin = X.mean(axis=0)
     X = X - origin

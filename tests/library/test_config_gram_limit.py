@@ -1,0 +1,19 @@
+"""The largest Gram matrix follows from the memory."""
+
+from __future__ import annotations
+
+import pytest
+
+from workflow_lib.config.gram_limit import MOST_ROWS, default_max_gram_rows
+
+
+@pytest.mark.parametrize(
+    ("gigabytes", "rows"),
+    [(0.0, 0), (0.96, 3162), (2.4, 5000), (24.0, MOST_ROWS), (1e3, MOST_ROWS)],
+)
+def test_three_gram_matrices_fit_into_a_quarter_of_the_memory(gigabytes, rows):
+    assert default_max_gram_rows(gigabytes * 1e9) == rows
+
+
+def test_this_machine_has_a_limit():
+    assert 0 < default_max_gram_rows() <= MOST_ROWS
