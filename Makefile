@@ -12,7 +12,7 @@ SNAKEFILES := Snakefile $(wildcard rules/*.smk)
 SOURCES := workflow_lib scripts tests $(wildcard benchmarks)
 
 .DEFAULT_GOAL := help
-.PHONY: help env run prepare test lint why unlock clean
+.PHONY: help env run prepare test lint bench why unlock clean
 
 help: ## list these commands
 	@echo "make COMMAND [CORES=all] [OPTIONS='more options of snakemake'] [PYTHON=python3]"
@@ -54,6 +54,9 @@ lint: env ## check the style of the Python and of the rules
 	@$(BIN)/snakefmt --check $(SNAKEFILES) || { \
 	  echo "error: not formatted; to mend it: $(BIN)/snakefmt $(SNAKEFILES)" >&2; exit 1; }
 	@$(SNAKEMAKE) --lint
+
+bench: env ## time the methods against other libraries; peers: pip install '.[benchmarks]'
+	@$(BIN)/python -m benchmarks $(OPTIONS)
 
 why: env ## say what would run now, and why
 	@$(SNAKEMAKE) --dry-run --quiet rules host progress $(OPTIONS)

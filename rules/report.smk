@@ -421,6 +421,35 @@ rule manifest:
         "../scripts/manifest.py"
 
 
+rule timeline:
+    input:
+        manifest="results/run.json",
+        timings=timing_tables(),
+        tables=all_tables(),
+        figures=all_figures("svg"),
+        code=code("timeline.py", "report.figures.timeline"),
+    output:
+        csv="results/timings/jobs/timeline.csv",
+        svg="results/timings/jobs/timeline.svg",
+        png="results/timings/jobs/timeline.png",
+    params:
+        folder="results/timings/jobs",
+    log:
+        "logs/timeline.log",
+    benchmark:
+        "results/timings/jobs/timeline.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    conda:
+        CONDA
+    message:
+        "timeline"
+    script:
+        "../scripts/timeline.py"
+
+
 rule report:
     input:
         manifest="results/run.json",
@@ -433,6 +462,8 @@ rule report:
             path for experiment in settings.experiments for path in named_components(experiment)
         ],
         published=list(PUBLISHED.values()),
+        jobs="results/timings/jobs/timeline.csv",
+        timeline="results/timings/jobs/timeline.svg",
         code=code("report.py", "report.assembly"),
     output:
         "results/report.html",

@@ -8,6 +8,8 @@ with job(snakemake):
     assembly.run(
         output=snakemake.output[0],
         manifest=snakemake.input.manifest,
+        jobs=snakemake.input.jobs,
+        timeline=snakemake.input.timeline,
         title=snakemake.params.title,
         author=snakemake.params.author,
         experiments=snakemake.params.experiments,

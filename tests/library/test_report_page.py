@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import re
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -24,6 +26,7 @@ from workflow_lib.artifacts import write_artifact
 from workflow_lib.datasets.sparse_inputs import sparse_tree
 from workflow_lib.errors import UserError
 from workflow_lib.report import assembly, manifest
+from workflow_lib.report.figures import timeline
 from workflow_lib.report.files import write_text
 from workflow_lib.report.manifest import read_manifest, run_manifest, write_manifest
 from workflow_lib.report.scores import read_scores
@@ -306,6 +309,39 @@ def test_the_protocol_tells_a_chronological_split(tmp_path):
     assert "5 chronological splits with 10 test rows each. The test rows are the latest" in text
     assert "later than all training rows" in text
     assert "random splits" not in text
+
+
+def test_the_protocol_tells_of_landmarks(tmp_path):
+    path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
+    settings = {"training_sizes": [20, 50], "components": "selected", "kernel": "rbf"}
+    settings |= {"metric": "arrmse"}
+    scores = read_scores(path)
+    assert "landmarks" not in assembly.protocol_sentences(settings, scores, 5)
+    scores = [
+        replace(score, n_landmarks=12) if score.training_size == 50 else score for score in scores
+    ]
+    text = assembly.protocol_sentences(settings, scores, 5)
+    assert "With 50 training rows a Gram matrix of all pairs would be too large" in text
+    assert "the features of 12 landmarks" in text
+
+
+def test_the_page_shows_how_the_jobs_ran(inputs, tmp_path):
+    folder = tmp_path / "jobs"
+    (folder / "regression").mkdir(parents=True)
+    for number in range(3):
+        path = folder / "regression" / f"toy-{number}.tsv"
+        path.write_text("s\tcpu_time\tmax_rss\n2.0\t1.5\t100\n")
+        os.utime(path, (1e9 + 3 * number, 1e9 + 3 * number))
+    files = {name: tmp_path / f"timeline.{name}" for name in ("csv", "svg", "png")}
+    timeline.run(folder, files["csv"], files["svg"], files["png"])
+    assembly.run(
+        output=tmp_path / "report.html", jobs=files["csv"], timeline=files["svg"], **inputs
+    )
+    page = (tmp_path / "report.html").read_text()
+    parser = parse(page)
+    assert "How the jobs ran" in "".join(parser.text)
+    block = re.search(r'<div id="timeline">(.*?)</div>', page, re.DOTALL)[1]
+    assert "3 jobs" in block and "data:image/svg+xml" in block
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from small_run import (
     snakemake,
 )
 
-END = {"manifest", "report"}
+END = {"manifest", "timeline", "report"}
 SOURCES = {
     "acquire measurements measurements.csv",
     "acquire calls calls.tar.gz",
@@ -146,7 +146,7 @@ def test_a_reader_reads_its_own_dataset_only(finished, all_jobs):
 def test_the_style_of_figures_redraws_figures(finished):
     add_line(finished / "workflow_lib" / "report" / "style.py")
     figures = {job for job in SUMMARIES if job.startswith("figure ")}
-    assert jobs_to_run(finished) == {*figures, "figure measurements-space", "report"}
+    assert jobs_to_run(finished) == {*figures, "figure measurements-space", "timeline", "report"}
 
 
 def test_a_caption_writes_its_table_again(finished):

@@ -46,6 +46,7 @@ CHOICE_COLUMNS = [
     "block_weight",
     "cost",
     "l2_penalty",
+    "n_landmarks",
     "weights",
 ]
 MEMBER_WEIGHT = "weight_"

@@ -34,6 +34,11 @@ class KernelRidgeFit:
         self._inputs = prepared_inputs(rows.features, folds, item.training_size)
         self._targets = KernelRidgeTargets(rows, item, self._inputs, grid["widths"][0])
 
+    @property
+    def description(self) -> dict[str, int]:
+        """What the results say of the way in which they were computed; nothing here."""
+        return {}
+
     def choices(self) -> dict[int | None, Choice]:
         """Return the best grid point of every component count."""
         grid = self._grid

@@ -145,7 +145,7 @@ def _solve(
     ]
     seconds = stage_seconds(started, selected, fitted, time.perf_counter())
     if len(members) == 1:
-        return members[0], seconds
+        return members[0] | fit.description, seconds
     average = np.mean([choice.heldout_outputs for choice in choices], axis=0)
     return {
         "members": {
@@ -154,6 +154,7 @@ def _solve(
         },
         "heldout_outputs": average,
         "score": fit.score(average),
+        **fit.description,
     }, seconds
 
 

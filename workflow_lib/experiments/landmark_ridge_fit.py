@@ -64,10 +64,24 @@ class LandmarkRidgeFit(KernelRidgeFit):
             )
         self._n_landmarks, self._seed = n_landmarks, seed
         self._landmarks: dict[int | None, np.ndarray] = {}
-        print(
-            f"{item.training_size} training rows are more than max_gram_rows: features of "
-            f"{n_landmarks} landmarks stand for the Gram matrix"
+        what = (
+            "the inputs themselves" if self._is_primal else f"features of {n_landmarks} landmarks"
         )
+        print(
+            f"{item.training_size} training rows are more than max_gram_rows: {what} stand for the "
+            "Gram matrix"
+        )
+
+    @property
+    def description(self) -> dict[str, int]:
+        """As `KernelRidgeFit.description`: the number of landmarks, where there are any."""
+        return {} if self._is_primal else {"n_landmarks": self._n_landmarks}
+
+    @property
+    def _is_primal(self) -> bool:
+        """Whether the kernel is linear and the columns are few enough to be the features."""
+        n_columns = self._inputs.rows_as_prepared_by(None).shape[1]
+        return self._rows.kernel == "linear" and n_columns <= self._n_landmarks
 
     def choices(self) -> dict[int | None, Choice]:
         """As `KernelRidgeFit.choices`."""
@@ -95,7 +109,7 @@ class LandmarkRidgeFit(KernelRidgeFit):
         # Nothing is held out; one fold number for all rows would hold out all of them.
         ridge = FeatureRidge(blocks, np.full(len(targets), -1), self._rows.center)
         weights, intercept = ridge.refit(targets, penalties)
-        found = {"weights": weights, "intercept": intercept, "n_landmarks": features.n_features}
+        found = {"weights": weights, "intercept": intercept}
         if isinstance(features, LandmarkFeatures):
             found |= {"landmarks": features.landmarks, "projection": features.projection}
         return found
@@ -124,7 +138,7 @@ class LandmarkRidgeFit(KernelRidgeFit):
         """Return the features of one width, as a fold (None: the refit) makes them."""
         rows = self._inputs.rows_as_prepared_by(fold)
         n_columns = rows.shape[1]
-        if self._rows.kernel == "linear" and n_columns <= self._n_landmarks:
+        if self._is_primal:
             return LinearFeatures(n_columns)
         gamma = rbf_gamma(width, n_columns)
         if fold not in self._landmarks:

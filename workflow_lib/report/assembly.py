@@ -25,6 +25,7 @@ from workflow_lib.report.quantities import QUANTITIES, chance_error
 from workflow_lib.report.scores import Score, read_coordinates, read_scores, read_timings
 from workflow_lib.report.table_text import html_table, table_cells
 from workflow_lib.report.tables import ERRORS
+from workflow_lib.report.timeline import timeline_part
 from workflow_lib.report.verdict import Verdict, count_sentences, verdict
 
 MOST_NAMES = 20
@@ -85,6 +86,8 @@ def run(
     methods: Mapping[str, Mapping],
     published: Mapping[int, str | Path],
     n_folds: int,
+    jobs: str | Path | None = None,
+    timeline: str | Path | None = None,
     reference: str | None = None,
 ) -> None:
     """Read the results of all experiments and write the report.
@@ -108,6 +111,9 @@ def run(
         The published tables at hand.
     n_folds : int
         Folds of the selection, for the protocol.
+    jobs, timeline : path, optional
+        The CSV of the jobs and the figure of them (`workflow_lib.report.figures.timeline`); the
+        page has none without them.
     reference : str, optional
         The method that the others are compared with; by default that of the metric of each
         experiment.
@@ -146,6 +152,7 @@ def run(
         read_manifest(manifest),
         author=author,
         findings=count_sentences(verdicts, methods),
+        timeline=timeline_part(jobs, timeline) if jobs and timeline else None,
     )
 
 
@@ -314,6 +321,17 @@ def protocol_sentences(
         numbers = join_words([str(number) for number in settings["components"]])
         sentences.append(f"Numbers of components are fixed to {numbers}.")
     sentences.append(f"Kernel on the inputs: {settings['kernel']}.")
+    with_landmarks = [score for score in scores if score.n_landmarks]
+    if with_landmarks:
+        sizes_in_words = join_words(
+            [str(size) for size in sorted({score.n_train for score in with_landmarks})]
+        )
+        number = with_landmarks[0].n_landmarks
+        sentences.append(
+            f"With {sizes_in_words} training rows a Gram matrix of all pairs would be too large: "
+            f"kernel ridge regression works on the features of {number} landmarks there (the "
+            f"Nystr\u00f6m approximation), with the same grid and the same folds."
+        )
     if missing_share > 0:
         sentences.append(
             f"{format_share(missing_share)} of the output values are missing: in training each "

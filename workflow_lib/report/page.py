@@ -122,6 +122,7 @@ def write_report(
     *,
     author: str = "",
     findings: Sequence[str] = (),
+    timeline: Mapping | None = None,
 ) -> None:
     """Write the report, whole or not at all; the same values and figures give the same bytes.
 
@@ -146,10 +147,12 @@ def write_report(
         As `workflow_lib.report.manifest.run_manifest` makes it.
     findings : sequence of str
         Sentences over all experiments, for the summary.
+    timeline : mapping, optional
+        How the jobs ran, as `workflow_lib.report.timeline.timeline_part` makes it.
     """
     parts = [_summary(sections, findings)]
     parts += [_experiment(section) for section in sections]
-    parts += [_datasets(datasets), _methods(methods), _provenance(manifest)]
+    parts += [_datasets(datasets), _methods(methods), _provenance(manifest, timeline)]
     entries = [("summary", "Summary")]
     entries += [(f"experiment-{section['name']}", section["name"]) for section in sections]
     entries += [("data", "Data"), ("methods", "Methods"), ("provenance", "Provenance")]
@@ -330,8 +333,8 @@ def _methods(methods: Mapping[str, Mapping]) -> str:
     return _section("methods", "Methods", [table])
 
 
-def _provenance(manifest: Mapping) -> str:
-    """Return the section that says what made this page."""
+def _provenance(manifest: Mapping, timeline: Mapping | None) -> str:
+    """Return the section that says what made this page, and when."""
     git, machine = manifest["git"], manifest["machine"]
     commit = git["commit"] or "not known (no git repository)"
     if git["is_dirty"]:
@@ -350,10 +353,19 @@ def _provenance(manifest: Mapping) -> str:
     parts = [
         '<div class="wide"><table class="words"><caption>Commit, machine and versions</caption>'
         f"<tbody>{rows}</tbody></table></div>",
+        *_timeline(timeline),
         _details("Seeds", manifest["seeds"]),
         _details("Configuration", manifest["configuration"]),
     ]
     return _section("provenance", "Provenance", parts)
+
+
+def _timeline(timeline: Mapping | None) -> list[str]:
+    """Return the block that says when the jobs ran, the only one besides times that may differ."""
+    if timeline is None:
+        return []
+    parts = ["<h3>How the jobs ran</h3>", _list(timeline["findings"]), _figure(timeline)]
+    return [f'<div id="timeline">{"".join(parts)}</div>']
 
 
 def _versions(manifest: Mapping) -> list[tuple[str, str | None]]:

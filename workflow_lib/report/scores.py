@@ -44,7 +44,8 @@ class Score:
     ``rrmse`` the same ratio pooled over coordinates; both are 1 for the training mean.
     ``root_sum_rrmse`` is the root of the sum over coordinates of squared relative errors, and
     ``norm_rrmse`` is relative to the norm of the outputs. The next seven are what was chosen, None
-    where the method has no such choice; ``weights`` are those of the members of a stack, as in
+    where the method has no such choice; ``n_landmarks`` is None where a Gram matrix of all rows
+    served (or no kernel); ``weights`` are those of the members of a stack, as in
     ``m-krr=0.7 ofer-gmm=0.3``. ``setting`` is as in `Variant`.
     """
 
@@ -68,6 +69,7 @@ class Score:
     penalty_mu: float | None
     weak_weight: float | None
     projected: bool | None
+    n_landmarks: int | None
     weights: str | None
     setting: str = ""
 
@@ -189,6 +191,7 @@ def read_scores(path: str | Path) -> list[Score]:
         "penalty_mu": _optional(_number),
         "weak_weight": _optional(_number),
         "projected": _optional(_flag),
+        "n_landmarks": _optional(_count),
         "weights": _optional(_text),
     }
     rows = _read_rows(path, columns)
