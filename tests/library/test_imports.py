@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from workflow_lib.datasets.reading import reader_names
+from workflow_lib.generative.covariance import COVARIANCE_TYPES
 from workflow_lib.imports import import_closure
 
 ROOT = Path(__file__).parents[2]
@@ -40,8 +41,22 @@ STAGES = [
     "preimages",
     "evaluation",
 ]
-HEAVY = ("sklearn", "pandas", "matplotlib", "pydantic", "snakemake")
+HEAVY = ("scipy", "sklearn", "pandas", "matplotlib", "pydantic", "snakemake")
 STAGES_WITH_SKLEARN = {"forest_stage", "classifier_stage"}
+# Loading scipy.linalg takes as long as loading Python, numpy and h5py together.
+STAGES_WITHOUT_SCIPY = {
+    "splitting",
+    "features_stage",
+    "past_stage",
+    "alignments",
+    "mean_stage",
+    "stack_stage",
+    "generative_models",
+    "annotation",
+    "embedding",
+    "preimages",
+    "evaluation",
+}
 
 FLOORS = [
     {
@@ -91,6 +106,15 @@ def library_imports(path: Path) -> set[str]:
     return found
 
 
+def printed_by(program: str) -> str:
+    """Run a program in a fresh process; return what it prints."""
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
 @cache
 def imported_by(module: str) -> dict:
     """Import a module in a fresh process; return its library files and the heavy packages."""
@@ -101,11 +125,7 @@ files = [m.__file__ for n, m in sys.modules.items() if n.split(".")[0] == "workf
 heavy = [n for n in {HEAVY!r} if n in sys.modules]
 print(json.dumps({{"files": files, "heavy": heavy}}))
 """
-    result = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT
-    )
-    assert result.returncode == 0, result.stderr
-    return json.loads(result.stdout)
+    return json.loads(printed_by(program))
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -114,8 +134,55 @@ def test_closure_holds_what_a_stage_imports_and_light_stages_stay_light(stage):
     imported = imported_by(module)
     # No stage imports library modules inside functions, so the closure holds nothing more.
     assert set(imported["files"]) == set(import_closure(str(ROOT), [module]))
-    if stage not in STAGES_WITH_SKLEARN:
-        assert imported["heavy"] == []
+    allowed = set() if stage in STAGES_WITHOUT_SCIPY else {"scipy"}
+    if stage in STAGES_WITH_SKLEARN:
+        # scikit-learn itself imports pandas.
+        allowed |= {"sklearn", "pandas"}
+    assert set(imported["heavy"]) <= allowed
+
+
+@pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
+def test_mixtures_their_embeddings_and_pre_images_never_load_scipy(covariance_type):
+    # An import within a function would undo what the stages save at their start.
+    program = f"""
+import sys
+import numpy as np
+from workflow_lib.embeddings.class_decoding import nearest_scores
+from workflow_lib.embeddings.fisher import FisherEmbedding
+from workflow_lib.generative.mixture import GaussianMixtureModel
+
+Y = np.random.default_rng(0).normal(size=(40, 3))
+model = GaussianMixtureModel(2, covariance_type={covariance_type!r}, n_init=2).fit(Y)
+GaussianMixtureModel(2, covariance_type={covariance_type!r}, batch_size=16).fit(Y)
+for form in ("reduced", "full"):
+    embedding = FisherEmbedding(model, form)
+    embedded = embedding.transform(Y)
+    for preimage in ("closed_form", "projected", "gradient"):
+        outputs = embedding.inverse_transform(embedded, preimage)
+        for distance in ("euclidean", "cosine"):
+            nearest_scores(outputs, Y[:5], distance)
+print("scipy" in sys.modules)
+"""
+    assert printed_by(program).split() == ["False"]
+
+
+def test_series_are_embedded_and_decoded_without_scipy():
+    program = """
+import sys
+import numpy as np
+from workflow_lib.embeddings.fisher import FisherEmbedding
+from workflow_lib.generative.storage import model_from_tree
+
+tree = {"kind": "state_space", "transition_": np.array([[0.8]]), "n_steps": 4}
+tree |= {"observation_": np.ones((1, 1)), "state_covariance_": np.eye(1)}
+tree |= {"observation_covariance_": np.eye(1), "initial_mean_": np.zeros(1)}
+tree |= {"initial_covariance_": np.eye(1)}
+embedding = FisherEmbedding(model_from_tree(tree))
+embedded = embedding.transform(np.random.default_rng(0).normal(size=(6, 4)))
+embedding.inverse_transform(embedded)
+print("scipy" in sys.modules)
+"""
+    assert printed_by(program).split() == ["False"]
 
 
 def test_closure_of_the_estimators():

@@ -11,9 +11,9 @@ regression K s with K the output kernel of the classes.
 from __future__ import annotations
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from workflow_lib.embeddings.forward import check_choice
+from workflow_lib.generative.covariance import squared_distances
 
 DISTANCES = ("euclidean", "cosine")
 """Ways to compare a predicted class vector with those of the classes."""
@@ -47,7 +47,7 @@ def nearest_scores(
     """
     check_choice("distance", distance, DISTANCES)
     if distance == "euclidean":
-        return -cdist(outputs, vectors, "sqeuclidean")
+        return -squared_distances(outputs, vectors)
     centre = vectors.mean(axis=0)
     return _directions(outputs - centre) @ _directions(vectors - centre).T
 

@@ -9,11 +9,10 @@ covariances in the next; the densities, which everything rests on, have covarian
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dgeev, dposv
 
 
 class LinearGaussianParameters(NamedTuple):
@@ -90,6 +89,16 @@ def symmetric(matrices: np.ndarray) -> np.ndarray:
 # every iteration makes go to LAPACK directly: numpy's take two to five times as long.
 
 
+@cache
+def _lapack():
+    """Return scipy's interface to LAPACK."""
+    # Not at the top: jobs of other models load this file too, and most of them take less time
+    # than loading scipy.linalg.
+    from scipy.linalg import lapack
+
+    return lapack
+
+
 def solved(covariance: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, float]:
     """Return S^-1 B (k, a) and log det S for one positive definite S (k, k) and B (k, a).
 
@@ -98,7 +107,7 @@ def solved(covariance: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, float
     numpy.linalg.LinAlgError
         If the matrix is not positive definite.
     """
-    factor, solution, failed = dposv(covariance, right)
+    factor, solution, failed = _lapack().dposv(covariance, right)
     log_determinant = np.nan if failed else 2.0 * float(np.log(factor.diagonal()).sum())
     # LAPACK lets numbers that are not finite pass.
     if not math.isfinite(log_determinant):
@@ -128,7 +137,7 @@ def spectral_radius(matrix: np.ndarray) -> float:
     """
     if not np.isfinite(matrix.sum()):
         raise np.linalg.LinAlgError("the matrix is not finite")
-    real, imaginary, _, _, failed = dgeev(matrix, compute_vl=False, compute_vr=False)
+    real, imaginary, _, _, failed = _lapack().dgeev(matrix, compute_vl=False, compute_vr=False)
     if failed:
         raise np.linalg.LinAlgError("the eigenvalues did not converge")
     return float(np.hypot(real, imaginary).max())
