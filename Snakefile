@@ -31,6 +31,9 @@ rule all:
         all_tables(),
         all_figures("svg"),
         all_figures("png"),
+        "results/timings/jobs/timeline.csv",
+        "results/timings/jobs/timeline.svg",
+        "results/timings/jobs/timeline.png",
     default_target: True
     localrule: True
     message:

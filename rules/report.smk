@@ -433,7 +433,7 @@ rule timeline:
         svg="results/timings/jobs/timeline.svg",
         png="results/timings/jobs/timeline.png",
     params:
-        folder="results/timings/jobs",
+        folder=lambda wildcards, output: str(Path(output.csv).parent),
     log:
         "logs/timeline.log",
     benchmark:

@@ -107,10 +107,14 @@ def test_the_report_holds_every_table_and_figure(page, first_folder):
     captions = "\n".join(page.texts["caption"])
     for _, table in parts("tables"):
         assert table["caption"] in captions
-    assert sorted(page.texts["figcaption"]) == sorted(fig["caption"] for _, fig in parts("figures"))
+    expected = [fig["caption"] for _, fig in parts("figures")]
+    (timeline,) = set(page.texts["figcaption"]) - set(expected)
+    assert timeline.startswith("A bar is a job")
+    assert sorted(page.texts["figcaption"]) == sorted([*expected, timeline])
     pictures = {base64.b64decode(address.split(",")[1]) for address in page.loaded}
-    folder = first_folder / "results" / "figures"
-    assert pictures == {path.read_bytes() for path in folder.glob("*.svg")}
+    files = [*(first_folder / "results" / "figures").glob("*.svg")]
+    files.append(first_folder / "results" / "timings" / "jobs" / "timeline.svg")
+    assert pictures == {path.read_bytes() for path in files}
     for experiment in EXPERIMENTS.values():
         assert experiment["title"] in page.texts["h2"]
     text = html.unescape((first_folder / "results" / "report.html").read_text())
