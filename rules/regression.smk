@@ -32,6 +32,7 @@ rule regression:
         metric=lambda wildcards: settings.selection_metric_of(wildcards.experiment),
         one_example=lambda wildcards: settings.one_example_of(wildcards.method),
         landmarks=landmarks_of,
+        precision=settings.run.selection_precision,
     log:
         "logs/regression/{experiment}-{split}-{method}.log",
     benchmark:

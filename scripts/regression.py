@@ -30,4 +30,5 @@ with job(snakemake):
         metric=snakemake.params.metric,
         one_example=snakemake.params.one_example,
         landmarks=snakemake.params.landmarks,
+        precision=snakemake.params.precision,
     )

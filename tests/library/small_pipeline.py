@@ -56,6 +56,7 @@ class Stages:
     n_channels: int = 1
     seed: int = 7
     landmarks: dict | None = None
+    precision: str = "float64"
 
     def path(self, name: str) -> Path:
         return self.folder / f"{name}.h5"
@@ -147,6 +148,7 @@ class Stages:
             self.center,
             self.metric,
             landmarks=self.landmarks,
+            precision=self.precision,
         )
         preimages.run(
             self.path("regression"),

@@ -92,6 +92,14 @@ def test_leave_one_out_is_the_refit_without_each_row():
         )
 
 
+def test_the_selection_in_float32_chooses_the_same_point():
+    problem = small_problem()
+    double = selection.kernel_ridge_selection(problem)
+    single = selection.kernel_ridge_selection(problem, precision="float32")
+    assert (single.width, single.penalty_mu) == (double.width, double.penalty_mu)
+    assert single.score == pytest.approx(double.score, rel=1e-4) and single.score != double.score
+
+
 def test_the_width_of_the_kernel_is_that_of_scikit_learn():
     problem = small_problem()
     length = 1.0 / np.sqrt(2.0 * selection.gamma_of(2.0))
@@ -142,6 +150,18 @@ def test_fisher_vectors_are_those_of_scikit_image_in_our_conventions():
         fisher_scores.in_our_conventions(theirs, model),
         atol=fisher_scores.EQUAL,
     )
+
+
+def test_the_fisher_embedding_is_that_of_scikit_image_in_its_conventions():
+    pytest.importorskip("skimage.feature")
+    model = fisher_scores.fitted_mixture(3, 4)
+    rows = fisher_scores.descriptors(SMALL, 5, dimension=4)
+    theirs = fisher_scores.peer_vectors(
+        rows[:, None], fisher_scores.peer_mixture(model), improved=False
+    )
+    embedding = fisher_scores.output_embedding(model)
+    found = fisher_scores.in_the_peers_conventions(embedding.transform(rows), embedding)
+    np.testing.assert_allclose(found, theirs, atol=fisher_scores.EQUAL)
 
 
 def test_the_mixture_of_the_fisher_vectors_is_the_peers():

@@ -345,3 +345,21 @@ def test_annotated_components_keep_their_meaning_in_every_fold(tmp_path):
     assert memberships.shape == (len(split["weak"]), 3)
     nearest = np.linalg.norm(Y[split["weak"]][:, None] - reference, axis=2).argmin(axis=1)
     np.testing.assert_array_equal(memberships.argmax(axis=1), nearest)
+
+
+def test_the_grid_in_float32_chooses_alike_and_is_fitted_in_float64(tmp_path):
+    X, Y = regression_data(40, n_clusters=3, spread=2.0)
+    found = {}
+    for precision in ("float64", "float32"):
+        folder = tmp_path / precision
+        folder.mkdir()
+        found[precision] = Stages(folder, X, Y, precision=precision).all().tree("regression")
+    for key, item in found["float32"].items():
+        other = found["float64"][key]
+        for name in ("width", "n_components", "penalty_mu"):
+            assert item[name] == other[name]
+        assert item["score"] == pytest.approx(other["score"], rel=1e-3)
+        # The grids differ in their digits, the fits in none.
+        np.testing.assert_array_equal(item["dual_coefficients"], other["dual_coefficients"])
+    scores = [[item["score"] for item in tree.values()] for tree in found.values()]
+    assert scores[0] != scores[1]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from workflow_lib.embeddings import fisher_vectors
 from workflow_lib.embeddings.fisher import FisherEmbedding
-from workflow_lib.embeddings.fisher_vectors import FisherVectors, improved
+from workflow_lib.embeddings.fisher_vectors import FisherVectors
 from workflow_lib.generative.mixture import GaussianMixtureModel
 
 
@@ -33,6 +34,12 @@ def places(sets, seed=0):
 def raw(vectors, members):
     """Return the mean scaled scores before root and length."""
     return vectors.gradients(vectors.statistics(members))
+
+
+def improved(vector):
+    roots = np.sign(vector) * np.sqrt(np.abs(vector))
+    length = np.linalg.norm(roots)
+    return roots / length if length > 0 else roots
 
 
 def test_fisher_vectors_are_scaled_sums_of_the_fisher_embedding():
@@ -140,7 +147,58 @@ def test_neither_order_nor_repetition_nor_the_other_sets_matter():
     shuffled = np.random.default_rng(0).permutation(members)
     np.testing.assert_allclose(vectors.transform([shuffled])[0], alone, atol=1e-10)
     np.testing.assert_allclose(vectors.transform([np.tile(members, (3, 1))])[0], alone, atol=1e-10)
-    np.testing.assert_array_equal(vectors.transform([*sets(), members])[-1], alone)
+    np.testing.assert_allclose(vectors.transform([*sets(), members])[-1], alone, atol=1e-12)
+
+
+@pytest.mark.parametrize("pyramid", ["none", "2x2", "3x1"])
+def test_many_sets_together_are_described_as_each_alone(pyramid, monkeypatch):
+    monkeypatch.setattr(fisher_vectors, "ROWS_AT_ONCE", 16)
+    vectors = FisherVectors(fitted(), pyramid)
+    sizes = [1, 1, 1, 0, 5, 1, 40, 16, 17, 0, 0, 3, *[1] * 70, 2]
+    members = [descriptors(size, seed=index) for index, size in enumerate(sizes)]
+    positions = places(members)
+    expected = []
+    for own, where in zip(members, positions, strict=True):
+        # One descriptor after the other, summed here.
+        alone = [vectors.region_statistics(*each) for each in zip(own[:, None], where[:, None])]
+        parts = [np.zeros(2 * 4 * 5)] * vectors.n_regions
+        for region in range(vectors.n_regions):
+            for statistics in alone:
+                if statistics[region].count:
+                    parts[region] = parts[region] + vectors.gradients(statistics[region])
+        parts = np.concatenate([improved(part) for part in parts])
+        length = np.linalg.norm(parts)
+        expected.append(parts / length if length > 0 else parts)
+    found = vectors.transform(members, positions)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+    monkeypatch.setattr(fisher_vectors, "NUMBERS_AT_ONCE", 1)
+    np.testing.assert_allclose(vectors.transform(members, positions), found, atol=1e-12)
+
+
+def test_a_single_descriptor_is_described_as_a_set_of_its_copies():
+    vectors, members = FisherVectors(fitted()), descriptors(20, seed=7)
+    alone = vectors.transform(members[:, None])
+    twice = vectors.transform([np.stack([row, row]) for row in members])
+    np.testing.assert_allclose(alone, twice, atol=1e-9)
+
+
+def test_scores_of_a_set_are_sums_of_those_of_its_descriptors_whatever_the_block(monkeypatch):
+    vectors, members = FisherVectors(fitted()), descriptors(50, seed=8)
+    whole = raw(vectors, members)
+    np.testing.assert_allclose(
+        np.mean([raw(vectors, row[None]) for row in members], axis=0), whole, atol=1e-12
+    )
+    monkeypatch.setattr(fisher_vectors, "ROWS_AT_ONCE", 7)
+    np.testing.assert_allclose(raw(vectors, members), whole, atol=1e-12)
+
+
+def test_statistics_of_many_sets_give_the_scores_of_each():
+    vectors, members = FisherVectors(fitted()), sets()
+    each = [vectors.statistics(own) for own in members]
+    together = fisher_vectors.Statistics(*(np.stack(parts) for parts in zip(*each, strict=True)))
+    np.testing.assert_array_equal(
+        vectors.gradients(together), [vectors.gradients(statistics) for statistics in each]
+    )
 
 
 def test_rescaled_descriptors_with_a_rescaled_model_have_the_same_vectors():

@@ -101,6 +101,7 @@ def test_readers_are_found_by_their_module_names():
         "monthly_stocks",
         "series_synthetic",
         "synthetic_mixture",
+        "synthetic_rows",
     ]
 
 

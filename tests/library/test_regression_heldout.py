@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from workflow_lib.experiments.prepared_inputs import PreparedRows
 from workflow_lib.kernels.gram import gram_matrix
+from workflow_lib.regression import heldout
 from workflow_lib.regression.heldout import Decomposition, SeparateGrams, SharedGram, fold_rows
 from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge, weak_ridge
 from workflow_lib.regression.weak import WeakGrams
@@ -202,6 +204,154 @@ def test_held_out_targets_are_never_used():
             solver.predict(targets, PENALTIES), solver.predict(changed, PENALTIES), strict=True
         ):
             np.testing.assert_array_equal(first, second)
+
+
+def relative_difference(found, expected, index):
+    """The norm of the differences over that of the predictions of all folds, for one penalty.
+
+    The predictions of large penalties without an intercept are small; targets have variance one.
+    """
+    found, expected = (
+        np.concatenate([fold[index].ravel() for fold in each]) for each in (found, expected)
+    )
+    norm = max(np.linalg.norm(expected), np.sqrt(expected.size))
+    return np.linalg.norm(found - expected) / norm
+
+
+@pytest.mark.parametrize("name", FOLDS)
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_float32_predicts_as_float64_to_two_digits(name, center, kernel):
+    folds = FOLDS[name]
+    K = gram_matrix(inputs(), None, kernel)
+    targets = targets_of(folds)
+    expected = SharedGram(K, folds, center).predict(targets, PENALTIES)
+    found = SharedGram(K, folds, center, precision="float32").predict(targets, PENALTIES)
+    assert all(fold.dtype == np.float64 for fold in found)
+    for index in range(len(PENALTIES)):
+        assert relative_difference(found, expected, index) < 1e-2
+
+
+def test_float32_works_in_float32():
+    folds, targets = FOLDS["balanced"], targets_of(FOLDS["balanced"])
+    K = gram_matrix(inputs())
+    expected = SharedGram(K, folds).predict(targets, [0.01])
+    found = SharedGram(K, folds, precision="float32").predict(targets, [0.01])
+    assert 1e-9 < relative_difference(found, expected, 0) < 1e-5
+
+
+def test_float32_predicts_single_rows_together_as_one_by_one():
+    folds = FOLDS["single rows"]
+    target = np.random.default_rng(1).normal(size=(N_ROWS, 3)) + 5.0
+    penalties = [1e-9, *PENALTIES]
+    for center in (True, False):
+        K = gram_matrix(inputs(), None, "linear")
+        expected = SharedGram(K, folds, center).predict([target] * N_ROWS, penalties)
+        solver = SharedGram(K, folds, center, precision="float32")
+        together = solver.predict([target] * N_ROWS, penalties)
+        one_by_one = solver.predict([target.copy() for _ in range(N_ROWS)], penalties)
+        for found in (together, one_by_one):
+            for index in range(len(penalties)):
+                assert relative_difference(found, expected, index) < 1e-2
+
+
+# Two distinct penalties at most are solved by inverses in folds of two sizes, more by decomposing.
+@pytest.mark.parametrize("tiny", [[1e-8], [1e-8, 1e-7], [1e-9, 1e-8, 1e-7, 1e-6, 1e-5]])
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("overwrite", [True, False])
+def test_ridges_that_are_too_small_for_float32_are_solved_in_float64(
+    tiny, center, overwrite, monkeypatch
+):
+    folds, targets = FOLDS["balanced"], targets_of(FOLDS["balanced"])
+    penalties = [0.1, *tiny, 1.0]
+    gram = gram_matrix(inputs(), None, "linear")
+    expected = SharedGram(gram, folds, center).predict(targets, penalties)
+
+    def found():
+        solver = SharedGram(gram.copy(), folds, center, overwrite, precision="float32")
+        return [solver.predict(targets, penalties) for _ in range(2)]
+
+    for predictions in found():
+        for index in range(1, 1 + len(tiny)):
+            assert relative_difference(predictions, expected, index) < 1e-6
+        for index in (0, -1):
+            assert relative_difference(predictions, expected, index) < 1e-2
+    monkeypatch.setattr(heldout, "SMALLEST_RELATIVE_RIDGE_FLOAT32", 0.0)
+    # What they are kept from.
+    assert relative_difference(found()[0], expected, 1) > 1e-2
+
+
+def test_a_fault_of_float32_is_solved_in_float64(monkeypatch):
+    folds, targets = FOLDS["balanced"], targets_of(FOLDS["balanced"])
+    K = gram_matrix(inputs(), None, "linear")
+    expected = SharedGram(K, folds).predict(targets, [1e-6])
+
+    def fails(self, ridge):
+        raise heldout.LinAlgError("not positive definite")
+
+    monkeypatch.setattr(heldout.RoughDecomposition, "inverse", fails)
+    found = SharedGram(K, folds, precision="float32").predict(targets, [1e-6])
+    assert relative_difference(found, expected, 0) < 1e-6
+
+
+def test_float32_heeds_neither_the_scale_of_a_gram_matrix_nor_the_mean_of_the_targets():
+    folds, targets = FOLDS["balanced"], targets_of(FOLDS["balanced"])
+    K = gram_matrix(inputs())
+    expected = SharedGram(K, folds).predict(targets, [0.1])
+    for scale in (1e-60, 1e60):
+        found = SharedGram(scale * K, folds, precision="float32").predict(targets, [0.1 * scale])
+        assert relative_difference(found, expected, 0) < 1e-5
+    far = [target + 1e7 for target in targets]
+    found = SharedGram(K, folds, precision="float32").predict(far, [0.1])
+    for ours, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours - 1e7, other, atol=1e-4)
+
+
+def test_float32_of_a_gram_matrix_with_negative_or_no_eigenvalues():
+    folds, targets = FOLDS["balanced"], targets_of(FOLDS["balanced"])
+    direction = inputs()[:, 0] - inputs()[:, 0].mean()
+    K = np.eye(N_ROWS) - 2.5 * np.outer(direction, direction) / (direction @ direction)
+    assert not heldout.RoughDecomposition(K, center=True).valid
+    for matrix in (K, np.zeros_like(K), np.ones_like(K)):
+        expected = SharedGram(matrix, folds).predict(targets, [0.1])
+        found = SharedGram(matrix, folds, precision="float32").predict(targets, [0.1])
+        assert relative_difference(found, expected, 0) < 1e-5
+
+
+def test_float32_leaves_a_gram_matrix_as_it_is_unless_it_may_be_overwritten():
+    folds, targets = FOLDS["balanced"], targets_of(FOLDS["balanced"])
+    for center in (True, False):
+        K = gram_matrix(inputs(), None, "linear")
+        kept = K.copy()
+        SharedGram(K, folds, center, precision="float32").predict(targets, [1e-8, 0.1])
+        np.testing.assert_array_equal(K, kept)
+
+
+def test_float64_is_the_default_and_others_are_unknown():
+    folds, targets = FOLDS["balanced"], targets_of(FOLDS["balanced"])
+    K = gram_matrix(inputs())
+    default = SharedGram(K, folds).predict(targets, PENALTIES)
+    given = SharedGram(K, folds, precision="float64").predict(targets, PENALTIES)
+    for ours, expected in zip(given, default, strict=True):
+        np.testing.assert_array_equal(ours, expected)
+    with pytest.raises(ValueError, match="precision must be one of .*found 'float16'"):
+        SharedGram(K, folds, precision="float16")
+
+
+def test_prepared_inputs_hand_the_precision_on():
+    folds, targets = FOLDS["balanced"], targets_of(FOLDS["balanced"])
+
+    class Inputs(PreparedRows):
+        def __init__(self):
+            self.folds, self.learns = folds, False
+
+        def training_gram(self, kernel, width, weak_size=0):
+            return gram_matrix(inputs(), None, kernel)
+
+    for precision in ("float64", "float32"):
+        found = Inputs().heldout_solver("rbf", None, True, precision).predict(targets, [0.1])
+        expected = SharedGram(gram_matrix(inputs()), folds, precision=precision)
+        np.testing.assert_array_equal(found[0], expected.predict(targets, [0.1])[0])
 
 
 def test_tiny_ridges_are_warned_about():

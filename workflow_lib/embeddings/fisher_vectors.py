@@ -9,12 +9,16 @@ and deviations, each scaled by the root of its Fisher information (Perronnin, Sa
 - deviation block  1 / (T sqrt(2 pi_k)) sum_x q_k(x) ((x - mu_k)^2 / sigma_k^2 - 1)
 
 All of it follows from the sums s0 = sum q_k, s1 = sum q_k x and s2 = sum q_k x^2 over the set,
-which are products of matrices, and those of a union of sets are added up.
+which are products of matrices, and those of a union of sets are added up. There, x and mu_k are
+taken less the mean of the component means, so that descriptors far from zero cancel no digits.
+
+Many sets are described together: what a call costs is more than the arithmetic of a small set.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -25,10 +29,19 @@ PYRAMIDS = {"none": (), "2x2": (2, 2), "3x1": (3, 1)}
 """Rows and columns of the regions that are described besides the whole, by the option's value."""
 
 
-class Statistics(NamedTuple):
-    """Sums over a set of descriptors, for every component."""
+# What is computed at once, so that it stays in a processor's cache: descriptors, and numbers of the
+# vectors.
+ROWS_AT_ONCE = 1024
+NUMBERS_AT_ONCE = 2**16
 
-    count: int
+
+class Statistics(NamedTuple):
+    """Sums over a set of descriptors, for every component; or of many sets, along leading axes.
+
+    Descriptors count from the mean of the component means.
+    """
+
+    count: int | np.ndarray
     """Number T of descriptors."""
 
     zeroth: np.ndarray
@@ -80,19 +93,23 @@ class FisherVectors:
         self.model = model
         self.pyramid = pyramid
         self.deviations = np.sqrt(model.covariances_)
+        self._inverse_deviations = 1.0 / self.deviations
+        self._inverse_variances = 1.0 / model.covariances_
         rows_and_columns = PYRAMIDS[pyramid]
         self.n_regions = 1 + int(np.prod(rows_and_columns)) if rows_and_columns else 1
         self.n_features = self.n_regions * 2 * model.means_.size
-        # The quadratic form -|(x - mu) / sigma|^2 / 2 + constant by powers of x - origin.
         self._origin = model.means_.mean(axis=0)
-        means = model.means_ - self._origin
-        self._squared = -0.5 / model.covariances_
-        self._linear = means / model.covariances_
+        self._means = model.means_ - self._origin
+        # The quadratic form -|(x - mu) / sigma|^2 / 2 + constant by powers of x - origin.
+        self._squared = (-0.5 / model.covariances_).T
+        self._linear = (self._means / model.covariances_).T
         self._constant = (
             np.log(model.weights_)
-            - 0.5 * (means**2 / model.covariances_).sum(axis=1)
+            - 0.5 * (self._means**2 / model.covariances_).sum(axis=1)
             - 0.5 * np.log(2 * np.pi * model.covariances_).sum(axis=1)
         )
+        # Of the sums of q z and of q (z^2 - 1), z = (x - mu) / sigma, in the two blocks.
+        self._weights = np.outer([1.0, np.sqrt(0.5)], 1.0 / np.sqrt(model.weights_))
 
     def transform(
         self,
@@ -125,19 +142,147 @@ class FisherVectors:
             positions = [None] * len(sets)
         if len(positions) != len(sets):
             raise ValueError(f"{len(positions)} arrays of positions for {len(sets)} sets.")
-        vectors = np.zeros((len(sets), self.n_regions, 2 * self.model.means_.size))
-        for row, (descriptors, places) in enumerate(zip(sets, positions)):
-            for region, statistics in enumerate(self.region_statistics(descriptors, places)):
-                vectors[row, region] = improved(self.gradients(statistics))
-        return improved(vectors.reshape(len(sets), self.n_features), power=1.0)
+        members = [self._descriptors(descriptors) for descriptors in sets]
+        regions = [self._regions(*each) for each in zip(members, positions)]
+        vectors = np.empty((len(sets), self.n_regions, 2, *self._means.shape))
+        # One array for all blocks: the system takes long to hand out a new one for each.
+        scores = np.empty((self._most_sets, *vectors.shape[1:]))
+        for block in self._blocks(members):
+            own, own_scores = members[block], scores[: block.stop - block.start]
+            weights = self._weights
+            if self.pyramid == "none" and all(len(descriptors) == 1 for descriptors in own):
+                weights = self._write_scores_of_single_descriptors(own, own_scores)
+            else:
+                self._write_scores(self._region_statistics(own, regions[block]), own_scores)
+            _improve(own_scores, weights, vectors[block])
+        return vectors.reshape(len(sets), self.n_features)
 
     def region_statistics(
         self, descriptors: np.ndarray, positions: np.ndarray | None = None
     ) -> list[Statistics]:
         """Return the statistics of the whole of one set, and then those of its regions."""
         descriptors = self._descriptors(descriptors)
+        found = self._region_statistics([descriptors], [self._regions(descriptors, positions)])
+        return [Statistics(*each) for each in zip(*(part[0] for part in found))]
+
+    def statistics(self, descriptors: np.ndarray) -> Statistics:
+        """Return the sums over `descriptors` (m, d) of one set."""
+        descriptors = self._descriptors(descriptors)
+        pieces = [self._sums([descriptors[rows]]) for rows in _slices(len(descriptors))]
+        return Statistics(*(part[0] for part in reduce(Statistics.plus, pieces)))
+
+    def responsibilities(self, descriptors: np.ndarray) -> np.ndarray:
+        """Return p(component | x) of all descriptors (m, d): an array (m, C).
+
+        The same as that of the model, by products of matrices for all components at once.
+        """
+        centred = descriptors - self._origin
+        return self._responsibilities(centred, centred**2)
+
+    def gradients(self, statistics: Statistics) -> np.ndarray:
+        """Return the mean scaled scores (2 C d,) of a set, before root and length.
+
+        The leading axes of the statistics of many sets stay.
+        """
+        counts = np.asarray(statistics.count)
+        scores = np.empty((*counts.shape, 2, *self._means.shape))
+        self._write_scores(statistics, scores)
+        scores *= self._weights[..., None]
+        return scores.reshape(*counts.shape, -1) / np.maximum(counts, 1)[..., None]
+
+    def _write_scores(self, statistics: Statistics, out: np.ndarray) -> None:
+        """Write the sums (..., 2, C, d) of q z and of q (z^2 - 1), with z = (x - mu) / sigma."""
+        _, zeroth, first, second = statistics
+        zeroth = zeroth[..., None]
+        means, deviations = out[..., 0, :, :], out[..., 1, :, :]
+        np.multiply(self._means, zeroth, out=means)
+        np.subtract(first, means, out=means)
+        # sum q (x - mu)^2 = s2 - mu (s1 + (s1 - mu s0))
+        np.add(first, means, out=deviations)
+        deviations *= self._means
+        np.subtract(second, deviations, out=deviations)
+        means *= self._inverse_deviations
+        deviations *= self._inverse_variances
+        deviations -= zeroth
+
+    def _write_scores_of_single_descriptors(self, members, out: np.ndarray) -> np.ndarray:
+        """Write z and z^2 - 1 of n sets (n, 1, 2, C, d), and return their weights (n, 1, 2, C).
+
+        Without sums, q need not be multiplied with each number of a vector: it is a weight.
+        """
+        centred = self._stacked(members) - self._origin
+        means, deviations = out[:, 0, 0], out[:, 0, 1]
+        np.subtract(centred[:, None], self._means, out=means)
+        means *= self._inverse_deviations
+        np.square(means, out=deviations)
+        deviations -= 1.0
+        q = self._responsibilities(centred, centred**2)
+        return q[:, None, None] * self._weights
+
+    def _region_statistics(self, members, regions) -> Statistics:
+        """Return the statistics (n, n_regions, ...) of n sets by region, the whole first."""
+        if len(members) == 1:
+            (own,), (region,) = members, regions
+            pieces = [
+                self._region_sums([own[rows]], [None if region is None else region[rows]])
+                for rows in _slices(len(own))
+            ]
+            return reduce(Statistics.plus, pieces)
+        return self._region_sums(members, regions)
+
+    def _region_sums(self, members, regions) -> Statistics:
         if self.pyramid == "none":
-            return [self.statistics(descriptors)]
+            return Statistics(*(part[:, None] for part in self._sums(members)))
+        n_parts = self.n_regions - 1
+        found = self._sums(
+            [
+                own[region == part]
+                for own, region in zip(members, regions)
+                for part in range(n_parts)
+            ]
+        )
+        by_set = [part.reshape(len(members), n_parts, *part.shape[1:]) for part in found]
+        return Statistics(
+            *(np.concatenate([part.sum(axis=1, keepdims=True), part], axis=1) for part in by_set)
+        )
+
+    def _sums(self, members) -> Statistics:
+        """Return the statistics (n, ...) of n sets, with the responsibilities of all at once."""
+        counts = np.array([len(own) for own in members])
+        centred = self._stacked(members) - self._origin
+        squared = centred**2
+        q = self._responsibilities(centred, squared)
+        ends = np.cumsum(counts)
+        occupied = counts > 0
+        zeroth = np.zeros((len(members), len(self._means)))
+        zeroth[occupied] = np.add.reduceat(q, (ends - counts)[occupied], axis=0)
+        first, second = np.empty((2, len(members), *self._means.shape))
+        for index, rows in enumerate(map(slice, ends - counts, ends)):
+            own = q[rows].T
+            np.matmul(own, centred[rows], out=first[index])
+            np.matmul(own, squared[rows], out=second[index])
+        return Statistics(counts, zeroth, first, second)
+
+    def _stacked(self, members) -> np.ndarray:
+        """Return the descriptors of all sets in one array."""
+        stacked = members[0] if len(members) == 1 else np.concatenate(members)
+        if not np.isfinite(stacked).all():
+            raise ValueError("Descriptors must be finite.")
+        return stacked
+
+    def _responsibilities(self, centred: np.ndarray, squared: np.ndarray) -> np.ndarray:
+        log_joint = squared @ self._squared
+        log_joint += centred @ self._linear
+        log_joint += self._constant
+        log_joint -= log_joint.max(axis=1, keepdims=True)
+        relative = np.exp(log_joint, out=log_joint)
+        relative /= relative.sum(axis=1, keepdims=True)
+        return relative
+
+    def _regions(self, descriptors, positions) -> np.ndarray | None:
+        """Return the region of each descriptor of a set."""
+        if self.pyramid == "none":
+            return None
         n_rows, n_columns = PYRAMIDS[self.pyramid]
         positions = np.asarray(positions, dtype=np.float64)
         if positions.shape != (len(descriptors), 2):
@@ -149,45 +294,23 @@ class FisherVectors:
         # A descriptor at the right or lower rim belongs to the last region.
         column = np.minimum((positions[:, 0] * n_columns).astype(int), n_columns - 1)
         row = np.minimum((positions[:, 1] * n_rows).astype(int), n_rows - 1)
-        region = row * n_columns + column
-        regions = [self.statistics(descriptors[region == r]) for r in range(n_rows * n_columns)]
-        whole = regions[0]
-        for statistics in regions[1:]:
-            whole = whole.plus(statistics)
-        return [whole, *regions]
+        return row * n_columns + column
 
-    def statistics(self, descriptors: np.ndarray) -> Statistics:
-        """Return the sums over `descriptors` (m, d) of one set."""
-        descriptors = self._descriptors(descriptors)
-        squared = descriptors**2
-        q = self.responsibilities(descriptors)
-        return Statistics(len(descriptors), q.sum(axis=0), q.T @ descriptors, q.T @ squared)
+    @property
+    def _most_sets(self) -> int:
+        """Number of sets that are described together, at most."""
+        return max(1, NUMBERS_AT_ONCE // self.n_features)
 
-    def responsibilities(self, descriptors: np.ndarray) -> np.ndarray:
-        """Return p(component | x) of all descriptors (m, d): an array (m, C).
-
-        The same as that of the model, by products of matrices for all components at once.
-        """
-        centred = descriptors - self._origin
-        log_joint = centred**2 @ self._squared.T
-        log_joint += centred @ self._linear.T
-        log_joint += self._constant
-        log_joint -= log_joint.max(axis=1, keepdims=True)
-        relative = np.exp(log_joint, out=log_joint)
-        return relative / relative.sum(axis=1, keepdims=True)
-
-    def gradients(self, statistics: Statistics) -> np.ndarray:
-        """Return the mean scaled scores (2 C d,) of a set, before root and length."""
-        model = self.model
-        if not statistics.count:
-            return np.zeros(2 * model.means_.size)
-        zeroth = statistics.zeroth[:, None]
-        first, second = statistics.first, statistics.second
-        weights = np.sqrt(model.weights_)[:, None] * statistics.count
-        mean_block = (first - model.means_ * zeroth) / (self.deviations * weights)
-        spread = second - 2 * model.means_ * first + model.means_**2 * zeroth
-        deviation_block = (spread / model.covariances_ - zeroth) / (np.sqrt(2) * weights)
-        return np.concatenate([mean_block.ravel(), deviation_block.ravel()])
+    def _blocks(self, members) -> Iterator[slice]:
+        """Yield the places of consecutive sets that are described together."""
+        begin = n_rows = 0
+        for end, own in enumerate(members):
+            if end > begin and (end - begin == self._most_sets or n_rows + len(own) > ROWS_AT_ONCE):
+                yield slice(begin, end)
+                begin, n_rows = end, 0
+            n_rows += len(own)
+        if members:
+            yield slice(begin, len(members))
 
     def _descriptors(self, descriptors: np.ndarray) -> np.ndarray:
         descriptors = np.asarray(descriptors, dtype=np.float64)
@@ -196,13 +319,26 @@ class FisherVectors:
             raise ValueError(
                 f"Descriptors must have the shape (m, {dimension}); found {descriptors.shape}."
             )
-        if not np.isfinite(descriptors).all():
-            raise ValueError("Descriptors must be finite.")
         return descriptors
 
 
-def improved(vectors: np.ndarray, power: float = 0.5) -> np.ndarray:
-    """Return sign(v) |v|^power, scaled to unit length along the last axis; zeros stay zeros."""
-    vectors = np.sign(vectors) * np.abs(vectors) ** power
-    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return vectors / np.where(lengths > 0, lengths, 1.0)
+def _slices(n_rows: int) -> list[slice]:
+    """Return the rows of a set in pieces that are computed at once; one piece if there are none."""
+    return [slice(begin, begin + ROWS_AT_ONCE) for begin in range(0, max(n_rows, 1), ROWS_AT_ONCE)]
+
+
+def _improve(scores: np.ndarray, weights: np.ndarray, out: np.ndarray) -> None:
+    """Write sign(v) sqrt|v| / L of v = weights * scores; zeros stay zeros.
+
+    With axes for sets, regions, blocks, components and, of the scores, dimensions. L gives every
+    region that is not empty the same length, and all regions of a set together unit length.
+    """
+    np.abs(scores, out=out)
+    # The squared lengths of the roots are sums of absolute values.
+    sums = out.reshape(-1, out.shape[-1]) @ np.ones(out.shape[-1])
+    squared_lengths = weights * sums.reshape(out.shape[:-1])
+    squared_lengths = squared_lengths.sum(axis=(-2, -1), keepdims=True)
+    squared_lengths *= np.count_nonzero(squared_lengths, axis=1, keepdims=True)
+    out *= (weights / np.where(squared_lengths > 0, squared_lengths, 1.0))[..., None]
+    np.sqrt(out, out=out)
+    np.copysign(out, scores, out=out)

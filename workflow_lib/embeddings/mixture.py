@@ -94,10 +94,27 @@ class MixtureScores:
     def reduced(self, Y: np.ndarray) -> np.ndarray:
         """Return the reduced embedding of section 4: pi (C, mixtures only), sum of mu blocks."""
         q = self.model.responsibilities(Y)
-        summed = np.einsum("nc,ncd->nd", q, self.mean_scores(Y))
+        summed = self._summed_mean_scores(Y, q)
         if not self.model.has_component_block:
             return summed
         return np.hstack([q / self.model.weights_, summed])
+
+    def _summed_mean_scores(self, Y: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """Return sum_j q_j u_j (n, d), without an array of all rows, components and coordinates.
+
+        With diagonal covariances it is y (sum_j q_j / s_j) - sum_j q_j mu_j / s_j.
+        """
+        model = self.model
+        if model.covariance_type == "full":
+            return np.einsum("nc,ncd->nd", q, self.mean_scores(Y))
+        precision = 1.0 / np.asarray(model.covariances_, dtype=np.float64)
+        if model.covariance_type != "diag":
+            precision = np.broadcast_to(precision, (self.n_components,))[:, None]
+        # Relative to the centre of the components, so that outputs far from zero lose no digits.
+        centre = model.means_.mean(axis=0)
+        summed = (Y - centre) * (q @ precision)
+        summed -= q @ (precision * (model.means_ - centre))
+        return summed
 
     def jacobian_blocks(self, Y: np.ndarray, form: str) -> Iterator[np.ndarray]:
         """Yield the derivative of the embedding in y, block by block: arrays (n, k, d).

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.embeddings.forward import ForwardEmbedding
 from workflow_lib.experiments.items import fold_group, size_group
 from workflow_lib.experiments.missing_outputs import filled
+from workflow_lib.generative.output_scaling import OutputScaling
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
+
+# Rows embedded at a time: scores are computed for every component and coordinate of a row, many
+# times the numbers of its embedding.
+BLOCK_ROWS = 10_000
 
 
 def run(
@@ -28,6 +35,19 @@ def run(
                 rows = filled(train[:size] if fold is None else train[:size][folds != fold])
                 stored = by_fold[fold_group(fold)]
                 embedding = ForwardEmbedding(model_from_tree(stored), form, covariance_block)
-                scaled = scaling_from_tree(stored).apply(rows)
-                group[fold_group(fold)] = embedding.transform(scaled)
+                group[fold_group(fold)] = embedded(embedding, scaling_from_tree(stored), rows)
     write_artifact(output, tree, "embeddings", inputs=[dataset, split, models])
+
+
+def embedded(
+    embedding: ForwardEmbedding, scaling: OutputScaling, outputs: np.ndarray
+) -> np.ndarray:
+    """Return the embeddings (n, m) of outputs (n, d), which the model sees in its own units.
+
+    Memory beyond the embeddings is that of a block of rows.
+    """
+    H = np.empty((len(outputs), embedding.n_features))
+    for start in range(0, len(outputs), BLOCK_ROWS):
+        rows = slice(start, start + BLOCK_ROWS)
+        H[rows] = embedding.transform(scaling.apply(outputs[rows]))
+    return H

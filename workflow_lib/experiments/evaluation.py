@@ -130,7 +130,7 @@ def _output_errors(data: Mapping, partition: Mapping, item: Mapping) -> tuple[di
     """Return the errors of predicted outputs, and (index, name, error) of their coordinates."""
     outputs, names = data["outputs"], json.loads(data["names"]["outputs"])
     truth = outputs[partition["test"]]
-    train = outputs[partition["train"]][: item["training_size"]]
+    train = outputs[partition["train"][: item["training_size"]]]
     errors = squared_error_sums(truth, item["outputs"])
     reference = training_mean_errors(truth, train)
     return {

@@ -117,10 +117,11 @@ def _row_features(inputs: np.ndarray, partition: Mapping, scale: str) -> dict:
     for size in partition["sizes"]:
         folds = partition["folds"][size_group(size)]
         # Weak rows are filled from the fold's training rows, so they can differ by fold as well.
-        learns = preparation_learns(np.vstack([train[:size], weak]), scale)
+        learns = any(preparation_learns(rows, scale) for rows in (train[:size], weak))
         tree[size_group(size)] = {"learns": learns}
         for fold, rows in _known_rows(folds):
-            preparation = fit_preparation(train[:size][rows], scale)
+            fitted = train[:size] if fold is None else train[:size][rows]
+            preparation = fit_preparation(fitted, scale)
             tree[size_group(size)][fold_group(fold)] = {
                 "fill": preparation.fill,
                 "offset": preparation.offset,

@@ -25,7 +25,8 @@ class KernelRidgeFit:
     item : Item
     grid : dict
         Lists ``widths``, ``penalties``, ``weak_weights`` and ``projections``, and ``penalty`` and
-        ``metric``, as in `workflow_lib.experiments.selection.select_each`.
+        ``metric``, as in `workflow_lib.experiments.selection.select_each`; and ``precision``, as in
+        `workflow_lib.regression.heldout.SharedGram`.
     """
 
     def __init__(self, rows: KernelRidgeRows, item: Item, grid: dict) -> None:
@@ -102,7 +103,8 @@ class KernelRidgeFit:
         return [2.0 * self._item.training_size * fixed]
 
     def _solver_of(self, width):
-        return lambda: self._inputs.heldout_solver(self._rows.kernel, width, self._rows.center)
+        kernel, center, precision = self._rows.kernel, self._rows.center, self._grid["precision"]
+        return lambda: self._inputs.heldout_solver(kernel, width, center, precision)
 
     def _weak_solver_of(self, width):
         given = self._rows

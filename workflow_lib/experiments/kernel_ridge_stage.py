@@ -48,6 +48,7 @@ def run(
     metric: str,
     one_example: Mapping[str, object] | None = None,
     landmarks: Mapping[str, int] | None = None,
+    precision: str = "float64",
 ) -> None:
     """Select and fit a kernel ridge method for every training size, weak size and component count.
 
@@ -85,6 +86,8 @@ def run(
         Of what is done where there are more training rows than a Gram matrix allows
         (`LandmarkRidgeFit`): ``max_gram_rows``, from which on; ``n_landmarks`` and ``seed``. None
         for never.
+    precision : {"float64", "float32"}, default="float64"
+        Of the grid where all folds share one Gram matrix; the winner is fitted in float64.
     """
     paths = (dataset, split, features, embeddings, models, weak_labels)
     rows = KernelRidgeRows(*paths, kernel, center, weak_outputs)
@@ -95,6 +98,7 @@ def run(
         "weak_weights": list(weak_weights),
         "projections": list(projections),
         "metric": metric,
+        "precision": precision,
     }
     settings = component_settings(components, component_counts, models is not None)
     tree: dict = {}

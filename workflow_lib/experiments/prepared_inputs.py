@@ -67,13 +67,16 @@ class PreparedInputs(ABC):
         self.learns = bool(self._group["learns"])
 
     def heldout_solver(
-        self, kernel: str, width: float | None, center: bool
+        self, kernel: str, width: float | None, center: bool, precision: str = "float64"
     ) -> SharedGram | SeparateGrams:
-        """Return the solver of held-out predictions for one kernel."""
+        """Return the solver of held-out predictions for one kernel.
+
+        `precision` is that of `SharedGram`; folds that learn are solved in float64.
+        """
         if self.learns:
             return SeparateGrams(list(self.fold_grams(kernel, width)), self.folds, center)
         gram = self.training_gram(kernel, width)
-        return SharedGram(gram, self.folds, center, overwrite=True)
+        return SharedGram(gram, self.folds, center, overwrite=True, precision=precision)
 
     def weak_heldout_solver(
         self,
