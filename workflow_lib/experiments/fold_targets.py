@@ -134,6 +134,11 @@ class TargetColumns:
                 self._places[count].append((mean, labelled, both, is_outputs))
 
     @property
+    def counts(self) -> list[int | None]:
+        """The component counts, in order."""
+        return list(self._places)
+
+    @property
     def has_labelled(self) -> bool:
         """Whether labelled rows alone regress anything; all folds are alike."""
         return bool(self._labelled[0].blocks)

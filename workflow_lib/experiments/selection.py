@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from workflow_lib.experiments.fold_targets import FoldTargets, Predicted, TargetColumns
+from workflow_lib.experiments.fold_targets import FoldTargets, TargetColumns
 from workflow_lib.experiments.grid_errors import decoded_at, squared_errors
 from workflow_lib.metrics import SMALLEST_GAIN, reference_errors, relative_error
 
@@ -105,11 +105,14 @@ def select_each(
     """
     reference = reference_errors(outputs, folds)
     weights = [np.nan] if weak_grams_by_width is None else list(weak_weights)
+    columns = TargetColumns(targets, weak_grams_by_width is not None)
+    # Without an embedding nothing differs from fold to fold, of which there may be as many as rows.
+    is_alike = all(by_fold[0].embedding is None for by_fold in targets.values())
     best: dict[int | None, Choice] = {}
     for width, grams in grams_by_width.items():
         weak_grams = None if weak_grams_by_width is None else weak_grams_by_width[width]
-        predicted = _predictions(grams, weak_grams, targets, penalties, weights)
-        scorer = _Scorer(outputs, grams.heldout, grams.center, penalty)
+        rows, predicted = _predictions(grams, weak_grams, columns, penalties, weights, is_alike)
+        scorer = _Scorer(outputs, rows, grams.center, penalty)
         # The Gram matrix and its decomposition are large, and done with.
         del grams, weak_grams
         for n_components, by_fold in targets.items():
@@ -137,6 +140,7 @@ class _Scorer:
     """The errors of all component counts for one kernel width."""
 
     def __init__(self, outputs, heldout, center, penalty) -> None:
+        # One fold stands for all that are alike; then so do the targets of the first.
         self._outputs, self._heldout = outputs, heldout
         self._center, self._penalty = center, penalty
         # What component counts share, by fold.
@@ -144,31 +148,19 @@ class _Scorer:
 
     def errors(self, by_fold, predicted, projected) -> np.ndarray:
         """Return the squared errors (grid points, d) of all held-out rows."""
-        if by_fold[0].embedding is None:
-            # Nothing differs from fold to fold, of which there may be as many as rows.
-            rows = np.concatenate(self._heldout)
-            together = Predicted(
-                *(
-                    None if blocks[0] is None else np.concatenate(blocks, axis=1)
-                    for blocks in zip(*predicted, strict=True)
-                )
-            )
-            return squared_errors(
-                self._outputs[rows], by_fold[0], together, projected, self._penalty, self._center
-            )
         return sum(
             squared_errors(
                 self._outputs[rows], targets, blocks, projected, self._penalty, self._center, shared
             )
             for rows, targets, blocks, shared in zip(
-                self._heldout, by_fold, predicted, self._shared, strict=True
+                self._heldout, by_fold, predicted, self._shared
             )
         )
 
     def heldout_outputs(self, by_fold, predicted, index, projected) -> np.ndarray:
         """Return the outputs (n, d) predicted for each training row by one grid point."""
         outputs = np.empty(self._outputs.shape)
-        for rows, targets, blocks in zip(self._heldout, by_fold, predicted, strict=True):
+        for rows, targets, blocks in zip(self._heldout, by_fold, predicted):
             outputs[rows] = decoded_at(targets, blocks, index, projected, self._penalty)
         return outputs
 
@@ -187,19 +179,28 @@ def grid_points(penalties, weights, penalty, has_pi) -> list[tuple[float, float,
     ]
 
 
-def _predictions(grams, weak_grams, targets, penalties, weak_weights):
-    """Return, for each component count, what is predicted of every fold."""
-    columns = TargetColumns(targets, weak_grams is not None)
+def _predictions(grams, weak_grams, columns, penalties, weak_weights, together):
+    """Return the rows of each fold, and what is predicted of them for each component count.
+
+    `together` makes one fold of all.
+    """
     labelled = weak = [None] * len(grams.heldout)
     if columns.has_labelled:
         labelled = grams.predict(columns.labelled(), penalties)
     if weak_grams is not None:
         pairs = list(itertools.product(penalties, weak_weights))
         weak = weak_grams.predict(*columns.with_weak_rows(), pairs)
-    return {
+    rows = grams.heldout
+    if together:
+        rows = [np.concatenate(rows)]
+        labelled, weak = (
+            [None if by_fold[0] is None else np.concatenate(by_fold, axis=1)]
+            for by_fold in (labelled, weak)
+        )
+    return rows, {
         count: [
             columns.split(count, fold, *predictions)
             for fold, predictions in enumerate(zip(labelled, weak, strict=True))
         ]
-        for count in targets
+        for count in columns.counts
     }

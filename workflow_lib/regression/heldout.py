@@ -55,7 +55,11 @@ _ROUTINES = {"d": (dsyrk, dposv), "f": (ssyrk, sposv)}
 
 def fold_rows(folds: np.ndarray) -> list[np.ndarray]:
     """Return the row numbers held out by each fold, from the fold number of every row (n,)."""
-    return [np.flatnonzero(folds == fold) for fold in range(int(folds.max()) + 1)]
+    n_folds = int(folds.max()) + 1
+    order = np.argsort(folds, kind="stable")
+    ends = np.searchsorted(folds[order], np.arange(n_folds), side="right")
+    begins = np.searchsorted(folds[order], np.arange(n_folds))
+    return [order[begin:end] for begin, end in zip(begins, ends, strict=True)]
 
 
 class Decomposition:
@@ -274,7 +278,7 @@ class SharedGram:
         """Return what `predict` does, by the decomposition at hand."""
         if self._is_single_rows(targets):
             by_row = self._predict_single_rows(targets[0], penalties)
-            return [by_row[:, rows] for rows in self.heldout]
+            return [by_row[:, rows[0] : rows[0] + 1] for rows in self.heldout]
         return [
             self._predict_fold(rows, fold_targets, penalties)
             for rows, fold_targets in zip(self.heldout, targets, strict=True)
@@ -380,14 +384,15 @@ class SharedGram:
         if Q.dtype == np.float32:
             inverses = (np.where(np.isinf(ridges), 1.0, ridges) * inverses).astype(np.float32)
         diagonals = (Q**2) @ inverses
-        predictions = np.empty((len(penalties), *known.shape))
-        for index, penalty in enumerate(penalties):
-            if np.isinf(penalty):
-                others = (known.sum(axis=0) - known) / (len(known) - 1)
-                predictions[index] = others if self.center else 0.0
-                continue
-            G_targets = Q @ (inverses[:, index, None] * rotated)
-            predictions[index] = known - G_targets / diagonals[:, index, None]
+        # All penalties side by side: one product of matrices instead of one for each.
+        scaled = (inverses[:, :, None] * rotated[:, None, :]).reshape(len(s), -1)
+        predictions = (Q @ scaled).reshape(len(known), len(penalties), known.shape[1])
+        with np.errstate(invalid="ignore"):
+            predictions /= diagonals[:, :, None]
+        predictions = (known[:, None, :] - predictions).transpose(1, 0, 2)
+        for index in np.flatnonzero(np.isinf(ridges)):
+            others = (known.sum(axis=0) - known) / (len(known) - 1)
+            predictions[index] = others if self.center else 0.0
         return predictions
 
 
