@@ -6,6 +6,9 @@ import numpy as np
 
 KERNELS = ("rbf", "linear", "tanimoto", "precomputed")
 
+# Rows of a Gram matrix that are worked on at a time, small enough to stay in the cache.
+BLOCK_ROWS = 64
+
 
 def gram_matrix(X, Z=None, kernel: str = "rbf", gamma: float | None = None) -> np.ndarray:
     """Return k(x_i, z_j) for all rows of `X` (n, q) and `Z` (m, q): an array (n, m).
@@ -93,12 +96,15 @@ def _rbf(X, Z, gamma):
 
 
 def _exponential(squared_lengths, column_squared_lengths, twice_products, gamma):
-    """Return exp(-gamma (x'x + z'z - 2 x'z)), with two matrices in memory at most."""
-    gram = squared_lengths[:, None] + column_squared_lengths
-    gram -= twice_products
-    np.maximum(gram, 0.0, out=gram)
-    gram *= -gamma
-    return np.exp(gram, out=gram)
+    """Return exp(-gamma (x'x + z'z - 2 x'z)) in the place of 2 x'z: no second matrix is made."""
+    for begin in range(0, len(twice_products), BLOCK_ROWS):
+        rows = slice(begin, begin + BLOCK_ROWS)
+        block = squared_lengths[rows, None] + column_squared_lengths
+        block -= twice_products[rows]
+        np.maximum(block, 0.0, out=block)
+        block *= -gamma
+        np.exp(block, out=twice_products[rows])
+    return twice_products
 
 
 def _tanimoto(X, Z):
