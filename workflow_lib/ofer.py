@@ -170,7 +170,9 @@ class OutputFisherRegressor(KernelInputMixin, RegressorMixin, BaseEstimator):
         else:
             X = validate_data(self, X, reset=False, dtype=np.float64)
             K = gram_matrix(X, self.X_fit_, self.kernel, self.gamma)
-        return K @ self.dual_coef_ + self.intercept_
+        embeddings = K @ self.dual_coef_
+        embeddings += self.intercept_
+        return embeddings
 
     def _penalties(self) -> dict[str, float]:
         blocks = list(self.embedding_.blocks)

@@ -47,13 +47,15 @@ def decoder(
     if embedding.model.outputs_are_series:
         # Algorithm 1: the path C m_t is the offset, and the residuals are added to it.
         return embedding.scores.paths(pi_block), np.ones((*pi_block.shape[:-1], 1))
-    if "pi" in embedding.blocks:
-        q = pi_block * embedding.model.weights_
-        if projected:
-            q = project_on_simplex(q)
-    else:
-        q = np.ones((*pi_block.shape[:-1], 1))
-    return weighted_vote(embedding, q)
+    return weighted_vote(embedding, _responsibilities(embedding, pi_block, projected))
+
+
+def _responsibilities(embedding, pi_block, projected) -> np.ndarray:
+    """Return the responsibilities (..., C) that enter the vote."""
+    if "pi" not in embedding.blocks:
+        return np.ones((*pi_block.shape[:-1], 1))
+    q = pi_block * embedding.model.weights_
+    return project_on_simplex(q) if projected else q
 
 
 def weighted_vote(embedding: ForwardEmbedding, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -66,14 +68,20 @@ def weighted_vote(embedding: ForwardEmbedding, q: np.ndarray) -> tuple[np.ndarra
         weighted_means = np.einsum("...c,cde,ce->...d", q, precision, means)
         gain = _inverse(votes)
         return np.einsum("...de,...e->...d", gain, weighted_means), gain
+    votes, weighted_means = _votes(model, q)
+    gain = 1.0 / votes
+    return gain * weighted_means, gain
+
+
+def _votes(model, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return sum_j q_j / s_j and sum_j q_j mu_j / s_j for diagonal covariances."""
     precision = 1.0 / np.asarray(model.covariances_, dtype=np.float64)
     if model.covariance_type != "diag":
-        precision = np.broadcast_to(precision, (len(means),))[:, None]
+        precision = np.broadcast_to(precision, (len(model.means_),))[:, None]
     votes = q @ precision
     smallest = SMALLEST_VOTE * precision.min(axis=0)
     votes = np.where(np.abs(votes) < smallest, smallest, votes)
-    gain = 1.0 / votes
-    return gain * (q @ (precision * means)), gain
+    return votes, q @ (precision * model.means_)
 
 
 def _inverse(votes: np.ndarray) -> np.ndarray:
@@ -102,6 +110,13 @@ def closed_form_preimage(embedding: ForwardEmbedding, H: np.ndarray, projected: 
         return embedding.scores.closed_form(
             {name: H[:, columns] for name, columns in embedding.blocks.items()}
         )
-    pi_block = H[:, embedding.blocks.get("pi", slice(0, 1))]
-    offset, gain = decoder(embedding, pi_block, projected)
-    return offset + apply_gain(gain, embedding.summed_mean_block(H))
+    q = _responsibilities(embedding, H[:, embedding.blocks.get("pi", slice(0, 1))], projected)
+    mean_block = embedding.summed_mean_block(H)
+    if embedding.model.covariance_type == "full":
+        offset, gain = weighted_vote(embedding, q)
+        return offset + apply_gain(gain, mean_block)
+    # In one array: many rows would spend their time on making new ones.
+    votes, outputs = _votes(embedding.model, q)
+    outputs += mean_block
+    outputs /= votes
+    return outputs

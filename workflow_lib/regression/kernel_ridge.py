@@ -76,7 +76,8 @@ class KernelRidgeRegressor(KernelInputMixin, RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         K = gram_matrix(X, self.X_fit_, self.kernel, self.gamma)
-        predictions = K @ self.dual_coef_ + self.intercept_
+        predictions = K @ self.dual_coef_
+        predictions += self.intercept_
         return predictions[:, 0] if self._vector_output else predictions
 
 
