@@ -432,8 +432,6 @@ rule timeline:
         csv="results/timings/jobs/timeline.csv",
         svg="results/timings/jobs/timeline.svg",
         png="results/timings/jobs/timeline.png",
-    params:
-        folder=lambda wildcards, output: str(Path(output.csv).parent),
     log:
         "logs/timeline.log",
     benchmark:

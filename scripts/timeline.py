@@ -6,7 +6,6 @@ with job(snakemake):
     from workflow_lib.report.figures import timeline
 
     timeline.run(
-        folder=snakemake.params.folder,
         output_csv=snakemake.output.csv,
         output_svg=snakemake.output.svg,
         output_png=snakemake.output.png,

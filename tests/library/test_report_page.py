@@ -332,8 +332,8 @@ def test_the_page_shows_how_the_jobs_ran(inputs, tmp_path):
         path = folder / "regression" / f"toy-{number}.tsv"
         path.write_text("s\tcpu_time\tmax_rss\n2.0\t1.5\t100\n")
         os.utime(path, (1e9 + 3 * number, 1e9 + 3 * number))
-    files = {name: tmp_path / f"timeline.{name}" for name in ("csv", "svg", "png")}
-    timeline.run(folder, files["csv"], files["svg"], files["png"])
+    files = {name: folder / f"timeline.{name}" for name in ("csv", "svg", "png")}
+    timeline.run(files["csv"], files["svg"], files["png"])
     assembly.run(
         output=tmp_path / "report.html", jobs=files["csv"], timeline=files["svg"], **inputs
     )

@@ -470,8 +470,8 @@ SCRIPT = """
 import sys
 from pathlib import Path
 from workflow_lib.report.figures import timeline
-folder = Path(sys.argv[1])
-timeline.run(folder / "jobs", folder / "jobs.csv", folder / "jobs.svg", folder / "jobs.png")
+jobs = Path(sys.argv[1]) / "jobs"
+timeline.run(jobs / "jobs.csv", jobs / "jobs.svg", jobs / "jobs.png")
 """
 
 
@@ -490,7 +490,7 @@ def test_the_same_files_give_the_same_bytes_in_every_folder_and_time_zone(tmp_pa
             check=True,
         )
         names = ("jobs.csv", "jobs.svg", "jobs.png")
-        contents.append([(folder / name).read_bytes() for name in names])
+        contents.append([(folder / "jobs" / name).read_bytes() for name in names])
     assert contents[0] == contents[1]
     everything = b"".join(contents[0])
     assert b"<dc:date>" not in everything

@@ -76,17 +76,12 @@ _UNITS = ((1.0, "seconds", 300.0), (60.0, "minutes", 18000.0), (3600.0, "hours",
 """Seconds, name, and the seconds of the longest run up to which a unit is used."""
 
 
-def run(
-    folder: str | Path,
-    output_csv: str | Path,
-    output_svg: str | Path,
-    output_png: str | Path,
-) -> None:
-    """Read the benchmark files below `folder`, write their jobs as CSV, and draw that CSV.
+def run(output_csv: str | Path, output_svg: str | Path, output_png: str | Path) -> None:
+    """Write the jobs whose benchmark files lie below the folder of `output_csv`, and draw them.
 
     The figure depends on nothing but the CSV. Raises UserError if there is no benchmark file.
     """
-    write_jobs(output_csv, collect_jobs(folder))
+    write_jobs(output_csv, collect_jobs(Path(output_csv).parent))
     save_figure(draw_timeline(read_jobs(output_csv)), output_svg, output_png)
 
 
