@@ -123,12 +123,16 @@ def reference_errors(outputs: np.ndarray, folds: np.ndarray) -> np.ndarray:
 
     Zero for a constant coordinate of `outputs` (n, d), whatever the rounding of its mean.
     """
-    total = np.zeros(outputs.shape[1])
-    if len(outputs) == folds.max() + 1 and not np.isnan(outputs).any():
-        # Single rows: the mean of the others follows from the mean of all.
+    if not np.isnan(outputs).any():
+        # Relative to the mean of all, so that sums of outputs far from zero lose no digits.
         deviations = outputs - outputs.mean(axis=0)
-        total = ((deviations * len(outputs) / (len(outputs) - 1)) ** 2).sum(axis=0)
+        counts = np.bincount(folds)
+        sums = np.zeros((len(counts), outputs.shape[1]))
+        np.add.at(sums, folds, deviations)
+        means = (deviations.sum(axis=0) - sums) / (len(outputs) - counts)[:, None]
+        total = squared_error_sums(deviations, means[folds])
         return _zero_where_constant(total, outputs, len(outputs))
+    total = np.zeros(outputs.shape[1])
     for fold in range(folds.max() + 1):
         heldout = folds == fold
         total += squared_error_sums(outputs[heldout], means_of_observed(outputs[~heldout]))

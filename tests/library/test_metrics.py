@@ -113,3 +113,18 @@ def test_constant_outputs_of_many_rows_have_no_relative_error():
     outputs = np.full((5000, 1), 0.1)
     assert training_mean_errors(outputs[:10], outputs) == 0
     assert reference_errors(outputs, np.arange(5000) % 5) == 0
+
+
+@pytest.mark.parametrize("n_folds", [2, 5, 12])
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_reference_errors_are_those_of_the_training_means(n_folds, offset):
+    generator = np.random.default_rng(0)
+    outputs = generator.normal(size=(12, 3)) + offset
+    folds = generator.permutation(np.arange(12) % n_folds)
+    expected = sum(
+        ((outputs[row] - outputs[folds != folds[row]].mean(axis=0)) ** 2) for row in range(12)
+    )
+    np.testing.assert_allclose(reference_errors(outputs, folds), expected, rtol=1e-8)
+    # A missing output takes the other way; the other coordinates do not notice.
+    outputs[4, 0] = np.nan
+    np.testing.assert_allclose(reference_errors(outputs, folds)[1:], expected[1:], rtol=1e-8)

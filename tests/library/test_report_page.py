@@ -321,7 +321,7 @@ def test_the_protocol_tells_of_landmarks(tmp_path):
         replace(score, n_landmarks=12) if score.training_size == 50 else score for score in scores
     ]
     text = assembly.protocol_sentences(settings, scores, 5)
-    assert "With 50 training rows a Gram matrix of all pairs would be too large" in text
+    assert "With 50 training rows, more than max_gram_rows, kernel ridge regression" in text
     assert "the features of 12 landmarks" in text
 
 

@@ -119,11 +119,13 @@ def select_each(
             points = grid_points(penalties, weights, penalty, by_fold[0].pi_block is not None)
             for projected in projections:
                 errors = scorer.errors(by_fold, predicted[n_components], projected)
-                scores = relative_error(errors, reference, metric)
-                scores = np.where(np.isfinite(scores), scores, np.inf)
-                index = int(scores.argmin())
-                score = float(scores[index])
-                choice = Choice(width, n_components, *points[index], projected, score, None)
+                choice, index = best_point(
+                    width,
+                    n_components,
+                    projected,
+                    points,
+                    relative_error(errors, reference, metric),
+                )
                 if n_components not in best or is_better(choice, best[n_components]):
                     best[n_components] = replace(
                         choice,
@@ -163,6 +165,19 @@ class _Scorer:
         for rows, targets, blocks in zip(self._heldout, by_fold, predicted):
             outputs[rows] = decoded_at(targets, blocks, index, projected, self._penalty)
         return outputs
+
+
+def best_point(width, n_components, projected, points, scores) -> tuple[Choice, int]:
+    """Return the grid point with the lowest score, without what it predicts, and its number.
+
+    A score that is not a number never wins.
+    """
+    scores = np.where(np.isfinite(scores), scores, np.inf)
+    index = int(scores.argmin())
+    return (
+        Choice(width, n_components, *points[index], projected, float(scores[index]), None),
+        index,
+    )
 
 
 def grid_points(penalties, weights, penalty, has_pi) -> list[tuple[float, float, float]]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from workflow_lib.experiments.fold_targets import FoldTargets, TargetColumns
 from workflow_lib.experiments.grid_errors import decoded_at, squared_errors
-from workflow_lib.experiments.selection import Choice, grid_points, is_better
+from workflow_lib.experiments.selection import Choice, best_point, grid_points, is_better
 from workflow_lib.metrics import reference_errors, relative_error
 
 
@@ -43,10 +43,9 @@ def select_each_streamed(
             points = grid_points(
                 penalties, [np.nan], penalty, targets[count][0].pi_block is not None
             )
-            scores = relative_error(of_points, reference, metric)
-            scores = np.where(np.isfinite(scores), scores, np.inf)
-            index = int(scores.argmin())
-            choice = Choice(width, count, *points[index], projected, float(scores[index]), None)
+            choice, _ = best_point(
+                width, count, projected, points, relative_error(of_points, reference, metric)
+            )
             if count not in best or is_better(choice, best[count]):
                 best[count] = choice
     for width in {choice.width for choice in best.values()}:
@@ -89,14 +88,9 @@ def _heldout_outputs(outputs, solver, targets, chosen):
     subset = {count: targets[count] for count in chosen}
     for fold, rows, predicted in _predictions(solver, subset, penalties):
         for count, choice in chosen.items():
-            # Every pair of these few penalties is a grid point; the choice is one of them.
-            has_pi = targets[count][fold].pi_block is not None
-            points = grid_points(penalties, [np.nan], "per_block", has_pi)
-            pairs = [(pi, mu) for pi, mu, _ in points]
-            wanted = (choice.penalty_pi if has_pi else np.nan), choice.penalty_mu
-            index = next(
-                place for place, pair in enumerate(pairs) if np.array_equal(pair, wanted, True)
-            )
+            index = penalties.index(choice.penalty_mu)
+            if targets[count][fold].pi_block is not None:
+                index += len(penalties) * penalties.index(choice.penalty_pi)
             result[count][rows] = decoded_at(
                 targets[count][fold], predicted[count], index, choice.projected, "per_block"
             )

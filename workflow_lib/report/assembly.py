@@ -328,9 +328,11 @@ def protocol_sentences(
         )
         number = with_landmarks[0].n_landmarks
         sentences.append(
-            f"With {sizes_in_words} training rows a Gram matrix of all pairs would be too large: "
-            f"kernel ridge regression works on the features of {number} landmarks there (the "
-            f"Nystr\u00f6m approximation), with the same grid and the same folds."
+            f"With {sizes_in_words} training rows, more than max_gram_rows, kernel ridge "
+            f"regression works on the features of {number} landmarks (the Nystr\u00f6m "
+            f"approximation) in the place of a Gram matrix of all pairs, with the same grid and "
+            f"the same folds; landmarks are centres of training inputs, and no output has a part "
+            f"in them."
         )
     if missing_share > 0:
         sentences.append(
