@@ -371,3 +371,16 @@ def test_decomposition_rebuilds_the_matrix_and_clips_rounding():
 def test_rows_of_each_fold():
     rows = fold_rows(np.array([1, 0, 2, 0, 1]))
     assert [list(fold) for fold in rows] == [[1, 3], [0, 4], [2]]
+
+
+def test_a_kernel_that_is_none_is_told_with_the_remedy():
+    folds = FOLDS["balanced"]
+    targets = targets_of(folds)
+    rows = [np.vstack([inputs()[folds != fold], inputs(N_WEAK, seed=3)]) for fold in range(4)]
+    grams = [
+        (-gram_matrix(rows[fold], None, "linear"), gram_matrix(inputs()[folds == fold], rows[fold]))
+        for fold in range(4)
+    ]
+    solver = WeakGrams(grams, N_WEAK, folds)
+    with pytest.raises(ValueError, match="Raise alpha .* kernel is positive semi-definite"):
+        solver.predict(targets, [np.ones((N_WEAK, 3))] * 4, [(1e-6, 1.0)])

@@ -31,7 +31,7 @@ from scipy.linalg import LinAlgError, eigh
 from scipy.linalg.blas import dsyrk, ssyrk
 from scipy.linalg.lapack import dposv, dpotrf, dpotri, sposv
 
-from workflow_lib.regression.ridge import labelled_ridge
+from workflow_lib.regression.ridge import labelled_ridge, not_positive_definite
 
 # Under this fraction of the largest eigenvalue, held-out predictions keep fewer than six digits.
 SMALLEST_RELATIVE_RIDGE = 1e-10
@@ -162,7 +162,7 @@ class RoughDecomposition(Decomposition):
         self.eigenvectors = eigenvectors[:, kept]
 
     def is_precise(self, ridge: float) -> bool:
-        """Return whether predictions with a ridge are good to about three digits."""
+        """Return whether predictions with a ridge are good to two digits or more."""
         smallest, largest = self.eigenvalues[[0, -1]]
         return smallest + ridge >= SMALLEST_RELATIVE_RIDGE_FLOAT32 * largest
 
@@ -181,7 +181,7 @@ class RoughDecomposition(Decomposition):
         if not fault:
             inverse, fault = dpotri(factor, lower=True, overwrite_c=True)
         if fault:
-            raise LinAlgError(f"The ridge {ridge:.3g} is too small.")
+            raise not_positive_definite(ridge)
         _mirror(inverse)
         if self._center:
             inverse -= 1.0 / (n_rows * (self._constant + ridge))
@@ -216,7 +216,7 @@ class SharedGram:
         Destroy `K`, which saves the memory of a copy.
     precision : {"float64", "float32"}, default="float64"
         ``float32``: decompose and multiply in float32, which is enough to rank the points of a
-        grid, but not to fit with. Predictions are good to about three digits: ridges that leave
+        grid, but not to fit with. Predictions are good to two digits or more: ridges that leave
         fewer (`SMALLEST_RELATIVE_RIDGE_FLOAT32`) take an inverse in float64 each; and if there are
         many of them, everything is decomposed anew in float64. Without `center` and `overwrite`,
         `K` must stay as it is until the last prediction. `SeparateGrams` and `WeakGrams` always
@@ -314,7 +314,8 @@ class SharedGram:
             each[precise] = part
         for index in np.flatnonzero(~precise):
             for size, rows in sizes.items():
-                G = decomposition.inverse(self._ridge(rows, penalties[index]))
+                ridge = self._ridge(rows, penalties[index])
+                G = decomposition.inverse(ridge)
                 if self._is_single_rows(targets):
                     known = np.asarray(targets[0], dtype=np.float64)
                     by_row = known - (G @ known) / G.diagonal()[:, None]
@@ -323,15 +324,15 @@ class SharedGram:
                     continue
                 for each, own, fold_targets in zip(predictions, self.heldout, targets):
                     if len(own) == size:
-                        each[index] = self._predict_by_inverse(own, fold_targets, G)
+                        each[index] = self._predict_by_inverse(own, fold_targets, G, ridge)
         return predictions
 
-    def _predict_by_inverse(self, rows, targets, G) -> np.ndarray:
+    def _predict_by_inverse(self, rows, targets, G, ridge) -> np.ndarray:
         known = np.array(targets, dtype=np.float64)
         known[rows] = 0.0
         _, solved, fault = dposv(G[np.ix_(rows, rows)], G[rows] @ known, lower=True)
         if fault:
-            raise LinAlgError("The ridge is too small.")
+            raise not_positive_definite(ridge)
         return -solved
 
     def _ridge(self, rows: np.ndarray, penalty: float) -> float:
@@ -365,7 +366,7 @@ class SharedGram:
             G_targets = weighted @ (root[:, None] * rotated)
             _, solved, fault = posv(G_rows, G_targets, lower=True, overwrite_a=True)
             if fault:
-                raise LinAlgError(f"The ridge {ridge:.3g} is too small.")
+                raise not_positive_definite(ridge)
             predictions[index] = -solved
             if Q.dtype == np.float32:
                 predictions[index] += mean

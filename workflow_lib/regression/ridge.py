@@ -27,6 +27,14 @@ def weak_ridge(penalty: float, weak_weight: float) -> float:
     return penalty / weak_weight
 
 
+def not_positive_definite(ridge: float) -> LinAlgError:
+    """Return the error, a ValueError, for a Gram matrix and a ridge that cannot be factorised."""
+    return LinAlgError(
+        f"The Gram matrix plus its ridge (smallest {ridge:.3g}) is not positive definite. Raise "
+        "alpha (penalty in a grid), or check that the kernel is positive semi-definite."
+    )
+
+
 def fit_dual_coefficients(
     K: np.ndarray, T: np.ndarray, ridge, center: bool = True, weights: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -59,10 +67,7 @@ def fit_dual_coefficients(
     try:
         factor = cho_factor(K + np.diag(ridge), lower=True)
     except LinAlgError as error:
-        raise ValueError(
-            f"The Gram matrix plus its ridge (smallest {ridge.min():.3g}) is not positive "
-            "definite. Raise alpha, or check that the kernel is positive semi-definite."
-        ) from error
+        raise not_positive_definite(ridge.min()) from error
     if not center:
         return cho_solve(factor, T), np.zeros(T.shape[1])
     solved = cho_solve(factor, np.column_stack([T, np.ones(n_rows)]))

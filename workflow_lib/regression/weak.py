@@ -15,12 +15,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg import LinAlgError
 from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dposv
 
 from workflow_lib.regression.heldout import Decomposition, fold_rows
-from workflow_lib.regression.ridge import labelled_ridge, weak_ridge
+from workflow_lib.regression.ridge import labelled_ridge, not_positive_definite, weak_ridge
 
 
 class WeakGrams:
@@ -125,7 +124,7 @@ class WeakGrams:
                 # Only the lower half is what it should be, and only it is read.
                 _, labelled, fault = dposv(schur, right, lower=True)
                 if fault:
-                    raise LinAlgError(f"The penalty {candidates[index][0]:.3g} is too small.")
+                    raise not_positive_definite(labelled_ridge(n_labelled, candidates[index][0]))
                 solution = of_labelled @ labelled + of_weak
                 solution, totals = solution[:-1], solution[-1]
                 if self.center:
