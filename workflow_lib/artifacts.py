@@ -13,7 +13,8 @@ import json
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ import h5py
 import numpy as np
 
 from workflow_lib.errors import UserError
+from workflow_lib.stored_rows import StoredRows
 
 SCHEMA_VERSION = 1
 """Version of the layout written by `write_artifact`; `read_artifact` accepts no other."""
@@ -133,12 +135,28 @@ def write_artifact(
             temporary.unlink(missing_ok=True)
 
 
-def read_artifact(path: str | os.PathLike, kind: str) -> dict[str, Any]:
+def read_artifact(
+    path: str | os.PathLike, kind: str, streamed: Sequence[str] = ()
+) -> dict[str, Any]:
     """Read the tree that `write_artifact` wrote to `path`, checking that it is unharmed.
 
     Arrays come back with their dtype and shape, numbers and texts as Python bool, int, float
     and str. The file is not locked, because locks fail or stall on many network disks and
     artifacts never change after they are written.
+
+    Parameters
+    ----------
+    path : path
+    kind : str
+        What the file must hold, as given to `write_artifact`.
+    streamed : sequence of str, default=()
+        Arrays that are not kept in memory, by name or full path as in `allow_nan` of
+        `write_artifact`. They come back as `workflow_lib.stored_rows.StoredRows`, which read
+        their rows when asked for them and hold the file open until then. They are checked like
+        all others before any of their rows is handed out, in blocks of rows; so they are read once
+        more than without. A file that is changed later is refused at the next reading, with the
+        same kind of error. Names that the file does not hold, or that are groups, numbers, texts
+        or arrays without an axis, are passed over.
 
     Raises
     ------
@@ -147,18 +165,12 @@ def read_artifact(path: str | os.PathLike, kind: str) -> dict[str, Any]:
         version, differs from its digest, or holds NaN or infinity where its writer allowed none.
     """
     path = Path(path)
-    header, entries = _load(path, with_entries=True)
-    if header["kind"] != kind:
-        raise _damaged(path, f"the file is a '{header['kind']}' artifact", f"a '{kind}' artifact")
-    if header["content_digest"] != _content_digest(header, entries):
-        raise _damaged(
-            path,
-            "the contents do not match their digest: the file was altered or damaged on the disk",
-            f"contents with the digest {header['content_digest']}",
-        )
-    fault = _first_not_finite(entries, json.loads(header["allow_nan"]))
-    if fault is not None:
-        raise _damaged(path, f"'{fault[0]}' {fault[1]}", "finite numbers only")
+    with ExitStack() as opened:
+        header, entries = _load(path, opened, streamed)
+        _check(path, kind, header, entries)
+        if any(isinstance(value, StoredRows) for value in entries.values()):
+            # These close the file, when the last of them goes.
+            opened.pop_all()
     return _nest(entries)
 
 
@@ -170,7 +182,8 @@ def artifact_digest(path: str | os.PathLike) -> str:
     UserError
         When the file is missing, damaged, no artifact, or of another schema version.
     """
-    header, _ = _load(Path(path), with_entries=False)
+    with ExitStack() as opened:
+        header, _ = _load(Path(path), opened)
     return header["content_digest"]
 
 
@@ -235,8 +248,13 @@ def _store_attribute(group: h5py.Group, name: str, value: bool | int | float | s
         group.attrs[name] = value
 
 
-def _load(path: Path, with_entries: bool) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the root attributes and, if asked for, the flat tree of the artifact `path`."""
+def _load(
+    path: Path, opened: ExitStack, streamed: Sequence[str] | None = None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the root attributes and the flat tree of the artifact `path`.
+
+    The tree is empty if `streamed` is None. The file is closed by `opened`.
+    """
     if not path.is_file():
         raise UserError(
             place=str(path),
@@ -249,9 +267,9 @@ def _load(path: Path, with_entries: bool) -> tuple[dict[str, Any], dict[str, Any
     try:
         if not h5py.is_hdf5(path):
             raise _damaged(path, "the file is not an HDF5 file", "an HDF5 file")
-        with h5py.File(path, "r", locking=False) as file:
-            header = _header(path, file)
-            return header, _entries(file) if with_entries else {}
+        file = opened.enter_context(h5py.File(path, "r", locking=False))
+        header = _header(path, file)
+        return header, {} if streamed is None else _entries(path, file, streamed)
     except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:
         raise _damaged(
             path, f"the file is truncated or damaged ({error})", "an intact HDF5 file"
@@ -274,16 +292,34 @@ def _header(path: Path, file: h5py.File) -> dict[str, Any]:
     return header
 
 
-def _entries(file: h5py.File) -> dict[str, Any]:
+def _check(path: Path, kind: str, header: Mapping[str, Any], entries: Mapping[str, Any]) -> None:
+    """Raise UserError unless the artifact is of the kind, as it was written, and finite."""
+    if header["kind"] != kind:
+        raise _damaged(path, f"the file is a '{header['kind']}' artifact", f"a '{kind}' artifact")
+    if header["content_digest"] != _content_digest(header, entries):
+        raise _damaged(
+            path,
+            "the contents do not match their digest: the file was altered or damaged on the disk",
+            f"contents with the digest {header['content_digest']}",
+        )
+    fault = _first_not_finite(entries, json.loads(header["allow_nan"]))
+    if fault is not None:
+        raise _damaged(path, f"'{fault[0]}' {fault[1]}", "finite numbers only")
+
+
+def _entries(path: Path, file: h5py.File, streamed: Sequence[str]) -> dict[str, Any]:
     entries: dict[str, Any] = {
         name: _plain(value) for name, value in file.attrs.items() if name not in _RESERVED_NAMES
     }
 
     def visit(name: str, item: h5py.Group | h5py.Dataset) -> None:
-        entries[name] = item[()] if isinstance(item, h5py.Dataset) else _GROUP
-        if isinstance(item, h5py.Dataset):
+        if not isinstance(item, h5py.Dataset):
+            entries[name] = _GROUP
+        elif item.shape and _is_listed(name, streamed):
+            entries[name] = StoredRows(item, partial(_damaged, path))
+        else:
             # A dataset without dimensions is read as a numpy number; it was an array.
-            entries[name] = np.asarray(entries[name], dtype=item.dtype)
+            entries[name] = np.asarray(item[()], dtype=item.dtype)
         for attribute, value in item.attrs.items():
             entries[f"{name}/{attribute}"] = _plain(value)
 
@@ -308,9 +344,10 @@ def _content_digest(header: Mapping[str, Any], entries: Mapping[str, Any]) -> st
         value = entries[name]
         if value is _GROUP:
             line("group", name)
-        elif isinstance(value, np.ndarray):
+        elif isinstance(value, (np.ndarray, StoredRows)):
             line("array", name, value.dtype.str, value.shape)
-            digest.update(np.ascontiguousarray(value))
+            for block in _blocks(value):
+                digest.update(np.ascontiguousarray(block))
         else:
             line("attribute", name, type(value).__name__, repr(value))
     return digest.hexdigest()
@@ -322,15 +359,28 @@ def _first_not_finite(
     """Return the name of the first float entry that is not finite, and what is in it."""
     for name in sorted(entries):
         value = entries[name]
-        if name in allow_nan or name.rpartition("/")[2] in allow_nan:
+        if _is_listed(name, allow_nan):
             continue
         if isinstance(value, float) and not math.isfinite(value):
             return name, f"is {value}"
-        if isinstance(value, np.ndarray) and value.dtype.kind == "f":
-            count = int(np.count_nonzero(~np.isfinite(value)))
+        if isinstance(value, (np.ndarray, StoredRows)) and value.dtype.kind == "f":
+            count = sum(int(np.count_nonzero(~np.isfinite(block))) for block in _blocks(value))
             if count:
                 return name, f"holds {count} of {value.size} values that are NaN or infinite"
     return None
+
+
+def _blocks(array: np.ndarray | StoredRows) -> Iterator[np.ndarray]:
+    """Yield the rows of an array: all at once, or of one that lies in a file in blocks."""
+    if isinstance(array, StoredRows):
+        yield from array.blocks()
+    else:
+        yield array
+
+
+def _is_listed(name: str, listed: Sequence[str]) -> bool:
+    """Return whether the full path `name`, or its last part, is among the names."""
+    return name in listed or name.rpartition("/")[2] in listed
 
 
 def _input_digests(inputs: Sequence[str | os.PathLike], folder: Path) -> dict[str, str]:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import json
 import os
+import tracemalloc
 
 import h5py
 import numpy as np
 import pytest
 
-from workflow_lib import artifacts
+from workflow_lib import artifacts, stored_rows
 from workflow_lib.artifacts import artifact_digest, read_artifact, write_artifact
 from workflow_lib.errors import UserError
+from workflow_lib.stored_rows import StoredRows
+
+EVERY_ARRAY = ("inputs", "n-50", "empty", "mask", "level", "small")
 
 
 def example_tree() -> dict:
@@ -64,9 +69,27 @@ def written(path):
     return path
 
 
-def assert_refused(path, *words, kind="dataset", remedy=True):
+@pytest.fixture(params=[(), EVERY_ARRAY], ids=["whole", "streamed"])
+def streamed(request, monkeypatch):
+    """Names of arrays that stay in the file, in blocks of one row."""
+    monkeypatch.setattr(stored_rows, "BLOCK_BYTES", 1)
+    return request.param
+
+
+def in_memory(tree: dict) -> dict:
+    return {
+        name: in_memory(value)
+        if isinstance(value, dict)
+        else np.asarray(value)
+        if isinstance(value, StoredRows)
+        else value
+        for name, value in tree.items()
+    }
+
+
+def assert_refused(path, *words, kind="dataset", remedy=True, streamed=()):
     with pytest.raises(UserError) as caught:
-        read_artifact(path, kind)
+        read_artifact(path, kind, streamed)
     message = str(caught.value)
     assert str(path) in message
     for word in words:
@@ -187,24 +210,25 @@ def test_foreign_hdf5_file(path):
     assert_refused(path, "root attribute 'kind' is missing")
 
 
-def test_every_truncation_is_caught(written):
+def test_every_truncation_is_caught(written, streamed):
     content = written.read_bytes()
     for length in range(0, len(content), 97):
         written.write_bytes(content[:length])
-        assert_refused(written)
+        assert_refused(written, streamed=streamed)
     written.write_bytes(content[:-1])
-    assert_refused(written, "truncated or damaged")
+    assert_refused(written, "truncated or damaged", streamed=streamed)
 
 
-def test_flipped_bit_in_an_array_is_caught(written):
+@pytest.mark.parametrize("byte", [0, 8, 40, 95])
+def test_flipped_bit_in_an_array_is_caught(written, streamed, byte):
     content = bytearray(written.read_bytes())
     position = content.find(np.arange(12.0).tobytes())
-    content[position + 8] ^= 1
+    content[position + byte] ^= 1
     written.write_bytes(content)
-    assert_refused(written, "altered or damaged on the disk", "digest")
+    assert_refused(written, "altered or damaged on the disk", "digest", streamed=streamed)
 
 
-def test_no_flipped_bit_goes_unseen(written):
+def test_no_flipped_bit_goes_unseen(written, streamed):
     content = written.read_bytes()
     caught = 0
     for position in range(0, len(content), 13):
@@ -212,7 +236,7 @@ def test_no_flipped_bit_goes_unseen(written):
         changed[position] ^= 1 << (position % 8)
         written.write_bytes(changed)
         try:
-            tree = read_artifact(written, "dataset")
+            tree = in_memory(read_artifact(written, "dataset", streamed))
         except UserError:
             caught += 1
         else:
@@ -269,11 +293,16 @@ def test_listed_number_may_be_infinite(path):
     assert read_artifact(path, "dataset") == {"penalty": float("inf")}
 
 
-def test_reader_refuses_nan_that_another_writer_let_through(path, monkeypatch):
-    monkeypatch.setattr(artifacts, "_first_not_finite", lambda entries, allow_nan: None)
-    write_artifact(path, {"outputs": np.array([np.nan])}, "dataset")
-    monkeypatch.undo()
-    assert_refused(path, "'outputs' holds 1 of 1 values that are NaN or infinite")
+@pytest.mark.parametrize("streamed", [(), ("outputs",)])
+def test_reader_refuses_nan_that_another_writer_let_through(path, monkeypatch, streamed):
+    values = np.zeros((7, 2))
+    values[[1, 6], [0, 1]] = np.nan, np.inf
+    with monkeypatch.context() as patch:
+        patch.setattr(artifacts, "_first_not_finite", lambda entries, allow_nan: None)
+        write_artifact(path, {"outputs": values}, "dataset")
+    monkeypatch.setattr(stored_rows, "BLOCK_BYTES", 1)
+    words = "'outputs' holds 2 of 14 values that are NaN or infinite"
+    assert_refused(path, words, streamed=streamed)
 
 
 @pytest.mark.parametrize(
@@ -336,3 +365,79 @@ def test_locked_file_is_read(written):
     with open(written, "rb") as holder:
         fcntl.flock(holder, fcntl.LOCK_EX)
         assert_same(read_artifact(written, "dataset"), example_tree())
+
+
+@pytest.mark.parametrize("block_bytes", [1, 50, 2**24])
+def test_streamed_arrays_hold_what_was_written(written, monkeypatch, block_bytes):
+    monkeypatch.setattr(stored_rows, "BLOCK_BYTES", block_bytes)
+    tree = read_artifact(written, "dataset", EVERY_ARRAY)
+    for name in ("inputs", "empty", "mask", "small"):
+        assert isinstance(tree[name], StoredRows)
+    assert isinstance(tree["folds"]["n-50"], StoredRows)
+    # Without an axis there are no rows; and the text of the same name is none of the arrays.
+    assert isinstance(tree["level"], np.ndarray)
+    assert tree["names"]["inputs"] == example_tree()["names"]["inputs"]
+    assert_same(in_memory(tree), example_tree())
+
+
+@pytest.mark.parametrize(
+    ("streamed", "expected"),
+    [
+        (["n-50"], ["folds/n-50"]),
+        (["folds/n-50"], ["folds/n-50"]),
+        (["inputs/n-50", "folds", "absent", "count", "title"], []),
+        (["inputs"], ["inputs"]),
+    ],
+)
+def test_arrays_are_streamed_by_name_or_full_path(written, streamed, expected):
+    tree = read_artifact(written, "dataset", streamed)
+    assert isinstance(tree["inputs"], StoredRows) == ("inputs" in expected)
+    assert isinstance(tree["folds"]["n-50"], StoredRows) == ("folds/n-50" in expected)
+    assert_same(in_memory(tree), example_tree())
+
+
+def test_streamed_arrays_may_hold_nan_where_the_writer_allowed_it(path):
+    tree = {"inputs": np.array([[1.0, np.nan], [np.inf, 2.0]])}
+    write_artifact(path, tree, "dataset", allow_nan=["inputs"])
+    assert_same(in_memory(read_artifact(path, "dataset", ["inputs"])), tree)
+
+
+def test_checking_and_reading_a_streamed_array_needs_little_memory(path, monkeypatch):
+    monkeypatch.setattr(stored_rows, "BLOCK_BYTES", 2**16)
+    array = np.random.default_rng(0).normal(size=(2**16, 8))
+    write_artifact(path, {"inputs": array}, "dataset")
+    peaks = {}
+    for streamed in ((), ("inputs",)):
+        gc.collect()
+        tracemalloc.start()
+        rows = read_artifact(path, "dataset", streamed)["inputs"]
+        total = sum(rows[start : start + 500][[0, 499]].sum() for start in range(0, 65000, 500))
+        peaks[streamed] = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert total == pytest.approx(array[:65000].reshape(-1, 500, 8)[:, [0, 499]].sum())
+    assert peaks[()] > array.nbytes
+    assert peaks[("inputs",)] < array.nbytes / 8
+
+
+def test_a_file_that_is_written_anew_keeps_its_streamed_rows(written):
+    tree = read_artifact(written, "dataset", ["inputs"])
+    write_artifact(written, {**example_tree(), "inputs": np.zeros((4, 3))}, "dataset", seed=3)
+    assert_same(in_memory(tree), example_tree())
+    again = read_artifact(written, "dataset", ["inputs"])
+    assert not np.asarray(again["inputs"]).any()
+
+
+def test_a_file_that_is_damaged_later_is_refused_with_the_remedy(written):
+    rows = read_artifact(written, "dataset", ["inputs"])["inputs"]
+    os.truncate(written, written.stat().st_size - 1)
+    with pytest.raises(UserError, match=f"rm {written} and run the same snakemake command again"):
+        rows[[0]]
+
+
+def test_a_refused_file_is_closed(written):
+    before = os.listdir("/dev/fd")
+    with pytest.raises(UserError, match="a 'split' artifact") as caught:
+        read_artifact(written, "split", EVERY_ARRAY)
+    # The error still holds what was read.
+    assert caught.value.__traceback__ is not None
+    assert os.listdir("/dev/fd") == before

@@ -7,8 +7,12 @@ import pytest
 from small_data import regression_data
 from small_pipeline import Stages, assert_same_tree
 
+from workflow_lib import stored_rows
+from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
+from workflow_lib.experiments import kernel_ridge_rows
 from workflow_lib.experiments.items import fold_group
+from workflow_lib.stored_rows import StoredRows
 
 ALL_ROWS = {"max_gram_rows": 10, "n_landmarks": 100, "seed": 3}
 METHODS = {
@@ -114,3 +118,62 @@ def test_held_out_rows_are_never_learned_from(tmp_path):
 def test_weak_rows_are_refused(tmp_path):
     with pytest.raises(UserError, match="weak rows with more training rows than max_gram_rows"):
         stages(tmp_path / "weak", ALL_ROWS, weak_sizes=[10], penalty="per_block").all()
+
+
+def regression_bytes(made: Stages, monkeypatch, is_streamed: bool) -> tuple[bytes, set[str]]:
+    """Return the regression artifact and the arrays that were streamed, or could have been."""
+    found = set()
+
+    def read(path, kind, streamed=()):
+        tree = read_artifact(path, kind, streamed if is_streamed else ())
+        inputs = tree.get("inputs")
+        named = {f"{kind} inputs": inputs} if kind == "dataset" else inputs or {}
+        found.update(name for name, rows in named.items() if isinstance(rows, StoredRows))
+        return tree
+
+    with monkeypatch.context() as patch:
+        patch.setattr(kernel_ridge_rows, "read_artifact", read)
+        # Blocks of two rows.
+        patch.setattr(stored_rows, "BLOCK_BYTES", 2 * 4 * 8)
+        made.regress()
+    return made.path("regression").read_bytes(), found
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"kind": None, "kernel": "linear"},
+        {"kind": None, "kernel": "linear", "scale": "standard"},
+        {"penalty": "per_block"},
+        {"penalty": "per_block", "scale": "standard", "combine": "average"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("missing", [False, True])
+def test_streamed_inputs_give_the_same_bytes(tmp_path, monkeypatch, options, missing):
+    made = stages(tmp_path, ALL_ROWS | {"n_landmarks": 5}, **options)
+    if missing:
+        made.X[::7, 1] = np.nan
+    made.all()
+    expected, found = regression_bytes(made, monkeypatch, is_streamed=False)
+    assert found == set()
+    streamed, found = regression_bytes(made, monkeypatch, is_streamed=True)
+    assert found == {"dataset inputs", "train", "weak"}
+    assert streamed == expected
+
+
+@pytest.mark.parametrize("landmarks", [None, ALL_ROWS | {"max_gram_rows": 30}])
+def test_inputs_stay_in_memory_where_all_rows_have_a_gram_matrix(tmp_path, monkeypatch, landmarks):
+    made = stages(tmp_path, landmarks).all()
+    _, found = regression_bytes(made, monkeypatch, is_streamed=True)
+    assert found == set()
+
+
+def test_damaged_inputs_are_refused_where_they_are_streamed(tmp_path):
+    made = stages(tmp_path, ALL_ROWS, kind=None).prepare()
+    row = made.tree("features")["inputs"]["train"][29]
+    content = bytearray(made.path("features").read_bytes())
+    content[content.index(row.tobytes())] ^= 1
+    made.path("features").write_bytes(content)
+    with pytest.raises(UserError, match="altered or damaged on the disk"):
+        made.regress()

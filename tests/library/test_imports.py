@@ -40,6 +40,7 @@ STAGES = [
     "forest_stage",
     "preimages",
     "evaluation",
+    "calibration_stage",
 ]
 HEAVY = ("scipy", "sklearn", "pandas", "matplotlib", "pydantic", "snakemake")
 STAGES_WITH_SKLEARN = {"forest_stage", "classifier_stage"}
@@ -67,6 +68,7 @@ FLOORS = [
         "errors",
         "parameters",
         "imports",
+        "stored_rows",
         "datasets",
         "features",
     },

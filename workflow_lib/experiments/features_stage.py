@@ -43,7 +43,8 @@ def run(dataset: Path, split: Path, output: Path, scale: str, kernel: str, past:
         If `kernel` is ``precomputed`` and the inputs are no symmetric matrix, if `scale` is
         ``tf-idf`` and the inputs are no texts or the reverse, or if there are no past values.
     """
-    tree = read_artifact(dataset, "dataset")
+    # Only the rows of the split are kept; all others stay in the file.
+    tree = read_artifact(dataset, "dataset", ("inputs",))
     partition = read_artifact(split, "split")
     inputs = inputs_of(tree)
     check_kind(isinstance(tree["inputs"], Mapping), scale, dataset)
@@ -55,12 +56,14 @@ def run(dataset: Path, split: Path, output: Path, scale: str, kernel: str, past:
     if scale == TEXT_SCALE:
         features |= _text_features(inputs, added, partition)
     elif scale == PRODUCTS_SCALE:
+        inputs = np.asarray(inputs)
         check_gram_matrix(inputs, dataset)
         features |= _product_features(inputs, partition)
     else:
         if added is not None:
             inputs = np.hstack([inputs, added])
         if kernel == "precomputed":
+            inputs = np.asarray(inputs)
             check_gram_matrix(inputs, dataset)
             inputs = inputs[:, np.concatenate([partition["train"], partition["weak"]])]
         features |= _row_features(inputs, partition, scale)

@@ -85,12 +85,13 @@ def run(
     landmarks : mapping or None, default=None
         Of what is done where there are more training rows than a Gram matrix allows
         (`LandmarkRidgeFit`): ``max_gram_rows``, from which on; ``n_landmarks`` and ``seed``. None
-        for never.
+        for never. Where it is done, inputs are read from their file as they are needed.
     precision : {"float64", "float32"}, default="float64"
         Of the grid where all folds share one Gram matrix; the winner is fitted in float64.
     """
     paths = (dataset, split, features, embeddings, models, weak_labels)
-    rows = KernelRidgeRows(*paths, kernel, center, weak_outputs)
+    max_gram_rows = landmarks["max_gram_rows"] if landmarks else None
+    rows = KernelRidgeRows(*paths, kernel, center, weak_outputs, max_gram_rows)
     grid = {
         "widths": list(widths) if kernel == "rbf" else [None],
         "penalties": list(penalties),
