@@ -11,10 +11,11 @@ from workflow_lib.embeddings.forward import check_choice
 from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.kernels.gram import gram_matrix
 from workflow_lib.regression.kernel_ridge import KernelInputMixin, check_alpha, check_square
+from workflow_lib.regression.landmark_solution import LandmarkSolutionMixin
 from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge, weak_ridge
 
 
-class OutputFisherRegressor(KernelInputMixin, RegressorMixin, BaseEstimator):
+class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMixin, BaseEstimator):
     """Output Fisher Embedding Regression (OFER; Djerrab, Garcia, Sangnier & d'Alche-Buc 2018).
 
     1. Fit a generative model p_theta to the training outputs and embed each as its Fisher score.
@@ -51,6 +52,14 @@ class OutputFisherRegressor(KernelInputMixin, RegressorMixin, BaseEstimator):
     center : bool, default=True
         Fit an unpenalised intercept for every block (of the weighted problem where there are weak
         rows). Without one, eq. (10) divides by a number that changes sign.
+    max_gram_rows : int or None, default=None
+        Most rows in `fit` for which the Gram matrix of all pairs is made; see the notes. None: as
+        many as three Gram matrices fit into a quarter of the machine's memory, and 10,000 at most.
+    n_landmarks : int, default=1000
+        Landmarks above that limit. Time grows with their square (times l) and cube, the error falls
+        with their number.
+    random_state : int, Generator, RandomState or None, default=0
+        Of the draw of the landmarks.
 
     Attributes
     ----------
@@ -58,8 +67,24 @@ class OutputFisherRegressor(KernelInputMixin, RegressorMixin, BaseEstimator):
     embedding_ : FisherEmbedding
     dual_coef_ : array (l + w, m)
         Rows of the labelled, then of the weak inputs; zero for weak rows outside the `pi` block.
+        Above `max_gram_rows` the rows of `X_fit_`: h(x) = k(x, X_fit_) dual_coef_ + intercept_.
     intercept_ : array (m,)
     X_fit_ : array (l + w, q), or None where precomputed
+        Above `max_gram_rows` the landmarks, or the unit vectors where there are none.
+    landmarks_ : array (n_landmarks, q) or None
+        None where the solution is exact.
+
+    Notes
+    -----
+    With more than `max_gram_rows` rows, `fit` warns once and puts landmarks L, centres of k-means,
+    in the place of the rows: h(x) = k(x, L) A + b is the exact solution of eq. (13) for the
+    approximate Gram matrix (Nystrom)
+
+        K ~ k(X, L) k(L, L)^+ k(L, X).
+
+    Rows are read in blocks, so beside the data memory does not grow with them. A linear kernel on
+    `n_landmarks` columns at most needs no landmarks: the same solution is found, without a warning,
+    from the columns themselves. Weak rows and precomputed kernels are refused above the limit.
     """
 
     def __init__(
@@ -72,6 +97,9 @@ class OutputFisherRegressor(KernelInputMixin, RegressorMixin, BaseEstimator):
         weak_weight=1.0,
         preimage="projected",
         center=True,
+        max_gram_rows=None,
+        n_landmarks=1000,
+        random_state=0,
     ):
         self.model = model
         self.form = form
@@ -81,6 +109,9 @@ class OutputFisherRegressor(KernelInputMixin, RegressorMixin, BaseEstimator):
         self.weak_weight = weak_weight
         self.preimage = preimage
         self.center = center
+        self.max_gram_rows = max_gram_rows
+        self.n_landmarks = n_landmarks
+        self.random_state = random_state
 
     def fit(self, X, Y, X_weak=None, weak_responsibilities=None):
         """Fit to labelled rows, and to weak rows where given.
@@ -102,19 +133,32 @@ class OutputFisherRegressor(KernelInputMixin, RegressorMixin, BaseEstimator):
         ------
         ValueError
             If data are not finite or shapes differ, a penalty is not positive, a block or a
-            choice is unknown, or weak rows are given to a model without a `pi` block.
+            choice is unknown, weak rows are given to a model without a `pi` block, or there are
+            more than `max_gram_rows` rows, some of them weak or all of them precomputed.
         """
         check_choice("preimage", self.preimage, PREIMAGES)
+        if X_weak is None and weak_responsibilities is not None:
+            raise ValueError("weak_responsibilities was given without X_weak.")
         model = GaussianMixtureModel() if self.model is None else self.model
         series_shape = np.shape(Y)[1:] if model.outputs_are_series and np.ndim(Y) == 3 else None
         if series_shape is not None:
             Y = np.asarray(Y).reshape(len(Y), -1)
         X, Y = validate_data(self, X, Y, multi_output=True, y_numeric=True, dtype=np.float64)
+        is_large = self._exceeds_gram_limit(len(X), has_weak_rows=X_weak is not None)
         self._output_shape = Y.shape[1:] if series_shape is None else series_shape
         outputs = np.asarray(Y, dtype=np.float64).reshape(len(Y), *(self._output_shape or (1,)))
         self.model_ = clone(model).fit(outputs)
         self.embedding_ = FisherEmbedding(self.model_, self.form)
         penalties = self._penalties()
+        if is_large:
+            by_column = np.empty(self.embedding_.n_features)
+            for name, columns in self.embedding_.blocks.items():
+                by_column[columns] = penalties[name]
+            # Outputs are embedded in blocks too, as an embedding can be much wider than they are.
+            self._fit_on_landmarks(
+                X, lambda rows: self.embedding_.transform(outputs[rows]), by_column
+            )
+            return self
         targets = self.embedding_.transform(outputs)
         K = gram_matrix(X, None, self.kernel, self.gamma)
         check_square(K, self.kernel)
@@ -123,9 +167,8 @@ class OutputFisherRegressor(KernelInputMixin, RegressorMixin, BaseEstimator):
         if X_weak is not None:
             X_weak, memberships = self._check_weak(X_weak, weak_responsibilities, n_labelled)
             n_weak = len(X_weak)
+            self._exceeds_gram_limit(n_labelled + n_weak, has_weak_rows=True)
             K = self._joint_gram(X, X_weak, K)
-        elif weak_responsibilities is not None:
-            raise ValueError("weak_responsibilities was given without X_weak.")
         self.dual_coef_ = np.zeros((n_labelled + n_weak, targets.shape[1]))
         self.intercept_ = np.zeros(targets.shape[1])
         for name, columns in self.embedding_.blocks.items():
@@ -145,6 +188,7 @@ class OutputFisherRegressor(KernelInputMixin, RegressorMixin, BaseEstimator):
             self.X_fit_ = None
         else:
             self.X_fit_ = np.vstack([X, X_weak]) if n_weak else X
+        self._fit_without_landmarks()
         return self
 
     def predict(self, X):
@@ -153,26 +197,29 @@ class OutputFisherRegressor(KernelInputMixin, RegressorMixin, BaseEstimator):
         With ``kernel="precomputed"``, `X` holds the kernel values (n, l + w) against the labelled,
         then the weak rows.
         """
-        H = self.predict_embedding(X)
-        predictions = self.embedding_.inverse_transform(H, self.preimage)
+        predictions = self._in_blocks(self._outputs, self._checked_inputs(X))
         return predictions.reshape(len(predictions), *self._output_shape)
 
     def predict_embedding(self, X) -> np.ndarray:
         """Return the predicted embeddings h(x), an array (n, m), before the pre-image."""
+        return self._in_blocks(self._kernel_predictions, self._checked_inputs(X))
+
+    def _outputs(self, X) -> np.ndarray:
+        """Return the outputs (n, d) or (n, T, p) predicted from checked inputs."""
+        return self.embedding_.inverse_transform(self._kernel_predictions(X), self.preimage)
+
+    def _checked_inputs(self, X) -> np.ndarray:
+        """Return the inputs (n, q) or precomputed kernel values (n, l + w) of `predict`."""
         check_is_fitted(self)
-        if self.kernel == "precomputed":
-            K = check_array(X, dtype=np.float64)
-            if K.shape[1] != len(self.dual_coef_):
-                raise ValueError(
-                    f"X has {K.shape[1]} features, but {type(self).__name__} is expecting "
-                    f"{len(self.dual_coef_)} features as input."
-                )
-        else:
-            X = validate_data(self, X, reset=False, dtype=np.float64)
-            K = gram_matrix(X, self.X_fit_, self.kernel, self.gamma)
-        embeddings = K @ self.dual_coef_
-        embeddings += self.intercept_
-        return embeddings
+        if self.kernel != "precomputed":
+            return validate_data(self, X, reset=False, dtype=np.float64)
+        K = check_array(X, dtype=np.float64)
+        if K.shape[1] != len(self.dual_coef_):
+            raise ValueError(
+                f"X has {K.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{len(self.dual_coef_)} features as input."
+            )
+        return K
 
     def _penalties(self) -> dict[str, float]:
         blocks = list(self.embedding_.blocks)

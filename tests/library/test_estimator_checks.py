@@ -34,6 +34,10 @@ ESTIMATORS = [
     OutputFisherRegressor(model=MIXTURE, form="full", preimage="gradient"),
     OutputFisherRegressor(model=TIED, kernel="tanimoto", alpha=1e-3),
     OutputFisherRegressor(model=MIXTURE, kernel="precomputed"),
+    # Most data of the checks have more rows than these limits.
+    KernelRidgeRegressor(max_gram_rows=10, n_landmarks=40),
+    KernelRidgeRegressor(kernel="linear", max_gram_rows=10),
+    OutputFisherRegressor(model=TIED, max_gram_rows=10, n_landmarks=40),
 ]
 
 
@@ -48,6 +52,7 @@ def expected_failures(estimator) -> dict[str, str]:
 
 
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+@pytest.mark.filterwarnings("ignore:.*landmarks stand for the Gram matrix")
 @pytest.mark.filterwarnings("ignore:.*components were asked for")
 def test_estimator_check(estimator, check):
     check(estimator)

@@ -7,6 +7,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from workflow_lib.kernels.gram import gram_matrix
+from workflow_lib.regression.landmark_solution import LandmarkSolutionMixin
 from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
 
 
@@ -21,7 +22,7 @@ class KernelInputMixin:
         return tags
 
 
-class KernelRidgeRegressor(KernelInputMixin, RegressorMixin, BaseEstimator):
+class KernelRidgeRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMixin, BaseEstimator):
     """Multi-output kernel ridge regression (m-KRR), the baseline that OFER must beat.
 
     Minimises alpha ||h||^2 + 1/(2 l) sum_i ||y_i - h(x_i) - b||^2, eq. (13) of the OFER paper with
@@ -37,19 +38,54 @@ class KernelRidgeRegressor(KernelInputMixin, RegressorMixin, BaseEstimator):
         scikit-learn's ``KernelRidge(alpha=2 * l * alpha)``, which has no intercept.
     center : bool, default=True
         Fit the intercept. scikit-learn's KernelRidge corresponds to False.
+    max_gram_rows : int or None, default=None
+        Most rows in `fit` for which the Gram matrix of all pairs is made; see the notes. None: as
+        many as three Gram matrices fit into a quarter of the machine's memory, and 10,000 at most.
+    n_landmarks : int, default=1000
+        Landmarks m above that limit. Time grows with l m^2 and m^3, the error falls with m.
+    random_state : int, Generator, RandomState or None, default=0
+        Of the draw of the landmarks.
 
     Attributes
     ----------
-    dual_coef_ : array (l, d)
+    dual_coef_ : array (l, d), or (m, d) above `max_gram_rows`
+        Coefficients of the rows of `X_fit_`: h(x) = k(x, X_fit_) dual_coef_ + intercept_.
     intercept_ : array (d,)
     X_fit_ : array (l, q), or the Gram matrix where precomputed
+        Above `max_gram_rows` the landmarks, or the unit vectors where there are none.
+    landmarks_ : array (m, q) or None
+        None where the solution is exact.
+
+    Notes
+    -----
+    With more than `max_gram_rows` rows, `fit` warns once and puts landmarks L (m, q), centres of
+    k-means, in the place of the rows: h(x) = k(x, L) A + b is the exact solution for the
+    approximate Gram matrix (Nystrom)
+
+        K ~ k(X, L) k(L, L)^+ k(L, X).
+
+    Rows are read in blocks, so beside the data memory does not grow with them. A linear kernel on
+    `n_landmarks` columns at most needs no landmarks: the same solution is found, without a warning,
+    from the columns themselves.
     """
 
-    def __init__(self, kernel="rbf", gamma=None, alpha=1.0, center=True):
+    def __init__(
+        self,
+        kernel="rbf",
+        gamma=None,
+        alpha=1.0,
+        center=True,
+        max_gram_rows=None,
+        n_landmarks=1000,
+        random_state=0,
+    ):
         self.kernel = kernel
         self.gamma = gamma
         self.alpha = alpha
         self.center = center
+        self.max_gram_rows = max_gram_rows
+        self.n_landmarks = n_landmarks
+        self.random_state = random_state
 
     def fit(self, X, y):
         """Fit to inputs `X` (l, q), or a Gram matrix (l, l), and outputs `y` (l,) or (l, d).
@@ -57,27 +93,29 @@ class KernelRidgeRegressor(KernelInputMixin, RegressorMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If the data are not finite, alpha is not positive, or the Gram matrix is not positive
-            semi-definite.
+            If the data are not finite, alpha is not positive, the Gram matrix is not positive
+            semi-definite, or a precomputed one has more than `max_gram_rows` rows.
         """
         X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float64)
         check_alpha(self.alpha)
         self._vector_output = y.ndim == 1
         targets = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+        if self._exceeds_gram_limit(len(X)):
+            self._fit_on_landmarks(X, targets, self.alpha)
+            return self
         K = gram_matrix(X, None, self.kernel, self.gamma)
         check_square(K, self.kernel)
         ridge = labelled_ridge(len(K), self.alpha)
         self.dual_coef_, self.intercept_ = fit_dual_coefficients(K, targets, ridge, self.center)
         self.X_fit_ = X
+        self._fit_without_landmarks()
         return self
 
     def predict(self, X):
         """Return predictions (n,) or (n, d) for inputs `X` (n, q), or a Gram matrix (n, l)."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        K = gram_matrix(X, self.X_fit_, self.kernel, self.gamma)
-        predictions = K @ self.dual_coef_
-        predictions += self.intercept_
+        predictions = self._in_blocks(self._kernel_predictions, X)
         return predictions[:, 0] if self._vector_output else predictions
 
 

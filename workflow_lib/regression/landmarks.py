@@ -225,7 +225,7 @@ def _k_means(X, n_clusters, generator) -> np.ndarray:
     from scipy.cluster.vq import vq
 
     # Centring first keeps the differences of large squares from losing digits.
-    origin = X.mean(axis=0)
+    origin, lowest, highest = X.mean(axis=0), X.min(axis=0), X.max(axis=0)
     X = X - origin
     centres = _sample(X, n_clusters, generator)
     labels = None
@@ -238,4 +238,5 @@ def _k_means(X, n_clusters, generator) -> np.ndarray:
         order = np.argsort(labels, kind="stable")
         occupied, starts, counts = np.unique(labels[order], return_index=True, return_counts=True)
         centres[occupied] = np.add.reduceat(X[order], starts, axis=0) / counts[:, None]
-    return centres + origin
+    # No mean is below all rows but by rounding, and then a kernel of non-negative rows refuses it.
+    return np.clip(centres + origin, lowest, highest)
