@@ -9,6 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from workflow_lib.features.preparation import (
     LARGEST_STANDARD_VALUE,
+    InputPreparation,
     fit_preparation,
     preparation_learns,
 )
@@ -98,3 +99,16 @@ def test_what_learns():
 def test_unknown_scale_is_named():
     with pytest.raises(ValueError, match="scale must be one of .*found 'robust'"):
         fit_preparation(inputs(), "robust")
+
+
+def test_columns_count_for_their_weights_after_the_cut():
+    X = np.array([[0.0, 1.0, 5.0], [2.0, 3.0, 5.0], [4.0, np.nan, 5.0]])
+    weights = np.array([0.5, 2.0, 1.0])
+    plain, weighted = fit_preparation(X, "standard"), fit_preparation(X, "standard", weights)
+    far = np.array([[1000.0, 2.0, 5.0]])
+    for rows in (X, far):
+        np.testing.assert_allclose(weighted.apply(rows), plain.apply(rows) * weights[:2])
+    assert weighted.apply(far)[0, 0] == 0.5 * LARGEST_STANDARD_VALUE
+    again = InputPreparation.from_tree(weighted.tree())
+    np.testing.assert_array_equal(again.apply(X), weighted.apply(X))
+    assert "weights" not in plain.tree()

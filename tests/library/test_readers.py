@@ -102,6 +102,7 @@ def test_readers_are_found_by_their_module_names():
         "series_synthetic",
         "synthetic_mixture",
         "synthetic_rows",
+        "table",
     ]
 
 

@@ -15,6 +15,16 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
+def finite_number(text: str) -> float | None:
+    """Return the finite decimal number that `text` is, or None."""
+    try:
+        # Python reads 1_000 as a number; in a table it is a slip or a code.
+        number = float("" if "_" in text else text)
+    except ValueError:
+        return None
+    return number if number - number == 0.0 else None
+
+
 def parse_number(text: str, missing_values: Sequence[str], place: str) -> float:
     """Return the number written in `text`, NaN when it is one of `missing_values`.
 
@@ -26,12 +36,8 @@ def parse_number(text: str, missing_values: Sequence[str], place: str) -> float:
     text = text.strip()
     if text in missing_values:
         return float("nan")
-    try:
-        # Python reads 1_000 as a number; in a table it is a slip or a code.
-        number = float("" if "_" in text else text)
-    except ValueError:
-        number = float("nan")
-    if number - number != 0.0:
+    number = finite_number(text)
+    if number is None:
         marks = ", ".join(repr(mark) for mark in missing_values)
         raise UserError(
             place=place,
@@ -113,6 +119,7 @@ def dataset_tree(
     rows_read: int | None = None,
     allow_constant_outputs: bool = False,
     allow_missing_outputs: bool = False,
+    weak_rows: np.ndarray | None = None,
     **groups: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Check a table and return it as the tree of a "dataset" artifact.
@@ -135,6 +142,10 @@ def dataset_tree(
     allow_missing_outputs : bool, default=False
         Whether a row may lack some of its outputs, but not all of them. By default none may be
         missing, so that readers of complete tables drop such rows themselves.
+    weak_rows : bool array (n,), default=None
+        Rows that are kept for a weak label, such as a group, and may lack all outputs where
+        `allow_missing_outputs` allows to lack some; none when None. Their outputs are not counted
+        as missing when they have none.
     **groups : mappings
         Further groups of the tree, for example ``truth``; ``names`` and ``report`` are merged
         with those made here. ``past`` (``values`` (n, k), numbers known before the outputs),
@@ -182,7 +193,11 @@ def dataset_tree(
         )
     if allow_missing_outputs:
         n_missing_outputs = _check_values(outputs, output_names, place, "output")
-        _refuse_rows(np.isnan(outputs).all(axis=1), place, "no output is known")
+        unknown = np.isnan(outputs).all(axis=1)
+        if weak_rows is not None:
+            n_missing_outputs -= int(np.sum(unknown & weak_rows)) * outputs.shape[1]
+            unknown &= ~weak_rows
+        _refuse_rows(unknown, place, "no output is known")
     else:
         n_missing_outputs = 0
         _refuse_rows(~np.isfinite(outputs).all(axis=1), place, "outputs that are NaN or infinite")

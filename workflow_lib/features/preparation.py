@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,12 +26,36 @@ class InputPreparation:
         Prepared value = (value - offset) / scale; a scale of zero marks a column that is dropped.
     standardised : bool
         Whether values are cut at LARGEST_STANDARD_VALUE.
+    weights : array (q,) or None, default=None
+        Factors of the prepared values, after the cut; None for 1.
     """
 
     fill: np.ndarray
     offset: np.ndarray
     scale: np.ndarray
     standardised: bool
+    weights: np.ndarray | None = None
+
+    @classmethod
+    def from_tree(cls, tree: Mapping) -> InputPreparation:
+        """Return the preparation that `tree` stores."""
+        return cls(
+            tree["fill"],
+            tree["offset"],
+            tree["scale"],
+            bool(tree["standardised"]),
+            tree.get("weights"),
+        )
+
+    def tree(self) -> dict:
+        """Return the preparation as a group of an artifact."""
+        stored = {
+            "fill": self.fill,
+            "offset": self.offset,
+            "scale": self.scale,
+            "standardised": self.standardised,
+        }
+        return stored if self.weights is None else stored | {"weights": self.weights}
 
     def apply(self, X: np.ndarray) -> np.ndarray:
         """Return the prepared inputs (n, kept columns) of rows `X` (n, q)."""
@@ -38,11 +63,13 @@ class InputPreparation:
         X = np.where(np.isnan(X), self.fill, X)[:, kept]
         prepared = (X - self.offset[kept]) / self.scale[kept]
         if self.standardised:
-            return np.clip(prepared, -LARGEST_STANDARD_VALUE, LARGEST_STANDARD_VALUE)
-        return prepared
+            prepared = np.clip(prepared, -LARGEST_STANDARD_VALUE, LARGEST_STANDARD_VALUE)
+        return prepared if self.weights is None else prepared * self.weights[kept]
 
 
-def fit_preparation(X: np.ndarray, scale: str) -> InputPreparation:
+def fit_preparation(
+    X: np.ndarray, scale: str, weights: np.ndarray | None = None
+) -> InputPreparation:
     """Fit a preparation to training rows `X` (n, q), NaN where missing.
 
     Parameters
@@ -51,6 +78,9 @@ def fit_preparation(X: np.ndarray, scale: str) -> InputPreparation:
     scale : {"none", "standard"}
         ``none`` only fills missing values. ``standard`` also centres, divides by the standard
         deviation and drops the columns that are constant in these rows.
+    weights : array (q,) or None, default=None
+        What each column counts for with ``standard``, where several stand for one property, such as
+        the levels of a category; None for 1 each.
 
     Raises
     ------
@@ -71,8 +101,8 @@ def fit_preparation(X: np.ndarray, scale: str) -> InputPreparation:
     constant = deviation <= 1e-12 * np.abs(filled).max(axis=0)
     if constant.all():
         # Nothing varies: keep the columns unscaled, so that there is still an input to use.
-        return InputPreparation(fill, fill, np.ones(n_columns), True)
-    return InputPreparation(fill, fill, np.where(constant, 0.0, deviation), True)
+        return InputPreparation(fill, fill, np.ones(n_columns), True, weights)
+    return InputPreparation(fill, fill, np.where(constant, 0.0, deviation), True, weights)
 
 
 def preparation_learns(X: np.ndarray, scale: str) -> bool:

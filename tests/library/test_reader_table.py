@@ -1,0 +1,402 @@
+"""The user's table becomes a dataset of labelled and weak rows, or it is said what to mend."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.datasets.reading import read_dataset
+from workflow_lib.datasets.sparse_inputs import inputs_of, terms_of
+from workflow_lib.datasets.table_encoding import TableEncoding, from_json_bytes
+from workflow_lib.datasets.table_file import read_table
+from workflow_lib.datasets.tables import dataset_tree
+from workflow_lib.errors import UserError
+from workflow_lib.experiments import features_stage
+from workflow_lib.experiments.items import fold_group, size_group
+
+N_LABELLED, N_WEAK, N_UNLABELLED = 12, 3, 2
+HEADER = "id,x1,x2,colour,product,notes,y1,y2,plate,day,patient"
+
+
+def lines_of_table() -> list[str]:
+    """Return labelled rows, then weak ones (with a patient), then others (without)."""
+    numbers = np.random.default_rng(0).normal(size=(20, 2))
+    lines = [HEADER]
+    for row in range(N_LABELLED):
+        x2 = "" if row == 3 else numbers[row, 1]
+        y2 = "NA" if row == 5 else row**2
+        colour = ("red", "blue", "green")[row % 3]
+        text = f"good cells {('grow', 'rest')[row % 2]}"
+        lines.append(
+            f"r{row},{numbers[row, 0]},{x2},{colour},part {row},{text},{2.0 * row},{y2},"
+            f"plate {row // 4},2024-02-{29 - row:02d},p{row % 4}"
+        )
+    for row in range(N_WEAK):
+        lines.append(f"w{row},1,2,red,part,good rest,,,,2024-03-01,p{row + 2}")
+    for row in range(N_UNLABELLED):
+        lines.append(f"u{row},1,2,mauve,part,unlabelled words,,,,,")
+    return lines
+
+
+def written(folder: Path, lines: list[str] | None = None, name: str = "assay.csv") -> str:
+    path = folder / name
+    path.write_text("\n".join(lines_of_table() if lines is None else lines) + "\n")
+    return str(path)
+
+
+def stored(folder: Path, file: str | None = None, **options) -> dict:
+    """Return the tree as it comes back from its artifact."""
+    options = {"file": file or written(folder), "outputs": ["y*"], **options}
+    tree = read_dataset("table", options, [], 0)
+    path = folder / "dataset.h5"
+    write_artifact(path, tree, "dataset", allow_nan=("inputs", "outputs", "past/values"))
+    return read_artifact(path, "dataset")
+
+
+def refused(folder: Path, file: str | None = None, **options) -> str:
+    with pytest.raises(UserError) as caught:
+        stored(folder, file, **options)
+    assert caught.value.found and caught.value.expected and caught.value.remedy
+    return str(caught.value)
+
+
+# Rows
+
+
+def test_labelled_rows_are_kept_with_their_places_and_the_others_are_counted(tmp_path):
+    tree = stored(tmp_path, numbers=["x*"], row_name="id")
+    assert tree["inputs"].shape == (N_LABELLED, 2)
+    assert np.argwhere(np.isnan(tree["inputs"])).tolist() == [[3, 1]]
+    assert np.argwhere(np.isnan(tree["outputs"])).tolist() == [[5, 1]]
+    np.testing.assert_array_equal(tree["outputs"][:, 0], 2.0 * np.arange(N_LABELLED))
+    np.testing.assert_array_equal(tree["rows"]["line"], np.arange(2, 2 + N_LABELLED))
+    assert from_json_bytes(tree["rows"]["name"]) == [f"r{row}" for row in range(N_LABELLED)]
+    assert json.loads(tree["names"]["inputs"]) == ["x1", "x2"]
+    assert json.loads(tree["names"]["outputs"]) == ["y1", "y2"]
+    report = tree["report"]
+    assert (report["rows_labelled"], report["rows_weak"]) == (N_LABELLED, 0)
+    assert report["rows_unlabelled"] == report["rows_dropped"] == N_WEAK + N_UNLABELLED
+    assert report["rows_read"] == N_LABELLED + N_WEAK + N_UNLABELLED
+    assert (report["missing_inputs"], report["missing_outputs"]) == (1, 1)
+    assert not {"weak_groups", "groups", "order", "past"} & tree.keys()
+
+
+def test_rows_without_outputs_are_weak_where_they_share_a_group(tmp_path):
+    tree = stored(tmp_path, numbers=["x*"], same_group="patient")
+    labelled = ~np.isnan(tree["outputs"]).all(axis=1)
+    assert labelled.tolist() == [True] * N_LABELLED + [False] * N_WEAK
+    names = from_json_bytes(tree["weak_groups"]["names"])
+    assert names == ["p0", "p1", "p2", "p3", "p4"]
+    expected = [row % 4 for row in range(N_LABELLED)] + [2, 3, 4]
+    np.testing.assert_array_equal(tree["weak_groups"]["codes"], expected)
+    assert tree["weak_groups"]["codes"].dtype == np.int64
+    report = tree["report"]
+    assert (report["rows_weak"], report["rows_unlabelled"]) == (N_WEAK, N_UNLABELLED)
+    # Only values that labelled rows lack count as missing.
+    assert report["missing_outputs"] == 1
+    assert from_json_bytes(tree["rows"]["name"])[-1] == f"line {1 + N_LABELLED + N_WEAK}"
+
+
+def test_labelled_rows_may_belong_to_no_group_of_weak_rows(tmp_path):
+    lines = lines_of_table()
+    lines[1] = lines[1].removesuffix("p0")
+    tree = stored(tmp_path, written(tmp_path, lines), numbers=["x1"], same_group="patient")
+    assert tree["weak_groups"]["codes"][0] == -1
+
+
+def test_groups_and_times_of_rows_are_those_of_the_file(tmp_path):
+    tree = stored(tmp_path, numbers=["x*"], group="plate", time="day", same_group="patient")
+    codes = tree["groups"]["group"]
+    np.testing.assert_array_equal(codes[:N_LABELLED], np.arange(N_LABELLED) // 4)
+    # Weak rows without a group are each alone.
+    assert len(set(codes[N_LABELLED:])) == N_WEAK and codes[N_LABELLED:].min() > 2
+    days = [datetime.date(2024, 2, 29 - row).toordinal() for row in range(N_LABELLED)]
+    order = tree["order"]
+    np.testing.assert_array_equal(order["time"][:N_LABELLED], days)
+    np.testing.assert_array_equal(order["begin"], order["time"])
+    np.testing.assert_array_equal(order["end"], order["time"])
+    assert len(set(order["company"])) == len(order["time"])
+
+
+def test_times_may_be_numbers_or_moments_of_any_zone(tmp_path):
+    tree = stored(tmp_path, numbers=["x1"], time="x1")
+    np.testing.assert_array_equal(tree["order"]["time"], tree["inputs"][:, 0])
+    lines = lines_of_table()
+    moments = ["2024-01-01T12:00", "2024-01-01T13:00+01:00", "2024-01-01 18:00:00"]
+    for row in range(N_LABELLED):
+        parts = lines[row + 1].split(",")
+        parts[9] = moments[row % 3]
+        lines[row + 1] = ",".join(parts)
+    times = stored(tmp_path, written(tmp_path, lines), numbers=["x1"], time="day")["order"]["time"]
+    noon = datetime.date(2024, 1, 1).toordinal() + 0.5
+    np.testing.assert_allclose(times[:3], [noon, noon, noon + 0.25], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "options", "words"),
+    [
+        (8, "", {"group": "plate"}, "line 4, column 'plate': the group is missing"),
+        (9, "", {"time": "day"}, "line 4, column 'day': the time is missing"),
+        (9, "03/04/2024", {"time": "day"}, "'03/04/2024' is no time"),
+        (6, "3;5", {}, "line 4, column 'y1': '3;5' is not a finite number"),
+        (7, "high", {}, "line 4, column 'y2': 'high' is not a finite number"),
+        (1, "inf", {}, "line 4, column 'x1': 'inf' is not a finite number"),
+    ],
+)
+def test_a_cell_that_cannot_be_used_is_named(tmp_path, column, value, options, words):
+    lines = lines_of_table()
+    parts = lines[3].split(",")
+    parts[column] = value
+    lines[3] = ",".join(parts)
+    assert words in refused(tmp_path, written(tmp_path, lines), numbers=["x*"], **options)
+
+
+# Inputs
+
+
+def test_inputs_are_what_the_stored_encoding_makes_of_the_rows(tmp_path):
+    file = written(tmp_path)
+    columns = {"numbers": ["x*"], "categories": ["colour"], "strings": ["product"]}
+    tree = stored(tmp_path, file, **columns, same_group="patient")
+    table = read_table(file)
+    again = TableEncoding.from_tree(tree["encoding"]).encode(table)
+    np.testing.assert_array_equal(tree["inputs"], again.inputs[: N_LABELLED + N_WEAK])
+    assert json.loads(tree["names"]["inputs"]) == again.names
+    # What stands in unlabelled rows alone was never learned from.
+    assert again.notes[-1] == "colour: 'mauve' was never seen"
+    assert "colour=mauve" not in again.names
+
+
+def test_texts_are_sparse_and_all_else_is_past(tmp_path):
+    tree = stored(tmp_path, numbers=["x*"], categories=["colour"], text="notes")
+    assert terms_of(tree) == ["cells", "good", "grow", "rest"]
+    assert inputs_of(tree).shape == (N_LABELLED, 4)
+    assert tree["past"]["values"].shape == (N_LABELLED, 5)
+    assert json.loads(tree["names"]["past"])[:2] == ["x1", "x2"]
+    assert "past" not in stored(tmp_path, text="notes")
+
+
+def test_texts_with_gaps_beside_them_reach_the_inner_products(tmp_path):
+    stored(tmp_path, numbers=["x*"], text="notes")
+    split = {"test": np.arange(2), "train": np.arange(2, 12), "weak": np.arange(0)}
+    split |= {"sizes": np.array([10]), "weak_sizes": np.arange(0)}
+    split["folds"] = {size_group(10): np.arange(10) % 5}
+    write_artifact(tmp_path / "split.h5", split, "split")
+    paths = [tmp_path / name for name in ("dataset.h5", "split.h5", "features.h5")]
+    features_stage.run(*paths, scale="tf-idf", kernel="rbf", past="added")
+    features = read_artifact(tmp_path / "features.h5", "features")
+    products = features[size_group(10)][fold_group(None)]["products"]
+    assert products.shape == (12, 10) and np.isfinite(products).all()
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_kernel_values_are_those_between_the_rows_that_are_kept(tmp_path, header):
+    n_rows = N_LABELLED + N_WEAK + N_UNLABELLED
+    rows = np.random.default_rng(1).normal(size=(n_rows, 30))
+    gram = rows @ rows.T
+    # What another program computed need not be symmetric to the last place.
+    gram += np.random.default_rng(2).normal(size=gram.shape) * 1e-9
+    lines = [",".join(f"r{row}" for row in range(n_rows))] * header
+    path = written(tmp_path, lines + [",".join(map(repr, row)) for row in gram.tolist()], "k.csv")
+    tree = stored(tmp_path, gram=path, row_name="id", same_group="patient")
+    kept = N_LABELLED + N_WEAK
+    expected = (gram[:kept, :kept] + gram[:kept, :kept].T) / 2
+    np.testing.assert_array_equal(tree["inputs"], expected)
+    np.testing.assert_array_equal(tree["inputs"], tree["inputs"].T)
+    assert json.loads(tree["names"]["inputs"])[:2] == ["r0", "r1"]
+    assert tree["report"]["clipped_eigenvalues"] == 0
+    assert TableEncoding.from_tree(tree["encoding"]).columns == []
+
+
+def test_kernel_values_may_come_from_hdf5(tmp_path):
+    n_rows = N_LABELLED + N_WEAK + N_UNLABELLED
+    gram = np.eye(n_rows) + 1.0
+    with h5py.File(tmp_path / "k.h5", "w") as file:
+        file["gram"] = gram
+        file["gram"].attrs["columns"] = [f"r{row}" for row in range(n_rows)]
+    tree = stored(tmp_path, gram=str(tmp_path / "k.h5"))
+    np.testing.assert_array_equal(tree["inputs"], gram[:N_LABELLED, :N_LABELLED])
+    with h5py.File(tmp_path / "k.h5", "a") as file:
+        file["gram"][2, 4] = np.nan
+    message = refused(tmp_path, gram=str(tmp_path / "k.h5"))
+    assert "row 3, column 5: the value is missing" in message
+
+
+def test_kernel_values_with_few_decimals_are_made_a_kernel_again(tmp_path):
+    n_rows = N_LABELLED + N_WEAK + N_UNLABELLED
+    points = np.random.default_rng(1).normal(size=(n_rows, 2))
+    gram = np.round(points @ points.T, 2)
+    path = written(tmp_path, [",".join(map(repr, row)) for row in gram.tolist()], "k.csv")
+    tree = stored(tmp_path, gram=path)
+    report, kept = tree["report"], gram[:N_LABELLED, :N_LABELLED]
+    eigenvalues = np.linalg.eigvalsh(kept)
+    assert report["least_eigenvalue"] == pytest.approx(eigenvalues[0] / eigenvalues[-1])
+    assert report["clipped_eigenvalues"] == (eigenvalues < 0).sum() > 0
+    assert report["largest_change"] == pytest.approx(np.abs(tree["inputs"] - kept).max())
+    assert np.linalg.eigvalsh(tree["inputs"])[0] > -1e-12 * eigenvalues[-1]
+    assert np.abs(tree["inputs"] - kept).max() < 0.05
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda gram: gram[:-1], "a table of 16 rows and 17 columns"),
+        (lambda gram: gram[:, :-1], "a table of 17 rows and 16 columns"),
+        (lambda gram: gram + np.triu(np.ones_like(gram), 1), "not symmetric"),
+        (lambda gram: -gram, "least eigenvalue"),
+        (lambda gram: 1 - np.eye(len(gram)), "look whether these are distances"),
+        (lambda gram: np.where(np.eye(len(gram)) > 0, np.nan, gram), "'nan' is not a finite"),
+    ],
+)
+def test_what_are_no_kernel_values_is_refused(tmp_path, change, words):
+    n_rows = N_LABELLED + N_WEAK + N_UNLABELLED
+    gram = change(np.eye(n_rows))
+    path = written(tmp_path, [",".join(map(repr, row)) for row in gram.tolist()], "k.csv")
+    assert words in refused(tmp_path, gram=path)
+
+
+# Classes
+
+
+def test_classes_without_vectors_are_equally_far_from_each_other(tmp_path):
+    lines = lines_of_table()
+    lines[1] = lines[1].replace(",red,", ",,")
+    file = written(tmp_path, lines[: N_LABELLED + 1])
+    tree = stored(tmp_path, file, outputs=[], classes="colour", numbers=["x*"], row_name="id")
+    assert json.loads(tree["names"]["classes"]) == ["blue", "green", "red"]
+    expected = [(2, 0, 1)[row % 3] for row in range(1, N_LABELLED)]
+    np.testing.assert_array_equal(tree["classes"]["labels"], expected)
+    np.testing.assert_array_equal(tree["classes"]["vectors"], np.eye(3))
+    np.testing.assert_array_equal(tree["outputs"], np.eye(3)[expected])
+    assert json.loads(tree["names"]["rows"])[0] == "r1"
+    assert tree["report"]["rows_unlabelled"] == 1
+    assert tree["rows"]["line"][0] == 3
+
+
+def test_classes_have_the_vectors_of_their_table(tmp_path):
+    vectors = written(tmp_path, ["class;a;b", "red;1;0", "blue;0;1", "white;1;1"], "vectors.csv")
+    file = written(tmp_path, lines_of_table() + ["g,1,2,red,p,good,,,,,"] * 3)
+    options = {"outputs": [], "classes": "colour", "class_vectors": vectors, "text": "notes"}
+    tree = stored(tmp_path, file, numbers=["x1"], **options)
+    assert json.loads(tree["names"]["classes"]) == ["blue", "red"]
+    assert json.loads(tree["names"]["outputs"]) == ["a", "b"]
+    np.testing.assert_array_equal(tree["classes"]["vectors"], [[0, 1], [1, 0]])
+    assert tree["report"]["excluded_names"] == {
+        "classes without rows": "white",
+        "classes without a class vector": "green, mauve",
+    }
+    # Inputs of classes may be counts of words, with numbers beside them.
+    n_rows = len(tree["classes"]["labels"])
+    assert inputs_of(tree).shape[0] == len(tree["past"]["values"]) == n_rows
+    assert len(from_json_bytes(tree["rows"]["name"])) == n_rows
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (["class,a", "red,1", "red,2", "blue,3"], "line 3, column 'class': the class 'red' for"),
+        (["class,a", "red,1", "NA,2", "blue,3"], "line 3, column 'class': no class"),
+        (["class,a", "red,1", "blue,"], "line 3, column 'a': the value is missing"),
+        (["class,a", "red,1", "blue,1"], "classes with equal vectors"),
+        (["class", "red", "blue"], "one column, 'class'"),
+        (["class,a", "red,1", "white,2"], "class that has a vector"),
+    ],
+)
+def test_faults_of_class_vectors_are_named(tmp_path, lines, words):
+    path = written(tmp_path, lines, "vectors.csv")
+    options = {"outputs": [], "classes": "colour", "class_vectors": path}
+    assert words in refused(tmp_path, numbers=["x*"], **options)
+
+
+# Options
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, "no inputs are named"),
+        ({"numbers": ["x*"], "gram": "k.csv"}, "gram together with numbers"),
+        ({"numbers": ["x*", "y1"]}, "the column 'y1' is in outputs and in numbers"),
+        ({"numbers": ["x*"], "categories": ["x1"]}, "the column 'x1' is in numbers and in"),
+        ({"numbers": ["x*"], "group": "y2"}, "the column 'y2' is in outputs and in group"),
+        ({"categories": ["colour"], "outputs": [], "classes": "colour"}, "in classes and in"),
+        ({"numbers": ["x*"], "outputs": []}, "neither outputs nor classes"),
+        ({"numbers": ["x*"], "classes": "colour"}, "both outputs and classes"),
+        ({"numbers": ["x*"], "class_vectors": "v.csv"}, "class_vectors without classes"),
+        (
+            {"numbers": ["x*"], "outputs": [], "classes": "colour", "same_group": "patient"},
+            "same_group without outputs",
+        ),
+        ({"numbers": ["x*"], "time": "da"}, "option time: there is no column 'da'"),
+        ({"numbers": ["x*"], "time": "dya"}, "write 'day'"),
+        ({"numbers": ["z*"]}, "option numbers: there is no column 'z*'"),
+        ({"text": "x*"}, "'x*' means 2 columns"),
+        ({"numbers": ["x*"], "outputs": ["product"]}, "column 'product': 'part 0' is not a"),
+        ({"numbers": ["x*"], "outputs": ["patient", "y1"]}, "'p0' is not a finite number"),
+        ({"numbers": ["x*"], "delimiter": ";;"}, "delimiter"),
+        ({"numbers": ["x*"], "number": ["x*"]}, "number"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(tmp_path, options, words):
+    assert words in refused(tmp_path, **options)
+
+
+def test_outputs_that_tell_nothing_are_refused(tmp_path):
+    lines = [line + ",7,," for line in lines_of_table()]
+    lines[0] = HEADER + ",same,none,"
+    lines[N_LABELLED + 1 :] = [line.replace(",7,,", ",,,") for line in lines[N_LABELLED + 1 :]]
+    file = written(tmp_path, lines)
+    message = refused(tmp_path, file, numbers=["x*"], outputs=["y1", "same"])
+    assert "column 'same': the output is 7 in every row" in message
+    message = refused(tmp_path, file, numbers=["x*"], outputs=["y1", "none"])
+    assert "column 'none': the output is missing in every row" in message
+
+
+def test_a_column_of_numbers_without_any_is_refused(tmp_path):
+    file = written(tmp_path, [lines_of_table()[0] + ",z"] + [x + "," for x in lines_of_table()[1:]])
+    for options in ({}, {"text": "notes"}):
+        message = refused(tmp_path, file, numbers=["x*", "z"], **options)
+        assert "column 'z': no row that can be used has a value" in message
+
+
+def test_too_few_labelled_rows_are_refused_with_what_is_needed(tmp_path):
+    file = written(tmp_path, lines_of_table()[:4])
+    assert read_table(file).n_rows == 3
+    message = refused(tmp_path, file, numbers=["x*"])
+    assert "3 of 3 rows have a known output" in message and "at least 10" in message
+    message = refused(tmp_path, file, numbers=["x*"], outputs=[], classes="colour")
+    assert "3 of 3 rows have a known class" in message
+
+
+def test_a_table_of_ten_thousand_columns_is_stored(tmp_path):
+    values = np.random.default_rng(0).integers(0, 100, size=(12, 10_000))
+    lines = [",".join([f"x{column}" for column in range(10_000)] + ["y"])]
+    lines += [",".join(map(str, [*row, sum(row)])) for row in values.tolist()]
+    tree = stored(tmp_path, written(tmp_path, lines), numbers=["x*"], outputs=["y"])
+    np.testing.assert_array_equal(tree["inputs"], values)
+    assert len(json.loads(tree["names"]["inputs"])) == 10_000
+
+
+# The check of every reader
+
+
+def test_only_rows_that_are_weak_may_lack_all_outputs():
+    outputs = np.array([[1.0, 2.0], [3.0, np.nan], [np.nan, np.nan], [np.nan, np.nan]])
+    weak = np.array([False, False, True, True])
+    arguments = {"input_names": ["x"], "output_names": ["a", "b"], "place": "here"}
+    arguments |= {"allow_missing_outputs": True, "allow_constant_outputs": True}
+    inputs = np.arange(4.0)[:, np.newaxis]
+    tree = dataset_tree(inputs, outputs, weak_rows=weak, **arguments)
+    np.testing.assert_array_equal(tree["outputs"], outputs)
+    assert tree["report"]["missing_outputs"] == 1
+    with pytest.raises(UserError, match=r"rows 2, 3 \(counted from 0\): no output is known"):
+        dataset_tree(inputs, outputs, **arguments)
+    weak[3] = False
+    with pytest.raises(UserError, match=r"rows 3 \(counted from 0\): no output is known"):
+        dataset_tree(inputs, outputs, weak_rows=weak, **arguments)

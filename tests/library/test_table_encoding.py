@@ -1,0 +1,246 @@
+"""Columns of a table become the inputs that are expected, the same for rows that come later."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.datasets.table_encoding import (
+    MOST_TERMS,
+    N_BITS,
+    STRING_COLUMNS,
+    TableEncoding,
+)
+from workflow_lib.datasets.table_file import Table, read_table
+from workflow_lib.errors import UserError
+
+COLUMNS = {
+    "width": [1.5, None, 3.0, -2.0],
+    "depth": [1, 2, 3, 4],
+    "colour": ["red", "blue", "", "red"],
+    "state": ["on", "off", "on", "on"],
+    "product": ["screw M4", "screw M5", "", "oak board"],
+    "notes": ["Good and stable, good", "bad, stable", "", "good; unique!"],
+    "molecule": ["CCO", "c1ccccc1", "CCO", "CC(=O)O"],
+}
+KINDS = {
+    "numbers": ["width", "depth"],
+    "categories": ["colour", "state"],
+    "strings": ["product"],
+    "text": "notes",
+    "smiles": "molecule",
+}
+
+
+def table_of(**columns) -> Table:
+    return Table.from_columns(columns or COLUMNS, "here")
+
+
+def fitted(*kinds: str) -> TableEncoding:
+    return TableEncoding.fit(table_of(), **{kind: KINDS[kind] for kind in kinds})
+
+
+# Dense columns
+
+
+def test_numbers_stay_as_they_are_and_missing_ones_are_nan():
+    rows = fitted("numbers").encode(table_of())
+    np.testing.assert_array_equal(rows.inputs, [[1.5, 1], [np.nan, 2], [3.0, 3], [-2.0, 4]])
+    assert rows.inputs.dtype == np.float64
+    assert rows.names == ["width", "depth"]
+    assert (rows.past, rows.past_names, rows.notes) == (None, [], [""] * 4)
+
+
+def test_levels_have_a_column_each_and_a_missing_one_if_any_is_missing():
+    rows = fitted("categories").encode(table_of())
+    assert rows.names == ["colour=blue", "colour=red", "colour=(missing)", "state=off", "state=on"]
+    expected = [[0, 1, 0, 0, 1], [1, 0, 0, 1, 0], [0, 0, 1, 0, 1], [0, 1, 0, 0, 1]]
+    np.testing.assert_array_equal(rows.inputs, expected)
+    # Each row has one level of each category.
+    np.testing.assert_array_equal(rows.inputs.sum(axis=1), 2)
+
+
+def test_levels_that_were_never_seen_are_zero_and_noted():
+    later = table_of(colour=["mauve", "red", ""], state=["on", None, "off"], other=[1, 2, 3])
+    rows = fitted("categories").encode(later)
+    np.testing.assert_array_equal(rows.inputs, [[0, 0, 0, 0, 1], [0, 1, 0, 0, 0], [0, 0, 1, 1, 0]])
+    assert rows.notes == [
+        "colour: 'mauve' was never seen",
+        "state: missing, which it never was before",
+        "",
+    ]
+    both = table_of(colour=["mauve"], state=["?"])
+    assert fitted("categories").encode(both).notes[0].count("; ") == 1
+
+
+def test_a_level_that_is_a_number_is_the_same_however_it_is_written(tmp_path):
+    (tmp_path / "t.csv").write_text("grade\n1\n2.0\n3\n")
+    encoding = TableEncoding.fit(read_table(tmp_path / "t.csv"), categories=["grade"])
+    rows = encoding.encode(table_of(grade=[1.0, 2.0, np.nan, 4.0]))
+    np.testing.assert_array_equal(rows.inputs, [[1, 0, 0], [0, 1, 0], [0, 0, 0], [0, 0, 0]])
+    assert [bool(note) for note in rows.notes] == [False, False, True, True]
+    # Where two levels are one number, it is unclear which is meant.
+    unclear = TableEncoding.fit(table_of(grade=["1", "1.0", "2"]), categories=["grade"])
+    assert unclear.encode(table_of(grade=["1.00"])).inputs.sum() == 0
+    assert unclear.encode(table_of(grade=["1.0"])).inputs.sum() == 1
+
+
+def test_strings_resemble_each_other_by_their_letters_and_need_no_fit():
+    rows = fitted("strings").encode(table_of())
+    assert rows.inputs.shape == (4, STRING_COLUMNS)
+    products = rows.inputs @ rows.inputs.T
+    np.testing.assert_allclose(np.diag(products), [1, 1, 0, 1])
+    assert products[0, 1] > 0.5 > abs(products[0, 3])
+    # A row does not depend on the others.
+    one = TableEncoding.fit(table_of(product=["x"]), strings=["product"])
+    alone = one.encode(table_of(product=["screw M5"]))
+    np.testing.assert_array_equal(alone.inputs[0], rows.inputs[1])
+
+
+def test_columns_stand_in_the_order_of_their_kinds():
+    encoding = fitted("strings", "categories", "numbers")
+    rows = encoding.encode(table_of())
+    parts = [fitted(kind).encode(table_of()) for kind in ("numbers", "categories", "strings")]
+    np.testing.assert_array_equal(rows.inputs, np.hstack([part.inputs for part in parts]))
+    assert rows.names == sum([part.names for part in parts], [])
+    assert encoding.columns == ["width", "depth", "colour", "state", "product"]
+
+
+# Words and molecules
+
+
+def test_texts_are_counts_of_the_words_in_two_rows_or_more():
+    rows = fitted("text").encode(table_of())
+    assert rows.names == ["good", "stable"]
+    np.testing.assert_array_equal(rows.inputs.toarray(), [[2, 1], [0, 1], [0, 0], [1, 0]])
+    assert rows.past is None
+    later = fitted("text").encode(table_of(notes=["GOOD unseen", "unseen", None]))
+    np.testing.assert_array_equal(later.inputs.toarray(), [[1, 0], [0, 0], [0, 0]])
+    assert later.notes == ["", "notes: none of its words is known", "notes: no text"]
+
+
+def test_the_most_frequent_words_are_kept(monkeypatch):
+    generator = np.random.default_rng(0)
+    letters = np.array(list("abcdefgh"))
+    texts = ["".join(generator.choice(letters, 2)) for _ in range(3000)]
+    texts = [" ".join(texts[start : start + 60]) for start in range(0, 3000, 60)]
+    assert MOST_TERMS >= 64
+    counted = {word: sum(text.split().count(word) for text in texts) for word in _words(texts)}
+    monkeypatch.setattr("workflow_lib.datasets.table_encoding.MOST_TERMS", 10)
+    terms = TableEncoding.fit(table_of(notes=texts), text="notes").terms
+    assert list(terms) == sorted(terms) and len(terms) == 10
+    assert min(counted[word] for word in terms) >= sorted(counted.values())[-10]
+
+
+def _words(texts) -> set[str]:
+    return set(re.findall("[a-z]+", " ".join(texts)))
+
+
+@pytest.mark.parametrize("texts", [["one", "two"], ["", ""], ["1 2", "1 2"], ["a b", "a b"]])
+def test_texts_that_share_no_word_are_refused(texts):
+    with pytest.raises(UserError, match="no word stands in 2 rows or more"):
+        TableEncoding.fit(table_of(notes=texts), text="notes")
+
+
+def test_molecules_alone_are_the_bits_of_their_fingerprint():
+    chem = pytest.importorskip("rdkit.Chem")
+    from rdkit.Chem import rdFingerprintGenerator
+
+    generator = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=N_BITS)
+    rows = fitted("smiles").encode(table_of())
+    expected = [
+        list(generator.GetFingerprint(chem.MolFromSmiles(text))) for text in COLUMNS["molecule"]
+    ]
+    np.testing.assert_array_equal(rows.inputs, expected)
+    assert rows.past is None and len(rows.names) == N_BITS
+
+
+def test_what_stands_beside_counts_is_kept_apart():
+    pytest.importorskip("rdkit")
+    dense = fitted("numbers", "categories", "strings").encode(table_of())
+    words = fitted("text").encode(table_of())
+    bits = fitted("smiles").encode(table_of())
+    everything = fitted("numbers", "categories", "strings", "text", "smiles").encode(table_of())
+    both = np.hstack([words.inputs.toarray(), bits.inputs])
+    np.testing.assert_array_equal(everything.inputs.toarray(), both)
+    assert everything.names == words.names + bits.names
+    np.testing.assert_array_equal(everything.past, dense.inputs)
+    assert everything.past_names == dense.names
+    beside = fitted("smiles", "numbers").encode(table_of())
+    np.testing.assert_array_equal(beside.inputs.toarray(), bits.inputs)
+    assert beside.past_names == ["width", "depth"]
+    assert fitted("smiles", "text").encode(table_of()).past is None
+
+
+@pytest.mark.parametrize(("smiles", "words"), [("C(C", "'C(C' describes no"), ("", "no SMILES")])
+def test_what_is_no_molecule_is_named_with_its_line(tmp_path, smiles, words):
+    pytest.importorskip("rdkit")
+    (tmp_path / "t.csv").write_text(f"mol,x\nCC,1\n{smiles},2\n")
+    table = read_table(tmp_path / "t.csv")
+    with pytest.raises(UserError) as caught:
+        TableEncoding.fit(table, smiles="mol").encode(table)
+    assert caught.value.place.endswith("t.csv, line 3, column 'mol'")
+    assert words in caught.value.found
+
+
+# Storage, and rows that come later
+
+
+@pytest.mark.parametrize(
+    "kinds", [(), ("numbers",), ("categories", "strings"), ("text", "smiles", "numbers"), ("text",)]
+)
+def test_a_stored_encoding_encodes_the_same(tmp_path, kinds):
+    pytest.importorskip("rdkit")
+    encoding = fitted(*kinds)
+    write_artifact(tmp_path / "e.h5", {"encoding": encoding.tree()}, "dataset")
+    back = TableEncoding.from_tree(read_artifact(tmp_path / "e.h5", "dataset")["encoding"])
+    assert back == encoding
+    first, second = encoding.encode(table_of()), back.encode(table_of())
+    assert (first.names, first.notes) == (second.names, second.notes)
+    if encoding.is_sparse:
+        first, second = first.inputs.toarray(), second.inputs.toarray()
+    else:
+        first, second = first.inputs, second.inputs
+    np.testing.assert_array_equal(first, second)
+    assert first.shape[0] == 4
+
+
+def test_rows_are_encoded_one_by_one_as_together():
+    kinds = ("numbers", "categories", "strings", "text")
+    encoding = fitted(*kinds)
+    together = encoding.encode(table_of())
+    for row in range(4):
+        alone = encoding.encode(table_of().selected([row]))
+        np.testing.assert_array_equal(alone.inputs.toarray(), together.inputs.toarray()[[row]])
+        np.testing.assert_array_equal(alone.past, together.past[[row]])
+
+
+def test_the_order_of_columns_does_not_matter_and_a_missing_one_is_named():
+    turned = Table.from_columns(dict(reversed(COLUMNS.items())), "rows.csv")
+    encoding = fitted("numbers", "categories")
+    np.testing.assert_array_equal(
+        encoding.encode(turned).inputs, encoding.encode(table_of()).inputs
+    )
+    wrong = dict(COLUMNS)
+    wrong["widht"] = wrong.pop("width")
+    with pytest.raises(UserError) as caught:
+        encoding.encode(Table.from_columns(wrong, "rows.csv"))
+    assert caught.value.place == "rows.csv"
+    assert caught.value.remedy == "write 'widht'"
+
+
+def test_every_column_of_the_table_counts_once():
+    table = Table.from_columns(
+        {"x": ["1", "2", "4"], "colour": ["red", "blue", "green"], "maker": ["Ab", "Cd", "Ef"]},
+        "made",
+    )
+    encoding = TableEncoding.fit(table, ["x"], ["colour"], ["maker"])
+    weights = encoding.column_weights
+    assert weights.shape == (1 + 3 + STRING_COLUMNS,)
+    totals = [(part**2).sum() for part in np.split(weights, [1, 4])]
+    np.testing.assert_allclose(totals, totals[0])
+    assert np.mean(weights**2) == pytest.approx(1.0)
+    assert TableEncoding.fit(table, ["x"]).column_weights is None

@@ -1,0 +1,150 @@
+"""The table of predictions holds what the model says, one line a row."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from saved_model_samples import Final, small_table, table_dataset
+
+from workflow_lib import load_model
+from workflow_lib.datasets.table_file import read_table
+from workflow_lib.errors import UserError
+from workflow_lib.experiments import table_predictions_stage
+
+ROLES = {"numbers": ["dose, mg", "weight"], "categories": ["colour"]}
+
+
+@pytest.fixture(scope="module")
+def final(tmp_path_factory):
+    """A saved model with intervals of one of its two outputs; its table names the rows."""
+    dataset = table_dataset(small_table(), **ROLES)
+    final = Final(tmp_path_factory.mktemp("model"), dataset)
+    final.ridge("ridge", kind=None)
+    calibration = final.calibration("ridge", [0.25, np.inf], novelty_limit=3.0)
+    options = {"row_name": "name", "missing_values": ["", "-99"], "delimiter": None}
+    final.saved("ridge", calibration=calibration, options=options)
+    return final
+
+
+def written(path, columns):
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+    return path
+
+
+def predicted(final, folder, columns, name="new.csv"):
+    """Run the stage; return the table that it writes."""
+    output = folder / "predictions" / f"{name}.csv"
+    table_predictions_stage.run(final.path("model"), written(folder / name, columns), output)
+    return read_table(output)
+
+
+def test_numbers_are_read_back_exactly(final, tmp_path):
+    columns = small_table(seed=2, n_rows=5)
+    table = predicted(final, tmp_path, columns)
+    expected = load_model(final.path("model")).predict(tmp_path / "new.csv")
+    for position, name in enumerate(("y1", "y2")):
+        np.testing.assert_array_equal(table.numbers(name), expected.outputs[:, position])
+    np.testing.assert_array_equal(table.numbers("y1 lower"), expected.lower[:, 0])
+    np.testing.assert_array_equal(table.numbers("y1 upper"), expected.upper[:, 0])
+    np.testing.assert_array_equal(table.numbers("novelty"), expected.novelty)
+    # No interval could be calibrated for the second output.
+    assert np.isnan(table.numbers("y2 lower")).all() and np.isnan(table.numbers("y2 upper")).all()
+    assert table.numbers("line").tolist() == [2, 3, 4, 5, 6]
+
+
+def test_rows_that_are_unlike_the_training_rows_are_marked(final, tmp_path, capsys):
+    columns = small_table(n_rows=4)
+    columns["weight"][2] = -50.0
+    table = predicted(final, tmp_path, columns)
+    assert table.strings("unlike_training").tolist() == ["no", "no", "yes", "no"]
+    assert "1 of 4 rows are unlike the training rows" in capsys.readouterr().out
+
+
+def test_rows_keep_their_order_and_their_names(final, tmp_path, capsys):
+    columns = small_table(n_rows=3) | {"name": ["b", "a, first", "c"], "remark": ["x", "y", "z"]}
+    table = predicted(final, tmp_path, columns)
+    assert table.names[:2] == ["name", "line"]
+    assert table.strings("name").tolist() == ["b", "a, first", "c"]
+    told = capsys.readouterr().out
+    assert "columns that are no inputs, passed over: y1, y2, remark" in told
+
+
+def test_notes_say_what_was_missing(final, tmp_path):
+    columns = small_table(n_rows=2) | {"dose, mg": ["", 1.0], "colour": ["red", "mauve"]}
+    notes = predicted(final, tmp_path, columns).strings("note")
+    assert "dose, mg" in notes[0] and "'mauve' was never seen" in notes[1]
+
+
+def test_marks_of_missing_values_are_those_of_the_training_table(final, tmp_path):
+    columns = small_table(n_rows=2)
+    marked, empty = (
+        predicted(final, tmp_path, columns | {"dose, mg": [mark, 1.0]}) for mark in ("-99", "")
+    )
+    np.testing.assert_array_equal(marked.numbers("y1"), empty.numbers("y1"))
+
+
+def test_what_cannot_be_read_is_told_and_nothing_is_written(final, tmp_path):
+    columns = small_table(n_rows=2)
+    with pytest.raises(UserError, match="'tall' is not a finite number"):
+        predicted(final, tmp_path, columns | {"weight": ["tall", 1.0]})
+    del columns["colour"]
+    with pytest.raises(UserError, match="colour"):
+        predicted(final, tmp_path, columns)
+    with pytest.raises(UserError, match="0 rows"):
+        predicted(final, tmp_path, {name: [] for name in columns})
+    assert not (tmp_path / "predictions").exists()
+
+
+def test_a_spreadsheet_with_semicolons_is_read(final, tmp_path):
+    columns = small_table(n_rows=3)
+    names = ["dose, mg", "weight", "colour"]
+    rows = zip(*(columns[name] for name in names), strict=True)
+    lines = [";".join(names), *(";".join(map(str, row)) for row in rows)]
+    path = tmp_path / "new.csv"
+    path.write_text("\ufeff" + "\r\n".join(lines), encoding="utf-8")
+    output = tmp_path / "out.csv"
+    table_predictions_stage.run(final.path("model"), path, output)
+    expected = predicted(final, tmp_path, columns, "comma.csv")
+    np.testing.assert_array_equal(read_table(output).numbers("y1"), expected.numbers("y1"))
+
+
+def test_classes_stand_in_the_place_of_values(tmp_path):
+    columns = small_table()
+    labels = (np.array(columns["weight"]) > 0).astype(int)
+    dataset = table_dataset(columns, **ROLES)
+    vectors = np.eye(2)
+    dataset |= {"outputs": vectors[labels], "classes": {"labels": labels, "vectors": vectors}}
+    dataset["names"]["classes"] = json.dumps(["ant", "bee"])
+    final = Final(tmp_path, dataset, metric="accuracy")
+    final.class_ridge("ridge")
+    final.saved("ridge")
+    table = predicted(final, tmp_path, columns)
+    assert table.names == ["line", "class", "novelty", "unlike_training", "note"]
+    right = table.strings("class") == np.array(["ant", "bee"])[labels]
+    assert right.mean() > 0.9
+
+
+def test_an_output_may_have_the_name_of_another_column(tmp_path):
+    columns = small_table()
+    dataset = table_dataset(columns, **ROLES)
+    dataset["names"]["outputs"] = json.dumps(["note", "line"])
+    final = Final(tmp_path, dataset)
+    final.of_outputs("mean", "training_mean")
+    final.saved("mean")
+    table = predicted(final, tmp_path, columns)
+    np.testing.assert_allclose(table.numbers("note"), dataset["outputs"][:, 0].mean())
+    np.testing.assert_allclose(table.numbers("line"), dataset["outputs"][:, 1].mean())
+    assert table.names == [
+        "line (of the row)",
+        "note",
+        "line",
+        "novelty",
+        "unlike_training",
+        "note (of the row)",
+    ]

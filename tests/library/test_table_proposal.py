@@ -1,0 +1,339 @@
+"""What is decided about a table follows from its columns, its rows and the request."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from small_assay import assay_columns, config_with_methods, write_table
+
+from workflow_lib.datasets.table_file import Table
+from workflow_lib.datasets.table_proposal import (
+    METHODS,
+    METHODS_OF_CLASS_VECTORS,
+    pool_size,
+    propose,
+)
+from workflow_lib.errors import UserError
+from workflow_lib.experiments.splitting import split_rows
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return config_with_methods(tmp_path_factory.mktemp("config"))
+
+
+@pytest.fixture
+def proposed(folder):
+    def make(columns=None, **request):
+        table = Table.from_columns(assay_columns() if columns is None else columns, "assay.csv")
+        if "classes" not in request:
+            request.setdefault("outputs", "y*")
+        return propose({"name": "assay", "data": "assay.csv", **request}, table, folder)
+
+    return make
+
+
+def names_of(proposal):
+    return [name for name, _ in proposal.methods]
+
+
+def without(*names, n_rows=60):
+    return {key: value for key, value in assay_columns(n_rows).items() if key not in names}
+
+
+def test_every_column_has_its_place(proposed):
+    proposal = proposed()
+    assert proposal.options == {
+        "file": "assay.csv",
+        "outputs": ["y1", "y2", "y3"],
+        "row_name": "sample_id",
+        "text": "notes",
+        "numbers": ["x1", "x2"],
+        "categories": ["colour", "batch"],
+        "strings": ["maker"],
+    }
+    assert [name for name, _ in proposal.left_out] == ["sample_id", "day", "fixed"]
+    assert proposal.warnings == []
+
+
+def test_columns_asked_for_are_taken_and_others_left_out(proposed):
+    proposal = proposed(inputs="x*,colour", exclude="x2")
+    assert proposal.options["numbers"] == ["x1"]
+    assert proposal.options["categories"] == ["colour"]
+    assert proposal.options["strings"] == []
+    assert "text" not in proposal.options
+    assert dict(proposal.left_out)["x2"] == "excluded, as asked"
+
+
+def test_a_row_name_that_is_insisted_on_is_an_input(proposed):
+    proposal = proposed(inputs="x1,sample_id")
+    assert proposal.options["strings"] == ["sample_id"]
+    assert "row_name" not in proposal.options
+
+
+def test_names_are_inputs_where_nothing_else_is(proposed):
+    columns = without("x1", "x2", "colour", "maker", "notes", "batch", "sample_id")
+    columns["peptide"] = [f"ACD{row:03d}" for row in range(60)]
+    proposal = proposed(columns)
+    assert proposal.options["strings"] == ["peptide"]
+    assert any("'peptide'" in note for note in proposal.notes)
+    assert "peptide" not in dict(proposal.left_out)
+
+
+def test_a_category_may_be_asked_for(proposed):
+    columns = assay_columns()
+    columns["code"] = [row % 4 for row in range(60)]
+    assert "code" in proposed(columns).options["numbers"]
+    assert "code" in proposed(columns, categories="code").options["categories"]
+
+
+def test_of_two_texts_the_longer_one_counts(proposed):
+    columns = assay_columns()
+    columns["long"] = [f"{text} and also much more of it" for text in columns["notes"]]
+    proposal = proposed(columns)
+    assert proposal.options["text"] == "long"
+    assert proposal.options["strings"] == ["maker", "notes"]
+    assert any("'long'" in note for note in proposal.notes)
+    assert proposed(columns, text="notes").options["text"] == "notes"
+
+
+def inputs_of(proposal):
+    return tuple(proposal.inputs.get(key) for key in ("scale", "kernel", "past"))
+
+
+def test_the_kernel_follows_from_the_inputs(proposed, tmp_path):
+    columns = assay_columns()
+    columns["smiles"] = [f"C{'C' * (row % 20)}O" for row in range(60)]
+    assert inputs_of(proposed()) == ("tf-idf", "rbf", "added")
+    assert inputs_of(proposed(inputs="notes")) == ("tf-idf", "rbf", None)
+    assert inputs_of(proposed(inputs="x1,colour")) == ("standard", "rbf", None)
+    assert inputs_of(proposed(columns, inputs="smiles")) == ("none", "tanimoto", None)
+    assert inputs_of(proposed(columns, inputs="smiles,x1")) == ("tf-idf", "rbf", "added")
+    assert inputs_of(proposed(columns, inputs="smiles,notes")) == ("tf-idf", "rbf", None)
+    gram = tmp_path / "gram.csv"
+    gram.write_text("a\n")
+    proposal = proposed(gram=str(gram))
+    assert inputs_of(proposal) == ("none", "precomputed", None)
+    assert proposal.options["row_name"] == "sample_id"
+    assert "numbers" not in proposal.options
+
+
+def test_smiles_that_are_none_are_told_with_their_row(proposed):
+    with pytest.raises(UserError, match="row 1, column 'notes'.*is no SMILES"):
+        proposed(smiles="notes")
+
+
+@pytest.mark.parametrize("unit", [1.0, -1000.0])
+def test_a_copy_of_an_output_is_left_out_and_that_is_told(proposed, unit):
+    columns = assay_columns()
+    columns["twin"] = [unit * value for value in columns["y1"]]
+    proposal = proposed(columns)
+    assert "twin" not in proposal.options["numbers"]
+    assert "equals the output 'y1'" in dict(proposal.left_out)["twin"]
+    assert any("'twin' is left out" in warning for warning in proposal.warnings)
+
+
+def test_a_suspicious_column_is_kept_with_a_warning(proposed):
+    columns = assay_columns()
+    columns["odd"] = np.exp(3 * np.array(columns["y2"])).tolist()
+    columns["plate"] = [f"p{row % 10}" for row in range(60)]
+    columns["y1"] = [float(np.sin(row % 10)) for row in range(60)]
+    proposal = proposed(columns)
+    assert "odd" in proposal.options["numbers"]
+    assert "plate" in proposal.options["categories"]
+    assert sum("exclude=odd" in warning for warning in proposal.warnings) == 1
+    assert sum("exclude=plate" in warning for warning in proposal.warnings) == 1
+
+
+def test_a_copy_that_is_the_only_input_leaves_nothing(proposed):
+    columns = assay_columns()
+    columns["twin"] = columns["y1"]
+    with pytest.raises(UserError, match="no column is left to predict from.*twin"):
+        proposed(columns, inputs="twin")
+
+
+def test_outputs_that_are_one_and_the_same_are_told(proposed):
+    columns = assay_columns()
+    columns["y4"] = [5 * value for value in columns["y1"]]
+    assert any("'y1' and 'y4' are one" in warning for warning in proposed(columns).warnings)
+
+
+def test_repeated_rows_are_told(proposed):
+    columns = {name: values + values[:3] for name, values in assay_columns().items()}
+    assert any(
+        "repeat an earlier row in every column: 3." in warning
+        for warning in proposed(columns).warnings
+    )
+
+
+def test_numbers_that_no_used_row_has_are_left_out(proposed):
+    columns = assay_columns()
+    for name in ("y1", "y2", "y3"):
+        columns[name][:5] = [float("nan")] * 5
+    columns["x3"] = [1.0, 2.0, 3.0, 4.0, 5.0] + [float("nan")] * 55
+    proposal = proposed(columns)
+    assert proposal.options["numbers"] == ["x1", "x2"]
+    assert "only rows that are not used" in dict(proposal.left_out)["x3"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"y1": [""] * 60}, "column 'y1': the output has no value in any row"),
+        ({"y1": ["2", ""] * 30}, "column 'y1': the output has the same value in every row"),
+        ({"y1": ["high", "low"] * 30}, "classes=y1"),
+        ({"y1": [f"{row},5" for row in range(60)]}, "write decimal points"),
+        ({"y1": ["1", "2"] * 4 + [""] * 52}, "8 of 60 rows have at least one output"),
+    ],
+)
+def test_outputs_that_cannot_be_predicted_are_refused(proposed, change, message):
+    with pytest.raises(UserError, match=message):
+        proposed(assay_columns() | change, outputs="y1")
+
+
+def test_few_rows_still_make_an_experiment(proposed):
+    proposal = proposed(without("batch", n_rows=10), inputs="x*")
+    assert (proposal.test_size, proposal.training_sizes) == (5, [5])
+    assert proposal.n_splits == 10
+
+
+@pytest.mark.parametrize(("n_rows", "n_splits"), [(60, 10), (500, 10), (501, 5), (2001, 3)])
+def test_fewer_rows_have_more_splits(proposed, n_rows, n_splits):
+    columns = without("notes", "day", "maker", n_rows=n_rows)
+    proposal = proposed(columns)
+    assert proposal.n_splits == n_splits
+    assert proposal.test_size == 0.2
+    assert proposal.training_sizes[-1] == n_rows - round(0.2 * n_rows)
+
+
+def test_rows_without_outputs_are_weak_where_they_have_a_group(proposed):
+    columns = assay_columns()
+    for name in ("y1", "y2", "y3"):
+        columns[name][:20] = [float("nan")] * 20
+    columns["batch"][0] = ""
+    proposal = proposed(columns, same_group="batch")
+    assert proposal.weak_sizes == [19]
+    assert "wofer-gmm" in names_of(proposal)
+    assert proposal.training_sizes[-1] == 32
+    assert "batch" not in proposal.options["categories"]
+    alone = proposed(columns)
+    assert alone.weak_sizes == []
+    assert "wofer-gmm" not in names_of(alone)
+
+
+def test_no_weak_row_is_told(proposed):
+    proposal = proposed(same_group="batch")
+    assert proposal.weak_sizes == []
+    assert any("no weak rows" in note for note in proposal.notes)
+
+
+def test_a_group_or_a_time_decides_the_split(proposed):
+    assert proposed().split == "random"
+    assert proposed(group="batch").split == "grouped"
+    proposal = proposed(time="day")
+    assert proposal.split == "chronological"
+    assert proposal.training_sizes[-1] == 48
+
+
+@pytest.mark.parametrize(
+    ("change", "request_", "message"),
+    [
+        ({"batch": ["a"] * 60}, {"group": "batch"}, "belong to one group"),
+        ({"batch": ["a", "b"] * 29 + ["a", ""]}, {"group": "batch"}, "row 60.*no group"),
+        ({"day": ["2024-01-01"] * 59 + ["soon"]}, {"time": "day"}, "row 60.*'soon' is neither"),
+        ({"day": ["2024-01-01"] * 59 + [""]}, {"time": "day"}, "row 60.*no time"),
+        ({"day": ["2024-01-01"] * 60}, {"time": "day"}, "0 of 60 labelled rows are left"),
+    ],
+)
+def test_groups_and_times_that_cannot_split_are_refused(proposed, change, request_, message):
+    with pytest.raises(UserError, match=message):
+        proposed(assay_columns() | change, **request_)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("n_groups", [2, 3, 12, 60])
+def test_every_grouped_split_has_the_pool_that_is_promised(seed, n_groups):
+    groups = np.random.default_rng(seed).integers(0, n_groups, size=80)
+    pool = pool_size(80, groups=groups)
+    split = split_rows(80, [5, pool], [], 0.2, 5, seed, groups=groups)
+    assert split["sizes"].tolist() == [5, pool]
+
+
+@pytest.mark.parametrize("n_days", [4, 20, 1000])
+def test_every_chronological_split_has_the_pool_that_is_promised(n_days):
+    times = np.random.default_rng(0).integers(0, n_days, size=80).astype(float)
+    pool = pool_size(80, times=times)
+    order = {"time": times, "begin": times, "end": times, "company": np.arange(80)}
+    split = split_rows(80, [5, pool], [], 0.2, 5, 0, order=order)
+    assert split["sizes"].tolist() == [5, pool]
+    beyond = split_rows(80, [5, pool + 1], [], 0.2, 5, 0, order=order)
+    assert beyond["sizes"].tolist() == [5]
+
+
+def test_methods_are_those_of_the_task(proposed):
+    regression = [name for name in METHODS["regression"] if name != "wofer-gmm"]
+    assert names_of(proposed()) == regression
+    assert names_of(proposed(series="true", inputs="x*")) == list(METHODS["series"])
+    assert proposed().methods_left_out == []
+
+
+def test_series_are_centred_and_have_three_steps_at_least(proposed):
+    proposal = proposed(series="true")
+    assert (proposal.task, proposal.outputs_scale) == ("series", "center")
+    with pytest.raises(UserError, match="a series of 2 steps"):
+        proposed(series="true", outputs="y1,y2")
+
+
+def test_a_kernel_without_rows_leaves_out_the_forest_with_the_reason(proposed, tmp_path):
+    gram = tmp_path / "gram.csv"
+    gram.write_text("a\n")
+    proposal = proposed(gram=str(gram))
+    assert "m-rf" not in names_of(proposal)
+    assert "ofer-stack" in names_of(proposal)
+    ((name, reason),) = proposal.methods_left_out
+    assert name == "m-rf"
+    assert "Gram matrix" in reason
+
+
+def test_a_stack_without_a_member_is_left_out(proposed, folder, tmp_path):
+    import shutil
+
+    fewer = tmp_path / "config"
+    shutil.copytree(folder, fewer)
+    (fewer / "methods" / "ofer-density.yaml").unlink()
+    table = Table.from_columns(assay_columns(), "assay.csv")
+    proposal = propose({"name": "a", "data": "assay.csv", "outputs": "y1"}, table, fewer)
+    assert [name for name, _ in proposal.methods_left_out] == ["ofer-density", "ofer-stack"]
+
+
+def test_classes_are_split_per_class(proposed):
+    columns = assay_columns()
+    columns["colour"] = ["red"] * 30 + ["green"] * 20 + ["blue"] * 8 + [""] * 2
+    proposal = proposed(columns, classes="colour", exclude="y*")
+    assert (proposal.task, proposal.split, proposal.metric) == ("classes", "per_class", "accuracy")
+    # Two of the eight blue rows test.
+    assert proposal.training_sizes == [1, 2, 5, 6]
+    assert names_of(proposal) == list(METHODS["classes"])
+    assert proposal.facts["rows_labelled"] == 58
+
+
+def test_class_vectors_bring_the_methods_that_use_them(proposed, tmp_path):
+    vectors = write_table(
+        tmp_path / "vectors.csv", {"colour": ["red", "green"], "hue": [0, 2], "light": [1, 1]}
+    )
+    proposal = proposed(classes="colour", class_vectors=str(vectors), exclude="y*")
+    assert set(METHODS_OF_CLASS_VECTORS) <= set(names_of(proposal))
+    assert any("'blue'" in warning for warning in proposal.warnings)
+
+
+@pytest.mark.parametrize(
+    ("classes", "message"),
+    [
+        (["a"] * 60, "1 class"),
+        (["a"] * 59 + ["b"], "the class 'b' has a single row"),
+        (["a", "b"] + [""] * 58, "2 of 60 rows have a class"),
+    ],
+)
+def test_classes_that_cannot_be_learned_are_refused(proposed, classes, message):
+    with pytest.raises(UserError, match=message):
+        proposed(assay_columns() | {"colour": classes}, classes="colour", exclude="y*")

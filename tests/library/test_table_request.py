@@ -1,0 +1,149 @@
+"""Requests are read as they are typed, and what contradicts itself is refused with a remedy."""
+
+from __future__ import annotations
+
+import pytest
+
+from workflow_lib.datasets.table_file import Table
+from workflow_lib.datasets.table_request import (
+    CONTRADICTIONS,
+    REQUEST_KEYS,
+    RESERVED_NAMES,
+    checked_request,
+    requested_columns,
+)
+from workflow_lib.errors import UserError
+
+REQUEST = {"name": "assay", "data": "assay.csv", "outputs": "y1"}
+
+
+@pytest.fixture
+def table():
+    names = ["x1", "x2", "a, b", "c[1]", "notes", "batch", "y1", "y2"]
+    return Table.from_columns({name: [1.0, 2.0] for name in names}, "assay.csv")
+
+
+def columns_of(table, **request):
+    return requested_columns(checked_request({**REQUEST, **request}), table)
+
+
+def test_a_request_is_stripped_and_what_is_empty_is_left_out():
+    checked = checked_request({**REQUEST, "outputs": " y1 , y2 ", "text": "", "exclude": None})
+    assert checked == {"name": "assay", "data": "assay.csv", "outputs": "y1 , y2"}
+
+
+@pytest.mark.parametrize(("value", "found"), [("true", True), (True, True), ("Yes", True)])
+def test_series_may_be_said_in_several_ways(value, found):
+    assert checked_request({**REQUEST, "series": value})["series"] is found
+
+
+@pytest.mark.parametrize("value", ["false", False, "no", ""])
+def test_no_series_is_no_key(value):
+    assert "series" not in checked_request({**REQUEST, "series": value})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"output": "y1"}, "no key named 'output'.*write 'outputs'"),
+        ({"name": ""}, "the key name is missing"),
+        ({"data": ""}, "the key data is missing"),
+        ({"outputs": ""}, "nothing to predict"),
+        ({"name": "My Assay!"}, "'My Assay!' cannot be a name.*write name=my-assay"),
+        ({"name": "-x"}, "cannot be a name"),
+        ({"series": "maybe"}, "key series: 'maybe'"),
+        ({"text": ["a", "b"]}, "key text: a list of 2"),
+        ({"gram": "nowhere.csv"}, "key gram: there is no file 'nowhere.csv'"),
+        ({"class_vectors": "nowhere.csv"}, "class_vectors without classes"),
+    ],
+)
+def test_faults_are_told_with_a_remedy(change, message):
+    with pytest.raises(UserError, match=message):
+        checked_request({**REQUEST, **change})
+
+
+@pytest.mark.parametrize("name", RESERVED_NAMES)
+def test_folders_of_results_are_no_names(name):
+    with pytest.raises(UserError, match=f"results/{name} is a folder"):
+        checked_request({**REQUEST, "name": name})
+
+
+@pytest.mark.parametrize(("first", "second", "reason"), CONTRADICTIONS)
+def test_contradictions_are_refused(first, second, reason, tmp_path):
+    file = tmp_path / "file.csv"
+    file.write_text("a\n1\n")
+    values = {"series": "true", "gram": str(file)}
+    request = {key: values.get(key, "x1") for key in (first, second)}
+    common = {"name": "assay", "data": "assay.csv"}
+    if "classes" not in request:
+        common["outputs"] = "y1"
+    with pytest.raises(UserError, match=f"both {first} and {second}.*{reason}"):
+        checked_request(common | request)
+
+
+def test_contradictions_name_keys_that_exist():
+    assert {key for pair in CONTRADICTIONS for key in pair[:2]} <= set(REQUEST_KEYS)
+
+
+def test_lists_hold_names_and_patterns(table):
+    assert columns_of(table, outputs="y*").outputs == ["y1", "y2"]
+    assert columns_of(table, outputs=["y2", "y1"]).outputs == ["y1", "y2"]
+    assert columns_of(table, inputs="x1, notes").inputs == ["x1", "notes"]
+    assert columns_of(table).inputs is None
+
+
+def test_a_name_may_hold_a_comma_or_a_bracket(table):
+    asked = columns_of(table, inputs="x1,a, b,c[1]")
+    assert asked.inputs == ["x1", "a, b", "c[1]"]
+    assert asked.insisted == {"x1", "a, b", "c[1]"}
+
+
+def test_a_pattern_insists_on_nothing(table):
+    assert columns_of(table, inputs="x*").insisted == set()
+
+
+def test_a_number_on_the_command_line_may_be_a_column():
+    table = Table.from_columns({"1": [1.0, 2.0], "x": [1.0, 3.0]}, "assay.csv")
+    assert columns_of(table, outputs=1).outputs == ["1"]
+
+
+def test_an_output_named_in_full_is_no_input_of_a_pattern(table):
+    asked = columns_of(table, outputs="y1", inputs="*")
+    assert asked.inputs == ["x1", "x2", "a, b", "c[1]", "notes", "batch", "y2"]
+
+
+def test_a_column_named_in_full_is_no_output_of_a_pattern(table):
+    assert columns_of(table, outputs="y*", group="y2").outputs == ["y1"]
+    with pytest.raises(UserError, match="every column that it means"):
+        columns_of(table, outputs="bat*", group="batch")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"inputs": "y1"},
+        {"exclude": "y1"},
+        {"categories": "y1"},
+        {"group": "y1"},
+        {"text": "notes", "group": "notes"},
+        {"group": "batch", "same_group": "batch"},
+        {"text": "notes", "exclude": "notes"},
+        {"inputs": "batch", "group": "batch"},
+        {"inputs": "x1", "exclude": "x1"},
+    ],
+)
+def test_a_column_is_one_thing(table, change):
+    with pytest.raises(UserError, match="is named for .* and "):
+        columns_of(table, **change)
+
+
+def test_a_category_or_text_is_an_input_as_well(table):
+    asked = columns_of(table, inputs="x1,notes", text="notes", categories="x1")
+    assert asked.inputs == ["x1", "notes"]
+    assert asked.categories == ["x1"]
+
+
+@pytest.mark.parametrize("key", ["outputs", "inputs", "text", "group"])
+def test_an_unknown_column_is_told_with_the_nearest(table, key):
+    with pytest.raises(UserError, match="there is no column 'nots'.*notes"):
+        columns_of(table, **{key: "nots"})

@@ -1,0 +1,207 @@
+"""What a column of a table holds: numbers, a few levels, a text, dates, names of rows, ..."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from workflow_lib.datasets.table_file import Table
+
+NUMBER, CATEGORY, STRINGS, TEXT, SMILES, DATE, ROW_NAME, CONSTANT, EMPTY = KINDS = (
+    "number",
+    "category",
+    "strings",
+    "text",
+    "smiles",
+    "date",
+    "row name",
+    "constant",
+    "empty",
+)
+"""Every kind of column, in the order in which they are told."""
+
+MOST_LEVELS = 20
+"""Most different texts of a category; each becomes an input of its own."""
+
+LEAST_ROWS_PER_LEVEL = 5
+"""A category has more rows than this many times its levels: a level of fewer teaches nothing."""
+
+LEAST_WORDS = 4.0
+"""Words that a cell of a text column has on average, from which on words are counted."""
+
+LONGEST_NAME = 30
+"""Characters that the names of rows have on average, at most. Different texts that are longer, such
+as sequences, say something about their rows."""
+
+MOSTLY = 0.8
+"""Share of the cells from which on a column of texts is told to be one of spoiled numbers."""
+
+_ROW_NAMES = re.compile(
+    r"(row|sample|record|entry|subject|specimen)?[ _.-]*(id|index|idx|name|number|no|nr)\.?"
+    r"|unnamed: ?0|key|uuid|guid|sample|row|.+[ _.-](id|uuid)",
+    re.IGNORECASE,
+)
+_CAMEL_CASE_IDENTITY = re.compile(r".*[a-z0-9]I[Dd]")
+_SMILES_NAMES = {"smiles", "canonical_smiles", "isomeric_smiles", "canonicalsmiles"}
+_SMILES = re.compile(r"[A-Za-z0-9@+\-\[\]()\\/%=#$.:*~]+")
+_TIME = r"([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?"
+_DATES = re.compile(
+    rf"(\d{{4}}([-/.])\d{{1,2}}\2\d{{1,2}}|\d{{1,2}}([-/.])\d{{1,2}}\3\d{{4}}){_TIME}"
+)
+_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
+
+
+class ColumnKind(NamedTuple):
+    """What was found out about one column.
+
+    Attributes
+    ----------
+    name : str
+        Name of the column.
+    kind : str
+        One of `KINDS`.
+    n_missing : int
+        Cells without a value.
+    n_distinct : int
+        Different values.
+    note : str
+        What a person should know about the decision, or nothing.
+    warning : str
+        What looks like a mistake in the table, or nothing.
+    """
+
+    name: str
+    kind: str
+    n_missing: int
+    n_distinct: int
+    note: str = ""
+    warning: str = ""
+
+
+def column_kinds(table: Table) -> dict[str, ColumnKind]:
+    """Return the kind of every column of a table, by name and in the order of the file.
+
+    Decided from the cells, and where they allow two readings from the name of the column:
+
+    - ``number``: every value is a number, also whole numbers with few different ones;
+    - ``smiles``: named like one, and made of the characters of SMILES only;
+    - ``date``: days such as 2024-05-31 or 31/05/2024, with or without a time;
+    - ``row name``: a different value in every row that tells rows apart and no more: texts shorter
+      than `LONGEST_NAME` or columns named like an identity, and whole numbers that count the rows
+      or are named so;
+    - ``category``: at most `MOST_LEVELS` different texts, each in more than `LEAST_ROWS_PER_LEVEL`
+      rows on average;
+    - ``text``: more different ones, of `LEAST_WORDS` words or more on average;
+    - ``strings``: all other texts;
+    - ``constant`` (a single value) and ``empty``, from which nothing can be learned.
+
+    Parameters
+    ----------
+    table : Table
+        Or a `workflow_lib.datasets.cached_table.CachedTable`.
+    """
+    return {
+        name: _kind_of_numbers(name, table.numbers(name))
+        if table.is_numeric(name)
+        else _kind_of_texts(name, table)
+        for name in table.names
+    }
+
+
+def named_like_an_identity(name: str) -> bool:
+    """Return whether a column is named as one that numbers or names the rows (``sample_id``)."""
+    return bool(_ROW_NAMES.fullmatch(name) or _CAMEL_CASE_IDENTITY.fullmatch(name))
+
+
+def first_that_is_no_smiles(values: np.ndarray) -> int | None:
+    """Return the first row whose text holds what SMILES never do; None when there is none."""
+    wrong = (row for row, text in enumerate(values) if text and not _SMILES.fullmatch(text))
+    return next(wrong, None)
+
+
+def n_words(values: np.ndarray) -> float:
+    """Return the mean number of words of the texts that are not missing; 0 without any."""
+    counts = [len(text.split()) for text in values if text]
+    return float(np.mean(counts)) if counts else 0.0
+
+
+def _kind_of_numbers(name: str, values: np.ndarray) -> ColumnKind:
+    present = values[~np.isnan(values)]
+    n_missing = len(values) - len(present)
+    if not len(present):
+        return ColumnKind(name, EMPTY, n_missing, 0)
+    n_distinct = len(np.unique(present))
+    if n_distinct == 1:
+        return ColumnKind(name, CONSTANT, n_missing, 1, f"always {present[0]:.12g}")
+    whole = bool((present == np.floor(present)).all())
+    if whole and n_distinct == len(values):
+        if named_like_an_identity(name):
+            return ColumnKind(name, ROW_NAME, 0, n_distinct, "a different whole number a row")
+        if (np.diff(values) == 1).all():
+            return ColumnKind(name, ROW_NAME, 0, n_distinct, "it counts the rows")
+    note = ""
+    if whole and n_distinct <= MOST_LEVELS and n_distinct * LEAST_ROWS_PER_LEVEL < len(present):
+        note = f"{n_distinct} different whole numbers, taken as numbers"
+    return ColumnKind(name, NUMBER, n_missing, n_distinct, note)
+
+
+def _kind_of_texts(name: str, table: Table) -> ColumnKind:
+    values = table.strings(name)
+    present = [text for text in values if text]
+    n_missing = len(values) - len(present)
+    n_distinct = len(set(present))
+
+    def kind(kind: str, note: str = "", warning: str = "") -> ColumnKind:
+        return ColumnKind(name, kind, n_missing, n_distinct, note, warning)
+
+    if not present:
+        return kind(EMPTY)
+    if n_distinct == 1 and not n_missing:
+        return kind(CONSTANT, f"always '{present[0]}'")
+    if name.strip().lower() in _SMILES_NAMES:
+        if first_that_is_no_smiles(values) is None:
+            return kind(SMILES)
+    if all(_DATES.fullmatch(text) for text in present):
+        return kind(DATE)
+    warning = _spoiled_numbers(values, table)
+    if n_distinct <= MOST_LEVELS and n_distinct * LEAST_ROWS_PER_LEVEL < len(values):
+        return kind(CATEGORY, warning=warning)
+    if n_words(values) >= LEAST_WORDS:
+        return kind(TEXT)
+    unique = n_distinct == len(values)
+    mean_length = sum(map(len, present)) / len(present)
+    if unique and not warning and (named_like_an_identity(name) or mean_length <= LONGEST_NAME):
+        return kind(ROW_NAME, "a different text in every row")
+    return kind(STRINGS, warning=warning)
+
+
+def _spoiled_numbers(values: np.ndarray, table: Table) -> str:
+    """Return what keeps a column of texts from being one of numbers; nothing for real texts."""
+    present = [row for row, text in enumerate(values) if text]
+    commas = sum(bool(_DECIMAL_COMMA.fullmatch(values[row])) for row in present)
+    if commas and all(
+        _DECIMAL_COMMA.fullmatch(values[row]) or _is_number(values[row]) for row in present
+    ):
+        return (
+            f"its values are numbers with a decimal comma, such as '{values[present[0]]}', and are "
+            "taken for texts; write them with a point"
+        )
+    others = [row for row in present if not _is_number(values[row])]
+    if len(others) <= (1 - MOSTLY) * len(present):
+        line = table.where(others[0]).rpartition(", ")[2]
+        return (
+            f"{len(present) - len(others)} of its {len(present)} values are numbers, but not "
+            f"'{values[others[0]]}' in {line}, so all are taken for texts; mend "
+            "the table, or name this mark in missing_values"
+        )
+    return ""
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return "_" not in text and bool(np.isfinite(float(text)))
+    except ValueError:
+        return False

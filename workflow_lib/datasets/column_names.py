@@ -1,0 +1,51 @@
+"""What the names of the columns of the user's table must be like."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from workflow_lib.errors import UserError
+
+
+def check_names(place: str, names: Sequence[str]) -> None:
+    """Refuse a table without columns, and names that are empty, repeated or hold NUL characters.
+
+    `names` are in the order of the table, without surrounding space; `place` is the table.
+
+    Raises
+    ------
+    UserError
+        Naming the positions, counted from 1, of the columns at fault.
+    """
+    if not names:
+        raise UserError(
+            place=place,
+            found="no column",
+            expected="a table with named columns",
+            remedy="write the file again",
+        )
+    first: dict[str, int] = {}
+    for position, name in enumerate(names, start=1):
+        if not name:
+            raise UserError(
+                place=f"{place}, column {position}",
+                found="the column has no name",
+                expected="a name for every column in the header",
+                remedy="name the column, or remove it (row numbers that pandas adds are left out "
+                "by to_csv(..., index=False))",
+            )
+        if "\0" in name:
+            raise UserError(
+                place=f"{place}, column {position}",
+                found="the name holds a NUL character",
+                expected="names of letters, digits and signs",
+                remedy="rename the column",
+            )
+        if name in first:
+            raise UserError(
+                place=place,
+                found=f"the columns {first[name]} and {position} are both named '{name}'",
+                expected="a different name for every column",
+                remedy="rename or remove one of the two",
+            )
+        first[name] = position

@@ -1,0 +1,320 @@
+"""Facts about a table before any model: what is missing, repeated, suspicious or known.
+
+A first look shows mistakes that no model can mend: outputs hidden among the inputs, rows entered
+twice, a table sorted by its output. It computes nothing that is random, and changes nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workflow_lib.datasets.cached_table import CachedTable
+from workflow_lib.datasets.column_kinds import (
+    CATEGORY,
+    CONSTANT,
+    EMPTY,
+    KINDS,
+    NUMBER,
+    ROW_NAME,
+    STRINGS,
+    ColumnKind,
+    column_kinds,
+)
+from workflow_lib.datasets.leaks import (
+    Leak,
+    average_ranks,
+    correlations,
+    level_leaks,
+    numeric_leaks,
+)
+
+if TYPE_CHECKING:
+    from workflow_lib.datasets.table_file import Table
+
+INPUT_LISTS = ("numbers", "categories", "strings")
+"""Options that list columns of inputs."""
+
+INPUT_COLUMNS = ("text", "smiles")
+"""Options that name one column of inputs."""
+
+OTHER_COLUMNS = ("row_name", "group", "time", "same_group", "classes")
+"""Options that name one column that is no input."""
+
+USUAL_SIZES = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
+"""Numbers of training rows of a learning curve, about twice as many each time."""
+
+MOST_SIZES = 4
+"""Most sizes of a learning curve below the largest one."""
+
+LARGEST_SIZE = 4000
+"""Most training rows: the time of kernel methods grows with their third power."""
+
+TEST_SHARE = 0.2
+"""Share of the labelled rows that test; five numbered splits then test about every row once."""
+
+LEAST_TEST_ROWS = 5
+
+LEAST_FOLD_ROWS = 5
+"""Fewest training rows: one for each of the five folds of the selection."""
+
+ORDERED = 0.3
+"""Rank correlation of an output with the number of its row, from which on it is told."""
+
+ORDERED_DEVIATIONS = 4.0
+"""Standard deviations that this correlation is away from 0 as well, so that it is no chance."""
+
+MOST_PAIRS = 5
+MOST_OUTPUTS_IN_MATRIX = 30
+
+
+def first_look(
+    table: Table,
+    options: Mapping[str, Any],
+    kinds: Mapping[str, ColumnKind] | None = None,
+    leaks: Sequence[Leak] | None = None,
+) -> dict[str, Any]:
+    """Return facts about a table as values that JSON can hold.
+
+    Parameters
+    ----------
+    table : Table
+    options : mapping
+        Which columns are what, as in the options of the reader ``table``; patterns are allowed.
+    kinds : mapping or None, default=None
+        What `column_kinds` returns, when it is known already.
+    leaks : sequence of Leak or None, default=None
+        What `leaks_of` returns, when it is known already.
+
+    Returns
+    -------
+    dict
+        ``file``, ``rows``, ``columns``; ``kinds``: the names of the columns of each kind;
+        ``missing``: the share of missing cells of the columns with some; ``constant``, ``empty``,
+        ``row_names``: such columns; ``duplicate_rows``: rows that repeat an earlier one in every
+        column; ``contradictions``: labelled rows whose inputs are those of another labelled row
+        with other outputs; ``leaks``: see `workflow_lib.datasets.leaks` (with ``used``: whether
+        the column is an input); ``row_order``: outputs by which the rows seem sorted;
+        ``output_correlations``: ``largest`` pairs, and the ``matrix`` of up to 30 outputs;
+        ``outputs``: number of known values, mean, deviation, least and largest value of each;
+        ``rows_labelled``, ``rows_weak``, ``rows_unlabelled``, ``rows_partly_labelled``;
+        ``n_test`` and ``training_sizes`` that random splits of the labelled rows allow; of classes
+        ``classes``: the number of rows of each.
+
+    Raises
+    ------
+    UserError
+        When an option names a column that does not exist, or an output is no number.
+    """
+    table = CachedTable(table)
+    kinds = kinds or column_kinds(table)
+    columns = resolved(table, options)
+    outputs = matrix(table, columns["outputs"])
+    labelled, weak = row_kinds(table, columns)
+    inputs = [name for option in INPUT_LISTS for name in columns[option]]
+    inputs += [columns[option] for option in INPUT_COLUMNS if columns[option]]
+    known = ~np.isnan(outputs)
+    facts = {
+        "file": table.place,
+        "rows": table.n_rows,
+        "columns": len(table.names),
+        "kinds": {
+            kind: [name for name in table.names if kinds[name].kind == kind] for kind in KINDS
+        },
+        "missing": {
+            name: kinds[name].n_missing / table.n_rows
+            for name in table.names
+            if kinds[name].n_missing
+        },
+        "constant": [name for name in table.names if kinds[name].kind == CONSTANT],
+        "empty": [name for name in table.names if kinds[name].kind == EMPTY],
+        "row_names": [name for name in table.names if kinds[name].kind == ROW_NAME],
+        "duplicate_rows": n_repeated(row_digests(table, table.names)),
+        "contradictions": n_contradictions(table, inputs, columns, labelled),
+        "leaks": [
+            {**leak._asdict(), "used": leak.column in inputs}
+            for leak in (leaks_of(table, columns, kinds) if leaks is None else leaks)
+        ],
+        "row_order": _sorted_outputs(outputs, columns["outputs"]),
+        "output_correlations": _output_correlations(outputs, columns["outputs"]),
+        "outputs": _summaries(outputs, columns["outputs"]),
+        "rows_labelled": int(labelled.sum()),
+        "rows_weak": int(weak.sum()),
+        "rows_unlabelled": int((~labelled & ~weak).sum()),
+        "rows_partly_labelled": int((known.any(axis=1) & ~known.all(axis=1)).sum()),
+    }
+    if columns["classes"]:
+        names, counts = np.unique(
+            table.strings(columns["classes"])[labelled].astype(str), return_counts=True
+        )
+        facts["classes"] = dict(zip(names.tolist(), counts.tolist()))
+    else:
+        n_test = n_test_rows(facts["rows_labelled"])
+        facts["n_test"] = n_test
+        facts["training_sizes"] = training_sizes(facts["rows_labelled"] - n_test)
+    return facts
+
+
+def resolved(table: Table, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return which columns each option names: lists of names, and single names or None."""
+    columns: dict[str, Any] = {}
+    for option in ("outputs", *INPUT_LISTS):
+        patterns = options.get(option) or ()
+        columns[option] = table.matching(tuple(patterns), option) if patterns else []
+    for option in (*INPUT_COLUMNS, *OTHER_COLUMNS):
+        name = options.get(option)
+        columns[option] = table.matching((name,), option)[0] if name else None
+    return columns
+
+
+def row_kinds(table: Table, columns: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Return which rows (n,) are labelled, and which are weak.
+
+    A labelled row has a class, or at least one known output; a weak row has neither, but a value in
+    the column ``same_group``.
+    """
+    if columns["classes"]:
+        labelled = table.strings(columns["classes"]) != ""
+    else:
+        labelled = (~np.isnan(matrix(table, columns["outputs"]))).any(axis=1)
+    weak = np.zeros(table.n_rows, dtype=bool)
+    if columns["same_group"]:
+        weak = ~labelled & (table.strings(columns["same_group"]) != "")
+    return labelled, weak
+
+
+def n_test_rows(n_labelled: int) -> int:
+    """Return how many labelled rows test: `TEST_SHARE` of them, `LEAST_TEST_ROWS` at least."""
+    return max(round(TEST_SHARE * n_labelled), LEAST_TEST_ROWS)
+
+
+def training_sizes(n_pool: int) -> list[int]:
+    """Return the training sizes of a learning curve over a pool of `n_pool` rows.
+
+    The `MOST_SIZES` largest of `USUAL_SIZES` below the pool, and the whole pool (at most
+    `LARGEST_SIZE` rows); none when the pool cannot fill the folds.
+    """
+    if n_pool < LEAST_FOLD_ROWS:
+        return []
+    largest = min(n_pool, LARGEST_SIZE)
+    return [size for size in USUAL_SIZES if size < largest][-MOST_SIZES:] + [largest]
+
+
+def matrix(table: Table, names: Sequence[str]) -> np.ndarray:
+    """Return columns of numbers side by side (n, d), NaN where missing."""
+    columns = [table.numbers(name) for name in names]
+    return np.column_stack(columns) if columns else np.empty((table.n_rows, 0))
+
+
+def row_digests(table: Table, names: Sequence[str]) -> list[bytes]:
+    """Return a digest of every row over the columns `names`: equal exactly for equal rows."""
+    codes = np.empty((table.n_rows, len(names)))
+    for position, name in enumerate(names):
+        if table.is_numeric(name):
+            # Adding zero makes the two zeros of floating point one.
+            codes[:, position] = table.numbers(name) + 0.0
+        else:
+            values = table.strings(name).astype(str)
+            codes[:, position] = np.unique(values, return_inverse=True)[1]
+    codes[np.isnan(codes)] = np.nan
+    return [hashlib.blake2b(row.tobytes(), digest_size=16).digest() for row in codes]
+
+
+def n_repeated(digests: Sequence[bytes]) -> int:
+    """Return how many rows repeat an earlier one."""
+    return len(digests) - len(set(digests))
+
+
+def n_contradictions(
+    table: Table, inputs: Sequence[str], columns: Mapping[str, Any], labelled: np.ndarray
+) -> int:
+    """Return how many labelled rows share their inputs with one of other outputs (or class)."""
+    if not inputs:
+        return 0
+    targets = [columns["classes"]] if columns["classes"] else columns["outputs"]
+    pairs = list(zip(row_digests(table, inputs), row_digests(table, targets)))
+    seen: dict[bytes, set[bytes]] = {}
+    for row in np.flatnonzero(labelled):
+        seen.setdefault(pairs[row][0], set()).add(pairs[row][1])
+    return sum(len(seen[pairs[row][0]]) > 1 for row in np.flatnonzero(labelled))
+
+
+def leaks_of(
+    table: Table, columns: Mapping[str, Any], kinds: Mapping[str, ColumnKind]
+) -> list[Leak]:
+    """Return the columns that tell an output or the class (see `workflow_lib.datasets.leaks`).
+
+    Columns that are left out of the inputs are looked at too, so that a copy of an output is told
+    although nobody uses it.
+    """
+    taken = set(columns["outputs"]) | {columns[option] for option in OTHER_COLUMNS}
+    free = [name for name in table.names if name not in taken]
+    levels = {name: table.strings(name) for name in free if kinds[name].kind in (CATEGORY, STRINGS)}
+    numbers = [name for name in free if kinds[name].kind == NUMBER]
+    if columns["classes"]:
+        classes = table.strings(columns["classes"])
+        known = classes != ""
+        codes = np.full(table.n_rows, np.nan)
+        codes[known] = np.unique(classes[known].astype(str), return_inverse=True)[1]
+        # A number that stands for the class takes few values, as the classes do.
+        few = [
+            name for name in numbers if kinds[name].n_distinct <= 2 * len(np.unique(codes[known]))
+        ]
+        levels |= {name: table.strings(name) for name in few}
+        return level_leaks(levels, codes[:, None], [columns["classes"]])
+    outputs = matrix(table, columns["outputs"])
+    return [
+        *numeric_leaks(matrix(table, numbers), outputs, numbers, columns["outputs"]),
+        *level_leaks(levels, outputs, columns["outputs"]),
+    ]
+
+
+def _sorted_outputs(outputs: np.ndarray, names: Sequence[str]) -> list[dict[str, Any]]:
+    found = []
+    for name, values in zip(names, outputs.T):
+        rows = np.flatnonzero(~np.isnan(values))
+        if len(rows) < LEAST_TEST_ROWS:
+            continue
+        ranks = np.arange(len(rows), dtype=np.float64)[:, None]
+        value = float(correlations(ranks, average_ranks(values[rows])[:, None])[0, 0])
+        if abs(value) >= ORDERED and abs(value) * math.sqrt(len(rows) - 1) >= ORDERED_DEVIATIONS:
+            found.append({"output": name, "correlation": value})
+    return found
+
+
+def _output_correlations(outputs: np.ndarray, names: Sequence[str]) -> dict[str, Any]:
+    values = correlations(outputs, outputs)
+    first, second = np.triu_indices(len(names), k=1)
+    order = np.argsort(-np.abs(values[first, second]), kind="stable")[:MOST_PAIRS]
+    largest = [
+        {
+            "first": names[first[pair]],
+            "second": names[second[pair]],
+            "correlation": float(values[first[pair], second[pair]]),
+        }
+        for pair in order
+    ]
+    shown = len(names) <= MOST_OUTPUTS_IN_MATRIX
+    return {"largest": largest, "matrix": values.tolist() if shown else None}
+
+
+def _summaries(outputs: np.ndarray, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    summaries = {}
+    for name, column in zip(names, outputs.T):
+        values = column[~np.isnan(column)]
+        summary: dict[str, Any] = {"n_known": len(values)}
+        if len(values):
+            # Relative to the largest, because sums of huge numbers can overflow.
+            unit = float(np.abs(values).max()) or 1.0
+            summary |= {
+                "mean": float((values / unit).mean()) * unit,
+                "deviation": float((values / unit).std()) * unit,
+                "least": float(values.min()),
+                "largest": float(values.max()),
+            }
+        summaries[name] = summary
+    return summaries

@@ -1,0 +1,138 @@
+"""Kernel values between all rows of the user's table, which the user computed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workflow_lib.datasets.table_file import TEXT_ENDINGS, read_table, text_rows
+from workflow_lib.datasets.tables import finite_number, parse_number
+from workflow_lib.errors import UserError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+ASYMMETRY = 1e-6
+"""Largest difference of two kernel values that should be equal, relative to the largest value."""
+
+ROUNDING = 1e-7
+"""Largest size of a negative eigenvalue of kernel values, relative to the largest eigenvalue, that
+is taken for rounding in the last place and left as it is."""
+
+CLIPPED = 1e-2
+"""Largest such size that is taken for kernel values written with few decimals, and set to zero."""
+
+
+def read_kernel_table(
+    path: Path, n_rows: int, kept: np.ndarray
+) -> tuple[np.ndarray, dict[str, Any]]:
+    """Return the kernel values between some rows of a table.
+
+    Parameters
+    ----------
+    path : path
+        File of a square table of numbers, of any kind that
+        `workflow_lib.datasets.table_file.read_table` reads; the header of a text file is optional.
+    n_rows : int
+        Rows of the table, each with a row and a column here, in the same order.
+    kept : int array (n,)
+        The rows between which the values are wanted, counted from 0.
+
+    Returns
+    -------
+    array (n, n), dict
+        The values, exactly symmetric and without negative eigenvalues; and ``least_eigenvalue``
+        relative to the largest, ``clipped_eigenvalues`` (how many became zero, which changes the
+        values of all rows and rests on no output) and ``largest_change`` (of a value by that).
+
+    Raises
+    ------
+    UserError
+        For a table of another size, values that are missing or no numbers, values that differ by
+        more than ASYMMETRY where they should be equal, and eigenvalues below -CLIPPED times the
+        largest.
+    """
+    import numpy as np
+
+    matrix = _square(path, n_rows)
+    differences = np.abs(matrix - matrix.T)
+    row, column = np.unravel_index(differences.argmax(), matrix.shape)
+    if differences[row, column] > ASYMMETRY * np.abs(matrix).max():
+        raise UserError(
+            place=str(path),
+            found=f"the kernel values are not symmetric: {matrix[row, column]:.6g} in row "
+            f"{row + 1}, column {column + 1}, and {matrix[column, row]:.6g} in row {column + 1}, "
+            f"column {row + 1}",
+            expected="one value for a pair of rows, in both places",
+            remedy="compute the values again",
+        )
+    matrix = ((matrix + matrix.T) / 2)[np.ix_(kept, kept)]
+    eigenvalues, eigenvectors = np.linalg.eigh(matrix)
+    least, largest = eigenvalues[0], eigenvalues[-1]
+    if largest <= 0 or least < -CLIPPED * largest:
+        raise UserError(
+            place=str(path),
+            found=f"the least eigenvalue of the kernel values is {least:.3g}, the largest "
+            f"{largest:.3g}",
+            expected="kernel values, whose matrix has no negative eigenvalues but for rounding",
+            remedy="look whether these are distances: exp(-distance^2 / width) is a kernel where "
+            "distances are Euclidean",
+        )
+    spectrum = {"least_eigenvalue": float(least / largest)}
+    spectrum |= {"clipped_eigenvalues": 0, "largest_change": 0.0}
+    if least >= -ROUNDING * largest:
+        return np.ascontiguousarray(matrix), spectrum
+    clipped = (eigenvectors * np.maximum(eigenvalues, 0.0)) @ eigenvectors.T
+    clipped = (clipped + clipped.T) / 2
+    spectrum["clipped_eigenvalues"] = int(np.count_nonzero(eigenvalues < 0))
+    spectrum["largest_change"] = float(np.abs(clipped - matrix).max())
+    return clipped, spectrum
+
+
+def _square(path: Path, n_rows: int) -> np.ndarray:
+    """Return the square table (n_rows, n_rows) of numbers in a file, with or without a header."""
+    import numpy as np
+
+    is_text = path.name.lower().endswith(TEXT_ENDINGS)
+    if is_text:
+        lines, rows = text_rows(path)
+        if len(rows) == n_rows + 1:
+            lines, rows = lines[1:], rows[1:]
+        shape = (len(rows), max(map(len, rows)))
+    else:
+        table = read_table(path)
+        shape = (table.n_rows, len(table.names))
+    if shape != (n_rows, n_rows):
+        raise UserError(
+            place=str(path),
+            found=f"a table of {shape[0]} rows and {shape[1]} columns",
+            expected=f"{n_rows} rows and columns, one for each row of the table of inputs and "
+            "outputs, in the same order",
+            remedy="write the kernel values between all rows",
+        )
+    matrix = np.empty(shape)
+    if not is_text:
+        for column, name in enumerate(table.names):
+            matrix[:, column] = table.numbers(name)
+    else:
+        for row, (line, cells) in enumerate(zip(lines, rows)):
+            if len(cells) != n_rows:
+                raise UserError(
+                    place=f"{path}, line {line}",
+                    found=f"{len(cells)} cells",
+                    expected=f"{n_rows} kernel values",
+                    remedy="mend the line",
+                )
+            numbers = [finite_number(text) for text in cells]
+            if None in numbers:
+                column = numbers.index(None)
+                parse_number(cells[column], (), f"{path}, line {line}, column {column + 1}")
+            matrix[row] = numbers
+    for row, column in np.argwhere(np.isnan(matrix)):
+        raise UserError(
+            place=f"{path}, row {row + 1}, column {column + 1}",
+            found="the value is missing",
+            expected="a kernel value for every pair of rows",
+            remedy="compute it",
+        )
+    return matrix

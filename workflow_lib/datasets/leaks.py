@@ -1,0 +1,175 @@
+"""Columns that tell an output too well: copies of it, or what was measured together with it.
+
+A model that may use such a column seems excellent and is of no use for new rows, where the column
+is not known yet. Nothing here decides that a column is a leak; it says which ones to look at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+SUSPICIOUS = 0.999
+"""Correlation, or rank correlation, from which on a column is told."""
+
+EQUAL = 0.9999
+"""Correlation from which on a column is taken for a copy of the output, in any unit."""
+
+LEAST_COMMON_ROWS = 6
+"""Rows in which both columns are known; with fewer a high correlation can be chance."""
+
+LEAST_ROWS_PER_LEVEL = 3
+"""Rows of a level on average, from which on it is no chance that the level fixes the output."""
+
+# Ranks over other rows than the common ones may lower a rank correlation of one by this much.
+_SCREENED = 0.97
+_SCREENED_EQUAL = 0.99
+_COLUMNS_AT_ONCE = 256
+
+
+class Leak(NamedTuple):
+    """One column that tells one output.
+
+    Attributes
+    ----------
+    column, output : str
+    kind : {"equal", "correlation", "rank correlation", "levels"}
+        ``equal``: it is the output itself in some unit; ``levels``: rows with the same value of the
+        column always have the same output.
+    strength : float
+        The correlation, or for ``levels`` the explained share of the variance.
+    """
+
+    column: str
+    output: str
+    kind: str
+    strength: float
+
+
+def correlations(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return Pearson's correlations (q, d) of the columns of (n, q) and (n, d) matrices.
+
+    Each pair is compared in the rows where both are known (NaN marks a missing value). The
+    correlation is 0 where fewer than `LEAST_COMMON_ROWS` are, or where one column does not vary.
+    """
+    known_first, values_first = _standardised(first)
+    known_second, values_second = _standardised(second)
+    counts = known_first.T @ known_second
+    sums_first = values_first.T @ known_second
+    sums_second = known_first.T @ values_second
+    with np.errstate(divide="ignore", invalid="ignore"):
+        covariance = values_first.T @ values_second - sums_first * sums_second / counts
+        variance_first = (values_first**2).T @ known_second - sums_first**2 / counts
+        variance_second = known_first.T @ (values_second**2) - sums_second**2 / counts
+        found = covariance / np.sqrt(variance_first * variance_second)
+    usable = (
+        (counts >= LEAST_COMMON_ROWS)
+        & (variance_first > 1e-12 * counts)
+        & (variance_second > 1e-12 * counts)
+    )
+    return np.clip(np.where(usable, found, 0.0), -1.0, 1.0)
+
+
+def average_ranks(values: np.ndarray) -> np.ndarray:
+    """Return the ranks (n,) of values, equal ones with the mean of theirs, NaN where missing."""
+    ranks = np.full(len(values), np.nan)
+    known = ~np.isnan(values)
+    _, codes, counts = np.unique(values[known], return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    ranks[known] = (last - (counts - 1) / 2)[codes]
+    return ranks
+
+
+def rank_correlation(first: np.ndarray, second: np.ndarray) -> float:
+    """Return Spearman's correlation of two columns (n,) over the rows where both are known."""
+    known = ~(np.isnan(first) | np.isnan(second))
+    ranks = [average_ranks(values[known])[:, None] for values in (first, second)]
+    return float(correlations(*ranks)[0, 0]) if known.any() else 0.0
+
+
+def numeric_leaks(
+    inputs: np.ndarray,
+    outputs: np.ndarray,
+    input_names: Sequence[str],
+    output_names: Sequence[str],
+) -> list[Leak]:
+    """Return the columns of `inputs` (n, q) that tell a column of `outputs` (n, d).
+
+    One entry a pair: ``equal`` before ``correlation`` before ``rank correlation``. A copy has a
+    high rank correlation as well; a single huge value, that two columns share by chance, has not.
+    """
+    found = []
+    output_ranks = _ranks_of_columns(outputs)
+    for start in range(0, inputs.shape[1], _COLUMNS_AT_ONCE):
+        block = inputs[:, start : start + _COLUMNS_AT_ONCE]
+        linear = correlations(block, outputs)
+        ranked = correlations(_ranks_of_columns(block), output_ranks)
+        candidates = (np.abs(linear) > SUSPICIOUS) | (np.abs(ranked) > _SCREENED)
+        for column, output in zip(*np.nonzero(candidates)):
+            of_ranks = rank_correlation(block[:, column], outputs[:, output])
+            strength = float(linear[column, output])
+            names = input_names[start + column], output_names[output]
+            if abs(strength) > EQUAL and abs(of_ranks) > _SCREENED_EQUAL:
+                found.append(Leak(*names, "equal", strength))
+            elif abs(strength) > SUSPICIOUS:
+                found.append(Leak(*names, "correlation", strength))
+            elif abs(of_ranks) > SUSPICIOUS:
+                found.append(Leak(*names, "rank correlation", of_ranks))
+    return found
+
+
+def level_leaks(
+    levels: Mapping[str, np.ndarray], outputs: np.ndarray, output_names: Sequence[str]
+) -> list[Leak]:
+    """Return the columns whose value fixes an output: rows of one level have one output.
+
+    Parameters
+    ----------
+    levels : mapping from name to array (n,)
+        Columns of values that can be equal, such as texts or codes of classes.
+    outputs : array (n, d)
+        NaN where missing.
+    output_names : sequence of d str
+
+    Columns with fewer than `LEAST_ROWS_PER_LEVEL` rows a level are passed over.
+    """
+    found = []
+    for name, values in levels.items():
+        _, codes = np.unique(np.asarray(values, dtype=str), return_inverse=True)
+        for output, column in zip(output_names, outputs.T):
+            known = ~np.isnan(column)
+            n_rows = int(known.sum())
+            present, groups = np.unique(codes[known], return_inverse=True)
+            many = len(present) * LEAST_ROWS_PER_LEVEL <= n_rows
+            if n_rows < LEAST_COMMON_ROWS or len(present) < 2 or not many:
+                continue
+            # Relative to the largest, because squares of huge numbers can overflow.
+            values = column[known] / (np.abs(column[known]).max() or 1.0)
+            centred = values - values.mean()
+            means = np.bincount(groups, weights=centred) / np.bincount(groups)
+            total = float(centred @ centred)
+            within = float(((centred - means[groups]) ** 2).sum())
+            if total > 0 and within <= 1e-9 * total:
+                found.append(Leak(name, output, "levels", 1.0 - within / total))
+    return found
+
+
+def _ranks_of_columns(values: np.ndarray) -> np.ndarray:
+    return np.column_stack([average_ranks(column) for column in values.T])
+
+
+def _standardised(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return which values (n, q) are known, as 0 and 1, and the values in units without overflow.
+
+    The units are those of each column; missing values are 0.
+    """
+    known = ~np.isnan(values)
+    counts = np.maximum(known.sum(axis=0), 1)
+    # Relative to the largest, because sums of huge numbers can overflow.
+    largest = np.where(known, np.abs(values), 0.0).max(axis=0, initial=0.0)
+    scaled = np.where(known, values, 0.0) / np.where(largest > 0, largest, 1.0)
+    centred = np.where(known, scaled - scaled.sum(axis=0) / counts, 0.0)
+    deviation = np.sqrt((centred**2).sum(axis=0) / counts)
+    return known.astype(np.float64), centred / np.where(deviation > 1e-14, deviation, 1.0)

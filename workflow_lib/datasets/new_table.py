@@ -1,0 +1,64 @@
+"""The stage `new`: look at the user's table, decide, and write the configuration to edit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workflow_lib.datasets.proposal_text import dataset_text, experiment_text, summary_lines
+from workflow_lib.datasets.table_file import read_table
+from workflow_lib.datasets.table_proposal import propose
+from workflow_lib.datasets.table_request import COMMAND, checked_request
+from workflow_lib.errors import UserError
+
+
+def run(request: Mapping[str, Any], config_folder: Path) -> None:
+    """Write ``datasets/NAME.yaml`` and ``experiments/NAME.yaml`` and print what was found.
+
+    Nothing that exists is ever changed, and both files are written or none.
+
+    Parameters
+    ----------
+    request : mapping
+        What was typed, by key (see `workflow_lib.datasets.table_request.REQUEST_KEYS`): ``name``,
+        ``data`` and ``outputs`` or ``classes`` at least.
+    config_folder : Path
+        The folder ``config`` with ``datasets/``, ``experiments/``, ``methods/`` and ``models/``.
+
+    Raises
+    ------
+    UserError
+        When a file of this name exists, and for everything in the request or the table that stands
+        in the way of an experiment.
+    """
+    checked = checked_request(request)
+    name = checked["name"]
+    targets = [Path(config_folder) / kind / f"{name}.yaml" for kind in ("datasets", "experiments")]
+    for path in targets:
+        if path.exists():
+            raise UserError(
+                place=f"{COMMAND}, key name",
+                found=f"{path} exists already",
+                expected="a name that is not taken; what you may have edited is never overwritten",
+                remedy=f"remove it (rm {' '.join(map(str, targets))}) or choose another name",
+            )
+    proposal = propose(checked, read_table(checked["data"]), Path(config_folder))
+    texts = [dataset_text(proposal), experiment_text(proposal)]
+    written: list[Path] = []
+    try:
+        for path, text in zip(targets, texts):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with open(path, "x", encoding="utf-8") as file:
+                written.append(path)
+                file.write(text)
+    except OSError as error:
+        for path in written:
+            path.unlink(missing_ok=True)
+        raise UserError(
+            place=str(path),
+            found=f"the file cannot be written ({error})",
+            expected="a folder that may be written to, with free space",
+            remedy="mend the permissions or free space, then run the same command again",
+        ) from error
+    print("\n".join(summary_lines(proposal)))

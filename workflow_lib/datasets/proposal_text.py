@@ -1,0 +1,533 @@
+"""A proposal in words: two configuration files with comments, and a summary for the terminal.
+
+The YAML is written as text, because comments are the point of it: the user reads why, and edits.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+import textwrap
+from collections.abc import Iterable, Sequence
+
+from workflow_lib.datasets.column_kinds import ColumnKind
+from workflow_lib.datasets.table_proposal import MOST_COORDINATES, Proposal
+
+WIDTH = 98
+
+MANY_COLUMNS = 50
+"""Columns of one kind, from which on patterns are written where a few mean exactly these."""
+
+MOST_PATTERNS = 12
+
+FEWEST_MEANT = 4
+"""Columns that a pattern means, at least: fewer are named."""
+
+LONGEST_NAME = 40
+"""Characters of the name of a column in the summary."""
+
+MOST_SUMMARY_ITEMS = 4
+"""Warnings, and notes, that the summary shows; the files have them all."""
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_NOT_PLAIN = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
+_SHORT_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t"}
+_SPECIAL = re.compile(r"([*?\[])")
+
+_SCALE_REASONS = {
+    "standard": "each input gets mean 0 and variance 1, so that no unit counts for more",
+    "tf-idf": "terms count for more the rarer they are",
+    "none": "as they are",
+}
+_KERNEL_REASONS = {
+    "rbf": "rows are alike when their inputs are near each other",
+    "tanimoto": "the share of substructures that two molecules have in common",
+    "precomputed": "the file 'gram' holds the kernel values",
+}
+_OUTPUT_REASONS = {
+    "standard": "mean 0 and variance 1, right for outputs of different units",
+    "center": "mean 0, in the unit of the series",
+    "none": "as they are",
+}
+_SPLIT_REASONS = {
+    "random": "Test rows are drawn at random. Where rows belong together (patients, batches, "
+    "scaffolds), say split: grouped with options.group in the dataset; for a forecast split: "
+    "chronological with options.time.",
+    "grouped": "Whole groups test: results hold for new groups.",
+    "chronological": "The latest rows test, and only earlier ones train: results hold for the "
+    "future.",
+    "per_class": "Every class tests in the same share; training_sizes are examples per class.",
+}
+
+
+def dataset_text(proposal: Proposal) -> str:
+    """Return the text of ``config/datasets/NAME.yaml``."""
+    options, facts = proposal.options, proposal.facts
+    weak = f", {facts['rows_weak']} only a group (weak)" if "same_group" in options else ""
+    known = "a class" if proposal.task == "classes" else "at least one output"
+    lines = [
+        *comment(
+            f"Made from {proposal.request['data']} by 'snakemake new'. Yours to edit: every line "
+            "is a decision, and the comments say why. The keys are described in config/README.md."
+        ),
+        *_remarks(proposal.warnings, "WARNING: "),
+        *_remarks(proposal.notes, "Note: "),
+        f"title: {quoted(proposal.name)}",
+        "description: >-",
+        *_wrapped(
+            f"{facts['rows']} rows and {facts['columns']} columns of {proposal.request['data']}: "
+            f"{facts['rows_labelled']} rows have {known}{weak}, {facts['rows_unlabelled']} have "
+            "nothing to learn from and are not used.",
+            "  ",
+        ),
+        f"task: {proposal.task}",
+        "reader: table",
+        "options:",
+        f"  file: {quoted(options['file'])}",
+        *_output_lines(proposal),
+        *_input_lines(proposal),
+        *_role_lines(proposal),
+        *_left_out_lines(proposal),
+        "inputs:",
+        *_setting("scale", proposal.inputs["scale"], _SCALE_REASONS),
+        *_setting("kernel", proposal.inputs["kernel"], _KERNEL_REASONS),
+    ]
+    if "past" in proposal.inputs:
+        lines += comment("columns beside the text or the structures count as much as these", "  ")
+        lines.append(f"  past: {proposal.inputs['past']}")
+    lines += [
+        "outputs:",
+        *_setting("scale", proposal.outputs_scale, _OUTPUT_REASONS),
+        "sources: []",
+        f"licence: {quoted('Your own data')}",
+        f"citation: {quoted('Your own data')}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def experiment_text(proposal: Proposal) -> str:
+    """Return the text of ``config/experiments/NAME.yaml``."""
+    n_labelled = proposal.facts["rows_labelled"]
+    sizes = proposal.training_sizes
+    per_class = proposal.task == "classes"
+    unit = "labelled rows of each class" if per_class else "labelled rows"
+    lines = [
+        *comment(
+            f"What is done with config/datasets/{proposal.name}.yaml. Yours to edit; after a "
+            f"change run 'snakemake --cores 2 answer --config name={proposal.name}' again: only "
+            "what the change touches is computed anew."
+        ),
+        f"title: {quoted(proposal.name)}",
+        f"dataset: {quoted(proposal.name)}",
+        *comment(_SPLIT_REASONS[proposal.split]),
+        f"split: {proposal.split}",
+        *comment(
+            f"Rows kept for testing, a share or a number, of {n_labelled} labelled ones. They are "
+            "never learned from."
+        ),
+        f"test_size: {proposal.test_size}",
+        *comment("Each split draws other test rows; more splits make the comparison surer."),
+        f"n_splits: {proposal.n_splits}",
+        *comment(
+            f"Numbers of {unit} to learn from: the learning curve. The last is as many as there "
+            "are, up to what can be computed in reasonable time."
+        ),
+        f"training_sizes: [{', '.join(map(str, sizes))}]",
+    ]
+    if proposal.weak_sizes:
+        lines += [
+            *comment("Rows without outputs whose group is known; wofer-gmm learns from them."),
+            f"weak_sizes: [{', '.join(map(str, proposal.weak_sizes))}]",
+        ]
+    if per_class:
+        lines += ["metric: accuracy"]
+    mean = "" if per_class else " m-mean predicts without inputs; what is no better is useless."
+    lines += [*comment(f"Methods to compare; config/methods has more.{mean}"), "methods:"]
+    for name, summary in proposal.methods:
+        lines += [*comment(summary, "  "), f"  - {name}"]
+    for name, reason in proposal.methods_left_out:
+        lines += comment(f"{name} is left out: {reason}", "  ")
+    lines += ["tables:", *_parts(_tables(proposal)), "figures:", *_parts(_figures(proposal))]
+    return "\n".join(lines) + "\n"
+
+
+def summary_lines(proposal: Proposal) -> list[str]:
+    """Return what the terminal shows: at most 25 lines, the last one the next command."""
+    facts, options = proposal.facts, proposal.options
+    known = "a class" if proposal.task == "classes" else "at least one output"
+    lines = [
+        f"{options['file']}: {facts['rows']} rows, {facts['columns']} columns",
+        f"  labelled: {facts['rows_labelled']} rows have {known}"
+        + (f" ({facts['rows_partly_labelled']} lack some)" if facts["rows_partly_labelled"] else "")
+        + (f"; weak: {facts['rows_weak']} have only a group" if proposal.weak_sizes else "")
+        + (f"; not used: {facts['rows_unlabelled']}" if facts["rows_unlabelled"] else ""),
+    ]
+    if proposal.task == "classes":
+        lines.append(
+            f"  to predict: the class '{options['classes']}', {len(facts['classes'])} classes"
+        )
+    else:
+        what = "a series of " if proposal.task == "series" else ""
+        lines.append(
+            f"  to predict: {what}{len(options['outputs'])} outputs: {_some(options['outputs'])}"
+            if len(options["outputs"]) > 1
+            else f"  to predict: {_some(options['outputs'])}"
+        )
+    pairs = facts["output_correlations"]["largest"]
+    if pairs and proposal.task == "regression":
+        pair = pairs[0]
+        lines.append(
+            f"    most alike: '{pair['first']}' and '{pair['second']}' (correlation "
+            f"{pair['correlation']:.2f})"
+        )
+    lines += [f"  predicted from {text}" for text in _inputs_in_words(proposal)]
+    if "row_name" in options:
+        lines.append(f"  rows are named by: '{options['row_name']}'")
+    left_out = [name for name, _ in proposal.left_out if name != options.get("row_name")]
+    if left_out:
+        lines.append(f"  left out: {_some(left_out)}")
+    numbers = set(options.get("numbers", ()))
+    missing = sorted(
+        ((share, name) for name, share in facts["missing"].items() if name in numbers), reverse=True
+    )
+    if missing:
+        lines.append(
+            f"  numbers with missing values: {len(missing)}, most in '{missing[0][1]}' "
+            f"({100 * missing[0][0]:.0f} %); they take the mean of the training rows"
+        )
+    lines += _shortened([f"WARNING: {text}" for text in proposal.warnings])
+    lines += _shortened([f"Note: {text}" for text in proposal.notes])
+    sizes = ", ".join(map(str, proposal.training_sizes))
+    unit = "examples per class" if proposal.task == "classes" else "training rows"
+    lines += [
+        f"Plan: {len(proposal.methods)} methods, {proposal.n_splits} splits ({proposal.split}), "
+        f"{sizes} {unit}",
+        f"Written: config/datasets/{proposal.name}.yaml and "
+        f"config/experiments/{proposal.name}.yaml",
+        "Look through both (every decision is explained there), then run:",
+        f"  snakemake --cores 2 answer --config name={proposal.name}",
+    ]
+    return [shown(line) for line in lines]
+
+
+def quoted(text: str) -> str:
+    """Return a text as YAML: plain where that is safe, else in double quotes with escapes."""
+    if _PLAIN.fullmatch(text) and text.lower() not in _NOT_PLAIN:
+        return text
+    return '"' + "".join(map(_escaped, text)) + '"'
+
+
+def shown(text: str) -> str:
+    """Return a text for comments and the terminal: one line, all its characters printable."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def comment(text: str, indent: str = "") -> list[str]:
+    """Return a text as lines of a comment."""
+    return _wrapped(text, f"{indent}# ")
+
+
+def patterns_for(names: Sequence[str], all_names: Sequence[str]) -> list[str] | None:
+    """Return at most `MOST_PATTERNS` patterns that mean exactly `names`; None where there are none.
+
+    A pattern is the beginning that several names share and no others have, with ``*``; names that
+    share none stand for themselves.
+    """
+    wanted = set(names)
+    patterns: list[str] = []
+
+    def cover(group: Sequence[str]) -> None:
+        chosen = sum(name in wanted for name in group)
+        if not chosen or len(patterns) > MOST_PATTERNS:
+            return
+        if chosen == len(group) < FEWEST_MEANT:
+            patterns.extend(group)
+            return
+        beginning = os.path.commonprefix(group)
+        if chosen == len(group):
+            patterns.append(_SPECIAL.sub(r"[\1]", beginning) + "*")
+            return
+        parts: dict[str, list[str]] = {}
+        for name in group:
+            parts.setdefault(name[len(beginning) : len(beginning) + 1], []).append(name)
+        for part in parts.values():
+            cover(part)
+
+    cover(all_names)
+    # A pattern that is also the name of a column would mean that column.
+    meant = {name for pattern in patterns for name in _meant(pattern, all_names)}
+    return patterns if len(patterns) <= MOST_PATTERNS and meant == wanted else None
+
+
+def _meant(pattern: str, all_names: Sequence[str]) -> list[str]:
+    return [pattern] if pattern in all_names else fnmatch.filter(all_names, pattern)
+
+
+def _escaped(letter: str) -> str:
+    if letter in _SHORT_ESCAPES:
+        return _SHORT_ESCAPES[letter]
+    if letter.isprintable():
+        return letter
+    code = ord(letter)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _wrapped(text: str, beginning: str) -> list[str]:
+    return textwrap.wrap(
+        shown(text),
+        WIDTH,
+        initial_indent=beginning,
+        subsequent_indent=beginning,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _remarks(texts: Iterable[str], beginning: str) -> list[str]:
+    return [line for text in texts for line in comment(beginning + text)]
+
+
+def _setting(key: str, value: str, reasons: dict[str, str]) -> list[str]:
+    return [f"  {key}: {value}  # {reasons[value]}"]
+
+
+def _list(key: str, names: Sequence[str], all_names: Sequence[str]) -> list[str]:
+    """Return a key of the options with a list of columns."""
+    patterns = patterns_for(names, all_names) if len(names) > MANY_COLUMNS else None
+    items = [quoted(name) for name in patterns or names]
+    one_line = f"  {key}: [{', '.join(items)}]"
+    if len(one_line) <= WIDTH:
+        return [one_line]
+    # Every item on a line of its own is easier to edit, but not when there are hundreds.
+    if len(items) <= MANY_COLUMNS:
+        return [f"  {key}:", *(f"    - {item}" for item in items)]
+    lines, line = [f"  {key}: ["], "    "
+    for item in items:
+        if len(line) + len(item) + 2 > WIDTH and line.strip():
+            lines.append(line.rstrip())
+            line = "    "
+        line += f"{item}, "
+    return [*lines, line.rstrip(), "  ]"]
+
+
+def _output_lines(proposal: Proposal) -> list[str]:
+    options, facts = proposal.options, proposal.facts
+    if proposal.task == "classes":
+        counts = [f"{name} ({count})" for name, count in facts["classes"].items()]
+        lines = comment(f"The class to predict, and its rows: {_cut(counts, 12)}.", "  ")
+        lines += ["  outputs: []", f"  classes: {quoted(options['classes'])}"]
+        if "class_vectors" in options:
+            lines += comment("What is known of each class: its name, then numbers.", "  ")
+            lines.append(f"  class_vectors: {quoted(options['class_vectors'])}")
+        return lines
+    if proposal.task == "series":
+        lines = comment("The steps of the series to predict, in this order.", "  ")
+    else:
+        lines = comment("Columns to predict, names or patterns such as 'y*'.", "  ")
+    incomplete = [
+        f"{name} in {facts['rows_labelled'] - summary['n_known']}"
+        for name, summary in facts["outputs"].items()
+        if summary["n_known"] < facts["rows_labelled"]
+    ]
+    if incomplete:
+        lines += comment(f"Missing in labelled rows: {_cut(incomplete, 8)}.", "  ")
+    return lines + _list("outputs", options["outputs"], proposal.columns)
+
+
+def _input_lines(proposal: Proposal) -> list[str]:
+    options, kinds, columns = proposal.options, proposal.kinds, proposal.columns
+    if "gram" in options:
+        return [
+            *comment("Kernel values between all rows, in place of input columns.", "  "),
+            f"  gram: {quoted(options['gram'])}",
+        ]
+    lines = []
+    if options["numbers"]:
+        lines += comment("Numbers; missing ones take the mean of the training rows.", "  ")
+        lines += _column_notes(options["numbers"], kinds)
+        lines += _list("numbers", options["numbers"], columns)
+    if options["categories"]:
+        lines += comment("Each level becomes an input of 0 and 1.", "  ")
+        for name in options["categories"][:MANY_COLUMNS]:
+            lines += comment(f"{name}: {_cut(proposal.levels[name], 8)}", "  ")
+        lines += _list("categories", options["categories"], columns)
+    if options["strings"]:
+        lines += comment("Texts of many different values, compared by their pieces.", "  ")
+        for name in options["strings"][:MANY_COLUMNS]:
+            lines += comment(f"{name}: {kinds[name].n_distinct} different texts", "  ")
+        lines += _list("strings", options["strings"], columns)
+    if options.get("text"):
+        lines += comment("Texts, compared by the words they share.", "  ")
+        lines.append(f"  text: {quoted(options['text'])}")
+    if options.get("smiles"):
+        lines += comment("Structures of molecules, compared by the substructures they share.", "  ")
+        lines.append(f"  smiles: {quoted(options['smiles'])}")
+    return lines
+
+
+def _column_notes(names: Sequence[str], kinds: dict[str, ColumnKind]) -> list[str]:
+    noted = [f"{name}: {kinds[name].note}" for name in names if kinds[name].note]
+    return [line for text in noted[:MANY_COLUMNS] for line in comment(text, "  ")]
+
+
+def _role_lines(proposal: Proposal) -> list[str]:
+    reasons = {
+        "row_name": "Names the rows in tables and predictions.",
+        "group": "Rows of one group are never both learned from and tested.",
+        "time": "Later rows are predicted from earlier ones.",
+        "same_group": "Rows without outputs join others of their group as weak labels.",
+    }
+    lines = []
+    for key, reason in reasons.items():
+        if key in proposal.options:
+            lines += comment(reason, "  ")
+            lines.append(f"  {key}: {quoted(proposal.options[key])}")
+    return lines
+
+
+def _left_out_lines(proposal: Proposal) -> list[str]:
+    row_name = proposal.options.get("row_name")
+    told = [(name, why) for name, why in proposal.left_out if name != row_name]
+    if not told:
+        return []
+    lines = comment("Left out; to use one after all, add it to a list above:", "  ")
+    for name, why in told[:MANY_COLUMNS]:
+        lines += comment(f"- {name}: {why}", "  ")
+    if len(told) > MANY_COLUMNS:
+        lines += comment(f"- and {len(told) - MANY_COLUMNS} more", "  ")
+    return lines
+
+
+def _tables(proposal: Proposal) -> list[dict[str, str]]:
+    several = len(proposal.options["outputs"]) > 1
+    if proposal.task == "classes":
+        error = "Share of the test rows whose class is right, by number of labelled rows of each "
+        error += "class."
+    else:
+        error = "Test error by number of training rows; 1 is the error of the training mean."
+    parts = [
+        {"name": "error", "kind": "error", "caption": error},
+        {
+            "name": "time",
+            "kind": "time",
+            "caption": "Seconds of learning and prediction.",
+        },
+    ]
+    if proposal.task != "classes" and several:
+        parts.append(
+            {
+                "name": "coordinates",
+                "kind": "coordinates",
+                "caption": "Test error of each output at the largest training size.",
+            }
+        )
+    if proposal.task == "regression":
+        parts.append(
+            {
+                "name": "typical-rows",
+                "kind": "typical_rows",
+                "caption": "Groups that the outputs fall into, and the rows most typical of each.",
+            }
+        )
+    return parts
+
+
+def _figures(proposal: Proposal) -> list[dict[str, str]]:
+    if proposal.task == "classes":
+        return [
+            {
+                "name": "learning-curve",
+                "kind": "learning_curve",
+                "caption": "Share of the test rows whose class is right, against the number of "
+                "labelled rows of each class.",
+            },
+            {
+                "name": "confusion",
+                "kind": "confusion",
+                "caption": "Which classes are taken for which by the method with the highest "
+                "accuracy.",
+            },
+        ]
+    parts = [
+        {
+            "name": "learning-curve",
+            "kind": "learning_curve",
+            "caption": "Test error against the number of training rows.",
+        }
+    ]
+    if proposal.task == "series":
+        parts.append(
+            {"name": "series", "kind": "series", "caption": "Predicted beside true series."}
+        )
+    n_outputs = len(proposal.options["outputs"])
+    if n_outputs > 1:
+        caption = "Test error of each output."
+        part = {"name": "coordinates", "kind": "coordinates", "caption": caption}
+        if n_outputs > MOST_COORDINATES:
+            part["methods"] = "[" + ", ".join(name for name, _ in proposal.methods[:3]) + "]"
+        parts.append(part)
+    return parts + [
+        {
+            "name": "predicted-true",
+            "kind": "predicted_true",
+            "caption": "Predicted against true outputs of the test rows, with the interval that "
+            "holds 90 % of them.",
+        },
+        {
+            "name": "residuals-novelty",
+            "kind": "residuals_novelty",
+            "caption": "Errors against how unlike the training rows a test row is.",
+        },
+    ]
+
+
+def _parts(parts: Sequence[dict[str, str]]) -> list[str]:
+    lines = []
+    for part in parts:
+        lines += [f"  - name: {part['name']}", f"    kind: {part['kind']}"]
+        if "methods" in part:
+            lines.append(f"    methods: {part['methods']}")
+        lines.append(f"    caption: {quoted(part['caption'])}")
+    return lines
+
+
+def _inputs_in_words(proposal: Proposal) -> list[str]:
+    options = proposal.options
+    if "gram" in options:
+        return [f"the kernel values in {options['gram']}"]
+    words = []
+    for key, one, many in (
+        ("numbers", "number", "numbers"),
+        ("categories", "category", "categories"),
+        ("strings", "column of strings", "columns of strings"),
+    ):
+        if options[key]:
+            count = len(options[key])
+            words.append(f"{count} {one if count == 1 else many}: {_some(options[key])}")
+    if options.get("text"):
+        words.append(f"the text '{options['text']}'")
+    if options.get("smiles"):
+        words.append(f"the molecules '{options['smiles']}'")
+    return words
+
+
+def _some(names: Sequence[str], most: int = 6) -> str:
+    short = [
+        name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 3]}..." for name in names
+    ]
+    return _cut([f"'{name}'" for name in short], most)
+
+
+def _cut(items: Sequence[str], most: int) -> str:
+    text = ", ".join(items[:most])
+    return text if len(items) <= most else f"{text} and {len(items) - most} more"
+
+
+def _shortened(lines: list[str]) -> list[str]:
+    if len(lines) <= MOST_SUMMARY_ITEMS:
+        return lines
+    n_more = len(lines) - MOST_SUMMARY_ITEMS + 1
+    return [*lines[: MOST_SUMMARY_ITEMS - 1], f"... and {n_more} more in the files below"]

@@ -1,0 +1,497 @@
+"""Reader of the user's own table: named columns of any kind become inputs and outputs.
+
+Rows are of three kinds. *Labelled* rows have a value in at least one output. *Weak* rows have none,
+but a value in the column ``same_group``: whoever shares it with labelled rows is known to resemble
+them. *Unlabelled* rows have neither; they are counted and left out.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+from pydantic import Field
+
+from workflow_lib.config.base import Settings
+from workflow_lib.datasets.class_tables import class_dataset_tree, usable_classes
+from workflow_lib.datasets.kernel_table import read_kernel_table
+from workflow_lib.datasets.table_encoding import EncodedRows, TableEncoding, json_bytes
+from workflow_lib.datasets.table_file import MISSING_VALUES, Table, read_table
+from workflow_lib.datasets.tables import dataset_tree, listed
+from workflow_lib.errors import UserError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+FEWEST_LABELLED = 10
+"""Labelled rows that a table must have: five to test or to train is the least of any split."""
+
+Name = Annotated[str, Field(min_length=1)]
+
+
+class Options(Settings):
+    """Options of the reader ``table``. Columns are named, or meant by patterns such as ``x_*``."""
+
+    file: Name
+    """The table, relative to the folder of the run: .csv, .tsv, .txt (also with .gz), .parquet, .h5
+    or .hdf5."""
+
+    outputs: tuple[Name, ...] = ()
+    """Columns of numbers to predict; empty only where `classes` is given."""
+
+    numbers: tuple[Name, ...] = ()
+    """Columns of numbers to predict from."""
+
+    categories: tuple[Name, ...] = ()
+    """Columns with few different texts to predict from: one input a text."""
+
+    strings: tuple[Name, ...] = ()
+    """Columns with many different short texts to predict from: they resemble each other by the
+    letters that they share."""
+
+    text: Name | None = None
+    """A column of texts whose words count."""
+
+    smiles: Name | None = None
+    """A column of molecules, as SMILES."""
+
+    gram: Name | None = None
+    """File of a square table of kernel values between all rows of `file`, in their order, in place
+    of all other inputs; a header is optional."""
+
+    row_name: Name | None = None
+    """Column that names the rows; null: their lines do."""
+
+    group: Name | None = None
+    """Column by which rows belong together and are never parted in a grouped split."""
+
+    time: Name | None = None
+    """Column with the time of each row, for a chronological split: numbers, or dates such as
+    2024-05-31 (the time of day may follow)."""
+
+    same_group: Name | None = None
+    """Column that rows without any output share with labelled rows, which makes them weak rows."""
+
+    classes: Name | None = None
+    """Column of the class to predict, in place of `outputs`."""
+
+    class_vectors: Name | None = None
+    """File of a table with a vector for every class: its first column names the class. Null: all
+    classes are equally far from each other."""
+
+    missing_values: tuple[str, ...] = MISSING_VALUES
+    """Cells that count as missing, beside empty ones."""
+
+    delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
+    """The character between two cells of a text file; null: found in the header."""
+
+
+def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
+    """Return the labelled and the weak rows of a table; `sources` and `seed` are not used.
+
+    ``inputs`` and ``past``: what `workflow_lib.datasets.table_encoding.TableEncoding` makes of the
+    columns, or the kernel values (n, n) between the rows. ``outputs`` (n, d): NaN where missing;
+    weak rows have none. Beside what `workflow_lib.datasets.tables.dataset_tree` returns:
+
+    ``encoding``
+        the tree of the encoding, which later rows need.
+    ``column_weights``
+        what each dense column counts for, where a column of the table has become several.
+    ``rows``
+        ``line`` (n,) int64, where each row stands in the file, and ``name``, n texts.
+    ``weak_groups``
+        with `same_group`: ``codes`` (n,) int64, -1 for rows without a group, and ``names``, the
+        text of each code.
+    ``groups``, ``order``
+        with `group` and `time`: see `dataset_tree`. All of a row is known at its time, and rows
+        are linked by nothing else: each is a company of its own.
+    ``classes``
+        with `classes`: see `workflow_lib.datasets.class_tables.class_dataset_tree`. Without class
+        vectors that of a class is 1 in its own place and 0 in the others.
+
+    ``report`` also tells ``rows_labelled``, ``rows_weak`` and ``rows_unlabelled``, and of kernel
+    values ``least_eigenvalue`` relative to the largest, ``clipped_eigenvalues`` (how many) and
+    ``largest_change`` (of a value), which rest on the inputs of all rows and on no output. ``rows``
+    and the texts of groups are JSON in arrays of bytes. ``series_length`` in ``names`` is d, for
+    outputs that are steps of a series.
+
+    Raises
+    ------
+    UserError
+        Naming the file and the line or the option of what cannot be used: fewer than
+        FEWEST_LABELLED labelled rows, an output that never varies or holds no numbers, a column
+        that is used twice, no input, and as `workflow_lib.datasets.table_file.read_table`.
+    """
+    import numpy as np
+
+    table = read_table(options.file, options.missing_values, options.delimiter)
+    columns = _columns(table, options)
+    if options.classes is not None:
+        return _class_tree(table, options, columns)
+    outputs = np.column_stack([table.numbers(name) for name in columns["outputs"]])
+    labelled = ~np.isnan(outputs).all(axis=1)
+    weak = np.zeros_like(labelled)
+    if options.same_group is not None:
+        weak = ~labelled & (table.strings(options.same_group) != "")
+    _check_labelled(table, int(labelled.sum()), "output")
+    kept = np.flatnonzero(labelled | weak)
+    rows = table.selected(kept)
+    _check_outputs(rows.place, outputs[kept], columns["outputs"])
+    inputs = _inputs(table, kept, options, columns)
+    return dataset_tree(
+        inputs.values,
+        outputs[kept],
+        inputs.columns,
+        columns["outputs"],
+        place=table.place,
+        rows_read=table.n_rows,
+        allow_missing_outputs=True,
+        weak_rows=weak[kept],
+        names={"series_length": outputs.shape[1], "series_channels": 1, **inputs.names},
+        report=inputs.report | _counts(table, labelled, weak),
+        **inputs.groups,
+        **_described_rows(rows, labelled[kept], options),
+    )
+
+
+def _class_tree(
+    table: Table, options: Options, columns: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
+    """Return the tree of a table whose rows belong to classes."""
+    import numpy as np
+
+    texts = table.strings(options.classes)
+    labelled = np.flatnonzero(texts != "")
+    _check_labelled(table, len(labelled), "class")
+    found = sorted(set(texts[labelled]))
+    if options.class_vectors is None:
+        names, vectors, components = found, np.eye(len(found)), found
+    else:
+        names, vectors, components = _class_vectors(options, found)
+    numbers = {name: number for number, name in enumerate(names)}
+    usable = usable_classes(np.array([numbers[text] for text in texts[labelled]]), vectors, names)
+    kept = labelled[usable.rows]
+    _check_labelled(table, len(kept), "class that has a vector")
+    rows = table.selected(kept)
+    inputs = _inputs(table, kept, options, columns)
+    # The classes are checked beside the numbers of the rows: inputs may be sparse.
+    checked = class_dataset_tree(
+        np.arange(len(kept), dtype=np.float64)[:, np.newaxis],
+        usable.labels,
+        usable.vectors,
+        usable.names,
+        ["row"],
+        components,
+        _row_names(rows, options),
+        place=table.place,
+    )
+    is_labelled = np.isin(np.arange(table.n_rows), labelled)
+    counts = _counts(table, is_labelled, np.zeros_like(is_labelled))
+    return dataset_tree(
+        inputs.values,
+        checked["outputs"],
+        inputs.columns,
+        components,
+        place=table.place,
+        rows_read=table.n_rows,
+        allow_constant_outputs=True,
+        names={
+            "classes": checked["names"]["classes"],
+            "rows": checked["names"]["rows"],
+            **inputs.names,
+        },
+        classes=checked["classes"],
+        report=inputs.report | usable.report | counts,
+        **inputs.groups,
+        **_described_rows(rows, np.ones(len(kept), dtype=bool), options),
+    )
+
+
+# Columns
+
+
+def _columns(table: Table, options: Options) -> dict[str, list[str]]:
+    """Return the columns of each use; refuse options that contradict each other."""
+    place = f"{table.place}, options of the reader 'table'"
+    if (options.classes is None) == (not options.outputs):
+        raise UserError(
+            place=place,
+            found="both outputs and classes" if options.outputs else "neither outputs nor classes",
+            expected="outputs (columns of numbers) or classes (a column of texts)",
+            remedy="name what to predict" if not options.outputs else "remove one of the two",
+        )
+    for option, other in (("class_vectors", "classes"), ("same_group", "outputs")):
+        if getattr(options, option) is not None and not getattr(options, other):
+            raise UserError(
+                place=place,
+                found=f"{option} without {other}",
+                expected=f"{option} only where {other} is given",
+                remedy=f"remove {option}",
+            )
+    columns = {
+        option: table.matching(getattr(options, option), option)
+        for option in ("outputs", "numbers", "categories", "strings")
+    }
+    for option in ("text", "smiles", "classes", "row_name", "group", "time", "same_group"):
+        name = getattr(options, option)
+        columns[option] = [] if name is None else [_one_column(table, name, option)]
+    inputs = ("numbers", "categories", "strings", "text", "smiles")
+    used: dict[str, str] = {}
+    for option in ("outputs", "classes", *inputs):
+        for name in columns[option]:
+            _refuse_second_use(place, used, name, option)
+    for option in ("group", "time", "same_group", "row_name"):
+        # What keeps rows together may be an input as well, but never what is to be predicted.
+        for name in columns[option]:
+            if name in columns["outputs"] or name in columns["classes"]:
+                _refuse_second_use(place, used, name, option)
+    named = [option for option in inputs if columns[option]]
+    if (options.gram is None) == (not named):
+        raise UserError(
+            place=place,
+            found=f"gram together with {', '.join(named)}" if named else "no inputs are named",
+            expected="columns in numbers, categories, strings, text or smiles; or else gram",
+            remedy="remove gram or these columns" if named else "name columns to predict from",
+        )
+    return columns
+
+
+def _one_column(table: Table, name: str, option: str) -> str:
+    names = table.matching([name], option)
+    if len(names) > 1:
+        raise UserError(
+            place=f"{table.place}, option {option}",
+            found=f"'{name}' means {len(names)} columns: {listed(names)}",
+            expected="one column",
+            remedy="write the name of the one that is meant",
+        )
+    return names[0]
+
+
+def _refuse_second_use(place: str, used: dict[str, str], name: str, option: str) -> None:
+    if name in used:
+        raise UserError(
+            place=place,
+            found=f"the column '{name}' is in {used[name]} and in {option}",
+            expected="every column in one of them at most",
+            remedy="take it out of one of the two",
+        )
+    used[name] = option
+
+
+# Outputs
+
+
+def _check_labelled(table: Table, n_labelled: int, what: str) -> None:
+    if n_labelled < FEWEST_LABELLED:
+        raise UserError(
+            place=table.place,
+            found=f"{n_labelled} of {table.n_rows} rows have a known {what}",
+            expected=f"at least {FEWEST_LABELLED} such rows: some are kept for testing, and the "
+            "others are divided into folds",
+            remedy="add rows, or look whether the columns to predict are the ones that are meant",
+        )
+
+
+def _check_outputs(place: str, outputs: np.ndarray, names: Sequence[str]) -> None:
+    import numpy as np
+
+    for name, values in zip(names, outputs.T):
+        known = values[~np.isnan(values)]
+        if not known.size or (known == known[0]).all():
+            raise UserError(
+                place=f"{place}, column '{name}'",
+                found=f"the output is {known[0]:g} in every row where it is known"
+                if known.size
+                else "the output is missing in every row",
+                expected="outputs that vary: nothing can be learned from this one",
+                remedy="leave it out of the outputs",
+            )
+
+
+def _class_vectors(
+    options: Options, found: Sequence[str]
+) -> tuple[list[str], np.ndarray, list[str]]:
+    """Return names and vectors of all classes, NaN for those without one, and of components."""
+    import numpy as np
+
+    table = read_table(options.class_vectors, options.missing_values)
+    key, *components = table.names
+    if not components:
+        raise UserError(
+            place=table.place,
+            found=f"one column, '{key}'",
+            expected="the class in the first column, and its vector in the others",
+            remedy="add the components of the vectors",
+        )
+    names = table.strings(key).tolist()
+    first: dict[str, int] = {}
+    for row, name in enumerate(names):
+        if not name or name in first:
+            raise UserError(
+                place=table.where(row, key),
+                found=f"the class '{name}' for the second time" if name else "no class",
+                expected="one row for every class",
+                remedy="mend or remove the row",
+            )
+        first[name] = row
+    vectors = np.column_stack([table.numbers(component) for component in components])
+    for row, column in np.argwhere(np.isnan(vectors)):
+        raise UserError(
+            place=table.where(row, components[column]),
+            found="the value is missing",
+            expected="a number for every component of the vector of a class",
+            remedy="fill it in, or remove the class or the column",
+        )
+    without = [name for name in found if name not in first]
+    vectors = np.vstack([vectors, np.full((len(without), len(components)), np.nan)])
+    return names + without, vectors, components
+
+
+# Inputs
+
+
+class _Inputs(NamedTuple):
+    """Inputs of the rows, and what they add to the tree."""
+
+    values: Any
+    columns: list[str]
+    groups: dict[str, Any]
+    names: dict[str, str]
+    report: dict[str, Any]
+
+
+def _inputs(
+    table: Table, kept: np.ndarray, options: Options, columns: Mapping[str, Sequence[str]]
+) -> _Inputs:
+    """Return the inputs of the rows `kept`, counted from 0."""
+    rows = table.selected(kept)
+    encoding = TableEncoding.fit(
+        rows,
+        columns["numbers"],
+        columns["categories"],
+        columns["strings"],
+        *(next(iter(columns[option]), None) for option in ("text", "smiles")),
+    )
+    groups: dict[str, Any] = {"encoding": encoding.tree()}
+    if options.gram is not None:
+        values, report = read_kernel_table(Path(options.gram), table.n_rows, kept)
+        return _Inputs(values, _row_names(rows, options), groups, {}, report)
+    weights = encoding.column_weights
+    if weights is not None:
+        groups["column_weights"] = weights
+    encoded = encoding.encode(rows)
+    _refuse_empty(rows, columns["numbers"], encoded)
+    names = {}
+    if encoded.past is not None:
+        groups["past"] = {"values": encoded.past}
+        names["past"] = json.dumps(encoded.past_names, ensure_ascii=False)
+    return _Inputs(encoded.inputs, encoded.names, groups, names, {})
+
+
+def _refuse_empty(rows: Table, numbers: Sequence[str], encoded: EncodedRows) -> None:
+    import numpy as np
+
+    dense = encoded.inputs if encoded.past is None else encoded.past
+    # Numbers stand first, and only they can be missing.
+    for name, values in zip(numbers, dense.T if numbers else ()):
+        if np.isnan(values).all():
+            raise UserError(
+                place=f"{rows.place}, column '{name}'",
+                found="no row that can be used has a value in this input",
+                expected="at least one value in every column of numbers",
+                remedy="leave the column out of numbers",
+            )
+
+
+# Rows
+
+
+def _described_rows(rows: Table, labelled: np.ndarray, options: Options) -> dict[str, Any]:
+    """Return the groups of the tree that say what the rows are, of which some are `labelled`."""
+    import numpy as np
+
+    groups: dict[str, Any] = {
+        "rows": {"line": rows.lines.copy(), "name": json_bytes(_row_names(rows, options))}
+    }
+    if options.same_group is not None:
+        codes, names = _codes(rows.strings(options.same_group))
+        groups["weak_groups"] = {"codes": codes, "names": json_bytes(names)}
+    if options.group is not None:
+        codes, names = _codes(rows.strings(options.group))
+        for row in np.flatnonzero((codes < 0) & labelled):
+            raise UserError(
+                place=rows.where(row, options.group),
+                found="the group is missing",
+                expected="the group of every row with a known output, so that no group is parted",
+                remedy="fill it in (a row that belongs to no other may have a name of its own)",
+            )
+        # Weak rows never test: one without a group is kept apart from all groups.
+        alone = np.flatnonzero(codes < 0)
+        codes[alone] = len(names) + np.arange(len(alone))
+        groups["groups"] = {"group": codes}
+    if options.time is not None:
+        times = _times(rows, options.time)
+        company = np.arange(rows.n_rows)
+        groups["order"] = {"time": times, "begin": times, "end": times, "company": company}
+    return groups
+
+
+def _row_names(rows: Table, options: Options) -> list[str]:
+    """Return the name of each row; its place in the file where it has none."""
+    names = [""] * rows.n_rows if options.row_name is None else rows.strings(options.row_name)
+    lines = [rows.where(row).rpartition(", ")[2] for row in range(rows.n_rows)]
+    return [name or line for name, line in zip(names, lines)]
+
+
+def _codes(texts: np.ndarray) -> tuple[np.ndarray, list[str]]:
+    """Return the number (n,) of each text among the different ones, -1 where missing, and these."""
+    import numpy as np
+
+    names = sorted(set(texts) - {""})
+    numbers = {name: number for number, name in enumerate(names)} | {"": -1}
+    return np.array([numbers[text] for text in texts], dtype=np.int64), names
+
+
+def _times(rows: Table, name: str) -> np.ndarray:
+    """Return the times (n,): numbers, or days since the year 1 of dates."""
+    import numpy as np
+
+    texts = rows.strings(name)
+    for row in np.flatnonzero(texts == ""):
+        raise UserError(
+            place=rows.where(row, name),
+            found="the time is missing",
+            expected="the time of every row, so that none trains on what came later",
+            remedy="fill it in, or remove the row",
+        )
+    if rows.is_numeric(name):
+        return rows.numbers(name)
+    times = np.empty(len(texts))
+    for row, text in enumerate(texts):
+        try:
+            moment = datetime.datetime.fromisoformat(text)
+        except ValueError as error:
+            raise UserError(
+                place=rows.where(row, name),
+                found=f"'{text}' is no time",
+                expected="a number in every row, or a date such as 2024-05-31 or "
+                "2024-05-31T18:30 in every row",
+                remedy="write all times in one of these forms",
+            ) from error
+        if moment.tzinfo is not None:
+            moment = moment.astimezone(datetime.UTC).replace(tzinfo=None)
+        times[row] = (moment - datetime.datetime.min) / datetime.timedelta(days=1) + 1
+    return times
+
+
+def _counts(table: Table, labelled: np.ndarray, weak: np.ndarray) -> dict[str, int]:
+    n_labelled, n_weak = int(labelled.sum()), int(weak.sum())
+    return {
+        "rows_labelled": n_labelled,
+        "rows_weak": n_weak,
+        "rows_unlabelled": table.n_rows - n_labelled - n_weak,
+    }

@@ -1,0 +1,360 @@
+"""From columns of the user's table to inputs: numbers, levels, letters, words and molecules.
+
+What an encoding keeps (levels and words that occur) comes from inputs alone, never from outputs,
+and it weighs nothing: weights and scales are learned in the folds, from training rows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from workflow_lib.datasets.molecules import read_molecules
+from workflow_lib.datasets.table_file import Table
+from workflow_lib.datasets.tables import finite_number
+from workflow_lib.datasets.word_counts import word_counts, words_of
+from workflow_lib.errors import UserError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from scipy.sparse import csr_array
+
+STRING_COLUMNS = 32
+"""Columns into which the n-grams of a column of strings are hashed."""
+
+STRING_LENGTHS = (2, 4)
+"""Shortest and longest n-gram, in characters, within the words of a string."""
+
+FEWEST_ROWS = 2
+"""Rows in which a word must stand: one of a single row is shared by no two."""
+
+MOST_TERMS = 20_000
+"""Words of a column of texts that are kept at most, those that stand there most often."""
+
+RADIUS, N_BITS = 2, 2048
+"""Radius, in bonds, and length of the fingerprints of molecules."""
+
+MISSING_LEVEL = "(missing)"
+"""Name of the level of a category that stands for a missing value."""
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The levels of a category: its texts, sorted, and whether a missing value is one more."""
+
+    texts: tuple[str, ...]
+    missing: bool
+
+    @property
+    def n_columns(self) -> int:
+        """One column a level."""
+        return len(self.texts) + self.missing
+
+
+@dataclass(frozen=True)
+class EncodedRows:
+    """Rows of a table as inputs.
+
+    Attributes
+    ----------
+    inputs : float64 array (n, q), or csr_array (n, q) of counts
+        NaN where a number is missing. Counts are those of words and substructures.
+    names : list of q str
+        Names of the columns of `inputs`; of counts the terms.
+    past : float64 array (n, k) or None
+        The columns that stand beside counts; None where the inputs are no counts, or all of them.
+    past_names : list of k str
+    notes : list of n str
+        What in a row was never seen before, such as ``colour: 'mauve' was never seen``; "" where
+        nothing is to be said.
+    """
+
+    inputs: np.ndarray | csr_array
+    names: list[str]
+    past: np.ndarray | None
+    past_names: list[str]
+    notes: list[str]
+
+
+@dataclass(frozen=True)
+class TableEncoding:
+    """What turns columns of a table into inputs, the same for rows that come later.
+
+    Made by `fit`. Numbers stay as they are. A category has a column of 0 and 1 for every level. A
+    column of strings, such as names of products, is hashed by the n-grams of its characters into
+    STRING_COLUMNS columns of unit length. Texts become counts of words
+    (`workflow_lib.datasets.word_counts`), molecules the bits of their Morgan fingerprint (Rogers
+    and Hahn 2010).
+
+    Texts, and molecules beside other columns, are sparse counts, and the other columns stand in
+    `EncodedRows.past`; then the bits are terms as words are. Molecules alone are dense columns of
+    0 and 1.
+
+    Attributes
+    ----------
+    numbers : tuple of str
+        Names of columns, as all that follow.
+    categories : mapping from str to Levels
+    strings : tuple of str
+    text : str or None
+    terms : tuple of str
+        The words of `text` that are kept, sorted.
+    smiles : str or None
+    """
+
+    numbers: tuple[str, ...]
+    categories: Mapping[str, Levels]
+    strings: tuple[str, ...]
+    text: str | None
+    terms: tuple[str, ...]
+    smiles: str | None
+
+    @classmethod
+    def fit(
+        cls,
+        table: Table,
+        numbers: Sequence[str] = (),
+        categories: Sequence[str] = (),
+        strings: Sequence[str] = (),
+        text: str | None = None,
+        smiles: str | None = None,
+    ) -> TableEncoding:
+        """Return the encoding with the levels and words that occur in `table`.
+
+        Raises
+        ------
+        UserError
+            When there is no such column, or when no word stands in FEWEST_ROWS rows.
+        """
+        levels = {}
+        for name in categories:
+            values = set(table.strings(name))
+            levels[name] = Levels(tuple(sorted(values - {""})), "" in values)
+        terms: tuple[str, ...] = ()
+        if text is not None:
+            terms = _frequent_words(table, text)
+        return cls(tuple(numbers), levels, tuple(strings), text, terms, smiles)
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of all columns of a table that `encode` needs."""
+        single = [name for name in (self.text, self.smiles) if name is not None]
+        return [*self.numbers, *self.categories, *self.strings, *single]
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the inputs are counts."""
+        beside = self.numbers or self.categories or self.strings
+        return self.text is not None or (self.smiles is not None and bool(beside))
+
+    @property
+    def column_weights(self) -> np.ndarray | None:
+        """What each dense column (k,) of standardised inputs counts for; None for 1 each.
+
+        A column of the table counts once, into however many columns of 0 and 1 or of hashes it was
+        spread: its k columns count 1 / sqrt(k) each. All are then raised by one factor to a mean
+        square of 1, so that the expected squared distance of two rows is that of as many numbers,
+        in whose units the widths of the rbf kernel are.
+        """
+        import numpy as np
+
+        widths = [1] * len(self.numbers)
+        widths += [len(levels.texts) + levels.missing for levels in self.categories.values()]
+        widths += [STRING_COLUMNS] * len(self.strings)
+        if all(width <= 1 for width in widths):
+            return None
+        weights = np.concatenate([np.full(width, max(width, 1) ** -0.5) for width in widths])
+        return weights / np.sqrt(np.mean(weights**2))
+
+    def encode(self, table: Table) -> EncodedRows:
+        """Return the rows of `table` as inputs; columns that are not needed are passed over.
+
+        A level that was never seen has no column: its row is zero in all columns of the category,
+        and has a note. So has a missing value where none was missing before.
+
+        Raises
+        ------
+        UserError
+            When a column is not there, or a cell holds no number or no molecule; naming the line.
+        """
+        import numpy as np
+
+        notes: list[list[str]] = [[] for _ in range(table.n_rows)]
+        parts, names = [np.empty((table.n_rows, 0))], []
+        if self.numbers:
+            parts.append(np.column_stack([table.numbers(name) for name in self.numbers]))
+            names += self.numbers
+        for name, levels in self.categories.items():
+            parts.append(_indicators(table.strings(name), name, levels, notes))
+            names += [f"{name}={text}" for text in levels.texts]
+            names += [f"{name}={MISSING_LEVEL}"] * levels.missing
+        for name in self.strings:
+            parts.append(_hashed(table.strings(name)))
+            names += [f"{name}, letters {column + 1}" for column in range(STRING_COLUMNS)]
+        dense = np.hstack(parts)
+        counts, terms = [], []
+        if self.text is not None:
+            counts.append(self._counted_words(table.strings(self.text), notes))
+            terms += self.terms
+        if self.smiles is not None:
+            bits = _fingerprints(table, self.smiles)
+            bit_names = [f"substructure_{bit}" for bit in range(N_BITS)]
+            if self.is_sparse:
+                counts.append(bits)
+                terms += bit_names
+            else:
+                dense, names = bits, bit_names
+        said = ["; ".join(note) for note in notes]
+        if not self.is_sparse:
+            return EncodedRows(dense, names, None, [], said)
+        from scipy.sparse import csr_array, hstack
+
+        inputs = csr_array(hstack([csr_array(part) for part in counts], format="csr"))
+        inputs.sort_indices()
+        if not names:
+            return EncodedRows(inputs, terms, None, [], said)
+        return EncodedRows(inputs, terms, dense, names, said)
+
+    def tree(self) -> dict[str, Any]:
+        """Return the encoding as the group of an artifact: JSON as one array of bytes."""
+        return {
+            "json": json_bytes(
+                {
+                    "numbers": list(self.numbers),
+                    "categories": [
+                        {"name": name, "levels": list(levels.texts), "missing": levels.missing}
+                        for name, levels in self.categories.items()
+                    ],
+                    "strings": list(self.strings),
+                    "text": self.text,
+                    "terms": list(self.terms),
+                    "smiles": self.smiles,
+                }
+            )
+        }
+
+    @classmethod
+    def from_tree(cls, tree: Mapping[str, Any]) -> TableEncoding:
+        """Return the encoding whose `tree` was stored."""
+        stored = from_json_bytes(tree["json"])
+        levels = {
+            category["name"]: Levels(tuple(category["levels"]), category["missing"])
+            for category in stored["categories"]
+        }
+        return cls(
+            tuple(stored["numbers"]),
+            levels,
+            tuple(stored["strings"]),
+            stored["text"],
+            tuple(stored["terms"]),
+            stored["smiles"],
+        )
+
+    def _counted_words(self, texts: np.ndarray, notes: list[list[str]]) -> csr_array:
+        import numpy as np
+        from scipy.sparse import csr_array
+        from sklearn.feature_extraction.text import CountVectorizer
+
+        vectorizer = CountVectorizer(
+            analyzer=words_of, vocabulary=list(self.terms), dtype=np.float64
+        )
+        counts = csr_array(vectorizer.transform(texts))
+        for row in np.flatnonzero(np.diff(counts.indptr) == 0):
+            reason = "none of its words is known" if texts[row] else "no text"
+            notes[row].append(f"{self.text}: {reason}")
+        return counts
+
+
+def json_bytes(value: Any) -> np.ndarray:
+    """Return `value` as JSON in an array of bytes, the form in which artifacts hold long texts."""
+    import numpy as np
+
+    return np.frombuffer(json.dumps(value, ensure_ascii=False).encode(), dtype=np.uint8)
+
+
+def from_json_bytes(array: np.ndarray) -> Any:
+    """Return what `json_bytes` made the array of."""
+    return json.loads(array.tobytes())
+
+
+def _frequent_words(table: Table, name: str) -> tuple[str, ...]:
+    """Return the words of a column in at least FEWEST_ROWS rows, the MOST_TERMS most frequent."""
+    import numpy as np
+
+    texts = table.strings(name)
+    try:
+        counts, words = word_counts(texts)
+    except ValueError:
+        # scikit-learn refuses texts without any word.
+        words = []
+    frequent = np.empty(0, dtype=int)
+    if words:
+        rows = np.bincount(counts.indices, minlength=len(words))
+        total = np.bincount(counts.indices, weights=counts.data, minlength=len(words))
+        frequent = np.flatnonzero(rows >= FEWEST_ROWS)
+        frequent = frequent[np.argsort(-total[frequent], kind="stable")][:MOST_TERMS]
+    if not frequent.size:
+        raise UserError(
+            place=f"{table.place}, column '{name}'",
+            found=f"no word stands in {FEWEST_ROWS} rows or more",
+            expected="texts that share words, of two or more letters each",
+            remedy="make it a column of strings instead of the text, or leave it out",
+        )
+    return tuple(words[word] for word in sorted(frequent))
+
+
+def _indicators(texts: np.ndarray, name: str, levels: Levels, notes: list[list[str]]) -> np.ndarray:
+    """Return 1 in the column of the level of each row, and note what has none."""
+    import numpy as np
+
+    columns = {text: column for column, text in enumerate(levels.texts)}
+    # 1 and 1.0 are one level: a number may come as text in one table and typed in another.
+    by_number: dict[float, list[int]] = {}
+    for text, column in columns.items():
+        if (number := finite_number(text)) is not None:
+            by_number.setdefault(number, []).append(column)
+    indicators = np.zeros((len(texts), levels.n_columns))
+    for row, text in enumerate(texts):
+        if not text:
+            column = len(columns) if levels.missing else None
+        elif text in columns:
+            column = columns[text]
+        else:
+            same = by_number.get(finite_number(text), [])
+            column = same[0] if len(same) == 1 else None
+        if column is not None:
+            indicators[row, column] = 1.0
+        elif text:
+            notes[row].append(f"{name}: '{text}' was never seen")
+        else:
+            notes[row].append(f"{name}: missing, which it never was before")
+    return indicators
+
+
+def _hashed(texts: np.ndarray) -> np.ndarray:
+    """Return the hashed n-grams (n, STRING_COLUMNS) of texts; rows of unit length, or zero."""
+    from sklearn.feature_extraction.text import HashingVectorizer
+
+    vectorizer = HashingVectorizer(
+        analyzer="char_wb", ngram_range=STRING_LENGTHS, n_features=STRING_COLUMNS
+    )
+    return vectorizer.transform(texts).toarray()
+
+
+def _fingerprints(table: Table, name: str) -> np.ndarray:
+    """Return the fingerprints (n, N_BITS) of the molecules in a column."""
+    import numpy as np
+
+    smiles = table.strings(name)
+    molecules = read_molecules(smiles, RADIUS, N_BITS)
+    for row, molecule in enumerate(molecules):
+        if molecule is None:
+            raise UserError(
+                place=table.where(row, name),
+                found=f"'{smiles[row]}' describes no molecule" if smiles[row] else "no SMILES",
+                expected="the SMILES of a molecule, such as CCO",
+                remedy="mend the SMILES, or remove the row",
+            )
+    return np.array([molecule.fingerprint for molecule in molecules], dtype=np.float64)

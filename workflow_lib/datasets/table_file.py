@@ -1,0 +1,505 @@
+"""The user's own table: columns of texts and numbers from a file of any of the usual kinds."""
+
+from __future__ import annotations
+
+import fnmatch
+import gzip
+import zlib
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workflow_lib.datasets.column_names import check_names
+from workflow_lib.datasets.delimited_text import SAVE_AS_CSV, split_cells
+from workflow_lib.datasets.tables import finite_number, listed
+from workflow_lib.datasets.typed_columns import column_of, hdf5_columns, parquet_columns
+from workflow_lib.errors import UserError, nearest_name
+
+if TYPE_CHECKING:
+    import numpy as np
+
+MISSING_VALUES = ("", "NA", "NaN", "nan", "?", "null", "None", "N/A", "#N/A")
+"""What stands where a value is missing; an empty cell is always one."""
+
+TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
+PARQUET_ENDINGS = (".parquet",)
+HDF5_ENDINGS = (".h5", ".hdf5")
+ENDINGS = (*TEXT_ENDINGS, *PARQUET_ENDINGS, *HDF5_ENDINGS)
+"""The endings of the files that can be read, in small or capital letters."""
+
+_PARQUET, _HDF5 = "a Parquet file", "an HDF5 file"
+_FIRST_BYTES = (
+    (b"PK\x03\x04", "a ZIP archive or a workbook of a spreadsheet (.xlsx, .ods)"),
+    (b"\xd0\xcf\x11\xe0", "a workbook of a spreadsheet (.xls)"),
+    (b"PAR1", _PARQUET),
+    (b"\x89HDF\r\n\x1a\n", _HDF5),
+    (b"\x1f\x8b", "a file compressed by gzip"),
+    (b"%PDF", "a PDF document"),
+    (b"\xff\xfe", "text in the encoding UTF-16"),
+    (b"\xfe\xff", "text in the encoding UTF-16"),
+)
+_MARKUP = (b"<!doctype", b"<html", b"<?xml")
+
+
+class Table:
+    """A table that was read: named columns of equal length. It never changes.
+
+    Made by `read_table` or `Table.from_columns`.
+
+    Attributes
+    ----------
+    place : str
+        The file as the user wrote it, for messages.
+    names : list of str
+        Names of the columns in the order of the file, without surrounding space.
+    n_rows : int
+    lines : int64 array (n_rows,)
+        Line of the file in which each row begins; for tables that are no text, the number of the
+        row, counted from 1.
+    """
+
+    def __init__(
+        self,
+        place: str,
+        names: Sequence[str],
+        columns: Sequence[np.ndarray],
+        lines: np.ndarray,
+        missing_values: Collection[str] = MISSING_VALUES,
+        unit: str = "row",
+    ) -> None:
+        """Keep columns that are arrays of texts (dtype object) or of numbers (n_rows,).
+
+        `unit` is what `lines` count: ``"line"`` or ``"row"``.
+        """
+        self.place = place
+        self.names = list(names)
+        self.lines = lines.copy()
+        self.lines.flags.writeable = False
+        self._columns = list(columns)
+        self._positions = {name: position for position, name in enumerate(self.names)}
+        self._missing = frozenset(missing_values) | {""}
+        self._unit = unit
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.lines)
+
+    @classmethod
+    def from_columns(
+        cls,
+        mapping: Mapping[str, Sequence[Any]],
+        place: str,
+        missing_values: Collection[str] = MISSING_VALUES,
+    ) -> Table:
+        """Return the table with the columns `mapping`, from name to values.
+
+        Parameters
+        ----------
+        mapping : mapping from str to sequence
+            For example a dictionary of lists, or a pandas DataFrame. Values are numbers, texts,
+            dates, bool, or None, NaN and the like where missing.
+        place : str
+            What to call the table in messages.
+        missing_values : collection of str, default=MISSING_VALUES
+            Texts that stand for a missing value.
+
+        Raises
+        ------
+        UserError
+            For no column, columns of different length or more than one axis, no row, names that
+            are empty or stand there twice, and values of any other type.
+        """
+        import numpy as np
+
+        names = [str(name).strip() for name in mapping]
+        check_names(place, names)
+        columns = [column_of(mapping[name], f"{place}, column '{name}'") for name in mapping]
+        lengths = {len(column) for column in columns}
+        if len(lengths) > 1:
+            odd = next(i for i, column in enumerate(columns) if len(column) != len(columns[0]))
+            raise UserError(
+                place=place,
+                found=f"{len(columns[0])} values in the column '{names[0]}' and "
+                f"{len(columns[odd])} in the column '{names[odd]}'",
+                expected="columns of equal length",
+                remedy="give every column one value a row",
+            )
+        (n_rows,) = lengths
+        _check_rows(place, n_rows)
+        return cls(place, names, columns, np.arange(1, n_rows + 1), missing_values)
+
+    def where(self, row: int, name: str | None = None) -> str:
+        """Return the place of a row (a number from 0), or of its cell in a column, for messages."""
+        place = f"{self.place}, {self._unit} {self.lines[row]}"
+        return place if name is None else f"{place}, column '{name}'"
+
+    def strings(self, name: str) -> np.ndarray:
+        """Return the texts (n_rows,) of a column, an array of objects; "" where missing.
+
+        Numbers of a table that is no text are written as Python's `repr` does.
+
+        Raises
+        ------
+        UserError
+            When there is no such column, naming the nearest one.
+        """
+        import numpy as np
+
+        column = self._column(name)
+        if column.dtype.kind == "O":
+            texts = ["" if text in self._missing else text for text in column]
+        else:
+            missing = np.isnan(self._typed_numbers(column))
+            texts = ["" if none else repr(value) for value, none in zip(column.tolist(), missing)]
+        strings = np.empty(len(texts), dtype=object)
+        strings[:] = texts
+        return strings
+
+    def numbers(self, name: str) -> np.ndarray:
+        """Return the numbers (n_rows,) of a column, float64; NaN where missing.
+
+        Raises
+        ------
+        UserError
+            When there is no such column, and naming the line, the column and the value of the
+            first cell that is neither a finite number nor a mark of a missing value.
+        """
+        import numpy as np
+
+        column = self._column(name)
+        if column.dtype.kind != "O":
+            values = self._typed_numbers(column)
+            faulty = np.flatnonzero(np.isinf(values))
+            if faulty.size:
+                raise self._no_number(name, int(faulty[0]), repr(column.tolist()[faulty[0]]))
+            return values
+        values, faulty = self._parsed(column)
+        if faulty is not None:
+            raise self._no_number(name, faulty, column[faulty])
+        return values
+
+    def is_numeric(self, name: str) -> bool:
+        """Return whether every cell of a column that is not missing is a finite number.
+
+        A column without any value is numeric. Dates and texts such as ``1_000`` or ``1e999`` are
+        no numbers.
+
+        Raises
+        ------
+        UserError
+            When there is no such column.
+        """
+        import numpy as np
+
+        column = self._column(name)
+        if column.dtype.kind != "O":
+            return not np.isinf(self._typed_numbers(column)).any()
+        return self._parsed(column)[1] is None
+
+    def matching(self, patterns: Sequence[str], option: str) -> list[str]:
+        """Return the names of the columns that `patterns` mean, in the order of the file.
+
+        Parameters
+        ----------
+        patterns : sequence of str
+            Each is the name of a column (which may hold ``*``, ``?`` and brackets), or else a
+            pattern in which ``*`` stands for any text, ``?`` for a character and ``[ab]`` for one
+            of those in the brackets. Capital letters are not small ones.
+        option : str
+            The option in which they stand, for messages.
+
+        Raises
+        ------
+        UserError
+            When one of them means no column, naming the nearest name.
+        """
+        chosen: set[str] = set()
+        for pattern in map(str.strip, patterns):
+            found = [pattern] if pattern in self._positions else []
+            if not found and any(mark in pattern for mark in "*?["):
+                found = [name for name in self.names if fnmatch.fnmatchcase(name, pattern)]
+            if not found:
+                raise self._unknown(pattern, f", option {option}")
+            chosen.update(found)
+        return [name for name in self.names if name in chosen]
+
+    def selected(self, rows: np.ndarray | Sequence[int] | Sequence[bool]) -> Table:
+        """Return the table of some rows, given as a mask (n_rows,) or as numbers from 0."""
+        import numpy as np
+
+        rows = np.asarray(rows)
+        if rows.dtype != bool:
+            rows = rows.astype(np.intp)
+        columns = [column[rows] for column in self._columns]
+        return Table(self.place, self.names, columns, self.lines[rows], self._missing, self._unit)
+
+    def _column(self, name: str) -> np.ndarray:
+        if name not in self._positions:
+            raise self._unknown(name, "")
+        return self._columns[self._positions[name]]
+
+    def _parsed(self, column: np.ndarray) -> tuple[np.ndarray, int | None]:
+        """Return the numbers in a column of texts, and the row of the first that is none."""
+        import numpy as np
+
+        missing, texts, nan = self._missing, column.tolist(), float("nan")
+        try:
+            numbers = [nan if text in missing else float(text) for text in texts]
+            whole = "_" not in "".join(texts) and bool(np.isfinite(numbers).all())
+        except ValueError:
+            whole = False
+        if not whole:
+            # Slower: each text that is not missing is looked at on its own.
+            numbers = [nan if text in missing else finite_number(text) for text in texts]
+            if None in numbers:
+                return np.empty(0), numbers.index(None)
+        return np.array(numbers), None
+
+    def _typed_numbers(self, column: np.ndarray) -> np.ndarray:
+        """Return a column of numbers as float64, NaN where a mark such as ``-999`` is written."""
+        import numpy as np
+
+        values = column.astype(np.float64)
+        for mark in self._missing:
+            number = finite_number(mark)
+            if number is not None:
+                values[values == number] = np.nan
+        return values
+
+    def _unknown(self, name: str, option: str) -> UserError:
+        nearest = nearest_name(name, self.names)
+        return UserError(
+            place=f"{self.place}{option}",
+            found=f"there is no column '{name}'",
+            expected=f"one of the columns: {listed(self.names, 30)}",
+            remedy=f"write '{nearest}'" if nearest else "mend the name, or add the column",
+        )
+
+    def _no_number(self, name: str, row: int, text: str) -> UserError:
+        remedy = "mend the value, list it in missing_values if it marks a missing one, or leave "
+        remedy += "this column out"
+        shown = text if len(text) <= 60 else f"{text[:57]}..."
+        if finite_number(text.replace(",", ".", 1)) is not None:
+            remedy = f"write decimal points instead of commas (3.5, not 3,5), here {shown!r}"
+        elif finite_number(text.replace(",", "")) is not None:
+            remedy = f"write numbers without marks between thousands, here {shown!r}"
+        elif text[:1] in "<>≤≥~" and finite_number(text.lstrip("<>≤≥~= ")) is not None:
+            remedy = "write a number, or leave the cell empty: a limit is no measured value"
+        elif text.endswith("%"):
+            remedy = "write the number without the sign %, in all rows alike"
+        return UserError(
+            place=self.where(row, name),
+            found=f"'{shown}' is not a finite number",
+            expected="a decimal number such as 3.25, or an empty cell where it is missing",
+            remedy=remedy,
+        )
+
+
+def read_table(
+    path: str | Path,
+    missing_values: Collection[str] = MISSING_VALUES,
+    delimiter: str | None = None,
+) -> Table:
+    """Read a table from a file; its ending tells the kind.
+
+    ``.csv``, ``.tsv``, ``.txt`` (and each of them with ``.gz``)
+        UTF-8 text with a header. Cells are stripped of surrounding space, quoted cells may hold
+        delimiters and line ends, blank lines are skipped, and a delimiter at the end of every line
+        is passed over.
+    ``.parquet``
+        Columns of numbers, texts, bool or dates; needs the optional package pyarrow.
+    ``.h5``, ``.hdf5``
+        One-dimensional HDF5 datasets of equal length in the root, a column each; or a single
+        two-dimensional one whose attribute ``columns`` holds the names. Links are not followed.
+
+    Parameters
+    ----------
+    path : str or path
+    missing_values : collection of str, default=MISSING_VALUES
+        Cells that count as missing, compared without surrounding space.
+    delimiter : str, default=None
+        The character between two values of a text file; None: that of
+        `workflow_lib.datasets.delimited_text.DELIMITERS` by which the
+        header has the most names.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    UserError
+        Naming the file and the line or column of everything that cannot be read.
+    """
+    file, place = Path(path), str(path)
+    _check_file(file, place)
+    ending = _ending(file, place)
+    content = _content(file, place, ending)
+    if ending in PARQUET_ENDINGS:
+        return Table.from_columns(parquet_columns(content, place), place, missing_values)
+    if ending in HDF5_ENDINGS:
+        return Table.from_columns(hdf5_columns(content, place), place, missing_values)
+    return _text_table(content, place, missing_values, delimiter)
+
+
+def text_rows(path: str | Path, delimiter: str | None = None) -> tuple[list[int], list[list[str]]]:
+    """Return the lines on which the rows of a text file begin, and the stripped cells of each.
+
+    The first row may be a header or not; rows may be of different length; blank ones are left out.
+    `delimiter` is as of `read_table`.
+
+    Raises
+    ------
+    UserError
+        For a file that cannot be read, is no UTF-8 text, or whose quotes do not pair.
+    """
+    file, place = Path(path), str(path)
+    _check_file(file, place)
+    ending = _ending(file, place, TEXT_ENDINGS)
+    return split_cells(_content(file, place, ending), place, delimiter)
+
+
+# Files
+
+
+def _check_file(path: Path, place: str) -> None:
+    if path.is_dir():
+        raise UserError(
+            place=place,
+            found="this is a folder",
+            expected="a file with a table",
+            remedy="name the file in the folder",
+        )
+    if not path.exists():
+        raise UserError(
+            place=place,
+            found="there is no such file",
+            expected="the path of your table, from the folder in which you run the command",
+            remedy=_remedy_for_missing(path),
+        )
+
+
+def _ending(path: Path, place: str, known: Sequence[str] = ENDINGS) -> str:
+    name = path.name.lower()
+    ending = next((ending for ending in sorted(known, key=len)[::-1] if name.endswith(ending)), "")
+    if not ending:
+        raise UserError(
+            place=place,
+            found=f"the ending '{path.suffix}' tells no kind of table that can be read"
+            if path.suffix
+            else "the name has no ending",
+            expected=f"a file that ends in {', '.join(known)}",
+            remedy=f"{SAVE_AS_CSV}, or rename the file if it is one of these",
+        )
+    return ending
+
+
+def _content(path: Path, place: str, ending: str) -> bytes:
+    """Return the bytes of the file; refuse a file that is not what its ending says."""
+    try:
+        content = path.read_bytes()
+        if ending.endswith(".gz") and content:
+            content = gzip.decompress(content)
+    except (OSError, EOFError, zlib.error) as error:
+        raise UserError(
+            place=place,
+            found=f"the file cannot be read ({error})",
+            expected="a file that is whole and that you may read",
+            remedy="mend the permissions, or write the file again",
+        ) from error
+    if not content:
+        raise UserError(
+            place=place,
+            found="the file is empty",
+            expected="a header and at least one row",
+            remedy="write the file again",
+        )
+    wanted = {".parquet": _PARQUET, ".h5": _HDF5, ".hdf5": _HDF5}.get(ending, "UTF-8 text")
+    kind = next((kind for start, kind in _FIRST_BYTES if content.startswith(start)), None)
+    if kind == _PARQUET and not content.endswith(b"PAR1"):
+        # Letters that the name of a column may begin with too.
+        kind = None
+    if kind is None and content[:1000].lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith(_MARKUP):
+        kind = "a page in HTML or XML"
+    if kind != (wanted if wanted in (_PARQUET, _HDF5) else None):
+        raise UserError(
+            place=place,
+            found=f"the file is {kind or 'text, or damaged'}, but its name ends in '{ending}'",
+            expected=wanted,
+            remedy=_remedy_for_kind(kind),
+        )
+    return content
+
+
+def _remedy_for_missing(path: Path) -> str:
+    folder = path.parent
+    if not folder.is_dir():
+        return f"mend the path: there is no folder '{folder}'"
+    nearest = nearest_name(path.name, [other.name for other in folder.iterdir()])
+    return f"write '{folder / nearest}'" if nearest else "mend the path"
+
+
+def _remedy_for_kind(kind: str | None) -> str:
+    if kind in (_PARQUET, _HDF5):
+        return "rename the file so that its ending says so"
+    if kind == "a file compressed by gzip":
+        return "unpack it, or let its name end in .csv.gz"
+    if kind == "a page in HTML or XML":
+        return "download the table itself; a page was saved in its place"
+    return f"{SAVE_AS_CSV}; text is to end in .csv"
+
+
+def _check_rows(place: str, n_rows: int) -> None:
+    if not n_rows:
+        raise UserError(
+            place=place,
+            found="0 rows below the names of the columns",
+            expected="at least one row",
+            remedy="write the file again, with its rows",
+        )
+
+
+# Text
+
+
+def _text_table(
+    content: bytes, place: str, missing_values: Collection[str], delimiter: str | None
+) -> Table:
+    import numpy as np
+
+    lines, rows = split_cells(content, place, delimiter)
+    header, rows = rows[0], rows[1:]
+    while len(header) > 1 and not header[-1] and _ends_blank(rows, len(header)):
+        header = header[:-1]
+    check_names(f"{place}, line {lines[0]}", header)
+    _check_rows(place, len(rows))
+    for line, row in zip(lines[1:], rows):
+        while len(row) > len(header) and not row[-1]:
+            row.pop()
+        if len(row) != len(header):
+            raise UserError(
+                place=f"{place}, line {line}",
+                found=f"{len(row)} cells",
+                expected=f"{len(header)} cells, as many as the header has names",
+                remedy="mend the line: put quotes around a text that holds the delimiter, and "
+                "write decimal points; or set the delimiter",
+            )
+        if row == header and len(header) > 1:
+            raise UserError(
+                place=f"{place}, line {line}",
+                found="the header stands there a second time",
+                expected="a row of values",
+                remedy="remove the line",
+            )
+    # One array of all cells: its columns are views, and each lies in one piece.
+    cells = np.array(rows, dtype=object, order="F")
+    columns = [cells[:, column] for column in range(len(header))]
+    return Table(
+        place, header, columns, np.array(lines[1:], dtype=np.int64), missing_values, unit="line"
+    )
+
+
+def _ends_blank(rows: Sequence[Sequence[str]], n_names: int) -> bool:
+    """Return whether no row has anything in the last of `n_names` columns."""
+    return all(len(row) < n_names or not row[n_names - 1] for row in rows)

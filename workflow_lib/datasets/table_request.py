@@ -1,0 +1,280 @@
+"""What a user asks of `new`: which file, and which of its columns are what.
+
+Everything arrives as it was typed on a command line; what is unknown, missing or contradicts itself
+is refused with the words that the user wrote.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from workflow_lib.errors import UserError, nearest_name, unknown_name
+
+if TYPE_CHECKING:
+    from workflow_lib.datasets.table_file import Table
+
+COMMAND = "snakemake new"
+"""Where the keys of a request stand, for messages."""
+
+LISTS = ("outputs", "inputs", "exclude", "categories")
+"""Keys whose value is a list of columns: names or patterns, with commas between."""
+
+COLUMNS = ("text", "smiles", "group", "time", "same_group", "classes", "row_name")
+"""Keys whose value is the name of one column."""
+
+FILES = ("class_vectors", "gram")
+"""Keys whose value is the path of a further file."""
+
+REQUEST_KEYS = ("name", "data", *LISTS, *COLUMNS, *FILES, "series")
+"""Every key of a request."""
+
+NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
+
+RESERVED_NAMES = ("datasets", "figures", "tables", "timings", "images", "reports")
+"""Folders of results/ that are no experiments."""
+
+CONTRADICTIONS = (
+    ("classes", "outputs", "a class is predicted, or numbers are"),
+    ("classes", "series", "a class is no series"),
+    ("classes", "group", "rows are split per class then"),
+    ("classes", "time", "rows are split per class then"),
+    ("classes", "same_group", "weak rows are for outputs that are numbers"),
+    ("series", "same_group", "weak rows are for outputs that are no series"),
+    ("group", "time", "rows are split by groups, or by time"),
+    ("gram", "inputs", "the kernel values stand for all inputs"),
+    ("gram", "exclude", "the kernel values stand for all inputs"),
+    ("gram", "categories", "the kernel values stand for all inputs"),
+    ("gram", "text", "the kernel values stand for all inputs"),
+    ("gram", "smiles", "the kernel values stand for all inputs"),
+)
+"""Two keys that cannot stand together, and why."""
+
+_YES, _NO = ("true", "yes", "1"), ("false", "no", "0")
+
+
+class RequestedColumns(NamedTuple):
+    """The columns that a request names.
+
+    Attributes
+    ----------
+    outputs, categories, exclude : list of str
+        In the order of the table.
+    inputs : list of str or None
+        None for all columns that are nothing else.
+    insisted : set of str
+        Columns of ``inputs`` that were named in full, and not by a pattern.
+    single : dict
+        For each of `COLUMNS` the name of the column, or None.
+    """
+
+    outputs: list[str]
+    categories: list[str]
+    exclude: list[str]
+    inputs: list[str] | None
+    insisted: set[str]
+    single: dict[str, str | None]
+
+
+def checked_request(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the request with texts stripped, what is empty left out, and ``series`` as a bool.
+
+    Raises
+    ------
+    UserError
+        For a key that does not exist (with the nearest one), a name that cannot be one, keys that
+        are missing, or two that contradict each other.
+    """
+    for key in request:
+        if key not in REQUEST_KEYS:
+            raise unknown_name(COMMAND, "key", str(key), REQUEST_KEYS)
+    checked = {key: _plain(value) for key, value in request.items()}
+    checked = {key: value for key, value in checked.items() if value not in ("", [])}
+    for key, example in (("name", "assay"), ("data", "assay.csv")):
+        if not isinstance(checked.get(key), str):
+            raise UserError(
+                place=COMMAND,
+                found=f"the key {key} is missing or a list",
+                expected=f"a single value, for example {key}={example}",
+                remedy=f"add {key}=...",
+            )
+    check_name(checked["name"])
+    for key in (*COLUMNS, *FILES):
+        if isinstance(checked.get(key), list):
+            raise UserError(
+                place=f"{COMMAND}, key {key}",
+                found=f"a list of {len(checked[key])}",
+                expected="one name",
+                remedy="keep one of them",
+            )
+    checked["series"] = _flag(checked.get("series", "false"), "series")
+    if not checked["series"]:
+        del checked["series"]
+    if "outputs" not in checked and "classes" not in checked:
+        raise UserError(
+            place=COMMAND,
+            found="nothing to predict: neither outputs nor classes is given",
+            expected='the columns to predict, for example outputs="y1,y2" or outputs="y*", or the '
+            "column of a class, for example classes=species",
+            remedy="add outputs=... or classes=...",
+        )
+    for first, second, reason in CONTRADICTIONS:
+        if first in checked and second in checked:
+            raise UserError(
+                place=COMMAND,
+                found=f"both {first} and {second} are given",
+                expected=f"one of the two: {reason}",
+                remedy=f"leave out {first} or {second}",
+            )
+    if "class_vectors" in checked and "classes" not in checked:
+        raise UserError(
+            place=COMMAND,
+            found="class_vectors without classes",
+            expected="the column that holds the class of each row",
+            remedy="add classes=..., or leave out class_vectors",
+        )
+    for key in FILES:
+        if key in checked and not Path(checked[key]).is_file():
+            raise UserError(
+                place=f"{COMMAND}, key {key}",
+                found=f"there is no file '{checked[key]}'",
+                expected="the path of a table",
+                remedy="mend the path",
+            )
+    return checked
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that cannot be one of an experiment and of its folder of results.
+
+    Raises
+    ------
+    UserError
+    """
+    if not NAME.fullmatch(name):
+        suggestion = re.sub(r"[^a-z0-9_-]+", "-", name.lower()).strip("-_")
+        raise UserError(
+            place=f"{COMMAND}, key name",
+            found=f"'{name}' cannot be a name",
+            expected="lower-case letters, digits, '-' and '_', beginning with a letter or digit",
+            remedy=f"write name={suggestion or 'assay'}",
+        )
+    if name in RESERVED_NAMES:
+        raise UserError(
+            place=f"{COMMAND}, key name",
+            found=f"'{name}' is taken: results/{name} is a folder of its own",
+            expected=f"a name other than {', '.join(RESERVED_NAMES)}",
+            remedy=f"write name=my-{name}",
+        )
+
+
+def requested_columns(request: Mapping[str, Any], table: Table) -> RequestedColumns:
+    """Return the columns that a checked request names.
+
+    Raises
+    ------
+    UserError
+        For a column that does not exist, a pattern that means none, and a column that is named for
+        two things. A pattern of ``inputs`` or ``exclude`` may mean columns that are something else.
+    """
+    single = {key: _column(request[key], table, key) if key in request else None for key in COLUMNS}
+    lists, exact = {}, {}
+    for key in LISTS:
+        items = _items(request.get(key, []), table.names)
+        lists[key] = table.matching(items, key) if items else []
+        exact[key] = {item for item in items if item in table.names}
+    # What is named in full outranks what a pattern of outputs happens to mean.
+    uses: dict[str, list[str]] = {}
+    for key in LISTS:
+        for name in exact[key]:
+            uses.setdefault(name, []).append(key)
+    for key, name in single.items():
+        if name is not None:
+            uses.setdefault(name, []).append(key)
+    for name, keys in uses.items():
+        # A category, a text or SMILES is an input as well; all else is one thing only.
+        together = set(keys) - (
+            {"inputs"} if keys[-1] in ("categories", "text", "smiles") else set()
+        )
+        if len(together) > 1:
+            raise UserError(
+                place=COMMAND,
+                found=f"the column '{name}' is named for {' and '.join(sorted(together))}",
+                expected="every column for one thing",
+                remedy="take it out of one of the two",
+            )
+    taken = {name for name, keys in uses.items() if set(keys) - {"inputs", "exclude", "outputs"}}
+    outputs = [name for name in lists["outputs"] if name not in taken - exact["outputs"]]
+    if request.get("outputs") and not outputs:
+        raise UserError(
+            place=f"{COMMAND}, key outputs",
+            found="every column that it means is named for something else",
+            expected="at least one column to predict",
+            remedy="mend outputs",
+        )
+    of_categories = [name for name in lists["categories"] if name not in outputs]
+    return RequestedColumns(
+        outputs=outputs,
+        categories=of_categories,
+        exclude=[name for name in lists["exclude"] if name not in outputs],
+        inputs=[name for name in lists["inputs"] if name not in outputs]
+        if "inputs" in request
+        else None,
+        insisted=exact["inputs"],
+        single=single,
+    )
+
+
+def _column(name: str, table: Table, key: str) -> str:
+    if name in table.names:
+        return name
+    nearest = nearest_name(name, table.names)
+    shown = ", ".join(table.names[:30]) + (", ..." if len(table.names) > 30 else "")
+    raise UserError(
+        place=f"{table.place}, {COMMAND} {key}={name}",
+        found=f"there is no column '{name}'",
+        expected=f"one of the columns: {shown}",
+        remedy=f"write {key}={nearest}" if nearest else "mend the name, or add the column",
+    )
+
+
+def _items(value: str | Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return the items of a list with commas between; names of columns may hold commas too."""
+    if not isinstance(value, str):
+        return list(value)
+    known, pieces, items = set(names), value.split(","), []
+    position = 0
+    while position < len(pieces):
+        for end in range(len(pieces), position, -1):
+            item = ",".join(pieces[position:end]).strip()
+            if item in known or end == position + 1:
+                break
+        if item:
+            items.append(item)
+        position = end
+    return items
+
+
+def _flag(value: Any, key: str) -> bool:
+    text = str(value).lower()
+    if text in _YES:
+        return True
+    if text in _NO:
+        return False
+    raise UserError(
+        place=f"{COMMAND}, key {key}",
+        found=f"'{value}'",
+        expected="true or false",
+        remedy=f"write {key}=true",
+    )
+
+
+def _plain(value: Any) -> str | list[str]:
+    """Return a value as text, or a list of texts: the command line reads some as numbers."""
+    if value is None:
+        return ""
+    if isinstance(value, (list, tuple)):
+        return [str(item).strip() for item in value if str(item).strip()]
+    return str(value).strip()

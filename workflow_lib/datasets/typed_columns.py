@@ -1,0 +1,212 @@
+"""Columns of numbers, texts and dates from Python, Parquet and HDF5."""
+
+from __future__ import annotations
+
+import datetime
+import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from workflow_lib.datasets.column_names import check_names
+from workflow_lib.errors import UserError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+COLUMNS_ATTRIBUTE = "columns"
+"""Attribute of a two-dimensional HDF5 dataset that holds the names of its columns."""
+
+
+def column_of(values: Sequence[Any], place: str) -> np.ndarray:
+    """Return values of any type as a column: numbers as they are, all else as stripped texts.
+
+    Parameters
+    ----------
+    values : sequence of n values
+        Numbers; or texts, bytes, bool, dates, decimal numbers and numbers mixed, or None, NaN and
+        the like where missing.
+    place : str
+        The column, for messages.
+
+    Returns
+    -------
+    array (n,)
+        Integers or floats; or objects that are texts, "" where missing, True or False for bool,
+        and as ISO 8601 writes them for dates.
+
+    Raises
+    ------
+    UserError
+        Naming the row, counted from 1, of a value of another type.
+    """
+    import numpy as np
+
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        array = np.empty((0, 0))
+    if array.ndim != 1:
+        raise UserError(
+            place=place,
+            found=f"values of {array.ndim} axes, or lists within lists",
+            expected="one number or text a row",
+            remedy="give it as several columns",
+        )
+    if array.dtype.kind in "iuf":
+        return array.copy()
+    if array.dtype.kind == "M":
+        unit = "D" if (array == array.astype("datetime64[D]"))[~np.isnat(array)].all() else "us"
+        texts = np.where(np.isnat(array), "", np.datetime_as_string(array, unit=unit)).tolist()
+    else:
+        texts = [_text_of(value, f"{place}, row {row}") for row, value in enumerate(array, 1)]
+    column = np.empty(len(texts), dtype=object)
+    column[:] = texts
+    return column
+
+
+def _text_of(value: Any, place: str) -> str:
+    import numpy as np
+
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, str):
+        return value.strip()
+    # pandas marks missing values by objects of its own types.
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return ""
+    if isinstance(value, bytes):
+        try:
+            return value.decode().strip()
+        except UnicodeDecodeError as error:
+            raise UserError(
+                place=place,
+                found="bytes that are not UTF-8 text",
+                expected="text in the encoding UTF-8",
+                remedy="write the column again as text",
+            ) from error
+    if isinstance(value, (bool, int, float)):
+        return repr(value) if value == value else ""
+    if isinstance(value, (datetime.date, datetime.time)):
+        return value.isoformat()
+    if hasattr(value, "as_tuple"):
+        # decimal.Decimal, which Parquet may hold.
+        return str(value)
+    raise UserError(
+        place=place,
+        found=f"a value of the type {type(value).__name__}",
+        expected="a number, a text, a date, or nothing",
+        remedy="leave the column out, or write it as numbers or texts",
+    )
+
+
+def parquet_columns(content: bytes, place: str) -> dict[str, Any]:
+    """Return the columns of a Parquet file, without row numbers that pandas added.
+
+    Raises
+    ------
+    UserError
+        When pyarrow is not installed, or the file is damaged.
+    """
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise UserError(
+            place=place,
+            found=f"the package pyarrow, which reads Parquet files, cannot be imported ({error})",
+            expected="the optional dependencies 'parquet'",
+            remedy="run pip install '.[parquet]' in the folder of the project, or save the table "
+            "as .csv",
+        ) from error
+    try:
+        # A single file, never a folder of parts or what it may refer to.
+        stored = parquet.ParquetFile(pyarrow.BufferReader(content)).read()
+    except (pyarrow.ArrowException, OSError) as error:
+        raise UserError(
+            place=place,
+            found=f"the file is damaged ({error})",
+            expected="a Parquet file",
+            remedy="write the file again",
+        ) from error
+    names = [name for name in stored.column_names if not name.startswith("__index_level_")]
+    check_names(place, [name.strip() for name in names])
+    columns = {}
+    for name in names:
+        column = stored.column(name)
+        plain = pyarrow.types.is_integer(column.type) or pyarrow.types.is_floating(column.type)
+        whole = plain and not column.null_count
+        columns[name] = column.to_numpy() if whole else column.to_pylist()
+    return columns
+
+
+def hdf5_columns(content: bytes, place: str) -> dict[str, Any]:
+    """Return the columns of an HDF5 file: its one-dimensional datasets, or one table of numbers.
+
+    Raises
+    ------
+    UserError
+        When the file is damaged, or holds groups, links, datasets that are kept in other files, or
+        values that are neither numbers nor texts.
+    """
+    import h5py
+
+    try:
+        with h5py.File(io.BytesIO(content), "r") as file:
+            return _hdf5_columns(file, place)
+    except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:
+        raise UserError(
+            place=place,
+            found=f"the file is damaged, or holds what cannot be read ({error})",
+            expected="an HDF5 file with numbers and texts",
+            remedy="write the file again",
+        ) from error
+
+
+def _hdf5_columns(file: Any, place: str) -> dict[str, Any]:
+    import h5py
+
+    stored: dict[str, Any] = {}
+    for name in file:
+        if not isinstance(file.get(name, getlink=True), h5py.HardLink):
+            raise _unfit(place, name, "a link", "datasets that lie in the file itself")
+        item = file[name]
+        if not isinstance(item, h5py.Dataset):
+            raise _unfit(place, name, "a group", "columns in the root of the file")
+        if item.is_virtual or item.external:
+            raise _unfit(place, name, "kept in another file", "datasets that lie in the file")
+        if item.dtype.kind not in "biuf" and h5py.check_string_dtype(item.dtype) is None:
+            raise _unfit(place, name, f"of the type {item.dtype}", "numbers or texts")
+        stored[name] = item
+    if len(stored) == 1:
+        ((name, item),) = stored.items()
+        if item.ndim == 2:
+            return _hdf5_matrix(name, item, place)
+    for name, item in stored.items():
+        if item.ndim != 1:
+            expected = "one-dimensional datasets, or a single two-dimensional one"
+            raise _unfit(place, name, f"of {item.ndim} axes", expected)
+    return {name: _hdf5_values(item) for name, item in stored.items()}
+
+
+def _hdf5_matrix(name: str, item: Any, place: str) -> dict[str, Any]:
+    names = item.attrs.get(COLUMNS_ATTRIBUTE)
+    names = [] if names is None else [_text_of(column, place) for column in names]
+    if len(names) != item.shape[1]:
+        found = f"a table of {item.shape[1]} columns with {len(names)} names in its attribute "
+        found += f"'{COLUMNS_ATTRIBUTE}'"
+        raise _unfit(place, name, found, "as many names as columns")
+    check_names(place, names)
+    return dict(zip(names, _hdf5_values(item).T))
+
+
+def _hdf5_values(item: Any) -> np.ndarray:
+    return item[()] if item.dtype.kind in "biuf" else item.asstr("utf-8")[()]
+
+
+def _unfit(place: str, name: str, found: str, expected: str) -> UserError:
+    return UserError(
+        place=f"{place}, '{name}'",
+        found=f"it is {found}",
+        expected=expected,
+        remedy="write the table again as plain columns (tables that pandas writes by to_hdf are "
+        "to be saved by to_csv instead)",
+    )
