@@ -315,7 +315,7 @@ def test_unknown_model_is_told_once(folder):
             EXPERIMENT | {"tables": [{"name": "a", "kind": "errors", "caption": "b"}]},
             "config/experiments/first.yaml, key tables[0].kind: found 'errors'. "
             "Expected 'error', 'time', 'weak', 'coordinates', 'weak_weight', "
-            "'weak_noise' or 'component_names'. To mend it: write 'error'.",
+            "'weak_noise', 'component_names' or 'typical_rows'. To mend it: write 'error'.",
         ),
     ],
 )

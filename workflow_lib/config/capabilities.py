@@ -16,6 +16,9 @@ from workflow_lib.config.models import (
     ModelSettings,
 )
 
+OWN_READER = "table"
+"""The reader of tables that users bring; their results hold an answer and a saved model."""
+
 BLOCKS: dict[tuple[str | None, str | None], tuple[str, ...]] = {
     (None, None): ("outputs",),
     ("gaussian", "reduced"): ("mu",),
@@ -457,6 +460,12 @@ EXPERIMENT_REQUIREMENTS = (
         "and the task is {task}",
     ),
     Requirement(
+        {"shows_answer": {True}},
+        {"reader": {OWN_READER}, "task": {"regression", "series"}},
+        "tables of kind typical_rows and figures of kind predicted_true or residuals_novelty show "
+        "the answer on a table of your own (reader table), to outputs that are numbers",
+    ),
+    Requirement(
         {"has_weak_table": {True}},
         {"has_weak_sizes": {True}},
         "a table of kind weak needs weak_sizes",
@@ -630,6 +639,7 @@ def experiment_facts(
     kinds = {part.kind for part in (*(experiment.tables or ()), *(experiment.figures or ()))}
     return {
         "task": dataset.task,
+        "reader": dataset.reader,
         "scale": dataset.inputs.scale,
         "past": experiment.past or dataset.inputs.past,
         "dataset_kernel": dataset.inputs.kernel,
@@ -644,6 +654,7 @@ def experiment_facts(
         "components_are_selected": experiment.components == "selected",
         "has_series_figure": "series" in kinds,
         "shows_classes": bool(kinds & {"component_names", "confusion", "image_sheet"}),
+        "shows_answer": bool(kinds & {"typical_rows", "predicted_true", "residuals_novelty"}),
         "has_weak_table": "weak" in kinds,
         "is_large": exceeds(experiment, max_gram_rows),
     }

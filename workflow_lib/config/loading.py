@@ -20,11 +20,12 @@ from workflow_lib.config.models import (
     RunSettings,
 )
 from workflow_lib.config.problems import raise_errors
+from workflow_lib.config.requests import TableRequest
 from workflow_lib.errors import UserError, nearest_name
 
 DEFAULT_SOURCES = ("config/config.yaml", "--configfile")
 
-RESERVED_NAMES = frozenset({"datasets", "figures", "tables", "timings"})
+RESERVED_NAMES = frozenset({"datasets", "figures", "images", "tables", "timings"})
 """Folders of results/ that are no experiments."""
 
 
@@ -58,6 +59,9 @@ class Configuration:
     left_out: dict[str, dict[str, list[str]]]
     """By experiment, the methods of ``default`` that cannot run in it, each with the reasons."""
 
+    request: TableRequest | None = None
+    """What is told of a new table; None when the run is not asked to look at one."""
+
     def dataset_of(self, experiment: str) -> DatasetSettings:
         """Return the dataset of an experiment."""
         return self.datasets[self.experiments[experiment].dataset]
@@ -70,6 +74,10 @@ class Configuration:
         """Return the generative model of a method, None when it has none."""
         name = self.methods[method].model
         return self.models[name] if name else None
+
+    def is_own(self, experiment: str) -> bool:
+        """Return whether the experiment is on a table that the user brought."""
+        return self.dataset_of(experiment).reader == capabilities.OWN_READER
 
     def models_of(self, experiment: str) -> tuple[str, ...]:
         """Return the names of the generative models of an experiment, sorted."""
@@ -138,10 +146,12 @@ class Configuration:
     def landmarks_of(self, experiment: str) -> dict[str, int] | None:
         """Return from how many training rows on landmarks are used, and how many; None for never.
 
-        Only an experiment with such a size depends on the limit, which may be the machine's.
+        Only an experiment with such a size depends on the limit, which may be the machine's, and
+        one on a user's own table, where the saved model learns from all rows.
         """
         limit = max_gram_rows_of(self.run)
-        if not capabilities.exceeds(self.experiments[experiment], limit):
+        is_own = self.is_own(experiment)
+        if not is_own and not capabilities.exceeds(self.experiments[experiment], limit):
             return None
         return {"max_gram_rows": limit, "n_landmarks": self.run.n_landmarks}
 
@@ -226,6 +236,7 @@ def load_configuration(
         things are.
     """
     place = f"the run's configuration ({', '.join(sources)} or --config)"
+    request, merged = _without_request(merged, place)
     run, errors = validated(RunSettings, with_numbers_of_defaults(merged), place)
     raise_errors(errors)
     files = ConfigurationFiles(Path(folder))
@@ -257,7 +268,30 @@ def load_configuration(
         methods={name: methods[name] for name in sorted(methods)},
         models={name: files.get("model", name, place) for name in models},
         left_out=left_out,
+        request=request,
     )
+
+
+def _without_request(
+    merged: dict[str, Any], place: str
+) -> tuple[TableRequest | None, dict[str, Any]]:
+    """Return what is told of a new table, and the configuration of the run without it."""
+    told = {key: merged[key] for key in TableRequest.model_fields if key in merged}
+    rest = {key: value for key, value in merged.items() if key not in told}
+    if "data" in told:
+        request, errors = validated(TableRequest, told, place)
+        raise_errors(errors)
+        return request, rest
+    if surplus := sorted(set(told) - {"name"}):
+        raise UserError(
+            place,
+            f"the key {surplus[0]} without the key data",
+            expected="data=FILE beside it: it tells `snakemake new` about a table",
+            remedy="add data=FILE, or change what was decided in config/datasets/NAME.yaml",
+        )
+    if "name" in told:
+        return None, {**rest, "name": told["name"], "experiments": [told["name"]]}
+    return None, rest
 
 
 def with_numbers_of_defaults(merged: dict[str, Any]) -> dict[str, Any]:
@@ -308,7 +342,8 @@ def _experiment(
         dataset = files.get("dataset", name, place)
         experiment = dataset and ExperimentSettings(title=dataset.title, dataset=name)
     else:
-        files.errors.append(_unknown_experiment(files, name, place))
+        told = _unknown_table if run.name == name else _unknown_experiment
+        files.errors.append(told(files, name, place))
         return None
     if experiment is None:
         return None
@@ -316,6 +351,15 @@ def _experiment(
     defaults["n_splits"] = run.n_splits
     missing = {key: value for key, value in defaults.items() if getattr(experiment, key) is None}
     return experiment.model_copy(update=missing)
+
+
+def _unknown_table(files: ConfigurationFiles, name: str, place: str) -> UserError:
+    return UserError(
+        f"{place}, key name",
+        f"there is no table named '{name}' ({files.place('dataset', name)} does not exist)",
+        expected="the name of a table that `snakemake new` has looked at",
+        remedy=f"snakemake --cores 1 new --config name={name} data=FILE outputs=COLUMNS",
+    )
 
 
 def _unknown_experiment(files: ConfigurationFiles, name: str, place: str) -> UserError:

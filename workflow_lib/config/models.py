@@ -109,13 +109,21 @@ class TableSettings(Settings):
     """Name of the table, once per experiment; part of its file name."""
 
     kind: Literal[
-        "error", "time", "weak", "coordinates", "weak_weight", "weak_noise", "component_names"
+        "error",
+        "time",
+        "weak",
+        "coordinates",
+        "weak_weight",
+        "weak_noise",
+        "component_names",
+        "typical_rows",
     ]
     """What it shows: `error` (errors of each method and training size), `time` (seconds of training
     and prediction), `weak` (aRRMSE against the number of weakly labelled rows), `coordinates` (the
     error of each output coordinate at the largest training size), `weak_weight` or `weak_noise`
-    (the study of the weight of weak rows, as Table 15, or of the share of wrong labels), or for
-    classes `component_names` (the classes that each component of the mixture holds)."""
+    (the study of the weight of weak rows, as Table 15, or of the share of wrong labels), for
+    classes `component_names` (the classes that each component of the mixture holds), or for tables
+    of your own `typical_rows` (the mean and the most typical rows of each component)."""
 
     errors: Annotated[
         tuple[ErrorName, ...], Field(min_length=1), AfterValidator(without_repeats)
@@ -154,6 +162,8 @@ class FigureSettings(Settings):
         "weak_noise",
         "confusion",
         "image_sheet",
+        "predicted_true",
+        "residuals_novelty",
     ]
     """What it shows: `learning_curve` (aRRMSE against the number of labelled rows), `completion`
     (predicted output images beside the true ones), `geometry` (samples of a Gaussian in one and
@@ -161,7 +171,9 @@ class FigureSettings(Settings):
     true series), `coordinates` (the error of each output coordinate), `profiles` (a heat map of
     predicted beside true outputs), `weak_weight` or `weak_noise` (the error in these studies), for
     classes `confusion` (which classes are taken for which) or `image_sheet` (test images with their
-    true and predicted classes)."""
+    true and predicted classes), or for tables of your own `predicted_true` (predictions of the best
+    method for test rows against their true outputs) or `residuals_novelty` (its errors against how
+    unlike the training rows a test row is)."""
 
     caption: Text
     """The sentence under the figure."""
@@ -277,6 +289,18 @@ class RunSettings(Settings):
 
     report: ReportSettings = ReportSettings()
     """Title and author of the HTML report."""
+
+    name: Name | None = None
+    """Name of a table of your own: the run is then this experiment alone, whatever `experiments`
+    says, and its report is `results/NAME/report.html`. null (the default) for every other run."""
+
+    rows: Text | None = None
+    """Path of a table with new rows, for `snakemake predict` with `name`; null (the default) for
+    none."""
+
+    interval_level: Annotated[float, Strict(), Field(gt=0, lt=1)] = 0.9
+    """Share of new outputs that the intervals around the predictions are to hold, for tables of
+    your own."""
 
 
 class SourceSettings(Settings):

@@ -35,6 +35,7 @@ from workflow_lib.config.models import (
     SourceSettings,
     TableSettings,
 )
+from workflow_lib.config.requests import TableRequest
 
 FILE_KINDS: dict[type[Settings], tuple[str, ...]] = {
     RunSettings: ("*.yaml",),
@@ -49,6 +50,7 @@ SECTIONS: tuple[tuple[str, str, type[Settings]], ...] = (
     ("The run", "", RunSettings),
     ("`defaults` of the run", "defaults.", ExperimentDefaults),
     ("`report` of the run", "report.", ReportSettings),
+    ("What `snakemake new` is told", "", TableRequest),
     ("Datasets", "", DatasetSettings),
     ("`inputs` of a dataset", "inputs.", InputSettings),
     ("`sources` of a dataset", "sources[].", SourceSettings),

@@ -1,0 +1,135 @@
+"""What a column holds is told from its cells, and from its name where they allow two readings."""
+
+from __future__ import annotations
+
+import pytest
+
+from workflow_lib.datasets.column_kinds import (
+    KINDS,
+    LONGEST_NAME,
+    MOST_LEVELS,
+    column_kinds,
+    first_that_is_no_smiles,
+    n_words,
+    named_like_an_identity,
+)
+from workflow_lib.datasets.table_file import Table
+
+ROWS = 60
+
+
+def kind_of(values, name="column"):
+    return column_kinds(Table.from_columns({name: values}, "table"))[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "kind"),
+    [
+        ("x", [0.5 * row for row in range(ROWS)], "number"),
+        ("x", ["1e-3", "", "NA"] * 20 + ["2"], "number"),
+        ("doses", [1, 2, 3] * 20, "number"),
+        ("flag", [0, 1] * 30, "number"),
+        ("x", [7] * ROWS, "constant"),
+        ("x", ["7", ""] * 30, "constant"),
+        ("x", ["same"] * ROWS, "constant"),
+        # A text that is missing in some rows tells these from the others.
+        ("x", ["yes", ""] * 30, "category"),
+        ("x", [""] * ROWS, "empty"),
+        ("colour", ["red", "green"] * 30, "category"),
+        ("colour", ["red", "green", "blue"] * 3, "strings"),
+        ("city", [f"place {row // 2}" for row in range(ROWS)], "strings"),
+        ("notes", [f"the {row // 2} is hardly wet at all" for row in range(ROWS)], "text"),
+        ("day", [f"2024-05-{1 + row % 28:02d}" for row in range(ROWS)], "date"),
+        ("day", [f"2024-05-{1 + row % 28:02d} 12:30:00" for row in range(ROWS)], "date"),
+        ("day", [f"{1 + row % 28}/05/2024" for row in range(ROWS)], "date"),
+        ("day", [f"{1 + row % 28}.5.2024" for row in range(ROWS)], "date"),
+        # Mixed separators are no date, and a number is none either.
+        ("day", [f"2024-05/{1 + row % 28:02d}" for row in range(ROWS)], "strings"),
+        ("day", [f"202405{1 + row % 28:02d}" for row in range(ROWS)], "number"),
+        ("who", [f"S-{row}" for row in range(ROWS)], "row name"),
+        ("sequence", [f"{row:03d}" + "ACDEF" * 8 for row in range(ROWS)], "strings"),
+        ("sequence_id", [f"{row:03d}" + "ACDEF" * 8 for row in range(ROWS)], "row name"),
+        ("x", list(range(ROWS)), "row name"),
+        ("x", list(range(5, 5 + ROWS)), "row name"),
+        # A different whole number a row is a measurement unless it counts, or is named so.
+        ("x", [(7 * row) % 61 for row in range(ROWS)], "number"),
+        ("patient_id", [(7 * row) % 61 for row in range(ROWS)], "row name"),
+        ("smiles", ["CCO", "c1ccccc1"] * 30, "smiles"),
+        ("SMILES", ["CC(=O)O"] + [f"C{'C' * row}[N+](=O)[O-]" for row in range(59)], "smiles"),
+        ("smiles", ["a happy face", "a sad one"] * 30, "category"),
+        ("structure", ["CCO", "c1ccccc1"] * 30, "category"),
+    ],
+)
+def test_the_kind_follows_from_the_cells(name, values, kind):
+    assert kind_of(values, name).kind == kind
+
+
+def test_every_kind_is_reached():
+    # The table above would hide a kind that no column can have.
+    marks = test_the_kind_follows_from_the_cells.pytestmark[0].args[1]
+    assert {kind for _, _, kind in marks} == set(KINDS)
+
+
+def test_a_category_has_few_levels_with_several_rows_each():
+    few = [f"l{row % MOST_LEVELS}" for row in range(400)]
+    assert kind_of(few).kind == "category"
+    assert kind_of(few[:100]).kind == "strings"
+    assert kind_of([f"l{row % (MOST_LEVELS + 1)}" for row in range(400)]).kind == "strings"
+
+
+def test_names_are_short():
+    assert kind_of([f"{row:030d}x"[-LONGEST_NAME:] for row in range(ROWS)]).kind == "row name"
+    assert kind_of([f"{row:040d}x" for row in range(ROWS)]).kind == "strings"
+
+
+def test_missing_and_different_values_are_counted():
+    found = kind_of(["1", "2", "", "2", "NA"])
+    assert (found.n_missing, found.n_distinct) == (2, 2)
+    found = kind_of(["a", "b", "", "b", "NA"])
+    assert (found.n_missing, found.n_distinct) == (2, 2)
+
+
+def test_few_whole_numbers_stay_numbers_and_that_is_told():
+    assert kind_of([1, 2, 3] * 20).note == "3 different whole numbers, taken as numbers"
+    assert kind_of([0.1, 2, 3] * 20).note == ""
+
+
+def test_a_single_text_among_numbers_is_told_with_its_line():
+    values = [str(row / 3) for row in range(ROWS)]
+    values[17] = "<0.1"
+    warning = kind_of(values).warning
+    assert "59 of its 60 values are numbers" in warning
+    assert "'<0.1' in row 18" in warning
+
+
+def test_decimal_commas_are_told():
+    found = kind_of([f"{row},5" for row in range(ROWS)])
+    assert found.kind == "strings"
+    assert "decimal comma" in found.warning
+
+
+def test_real_texts_bring_no_warning():
+    assert kind_of(["red", "green"] * 30).warning == ""
+    assert kind_of([f"place {row // 2}" for row in range(ROWS)]).warning == ""
+
+
+@pytest.mark.parametrize(
+    "name", ["id", "ID", "sample_id", "Sample ID", "sampleId", "row", "Unnamed: 0", "name", "No."]
+)
+def test_identities_are_named_so(name):
+    assert named_like_an_identity(name)
+
+
+@pytest.mark.parametrize("name", ["acid", "solid", "lipid", "fluid", "grid", "x1", "notes", "Nox"])
+def test_other_names_that_end_alike_are_none(name):
+    assert not named_like_an_identity(name)
+
+
+def test_words_are_counted_where_there_is_a_text():
+    assert n_words(["one two", "", "three four five six"]) == 3.0
+    assert n_words(["", ""]) == 0.0
+
+
+def test_the_first_text_that_is_no_smiles():
+    assert first_that_is_no_smiles(["CCO", "", "C C", "é"]) == 2
+    assert first_that_is_no_smiles(["CCO", ""]) is None

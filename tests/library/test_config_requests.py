@@ -1,0 +1,66 @@
+"""What the command line tells about a table of the user's own, and what a run makes of it."""
+
+from __future__ import annotations
+
+import pytest
+from configuration_example import RUN, write_example
+
+from workflow_lib.config.loading import load_configuration
+from workflow_lib.errors import UserError
+
+TOLD = {"name": "assay", "data": "assay.csv", "outputs": "y1,y2"}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return write_example(tmp_path / "config")
+
+
+def message_of(folder, **told) -> str:
+    with pytest.raises(UserError) as caught:
+        load_configuration(folder, RUN | told)
+    return str(caught.value)
+
+
+def test_a_request_leaves_the_run_as_it_is(folder):
+    configuration = load_configuration(folder, RUN | TOLD)
+    assert configuration.request.model_dump(exclude_none=True) == TOLD
+    assert configuration.run.name is None
+    assert configuration.merged_dict() == load_configuration(folder, dict(RUN)).merged_dict()
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(3, "3"), (2.5, "2.5"), (True, "true"), (["y1", "y2"], "y1,y2"), ("y*", "y*")],
+)
+def test_values_that_snakemake_has_read_are_texts_again(folder, value, expected):
+    request = load_configuration(folder, RUN | TOLD | {"outputs": value}).request
+    assert request.outputs == expected
+
+
+def test_a_name_alone_runs_this_experiment_only(folder):
+    configuration = load_configuration(folder, RUN | {"experiments": ["absent"], "name": "first"})
+    assert list(configuration.experiments) == ["first"]
+    assert configuration.run.name == "first"
+    assert configuration.request is None
+
+
+def test_a_name_of_no_table_says_how_to_make_one(folder):
+    message = message_of(folder, name="essay")
+    assert "there is no table named 'essay' (config/datasets/essay.yaml does not exist)" in message
+    assert "snakemake --cores 1 new --config name=essay data=FILE outputs=COLUMNS" in message
+
+
+def test_what_is_told_of_a_table_needs_its_file(folder):
+    message = message_of(folder, name="assay", outputs="y1")
+    assert "the key outputs without the key data" in message
+
+
+def test_a_wrong_name_is_told(folder):
+    message = message_of(folder, **(TOLD | {"name": "My assay"}))
+    assert "key name: found 'My assay'. Expected a name of lower-case letters" in message
+
+
+def test_an_unknown_key_beside_a_request_is_told(folder):
+    assert "output" in message_of(folder, **TOLD, output="y1")

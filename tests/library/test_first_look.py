@@ -1,0 +1,194 @@
+"""The facts about a table are those that counting by hand gives."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from workflow_lib.datasets.cached_table import CachedTable
+from workflow_lib.datasets.first_look import (
+    LARGEST_SIZE,
+    LEAST_FOLD_ROWS,
+    MOST_SIZES,
+    USUAL_SIZES,
+    first_look,
+    n_test_rows,
+    row_digests,
+    training_sizes,
+)
+from workflow_lib.datasets.table_file import Table
+from workflow_lib.errors import UserError
+
+
+def table_of(**columns):
+    return Table.from_columns(columns, "table.csv")
+
+
+@pytest.fixture
+def columns():
+    generator = np.random.default_rng(1)
+    x = generator.normal(size=(60, 3))
+    return {
+        "id": [f"S{row}" for row in range(60)],
+        "x1": x[:, 0].tolist(),
+        "x2": ["" if row % 6 == 0 else repr(value) for row, value in enumerate(x[:, 1].tolist())],
+        "colour": ["red", "green", "blue"] * 20,
+        "fixed": [1] * 60,
+        "void": [""] * 60,
+        "y1": x[:, 2].tolist(),
+        "y2": (x[:, 2] + generator.normal(size=60)).tolist(),
+    }
+
+
+OPTIONS = {"outputs": ["y*"], "numbers": ["x?"], "categories": ["colour"], "row_name": "id"}
+
+
+def test_columns_are_told_by_kind(columns):
+    facts = first_look(table_of(**columns), OPTIONS)
+    assert (facts["file"], facts["rows"], facts["columns"]) == ("table.csv", 60, 8)
+    assert facts["kinds"]["number"] == ["x1", "x2", "y1", "y2"]
+    assert facts["kinds"]["category"] == ["colour"]
+    assert facts["constant"] == ["fixed"]
+    assert facts["empty"] == ["void"]
+    assert facts["row_names"] == ["id"]
+    assert facts["missing"] == {"x2": 10 / 60, "void": 1.0}
+
+
+def test_facts_are_json_without_nan(columns):
+    columns["y1"][3] = float("nan")
+    facts = first_look(table_of(**columns), OPTIONS)
+    assert json.loads(json.dumps(facts, allow_nan=False)) == facts
+
+
+def test_a_clean_table_has_nothing_suspicious(columns):
+    facts = first_look(table_of(**columns), OPTIONS)
+    assert facts["leaks"] == []
+    assert facts["row_order"] == []
+    assert facts["duplicate_rows"] == facts["contradictions"] == 0
+
+
+def test_rows_are_labelled_weak_or_unlabelled(columns):
+    y1, y2 = list(columns["y1"]), list(columns["y2"])
+    for row in range(10):
+        y1[row] = y2[row] = float("nan")
+    y1[20] = y2[30] = y2[31] = float("nan")
+    groups = ["" if row % 2 else "a" for row in range(60)]
+    table = table_of(**{**columns, "y1": y1, "y2": y2, "group": groups})
+    facts = first_look(table, OPTIONS | {"same_group": "group"})
+    assert facts["rows_labelled"] == 50
+    assert facts["rows_weak"] == 5
+    assert facts["rows_unlabelled"] == 5
+    assert facts["rows_partly_labelled"] == 3
+    assert facts["n_test"] == 10
+    assert facts["training_sizes"] == [10, 20, 40]
+
+
+def test_repeated_rows_and_contradictions_are_counted(columns):
+    repeated = {name: list(values) + list(values[:2]) for name, values in columns.items()}
+    facts = first_look(table_of(**repeated), OPTIONS)
+    assert facts["duplicate_rows"] == 2
+    assert facts["contradictions"] == 0
+    repeated["y1"][60] = 5.0
+    facts = first_look(table_of(**repeated), OPTIONS)
+    assert facts["duplicate_rows"] == 1
+    # Both rows with these inputs are in the contradiction.
+    assert facts["contradictions"] == 2
+
+
+def test_two_zeros_and_two_ways_to_write_a_number_are_equal():
+    table = table_of(x=["0.0", "-0.0", "1e0", "1.00", "", "NA", "2"], c=list("aabbccd"))
+    digests = row_digests(table, ["x", "c"])
+    assert digests[0] == digests[1]
+    assert digests[2] == digests[3]
+    assert digests[4] == digests[5]
+    assert len(set(digests)) == 4
+
+
+def test_leaks_are_told_also_of_columns_that_nobody_uses(columns):
+    columns["copy"] = [3 * value for value in columns["y1"]]
+    (leak,) = first_look(table_of(**columns), OPTIONS)["leaks"]
+    assert (leak["column"], leak["output"], leak["kind"]) == ("copy", "y1", "equal")
+    assert not leak["used"]
+    used = OPTIONS | {"numbers": ["x?", "copy"]}
+    assert first_look(table_of(**columns), used)["leaks"][0]["used"]
+
+
+def test_a_column_that_stands_for_the_class_is_told(columns):
+    codes = {"red": 7, "green": 1, "blue": 4}
+    columns["code"] = [codes[colour] for colour in columns["colour"]]
+    columns["initial"] = [colour[0] for colour in columns["colour"]]
+    options = {"classes": "colour", "numbers": ["x1", "code"], "categories": ["initial"]}
+    facts = first_look(table_of(**columns), options)
+    assert sorted(leak["column"] for leak in facts["leaks"]) == ["code", "initial"]
+    assert facts["classes"] == {"blue": 20, "green": 20, "red": 20}
+    assert "training_sizes" not in facts
+
+
+def test_a_table_sorted_by_an_output_is_told(columns):
+    values = np.array(columns["y1"])
+    columns["y1"] = values[np.argsort(values + np.random.default_rng(0).normal(size=60))].tolist()
+    (told,) = first_look(table_of(**columns), OPTIONS)["row_order"]
+    assert told["output"] == "y1"
+    assert told["correlation"] == pytest.approx(spearmanr(np.arange(60), columns["y1"]).statistic)
+
+
+def test_correlations_of_outputs_are_those_of_numpy(columns):
+    found = first_look(table_of(**columns), OPTIONS)["output_correlations"]
+    expected = np.corrcoef(columns["y1"], columns["y2"])
+    np.testing.assert_allclose(found["matrix"], expected)
+    (pair,) = found["largest"]
+    assert pair == {"first": "y1", "second": "y2", "correlation": pytest.approx(expected[0, 1])}
+
+
+def test_outputs_are_summed_up_also_when_huge(columns):
+    columns["y1"] = [value * 1e307 for value in columns["y1"]]
+    told = first_look(table_of(**columns), OPTIONS)["outputs"]["y1"]
+    scaled = np.array(columns["y1"]) / 1e307
+    assert told["n_known"] == 60
+    assert told["mean"] / 1e307 == pytest.approx(scaled.mean())
+    assert told["deviation"] / 1e307 == pytest.approx(scaled.std())
+    assert told["largest"] == max(columns["y1"])
+
+
+def test_an_output_that_is_no_number_is_refused(columns):
+    with pytest.raises(UserError, match="is not a finite number"):
+        first_look(table_of(**columns), {"outputs": ["colour"], "numbers": ["x1"]})
+
+
+@pytest.mark.parametrize("pool", [1, 4, 5, 6, 11, 40, 160, 4000, 4001, 100_000])
+def test_training_sizes_grow_up_to_the_whole_pool(pool):
+    sizes = training_sizes(pool)
+    if pool < LEAST_FOLD_ROWS:
+        assert sizes == []
+        return
+    assert sizes[-1] == min(pool, LARGEST_SIZE)
+    assert sizes == sorted(set(sizes))
+    assert set(sizes[:-1]) <= set(USUAL_SIZES)
+    assert len(sizes) <= MOST_SIZES + 1
+    below = [size for size in USUAL_SIZES if size < sizes[-1]]
+    assert sizes[:-1] == below[-MOST_SIZES:]
+
+
+def test_at_least_five_rows_test():
+    assert [n_test_rows(count) for count in (10, 25, 30, 500)] == [5, 5, 6, 100]
+
+
+def test_a_cached_table_reads_a_column_once(columns):
+    class Counting:
+        place, names, n_rows, lines = "table", ["x"], 3, np.arange(3)
+
+        def __init__(self):
+            self.n_reads = 0
+
+        def numbers(self, name):
+            self.n_reads += 1
+            return np.zeros(3)
+
+    table = Counting()
+    cached = CachedTable(table)
+    first = cached.numbers("x")
+    assert CachedTable(cached).numbers("x") is first
+    assert table.n_reads == 1

@@ -1,0 +1,134 @@
+"""The stage of the first look: facts about a table, and into how many groups its outputs fall."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workflow_lib.artifacts import read_artifact
+from workflow_lib.datasets.first_look import first_look
+from workflow_lib.datasets.table_file import MISSING_VALUES, read_table
+from workflow_lib.generative.mixture import GaussianMixtureModel
+from workflow_lib.seeds import derive_seed
+
+MOST_COMPONENTS = 8
+
+LEAST_ROWS_PER_COMPONENT = 5
+"""Complete rows for each component: with fewer a component is a few rows and no group."""
+
+MOST_ROWS = 5000
+"""Rows that the mixtures are fitted to, drawn at random from more: enough to see groups."""
+
+MOST_FULL_OUTPUTS = 20
+"""Outputs up to which components of any shape are compared with spherical ones."""
+
+
+def run(dataset: Path, file: Path, options: Mapping[str, Any], output: Path, seed: int) -> None:
+    """Write the facts about a table as JSON.
+
+    Parameters
+    ----------
+    dataset : Path
+        The dataset artifact that the reader ``table`` made of the file.
+    file : Path
+        The table itself.
+    options : mapping
+        Options of the reader ``table``.
+    output : Path
+        The JSON file: what `first_look` returns, and ``mixture`` (see `outputs_mixture`), null for
+        classes.
+    seed : int
+
+    Raises
+    ------
+    UserError
+        When the table cannot be read.
+    """
+    output = Path(output)
+    table = read_table(
+        file, options.get("missing_values") or MISSING_VALUES, options.get("delimiter")
+    )
+    facts = first_look(table, options)
+    tree = read_artifact(dataset, "dataset")
+    facts["mixture"] = None if "classes" in tree else outputs_mixture(tree["outputs"], seed)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    temporary = output.with_name(f".{output.name}.tmp")
+    temporary.write_text(
+        json.dumps(facts, indent=1, ensure_ascii=False, allow_nan=False), encoding="utf-8"
+    )
+    os.replace(temporary, output)
+
+
+def outputs_mixture(outputs: np.ndarray, seed: int) -> dict[str, Any] | None:
+    """Return into how many groups outputs (n, d) fall, judged by mixtures of Gaussians.
+
+    Mixtures of 1 to `MOST_COMPONENTS` components, spherical and (with at most `MOST_FULL_OUTPUTS`
+    outputs) of any shape, are fitted to the complete rows in units of mean 0 and variance 1. The
+    one with the lowest Bayesian information criterion, BIC = -2 log L + p log n (Schwarz 1978) with
+    p free parameters, is told. That is a description; no method uses it.
+
+    Returns
+    -------
+    dict or None
+        ``n_components``, ``covariance_type``, ``bic`` (by shape, a list over 1, 2, ... components),
+        ``sizes`` (rows of each component, most first) and ``n_rows``; None with fewer complete rows
+        than two components need.
+    """
+    complete = outputs[~np.isnan(outputs).any(axis=1)]
+    if len(complete) < 2 * LEAST_ROWS_PER_COMPONENT:
+        return None
+    if len(complete) > MOST_ROWS:
+        generator = np.random.default_rng(derive_seed(seed, "rows"))
+        complete = complete[np.sort(generator.choice(len(complete), MOST_ROWS, replace=False))]
+    # Relative to the largest, because squares of huge numbers overflow.
+    largest = np.abs(complete).max(axis=0)
+    scaled = complete / np.where(largest > 0, largest, 1.0)
+    deviations = scaled.std(axis=0)
+    varying = deviations > 1e-12
+    if not varying.any():
+        return None
+    rows = ((scaled - scaled.mean(axis=0)) / np.where(varying, deviations, 1.0))[:, varying]
+    n_rows, dimension = rows.shape
+    shapes = ("spherical", "full") if dimension <= MOST_FULL_OUTPUTS else ("spherical",)
+    largest_count = min(MOST_COMPONENTS, n_rows // LEAST_ROWS_PER_COMPONENT)
+    criteria: dict[str, list[float]] = {}
+    best: tuple[float, GaussianMixtureModel] | None = None
+    for shape in shapes:
+        criteria[shape] = []
+        for count in range(1, largest_count + 1):
+            model = GaussianMixtureModel(
+                count, covariance_type=shape, random_state=derive_seed(seed, shape, count)
+            )
+            with warnings.catch_warnings():
+                # Outputs with few distinct rows have fewer components, and that is all right.
+                warnings.simplefilter("ignore")
+                model.fit(rows)
+            criterion = _criterion(model, n_rows, dimension)
+            criteria[shape].append(criterion)
+            if best is None or criterion < best[0]:
+                best = criterion, model
+    model = best[1]
+    likeliest = model.responsibilities(rows).argmax(axis=1)
+    members = np.bincount(likeliest, minlength=model.n_components_)
+    return {
+        "n_components": int(model.n_components_),
+        "covariance_type": model.covariance_type,
+        "bic": criteria,
+        "sizes": sorted(members.tolist(), reverse=True),
+        "n_rows": n_rows,
+    }
+
+
+def _criterion(model: GaussianMixtureModel, n_rows: int, dimension: int) -> float:
+    shape = dimension * (dimension + 1) // 2 if model.covariance_type == "full" else 1
+    count = model.n_components_
+    n_parameters = count - 1 + count * (dimension + shape)
+    log_likelihood = n_rows * float(model.log_likelihoods_[-1])
+    return -2.0 * log_likelihood + n_parameters * math.log(n_rows)
