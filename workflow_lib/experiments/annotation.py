@@ -1,6 +1,7 @@
-"""The weak-supervision stage: an annotator names the component of each weak row.
+"""The weak-supervision stage: what is known of the components of each weak row.
 
-The annotator is shown the components of the mixture that was fitted to all labelled training
+Two sources are possible. A simulated annotator, for datasets that hide the true outputs of their
+weak rows, is shown the components of the mixture that was fitted to all labelled training
 rows, and assigns each weak row to one of them (section 5.3 of the OFER paper); the simulated
 annotator takes the component with the highest responsibility of the row's true output, or tells
 the responsibilities themselves (soft labels). An annotator who errs names another component,
@@ -10,15 +11,23 @@ The annotator is asked once. The names of the components must mean the same in e
 selection, or the weak labels would point at the wrong ones. So the mixtures of the folds are not
 fitted anew: their parameters are estimated from the fold's own training rows, with the memberships
 that the annotated mixture gives them.
+
+Groups, for weak rows without outputs: rows of one group have similar outputs, so that a weak row is
+told the mean of the responsibilities of the labelled training rows of its group. These are known to
+every fold by itself, under its own mixture and from its own training rows, so that nothing of a
+held-out output reaches the fold and no mixture is fitted anew. A weak row whose group has no such
+row is told the weights of the mixture: its target q / pi is then 1, the mean of the block.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
 from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.errors import UserError
 from workflow_lib.experiments.items import fold_group, size_group
 from workflow_lib.experiments.missing_outputs import filled, filled_from
 from workflow_lib.generative.mixture import GaussianMixtureModel
@@ -39,20 +48,103 @@ def run(
     label_kind: str,
     seed: int,
 ) -> None:
-    """Write the mixtures whose components keep their meaning in every fold, and the weak labels.
+    """Write the mixtures that give every fold its memberships, and the weak labels.
 
-    The outputs are a "models" artifact like the one read, and a "weak_labels" artifact that holds,
-    for each training size and component count, the ``memberships`` (weak pool, C) that the
-    annotator tells, and how one errs: a number ``draw`` in [0, 1) and another component ``mistake``
-    for each row. With the noise nu, the rows whose draw is below nu are mistaken, so that rows
-    mistaken at one noise are mistaken at a higher one too.
+    The outputs are a "models" artifact like the one read, and a "weak_labels" artifact that holds
+    for each training size and component count:
 
-    `label_kind` is ``one-hot`` (the component alone) or ``soft`` (the responsibilities).
+    - of the simulated annotator the ``memberships`` (weak pool, C) that it tells, and how one errs:
+      a number ``draw`` in [0, 1) and another component ``mistake`` for each row. With the noise nu,
+      the rows whose draw is below nu are mistaken, so that rows mistaken at one noise are mistaken
+      at a higher one too. The models are those whose components keep their meaning in every fold;
+    - of groups, where the dataset has ``weak_groups``, a group for all rows and for each fold, with
+      ``memberships`` (weak pool, C) and ``is_told`` (weak pool,), whether the group of a row has a
+      labelled row there (`memberships_of_groups`). The models are those read.
+
+    Parameters
+    ----------
+    label_kind : {"one-hot", "soft"}
+        Whether the simulated annotator tells the likeliest component alone, or the
+        responsibilities. Memberships of groups are means of responsibilities in either case.
+    seed : int
+        Of the errors of the simulated annotator.
+
+    Raises
+    ------
+    UserError
+        If weak rows have neither outputs, from which an annotation could be simulated, nor groups.
     """
-    outputs = read_artifact(dataset, "dataset")["outputs"]
+    data = read_artifact(dataset, "dataset")
+    outputs = data["outputs"]
     partition = read_artifact(split, "split")
-    train, weak = outputs[partition["train"]], outputs[partition["weak"]]
     fitted = read_artifact(models, "models")
+    if "weak_groups" in data:
+        codes = data["weak_groups"]["codes"]
+        trees, labels = fitted, _told_by_groups(outputs, codes, partition, fitted)
+    else:
+        _check_outputs(outputs[partition["weak"]], dataset)
+        trees, labels = _told_by_annotator(outputs, partition, fitted, label_kind, seed)
+    sources = [dataset, split, models]
+    write_artifact(output_models, trees, "models", inputs=sources, seed=seed)
+    write_artifact(output_labels, labels, "weak_labels", inputs=sources, seed=seed)
+
+
+def memberships_of_groups(
+    responsibilities: np.ndarray, groups: np.ndarray, weak_groups: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the memberships (w, C) of weak rows, and whether their groups tell them (w,).
+
+    The memberships of a weak row are the mean over the labelled rows of its group of their
+    responsibilities; without such a row they are the weights of the mixture, which tell nothing.
+
+    Parameters
+    ----------
+    responsibilities : array (l, C)
+        Of the labelled rows.
+    groups, weak_groups : int array (l,) and (w,)
+        Codes of the groups of the labelled and of the weak rows; -1 for none.
+    weights : array (C,)
+        pi, the weights of the mixture.
+    """
+    known, places = np.unique(groups, return_inverse=True)
+    sums = np.zeros((len(known), responsibilities.shape[1]))
+    np.add.at(sums, places, responsibilities)
+    means = sums / np.bincount(places)[:, None]
+    is_told = np.isin(weak_groups, known) & (weak_groups >= 0)
+    memberships = np.tile(weights, (len(weak_groups), 1))
+    memberships[is_told] = means[np.searchsorted(known, weak_groups[is_told])]
+    return memberships, is_told
+
+
+def _told_by_groups(outputs, codes, partition: Mapping, fitted: Mapping) -> dict:
+    """Return the weak labels of groups, for every training size, component count and fold."""
+    weak_groups = codes[partition["weak"]]
+    labels: dict = {}
+    for size in partition["sizes"]:
+        group = size_group(size)
+        folds = partition["folds"][group]
+        rows = partition["train"][:size]
+        for components, by_fold in fitted[group].items():
+            told = labels.setdefault(group, {}).setdefault(components, {})
+            for fold in [None, *range(folds.max() + 1)]:
+                known = rows if fold is None else rows[folds != fold]
+                stored = by_fold[fold_group(fold)]
+                model, scaling = model_from_tree(stored), scaling_from_tree(stored)
+                memberships, is_told = memberships_of_groups(
+                    model.responsibilities(scaling.apply(filled(outputs[known]))),
+                    codes[known],
+                    weak_groups,
+                    model.weights_,
+                )
+                told[fold_group(fold)] = {"memberships": memberships, "is_told": is_told}
+    return labels
+
+
+def _told_by_annotator(
+    outputs, partition: Mapping, fitted: Mapping, label_kind: str, seed: int
+) -> tuple[dict, dict]:
+    """Return the mixtures of an annotation that is simulated, and its weak labels."""
+    train, weak = outputs[partition["train"]], outputs[partition["weak"]]
     aligned: dict = {}
     labels: dict = {}
     for size in partition["sizes"]:
@@ -81,9 +173,21 @@ def run(
             labels.setdefault(group, {})[components] = _labels(
                 annotated.responsibilities(units.apply(hidden)), label_kind, generator
             )
-    sources = [dataset, split, models]
-    write_artifact(output_models, aligned, "models", inputs=sources, seed=seed)
-    write_artifact(output_labels, labels, "weak_labels", inputs=sources, seed=seed)
+    return aligned, labels
+
+
+def _check_outputs(weak_outputs: np.ndarray, dataset: Path) -> None:
+    """Raise UserError for weak rows whose components an annotator cannot be asked for."""
+    n_unknown = int(np.isnan(weak_outputs).all(axis=1).sum())
+    if n_unknown:
+        raise UserError(
+            place=f"{dataset}, weak rows of the split",
+            found=f"{n_unknown} weak rows have no known output, and no groups",
+            expected="outputs from which weak labels are simulated, or groups of rows with similar "
+            "outputs",
+            remedy="name the column of these groups as same_group in the options of the reader, or "
+            "leave the weakly supervised methods out",
+        )
 
 
 def _labels(responsibilities: np.ndarray, kind: str, generator: np.random.Generator) -> dict:

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from workflow_lib.artifacts import read_artifact
+from workflow_lib.experiments.items import asked_weak_size
 from workflow_lib.metrics import (
     average_relative_error,
     norm_relative_error,
@@ -208,7 +209,7 @@ def _key(experiment: str, dataset: str, method: str, item: Mapping, partition: M
         "training_size": examples.get(n_train, n_train),
         "n_train": n_train,
         "n_test": len(partition["test"]),
-        "weak_size": item["weak_size"],
+        "weak_size": asked_weak_size(int(item["weak_size"]), partition),
         "setting": item.get("setting", ""),
     }
 

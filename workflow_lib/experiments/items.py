@@ -36,6 +36,17 @@ def item_group(training_size: int, weak_size: int, components: int | str, settin
     return f"{name}_{setting}" if setting else name
 
 
+def asked_weak_size(weak_size: int, partition: Mapping) -> int:
+    """Return the number of weak rows that was asked for where `weak_size` rows joined.
+
+    Of a table's own weak rows as many join as the training rows of a split can tell something of,
+    so that the numbers differ from split to split; what was asked for is the same.
+    """
+    asked = partition.get("weak_sizes_asked", partition.get("weak_sizes", ()))
+    joined = map(int, partition.get("weak_sizes", ()))
+    return int(dict(zip(joined, asked, strict=True)).get(weak_size, weak_size))
+
+
 def chosen_entries(item: Mapping) -> dict:
     """Return what was chosen for an item: its entries that are numbers or texts."""
     return {

@@ -88,25 +88,28 @@ class KernelRidgeTargets:
         if not self.weak_size:
             return None
         if given.weak_outputs is None:
-            return self._memberships(count) / embedding.model.weights_
+            return self._memberships(count, fold) / embedding.model.weights_
         known = slice(None) if fold is None else self._inputs.folds != fold
         labelled = filled(self.outputs[known])
         if given.weak_outputs == "true":
             return weak_outputs_of("true", labelled, given.weak[: self.weak_size])
         stored = given.stored_model(self._item.training_size, count, fold)
-        return weak_outputs_of(
-            given.weak_outputs,
-            labelled,
-            None,
-            model_from_tree(stored),
-            scaling_from_tree(stored),
-            self._memberships(count),
-            self._neighbour_grams[fold] if given.weak_outputs == "neighbours" else None,
-        )
+        model, scaling = model_from_tree(stored), scaling_from_tree(stored)
+        told = self._memberships(count, fold)
+        if given.weak_outputs == "component_mean":
+            return weak_outputs_of("component_mean", labelled, None, model, scaling, told)
+        gram = self._neighbour_grams[fold]
+        found = weak_outputs_of(given.weak_outputs, labelled, None, model, scaling, told, gram)
+        is_told = given.is_told(self._item.training_size, count, self.weak_size, fold)
+        if is_told is None:
+            return found
+        # Rows of which nothing is told have no likeliest component; the mean over all is neutral.
+        means = weak_outputs_of("component_mean", labelled, None, model, scaling, told)
+        return np.where(is_told[:, None], found, means)
 
-    def _memberships(self, count: int) -> np.ndarray:
+    def _memberships(self, count: int, fold: int | None) -> np.ndarray:
         item = self._item
-        return self._rows.memberships(item.training_size, count, item.noise, item.weak_size)
+        return self._rows.memberships(item.training_size, count, item.noise, self.weak_size, fold)
 
     def _targets_of(self, count: int | None, fold: int) -> FoldTargets:
         given, size, known = self._rows, self._item.training_size, self._inputs.folds != fold

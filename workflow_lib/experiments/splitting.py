@@ -1,4 +1,9 @@
-"""The split stage: which rows train, which may be weakly labelled, which test, and the folds."""
+"""The split stage: which rows train, which may be weakly labelled, which test, and the folds.
+
+Weak rows are of two kinds. In a dataset whose outputs are all known, labelled rows that are left
+over stand for them, and their outputs are hidden. In other datasets rows without any known output
+are weak rows; they neither train nor test, and the labelled rows are split as if they were alone.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +15,7 @@ import numpy as np
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.items import size_group
+from workflow_lib.seeds import derive_seed
 
 # What a row of a given split is for.
 TRAINING, TEST, WEAK = 0, 1, 2
@@ -21,6 +27,9 @@ BASES = {
     "given": ("fixed", "roles", "roles"),
     "per_class": ("classes", "labels", "classes"),
 }
+
+# The kind of split in which all labelled rows train, and the same rows are predicted.
+ALL_ROWS = "all"
 
 
 def split_rows(
@@ -112,20 +121,21 @@ def split_rows(
             f"{n_test} for testing"
         )
     weak = np.concatenate([weak, pool[max(sizes) :]])
-    folds = {}
-    for size in sizes:
-        # A generator of its own for every size: leaving one size out changes no other.
-        numbers = np.arange(size) % n_folds
-        folds[size_group(size)] = np.random.default_rng([seed, size]).permutation(numbers)
     return {
         "test": test,
         "train": pool[: max(sizes)],
         "weak": weak,
         "sizes": np.array(sizes),
         "weak_sizes": np.array([size for size in weak_sizes if 0 < size <= len(weak)], dtype=int),
-        "folds": folds,
+        "folds": {size_group(size): _folds(size, n_folds, seed) for size in sizes},
         "n_left_out": n_rows - len(test) - max(sizes) - len(weak),
     }
+
+
+def _folds(size: int, n_folds: int, seed: int) -> np.ndarray:
+    """Return the fold numbers (size,) of one training size, as equally often as can be."""
+    # A generator of its own for every size: leaving one size out changes no other.
+    return np.random.default_rng([seed, size]).permutation(np.arange(size) % n_folds)
 
 
 def split_classes(
@@ -231,17 +241,167 @@ def chronological_rows(
         last day of the data behind a row; ``company`` (n,): code.
     n_test : int
     """
-    by_time = np.argsort(order["time"], kind="stable")
-    test = by_time[-n_test:]
-    earlier = order["end"] < order["time"][test].min()
-    earlier[test] = False
-    for row in np.flatnonzero(earlier):
+    test = np.argsort(order["time"], kind="stable")[-n_test:]
+    others = np.ones(len(order["time"]), dtype=bool)
+    others[test] = False
+    others = np.flatnonzero(others)
+    return test, others[_known_before(order, test, others)]
+
+
+def _known_before(order: Mapping[str, np.ndarray], test: np.ndarray, rows: np.ndarray):
+    """Return which of `rows` were wholly known before the rows `test` (`chronological_rows`)."""
+    known = order["end"][rows] < order["time"][test].min()
+    for index in np.flatnonzero(known):
+        row = rows[index]
         same = test[order["company"][test] == order["company"][row]]
         overlaps = (order["begin"][same] <= order["end"][row]) & (
             order["end"][same] >= order["begin"][row]
         )
-        earlier[row] = not overlaps.any()
-    return test, np.flatnonzero(earlier)
+        known[index] = not overlaps.any()
+    return known
+
+
+def split_all_rows(n_rows: int, n_folds: int, seed: int, labels: np.ndarray | None = None) -> dict:
+    """Return the split in which all rows train, as `split_rows` does.
+
+    There is one training size, `n_rows`, and no weak pool. The test rows are the training rows, in
+    the same order, so that every method predicts them; they must never be scored. From this split
+    a model for new rows is made.
+
+    Parameters
+    ----------
+    n_rows, n_folds, seed
+        As of `split_rows`.
+    labels : int array (n_rows,) or None, default=None
+        Class of every row. The folds then hold out about as many rows of every class, and
+        ``examples`` is the number of rows of the smallest class.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer rows than folds.
+    """
+    if n_rows < n_folds:
+        raise ValueError(f"{n_rows} training rows cannot fill {n_folds} folds")
+    rows = np.random.default_rng(seed).permutation(n_rows)
+    tree = {
+        "test": rows,
+        "train": rows,
+        "weak": np.array([], dtype=int),
+        "sizes": np.array([n_rows]),
+        "weak_sizes": np.array([], dtype=int),
+        "folds": {size_group(n_rows): _folds(n_rows, n_folds, seed)},
+        "n_left_out": 0,
+    }
+    if labels is not None:
+        drawn = labels[rows]
+        counts = np.bincount(drawn)
+        # Rows of a class one after the other take the folds in turn.
+        folds = np.empty(n_rows, dtype=int)
+        folds[np.argsort(drawn, kind="stable")] = np.arange(n_rows) % n_folds
+        tree["folds"] = {size_group(n_rows): folds}
+        tree["examples"] = np.array([counts[counts > 0].min()])
+    return tree
+
+
+def split_labelled_rows(
+    is_labelled: np.ndarray,
+    training_sizes: Sequence[int],
+    weak_sizes: Sequence[int],
+    test_size: float,
+    n_folds: int,
+    seed: int,
+    weak_groups: np.ndarray | None = None,
+    kind: str = "random",
+    **basis,
+) -> dict:
+    """Return a split of the labelled rows, to which the rows without outputs are weak rows.
+
+    The labelled rows are split as `split_rows` (or `split_all_rows`) splits a dataset of them
+    alone, so that weak rows that come or go change neither training nor test rows. The weak rows
+    are permuted by a generator of their own and join the end of the weak pool, less those that the
+    split may not know: rows of a group that tests, or that were not known before the test rows, or
+    whose given role is to test.
+
+    With `weak_groups` the weak pool is made of rows without outputs only, of those whose group has
+    a row in the largest training set: nothing is known of the others. A weak size that is larger
+    than the pool is then the whole pool. The pool, and with it this size, can differ by split.
+
+    Parameters
+    ----------
+    is_labelled : bool array (n,)
+        Whether some output of a row is known.
+    training_sizes, weak_sizes, test_size, n_folds, seed
+        As of `split_rows`; a test size below 1 is a share of the labelled rows.
+    weak_groups : int array (n,) or None, default=None
+        Group of every row whose rows have similar outputs; -1 for none.
+    kind : str, default="random"
+        As of `run`.
+    **basis
+        ``order``, ``groups``, ``roles`` or ``labels`` of `split_rows`, for all n rows.
+
+    Returns
+    -------
+    dict
+        As of `split_rows`; ``weak_sizes_asked``, for each of ``weak_sizes`` the largest size asked
+        for that it stands for, which is the same in every split; and ``n_weak_left_out``, the rows
+        without outputs outside the pool.
+
+    Raises
+    ------
+    ValueError
+        As of `split_rows`.
+    """
+    labelled, unlabelled = np.flatnonzero(is_labelled), np.flatnonzero(~is_labelled)
+    of_labelled = {name: _values_of(values, labelled) for name, values in basis.items()}
+    if kind == ALL_ROWS:
+        tree = split_all_rows(len(labelled), n_folds, seed, **of_labelled)
+    else:
+        sizes = (training_sizes, weak_sizes, test_size, n_folds, seed)
+        tree = split_rows(len(labelled), *sizes, **of_labelled)
+    tree |= {role: labelled[tree[role]] for role in ("train", "weak", "test")}
+    generator = np.random.default_rng(derive_seed(seed, "rows without outputs"))
+    joining = generator.permutation(unlabelled)
+    if kind != ALL_ROWS:
+        joining = joining[_may_be_known(joining, tree["test"], **basis)]
+    if weak_groups is not None:
+        known = np.setdiff1d(weak_groups[tree["train"]], [-1])
+        joining = joining[np.isin(weak_groups[joining], known)]
+        tree["weak"] = joining
+        kept = {min(size, len(joining)): size for size in sorted(weak_sizes)}
+    else:
+        tree["weak"] = np.concatenate([tree["weak"], joining])
+        kept = {size: size for size in weak_sizes if size <= len(tree["weak"])}
+    kept = {size: asked for size, asked in sorted(kept.items()) if size > 0}
+    tree["weak_sizes"] = np.array(list(kept), dtype=int)
+    tree["weak_sizes_asked"] = np.array(list(kept.values()), dtype=int)
+    tree["n_weak_left_out"] = len(unlabelled) - len(joining)
+    return tree
+
+
+def _values_of(values: np.ndarray | Mapping[str, np.ndarray], rows: np.ndarray):
+    """Return what a split rests on, for some rows."""
+    if isinstance(values, Mapping):
+        return {name: column[rows] for name, column in values.items()}
+    return values[rows]
+
+
+def _may_be_known(
+    rows: np.ndarray,
+    test: np.ndarray,
+    order: Mapping[str, np.ndarray] | None = None,
+    groups: np.ndarray | None = None,
+    roles: np.ndarray | None = None,
+    labels: np.ndarray | None = None,
+) -> np.ndarray:
+    """Return which of `rows` the training side of a split may know; all, for other bases."""
+    if order is not None:
+        return _known_before(order, test, rows)
+    if groups is not None:
+        return ~np.isin(groups[rows], groups[test])
+    if roles is not None:
+        return roles[rows] != TEST
+    return np.ones(len(rows), dtype=bool)
 
 
 def run(
@@ -257,7 +417,10 @@ def run(
 ) -> None:
     """Read a dataset, split its rows and write the "split" artifact.
 
-    `kind` is ``random``, ``grouped``, ``chronological``, ``given`` or ``per_class``.
+    `kind` is ``random``, ``grouped``, ``chronological``, ``given``, ``per_class`` or ``all``. With
+    ``all``, `training_sizes` and `test_size` do not count (`split_all_rows`). Rows without any
+    known output are weak rows, and a dataset with ``weak_groups`` has no others
+    (`split_labelled_rows`).
 
     Raises
     ------
@@ -266,24 +429,42 @@ def run(
         roles that the kind of split needs; the message names the keys.
     """
     data = read_artifact(dataset, "dataset")
-    n_rows = len(data["outputs"])
+    is_labelled = ~np.isnan(data["outputs"]).all(axis=1)
+    n_rows = int(is_labelled.sum())
+    weak_groups = data["weak_groups"]["codes"] if "weak_groups" in data else None
+    has_weak_rows = weak_groups is not None or n_rows < len(is_labelled)
     basis = _basis_of(kind, data, dataset, experiment)
+    sizes = (training_sizes, weak_sizes, test_size, n_folds, seed)
     try:
-        tree = split_rows(n_rows, training_sizes, weak_sizes, test_size, n_folds, seed, **basis)
+        if kind == ALL_ROWS or has_weak_rows:
+            tree = split_labelled_rows(is_labelled, *sizes, weak_groups, kind, **basis)
+        else:
+            tree = split_rows(n_rows, *sizes, **basis)
     except ValueError as error:
+        rows = "rows with a known output" if has_weak_rows else "rows"
         raise UserError(
             place=f"experiment {experiment}, keys training_sizes and test_size",
-            found=f"{error} (the dataset has {n_rows} rows)",
+            found=f"{error} (the dataset has {n_rows} {rows})",
             expected=f"at least {n_folds} training rows (one for every fold) beside the test set",
             remedy=f"change training_sizes, test_size or n_folds in "
             f"config/experiments/{experiment}.yaml or config/config.yaml",
         ) from error
-    for size in training_sizes:
-        if size not in tree.get("examples", tree["sizes"]):
-            print(f"training size {size} left out: the dataset has only {n_rows} rows")
+    if kind != ALL_ROWS:
+        for size in training_sizes:
+            if size not in tree.get("examples", tree["sizes"]):
+                print(f"training size {size} left out: the dataset has only {n_rows} rows")
+    n_weak = len(tree["weak"])
     for size in weak_sizes:
         if size not in tree["weak_sizes"]:
-            print(f"weak size {size} left out: {len(tree['weak'])} rows are in the weak pool")
+            if size and n_weak and weak_groups is not None:
+                print(f"weak size {size}: all {n_weak} rows of the weak pool instead")
+            else:
+                print(f"weak size {size} left out: {n_weak} rows are in the weak pool")
+    if tree.get("n_weak_left_out"):
+        print(
+            f"{tree['n_weak_left_out']} rows without outputs left out: they share no group with a "
+            "training row, or must not be known before the test rows are predicted"
+        )
     if kind == "chronological":
         print(f"{tree['n_left_out']} rows left out: they overlap in time with the test rows")
     write_artifact(output, tree, "split", seed=seed, inputs=[dataset])
@@ -293,6 +474,8 @@ def _basis_of(kind: str, data: Mapping, dataset: Path, experiment: str) -> dict:
     """Return the argument of `split_rows` that a kind of split rests on."""
     if kind == "random":
         return {}
+    if kind == ALL_ROWS:
+        return {"labels": data["classes"]["labels"]} if "classes" in data else {}
     group, argument, what = BASES[kind]
     if group not in data:
         raise UserError(

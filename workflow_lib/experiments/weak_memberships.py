@@ -1,4 +1,8 @@
-"""What the annotator tells of the weak rows, read from the "weak_labels" artifact."""
+"""What is told of the components of weak rows, read from the "weak_labels" artifact.
+
+Labels of a simulated annotator are the same in every fold; those of groups are known to each fold
+by itself (`workflow_lib.experiments.annotation`).
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,18 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from workflow_lib.experiments.items import components_group, size_group
+from workflow_lib.errors import UserError
+from workflow_lib.experiments.items import components_group, fold_group, size_group
 
 
 def memberships(
-    weak_labels: Mapping, training_size: int, n_components: int, noise: float
+    weak_labels: Mapping,
+    training_size: int,
+    n_components: int,
+    noise: float,
+    fold: int | None = None,
 ) -> np.ndarray:
-    """Return the memberships (weak pool, C) that the annotator tells.
+    """Return the memberships (weak pool, C) that are told.
 
     Parameters
     ----------
@@ -21,8 +30,40 @@ def memberships(
     training_size, n_components : int
     noise : float
         Share of the rows for which another component is told, as if it were certain.
+    fold : int or None, default=None
+        The fold that learns from them; None for the refit to all training rows.
+
+    Raises
+    ------
+    UserError
+        For noise in labels of groups: nobody is asked for them who could err.
     """
     labels = weak_labels[size_group(training_size)][components_group(n_components)]
+    if _is_of_groups(labels):
+        if noise > 0:
+            raise UserError(
+                place="key studies.weak_noise of the experiment",
+                found=f"a share {noise:g} of wrong labels, for weak rows that are told by groups",
+                expected="no study of the noise of labels where the dataset has groups",
+                remedy="remove weak_noise from the studies of the experiment",
+            )
+        return labels[fold_group(fold)]["memberships"]
     told = labels["memberships"]
     mistaken = labels["draw"] < noise
     return np.where(mistaken[:, None], np.eye(told.shape[1])[labels["mistake"]], told)
+
+
+def is_told(
+    weak_labels: Mapping, training_size: int, n_components: int, fold: int | None = None
+) -> np.ndarray | None:
+    """Return which weak rows (weak pool,) are told anything, or None where all of them are.
+
+    Of groups without a labelled row nothing is told; `memberships` are then the weights of the
+    mixture. Parameters are those of `memberships`.
+    """
+    labels = weak_labels[size_group(training_size)][components_group(n_components)]
+    return labels[fold_group(fold)]["is_told"] if _is_of_groups(labels) else None
+
+
+def _is_of_groups(labels: Mapping) -> bool:
+    return "memberships" not in labels
