@@ -15,6 +15,8 @@ _HOMES = {
     "StateSpaceModel": "workflow_lib.generative.state_space",
     "KernelRidgeRegressor": "workflow_lib.regression.kernel_ridge",
     "OutputFisherRegressor": "workflow_lib.ofer",
+    "SavedModel": "workflow_lib.experiments.saved_model",
+    "load_model": "workflow_lib.experiments.saved_model",
 }
 
 __all__ = sorted(_HOMES)

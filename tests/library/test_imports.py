@@ -41,9 +41,12 @@ STAGES = [
     "preimages",
     "evaluation",
     "calibration_stage",
+    "first_look_stage",
+    "saved_model_stage",
+    "table_predictions_stage",
 ]
 HEAVY = ("scipy", "sklearn", "pandas", "matplotlib", "pydantic", "snakemake")
-STAGES_WITH_SKLEARN = {"forest_stage", "classifier_stage"}
+STAGES_WITH_SKLEARN = {"forest_stage", "classifier_stage", "saved_model_stage"}
 # Loading scipy.linalg takes as long as loading Python, numpy and h5py together.
 STAGES_WITHOUT_SCIPY = {
     "splitting",

@@ -53,8 +53,9 @@ def run(dataset: Path, split: Path, output: Path, scale: str, kernel: str, past:
     if past != "none":
         features["past"] = _rows_by_role(past_values, partition)
     added = past_values if past == "added" else None
+    weights = tree.get("column_weights")
     if scale == TEXT_SCALE:
-        features |= _text_features(inputs, added, partition)
+        features |= _text_features(inputs, added, partition, weights)
     elif scale == PRODUCTS_SCALE:
         inputs = np.asarray(inputs)
         check_gram_matrix(inputs, dataset)
@@ -66,7 +67,7 @@ def run(dataset: Path, split: Path, output: Path, scale: str, kernel: str, past:
             inputs = np.asarray(inputs)
             check_gram_matrix(inputs, dataset)
             inputs = inputs[:, np.concatenate([partition["train"], partition["weak"]])]
-        features |= _row_features(inputs, partition, scale)
+        features |= _row_features(inputs, partition, scale, weights)
     write_artifact(
         output, features, "features", inputs=[dataset, split], allow_nan=("train", "weak", "test")
     )
@@ -113,7 +114,9 @@ def _rows_by_role(values, partition: Mapping) -> dict:
     return {role: values[partition[role]] for role in ("train", "weak", "test")}
 
 
-def _row_features(inputs: np.ndarray, partition: Mapping, scale: str) -> dict:
+def _row_features(
+    inputs: np.ndarray, partition: Mapping, scale: str, weights: np.ndarray | None
+) -> dict:
     """Return the raw rows and the preparations of every training size and fold."""
     tree: dict = {"inputs": _rows_by_role(inputs, partition)}
     train, weak = tree["inputs"]["train"], tree["inputs"]["weak"]
@@ -124,17 +127,14 @@ def _row_features(inputs: np.ndarray, partition: Mapping, scale: str) -> dict:
         tree[size_group(size)] = {"learns": learns}
         for fold, rows in _known_rows(folds):
             fitted = train[:size] if fold is None else train[:size][rows]
-            preparation = fit_preparation(fitted, scale)
-            tree[size_group(size)][fold_group(fold)] = {
-                "fill": preparation.fill,
-                "offset": preparation.offset,
-                "scale": preparation.scale,
-                "standardised": preparation.standardised,
-            }
+            preparation = fit_preparation(fitted, scale, weights)
+            tree[size_group(size)][fold_group(fold)] = preparation.tree()
     return tree
 
 
-def _text_features(counts, past: np.ndarray | None, partition: Mapping) -> dict:
+def _text_features(
+    counts, past: np.ndarray | None, partition: Mapping, weights: np.ndarray | None
+) -> dict:
     """Return the products of the weighted texts for every training size and fold."""
     n_weak = max(partition["weak_sizes"], default=0)
     tree: dict = {"n_parts": 1 if past is None else 2}
@@ -145,12 +145,12 @@ def _text_features(counts, past: np.ndarray | None, partition: Mapping) -> dict:
         for fold, rows in _known_rows(folds):
             others = partition["test"] if fold is None else partition["test"][:0]
             fitted = partition["train"][:size][rows]
-            group[fold_group(fold)] = _text_products(counts, past, fitted, known, others)
+            group[fold_group(fold)] = _text_products(counts, past, fitted, known, others, weights)
         print(f"{size} training rows: products of {len(known)} texts")
     return tree
 
 
-def _text_products(counts, past, fitted, known, others) -> dict:
+def _text_products(counts, past, fitted, known, others, column_weights) -> dict:
     """Return inner products of texts under the term weights of the rows `fitted`.
 
     Row numbers of `counts` (and of `past`, or None): `fitted` are learned from, `known` stand in
@@ -164,7 +164,7 @@ def _text_products(counts, past, fitted, known, others) -> dict:
     products = (texts @ texts[: len(known)].T).toarray()
     squared_lengths = np.asarray((texts**2).sum(axis=1)).ravel()
     if past is not None:
-        values = fit_preparation(past[fitted], "standard").apply(past[rows])
+        values = fit_preparation(past[fitted], "standard", column_weights).apply(past[rows])
         values /= np.sqrt(max(values.shape[1], 1))
         products += values @ values[: len(known)].T
         squared_lengths += (values**2).sum(axis=1)

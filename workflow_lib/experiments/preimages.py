@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
 
 
 @dataclass(frozen=True)
-class _Decoder:
+class Decoder:
     """A fitted embedding, and the units of the outputs that it saw."""
 
     embedding: FisherEmbedding | IdentityEmbedding
@@ -43,11 +43,48 @@ class _Decoder:
         return outputs if self.scaling is None else self.scaling.undo(outputs)
 
 
-def _decoder_of(fitted: Mapping, member: Mapping, form: str, block: str | None) -> _Decoder:
+def _decoder_of(fitted: Mapping, member: Mapping, form: str, block: str | None) -> Decoder:
     size, components = size_group(member["training_size"]), member["n_components"]
     stored = fitted[size][components_group(components)][fold_group(None)]
     embedding = FisherEmbedding(model_from_tree(stored), form, block)
-    return _Decoder(embedding, scaling_from_tree(stored))
+    return Decoder(embedding, scaling_from_tree(stored))
+
+
+def decoders_of(
+    members: Sequence[Mapping], fitted: Mapping | None, form: str | None, block: str | None
+) -> list[Decoder]:
+    """Return the decoder of each member of an item (`members_of`).
+
+    Parameters
+    ----------
+    members : sequence of mappings
+    fitted : mapping or None
+        Tree of a "models" artifact, of which the models of all training rows are used.
+    form, block : str or None
+        Of the embedding. Without them, or without models, embeddings are the outputs themselves.
+    """
+    if fitted is None or form is None:
+        return [Decoder(IdentityEmbedding(member["test_embedding"].shape[1])) for member in members]
+    return [_decoder_of(fitted, member, form, block) for member in members]
+
+
+def members_of(item: Mapping) -> list[dict]:
+    """Return what an item has for each component count that it averages over; itself for one."""
+    return [{**item, **member} for member in item.get("members", {"": {}}).values()]
+
+
+def mean_outputs(
+    decoders: Sequence[Decoder],
+    members: Sequence[Mapping],
+    preimage: str | None,
+    start: str | None,
+) -> np.ndarray:
+    """Return the mean (n_test, d) of the outputs that the members of an item predict."""
+    decoded = [
+        decoder.outputs(member, preimage, start)
+        for decoder, member in zip(decoders, members, strict=True)
+    ]
+    return np.mean(decoded, axis=0)
 
 
 def run(
@@ -74,18 +111,10 @@ def run(
     tree: dict = {}
     seconds: dict = {}
     for name, item in items.items():
-        # An item that averages over component counts has a member for each.
-        members = [item | member for member in item.get("members", {"": {}}).values()]
-        if fitted is None or form is None:
-            decoders = [_Decoder(IdentityEmbedding(members[0]["test_embedding"].shape[1]))]
-        else:
-            decoders = [_decoder_of(fitted, member, form, covariance_block) for member in members]
+        members = members_of(item)
+        decoders = decoders_of(members, fitted, form, covariance_block)
         started = time.perf_counter()
-        decoded = [
-            decoder.outputs(member, preimage, start)
-            for decoder, member in zip(decoders, members, strict=True)
-        ]
-        outputs = np.mean(decoded, axis=0)
+        outputs = mean_outputs(decoders, members, preimage, start)
         classes = {}
         if vectors is not None:
             scores = nearest_scores(outputs, vectors, distance)

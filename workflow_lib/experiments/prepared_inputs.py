@@ -18,6 +18,7 @@ from workflow_lib.features.principal_coordinates import principal_coordinates
 from workflow_lib.kernels.gram import gram_from_products, gram_matrix
 from workflow_lib.regression.heldout import SeparateGrams, SharedGram
 from workflow_lib.regression.weak import WeakGrams
+from workflow_lib.stored_rows import StoredRows
 
 # 256 MB of eigenvectors of weak rows.
 MOST_NUMBERS_KEPT = 2**25
@@ -148,7 +149,10 @@ class PreparedInputs(ABC):
 
 
 class PreparedRows(PreparedInputs):
-    """Rows of numbers, filled and scaled by what each fold learned; or a Gram matrix."""
+    """Rows of numbers, filled and scaled by what each fold learned; or a Gram matrix.
+
+    Training and weak rows may be `workflow_lib.stored_rows.StoredRows` in the place of arrays.
+    """
 
     def __init__(self, features: Mapping, folds: np.ndarray, training_size: int) -> None:
         super().__init__(features, folds, training_size)
@@ -192,10 +196,7 @@ class PreparedRows(PreparedInputs):
         return self._preparation(None).apply(self._test)
 
     def _preparation(self, fold):
-        stored = self._group[fold_group(fold)]
-        return InputPreparation(
-            stored["fill"], stored["offset"], stored["scale"], bool(stored["standardised"])
-        )
+        return InputPreparation.from_tree(self._group[fold_group(fold)])
 
     def _grams(self, fold, kept, heldout, weak_size, kernel, width):
         rows, others = self._prepared(fold, kept, weak_size, self._train[heldout])
@@ -213,9 +214,16 @@ class PreparedRows(PreparedInputs):
 
 
 class PreparedSlices:
-    """Rows that are prepared when a slice, or an array of row numbers, asks for them."""
+    """Rows that are prepared when a slice, or an array of row numbers, asks for them.
 
-    def __init__(self, rows: np.ndarray, preparation: InputPreparation) -> None:
+    Parameters
+    ----------
+    rows : array (n, q), or StoredRows
+        Each asking reads them once.
+    preparation : InputPreparation
+    """
+
+    def __init__(self, rows: np.ndarray | StoredRows, preparation: InputPreparation) -> None:
         self._rows, self._preparation = rows, preparation
         self.shape = len(rows), int(np.count_nonzero(preparation.scale > 0))
 
@@ -223,7 +231,7 @@ class PreparedSlices:
         return len(self._rows)
 
     def __getitem__(self, rows) -> np.ndarray:
-        return self._preparation.apply(self._rows[rows])
+        return self._preparation.apply(np.asarray(self._rows[rows]))
 
 
 class PreparedTexts(PreparedInputs):
@@ -251,6 +259,10 @@ class PreparedTexts(PreparedInputs):
     def refit_rows(self):
         """As `PreparedInputs.refit_rows`: `principal_coordinates`."""
         return tuple(principal_coordinates(*self.refit_grams("linear", None)))
+
+    def test_squared_lengths(self) -> np.ndarray:
+        """Return the products (n_test,) of every test row with itself, as the refit weighs them."""
+        return self._stored(None)["squared_lengths"][self._test_rows()]
 
     def _grams(self, fold, kept, heldout, weak_size, kernel, width):
         columns = self._columns(kept, weak_size)

@@ -1,0 +1,301 @@
+"""A split in which every row trains and tests, its methods, and the models saved from it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from small_pipeline import Stages
+
+from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.datasets.table_encoding import TableEncoding
+from workflow_lib.datasets.table_file import Table
+from workflow_lib.datasets.tables import dataset_tree
+from workflow_lib.experiments import (
+    class_ridge_stage,
+    features_stage,
+    mean_stage,
+    output_predictions,
+    past_stage,
+    principal_component_stage,
+    reduced_rank_stage,
+    saved_model_stage,
+    splitting,
+    stack_stage,
+)
+from workflow_lib.experiments.saved_model import SavedModel, load_model
+
+N_ROWS, N_WEAK, SEED, METRIC = 48, 9, 5, "arrmse"
+
+
+@dataclass
+class Final:
+    """The artifacts of one dataset and of the split in which all labelled rows train and test.
+
+    Of a split of the `kind` given, `n_weak` rows are weak whose outputs are known. `methods` is
+    what `saved_model_stage.run` takes.
+    """
+
+    folder: Path
+    dataset: dict
+    n_weak: int = 0
+    scale: str = "standard"
+    kernel: str = "rbf"
+    past: str = "none"
+    metric: str = METRIC
+    kind: str = "given"
+    methods: dict = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        write_artifact(
+            self.path("dataset"), self.dataset, "dataset", allow_nan=("inputs", "outputs", "values")
+        )
+        if self.kind == "given":
+            self._write_split()
+        else:
+            source = (self.path("dataset"), self.path("split"))
+            splitting.run(*source, [1], [self.n_weak], 0.5, 4, SEED, "small", self.kind)
+        features_stage.run(
+            self.path("dataset"),
+            self.path("split"),
+            self.path("features"),
+            self.scale,
+            self.kernel,
+            self.past,
+        )
+
+    def _write_split(self) -> None:
+        """Write the split in which rows with known outputs are the weak ones."""
+        n_labelled = len(self.dataset["outputs"]) - self.n_weak
+        generator = np.random.default_rng(SEED)
+        rows = generator.permutation(len(self.dataset["outputs"]))
+        train, weak = rows[:n_labelled], rows[n_labelled:]
+        split = {
+            "train": train,
+            "test": generator.permutation(train),
+            "weak": weak,
+            "sizes": np.array([n_labelled]),
+            "weak_sizes": np.array([self.n_weak] if self.n_weak else [], dtype=int),
+            "folds": {f"n-{n_labelled}": np.arange(n_labelled) % 4},
+        }
+        if "classes" in self.dataset:
+            split["examples"] = np.array([n_labelled // 4])
+        write_artifact(self.path("split"), split, "split")
+
+    def path(self, name: str) -> Path:
+        return self.folder / f"{name}.h5"
+
+    @property
+    def split(self) -> dict:
+        return read_artifact(self.path("split"), "split")
+
+    def ridge(self, name: str, **options) -> None:
+        """Add a method of the regressor kernel_ridge; options are those of `Stages`."""
+        stages = _Stages(self, name, **{"weak_sizes": self._weak_sizes(options), **options})
+        if stages.kind is not None:
+            stages.model()
+        stages.regress()
+        has_embedding = stages.kind is not None and stages.weak_outputs is None
+        self._add(
+            name,
+            "kernel_ridge",
+            form=stages.form if has_embedding else None,
+            covariance_block=stages.covariance_block,
+            preimage=stages.preimage if has_embedding else None,
+            start=stages.start if has_embedding else None,
+            models=stages._models() if has_embedding else None,
+            folder=stages.folder,
+        )
+
+    def _weak_sizes(self, options) -> list:
+        return [self.n_weak] if self.n_weak and options.get("weak") else []
+
+    def forest(self, name: str, n_trees: int = 7) -> None:
+        stages = _Stages(self, name, kind=None)
+        stages.prepare = lambda: stages
+        stages.forest(n_trees=n_trees)
+        self._add(name, "random_forest", n_trees=n_trees, seed=stages.seed, folder=stages.folder)
+
+    def of_outputs(self, name: str, regressor: str) -> None:
+        """Add a method that predicts outputs without an embedding."""
+        folder = self._folder(name)
+        source = [self.path("dataset"), self.path("split")]
+        features = self.path("features")
+        targets = [folder / "regression.h5", folder / "regression.json"]
+        grid = [self.kernel, [0.3, 3.0], [1e-4, 1e-2]]
+        if regressor == "training_mean":
+            mean_stage.run(*source, *targets, self.metric)
+        elif regressor == "least_squares":
+            past_stage.run(*source, features, *targets, self.metric)
+        elif regressor == "principal_component_ridge":
+            principal_component_stage.run(*source, features, *targets, *grid, True, self.metric)
+        elif regressor == "reduced_rank_ridge":
+            reduced_rank_stage.run(*source, features, *targets, *grid, [1, 2], True, self.metric)
+        self._finish(name, regressor, folder)
+
+    def class_ridge(self, name: str) -> None:
+        folder = self._folder(name)
+        class_ridge_stage.run(
+            self.path("dataset"),
+            self.path("split"),
+            self.path("features"),
+            None,
+            None,
+            folder / "regression.h5",
+            folder / "regression.json",
+            "one_hot",
+            self.kernel,
+            [0.3, 3.0],
+            [1e-3, 1e-1],
+            [],
+            "selected",
+            [],
+            [],
+            [],
+            False,
+            True,
+            {},
+        )
+        self._finish(name, "class_ridge", folder, decoder="one_hot")
+
+    def stack(self, name: str, members: list[str]) -> None:
+        folder = self._folder(name)
+        stack_stage.run(
+            self.path("dataset"),
+            self.path("split"),
+            {
+                member: {
+                    "regression": self.methods[member]["regression"],
+                    "predictions": self.methods[member]["predictions"],
+                    "timings": [self.folder / member / "regression.json"],
+                }
+                for member in members
+            },
+            {},
+            folder / "regression.h5",
+            folder / "regression.json",
+            self.metric,
+        )
+        self._finish(name, "stack", folder, members=members)
+
+    def _folder(self, name: str) -> Path:
+        folder = self.folder / name
+        folder.mkdir()
+        return folder
+
+    def _finish(self, name, regressor, folder, **parts) -> None:
+        output_predictions.run(
+            folder / "regression.h5",
+            folder / "predictions.h5",
+            folder / "preimages.json",
+            self.metric == "accuracy",
+        )
+        self._add(name, regressor, folder=folder, **parts)
+
+    def _add(self, name: str, regressor: str, folder: Path, **parts) -> None:
+        keys = ("form", "covariance_block", "preimage", "start", "decoder", "models", "n_trees")
+        self.methods[name] = dict.fromkeys(keys) | {
+            "regressor": regressor,
+            "members": [],
+            "center": True,
+            "seed": SEED,
+            "kernel": self.kernel,
+            "regression": folder / "regression.h5",
+            "predictions": folder / "predictions.h5",
+        }
+        self.methods[name] |= parts
+
+    def predictions(self, name: str) -> np.ndarray:
+        """Return the outputs that the workflow predicted, in the order of the dataset's rows."""
+        (item,) = read_artifact(self.methods[name]["predictions"], "predictions").values()
+        in_order = np.full((len(self.dataset["outputs"]), item["outputs"].shape[1]), np.nan)
+        in_order[self.split["test"]] = item["outputs"]
+        return in_order
+
+    def answer(self, winner: str, *others: str, **told) -> Path:
+        """Write answer.json; the methods come in the order of the leaderboard."""
+        path = self.folder / f"answer-{winner}.json"
+        board = [
+            {"method": name, "label": name.upper(), "mean": 0.5 + 0.1 * rank}
+            for rank, name in enumerate([winner, *others])
+        ]
+        entries = {"winner": winner, "metric": self.metric, "leaderboard": board} | told
+        path.write_text(json.dumps(entries))
+        return path
+
+    def calibration(self, method: str, half_widths, level=0.9, novelty_limit=2.0) -> Path:
+        path = self.folder / "calibration.h5"
+        tree = {"method": method, "half_widths": np.array(half_widths, dtype=float)}
+        tree |= {"level": level, "novelty_limit": novelty_limit}
+        write_artifact(path, tree, "calibration", allow_nan=("half_widths",))
+        return path
+
+    def saved(
+        self, winner: str, *others: str, calibration=None, options=None, **told
+    ) -> SavedModel:
+        """Return the model that the stage saves, read from its file."""
+        saved_model_stage.run(
+            self.answer(winner, *others, **told),
+            self.path("dataset"),
+            self.path("split"),
+            self.path("features"),
+            calibration,
+            self.methods,
+            self.path("model"),
+            "A small table",
+            options,
+        )
+        return load_model(self.path("model"))
+
+
+class _Stages(Stages):
+    """The stages of one method, on the split and the features of a `Final`."""
+
+    def __init__(self, final: Final, name: str, weak: bool = False, **options) -> None:
+        folder = final._folder(name)
+        defaults = {"kernel": final.kernel, "metric": final.metric}
+        super().__init__(folder, np.empty(0), np.empty(0), **{**defaults, **options})
+        self._final = final
+
+    def path(self, name: str) -> Path:
+        if name in ("dataset", "split", "features"):
+            return self._final.path(name)
+        return self.folder / f"{name}.h5"
+
+
+def small_table(seed: int = 0, n_rows: int = N_ROWS) -> dict[str, list]:
+    """Return the columns of a table: two numbers, one with gaps, a category, two outputs."""
+    generator = np.random.default_rng(seed)
+    first, second = generator.normal(size=(2, n_rows))
+    colour = generator.integers(0, 3, size=n_rows)
+    kind = np.where(first > 0, 4.0, -4.0)
+    y1 = kind + first + 0.5 * second + colour
+    y2 = -kind + 0.2 * second + 0.3 * generator.normal(size=n_rows)
+    dose = [None if row % 11 == 3 else float(value) for row, value in enumerate(second)]
+    return {
+        "dose, mg": dose,
+        "weight": first.tolist(),
+        "colour": [("red", "green", "blue")[code] for code in colour],
+        "y1": y1.tolist(),
+        "y2": y2.tolist(),
+    }
+
+
+def table_dataset(columns: dict, n_weak: int = 0, **roles) -> dict:
+    """Return the tree of a dataset made from a table whose columns y1 and y2 are the outputs."""
+    table = Table.from_columns(columns, "small.csv")
+    encoding = TableEncoding.fit(table, **roles)
+    rows = encoding.encode(table)
+    outputs = np.column_stack([table.numbers("y1"), table.numbers("y2")])
+    labelled = dataset_tree(
+        rows.inputs,
+        outputs,
+        rows.names,
+        ["y1", "y2"],
+        "small.csv",
+        encoding=encoding.tree(),
+        **({} if rows.past is None else {"past": {"values": rows.past}}),
+    )
+    return labelled

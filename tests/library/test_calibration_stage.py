@@ -1,0 +1,228 @@
+"""The calibration artifact holds intervals, their coverage and novelty of the best method."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from small_data import regression_data, write_dataset
+from small_pipeline import Stages
+
+from workflow_lib.artifacts import artifact_digest, read_artifact, write_artifact
+from workflow_lib.errors import UserError
+from workflow_lib.experiments import calibration_stage, features_stage, splitting
+from workflow_lib.experiments.conformal import crossed_coverage, half_widths
+from workflow_lib.experiments.novelty import distances_of_test_rows, novelty_scale
+from workflow_lib.experiments.prepared_inputs import prepared_inputs
+from workflow_lib.metrics import average_relative_error, means_of_observed
+from workflow_lib.seeds import derive_seed
+
+N_SPLITS, N_TEST, SIZE = 3, 30, 50
+METHODS = ("m-krr", "ofer-gmm")
+
+
+class Experiment:
+    """A dataset, splits and features, and predictions of two methods that miss by noise."""
+
+    def __init__(self, folder, missing=0.0, n_rows=90, n_test=N_TEST, item=f"n-{SIZE}_w-0_C-4"):
+        generator = np.random.default_rng(0)
+        X, self.Y = regression_data(n_rows)
+        self.Y[generator.random(self.Y.shape) < missing] = np.nan
+        self.folder, self.item = folder, item
+        self.dataset = write_dataset(folder / "data.h5", X, self.Y)
+        self.splits, self.features, self.predictions = [], [], {name: [] for name in METHODS}
+        self.answer = folder / "answer.json"
+        self.answer.write_text(json.dumps({"winner": "ofer-gmm", "training_size": SIZE}))
+        for number in range(N_SPLITS):
+            split = folder / f"split-{number}.h5"
+            splitting.run(self.dataset, split, [20, SIZE], [], n_test, 4, number, "small")
+            features = folder / f"features-{number}.h5"
+            features_stage.run(self.dataset, split, features, "standard", "rbf", "none")
+            self.splits.append(split)
+            self.features.append(features)
+            for place, name in enumerate(METHODS):
+                self.predict(name, number, place, {item: SIZE, "n-20_w-0_C-4": 20})
+
+    def predict(self, method, number, seed, items):
+        """Write the predictions of a method for a split."""
+        test = read_artifact(self.splits[number], "split")["test"]
+        truth = np.nan_to_num(self.Y[test])
+        generator = np.random.default_rng([seed, number])
+        tree = {
+            name: {
+                "training_size": size,
+                "weak_size": int(name.split("_w-")[1].split("_")[0]),
+                "components": name.split("_C-")[1],
+                "outputs": truth + generator.normal(size=truth.shape) / size,
+            }
+            for name, size in items.items()
+        }
+        path = self.folder / f"{method}-{number}.h5"
+        write_artifact(path, tree, "predictions")
+        if path not in self.predictions[method]:
+            self.predictions[method].append(path)
+
+    def run(self, level=0.9, seed=5):
+        """Run the stage; return what it wrote."""
+        calibration_stage.run(
+            self.answer,
+            self.dataset,
+            self.splits,
+            self.features,
+            self.predictions,
+            self.folder / "calibration.h5",
+            level,
+            seed,
+        )
+        return read_artifact(self.folder / "calibration.h5", "calibration")
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_every_split_holds_its_test_rows_predictions_and_truth(tmp_path, missing):
+    experiment = Experiment(tmp_path, missing)
+    tree = experiment.run()
+    assert (tree["method"], tree["level"], tree["training_size"]) == ("ofer-gmm", 0.9, SIZE)
+    assert tree["item"] == experiment.item
+    for number in range(N_SPLITS):
+        part = tree[f"split-{number}"]
+        split = read_artifact(experiment.splits[number], "split")
+        items = read_artifact(experiment.predictions["ofer-gmm"][number], "predictions")
+        np.testing.assert_array_equal(part["rows"], split["test"])
+        np.testing.assert_array_equal(part["truth"], experiment.Y[split["test"]])
+        np.testing.assert_array_equal(part["predicted"], items[experiment.item]["outputs"])
+        # The relative errors of the scores can be had from what is kept.
+        mean = means_of_observed(experiment.Y[split["train"][:SIZE]])
+        errors = np.nansum((part["truth"] - part["predicted"]) ** 2, axis=0)
+        reference = np.nansum((part["truth"] - mean) ** 2, axis=0)
+        assert average_relative_error(part["errors"], part["reference"]) == pytest.approx(
+            np.sqrt(errors / reference).mean()
+        )
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_half_widths_are_of_all_splits_and_coverage_of_each(tmp_path, missing):
+    experiment = Experiment(tmp_path, missing)
+    tree = experiment.run()
+    parts = [tree[f"split-{number}"] for number in range(N_SPLITS)]
+    residuals = [part["truth"] - part["predicted"] for part in parts]
+    rows = np.concatenate([part["rows"] for part in parts])
+    weights = 1 / np.bincount(rows)[rows]
+    expected = half_widths(np.concatenate(residuals), 0.9, weights)
+    np.testing.assert_array_equal(tree["half_widths"], expected)
+    known = ~np.isnan(experiment.Y[np.unique(rows)])
+    np.testing.assert_array_equal(tree["n_rows"], known.sum(axis=0))
+    assert tree["coverage"].shape == (N_SPLITS, 3)
+    for number, values in enumerate(residuals):
+        seed = derive_seed(5, "coverage", number)
+        np.testing.assert_array_equal(tree["coverage"][number], crossed_coverage(values, 0.9, seed))
+
+
+def test_novelty_is_relative_to_the_training_rows_of_the_split(tmp_path):
+    experiment = Experiment(tmp_path)
+    tree = experiment.run()
+    limits = []
+    for number in range(N_SPLITS):
+        split = read_artifact(experiment.splits[number], "split")
+        features = read_artifact(experiment.features[number], "features")
+        inputs = prepared_inputs(features, split["folds"][f"n-{SIZE}"], SIZE)
+        scale = novelty_scale(inputs, "rbf", 0)
+        expected = scale.novelty(distances_of_test_rows(inputs, "rbf"))
+        np.testing.assert_array_equal(tree[f"split-{number}"]["novelty"], expected)
+        limits.append(scale.limit)
+    assert tree["novelty_limit"] == np.median(limits)
+
+
+def test_too_few_test_rows_have_no_interval_and_say_how_many_are_needed(tmp_path, capsys):
+    tree = Experiment(tmp_path, n_rows=54, n_test=4).run(level=0.95)
+    assert np.isinf(tree["half_widths"]).all()
+    assert np.isnan(tree["coverage"]).all()
+    assert tree["rows_needed"] == 19
+    assert "3 of 3 outputs have no interval" in capsys.readouterr().out
+
+
+def test_the_same_inputs_give_the_same_bytes(tmp_path):
+    experiment = Experiment(tmp_path)
+    experiment.run()
+    first = (tmp_path / "calibration.h5").read_bytes()
+    experiment.run()
+    assert (tmp_path / "calibration.h5").read_bytes() == first
+    digest = artifact_digest(tmp_path / "calibration.h5")
+    experiment.run(level=0.8)
+    assert artifact_digest(tmp_path / "calibration.h5") != digest
+
+
+def test_classes_have_novelty_and_no_interval(tmp_path):
+    experiment = Experiment(tmp_path)
+    labels = np.arange(len(experiment.Y)) % 3
+    tree = read_artifact(experiment.dataset, "dataset") | {"classes": {"labels": labels}}
+    write_artifact(experiment.dataset, tree, "dataset")
+    for path, split in zip(experiment.predictions["ofer-gmm"], experiment.splits, strict=True):
+        items = read_artifact(path, "predictions")
+        test = read_artifact(split, "split")["test"]
+        items[experiment.item]["classes"] = (labels[test] + 1) % 3
+        write_artifact(path, items, "predictions")
+    calibrated = experiment.run()
+    assert calibrated["half_widths"].shape == (0,)
+    assert calibrated["coverage"].shape == (N_SPLITS, 0)
+    part = calibrated["split-1"]
+    np.testing.assert_array_equal(part["true_classes"], labels[part["rows"]])
+    np.testing.assert_array_equal(part["predicted_classes"], (labels[part["rows"]] + 1) % 3)
+    assert part["novelty"].shape == (N_TEST,)
+
+
+def test_the_only_item_or_the_usual_one_or_the_named_one_is_taken(tmp_path):
+    weak, usual, fixed = f"n-{SIZE}_w-40_C-4", f"n-{SIZE}_w-0_C-selected", f"n-{SIZE}_w-0_C-8"
+    experiment = Experiment(tmp_path, item=weak)
+    assert experiment.run()["item"] == weak
+    for number in range(N_SPLITS):
+        experiment.predict("ofer-gmm", number, 1, dict.fromkeys([weak, usual, fixed], SIZE))
+    assert experiment.run()["item"] == usual
+    named = {"winner": "ofer-gmm", "training_size": SIZE, "weak_size": 0, "components": "8"}
+    experiment.answer.write_text(json.dumps(named))
+    assert experiment.run()["item"] == fixed
+    experiment.answer.write_text(json.dumps(named | {"components": "9"}))
+    with pytest.raises(UserError, match=r"ofer-gmm-0\.h5: no predictions of ofer-gmm with 50"):
+        experiment.run()
+
+
+@pytest.mark.parametrize("kind", [None, "gaussian_mixture"])
+def test_what_the_stages_of_a_method_write_is_calibrated(tmp_path, kind):
+    X, Y = regression_data(60)
+    folders = [tmp_path / str(number) for number in range(2)]
+    stages = [
+        Stages(folder, X, Y, scale="standard", kind=kind, seed=number).all()
+        for number, folder in enumerate(folders)
+    ]
+    answer = tmp_path / "answer.json"
+    answer.write_text(json.dumps({"winner": "method", "training_size": 30}))
+    paths = {
+        name: [stage.path(name) for stage in stages]
+        for name in ("split", "features", "predictions")
+    }
+    calibration_stage.run(
+        answer,
+        stages[0].path("dataset"),
+        paths["split"],
+        paths["features"],
+        {"method": paths["predictions"]},
+        tmp_path / "calibration.h5",
+        0.8,
+        0,
+    )
+    tree = read_artifact(tmp_path / "calibration.h5", "calibration")
+    for number, stage in enumerate(stages):
+        outputs = stage.tree("predictions")["n-30_w-0_C-selected"]["outputs"]
+        np.testing.assert_array_equal(tree[f"split-{number}"]["predicted"], outputs)
+    assert np.isfinite(tree["half_widths"]).all()
+
+
+def test_an_answer_that_names_no_method_is_told(tmp_path):
+    experiment = Experiment(tmp_path)
+    experiment.answer.write_text(json.dumps({"winner": "m-rf", "training_size": SIZE}))
+    with pytest.raises(UserError, match=r"the method m-rf. Expected one of m-krr, ofer-gmm"):
+        experiment.run()
+    for text in ("{", "[]", '{"winner": "m-krr"}', '{"winner": "m-krr", "training_size": null}'):
+        experiment.answer.write_text(text)
+        with pytest.raises(UserError, match=r"answer\.json: no answer can be read from it"):
+            experiment.run()

@@ -1,0 +1,164 @@
+"""Intervals hold the share of new outputs that they promise, and are no wider than that takes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from workflow_lib.experiments.conformal import (
+    crossed_coverage,
+    half_widths,
+    pooled_half_widths,
+    rows_needed,
+)
+from workflow_lib.regression.kernel_ridge import KernelRidgeRegressor
+
+NOISES = {
+    "normal": lambda generator, shape, size: generator.normal(size=shape),
+    "uniform": lambda generator, shape, size: generator.uniform(-2, 2, size=shape),
+    "skewed": lambda generator, shape, size: generator.exponential(size=shape) - 1.0,
+    "heavy tails": lambda generator, shape, size: generator.standard_t(2.0, size=shape),
+    "growing with the input": lambda generator, shape, size: size * generator.normal(size=shape),
+}
+
+
+def column(*values):
+    return np.array(values, dtype=float)[:, None]
+
+
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.95])
+@pytest.mark.parametrize("n_rows", [1, 4, 9, 19, 20, 57])
+def test_the_half_width_is_the_order_statistic(n_rows, level):
+    residuals = np.random.default_rng(n_rows).normal(size=(n_rows, 3))
+    rank = math.ceil(round((n_rows + 1) * level, 9))
+    found = half_widths(residuals, level)
+    if rank > n_rows:
+        assert np.isinf(found).all()
+    else:
+        np.testing.assert_array_equal(found, np.sort(np.abs(residuals), axis=0)[rank - 1])
+
+
+def test_the_level_is_kept_exactly_on_average_over_the_place_of_the_new_row():
+    # Of n + 1 exchangeable sizes each is the new one equally often: no sampling error is left.
+    sizes = np.random.default_rng(0).exponential(size=30)
+    for level in (0.5, 0.8, 0.9, 0.95):
+        held = [
+            sizes[new] <= half_widths(np.delete(sizes, new)[:, None], level)[0]
+            for new in range(len(sizes))
+        ]
+        assert np.mean(held) == pytest.approx(math.ceil(round(30 * level, 9)) / 30)
+
+
+@pytest.mark.parametrize("level", [0.1, 0.5, 0.68, 0.8, 0.9, 0.95, 0.99])
+def test_fewer_rows_than_needed_have_an_infinite_half_width(level):
+    needed = rows_needed(level)
+    residuals = np.arange(1.0, needed + 1)[:, None]
+    assert np.isfinite(half_widths(residuals, level)[0])
+    assert half_widths(residuals[:-1], level)[0] == np.inf
+
+
+def test_missing_outputs_count_for_nothing():
+    residuals = np.random.default_rng(0).normal(size=(40, 2))
+    missing = residuals.copy()
+    missing[5:35, 1] = np.nan
+    found = half_widths(missing, 0.9)
+    assert found[0] == half_widths(residuals, 0.9)[0]
+    assert found[1] == half_widths(np.delete(residuals, np.s_[5:35], axis=0), 0.9)[1]
+    assert half_widths(np.full((40, 1), np.nan), 0.9)[0] == np.inf
+
+
+def test_a_row_with_several_residuals_counts_once():
+    generator = np.random.default_rng(0)
+    residuals = generator.normal(size=(25, 2))
+    rows = generator.permutation(25)
+    once = half_widths(residuals, 0.8)
+    np.testing.assert_array_equal(pooled_half_widths([residuals], [rows], 0.8), once)
+    # The same residuals three times, some rows even six times, tell nothing new.
+    thrice = [residuals, residuals, np.vstack([residuals, *3 * [residuals[:7]]])]
+    of_rows = [rows, rows, np.concatenate([rows, *3 * [rows[:7]]])]
+    np.testing.assert_array_equal(pooled_half_widths(thrice, of_rows, 0.8), once)
+    # Eight rows are too few for 90 %, however often each was tested.
+    eight = [residuals[:8]] * 5, [rows[:8]] * 5
+    assert np.isinf(pooled_half_widths(*eight, 0.9)).all()
+
+
+def test_pooled_half_widths_are_those_of_a_brute_force_count():
+    generator = np.random.default_rng(1)
+    rows = [generator.choice(30, size=12, replace=False) for _ in range(6)]
+    residuals = [generator.normal(size=(12, 1)) for _ in rows]
+    times = np.bincount(np.concatenate(rows), minlength=30)
+    found = pooled_half_widths(residuals, rows, 0.7)[0]
+    n_rows = np.count_nonzero(times)
+    values, owners = np.concatenate(residuals)[:, 0], np.concatenate(rows)
+    weight_up_to = [
+        sum(1 / times[owner] for value, owner in zip(values, owners) if abs(value) <= width)
+        for width in np.sort(np.abs(values))
+    ]
+    enough = np.array(weight_up_to) >= math.ceil((n_rows + 1) * 0.7) - 1e-9
+    assert found == np.sort(np.abs(values))[np.argmax(enough)]
+
+
+def test_crossed_coverage_never_tries_a_row_on_itself():
+    # The largest residual lies outside of any interval that it does not help to make.
+    residuals = column(*np.arange(1.0, 41), 1000.0, 1001.0)
+    seen = [crossed_coverage(residuals, 0.9, seed)[0] for seed in range(20)]
+    assert max(seen) < 1.0
+    assert crossed_coverage(np.ones((40, 1)), 0.9, 0)[0] == 1.0
+
+
+def test_halves_with_too_few_rows_have_no_coverage():
+    residuals = np.random.default_rng(0).normal(size=(40, 2))
+    residuals[8:, 1] = np.nan
+    found = crossed_coverage(residuals, 0.9, 0)
+    assert 0.0 <= found[0] <= 1.0
+    assert np.isnan(found[1])
+    assert np.isnan(crossed_coverage(residuals[:17], 0.9, 0)).tolist() == [False, True]
+    assert np.isnan(crossed_coverage(residuals[:8], 0.9, 0)).all()
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, -0.1, 1.5, float("nan")])
+def test_a_level_that_is_no_share_is_refused(level):
+    for function in (rows_needed, lambda level: half_widths(np.ones((3, 1)), level)):
+        with pytest.raises(ValueError, match="level must be between 0 and 1"):
+            function(level)
+
+
+def made_rows(generator, n_rows, noise):
+    """Return inputs (n, 3) and two outputs, the second with more noise."""
+    X = generator.normal(size=(n_rows, 3))
+    signal = np.column_stack([X @ [1.0, -1.0, 0.5], np.sin(2 * X[:, 0]) + X[:, 1] ** 2])
+    size = np.abs(X[:, :1]) + 0.2
+    return X, signal + [0.5, 1.0] * NOISES[noise](generator, signal.shape, size)
+
+
+def simulated_coverage(noise, seed, n_rows=120, training_size=90, n_splits=5):
+    """Return the coverage (2,) of new rows and that measured by halves, of one made table.
+
+    As in an experiment: residuals come from the test rows of several splits, and the model for
+    use is fitted to all rows.
+    """
+    generator = np.random.default_rng([seed, sorted(NOISES).index(noise)])
+    X, Y = made_rows(generator, n_rows, noise)
+    model = KernelRidgeRegressor(gamma=0.1, alpha=1e-3)
+    residuals, tests = [], []
+    for _ in range(n_splits):
+        permuted = generator.permutation(n_rows)
+        train, test = permuted[:training_size], permuted[training_size:]
+        residuals.append(Y[test] - model.fit(X[train], Y[train]).predict(X[test]))
+        tests.append(test)
+    measured = [crossed_coverage(values, 0.9, seed) for values in residuals]
+    widths = pooled_half_widths(residuals, tests, 0.9)
+    new_X, new_Y = made_rows(generator, 400, noise)
+    is_held = np.abs(new_Y - model.fit(X, Y).predict(new_X)) <= widths
+    return is_held.mean(axis=0), np.mean(measured, axis=0)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_intervals_of_ninety_percent_hold_ninety_percent_of_new_outputs(noise):
+    simulations = np.array([simulated_coverage(noise, seed) for seed in range(20)])
+    of_new_rows, measured = simulations.mean(axis=0)
+    assert ((0.87 <= of_new_rows) & (of_new_rows <= 0.93)).all(), of_new_rows
+    # Halves of 15 rows give 15/16 of coverage where 0.9 is asked for.
+    assert np.abs(measured - 15 / 16).max() < 0.03, measured

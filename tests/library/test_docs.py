@@ -1,0 +1,172 @@
+"""The documentation is complete, says what the code says, and builds without a network."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+import yaml
+
+import workflow_lib
+from workflow_lib.config.requests import TableRequest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+
+needs_sphinx = pytest.mark.skipif(
+    any(importlib.util.find_spec(name) is None for name in ("sphinx", "myst_parser", "furo")),
+    reason="the extra 'docs' is not installed",
+)
+
+
+def page(name: str) -> str:
+    """Return the source of a page."""
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+def section(text: str, heading: str) -> str:
+    """Return what stands under a heading, up to the next one of its level or above."""
+    level = len(heading) - len(heading.lstrip("#"))
+    return re.search(
+        rf"^{re.escape(heading)}$\n(.*?)(?=^#{{1,{level}}} |\Z)", text, re.MULTILINE | re.DOTALL
+    )[1]
+
+
+def first_cells(text: str) -> list[str]:
+    """Return the first cell of every row of the tables in a text, but of their heads."""
+    rows = re.findall(r"^\| (.*?) \|.*\|$", text, re.MULTILINE)
+    heads = re.findall(r"^\| (.*?) \|.*\|\n\|---", text, re.MULTILINE)
+    return [cell for cell in rows if cell not in heads]
+
+
+def test_every_public_name_is_in_the_reference():
+    documented = re.findall(r"^\.\. auto\w+:: workflow_lib\.(\w+)$", page("api.rst"), re.MULTILINE)
+    assert sorted(documented) == workflow_lib.__all__
+
+
+def test_every_key_of_new_is_explained_and_no_other():
+    keys = first_cells(section(page("your-table.md"), "## Every key of `new`"))
+    assert sorted(keys) == sorted(f"`{key}`" for key in TableRequest.model_fields)
+
+
+def test_messages_that_are_explained_are_those_of_the_code():
+    shown = first_cells(section(page("your-table.md"), "## When a table is refused"))
+    modules = [ROOT / "workflow_lib" / folder for folder in ("datasets", "experiments")]
+    code = "".join(path.read_text() for folder in modules for path in folder.rglob("*.py"))
+    assert len(shown) >= 10
+    for message in shown:
+        assert message.strip("`") in code, f"no message says {message}"
+
+
+def test_methods_that_are_recommended_exist():
+    named = set(re.findall(r"`([a-z]+-[a-z-]+)`", page("methods.md") + page("your-table.md")))
+    methods = {path.stem for path in (ROOT / "config" / "methods").glob("*.yaml")}
+    assert {"ofer-stack", "m-mean", "wofer-gmm"} <= named <= methods
+
+
+def test_commands_of_make_and_files_of_configuration_exist():
+    text = "".join(path.read_text(encoding="utf-8") for path in DOCS.glob("*.md"))
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = set(re.findall(r"`make ([a-z]+)`|^make ([a-z]+)", text, re.MULTILINE))
+    named = {name for pair in named for name in pair if name}
+    assert {"env", "run", "docs"} <= named <= targets
+    for name in re.findall(r"--configfile (\S+)", text):
+        assert yaml.safe_load((ROOT / name).read_text())
+
+
+def test_the_level_of_intervals_is_the_default_of_a_run():
+    from workflow_lib.config.models import RunSettings
+    from workflow_lib.experiments.conformal import rows_needed
+
+    level = RunSettings.model_fields["interval_level"].default
+    text = section(page("your-table.md"), "### What intervals promise, and what not")
+    assert f"holds {level:.0%} of".replace("%", " %") in text
+    assert f"({rows_needed(level)} for {level:.0%})".replace("%)", " %)") in text
+
+
+class _Links(HTMLParser):
+    """What a page loads or leads to, and its equations."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loaded: list[str] = []
+        self.linked: list[str] = []
+        self.n_equations = 0
+
+    def handle_starttag(self, tag, attributes) -> None:
+        values = dict(attributes)
+        if tag in ("script", "img", "iframe") and values.get("src"):
+            self.loaded.append(values["src"])
+        if tag == "link" and values.get("href"):
+            self.loaded.append(values["href"])
+        if tag == "a" and values.get("href"):
+            self.linked.append(values["href"])
+        self.n_equations += tag == "math"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> Path:
+    """Return the folder of the built documentation; any warning fails."""
+    folder = tmp_path_factory.mktemp("documentation")
+    result = subprocess.run(
+        [sys.executable, "-m", "sphinx", "--fail-on-warning", "--quiet", str(DOCS), str(folder)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 0, result.stderr
+    return folder
+
+
+def links_of(path: Path) -> _Links:
+    """Return what a built page loads, its links and its equations."""
+    links = _Links()
+    links.feed(path.read_text(encoding="utf-8"))
+    return links
+
+
+@needs_sphinx
+def test_built_pages_load_nothing_from_elsewhere_and_lead_to_what_is_there(built):
+    pages = sorted(built.glob("*.html"))
+    assert {"index", "start", "your-table", "concepts", "api"} <= {path.stem for path in pages}
+    for path in pages:
+        links = links_of(path)
+        for address in links.loaded:
+            assert not re.match(r"(\w+:)?//", address), f"{path.name} loads {address}"
+            assert (built / re.sub(r"[?#].*", "", address)).exists(), f"{path.name}: {address}"
+        for address in links.linked:
+            if not re.match(r"\w+:|#", address):
+                assert (built / address.split("#")[0]).exists(), f"{path.name}: {address}"
+    for style in built.rglob("*.css"):
+        assert not re.search(r"(@import|url\()[\"' ]*(https?:)?//", style.read_text())
+
+
+@needs_sphinx
+def test_equations_are_drawn_and_none_is_left_as_latex(built):
+    concepts = built / "concepts.html"
+    n_written = len(re.findall(r"\$\$.*?\$\$|\$[^$]+\$", page("concepts.md"), re.DOTALL))
+    assert links_of(concepts).n_equations == n_written > 20
+    text = re.sub(r"<[^>]*>", "", concepts.read_text(encoding="utf-8"))
+    assert not re.search(r"\\(frac|sum|left|lVert|hat)\b", text)
+
+
+@needs_sphinx
+def test_signs_of_algebra_in_docstrings_stay_as_they_are(built):
+    text = re.sub(r"<[^>]*>", "", (built / "api.html").read_text(encoding="utf-8"))
+    assert "h(x) = k(x, X_fit_) dual_coef_ + intercept_." in text
+    assert "||phi(y) - h||^2" in text
+    assert not re.search(r"\*\*\w|\(\*\w", text), "bold or a type is left as it was written"
+
+
+@needs_sphinx
+def test_the_reference_of_the_configuration_is_the_generated_one(built):
+    text = (built / "configuration.html").read_text(encoding="utf-8")
+    headings = re.findall(r"^## (.*)$", (ROOT / "config/README.md").read_text(), re.MULTILINE)
+    for heading in headings:
+        words = re.sub(r"`(.*?)`", r"\1", heading)
+        assert words in re.sub(r"<[^>]*>", "", text)

@@ -1,0 +1,327 @@
+"""The answer as sections of the page: valid HTML that says what the files say."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+from report_samples import (
+    CLASS_METHODS,
+    METHODS,
+    base_accuracy,
+    base_error,
+    better_accuracy,
+    better_error,
+    parse,
+    write_accuracies,
+    write_scores,
+    write_timings,
+)
+
+from workflow_lib.artifacts import write_artifact
+from workflow_lib.datasets.first_look import first_look
+from workflow_lib.datasets.table_file import Table
+from workflow_lib.errors import UserError
+from workflow_lib.report.answer_part import answer_part, first_look_section
+from workflow_lib.report.leaderboard import run
+
+ROWS = [("m-krr", "selected", 0, base_error), ("ofer-gmm", "selected", 0, better_error)]
+
+FIRST_LOOK = {
+    "file": "assay.csv",
+    "rows": 60,
+    "columns": 9,
+    "kinds": {"number": ["a", "b"], "category": ["colour"], "empty": []},
+    "missing": {"a": 0.25, "b": 0.02},
+    "constant": ["batch"],
+    "empty": [],
+    "row_names": ["sample"],
+    "duplicate_rows": 2,
+    "contradictions": 3,
+    "leaks": [
+        {"column": "a", "output": "y", "kind": "equal", "strength": 0.99999, "used": False},
+        {"column": "b", "output": "y", "kind": "levels", "strength": 1.0, "used": True},
+    ],
+    "row_order": [{"output": "y", "correlation": 0.9}],
+    "output_correlations": {
+        "largest": [{"first": "y", "second": "z", "correlation": -0.71}],
+        "matrix": None,
+    },
+    "outputs": {
+        "y": {"n_known": 50, "mean": 1.5, "deviation": 0.5, "least": -1.0, "largest": 3.25},
+        "z": {"n_known": 0},
+    },
+    "rows_labelled": 50,
+    "rows_weak": 4,
+    "rows_unlabelled": 6,
+    "rows_partly_labelled": 1,
+    "n_test": 10,
+    "training_sizes": [10, 20, 40],
+    "mixture": {"n_components": 2, "sizes": [30, 20], "bic": [3.0, 1.0]},
+}
+
+
+def write_answer(tmp_path, rows=ROWS, methods=METHODS, **options):
+    scores = write_scores(tmp_path / "scores.csv", rows, **options)
+    timings = tmp_path / "timings.csv"
+    write_timings(timings, [row[0] for row in rows])
+    run(scores, timings, methods, {"metric": "arrmse"}, 5, tmp_path / "answer.json")
+    return tmp_path / "answer.json"
+
+
+def write_first_look(tmp_path, facts=FIRST_LOOK):
+    path = tmp_path / "first-look.json"
+    path.write_text(json.dumps(facts), encoding="utf-8")
+    return path
+
+
+def write_calibration(tmp_path, half_widths, coverage, n_test=8, with_errors=True):
+    """Write a calibration whose true outputs are -1 and 1 in turn, with errors of half of them."""
+    half_widths, coverage = np.asarray(half_widths, float), np.asarray(coverage, float)
+    d = len(half_widths)
+    truth = np.tile([[-1.0], [1.0]], (n_test // 2, d))
+    tree = {
+        "level": 0.9,
+        "method": "ofer-gmm",
+        "half_widths": half_widths,
+        "coverage": coverage,
+        "novelty_limit": 2.5,
+        "rows_needed": 10,
+    }
+    for split in range(len(coverage)):
+        group = {
+            "rows": np.arange(n_test),
+            "predicted": 0.5 * truth,
+            "truth": truth,
+            "novelty": np.linspace(0.0, 4.0, n_test),
+        }
+        if with_errors:
+            group |= {
+                "errors": np.full(d, 0.25 * n_test),
+                "reference": np.full(d, float(n_test)),
+            }
+        tree[f"split-{split}"] = group
+    path = tmp_path / "calibration.h5"
+    write_artifact(
+        path, tree, "calibration", allow_nan=("half_widths", "coverage", "truth", "novelty_limit")
+    )
+    return path
+
+
+def parsed(sections):
+    """Return the parser of all sections, and their text with plain blanks."""
+    parser = parse("\n".join(section.html for section in sections))
+    return parser, " ".join("".join(parser.text).replace("\u00a0", " ").split())
+
+
+def test_all_sections_are_valid_and_reachable(tmp_path):
+    sections = answer_part(
+        write_answer(tmp_path),
+        "assay",
+        first_look=write_first_look(tmp_path),
+        calibration=write_calibration(tmp_path, [0.4, 1.5], [[0.9, 0.8], [1.0, 0.9]]),
+        output_names=["y", "z"],
+    )
+    anchors = [section.anchor for section in sections]
+    assert anchors == ["answer", "leaderboard", "intervals", "first-look", "next"]
+    for section in sections:
+        assert f'<section id="{section.anchor}" aria-labelledby=' in section.html
+        assert f'<h2 id="{section.anchor}-heading">{section.heading}</h2>' in section.html
+        parse(section.html)
+    identifiers = re.findall(r'\bid="([^"]+)"', "".join(section.html for section in sections))
+    assert len(identifiers) == len(set(identifiers))
+
+
+def test_every_table_has_a_caption_scoped_heads_and_equal_rows(tmp_path):
+    sections = answer_part(
+        write_answer(tmp_path),
+        "assay",
+        first_look=write_first_look(tmp_path),
+        calibration=write_calibration(tmp_path, [0.4, 1.5], [[0.9, 0.8], [1.0, 0.9]]),
+    )
+    tables = re.findall(r"<table.*?</table>", "".join(s.html for s in sections), flags=re.DOTALL)
+    assert len(tables) == 5
+    for table in tables:
+        assert table.count("<caption>") == 1
+        assert "<th>" not in table
+        assert len(set(parse(table).cells_per_row)) == 1
+
+
+def test_the_answer_stands_first_and_large(tmp_path):
+    path = write_answer(tmp_path)
+    answer = json.loads(path.read_text())
+    first = answer_part(path, "assay")[0]
+    assert re.search(
+        r'<p class="protocol" style="font-size: 1\.45rem[^>]*>Use OFER-GMM', first.html
+    )
+    _, text = parsed([first])
+    for sentence in [*answer["sentences"], *answer["notes"]]:
+        assert sentence in text
+
+
+def test_the_leaderboard_shows_what_the_answer_holds(tmp_path):
+    leaderboard = answer_part(write_answer(tmp_path), "assay")[1]
+    _, text = parsed([leaderboard])
+    assert "All methods, best first (50 training rows, 5 splits, 10 test rows)" in text
+    assert leaderboard.html.index(">OFER-GMM<") < leaderboard.html.index(">m-KRR<")
+    assert "<strong>0.601 ± 0.010</strong>" in leaderboard.html
+    assert "21.0 s" in text and "6.00 ms" in text
+    # 0.901 is 50 % above 0.601 and 9.9 % below 1.
+    assert re.search(r"\+50\.\d % \(p = \de-\d+\)<sup>\u2021</sup>", leaderboard.html)
+    assert re.search(r"\u22129\.9 % \(p = \de-\d+\)<sup>\u2020</sup>", leaderboard.html)
+    assert "Minus the best" in text and "Minus the training mean" in text
+    assert "5 of 5" in text
+
+
+def test_rows_out_of_competition_are_told(tmp_path):
+    rows = [ROWS[0], ("full", "selected", 9, better_error)]
+    methods = METHODS | {"full": {"label": "full labels", "weak_outputs": "true"}}
+    sections = answer_part(write_answer(tmp_path, rows, methods), "assay")
+    _, text = parsed(sections)
+    assert "Use m-KRR" in text
+    assert "Out of competition (see the limits above): full labels, 9 weak rows." in text
+
+
+def test_one_split_has_no_tests(tmp_path):
+    sections = answer_part(write_answer(tmp_path, n_splits=1), "assay")
+    _, text = parsed(sections)
+    assert "p = " not in text
+    assert "nan" not in text.lower() and "None" not in text
+    assert "The differences with their tests" not in text
+
+
+def test_accuracies_are_in_percent_and_differences_in_points(tmp_path):
+    rows = [("m-svm", "selected", 0, better_accuracy), ("class-krr", "selected", 0, base_accuracy)]
+    scores = write_accuracies(tmp_path / "scores.csv", rows)
+    run(scores, None, CLASS_METHODS, {"metric": "accuracy"}, 5, tmp_path / "answer.json")
+    sections = answer_part(tmp_path / "answer.json", "assay")
+    _, text = parsed(sections)
+    assert "80.1 ± 1.0" in text
+    assert "\u221220.0 points (p = " in text
+    assert "Against a guess among the classes" in text
+    assert "Accuracy (%)" in text
+
+
+def test_intervals_and_their_coverage(tmp_path):
+    calibration = write_calibration(tmp_path, [0.4, np.inf], [[0.9, np.nan], [1.0, np.nan]])
+    sections = answer_part(
+        write_answer(tmp_path), "assay", calibration=calibration, output_names=["y <1>"]
+    )
+    section = sections[2]
+    _, text = parsed([section])
+    assert "Intervals of 90 % held 95.0 % of the test outputs" in text
+    assert "(lowest split 90.0 %, highest 100.0 %)" in text
+    rows = re.findall(r"<tr>.*?</tr>", section.html)
+    first, second = rows[1:]
+    # The true outputs are -1 and 1, whose standard deviation is 1; half of each is the error.
+    assert "y &lt;1&gt;" in first
+    for cell in ("± 0.4", "0.40", "95.0 %", "90.0 % to 100.0 %", "0.500 ± 0.000"):
+        assert f"<td>{cell}</td>" in first
+    assert "output 2" in second and "too few rows" in second
+    assert "at least 10 rows are needed" in text
+    # Of eight novelties from 0 to 4 three are above 2.5.
+    assert "novelty above 2.5" in text and "these are 37.5 %" in text
+
+
+def test_intervals_of_many_outputs_are_folded(tmp_path):
+    few = write_calibration(tmp_path, [1.0] * 20, [[0.9] * 20])
+    html = answer_part(write_answer(tmp_path), "assay", calibration=few)[2].html
+    assert "<details>" not in html
+    many = write_calibration(tmp_path, [1.0] * 21, [[0.9] * 21], with_errors=False)
+    html = answer_part(write_answer(tmp_path), "assay", calibration=many)[2].html
+    assert "<summary>All 21 outputs</summary>" in html
+    parse(html)
+
+
+def test_classes_have_no_intervals(tmp_path):
+    calibration = write_calibration(tmp_path, [], np.empty((2, 0)))
+    sections = answer_part(write_answer(tmp_path), "assay", calibration=calibration)
+    assert [section.anchor for section in sections] == ["answer", "leaderboard", "next"]
+
+
+def test_the_first_look_warns_first(tmp_path):
+    section = first_look_section(FIRST_LOOK)
+    _, text = parsed([section])
+    assert section.html.index("Look at this first") < section.html.index("<table")
+    assert "The column a tells the output y: it is the output itself" in text
+    assert "It is left out of the inputs" in text and "It is used as an input" in text
+    assert "The table seems sorted by y." in text
+    assert "2 rows repeat an earlier one" in text
+    assert "3 labelled rows have the inputs of another one" in text
+    assert (
+        "60: 50 labelled, 4 with a group but no output, 6 without either and 1 with some outputs "
+        "missing" in text
+    )
+    assert "9: 2 number and 1 category" in text
+    assert "a (25 %) and b (2 %)" in text
+    assert "y and z (\u22120.71)" in text
+    assert "10, 20 and 40, beside 10 test rows" in text
+    assert "2 of 30 and 20 rows" in text
+    assert "3.25" in text and "\u22121" in text
+
+
+@pytest.mark.parametrize("absent", [*FIRST_LOOK, "all"])
+def test_facts_that_are_absent_are_left_out(absent):
+    facts = {key: value for key, value in FIRST_LOOK.items() if absent not in (key, "all")}
+    section = first_look_section(facts)
+    parse(section.html)
+    assert "None" not in section.html and "nan" not in section.html
+
+
+def test_the_facts_of_a_real_table_are_shown():
+    random = np.random.default_rng(0)
+    size = random.normal(size=40)
+    columns = {"sample": [f"s{n}" for n in range(40)], "size": size, "copy": 2 * size + 1}
+    columns |= {"y": 2 * size + 1, "z": np.where(np.arange(40) < 30, size**2, np.nan)}
+    table = Table.from_columns(columns, "assay.csv")
+    facts = first_look(table, {"outputs": ["y", "z"], "numbers": ["size", "copy"]})
+    section = first_look_section(json.loads(json.dumps(facts)))
+    _, text = parsed([section])
+    assert "The column copy tells the output y: it is the output itself" in text
+    assert "40: 40 labelled and 10 with some outputs missing" in text
+    assert "z (25 %)" in text
+    assert '<th scope="row">Columns that name the rows</th><td>sample</td>' in section.html
+
+
+def test_a_table_without_faults_has_no_warning():
+    harmless = {"leaks": [], "row_order": [], "duplicate_rows": 0, "contradictions": 0}
+    assert "Look at this first" not in first_look_section(FIRST_LOOK | harmless).html
+
+
+def test_names_of_the_user_cannot_be_markup(tmp_path):
+    evil = "<script>alert(1)</script>"
+    facts = FIRST_LOOK | {"constant": [evil], "outputs": {evil: {"n_known": 3, "mean": 1.0}}}
+    facts["leaks"] = [{"column": evil, "output": evil, "kind": "equal", "strength": 1.0}]
+    methods = METHODS | {"ofer-gmm": {"label": evil}}
+    sections = answer_part(
+        write_answer(tmp_path, methods=methods),
+        "assay",
+        first_look=write_first_look(tmp_path, facts),
+        calibration=write_calibration(tmp_path, [0.4], [[0.9]]),
+        output_names=[evil],
+    )
+    assert not any("<script" in section.html for section in sections)
+
+
+def test_the_next_commands_name_the_experiment(tmp_path):
+    _, text = parsed(answer_part(write_answer(tmp_path), "assay")[-1:])
+    assert "snakemake --cores 2 predict --config name=assay rows=new_rows.csv" in text
+    assert "snakemake --cores 2 answer --config name=assay" in text
+    assert "Before predicting" not in text
+
+
+def test_a_useless_winner_is_told_before_the_commands(tmp_path):
+    rows = [("m-krr", "selected", 0, lambda size, split: 1.3 + base_error(size, split) / 9)]
+    section = answer_part(write_answer(tmp_path, rows), "assay")[-1]
+    assert section.html.index("Before predicting") < section.html.index("snakemake")
+
+
+def test_damaged_files_are_told(tmp_path):
+    path = tmp_path / "answer.json"
+    with pytest.raises(UserError, match=r"answer\.json"):
+        answer_part(path, "assay")
+    path.write_text("[1, 2]")
+    with pytest.raises(UserError, match="it holds no object"):
+        answer_part(path, "assay")

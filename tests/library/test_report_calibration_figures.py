@@ -1,0 +1,286 @@
+"""The figures of predictions, residuals and novelty show what the calibration holds."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from report_samples import METHODS
+
+from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.errors import UserError
+from workflow_lib.report.figures import predicted_true, residuals_novelty
+from workflow_lib.report.figures.predicted_true import draw_predicted_true, shown_outputs
+from workflow_lib.report.figures.residuals_novelty import (
+    draw_residuals_novelty,
+    relative_residuals,
+    running_median,
+)
+from workflow_lib.report.style import ACCENT_COLOR, BASE_COLOR, applied_style
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+def write_calibration(
+    folder, n_outputs=2, n_test=15, n_splits=3, half_width=1.5, names=None, far=3.0
+):
+    """Write a calibration of made numbers and its dataset; return their paths.
+
+    The noise of output j grows with j. In every split the first row lacks its first output and
+    the last row is novel, `far` times the limit.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    generator = np.random.default_rng(0)
+    tree = {
+        "level": 0.9,
+        "method": "ofer-gmm",
+        "training_size": 40,
+        "half_widths": np.full(n_outputs, half_width),
+        "coverage": np.full((n_splits, n_outputs), 0.9),
+        "novelty_limit": 2.0,
+    }
+    for split in range(n_splits):
+        truth = 3 * generator.normal(size=(n_test, n_outputs))
+        noise = generator.normal(size=truth.shape) * (1 + np.arange(n_outputs) / n_outputs)
+        truth[0, 0] = np.nan
+        novelty = generator.uniform(0.1, 1.9, size=n_test)
+        novelty[-1] = 2.0 * far
+        tree[f"split-{split}"] = {
+            "rows": generator.permutation(60)[:n_test],
+            "predicted": np.nan_to_num(truth) + noise,
+            "truth": truth,
+            "novelty": novelty,
+            "errors": np.nansum((np.nan_to_num(noise) * ~np.isnan(truth)) ** 2, axis=0),
+            "reference": np.nansum(truth**2, axis=0),
+        }
+    allow_nan = ("truth", "half_widths")
+    write_artifact(folder / "calibration.h5", tree, "calibration", allow_nan=allow_nan)
+    names = names or [f"output_{number}" for number in range(n_outputs)]
+    write_artifact(folder / "data.h5", {"names": {"outputs": json.dumps(names)}}, "dataset")
+    return folder / "calibration.h5", folder / "data.h5"
+
+
+def points(axis):
+    """Return label -> the points (m, 2) of the scatters of a panel."""
+    return {
+        collection.get_label(): np.asarray(collection.get_offsets())
+        for collection in axis.collections
+        if len(collection.get_offsets()) and collection.get_label()[0] != "9"
+    }
+
+
+def pooled(path, name):
+    tree = read_artifact(path, "calibration")
+    return np.concatenate([tree[f"split-{split}"][name] for split in range(3)])
+
+
+def test_every_known_output_of_every_split_is_a_point(tmp_path):
+    paths = write_calibration(tmp_path)
+    figure = draw_predicted_true(*paths, title="Toy", methods=METHODS)
+    truth, predicted = pooled(paths[0], "truth"), pooled(paths[0], "predicted")
+    assert len(figure.axes) == 2
+    for output, axis in enumerate(figure.axes):
+        drawn = points(axis)
+        known = ~np.isnan(truth[:, output])
+        pairs = np.column_stack([truth[known, output], predicted[known, output]])
+        is_inside = np.abs(pairs[:, 0] - pairs[:, 1]) <= 1.5
+        np.testing.assert_array_equal(drawn["test row in its interval"], pairs[is_inside])
+        np.testing.assert_array_equal(drawn["test row outside of it"], pairs[~is_inside])
+        (line,) = axis.lines
+        np.testing.assert_array_equal(*line.get_data())
+        assert axis.get_xlim() == axis.get_ylim()
+    assert figure.get_suptitle() == "Toy\nOFER-GMM, 40 training rows; 45 test rows of 3 splits"
+
+
+def test_the_band_is_as_wide_as_the_interval(tmp_path):
+    paths = write_calibration(tmp_path)
+    axis = draw_predicted_true(*paths, title="Toy", methods=METHODS).axes[0]
+    (band,) = [c for c in axis.collections if c.get_label() == "90 % interval"]
+    corners = band.get_paths()[0].vertices
+    assert set(np.round(corners[:, 1] - corners[:, 0], 9)) == {-1.5, 1.5}
+
+
+def test_the_titles_of_panels_hold_the_errors_of_the_outputs(tmp_path):
+    paths = write_calibration(tmp_path, n_outputs=1, names=["dose_response"])
+    (axis,) = draw_predicted_true(*paths, title="Toy", methods=METHODS).axes
+    tree = read_artifact(paths[0], "calibration")
+    errors = [tree[f"split-{split}"]["errors"][0] for split in range(3)]
+    reference = [tree[f"split-{split}"]["reference"][0] for split in range(3)]
+    relative = np.mean(np.sqrt(np.array(errors) / reference))
+    r_squared = 1 - sum(errors) / sum(reference)
+    expected = f"dose response\nrel. error {relative:.2f}, R\u00b2 {r_squared:.2f}"
+    assert axis.get_title("left") == expected
+
+
+def test_without_a_finite_interval_there_is_no_band_and_no_point_outside(tmp_path):
+    paths = write_calibration(tmp_path, half_width=np.inf)
+    figure = draw_predicted_true(*paths, title="Toy", methods=METHODS)
+    assert list(points(figure.axes[0])) == ["test row"]
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert labels == ["predicted = true", "test row"]
+
+
+def test_of_many_outputs_those_from_the_lowest_to_the_highest_error_are_drawn(tmp_path):
+    assert shown_outputs([3.0, 1.0, 2.0], 3) == [0, 1, 2]
+    assert shown_outputs([3.0, 1.0, np.nan, 2.0, 4.0], 2) == [1, 4]
+    assert shown_outputs([0.0, 9.0, 1.0, 8.0, 2.0, 7.0, 3.0], 4) == [0, 4, 5, 1]
+    paths = write_calibration(tmp_path, n_outputs=30)
+    figure = draw_predicted_true(*paths, title="Toy", methods=METHODS)
+    assert len(figure.axes) == 12
+    errors = [float(axis.get_title("left").split("error ")[1][:4]) for axis in figure.axes]
+    assert errors == sorted(errors)
+    assert "12 of 30 outputs, from the lowest to the highest error" in figure.get_suptitle()
+
+
+def test_only_so_many_points_are_drawn(tmp_path, monkeypatch):
+    paths = write_calibration(tmp_path, n_test=200)
+    monkeypatch.setattr(predicted_true, "MOST_POINTS", 100)
+    monkeypatch.setattr(residuals_novelty, "MOST_POINTS", 100)
+    figure = draw_predicted_true(*paths, title="Toy", methods=METHODS)
+    for axis in figure.axes:
+        assert 25 < sum(map(len, points(axis).values())) <= 50
+    (axis,) = draw_residuals_novelty(paths[0], title="Toy", methods=METHODS).axes
+    assert 50 < sum(map(len, points(axis).values())) <= 100
+
+
+def test_residuals_stand_above_the_novelty_of_their_rows(tmp_path):
+    path, _ = write_calibration(tmp_path)
+    figure = draw_residuals_novelty(path, title="Toy", methods=METHODS)
+    (axis,) = figure.axes
+    residuals = pooled(path, "truth") - pooled(path, "predicted")
+    expected = np.column_stack(
+        [pooled(path, "novelty"), np.nanmean(np.abs(residuals), axis=1) / 1.5]
+    )
+    is_beyond = expected[:, 0] > 2.0
+    drawn = points(axis)
+    np.testing.assert_allclose(drawn["test row"], expected[~is_beyond])
+    np.testing.assert_allclose(drawn["test row beyond the limit"], expected[is_beyond])
+    (limit,) = [line for line in axis.lines if line.get_linestyle() == "--"]
+    assert list(limit.get_xdata()) == [2.0, 2.0]
+    assert figure.get_suptitle() == (
+        "Toy\nOFER-GMM, 40 training rows; 45 test rows of 3 splits, 6.7 % beyond the limit"
+    )
+    assert axis.get_xscale() == "linear"
+    path, _ = write_calibration(tmp_path / "far", far=50.0)
+    (axis,) = draw_residuals_novelty(path, title="Toy", methods=METHODS).axes
+    assert axis.get_xscale() == "symlog"
+
+
+def test_the_running_median_is_of_stretches_of_equally_many_rows():
+    places = np.random.default_rng(0).permutation(40).astype(float)
+    at, medians = running_median(places, 100 - places)
+    np.testing.assert_array_equal(at, [4.5, 14.5, 24.5, 34.5])
+    np.testing.assert_array_equal(medians, 100 - at)
+    assert len(running_median(np.arange(500.0), np.arange(500.0))[0]) == 12
+    assert len(running_median(np.arange(9.0), np.arange(9.0))[0]) == 0
+
+
+def test_residuals_are_in_units_of_the_half_widths_that_there_are():
+    residuals = np.array([[1.0, 8.0, 5.0], [-3.0, np.nan, 5.0], [np.nan, np.nan, 5.0]])
+    values, unit = relative_residuals(residuals, np.array([2.0, 4.0, np.inf]))
+    np.testing.assert_array_equal(values, [1.25, 1.5, np.nan])
+    assert unit == "half-width of the interval"
+    values, unit = relative_residuals(residuals[:, :1], np.array([np.inf]))
+    np.testing.assert_allclose(values, np.abs(residuals[:, 0]) / np.sqrt(5.0))
+    assert unit == "root mean squared residual"
+    # Outputs that are predicted without any error have no unit.
+    values, _ = relative_residuals(np.array([[0.0, 2.0], [0.0, -1.0]]), np.array([0.0, 2.0]))
+    np.testing.assert_array_equal(values, [1.0, 0.5])
+    np.testing.assert_array_equal(relative_residuals(np.zeros((2, 2)), np.zeros(2))[0], [0, 0])
+
+
+def test_classes_and_unknown_outputs_have_no_such_figures(tmp_path):
+    path, data = write_calibration(tmp_path, n_outputs=1)
+    tree = read_artifact(path, "calibration")
+    for split in range(3):
+        tree[f"split-{split}"]["truth"][:] = np.nan
+    write_artifact(path, tree, "calibration", allow_nan=("truth",))
+    with pytest.raises(UserError, match=r"calibration\.h5: no test row has a known output"):
+        draw_residuals_novelty(path, title="Toy", methods=METHODS)
+    tree["half_widths"] = np.empty(0)
+    write_artifact(path, tree, "calibration", allow_nan=("truth",))
+    for draw in (
+        lambda: draw_residuals_novelty(path, title="Toy", methods=METHODS),
+        lambda: draw_predicted_true(path, data, title="Toy", methods=METHODS),
+    ):
+        with pytest.raises(UserError, match=r"calibration\.h5: its outputs are classes"):
+            draw()
+
+
+def test_groups_of_points_are_told_apart_without_colors(tmp_path):
+    paths = write_calibration(tmp_path)
+    figures = (
+        draw_predicted_true(*paths, title="Toy", methods=METHODS),
+        draw_residuals_novelty(paths[0], title="Toy", methods=METHODS),
+    )
+    for figure in figures:
+        scatters = [c for c in figure.axes[0].collections if c.get_label().startswith("test row")]
+        assert len(scatters) == 2
+        shapes = [len(scatter.get_paths()[0].vertices) for scatter in scatters]
+        assert shapes[0] != shapes[1]
+    # Blue and vermilion of the palette of Okabe and Ito, which color-blind readers tell apart.
+    assert (BASE_COLOR, ACCENT_COLOR) == ("#0072B2", "#D55E00")
+
+
+def overlapping(boxes):
+    return any(a.overlaps(b) for place, a in enumerate(boxes) for b in boxes[place + 1 :])
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3, 7, 20])
+def test_no_text_overlaps(tmp_path, n_outputs):
+    names = [f"a_rather_long_name_of_an_output_{number}" for number in range(n_outputs)]
+    paths = write_calibration(tmp_path, n_outputs=n_outputs, names=names)
+    figures = (
+        draw_predicted_true(*paths, title="A dataset with a long title", methods=METHODS),
+        draw_residuals_novelty(paths[0], title="A dataset with a long title", methods=METHODS),
+    )
+    with applied_style():
+        for figure in figures:
+            figure.draw_without_rendering()
+            boxes = [figure._suptitle.get_window_extent(), figure.legends[0].get_window_extent()]
+            boxes += [axis.get_window_extent() for axis in figure.axes]
+            assert not overlapping(boxes)
+            titles = [axis._left_title.get_window_extent() for axis in figure.axes]
+            assert not overlapping([box for box in titles + boxes[:2] if box.width])
+            for axis in figure.axes:
+                assert not overlapping(
+                    [text.get_window_extent() for text in axis.get_xticklabels()]
+                )
+            boxes += [box for box in titles if box.width]
+            assert all(box.x1 <= figure.bbox.x1 + 1 and box.x0 >= -1 for box in boxes)
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+sys.path.insert(0, "tests/library")
+from report_samples import METHODS
+from workflow_lib.report.figures import predicted_true, residuals_novelty
+folder = Path(sys.argv[1])
+paths = folder / "calibration.h5", folder / "data.h5"
+predicted_true.run(*paths, folder / "p.svg", folder / "p.png", "Toy", METHODS, "the real one")
+residuals_novelty.run(paths[0], folder / "r.svg", folder / "r.png", "Toy", METHODS)
+"""
+
+
+def test_figures_are_the_same_bytes_in_every_process(tmp_path):
+    contents = []
+    for seed in ("1", "2"):
+        write_calibration(tmp_path / seed)
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT, str(tmp_path / seed)],
+            cwd=REPOSITORY,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+        )
+        names = ("p.svg", "p.png", "r.svg", "r.png")
+        contents.append([(tmp_path / seed / name).read_bytes() for name in names])
+    assert contents[0] == contents[1]
+    assert contents[0][1].startswith(b"\x89PNG")
+    assert contents[0][0].lstrip().startswith(b"<?xml")
+    assert b"<dc:date>" not in b"".join(contents[0])

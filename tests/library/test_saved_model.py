@@ -1,0 +1,521 @@
+"""A saved model predicts what the workflow predicted, from the same rows given as a table."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+from saved_model_samples import N_ROWS, Final, small_table, table_dataset
+
+from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.datasets.readers.table import Options, read
+from workflow_lib.datasets.table_encoding import EncodedRows
+from workflow_lib.errors import UserError
+from workflow_lib.experiments.saved_model import SavedModel, load_model
+
+ROLES = {"numbers": ["dose, mg", "weight"], "categories": ["colour"]}
+
+
+def table_final(tmp_path, **options):
+    return Final(tmp_path, table_dataset(small_table(), **ROLES), **options)
+
+
+RIDGES = {
+    "outputs": {"kind": None},
+    "average": {"combine": "average", "counts": [2, 3], "penalty": "per_block"},
+    "best": {"counts": [1, 3], "penalties": [1e-3]},
+    "gaussian, full": {"kind": "gaussian", "form": "full", "preimage": "gradient"},
+    "units": {"output_scale": "standard", "counts": [2]},
+    "landmarks": {
+        "kind": None,
+        "landmarks": {"max_gram_rows": 20, "n_landmarks": 12, "seed": 3},
+    },
+    "landmarks, mixture": {
+        "combine": "average",
+        "counts": [2, 3],
+        "landmarks": {"max_gram_rows": 20, "n_landmarks": 12, "seed": 3},
+    },
+}
+
+
+@pytest.mark.parametrize("name", RIDGES)
+def test_kernel_ridge_repeats_its_predictions(tmp_path, name):
+    final = table_final(tmp_path)
+    final.ridge("ridge", **RIDGES[name])
+    found = final.saved("ridge").predict(small_table())
+    np.testing.assert_allclose(found.outputs, final.predictions("ridge"), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "tanimoto"])
+def test_other_kernels_repeat_their_predictions(tmp_path, kernel):
+    columns = small_table()
+    columns["weight"] = [abs(value) for value in columns["weight"]]
+    roles = {"numbers": ["weight"], "categories": ["colour"]}
+    final = Final(tmp_path, table_dataset(columns, **roles), scale="none", kernel=kernel)
+    final.ridge("ridge", kind=None)
+    final.ridge("few", kind=None, landmarks={"max_gram_rows": 20, "n_landmarks": 20, "seed": 3})
+    for name in ("ridge", "few"):
+        found = final.saved(name).predict(columns)
+        np.testing.assert_allclose(found.outputs, final.predictions(name), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "regressor", ["training_mean", "principal_component_ridge", "reduced_rank_ridge"]
+)
+def test_methods_of_the_outputs_repeat_their_predictions(tmp_path, regressor):
+    final = table_final(tmp_path)
+    final.of_outputs("method", regressor)
+    found = final.saved("method").predict(small_table())
+    np.testing.assert_allclose(found.outputs, final.predictions("method"), rtol=0, atol=1e-12)
+
+
+def test_a_forest_repeats_its_predictions(tmp_path):
+    final = table_final(tmp_path)
+    final.forest("forest")
+    found = final.saved("forest").predict(small_table())
+    np.testing.assert_allclose(found.outputs, final.predictions("forest"), rtol=0, atol=1e-12)
+
+
+def test_a_stack_repeats_its_predictions_and_keeps_members_with_a_weight_only(tmp_path):
+    final = table_final(tmp_path)
+    final.of_outputs("mean", "training_mean")
+    final.ridge("ridge", kind=None)
+    final.ridge("mixture", combine="average", counts=[2, 3])
+    final.forest("forest")
+    final.stack("stack", ["mean", "ridge", "mixture", "forest"])
+    found = final.saved("stack").predict(small_table())
+    np.testing.assert_allclose(found.outputs, final.predictions("stack"), rtol=0, atol=1e-12)
+    (item,) = read_artifact(final.methods["stack"]["regression"], "regression").values()
+    weights = {name: item[f"weight_{name}"] for name in ("mean", "ridge", "mixture", "forest")}
+    assert weights["mean"] == 0.0
+    stored = read_artifact(final.path("model"), "predictor")["regressor"]
+    assert stored["weights"] == {name: weight for name, weight in weights.items() if weight}
+    assert stored["members"].keys() == stored["weights"].keys()
+
+
+def test_one_row_is_predicted_as_among_all(tmp_path):
+    final = table_final(tmp_path)
+    final.ridge("ridge", combine="average", counts=[2, 3])
+    model, columns = final.saved("ridge"), small_table(seed=9)
+    together = model.predict(columns)
+    for row in (0, 17):
+        alone = model.predict({name: [values[row]] for name, values in columns.items()})
+        np.testing.assert_allclose(alone.outputs[0], together.outputs[row], atol=1e-12)
+        np.testing.assert_allclose(alone.novelty[0], together.novelty[row])
+
+
+@pytest.mark.parametrize("combine", ["best", "average"])
+def test_weak_rows_among_the_training_rows_are_kept(tmp_path, combine):
+    final = table_final(tmp_path, n_weak=10)
+    final.ridge("weak", weak=True, counts=[2, 3], combine=combine, penalty="per_block")
+    found = final.saved("weak").predict(small_table())
+    known = final.split["train"]
+    expected = final.predictions("weak")[known]
+    np.testing.assert_allclose(found.outputs[known], expected, rtol=0, atol=1e-12)
+
+
+def test_only_the_weak_rows_that_a_method_used_are_kept(tmp_path):
+    final = table_final(tmp_path, n_weak=10)
+    final.ridge("weak", weak=True, counts=[2])
+    final.ridge("plain", counts=[2])
+    for name, n_weak in (("weak", 10), ("plain", 0)):
+        final.saved(name)
+        stored = read_artifact(final.path("model"), "predictor")["inputs"]
+        assert stored["weak"].shape == (n_weak, 5)
+
+
+WORDS = "apple banana cherry damson elder fig grape hazel iris juniper".split()
+
+
+def text_table(n_rows=N_ROWS):
+    """Return a table with a text of words that tell the output, and two numbers."""
+    generator = np.random.default_rng(4)
+    codes = generator.integers(0, len(WORDS), size=(n_rows, 4))
+    price = generator.normal(size=n_rows)
+    price[[5, 9]] = np.nan
+    return {
+        "review": [" ".join(WORDS[code] for code in row) for row in codes],
+        "price": price.tolist(),
+        "weeks": generator.integers(1, 9, size=n_rows).tolist(),
+        "y1": (codes.sum(axis=1) + generator.normal(size=n_rows)).tolist(),
+        "y2": (codes[:, 0] - 0.1 * codes[:, 1] + generator.normal(size=n_rows)).tolist(),
+    }
+
+
+@pytest.mark.parametrize("past", ["none", "added", "separate"])
+def test_texts_repeat_their_predictions(tmp_path, past):
+    columns = text_table()
+    numbers = [] if past == "none" else ["price", "weeks"]
+    if past == "separate":
+        columns["price"] = np.nan_to_num(columns["price"]).tolist()
+    dataset = table_dataset(columns, text="review", numbers=numbers)
+    final = Final(tmp_path, dataset, scale="tf-idf", past=past)
+    final.ridge("ridge", kind=None)
+    final.ridge("mixture", combine="average", counts=[2, 3])
+    final.forest("forest")
+    final.stack("stack", ["ridge", "mixture", "forest"])
+    names = ["ridge", "mixture", "stack"]
+    if past == "separate":
+        final.of_outputs("past", "least_squares")
+        names.append("past")
+    for name in names:
+        found = final.saved(name).predict(columns)
+        np.testing.assert_allclose(found.outputs, final.predictions(name), rtol=0, atol=1e-12)
+        assert (found.novelty < 1e-5).all()
+
+
+def kernel_final(tmp_path, kernel, scale):
+    """Return the artifacts of a dataset of kernel values, and the values between all rows."""
+    X = np.array([small_table()[name] for name in ("weight", "y1")]).T
+    products = X @ X.T
+    gram = products if scale == "products" else np.exp(-0.2 * np.square(X[:, None] - X).sum(2))
+    dataset = table_dataset(small_table(), **ROLES)
+    del dataset["encoding"], dataset["names"]["inputs"]
+    dataset["inputs"] = gram
+    dataset["rows"] = {
+        "name": np.frombuffer(
+            ("[" + ", ".join(f'"r{row}"' for row in range(N_ROWS)) + "]").encode(), dtype=np.uint8
+        )
+    }
+    return Final(tmp_path, dataset, scale=scale, kernel=kernel, n_weak=4), gram
+
+
+@pytest.mark.parametrize(
+    ("kernel", "scale"), [("precomputed", "none"), ("rbf", "products"), ("linear", "products")]
+)
+@pytest.mark.parametrize("named", [True, False])
+def test_kernel_values_come_in_the_order_of_the_table_or_by_name(tmp_path, kernel, scale, named):
+    final, gram = kernel_final(tmp_path, kernel, scale)
+    final.ridge("ridge", kind=None, penalties=[1e-1])
+    train = np.sort(final.split["train"])
+    model = final.saved("ridge")
+    columns = {f"r{row}" if named else f"value {row}": gram[:, row] for row in train}
+    if named:
+        columns = dict(reversed(columns.items())) | {"other": gram[:, 0]}
+    if scale == "products":
+        columns["squared_length"] = np.diag(gram)
+    found = model.predict(columns)
+    expected = final.predictions("ridge")[train]
+    np.testing.assert_allclose(found.outputs[train], expected, rtol=0, atol=1e-12)
+    assert (found.novelty[train] < 1e-5).all()
+    assert (found.novelty[final.split["weak"]] > 0).all()
+    columns.pop(f"r{train[3]}" if named else f"value {train[3]}")
+    lacking = f"are missing: r{train[3]}" if named else "one for every row that the model was made"
+    with pytest.raises(UserError, match=lacking):
+        model.predict(columns)
+
+
+def class_final(tmp_path):
+    generator = np.random.default_rng(2)
+    columns = small_table()
+    labels = (np.array(columns["weight"]) > 0) + 2 * (np.array(columns["y2"]) > 3)
+    dataset = table_dataset(columns, **ROLES)
+    vectors = generator.normal(size=(4, 2))
+    dataset["outputs"] = vectors[labels]
+    dataset["classes"] = {"labels": labels, "vectors": vectors}
+    dataset["names"]["classes"] = '["ant", "bee", "cat", "dog"]'
+    return Final(tmp_path, dataset, metric="accuracy"), labels
+
+
+def test_a_missing_kernel_value_is_refused(tmp_path):
+    final, gram = kernel_final(tmp_path, "precomputed", "none")
+    final.ridge("ridge", kind=None)
+    columns = {f"r{row}": gram[:, row].tolist() for row in np.sort(final.split["train"])}
+    name = list(columns)[7]
+    columns[name][2] = None
+    with pytest.raises(UserError, match=f"row 3, column '{name}': no kernel value"):
+        final.saved("ridge").predict(columns)
+
+
+def test_classes_are_predicted_from_their_scores(tmp_path):
+    final, labels = class_final(tmp_path)
+    final.class_ridge("one hot")
+    found = final.saved("one hot").predict(small_table())
+    np.testing.assert_allclose(found.class_scores, final.predictions("one hot"), atol=1e-12)
+    (item,) = read_artifact(final.methods["one hot"]["predictions"], "predictions").values()
+    classes = np.empty(N_ROWS, dtype=int)
+    classes[final.split["test"]] = item["classes"]
+    assert found.classes == [("ant", "bee", "cat", "dog")[label] for label in classes]
+    assert (classes == labels).mean() > 0.8
+
+
+@pytest.mark.parametrize("decoder", ["euclidean", "cosine"])
+def test_classes_are_predicted_from_their_vectors(tmp_path, decoder):
+    final, labels = class_final(tmp_path)
+    final.ridge("vectors", kind=None, metric="arrmse")
+    final.methods["vectors"]["decoder"] = decoder
+    found = final.saved("vectors").predict(small_table())
+    np.testing.assert_allclose(found.outputs, final.predictions("vectors"), atol=1e-12)
+    vectors = final.dataset["classes"]["vectors"]
+    centre = 0.0 if decoder == "euclidean" else vectors.mean(axis=0)
+    near, far = found.outputs - centre, vectors - centre
+    if decoder == "euclidean":
+        nearest = np.square(near[:, None] - far).sum(axis=2).argmin(axis=1)
+    else:
+        nearest = (near @ far.T / np.linalg.norm(far, axis=1)).argmax(axis=1)
+    assert found.classes == [("ant", "bee", "cat", "dog")[index] for index in nearest]
+    assert found.level is None
+
+
+def test_the_best_method_that_can_be_saved_stands_for_a_winner_that_cannot(tmp_path, capsys):
+    final = table_final(tmp_path)
+    final.of_outputs("mean", "training_mean")
+    final.ridge("ridge", kind=None)
+    final.methods["odd"] = final.methods["ridge"] | {"regressor": "output_kernel_regression"}
+    calibration = final.calibration("odd", [1.0, 2.0])
+    model = final.saved("odd", "ridge", "mean", calibration=calibration)
+    assert (model.method, model.label, model.instead_of) == ("ridge", "RIDGE", "odd")
+    assert model.score == 0.6
+    told = capsys.readouterr().out
+    assert "odd cannot be saved" in told and "ridge is, instead of it" in told
+    # Intervals were calibrated for another method.
+    assert "no intervals" in told
+    assert model.level is None and np.isinf(model.predict(small_table()).upper).all()
+
+
+def test_a_stack_with_a_member_that_cannot_be_saved_is_not_saved(tmp_path):
+    final = table_final(tmp_path)
+    final.ridge("ridge", kind=None)
+    final.ridge("odd", counts=[2])
+    final.stack("stack", ["ridge", "odd"])
+    final.methods["odd"]["regressor"] = "output_kernel_regression"
+    assert final.saved("stack", "odd", "ridge").method == "ridge"
+    del final.methods["ridge"]
+    with pytest.raises(UserError, match="none of them can be saved"):
+        final.saved("odd")
+
+
+def test_intervals_and_novelty_are_those_of_the_calibration(tmp_path):
+    final = table_final(tmp_path)
+    final.ridge("ridge", kind=None)
+    calibration = final.calibration("ridge", [0.5, np.inf], level=0.8, novelty_limit=3.0)
+    model = final.saved("ridge", calibration=calibration)
+    assert model.level == 0.8 and model.instead_of is None
+    assert model.novelty_scale.limit == 3.0
+    columns = small_table()
+    columns["weight"][4] = 40.0
+    found = model.predict(columns)
+    np.testing.assert_allclose(found.outputs[:, 0] - found.lower[:, 0], 0.5)
+    np.testing.assert_allclose(found.upper[:, 0] - found.outputs[:, 0], 0.5)
+    assert (found.lower[:, 1] == -np.inf).all()
+    assert np.flatnonzero(found.is_unlike).tolist() == [4]
+    assert (np.delete(found.novelty, 4) == 0).all()
+
+
+def test_novelty_is_the_distance_of_prepared_rows_in_units_of_the_usual_one(tmp_path):
+    final = table_final(tmp_path)
+    final.ridge("ridge", kind=None)
+    model, new = final.saved("ridge"), small_table(seed=3, n_rows=6)
+    new["dose, mg"] = [0.0] * 6
+    raw = final.dataset["inputs"]
+    filled = np.where(np.isnan(raw), np.nanmean(raw, axis=0), raw)
+    mean, deviation = filled.mean(axis=0), filled.std(axis=0)
+    levels = ("blue", "green", "red")
+    rows = np.column_stack(
+        [new["dose, mg"], new["weight"], [[c == level for level in levels] for c in new["colour"]]]
+    )
+    old, rows = (filled - mean) / deviation, (rows - mean) / deviation
+    own = np.linalg.norm(old[:, None] - old, axis=2) + np.diag(np.full(N_ROWS, np.inf))
+    unit = np.median(own.min(axis=1))
+    expected = np.linalg.norm(rows[:, None] - old, axis=2).min(axis=1) / unit
+    np.testing.assert_allclose(model.predict(new).novelty, expected)
+
+
+def test_the_order_of_columns_and_other_columns_do_not_matter(tmp_path):
+    final = table_final(tmp_path)
+    final.ridge("ridge", kind=None)
+    model, columns = final.saved("ridge"), small_table()
+    shuffled = {name: columns[name] for name in ("colour", "weight", "dose, mg")}
+    shuffled["remark"] = ["?"] * N_ROWS
+    np.testing.assert_array_equal(model.predict(shuffled).outputs, model.predict(columns).outputs)
+
+
+def test_missing_columns_are_named_with_the_nearest_one(tmp_path):
+    final = table_final(tmp_path)
+    final.ridge("ridge", kind=None)
+    model, columns = final.saved("ridge"), small_table()
+    columns["dose mg"] = columns.pop("dose, mg")
+    del columns["colour"]
+    with pytest.raises(UserError) as caught:
+        model.predict(columns)
+    message = str(caught.value)
+    assert "2 of 3 inputs are missing: dose, mg, colour" in message
+    assert "'dose mg' is 'dose, mg'" in message
+
+
+def test_what_is_missing_or_was_never_seen_is_noted(tmp_path):
+    final = table_final(tmp_path)
+    final.ridge("ridge", kind=None)
+    model, columns = final.saved("ridge"), small_table(n_rows=3)
+    columns |= {"dose, mg": [None, 0.2, None], "colour": ["red", "mauve", "mauve"]}
+    notes = model.predict(columns).notes
+    assert notes[0] == "missing, the training mean stands for it: dose, mg"
+    assert "'mauve' was never seen" in notes[1] and "missing" not in notes[1]
+    assert "'mauve' was never seen" in notes[2] and notes[2].endswith("for it: dose, mg")
+
+
+def test_a_missing_number_is_taken_as_the_training_mean(tmp_path):
+    final = table_final(tmp_path)
+    final.ridge("ridge", kind=None)
+    model, columns = final.saved("ridge"), small_table(n_rows=4)
+    mean = float(np.nanmean(final.dataset["inputs"][:, 0]))
+    found, expected = (
+        model.predict(columns | {"dose, mg": [value] * 4}).outputs for value in (None, mean)
+    )
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_columns_of_a_dataset_without_an_encoding_are_its_inputs(tmp_path):
+    dataset = table_dataset(small_table(), numbers=["dose, mg", "weight"])
+    del dataset["encoding"]
+    final = Final(tmp_path, dataset)
+    final.ridge("ridge", kind=None)
+    found = final.saved("ridge").predict(small_table())
+    np.testing.assert_allclose(found.outputs, final.predictions("ridge"), rtol=0, atol=1e-12)
+
+
+def test_inputs_that_are_no_columns_of_a_table_are_predicted_as_arrays_only(tmp_path):
+    dataset = table_dataset(small_table(), numbers=["dose, mg", "weight"])
+    del dataset["encoding"], dataset["names"]["inputs"]
+    final = Final(tmp_path, dataset)
+    final.ridge("ridge", kind=None)
+    model = final.saved("ridge")
+    with pytest.raises(UserError, match="do not come from the columns of a table"):
+        model.predict(small_table())
+    encoded = EncodedRows(dataset["inputs"], ["a", "b"], None, [], [""] * N_ROWS)
+    found = model.predict_inputs(encoded)
+    np.testing.assert_allclose(found.outputs, final.predictions("ridge"), rtol=0, atol=1e-12)
+
+
+def test_blocks_of_rows_are_predicted_as_all_rows_at_once(tmp_path, monkeypatch):
+    final = table_final(tmp_path)
+    final.ridge("ridge", combine="average", counts=[2, 3])
+    model = final.saved("ridge")
+    table = small_table(seed=1, n_rows=600)
+    whole = model.predict(table)
+    monkeypatch.setattr("workflow_lib.experiments.saved_model.BLOCK_NUMBERS", 1)
+    parts = model.predict(table)
+    np.testing.assert_allclose(parts.outputs, whole.outputs, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(parts.novelty, whole.novelty)
+
+
+def test_the_same_artifacts_give_the_same_bytes(tmp_path):
+    final = table_final(tmp_path)
+    final.forest("forest")
+    final.saved("forest")
+    first = final.path("model").read_bytes()
+    final.saved("forest")
+    assert final.path("model").read_bytes() == first
+
+
+def test_a_damaged_model_is_refused(tmp_path):
+    final = table_final(tmp_path)
+    final.of_outputs("mean", "training_mean")
+    final.saved("mean")
+    content = bytearray(final.path("model").read_bytes())
+    mean = read_artifact(final.path("model"), "predictor")["regressor"]["mean"].tobytes()
+    content[content.index(mean)] ^= 1
+    final.path("model").write_bytes(content)
+    with pytest.raises(UserError, match="do not match their digest"):
+        load_model(final.path("model"))
+    with pytest.raises(UserError, match="'dataset' artifact"):
+        SavedModel.load(final.path("dataset"))
+
+
+def test_a_model_that_does_not_repeat_its_method_is_not_written(tmp_path):
+    final = table_final(tmp_path)
+    final.ridge("ridge", kind=None)
+    path = final.methods["ridge"]["predictions"]
+    stored = read_artifact(path, "predictions")
+    (item,) = stored.values()
+    item["outputs"][3, 1] += 0.01
+    write_artifact(path, stored, "predictions", allow_nan=("score", "penalty_mu"))
+    with pytest.raises(UserError, match="the saved model differs by"):
+        final.saved("ridge")
+    assert not final.path("model").exists()
+
+
+def test_what_the_model_was_made_from_is_told(tmp_path):
+    final = table_final(tmp_path)
+    final.of_outputs("mean", "training_mean")
+    model = final.saved("mean")
+    assert (model.title, model.method, model.training_size) == ("A small table", "mean", N_ROWS)
+    assert (model.metric, model.score, model.output_names) == ("arrmse", 0.5, ["y1", "y2"])
+    assert {"python", "numpy", "h5py"} <= model.versions.keys()
+    assert len(model.dataset_digest) == 64
+
+
+@pytest.mark.parametrize(
+    ("told", "item"),
+    [
+        ({}, "n-38_w-10_C-3"),
+        ({"weak_size": 6, "components": "2"}, "n-38_w-10_C-2"),
+        ({"weak_size": 0, "components": 3}, "n-38_w-0_C-3"),
+    ],
+)
+def test_the_item_is_that_of_the_answer_with_all_weak_rows(tmp_path, told, item):
+    final = table_final(tmp_path, n_weak=10)
+    final.ridge("weak", weak=True, counts=[2, 3], components=[2, 3])
+    path = final.methods["weak"]["regression"]
+    items = read_artifact(path, "regression")
+    for name in items:
+        items[name]["score"] = 0.4 if name == "n-38_w-10_C-3" else 0.5
+    # Between a study and an item, the item is taken.
+    items["n-38_w-10_C-3_study"] = items["n-38_w-10_C-3"] | {"setting": "study", "score": 0.1}
+    items["n-38_w-0_C-3"] = items["n-38_w-10_C-3"] | {"weak_size": 0}
+    write_artifact(path, items, "regression", allow_nan=("penalty_mu", "penalty_pi"))
+    predictions = read_artifact(final.methods["weak"]["predictions"], "predictions")
+    stored = predictions["n-38_w-10_C-3"]
+    predictions |= {name: stored for name in items if name not in predictions}
+    write_artifact(
+        final.methods["weak"]["predictions"], predictions, "predictions", allow_nan=("score",)
+    )
+    final.saved("weak", **told)
+    kept = read_artifact(final.path("model"), "predictor")["regressor"]["item"]
+    dual = items[item]["dual_coefficients"]
+    np.testing.assert_array_equal(kept["dual_coefficients"], dual)
+
+
+def test_a_frame_is_a_table(tmp_path):
+    final = table_final(tmp_path)
+    final.ridge("ridge", kind=None)
+    model, columns = final.saved("ridge"), small_table()
+
+    class Frame:
+        """What the model looks at in a pandas DataFrame."""
+
+        columns = list(small_table())
+
+        def __getitem__(self, name):
+            return columns[name]
+
+    np.testing.assert_array_equal(model.predict(Frame()).outputs, model.predict(columns).outputs)
+
+
+def test_a_table_goes_through_all_stages_to_a_model(tmp_path):
+    columns = small_table() | {"batch": [f"b{row % 4}" for row in range(N_ROWS)]}
+    for row in (1, 6, 7, 20):
+        columns["y1"][row] = columns["y2"][row] = ""
+    columns["y2"][9] = ""
+    columns["batch"][20] = ""
+    columns["dose, mg"] = ["" if value is None else value for value in columns["dose, mg"]]
+    path = tmp_path / "small.csv"
+    with open(path, "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+    options = Options(file=str(path), outputs=("y*",), same_group="batch", **ROLES)
+    final = Final(tmp_path, read(options, [], 0), kind="all", n_weak=3)
+    assert len(final.split["train"]) == 44 and len(final.split["weak"]) == 3
+    final.ridge("ridge", kind=None)
+    final.ridge("weak", weak=True, counts=[2, 3])
+    final.forest("forest")
+    lines = final.dataset["rows"]["line"]
+    train = np.sort(final.split["train"])
+    for name, n_weak in (("ridge", 0), ("weak", 3), ("forest", 0)):
+        found = final.saved(name).predict(path)
+        expected = final.predictions(name)[train]
+        np.testing.assert_allclose(found.outputs[lines[train] - 2], expected, rtol=0, atol=1e-12)
+        stored = read_artifact(final.path("model"), "predictor")["inputs"]
+        assert len(stored["weak"]) == n_weak

@@ -1,0 +1,96 @@
+"""Regression forests as plain arrays: kept without pickle, and used without scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+# Numbers of one block of leaf values (64 MB).
+BLOCK_NUMBERS = 2**23
+
+
+def forest_tree(forest) -> dict[str, np.ndarray]:
+    """Return a fitted `sklearn.ensemble.RandomForestRegressor` as a tree of arrays.
+
+    Returns
+    -------
+    dict
+        The nodes of all trees, one tree after the other: ``n_nodes`` (t,) of each tree; ``left``
+        and ``right`` (k,), the children of each node as numbers within its tree, -1 in leaves;
+        ``feature`` and ``threshold`` (k,): a row goes left where its feature is not above the
+        threshold; ``value`` (k, d), the mean outputs of the training rows of the node.
+    """
+    trees = [estimator.tree_ for estimator in forest.estimators_]
+    values = [tree.value[:, :, 0] for tree in trees]
+    return {
+        "n_nodes": np.array([tree.node_count for tree in trees], dtype=np.int64),
+        "left": np.concatenate([tree.children_left for tree in trees]).astype(np.int64),
+        "right": np.concatenate([tree.children_right for tree in trees]).astype(np.int64),
+        "feature": np.concatenate([tree.feature for tree in trees]).astype(np.int64),
+        "threshold": np.concatenate([tree.threshold for tree in trees]),
+        "value": np.concatenate(values),
+    }
+
+
+class StoredForest:
+    """A forest made of the arrays of `forest_tree`.
+
+    Parameters
+    ----------
+    tree : mapping
+        As from `forest_tree`.
+
+    Raises
+    ------
+    ValueError
+        If the arrays fit together in no way, so that a row could be led astray.
+    """
+
+    def __init__(self, tree: Mapping[str, np.ndarray]) -> None:
+        self._left, self._right = tree["left"], tree["right"]
+        self._feature, self._threshold = tree["feature"], tree["threshold"]
+        self._value = tree["value"]
+        n_nodes = tree["n_nodes"]
+        self._starts = np.cumsum(n_nodes) - n_nodes
+        self._check(n_nodes)
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Return the predictions (m, d) for prepared inputs `X` (m, q), none of them missing.
+
+        The mean over the trees of the leaf that a row falls into. As in scikit-learn inputs are
+        rounded to single precision first, and thresholds are not.
+        """
+        rows = np.asarray(X, dtype=np.float32)
+        total = np.zeros((len(rows), self._value.shape[1]))
+        step = max(1, BLOCK_NUMBERS // max(1, total.shape[1]))
+        for begin in range(0, len(rows), step):
+            block = slice(begin, begin + step)
+            for start in self._starts:
+                total[block] += self._value[self._leaves(rows[block], start)]
+        return total / len(self._starts)
+
+    def _leaves(self, rows: np.ndarray, start: int) -> np.ndarray:
+        """Return the numbers (m,) of the leaves of one tree, among the nodes of all trees."""
+        nodes = np.full(len(rows), start, dtype=np.int64)
+        open_rows = np.flatnonzero(self._left[nodes] >= 0)
+        while len(open_rows):
+            here = nodes[open_rows]
+            # Single precision compares with the threshold in double precision, as scikit-learn.
+            is_left = (
+                rows[open_rows, self._feature[here]].astype(np.float64) <= (self._threshold[here])
+            )
+            children = np.where(is_left, self._left[here], self._right[here])
+            nodes[open_rows] = start + children
+            open_rows = open_rows[self._left[start + children] >= 0]
+        return nodes
+
+    def _check(self, n_nodes: np.ndarray) -> None:
+        """Refuse children that come before their parent, or outside of their tree."""
+        number = np.arange(len(self._left)) - np.repeat(self._starts, n_nodes)
+        size = np.repeat(n_nodes, n_nodes)
+        inner = self._left >= 0
+        for children in (self._left, self._right):
+            fits = (children > number) & (children < size)
+            if not (fits[inner].all() and (self._feature[inner] >= 0).all()):
+                raise ValueError("the nodes of a stored forest do not form trees.")

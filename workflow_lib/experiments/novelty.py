@@ -1,0 +1,225 @@
+"""How unlike the training rows a row is: its distance to the nearest of them.
+
+The distance is one between inputs as the model sees them:
+
+- rows of numbers: Euclidean, after filling and scaling;
+- the kernel ``tanimoto``: 1 - similarity;
+- texts, and rows known by their inner products: Euclidean, from the products z'x and the squared
+  lengths, sqrt(x'x + z'z - 2 z'x);
+- a Gram matrix: the distance of the kernel, sqrt(k(x, x) + k(z, z) - 2 k(x, z)). Of a new row the
+  value k(x, x) with itself is not known; the median of those of the training rows stands for it,
+  for all rows alike. Nothing is lost where k(x, x) is the same for all rows, as of the kernels
+  ``rbf`` and ``tanimoto``.
+
+It is told in units of what is usual among the training rows themselves (`NoveltyScale`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from workflow_lib.experiments.prepared_inputs import PreparedInputs, PreparedTexts
+from workflow_lib.kernels.gram import gram_matrix
+
+MOST_LEFT_OUT = 5000
+"""Training rows whose distances to all others are measured; of more a random sample."""
+
+LIMIT_QUANTILE = 0.99
+"""Share of the training rows that are less novel than the limit."""
+
+FEWEST_FOR_QUANTILE = 100
+"""With fewer distances than this the limit is the largest: they tell no such quantile."""
+
+# Numbers of a block of distances (32 MB).
+BLOCK_NUMBERS = 2**22
+
+# Squared distances below this part of the squared lengths are rounding, of equal rows.
+SMALLEST_SQUARED_DISTANCE = 1e-12
+
+
+@dataclass(frozen=True)
+class NoveltyScale:
+    """The unit of novelty and the limit beyond which a row is unlike the training rows.
+
+    Attributes
+    ----------
+    unit : float
+        The median distance of a training row to the nearest other one. Where half of the rows or
+        more have a twin, so that it is 0, the median of the distances that are not; 1 where there
+        is none.
+    limit : float
+        In that unit: the novelty that `LIMIT_QUANTILE` of the training rows have at most, or all
+        of them where there are fewer than `FEWEST_FOR_QUANTILE`.
+    """
+
+    unit: float
+    limit: float
+
+    @classmethod
+    def fit(cls, distances: np.ndarray) -> NoveltyScale:
+        """Return the scale of the distances (n,) of training rows, each to the nearest other one.
+
+        Raises
+        ------
+        ValueError
+            If there is no distance.
+        """
+        if not len(distances):
+            raise ValueError("novelty needs the distance of one training row at least.")
+        unit = float(np.median(distances))
+        if unit == 0.0:
+            apart = distances[distances > 0]
+            unit = float(np.median(apart)) if len(apart) else 1.0
+        share = LIMIT_QUANTILE if len(distances) >= FEWEST_FOR_QUANTILE else 1.0
+        return cls(unit, float(np.quantile(distances, share, method="higher")) / unit)
+
+    def novelty(self, distances: np.ndarray) -> np.ndarray:
+        """Return the novelty (m,) of rows with these distances to the nearest training row."""
+        return distances / self.unit
+
+
+def novelty_scale(inputs: PreparedInputs, kernel: str, seed: int) -> NoveltyScale:
+    """Return the scale of the training rows of `inputs`; see `distances_of_training_rows`."""
+    return NoveltyScale.fit(distances_of_training_rows(inputs, kernel, seed))
+
+
+def distances_of_training_rows(inputs: PreparedInputs, kernel: str, seed: int) -> np.ndarray:
+    """Return the distances of training rows, each to the nearest other one.
+
+    Parameters
+    ----------
+    inputs : PreparedInputs
+        Rows are prepared as for the refit, from all training rows. Weak rows do not count.
+    kernel : {"rbf", "linear", "tanimoto", "precomputed"}
+        That of the "features" artifact.
+    seed : int
+        Of the sample of `MOST_LEFT_OUT` rows, where there are more.
+
+    Returns
+    -------
+    array (min(n, MOST_LEFT_OUT),)
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two training rows.
+    """
+    n_rows = len(inputs.folds)
+    if n_rows < 2:
+        raise ValueError(f"novelty needs two training rows at least; found {n_rows}.")
+    own = np.arange(n_rows)
+    if n_rows > MOST_LEFT_OUT:
+        own = np.sort(np.random.default_rng(seed).choice(n_rows, MOST_LEFT_OUT, replace=False))
+    if _is_known_by_products(inputs):
+        products, lengths = _training_products(inputs)
+        return nearest_by_products(products[own], _own_lengths(inputs, lengths, own), lengths, own)
+    rows = inputs.rows_as_prepared_by(None)[:]
+    return nearest_by_rows(rows[own], rows, kernel, own)
+
+
+def distances_of_test_rows(inputs: PreparedInputs, kernel: str) -> np.ndarray:
+    """Return the distances (n_test,) of the test rows to their nearest training rows.
+
+    Parameters as in `distances_of_training_rows`.
+    """
+    if _is_known_by_products(inputs):
+        _, lengths = _training_products(inputs)
+        products = inputs.test_gram("linear", None)
+        if isinstance(inputs, PreparedTexts):
+            own_lengths = inputs.test_squared_lengths()
+        else:
+            products = inputs.test_gram("precomputed", None)
+            own_lengths = np.full(len(products), np.median(lengths))
+        return nearest_by_products(products, own_lengths, lengths)
+    return nearest_by_rows(inputs.test_rows(), inputs.rows_as_prepared_by(None)[:], kernel)
+
+
+def nearest_by_rows(
+    X: np.ndarray, Z: np.ndarray, kernel: str, left_out: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the distance of every row of `X` (n, q) to the nearest row of `Z` (m, q).
+
+    Parameters
+    ----------
+    X, Z : arrays
+        Prepared rows of numbers.
+    kernel : str
+        ``tanimoto``: 1 - similarity; the Euclidean distance for all others.
+    left_out : int array (n,) or None, default=None
+        Number of the row of `Z` that does not count for each row of `X`: where it is itself.
+
+    Returns
+    -------
+    array (n,)
+        Of equal rows exactly 0.
+    """
+    distances = np.empty(len(X))
+    centre = Z.mean(axis=0)
+    centred, squared_lengths = Z - centre, ((Z - centre) ** 2).sum(axis=1)
+    step = max(BLOCK_NUMBERS // max(len(Z), 1), 1)
+    for begin in range(0, len(X), step):
+        block = slice(begin, begin + step)
+        if kernel == "tanimoto":
+            measured = 1.0 - gram_matrix(X[block], Z, kernel)
+        else:
+            measured = squared_lengths - 2.0 * ((X[block] - centre) @ centred.T)
+        rows = np.arange(len(measured))
+        if left_out is not None:
+            measured[rows, left_out[block]] = np.inf
+        nearest = measured.argmin(axis=1)
+        if kernel == "tanimoto":
+            distances[block] = measured[rows, nearest]
+        else:
+            # Products find the nearest row; the difference of large squares loses its distance.
+            distances[block] = np.sqrt(((X[block] - Z[nearest]) ** 2).sum(axis=1))
+    return distances
+
+
+def nearest_by_products(
+    products: np.ndarray,
+    squared_lengths: np.ndarray,
+    column_squared_lengths: np.ndarray,
+    left_out: np.ndarray | None = None,
+) -> np.ndarray:
+    """Return the distance of rows to the nearest of the m rows that stand in the columns.
+
+    Parameters
+    ----------
+    products : array (n, m)
+        x_i'z_j, or values of a kernel.
+    squared_lengths, column_squared_lengths : arrays (n,) and (m,)
+        x_i'x_i and z_j'z_j.
+    left_out : int array (n,) or None, default=None
+        As in `nearest_by_rows`.
+
+    Returns
+    -------
+    array (n,)
+        sqrt(x'x + z'z - 2 x'z); 0 where that is rounding, below a millionth of the lengths.
+    """
+    sums = squared_lengths[:, None] + column_squared_lengths
+    squared = sums - 2.0 * products
+    squared[squared <= SMALLEST_SQUARED_DISTANCE * sums] = 0.0
+    if left_out is not None:
+        squared[np.arange(len(squared)), left_out] = np.inf
+    return np.sqrt(squared.min(axis=1))
+
+
+def _is_known_by_products(inputs: PreparedInputs) -> bool:
+    return isinstance(inputs, PreparedTexts) or inputs.is_gram
+
+
+def _training_products(inputs: PreparedInputs) -> tuple[np.ndarray, np.ndarray]:
+    """Return products, or kernel values, of the training rows (n, n), and their diagonal."""
+    kernel = "linear" if isinstance(inputs, PreparedTexts) else "precomputed"
+    products = inputs.training_gram(kernel, None)
+    return products, np.diag(products).copy()
+
+
+def _own_lengths(inputs: PreparedInputs, lengths: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """Return the squared lengths of training rows as if they were new."""
+    if isinstance(inputs, PreparedTexts):
+        return lengths[own]
+    return np.full(len(own), np.median(lengths))

@@ -1,0 +1,290 @@
+"""The inputs of a saved model: what must be kept of the training rows to predict new ones.
+
+New rows take the place of the test rows: their Gram matrix against the training rows is made as
+`workflow_lib.experiments.prepared_inputs` makes that of the test rows of a split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from workflow_lib.datasets.sparse_inputs import inputs_of, sparse_tree
+from workflow_lib.experiments.features_stage import PRODUCTS_SCALE, TEXT_SCALE
+from workflow_lib.experiments.items import fold_group, size_group
+from workflow_lib.experiments.novelty import distances_of_test_rows, nearest_by_products
+from workflow_lib.experiments.prepared_inputs import prepared_inputs, rbf_gamma
+from workflow_lib.features.preparation import InputPreparation, fit_preparation
+from workflow_lib.features.term_weights import TermWeights, fit_term_weights
+from workflow_lib.kernels.gram import gram_from_products
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+UNKNOWN_INPUTS = ("train", "weak", "past_values")
+"""Arrays of `saved_inputs_tree` that may hold NaN, where inputs are missing."""
+
+
+def saved_inputs_tree(data: Mapping, partition: Mapping, features: Mapping, n_weak: int) -> dict:
+    """Return what is kept of the inputs of the largest training size, as a tree for an artifact.
+
+    Parameters
+    ----------
+    data, partition, features : mappings
+        Trees of the artifacts "dataset", "split" and "features".
+    n_weak : int
+        Weak rows that some method of the model learned from: the first of the weak pool.
+
+    Returns
+    -------
+    dict
+        ``kind``: ``rows``, ``texts``, ``gram`` or ``products``; ``kernel``; ``n_rows`` and
+        ``n_weak``; ``past``: ``none``, ``separate`` or ``added``, as in
+        `workflow_lib.experiments.features_stage.run`; and by kind:
+
+        - ``rows``: the raw rows ``train`` (n, q) and ``weak`` (w, q), and the ``preparation``.
+        - ``texts``: the ``counts`` of the terms of the training and weak rows, the
+          ``inverse_document_frequency`` (q,), and, of added past values, ``past_values`` (n + w, k)
+          and their ``preparation``.
+        - ``gram``, ``products``: ``position`` (n + w,), the place of each row in the order of the
+          rows of the dataset, and ``squared_lengths``, the diagonal.
+    """
+    size = int(max(partition["sizes"]))
+    known = np.concatenate([partition["train"][:size], partition["weak"][:n_weak]])
+    kind = _kind_of(features)
+    past = _use_of_past(features, data, kind)
+    tree = {"kind": kind, "kernel": features["kernel"], "n_rows": size, "n_weak": n_weak}
+    tree["past"] = past
+    if kind == "texts":
+        return tree | _texts_tree(data, known, size, past == "added")
+    if kind == "rows":
+        rows = features["inputs"]
+        stored = features[size_group(size)][fold_group(None)]
+        return tree | {
+            "train": np.asarray(rows["train"][:size]),
+            "weak": np.asarray(rows["weak"][:n_weak]),
+            "preparation": InputPreparation.from_tree(stored).tree(),
+        }
+    position = np.searchsorted(np.sort(known), known)
+    squared_lengths = np.asarray(inputs_of(data))[known, known]
+    return tree | {"position": position, "squared_lengths": squared_lengths}
+
+
+class SavedInputs:
+    """The inputs of a saved model.
+
+    Parameters
+    ----------
+    tree : mapping
+        As from `saved_inputs_tree`.
+
+    Attributes
+    ----------
+    kind, kernel, past : str
+    n_rows, n_known : int
+        Labelled training rows; the same with the weak rows.
+    """
+
+    def __init__(self, tree: Mapping) -> None:
+        self._tree = tree
+        self.kind, self.kernel, self.past = tree["kind"], tree["kernel"], tree["past"]
+        self.n_rows = int(tree["n_rows"])
+        self.n_known = self.n_rows + int(tree["n_weak"])
+        self._known_texts: tuple | None = None
+
+    @property
+    def needs_squared_lengths(self) -> bool:
+        """Whether the inputs of new rows are inner products followed by their squared length."""
+        return self.kind == "products"
+
+    def new_rows(
+        self, inputs: np.ndarray | csr_array, past: np.ndarray | None = None
+    ) -> NewRows | NewProducts | NewGram:
+        """Return new rows against the training rows.
+
+        Parameters
+        ----------
+        inputs : array or sparse matrix (m, q)
+            Raw inputs, as those of the dataset; NaN where missing. Of a Gram matrix the kernel
+            values with the rows that the model knows, in the order of the dataset's rows; of inner
+            products those, and in the last column the squared length of the new row.
+        past : array (m, k) or None, default=None
+            Values known before the outputs, for models that use them.
+
+        Raises
+        ------
+        ValueError
+            If the number of columns is not that of the training rows, or past values are missing.
+        """
+        if self.past != "none" and past is None:
+            raise ValueError("this model needs the past values of new rows.")
+        if self.kind == "texts":
+            return self._new_texts(inputs, past)
+        if self.kind == "rows":
+            if self.past == "added":
+                inputs = np.hstack([inputs, past])
+            _check_columns(inputs, self._tree["train"].shape[1])
+            return NewRows(self._tree, np.asarray(inputs, dtype=np.float64), past)
+        _check_columns(inputs, self.n_known + self.needs_squared_lengths)
+        values = np.asarray(inputs, dtype=np.float64)
+        against, lengths = values[:, self._tree["position"]], self._tree["squared_lengths"]
+        if self.kind == "gram":
+            return NewGram(against, lengths, self.n_rows, past)
+        return NewProducts(against, values[:, -1], lengths, self.n_rows, 1, past)
+
+    def _new_texts(self, counts: csr_array, past: np.ndarray | None) -> NewProducts:
+        """As `workflow_lib.experiments.features_stage` makes the products of test rows."""
+        tree = self._tree
+        weights = TermWeights(tree["inverse_document_frequency"])
+        _check_columns(counts, len(weights.inverse_document_frequency))
+        if self._known_texts is None:
+            known_counts = inputs_of({"inputs": tree["counts"]})
+            known = weights.apply(known_counts)
+            self._known_texts = known, np.asarray((known**2).sum(axis=1)).ravel()
+        known, known_lengths = self._known_texts
+        texts = weights.apply(counts.tocsr())
+        products = (texts @ known.T).toarray()
+        lengths = np.asarray((texts**2).sum(axis=1)).ravel()
+        if self.past == "added":
+            preparation = InputPreparation.from_tree(tree["preparation"])
+            values, known_values = (
+                _scaled_past(preparation, rows) for rows in (past, tree["past_values"])
+            )
+            products += values @ known_values.T
+            lengths = lengths + (values**2).sum(axis=1)
+            known_lengths = known_lengths + (known_values**2).sum(axis=1)
+        n_parts = 2 if self.past == "added" else 1
+        return NewProducts(products, lengths, known_lengths, self.n_rows, n_parts, past)
+
+
+class NewRows:
+    """New rows of numbers; each method is that of `PreparedInputs` for the test rows."""
+
+    def __init__(self, tree: Mapping, inputs: np.ndarray, past: np.ndarray | None) -> None:
+        size, self.past = int(tree["n_rows"]), past
+        features = {
+            "scale": "",
+            "kernel": tree["kernel"],
+            "inputs": {"train": tree["train"], "weak": tree["weak"], "test": inputs},
+            size_group(size): {"learns": True, fold_group(None): tree["preparation"]},
+        }
+        self._kernel = tree["kernel"]
+        self._prepared = prepared_inputs(features, np.zeros(size, dtype=int), size)
+
+    def test_gram(self, kernel: str, width: float | None, weak_size: int = 0) -> np.ndarray:
+        """Return the Gram matrix (m, n + w) against the training rows, then the weak ones."""
+        return self._prepared.test_gram(kernel, width, weak_size)
+
+    def test_rows(self) -> np.ndarray:
+        """Return the prepared rows (m, k)."""
+        return self._prepared.test_rows()
+
+    def distances(self) -> np.ndarray:
+        """Return the distances (m,) to the nearest training rows (`experiments.novelty`)."""
+        return distances_of_test_rows(self._prepared, self._kernel)
+
+
+class NewProducts:
+    """New rows known by their inner products with the training rows, then the weak ones."""
+
+    def __init__(
+        self,
+        products: np.ndarray,
+        squared_lengths: np.ndarray,
+        known_squared_lengths: np.ndarray,
+        n_rows: int,
+        n_parts: int,
+        past: np.ndarray | None,
+    ) -> None:
+        self._products, self._n_rows, self._n_parts = products, n_rows, n_parts
+        self._lengths, self._known_lengths = squared_lengths, known_squared_lengths
+        self.past = past
+
+    def test_gram(self, kernel: str, width: float | None, weak_size: int = 0) -> np.ndarray:
+        """As `NewRows.test_gram`."""
+        n_columns = self._n_rows + weak_size
+        return gram_from_products(
+            self._products[:, :n_columns],
+            self._lengths,
+            self._known_lengths[:n_columns],
+            kernel,
+            rbf_gamma(width, self._n_parts),
+        )
+
+    def distances(self) -> np.ndarray:
+        """As `NewRows.distances`."""
+        n = self._n_rows
+        return nearest_by_products(self._products[:, :n], self._lengths, self._known_lengths[:n])
+
+
+class NewGram:
+    """New rows known by their kernel values with the training rows, then the weak ones."""
+
+    def __init__(
+        self, values: np.ndarray, diagonal: np.ndarray, n_rows: int, past: np.ndarray | None
+    ) -> None:
+        self._values, self._diagonal, self._n_rows = values, diagonal, n_rows
+        self.past = past
+
+    def test_gram(self, kernel: str, width: float | None, weak_size: int = 0) -> np.ndarray:
+        """As `NewRows.test_gram`; the kernel has been applied already."""
+        return self._values[:, : self._n_rows + weak_size]
+
+    def test_rows(self) -> np.ndarray:
+        """As `NewRows.test_rows`: the kernel values with the training rows."""
+        return self._values[:, : self._n_rows]
+
+    def distances(self) -> np.ndarray:
+        """As `NewRows.distances`."""
+        diagonal = self._diagonal[: self._n_rows]
+        own = np.full(len(self._values), np.median(diagonal))
+        return nearest_by_products(self.test_rows(), own, diagonal)
+
+
+def _kind_of(features: Mapping) -> str:
+    if features["scale"] == TEXT_SCALE:
+        return "texts"
+    if features["scale"] == PRODUCTS_SCALE:
+        return "products"
+    return "gram" if features["kernel"] == "precomputed" else "rows"
+
+
+def _use_of_past(features: Mapping, data: Mapping, kind: str) -> str:
+    """Return the option of `features_stage.run`, as far as it is to be seen in the artifact."""
+    if "past" not in features:
+        return "none"
+    if kind == "texts":
+        is_added = int(features["n_parts"]) == 2
+    elif kind == "rows":
+        is_added = features["inputs"]["train"].shape[1] > data["inputs"].shape[1]
+    else:
+        is_added = False
+    return "added" if is_added else "separate"
+
+
+def _texts_tree(data: Mapping, known: np.ndarray, size: int, has_past: bool) -> dict:
+    counts = inputs_of(data)[known]
+    weights = fit_term_weights(counts[:size])
+    tree: dict = {
+        "counts": sparse_tree(counts),
+        "inverse_document_frequency": weights.inverse_document_frequency,
+    }
+    if has_past:
+        values = data["past"]["values"][known]
+        preparation = fit_preparation(values[:size], "standard", data.get("column_weights"))
+        tree["past_values"] = values
+        tree["preparation"] = preparation.tree()
+    return tree
+
+
+def _scaled_past(preparation: InputPreparation, values: np.ndarray) -> np.ndarray:
+    """Return prepared values whose inner products are means over the values."""
+    prepared = preparation.apply(values)
+    return prepared / np.sqrt(max(prepared.shape[1], 1))
+
+
+def _check_columns(inputs, expected: int) -> None:
+    if inputs.shape[1] != expected:
+        raise ValueError(f"new rows have {inputs.shape[1]} input columns; expected {expected}.")

@@ -1,0 +1,325 @@
+"""A saved model: one file that predicts the outputs of new rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workflow_lib.artifacts import read_artifact
+from workflow_lib.datasets.delimited_text import DELIMITERS
+from workflow_lib.datasets.table_encoding import EncodedRows, TableEncoding
+from workflow_lib.datasets.table_file import MISSING_VALUES, Table, read_table
+from workflow_lib.datasets.tables import listed
+from workflow_lib.embeddings.class_decoding import nearest_scores
+from workflow_lib.errors import UserError, nearest_name
+from workflow_lib.experiments.novelty import NoveltyScale
+from workflow_lib.experiments.saved_inputs import SavedInputs
+from workflow_lib.experiments.saved_method import SavedMethod
+
+# Kernel values of one block of new rows (128 MB).
+BLOCK_NUMBERS = 2**24
+
+# Of a Gram matrix of inner products, the column that holds x'x.
+SQUARED_LENGTH = "squared_length"
+
+# Missing columns for which the nearest name is looked for.
+MOST_GUESSES = 5
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What a saved model says of new rows.
+
+    Attributes
+    ----------
+    output_names : list of d str
+    outputs : array (m, d)
+        Predicted outputs; where classes are predicted, the vector of the class of each row, or
+        scores of the classes (`class_scores`).
+    lower, upper : array (m, d)
+        Ends of the calibrated intervals; -inf and inf where none could be calibrated.
+    level : float or None
+        Share of new rows whose interval is meant to hold the true output, 0.9 for example; None
+        without intervals.
+    novelty : array (m,)
+        Distance to the nearest training row, in units of what is usual among the training rows
+        (`workflow_lib.experiments.novelty`).
+    is_unlike : bool array (m,)
+        Whether the novelty is beyond the limit: predictions are then guesses from afar.
+    notes : list of m str
+        What was missing from the row or unknown in it; empty for most rows.
+    classes : list of m str, or None
+        Names of the predicted classes.
+    class_scores : array (m, K) or None
+        Higher is nearer; not probabilities.
+    """
+
+    output_names: list[str]
+    outputs: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    level: float | None
+    novelty: np.ndarray
+    is_unlike: np.ndarray
+    notes: list[str]
+    classes: list[str] | None = None
+    class_scores: np.ndarray | None = None
+
+
+class SavedModel:
+    """A fitted method with all that it needs for new rows.
+
+    Made by `load_model`. What was fitted and how well it does is told by the attributes; `predict`
+    uses it.
+
+    Parameters
+    ----------
+    tree : mapping
+        Tree of a "predictor" artifact, as `workflow_lib.experiments.saved_model_stage` makes it.
+    place : str
+        The file, for messages.
+
+    Attributes
+    ----------
+    title, method, label : str
+        Of the dataset, and of the fitted method.
+    instead_of : str or None
+        The winner, where that cannot be saved; `method` is then the best one that can.
+    training_size : int
+        Labelled rows that it learned from.
+    metric : str
+    score : float or None
+        Mean of the metric over the numbered splits, on rows that the method had not seen.
+    output_names : list of str
+    level : float or None
+        Level of the intervals.
+    half_widths : array (d,)
+        Half the width of the interval of each output; infinite without intervals.
+    novelty_scale : NoveltyScale
+    row_name : str or None
+        Column that names the rows, where the table of the training rows had one.
+    versions : dict
+        Of the software that made the file.
+    dataset_digest : str
+        Digest of the dataset that it was fitted to.
+    """
+
+    def __init__(self, tree: Mapping, place: str) -> None:
+        self._place = place
+        self.title, self.method, self.label = tree["title"], tree["method"], tree["label"]
+        self.instead_of = tree.get("instead_of")
+        self.training_size = int(tree["training_size"])
+        self.metric, self.score = tree["metric"], tree.get("score")
+        self.output_names: list[str] = json.loads(tree["names"]["outputs"])
+        self.level, self.half_widths = tree.get("level"), tree["half_widths"]
+        self.novelty_scale = NoveltyScale(**tree["novelty"])
+        self.versions: dict[str, str] = json.loads(tree["versions"])
+        self.dataset_digest = tree["dataset_digest"]
+        self._inputs = SavedInputs(tree["inputs"])
+        self._method = SavedMethod(tree["regressor"], self._inputs.kernel)
+        self._classes = tree.get("classes")
+        self._names = {name: json.loads(text) for name, text in tree["names"].items()}
+        encoding = tree.get("encoding")
+        self._encoding = None if encoding is None else TableEncoding.from_tree(encoding)
+        reading = json.loads(tree["reading"])
+        self.row_name: str | None = reading["row_name"]
+        self._missing_values = tuple(reading["missing_values"] or MISSING_VALUES)
+        # Any of the usual ones is found in the header, and new rows may have another.
+        given = reading["delimiter"]
+        self._delimiter = None if given in DELIMITERS else given
+
+    @classmethod
+    def load(cls, path: str | Path) -> SavedModel:
+        """Read a model; its digest is checked.
+
+        Raises
+        ------
+        UserError
+            If the file is missing, damaged or no saved model.
+        """
+        return cls(read_artifact(path, "predictor"), str(path))
+
+    def predict(self, table: Any) -> Predictions:
+        """Return the predictions for the rows of a table.
+
+        Parameters
+        ----------
+        table : Table, path, mapping from column names to values, or DataFrame
+            With the input columns of the table that the model was made from, in any order. Other
+            columns are passed over. For a model of a table of kernel values: one column for each
+            row that the model was made from, in their order or by their names, with the value of
+            the kernel between the new row and that row.
+
+        Raises
+        ------
+        UserError
+            If columns are missing, or values cannot be read.
+        """
+        table = self.as_table(table)
+        return self.predict_inputs(self.encoded(table))
+
+    def as_table(self, table: Any) -> Table:
+        """Return `table` of any kind that `predict` takes as a Table."""
+        if isinstance(table, Table):
+            return table
+        if isinstance(table, (str, Path)):
+            return read_table(table, self._missing_values, self._delimiter)
+        names = getattr(table, "columns", table)
+        columns = {str(name): table[name] for name in names}
+        return Table.from_columns(columns, "the given table", self._missing_values)
+
+    def columns_used(self, table: Table) -> list[str]:
+        """Return the columns of a table that the model looks at, in the order of the table.
+
+        Raises
+        ------
+        UserError
+            If columns that it needs are missing.
+        """
+        needed = dict.fromkeys(self._columns_needed(table))
+        present = set(table.names)
+        missing = [name for name in needed if name not in present]
+        if missing:
+            others = [name for name in table.names if name not in needed]
+            # Looking for all of very many names would take minutes.
+            guesses = {name: nearest_name(name, others) for name in missing[:MOST_GUESSES]}
+            guessed = [f"'{guess}' is '{name}'" for name, guess in guesses.items() if guess]
+            raise UserError(
+                place=f"{table.place}, columns",
+                found=f"{len(missing)} of {len(needed)} inputs are missing: {listed(missing)}",
+                expected="every input column of the table that the model was made from",
+                remedy=(f"rename columns, if {listed(guessed)}" if guessed else "add the columns")
+                + "; where a value is not known, leave its cell empty",
+            )
+        return [name for name in table.names if name in needed]
+
+    def encoded(self, table: Table) -> EncodedRows:
+        """Return the rows of a table as inputs."""
+        names = self.columns_used(table)
+        if self._inputs.kind in ("gram", "products"):
+            needed = self._columns_needed(table)
+        elif self._encoding is not None:
+            return self._encoding.encode(table)
+        else:
+            needed = self._names["inputs"]
+        values = np.column_stack([table.numbers(name) for name in needed])
+        if self._inputs.kind in ("gram", "products") and np.isnan(values).any():
+            row, column = np.argwhere(np.isnan(values))[0]
+            raise UserError(
+                place=table.where(int(row), needed[column]),
+                found="no kernel value",
+                expected=f"a number in each of the {len(names)} columns",
+                remedy="fill the cell, or leave the row out",
+            )
+        return EncodedRows(values, list(needed), None, [], [""] * table.n_rows)
+
+    def _columns_needed(self, table: Table) -> list[str]:
+        if self._inputs.kind in ("gram", "products"):
+            return self._kernel_columns(table)
+        if self._encoding is not None:
+            return list(self._encoding.columns)
+        if "inputs" not in self._names:
+            raise UserError(
+                place=self._place,
+                found="the inputs of this model do not come from the columns of a table",
+                expected="a model of a dataset that was read from a table",
+                remedy="make the model from a dataset with the reader 'table'",
+            )
+        return self._names["inputs"]
+
+    def _kernel_columns(self, table: Table) -> list[str]:
+        """Return the columns of kernel values, in the order of the rows of the dataset."""
+        named = self._names.get("known_rows", [])
+        last = [SQUARED_LENGTH] if self._inputs.needs_squared_lengths else []
+        n_columns = self._inputs.n_known
+        if set(named) & set(table.names):
+            return [*named, *last]
+        # Whatever the columns are called, they may stand in the order of the rows.
+        others = [name for name in table.names if name not in (*last, self.row_name)]
+        if len(others) != n_columns:
+            raise UserError(
+                place=f"{table.place}, columns",
+                found=f"{len(others)} columns of kernel values",
+                expected=f"{n_columns}: one for every row that the model was made from, in the "
+                "order of that table, or with the names of its rows",
+                remedy="give the kernel values with all of these rows, and with no others",
+            )
+        return [*others, *last]
+
+    def predict_inputs(self, encoded: EncodedRows) -> Predictions:
+        """Return the predictions for encoded rows.
+
+        Parameters
+        ----------
+        encoded : EncodedRows
+            With ``inputs`` (m, q), dense or sparse, NaN where missing; ``past`` (m, k) or None;
+            the names of their columns; and a note for each row.
+        """
+        n_rows = encoded.inputs.shape[0]
+        step = max(BLOCK_NUMBERS // self._inputs.n_known, 256)
+        outputs, distances = [], []
+        for begin in range(0, n_rows, step):
+            block = slice(begin, min(begin + step, n_rows))
+            past = None if encoded.past is None else encoded.past[block]
+            rows = self._inputs.new_rows(encoded.inputs[block], past)
+            outputs.append(self._method.outputs(rows, block.stop - block.start))
+            distances.append(rows.distances())
+        predicted = np.concatenate(outputs)
+        novelty = self.novelty_scale.novelty(np.concatenate(distances))
+        classes, class_scores = self._named_classes(predicted)
+        return Predictions(
+            self.output_names,
+            predicted,
+            predicted - self.half_widths,
+            predicted + self.half_widths,
+            self.level,
+            novelty,
+            novelty > self.novelty_scale.limit,
+            self._notes(encoded),
+            classes,
+            class_scores,
+        )
+
+    def _notes(self, encoded: EncodedRows) -> list[str]:
+        """Return the notes of the rows, with the inputs that are missing and so taken as means."""
+        notes = list(encoded.notes)
+        parts = [] if self._inputs.past == "none" else [(encoded.past, encoded.past_names)]
+        if isinstance(encoded.inputs, np.ndarray):
+            parts.insert(0, (encoded.inputs, encoded.names))
+        missing: dict[int, list[str]] = {}
+        for values, names in parts:
+            for row, column in np.argwhere(np.isnan(values)):
+                missing.setdefault(int(row), []).append(names[column])
+        for row, names in missing.items():
+            note = f"missing, the training mean stands for it: {listed(names, 5)}"
+            notes[row] = f"{notes[row]}; {note}" if notes[row] else note
+        return notes
+
+    def _named_classes(self, outputs: np.ndarray) -> tuple[list[str] | None, np.ndarray | None]:
+        if self._classes is None:
+            return None, None
+        decoder = self._classes["decoder"]
+        scores = outputs
+        if decoder != "scores":
+            scores = nearest_scores(outputs, self._classes["vectors"], decoder)
+        names = self._names["classes"]
+        return [names[index] for index in scores.argmax(axis=1)], scores
+
+
+def load_model(path: str | Path) -> SavedModel:
+    """Return the model in a file ``results/NAME/model.h5``.
+
+    >>> model = load_model("results/assay/model.h5")      # doctest: +SKIP
+    >>> model.predict("new_rows.csv").outputs             # doctest: +SKIP
+
+    Raises
+    ------
+    UserError
+        If the file is missing, damaged or no saved model.
+    """
+    return SavedModel.load(path)
