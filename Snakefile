@@ -18,13 +18,14 @@ include: "rules/regression.smk"
 include: "rules/classes.smk"
 include: "rules/preimages.smk"
 include: "rules/evaluation.smk"
+include: "rules/own_table.smk"
 include: "rules/report.smk"
 
 
 rule all:
     input:
-        "results/report.html",
-        "results/run.json",
+        f"{RUN_FOLDER}/report.html",
+        f"{RUN_FOLDER}/run.json",
         all_sources(),
         all_steps(),
         timing_tables(),
@@ -46,3 +47,19 @@ rule prepare:
     localrule: True
     message:
         "prepare"
+
+
+rule answer:
+    input:
+        rules.all.input,
+    localrule: True
+    message:
+        "answer"
+
+
+rule predict:
+    input:
+        predictions_asked_for,
+    localrule: True
+    message:
+        "predict"

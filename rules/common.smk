@@ -24,6 +24,7 @@ if Path(ROOT).resolve() == Path.cwd().resolve():
     ROOT = "."
 
 ANNOTATED = "-annotated"
+FINAL = "final"
 ALIGNMENT_KERNELS = ("dtw", "gak")
 CLASSIFIERS = {
     "support_vector_machine": "svm",
@@ -53,7 +54,7 @@ wildcard_constraints:
     experiment=alternatives(settings.experiments),
     method=alternatives(settings.methods),
     model=alternatives(settings.models),
-    split=r"\d+",
+    split=r"\d+|final",
     alignment="dtw|gak",
     form=r"[a-z-]+",
 
@@ -194,6 +195,9 @@ def class_vectors_of(wildcards):
     return dataset_of(wildcards) if is_class else []
 
 
+RUN_FOLDER = f"results/{settings.run.name}" if settings.run.name else "results"
+
+
 def all_sources():
     """Return all that is fetched."""
     files = [
@@ -331,6 +335,9 @@ def all_steps():
     for experiment in settings.experiments:
         paths.add(f"results/{experiment}/scores.csv")
         paths.add(f"results/{experiment}/coordinates.csv")
+        if settings.is_own(experiment):
+            paths.update(own_results(experiment))
+            paths.update(final_steps(SimpleNamespace(experiment=experiment)))
         for split in settings.splits_of(experiment):
             for method in settings.methods_of(experiment):
                 step = SimpleNamespace(experiment=experiment, split=split, method=method)
@@ -354,6 +361,125 @@ def all_splits(wildcards):
     return split_files("results/{experiment}/split-{split}/split.h5", wildcards.experiment)
 
 
+def all_features(wildcards):
+    return split_files("results/{experiment}/split-{split}/features.h5", wildcards.experiment)
+
+
+# Tables of the user's own
+
+
+def own_tables():
+    """Return the experiments on tables that the user brought."""
+    return [experiment for experiment in settings.experiments if settings.is_own(experiment)]
+
+
+def own_files(dataset):
+    """Return the files of the user's own that a dataset is read from, the table first."""
+    options = settings.datasets[dataset].options
+    return [options[key] for key in ("file", "gram", "class_vectors") if options.get(key)]
+
+
+def own_results(experiment):
+    """Return what a run on a table of the user's own makes beside the usual results."""
+    names = ("first-look.json", "answer.json", "calibration.h5", "model.h5")
+    paths = [f"results/{experiment}/{name}" for name in names]
+    return [*paths, f"results/timings/{experiment}-answer.json"]
+
+
+def told_request(wildcards):
+    """Return what is told of a new table, as plain values."""
+    if settings.request is None:
+        raise WorkflowError(
+            str(
+                UserError(
+                    "snakemake new",
+                    "nothing is told of a table",
+                    expected="its name, its file and the columns to predict",
+                    remedy="snakemake --cores 1 new --config name=NAME data=FILE outputs=COLUMNS",
+                )
+            )
+        )
+    return settings.request.model_dump(exclude_none=True)
+
+
+def request_log():
+    return f"logs/new/{settings.request.name}.log" if settings.request else "logs/new.log"
+
+
+def row_files():
+    """Return the name, without its ending, of the file with new rows of this run."""
+    return [Path(settings.run.rows).stem] if settings.run.rows else []
+
+
+def predictions_asked_for(wildcards):
+    """Return the predictions for the new rows of this run."""
+    if not (settings.run.rows and own_tables()):
+        raise WorkflowError(
+            str(
+                UserError(
+                    "snakemake predict",
+                    "no table of your own is named, or no new rows",
+                    expected="the name of a table and a file with new rows",
+                    remedy="snakemake --cores 1 predict --config name=NAME rows=FILE",
+                )
+            )
+        )
+    return [
+        f"results/{experiment}/predictions/{rows}.csv"
+        for experiment in own_tables()
+        for rows in row_files()
+    ]
+
+
+def time_records(wildcards):
+    """Return the measured seconds of an experiment, where a table shows them."""
+    is_timed = has_time_table(wildcards.experiment)
+    return [f"results/timings/{wildcards.experiment}.csv"] if is_timed else []
+
+
+def compared_methods(wildcards):
+    """Return what decides whether a method of an experiment is kernel ridge regression, and more."""
+    keys = ("label", "regressor", "penalty", "center", "form", "preimage", "weak", "weak_outputs")
+    methods = looks(settings.methods_of(wildcards.experiment), *keys)
+    for method, values in methods.items():
+        model = settings.model_of(method)
+        values["model"] = model and plain(model, "kind", "covariance_type")
+        values["grid"] = {"projection": list(settings.methods[method].grid.projection)}
+    return methods
+
+
+def final_steps(wildcards):
+    """Return the artifacts of all methods on the split in which every labelled row trains."""
+    steps = {
+        path
+        for method in settings.methods_of(wildcards.experiment)
+        for path in steps_of(
+            SimpleNamespace(experiment=wildcards.experiment, split=FINAL, method=method)
+        )
+    }
+    return sorted(steps)
+
+
+def parts_of_saved_methods(wildcards):
+    """Return what a saved model must know of each method of an experiment, by method."""
+    folder = f"results/{wildcards.experiment}/split-{FINAL}"
+    keys = ("regressor", "form", "covariance_block", "preimage", "start", "center", "members")
+    parts = looks(settings.methods_of(wildcards.experiment), *keys, "decoder", "member_sizes")
+    for method, values in parts.items():
+        step = SimpleNamespace(experiment=wildcards.experiment, split=FINAL, method=method)
+        values |= {
+            "members": list(values["members"]),
+            "member_sizes": dict(values["member_sizes"]),
+            "n_trees": settings.methods[method].grid.n_trees,
+            "seed": seed_of(step, "training", method),
+            "kernel": experiment_of(step).kernel,
+            "regression": f"{folder}/{method}/regression.h5",
+            "predictions": f"{folder}/{method}/predictions.h5",
+            "models": embedding_model_file(step) or None,
+        }
+    return parts
+
+
 # Tables, figures and the report
 
 
@@ -374,7 +500,7 @@ def table_names():
         name
         for experiment in settings.experiments
         for name, table in parts_of(experiment, "tables").items()
-        if table.kind != "component_names"
+        if table.kind not in ("component_names", "typical_rows")
     }
 
 
@@ -386,6 +512,26 @@ def component_tables():
         for name, table in parts_of(experiment, "tables").items()
         if table.kind == "component_names"
     }
+
+
+def typical_row_tables():
+    """Return the experiment of each table of typical rows, by its file name."""
+    return {
+        f"{experiment}-{name}": experiment
+        for experiment in settings.experiments
+        for name, table in parts_of(experiment, "tables").items()
+        if table.kind == "typical_rows"
+    }
+
+
+def typical_row_table_of(wildcards):
+    experiment = typical_row_tables()[wildcards.typical]
+    return parts_of(experiment, "tables")[wildcards.typical.removeprefix(f"{experiment}-")]
+
+
+def final_mixture(experiment):
+    """Return the models of the final split of a mixture of an experiment, a tied one if it has."""
+    return [path.replace("/split-0/", f"/split-{FINAL}/") for path in mixture_models(experiment)]
 
 
 def component_table_of(wildcards):
@@ -527,7 +673,31 @@ def timing_tables():
 
 def named_components(experiment):
     """Return the models whose components a table of the experiment names."""
+    if experiment in typical_row_tables().values():
+        return final_mixture(experiment)
     return mixture_models(experiment) if experiment in component_tables().values() else []
+
+
+def final_split(experiment):
+    """Return the split in which all labelled rows train, where a table of its rows is shown."""
+    is_shown = experiment in typical_row_tables().values()
+    return f"results/{experiment}/split-{FINAL}/split.h5" if is_shown else None
+
+
+def first_look_file(experiment):
+    is_shown = experiment in typical_row_tables().values()
+    return f"results/{experiment}/first-look.json" if is_shown else None
+
+
+def own_parts(experiment):
+    """Return the files behind the answer at the head of a report on one table of the user's own."""
+    if settings.run.name != experiment or not settings.is_own(experiment):
+        return None
+    return {
+        "first_look": f"results/{experiment}/first-look.json",
+        "answer": f"results/timings/{experiment}-answer.json",
+        "calibration": f"results/{experiment}/calibration.h5",
+    }
 
 
 def experiments_for_report():
@@ -551,7 +721,10 @@ def experiments_for_report():
             "coordinates": f"results/{experiment}/coordinates.csv",
             "timings": f"results/timings/{experiment}.csv" if has_time_table(experiment) else None,
             "models": next(iter(named_components(experiment)), None),
+            "final_split": final_split(experiment),
+            "first_look": first_look_file(experiment),
             "figures": figure_files(experiment, "svg"),
+            "own": own_parts(experiment),
         }
         for experiment, values in settings.experiments.items()
     }

@@ -84,6 +84,7 @@ rule image_features:
 rule read:
     input:
         sources=sources_of,
+        files=lambda wildcards: own_files(wildcards.dataset),
         features=described_files,
         code=lambda wildcards: code(
             "read.py",
@@ -153,7 +154,9 @@ rule split:
         test_size=lambda wildcards: experiment_of(wildcards).test_size,
         n_folds=settings.run.n_folds,
         seed=lambda wildcards: seed_of(wildcards, "split"),
-        kind=lambda wildcards: experiment_of(wildcards).split,
+        kind=lambda wildcards: (
+            "all" if wildcards.split == FINAL else experiment_of(wildcards).split
+        ),
     log:
         "logs/split/{experiment}-{split}.log",
     benchmark:

@@ -370,6 +370,106 @@ rule profiles:
         "../scripts/profiles.py"
 
 
+rule predicted_true:
+    input:
+        calibration=of_figure("results/{experiment}/calibration.h5"),
+        dataset=of_figure("results/datasets/{dataset}.h5"),
+        code=code("predicted_true.py", "report.figures.predicted_true"),
+    output:
+        svg="results/figures/{figure}.svg",
+        png="results/figures/{figure}.png",
+    params:
+        dataset_title=lambda wildcards: settings.dataset_of(experiment_of_figure(wildcards)).title,
+        methods=lambda wildcards: looks(
+            settings.methods_of(experiment_of_figure(wildcards)), "label"
+        ),
+    log:
+        "logs/figure/{figure}.log",
+    benchmark:
+        "results/timings/jobs/figure/{figure}.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    wildcard_constraints:
+        figure=figures_of_kind("predicted_true"),
+    conda:
+        CONDA
+    message:
+        "figure {wildcards.figure}"
+    script:
+        "../scripts/predicted_true.py"
+
+
+rule residuals_novelty:
+    input:
+        calibration=of_figure("results/{experiment}/calibration.h5"),
+        code=code("residuals_novelty.py", "report.figures.residuals_novelty"),
+    output:
+        svg="results/figures/{figure}.svg",
+        png="results/figures/{figure}.png",
+    params:
+        dataset_title=lambda wildcards: settings.dataset_of(experiment_of_figure(wildcards)).title,
+        methods=lambda wildcards: looks(
+            settings.methods_of(experiment_of_figure(wildcards)), "label"
+        ),
+    log:
+        "logs/figure/{figure}.log",
+    benchmark:
+        "results/timings/jobs/figure/{figure}.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    wildcard_constraints:
+        figure=figures_of_kind("residuals_novelty"),
+    conda:
+        CONDA
+    message:
+        "figure {wildcards.figure}"
+    script:
+        "../scripts/residuals_novelty.py"
+
+
+rule typical_rows:
+    input:
+        dataset=lambda wildcards: (
+            f"results/datasets/{settings.experiments[typical_row_tables()[wildcards.typical]].dataset}.h5"
+        ),
+        split=lambda wildcards: (
+            f"results/{typical_row_tables()[wildcards.typical]}/split-{FINAL}/split.h5"
+        ),
+        first_look=lambda wildcards: (
+            f"results/{typical_row_tables()[wildcards.typical]}/first-look.json"
+        ),
+        models=lambda wildcards: final_mixture(typical_row_tables()[wildcards.typical]),
+        code=code("typical_rows.py", "report.typical_rows"),
+    output:
+        csv="results/tables/{typical}.csv",
+        tex="results/tables/{typical}.tex",
+    params:
+        caption=lambda wildcards: typical_row_table_of(wildcards).caption,
+        dataset_title=lambda wildcards: settings.dataset_of(
+            typical_row_tables()[wildcards.typical]
+        ).title,
+    log:
+        "logs/typical_rows/{typical}.log",
+    benchmark:
+        "results/timings/jobs/typical_rows/{typical}.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    wildcard_constraints:
+        typical=alternatives(typical_row_tables()),
+    conda:
+        CONDA
+    message:
+        "typical rows {wildcards.typical}"
+    script:
+        "../scripts/typical_rows.py"
+
+
 rule geometry:
     input:
         code=code("geometry.py", "report.figures.geometry"),
@@ -401,7 +501,7 @@ rule manifest:
         scores=[f"results/{experiment}/scores.csv" for experiment in settings.experiments],
         code=code("manifest.py", "report.manifest"),
     output:
-        "results/run.json",
+        f"{RUN_FOLDER}/run.json",
     params:
         configuration=settings.merged_dict(),
         seeds=seeds_by_name(),
@@ -423,7 +523,7 @@ rule manifest:
 
 rule timeline:
     input:
-        manifest="results/run.json",
+        manifest=f"{RUN_FOLDER}/run.json",
         timings=timing_tables(),
         tables=all_tables(),
         figures=all_figures("svg"),
@@ -450,7 +550,7 @@ rule timeline:
 
 rule report:
     input:
-        manifest="results/run.json",
+        manifest=f"{RUN_FOLDER}/run.json",
         scores=[f"results/{experiment}/scores.csv" for experiment in settings.experiments],
         coordinates=[f"results/{experiment}/coordinates.csv" for experiment in settings.experiments],
         timings=timing_tables(),
@@ -459,12 +559,13 @@ rule report:
         models=[
             path for experiment in settings.experiments for path in named_components(experiment)
         ],
+        own=[path for experiment in own_tables() for path in own_results(experiment)],
         published=list(PUBLISHED.values()),
         jobs="results/timings/jobs/timeline.csv",
         timeline="results/timings/jobs/timeline.svg",
         code=code("report.py", "report.assembly"),
     output:
-        "results/report.html",
+        f"{RUN_FOLDER}/report.html",
     params:
         title=settings.run.report.title,
         author=settings.run.report.author,

@@ -18,6 +18,10 @@ with job(snakemake):
         tree,
         "dataset",
         seed=snakemake.params.seed,
-        inputs=[*snakemake.input.sources, *snakemake.input.features],
-        allow_nan=("inputs", "outputs"),
+        inputs=[
+            *snakemake.input.sources,
+            *snakemake.input.files,
+            *snakemake.input.features,
+        ],
+        allow_nan=("inputs", "outputs", "past/values"),
     )

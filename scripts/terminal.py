@@ -47,6 +47,8 @@ ROUTINE = (
     "Exiting because a job execution failed",
     "Complete log(s):",
 )
+# Rules whose log is what the user asked to see.
+SPOKEN_RULES = {"new", "predict_rows"}
 SILENT_EVENTS = {"workflow_started", "resources_info", "job_started", "group_info"}
 
 # Options that decide which folder is locked: with one of them the bare command unlocks another one.
@@ -104,6 +106,7 @@ class TerminalHandler(logging.Handler):
         self.started: dict[int, float] = {}
         self.titles: dict[int, str] = {}
         self.wildcards: dict[int, str] = {}
+        self.spoken: dict[int, str] = {}
         self.finished: list[int] = []
         self.failed: dict[int, str] = {}
         self.causes: dict[int | None, str] = {}
@@ -167,6 +170,8 @@ class TerminalHandler(logging.Handler):
         self.wildcards[job] = " ".join(
             f"{name}={value}" for name, value in record.wildcards.items()
         )
+        if record.rule_name in SPOKEN_RULES and record.log:
+            self.spoken[job] = record.log[0]
         message = str(record.rule_msg or "").strip()
         self.titles[job] = message.splitlines()[0] if message else self.title(record)
         return ""
@@ -182,6 +187,7 @@ class TerminalHandler(logging.Handler):
             self.done = record.done - len(self.finished) + place + 1
             self.failed.pop(job, None)  # a job that failed and succeeded when tried again
             lines.append(self.line(self.titles.get(job, f"job {job}"), job))
+            lines += spoken_lines(self.spoken.pop(job, None))
         self.finished.clear()
         return "\n".join(lines) if self.default.filter(record) else ""
 
@@ -259,6 +265,14 @@ def duration(seconds: float) -> str:
     if minutes < 60:
         return f"{minutes} min {rest:02d} s"
     return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def spoken_lines(path: str | os.PathLike | None) -> list[str]:
+    """Return the lines of the log of a job that speaks to the user; [] where there is none."""
+    try:
+        return Path(path).read_text(encoding="utf-8").splitlines() if path else []
+    except (OSError, UnicodeDecodeError):
+        return []
 
 
 def readable_tail(path: str | os.PathLike, n_lines: int = TAIL_LINES) -> list[str]:

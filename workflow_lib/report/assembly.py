@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.datasets.sparse_inputs import inputs_of
+from workflow_lib.report.answer_part import answer_part
 from workflow_lib.report.component_names import component_names, html_names
 from workflow_lib.report.labels import (
     MINUS,
@@ -26,6 +28,7 @@ from workflow_lib.report.scores import Score, read_coordinates, read_scores, rea
 from workflow_lib.report.table_text import html_table, table_cells
 from workflow_lib.report.tables import ERRORS
 from workflow_lib.report.timeline import timeline_part
+from workflow_lib.report.typical_rows import html_typical_rows, typical_rows
 from workflow_lib.report.verdict import Verdict, count_sentences, verdict
 
 MOST_NAMES = 20
@@ -101,7 +104,10 @@ def run(
         metric, kernel, tables, figures; as in the configuration), ``scores``, ``coordinates`` and
         ``timings`` (paths; timings may be None when no table is of kind ``time``), ``figures``
         (figure name -> path of its SVG) and, for tables of kind ``component_names``, ``models``
-        (path of the "models" artifact whose components they name).
+        (path of the "models" artifact whose components they name). Of a user's own table
+        ``models``, ``final_split`` and ``first_look`` are those of tables of kind
+        ``typical_rows``, and ``own`` holds ``answer``, ``first_look`` and ``calibration`` (paths)
+        where they lead the page.
     datasets : mapping of dataset name to mapping
         ``settings`` (title, description, stand_in_for, reader, options, sources, licence,
         citation) and ``artifact`` (path of the "dataset" artifact).
@@ -122,7 +128,7 @@ def run(
         name: dataset_record(name, dataset["settings"], dataset["artifact"])
         for name, dataset in datasets.items()
     }
-    sections, verdicts = [], []
+    leading, sections, verdicts = [], [], []
     for name, experiment in experiments.items():
         settings = experiment["settings"]
         section, one = experiment_section(
@@ -138,11 +144,22 @@ def run(
             n_folds=n_folds,
             dataset_path=datasets[settings["dataset"]]["artifact"],
             models_path=experiment.get("models"),
+            final_split_path=experiment.get("final_split"),
+            first_look_path=experiment.get("first_look"),
             missing_share=records[settings["dataset"]]["missing_share"],
             reference=reference,
         )
         sections.append(section)
         verdicts.append(one)
+        if experiment.get("own"):
+            own, artifact = experiment["own"], datasets[settings["dataset"]]["artifact"]
+            leading += answer_part(
+                own["answer"],
+                name,
+                first_look=own["first_look"],
+                calibration=own["calibration"],
+                output_names=json.loads(read_artifact(artifact, "dataset")["names"]["outputs"]),
+            )
     write_report(
         output,
         title,
@@ -152,6 +169,7 @@ def run(
         read_manifest(manifest),
         author=author,
         findings=count_sentences(verdicts, methods),
+        leading=leading,
         timeline=timeline_part(jobs, timeline) if jobs and timeline else None,
     )
 
@@ -170,6 +188,8 @@ def experiment_section(
     n_folds: int,
     dataset_path: str | Path | None = None,
     models_path: str | Path | None = None,
+    final_split_path: str | Path | None = None,
+    first_look_path: str | Path | None = None,
     missing_share: float = 0.0,
     reference: str | None = None,
 ) -> tuple[dict, Verdict]:
@@ -177,7 +197,9 @@ def experiment_section(
 
     `settings` and `dataset` are the settings of the experiment and of its dataset, `missing_share`
     is the share of its output values that are missing. `dataset_path` and `models_path` are the
-    artifacts behind tables of kind ``component_names``; the other parameters are those of `run`.
+    artifacts behind tables of kind ``component_names``, and with `final_split_path` and
+    `first_look_path` behind those of kind ``typical_rows``; the other parameters are those of
+    `run`.
     """
     scores, metric = read_scores(scores_path), settings["metric"]
     reference = reference or QUANTITIES[metric].reference
@@ -187,6 +209,10 @@ def experiment_section(
         table_caption = table_title(table["caption"], dataset["title"], dataset["stand_in_for"])
         if table["kind"] == "component_names":
             tables.append(html_names(component_names(dataset_path, models_path), table_caption))
+            continue
+        if table["kind"] == "typical_rows":
+            found = typical_rows(dataset_path, final_split_path, models_path, first_look_path)
+            tables.append(html_typical_rows(found, table_caption))
             continue
         if table["kind"] == "time":
             records = read_timings(timings_path)
@@ -382,6 +408,8 @@ def dataset_record(name: str, settings: Mapping, artifact: str | Path) -> dict:
         kind = "Made by a recipe"
     elif settings["sources"]:
         kind = "Observed, from the source below"
+    elif settings["reader"] == "table":
+        kind = "Your own table"
     elif settings.get("options", {}).get("folder"):
         kind = "Observed, files fetched by hand by the user"
     else:

@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 from string import Template
 
+from workflow_lib.report.answer_part import Section
 from workflow_lib.report.files import write_text
 from workflow_lib.report.labels import count_of, format_share, join_words
 
@@ -23,7 +24,7 @@ $style
 </style>
 </head>
 <body>
-<a class="skip" href="#summary">Skip to the summary</a>
+<a class="skip" href="#$first">Skip to the $first_name</a>
 <header>
 <h1>$title</h1>
 $author</header>
@@ -122,6 +123,7 @@ def write_report(
     *,
     author: str = "",
     findings: Sequence[str] = (),
+    leading: Sequence[Section] = (),
     timeline: Mapping | None = None,
 ) -> None:
     """Write the report, whole or not at all; the same values and figures give the same bytes.
@@ -147,17 +149,22 @@ def write_report(
         As `workflow_lib.report.manifest.run_manifest` makes it.
     findings : sequence of str
         Sentences over all experiments, for the summary.
+    leading : sequence of Section
+        Sections before the summary: the answer on a user's own table.
     timeline : mapping, optional
         How the jobs ran, as `workflow_lib.report.timeline.timeline_part` makes it.
     """
-    parts = [_summary(sections, findings)]
+    parts = [*(section.html for section in leading), _summary(sections, findings)]
     parts += [_experiment(section) for section in sections]
     parts += [_datasets(datasets), _methods(methods), _provenance(manifest, timeline)]
-    entries = [("summary", "Summary")]
+    entries = [(section.anchor, section.heading) for section in leading]
+    entries += [("summary", "Summary")]
     entries += [(f"experiment-{section['name']}", section["name"]) for section in sections]
     entries += [("data", "Data"), ("methods", "Methods"), ("provenance", "Provenance")]
     page = _PAGE.substitute(
         title=escape(title),
+        first=escape(entries[0][0]),
+        first_name=escape(entries[0][1].lower().removeprefix("the ")),
         style=_STYLE,
         author=f'<p class="author">{escape(author)}</p>\n' if author else "",
         navigation="\n".join(

@@ -1,0 +1,175 @@
+"""A user's own table: a first look, the answer, the saved model and predictions for new rows."""
+
+
+rule new:
+    input:
+        code=code("new.py", "datasets.new_table"),
+    params:
+        request=told_request,
+        folder=str(Path(ROOT, "config")),
+    log:
+        request_log(),
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    localrule: True
+    conda:
+        CONDA
+    message:
+        "new"
+    script:
+        "../scripts/new.py"
+
+
+rule first_look:
+    input:
+        dataset=dataset_of,
+        files=lambda wildcards: own_files(experiment_of(wildcards).dataset)[:1],
+        code=code("first_look.py", "experiments.first_look_stage"),
+    output:
+        "results/{experiment}/first-look.json",
+    params:
+        options=lambda wildcards: dict(settings.dataset_of(wildcards.experiment).options),
+        seed=lambda wildcards: derive_seed(
+            settings.run.seed, "first-look", experiment_of(wildcards).dataset
+        ),
+    log:
+        "logs/first_look/{experiment}.log",
+    benchmark:
+        "results/timings/jobs/first_look/{experiment}.tsv"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    wildcard_constraints:
+        experiment=alternatives(own_tables()),
+    conda:
+        CONDA
+    message:
+        "first look {wildcards.experiment}"
+    script:
+        "../scripts/first_look.py"
+
+
+rule leaderboard:
+    input:
+        scores="results/{experiment}/scores.csv",
+        timings=time_records,
+        code=code("leaderboard.py", "report.leaderboard"),
+    output:
+        answer="results/{experiment}/answer.json",
+        with_seconds="results/timings/{experiment}-answer.json",
+    params:
+        methods=compared_methods,
+        experiment=lambda wildcards: plain(experiment_of(wildcards), "title", "metric", "split"),
+        n_folds=settings.run.n_folds,
+    log:
+        "logs/leaderboard/{experiment}.log",
+    benchmark:
+        "results/timings/jobs/leaderboard/{experiment}.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    wildcard_constraints:
+        experiment=alternatives(own_tables()),
+    conda:
+        CONDA
+    message:
+        "leaderboard {wildcards.experiment}"
+    script:
+        "../scripts/leaderboard.py"
+
+
+rule calibration:
+    input:
+        answer="results/{experiment}/answer.json",
+        dataset=dataset_of,
+        splits=all_splits,
+        features=all_features,
+        predictions=prediction_files,
+        code=code("calibration.py", "experiments.calibration_stage", "experiments.evaluation"),
+    output:
+        "results/{experiment}/calibration.h5",
+    params:
+        methods=lambda wildcards: list(settings.methods_of(wildcards.experiment)),
+        level=settings.run.interval_level,
+        seed=lambda wildcards: derive_seed(
+            settings.run.seed, "calibration", experiment_of(wildcards).dataset
+        ),
+    log:
+        "logs/calibration/{experiment}.log",
+    benchmark:
+        "results/timings/jobs/calibration/{experiment}.tsv"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    wildcard_constraints:
+        experiment=alternatives(own_tables()),
+    conda:
+        CONDA
+    message:
+        "calibration {wildcards.experiment}"
+    script:
+        "../scripts/calibration.py"
+
+
+rule saved_model:
+    input:
+        answer="results/{experiment}/answer.json",
+        calibration="results/{experiment}/calibration.h5",
+        dataset=dataset_of,
+        split="results/{experiment}/split-final/split.h5",
+        features="results/{experiment}/split-final/features.h5",
+        steps=final_steps,
+        code=code("saved_model.py", "experiments.saved_model_stage"),
+    output:
+        "results/{experiment}/model.h5",
+    params:
+        methods=parts_of_saved_methods,
+        options=lambda wildcards: dict(settings.dataset_of(wildcards.experiment).options),
+        title=lambda wildcards: settings.dataset_of(wildcards.experiment).title,
+    log:
+        "logs/saved_model/{experiment}.log",
+    benchmark:
+        "results/timings/jobs/saved_model/{experiment}.tsv"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    wildcard_constraints:
+        experiment=alternatives(own_tables()),
+    conda:
+        CONDA
+    message:
+        "model {wildcards.experiment}"
+    script:
+        "../scripts/saved_model.py"
+
+
+rule predict_rows:
+    input:
+        model="results/{experiment}/model.h5",
+        rows=lambda wildcards: settings.run.rows,
+        code=code("predict_rows.py", "experiments.table_predictions_stage"),
+    output:
+        "results/{experiment}/predictions/{rows}.csv",
+    log:
+        "logs/predict_rows/{experiment}-{rows}.log",
+    benchmark:
+        "results/timings/jobs/predict_rows/{experiment}-{rows}.tsv"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    wildcard_constraints:
+        experiment=alternatives(own_tables()),
+        rows=alternatives(row_files()),
+    conda:
+        CONDA
+    message:
+        "predictions {wildcards.experiment}"
+    script:
+        "../scripts/predict_rows.py"

@@ -1,0 +1,18 @@
+"""Calibrate intervals and the score of novelty on held-out rows."""
+
+from adapter import job
+
+with job(snakemake):
+    from workflow_lib.experiments import calibration_stage
+    from workflow_lib.experiments.evaluation import by_method
+
+    calibration_stage.run(
+        answer=snakemake.input.answer,
+        dataset=snakemake.input.dataset,
+        splits=list(snakemake.input.splits),
+        features=list(snakemake.input.features),
+        predictions=by_method(snakemake.params.methods, snakemake.input.predictions),
+        output=snakemake.output[0],
+        level=snakemake.params.level,
+        seed=snakemake.params.seed,
+    )

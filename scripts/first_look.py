@@ -1,0 +1,14 @@
+"""Collect what a user's table looks like before any model."""
+
+from adapter import job
+
+with job(snakemake):
+    from workflow_lib.experiments import first_look_stage
+
+    first_look_stage.run(
+        dataset=snakemake.input.dataset,
+        file=snakemake.input.files[0],
+        options=snakemake.params.options,
+        output=snakemake.output[0],
+        seed=snakemake.params.seed,
+    )

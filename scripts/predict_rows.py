@@ -1,0 +1,12 @@
+"""Predict the outputs of new rows."""
+
+from adapter import job
+
+with job(snakemake):
+    from workflow_lib.experiments import table_predictions_stage
+
+    table_predictions_stage.run(
+        model=snakemake.input.model,
+        rows=snakemake.input.rows,
+        output=snakemake.output[0],
+    )

@@ -1,0 +1,18 @@
+"""Put everything that predicts new rows into one file."""
+
+from adapter import job
+
+with job(snakemake):
+    from workflow_lib.experiments import saved_model_stage
+
+    saved_model_stage.run(
+        answer=snakemake.input.answer,
+        calibration=snakemake.input.calibration,
+        dataset=snakemake.input.dataset,
+        split=snakemake.input.split,
+        features=snakemake.input.features,
+        methods=snakemake.params.methods,
+        title=snakemake.params.title,
+        options=snakemake.params.options,
+        output=snakemake.output[0],
+    )

@@ -1,0 +1,18 @@
+"""Describe the components of a mixture by their most typical rows."""
+
+from adapter import job
+
+with job(snakemake):
+    from workflow_lib.report import typical_rows
+
+    typical_rows.run(
+        dataset=snakemake.input.dataset,
+        split=snakemake.input.split,
+        models=snakemake.input.models[0],
+        first_look=snakemake.input.first_look,
+        output_csv=snakemake.output.csv,
+        output_latex=snakemake.output.tex,
+        caption=snakemake.params.caption,
+        dataset_title=snakemake.params.dataset_title,
+        label=snakemake.wildcards.typical,
+    )

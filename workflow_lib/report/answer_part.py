@@ -1,0 +1,565 @@
+"""The answer for one table as sections of an HTML page: what to use, how sure, and what to do next.
+
+Numbers and sentences come from the answer (`workflow_lib.report.leaderboard`), the first look at
+the table and the "calibration" artifact; nothing is computed here but means over splits.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from workflow_lib.artifacts import read_artifact
+from workflow_lib.errors import UserError
+from workflow_lib.report.labels import (
+    MINUS,
+    MISSING,
+    PLUS_MINUS,
+    count_of,
+    format_error,
+    format_p_value,
+    format_percent,
+    format_seconds,
+    format_share,
+    join_words,
+)
+from workflow_lib.report.table_markup import (
+    HIGHER_MARK,
+    LOWER_MARK,
+    Block,
+    Entry,
+    Layout,
+    html_markup,
+)
+
+MOST_OUTPUTS = 20
+"""A table of outputs with more rows is folded."""
+
+MOST_NAMES = 12
+"""Columns are named up to this number, and only counted above."""
+
+_LARGE = "font-size: 1.45rem; line-height: 1.35; font-weight: 600"
+
+_LEAKS = {
+    "equal": "is the output itself, in some unit",
+    "correlation": "correlates with it",
+    "rank correlation": "orders the rows as it does",
+    "levels": "fixes it: rows with the same value have the same output",
+}
+"""Kind of a leak -> the words for it."""
+
+
+class Section(NamedTuple):
+    """One section of the page; ``html`` holds the whole element, its heading included."""
+
+    anchor: str
+    heading: str
+    html: str
+
+
+def answer_part(
+    answer: str | Path,
+    name: str,
+    *,
+    first_look: str | Path | None = None,
+    calibration: str | Path | None = None,
+    output_names: Sequence[str] = (),
+) -> list[Section]:
+    """Return the sections of the page: answer, leaderboard, intervals, first look, what next.
+
+    Parameters
+    ----------
+    answer : path
+        The JSON that `workflow_lib.report.leaderboard.run` wrote.
+    name : str
+        Name of the experiment, for the command lines.
+    first_look : path, optional
+        The JSON of the first look; the section is left out without it, and so is every fact that
+        it lacks.
+    calibration : path, optional
+        The "calibration" artifact; no section without it, or without outputs that are numbers.
+    output_names : sequence of str
+        Names of the outputs, in order; numbers from 1 where there are too few.
+
+    Raises
+    ------
+    UserError
+        If a file is missing or damaged.
+    """
+    found = read_json(answer)
+    sections = [answer_section(found), leaderboard_section(found)]
+    if calibration is not None:
+        tree = read_artifact(calibration, "calibration")
+        if np.size(tree["half_widths"]):
+            sections.append(interval_section(tree, output_names))
+    if first_look is not None:
+        sections.append(first_look_section(read_json(first_look)))
+    return [*sections, next_section(found, name)]
+
+
+def read_json(path: str | Path) -> dict:
+    """Return what a JSON file holds.
+
+    Raises UserError if it cannot be read, or holds anything but an object.
+    """
+    try:
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+        if not isinstance(found, dict):
+            raise ValueError("it holds no object")
+    except (OSError, ValueError) as error:
+        raise UserError(
+            str(path),
+            f"it cannot be read ({error})",
+            "a JSON file that a rule made",
+            f"rm -f {path} and run the same snakemake command again",
+        ) from error
+    return found
+
+
+def answer_section(answer: Mapping) -> Section:
+    """Return the answer in large type, the other sentences and the notes."""
+    headline, *others = answer["sentences"]
+    parts = [f'<p class="protocol" style="{_LARGE}">{_prose(headline)}</p>', _list(others)]
+    if answer.get("notes"):
+        parts.append(
+            "<details><summary>How this was found, and its limits</summary>"
+            f"{_list(answer['notes'])}</details>"
+        )
+    return _section("answer", "The answer", parts)
+
+
+def leaderboard_section(answer: Mapping) -> Section:
+    """Return the table of all methods, and folded the tests behind it."""
+    n_splits, n_test = answer["n_splits"], answer["n_test"]
+    is_accuracy = answer["metric"] == "accuracy"
+    basis = (
+        f"{count_of(answer['training_size'], 'training row')}, {count_of(n_splits, 'split')}, "
+        f"{n_test} test rows"
+    )
+    what = "Accuracy (%)" if is_accuracy else "Relative error"
+    rows = [(row["label"], _row_entries(row, answer), []) for row in answer["leaderboard"]]
+    baseline = (answer.get("baseline") or {}).get("label") or "no baseline"
+    notes = [
+        f"Mean {PLUS_MINUS} standard deviation over splits; {answer['better']} is better.",
+        "Training holds the choice of hyper-parameters and one fit, of a stack with those of its "
+        "members; prediction is that of all test rows.",
+        f"{LOWER_MARK} better, {HIGHER_MARK} worse by the corrected resampled t-test (p < 0.05).",
+    ]
+    if any(row["bold"] for row in answer["leaderboard"]):
+        notes.append("Bold: better than every other method by Student's paired t-test (p < 0.001).")
+    others = [row["label"] for row in answer["leaderboard"] if not row["can_win"]]
+    if others:
+        notes.append(f"Out of competition (see the limits above): {join_words(others)}.")
+    layout = Layout(
+        f"All methods, best first ({basis})",
+        "Method",
+        [what, "Training", "Prediction", "Against the best", f"Against {baseline}"],
+        [Block("", rows)],
+        notes,
+    )
+    parts = [html_markup(layout)]
+    if n_splits > 1:
+        parts.append(
+            "<details><summary>The differences with their tests</summary>"
+            f"{html_markup(_tests_layout(answer, baseline))}</details>"
+        )
+    return _section("leaderboard", "Leaderboard", parts)
+
+
+def interval_section(calibration: Mapping, output_names: Sequence[str]) -> Section:
+    """Return the intervals of predictions, and the share of test outputs that they held."""
+    level = 100 * float(calibration["level"])
+    widths = np.atleast_1d(calibration["half_widths"])
+    coverage = np.atleast_2d(calibration["coverage"])
+    splits = _splits(calibration)
+    names = [*output_names, *(f"output {n + 1}" for n in range(len(output_names), len(widths)))]
+    truth = np.concatenate([np.atleast_2d(split["truth"]) for split in splits]) if splits else None
+    rows = []
+    for index, width in enumerate(widths):
+        held = coverage[:, index][np.isfinite(coverage[:, index])]
+        entries = [
+            Entry(_width(width)),
+            Entry(_spread_units(width, truth, index)),
+            Entry(_percent(held.mean()) if held.size else MISSING),
+            Entry(
+                f"{_percent(held.min())} to {_percent(held.max())}" if held.size > 1 else MISSING
+            ),
+            Entry(_relative_errors(splits, index)),
+        ]
+        rows.append((names[index], entries, []))
+    notes = [
+        f"A prediction {PLUS_MINUS} the half-width is to hold {level:g} % of new outputs. The "
+        f"shares were measured in the splits, with intervals made from other test rows.",
+        "The relative error is 1 where the training mean is predicted.",
+    ]
+    if not np.isfinite(widths).all():
+        needed = calibration.get("rows_needed")
+        fewest = f" (at least {int(needed)} rows are needed)" if needed is not None else ""
+        notes.append(f"Too few rows: no interval of {level:g} % can be made from them{fewest}.")
+    layout = Layout(
+        f"Intervals of {level:g} % for each output",
+        "Output",
+        ["Half-width", "In standard deviations", "Held", "By split", "Relative error"],
+        [Block("", rows)],
+        notes,
+    )
+    table = html_markup(layout)
+    if len(rows) > MOST_OUTPUTS:
+        table = f"<details><summary>All {len(rows)} outputs</summary>{table}</details>"
+    sentences = [_coverage_sentence(coverage, level), _novelty_sentence(calibration, splits)]
+    parts = [f"<p>{_prose(sentence)}</p>" for sentence in sentences if sentence]
+    return _section("intervals", "How far predictions are off", [*parts, table])
+
+
+def first_look_section(facts: Mapping) -> Section:
+    """Return what was seen of the table before any model; facts that are absent are left out."""
+    warnings = [*_leak_sentences(facts), *_order_sentences(facts), *_repeat_sentences(facts)]
+    parts = []
+    if warnings:
+        parts.append(
+            f'<div class="stand-in"><p><strong>Look at this first.</strong></p>{_list(warnings)}'
+            "</div>"
+        )
+    rows = [(name, text) for name, text in _facts(facts) if text]
+    if rows:
+        body = "".join(
+            f'<tr><th scope="row">{escape(name)}</th><td>{_prose(text)}</td></tr>'
+            for name, text in rows
+        )
+        parts.append(
+            '<div class="wide"><table class="words"><caption>The table</caption>'
+            f"<tbody>{body}</tbody></table></div>"
+        )
+    if facts.get("outputs"):
+        table = html_markup(_outputs_layout(facts["outputs"]))
+        if len(facts["outputs"]) > MOST_OUTPUTS:
+            summary = f"All {len(facts['outputs'])} outputs"
+            table = f"<details><summary>{summary}</summary>{table}</details>"
+        parts.append(table)
+    return _section("first-look", "First look at the table", parts)
+
+
+def next_section(answer: Mapping, name: str) -> Section:
+    """Return the command lines for what one may want to do next."""
+    parts = []
+    if answer.get("beats_mean") is False:
+        parts.append(
+            '<p class="stand-in"><strong>Before predicting:</strong> the winner is not surely '
+            "better than the simplest guess, so that its predictions are of little use. Look for "
+            "inputs that have more to do with the outputs, or bring more rows.</p>"
+        )
+    steps = [
+        (
+            "Predict new rows, in a table with the same input columns:",
+            f"snakemake --cores 2 predict --config name={name} rows=new_rows.csv",
+        ),
+        (
+            "The same from Python:",
+            "from workflow_lib import load_model\n"
+            f'predictions = load_model("results/{name}/model.h5").predict("new_rows.csv")',
+        ),
+        (
+            f"After adding rows to the table, or editing config/datasets/{name}.yaml or "
+            f"config/experiments/{name}.yaml:",
+            f"snakemake --cores 2 answer --config name={name}",
+        ),
+    ]
+    parts += [f"<p>{escape(text)}</p><pre>{escape(command)}</pre>" for text, command in steps]
+    return _section("next", "What to do next", parts)
+
+
+def _row_entries(row: Mapping, answer: Mapping) -> list[Entry]:
+    mean, deviation = _number(row["mean"]), _number(row["deviation"])
+    write = format_percent if answer["metric"] == "accuracy" else format_error
+    text = write(mean, deviation)
+    if row["n_splits"] < answer["n_splits"]:
+        text += f" ({count_of(row['n_splits'], 'split')})"
+    seconds = row.get("seconds") or {}
+    return [
+        Entry(text, row["bold"]),
+        *(
+            Entry(format_seconds(_number(seconds.get(part)), math.nan))
+            for part in ("training", "prediction")
+        ),
+        _compared(row["versus_best"], answer["better"]),
+        _compared(row["versus_mean"], answer["better"]),
+    ]
+
+
+def _compared(one: Mapping | None, better: str) -> Entry:
+    """Return a difference in percent, or in percentage points, with the corrected p value."""
+    if one is None:
+        return Entry(MISSING)
+    if one["outcome"] == "equal":
+        return Entry("equal")
+    if better == "higher":
+        text = f"{_signed(_number(one['difference']), '.1f')} points"
+    else:
+        text = f"{_signed(100 * _number(one['relative']), '.1f')} %"
+    if one["p_corrected"] is not None:
+        text += f" ({format_p_value(one['p_corrected'])})"
+    marks = {"better": LOWER_MARK, "worse": HIGHER_MARK}
+    return Entry(text, mark=marks.get(one["outcome"], ""))
+
+
+def _tests_layout(answer: Mapping, baseline: str) -> Layout:
+    """Return the table of all differences with both tests."""
+    blocks = []
+    for key, heading in (("versus_best", "Minus the best"), ("versus_mean", f"Minus {baseline}")):
+        rows = [
+            (row["label"], _test_entries(row[key], answer), [])
+            for row in answer["leaderboard"]
+            if row[key] is not None
+        ]
+        if rows:
+            blocks.append(Block(heading, rows))
+    sign = "Negative" if answer["better"] == "lower" else "Positive"
+    heads = ["Difference", "In units of its spread", "Student", "Corrected", "Splits that differ"]
+    return Layout("Paired differences over splits", "Method", heads, blocks, [f"{sign} is better."])
+
+
+def _test_entries(one: Mapping, answer: Mapping) -> list[Entry]:
+    is_tested = one["outcome"] not in ("equal", "untested")
+    digits = ".1f" if answer["metric"] == "accuracy" else ".3f"
+    texts = [_signed(_number(one["difference"]), digits)]
+    texts.append(_signed(_number(one["effect"]), ".1f") if is_tested else MISSING)
+    texts += [
+        format_p_value(one[key]) if is_tested and one[key] is not None else MISSING
+        for key in ("p_student", "p_corrected")
+    ]
+    return [Entry(text) for text in [*texts, f"{one['n_nonzero']} of {one['n_splits']}"]]
+
+
+def _splits(calibration: Mapping) -> list[Mapping]:
+    """Return the groups of the splits, in order."""
+    groups = {
+        int(name.removeprefix("split-")): group
+        for name, group in calibration.items()
+        if name.startswith("split-")
+    }
+    return [groups[number] for number in sorted(groups)]
+
+
+def _width(width: float) -> str:
+    return f"{PLUS_MINUS} {width:.3g}" if math.isfinite(width) else "too few rows"
+
+
+def _spread_units(width: float, truth: np.ndarray | None, index: int) -> str:
+    """Return a half-width in standard deviations of the true outputs of the test rows."""
+    if truth is None or not math.isfinite(width):
+        return MISSING
+    known = truth[:, index][np.isfinite(truth[:, index])]
+    spread = known.std() if known.size else 0.0
+    return f"{width / spread:.2f}" if spread > 0 else MISSING
+
+
+def _relative_errors(splits: Sequence[Mapping], index: int) -> str:
+    """Return the mean and deviation over splits of the relative error of an output."""
+    found = []
+    for split in splits:
+        if "errors" in split and split["reference"][index] > 0:
+            found.append(math.sqrt(split["errors"][index] / split["reference"][index]))
+    if not found:
+        return MISSING
+    return format_error(
+        float(np.mean(found)), float(np.std(found, ddof=1)) if len(found) > 1 else math.nan
+    )
+
+
+def _coverage_sentence(coverage: np.ndarray, level: float) -> str:
+    """Return which share of test outputs the intervals held, over all outputs."""
+    by_split = [row[np.isfinite(row)].mean() for row in coverage if np.isfinite(row).any()]
+    if not by_split:
+        return f"There were too few test rows to measure what intervals of {level:g} % hold."
+    text = f"Intervals of {level:g} % held {_percent(np.mean(by_split))} of the test outputs"
+    if len(by_split) > 1:
+        text += f" (lowest split {_percent(min(by_split))}, highest {_percent(max(by_split))})"
+    return f"{text}."
+
+
+def _novelty_sentence(calibration: Mapping, splits: Sequence[Mapping]) -> str:
+    """Return how many test rows are less like the training rows than the limit."""
+    limit = _number(calibration.get("novelty_limit"))
+    found = [np.ravel(split["novelty"]) for split in splits if "novelty" in split]
+    if not found or not math.isfinite(limit):
+        return ""
+    novelty = np.concatenate(found)
+    return (
+        f"Rows with a novelty above {limit:.3g} are unlike the training rows, and their intervals "
+        f"are not to be trusted; of the test rows these are {_percent((novelty > limit).mean())}."
+    )
+
+
+def _leak_sentences(facts: Mapping) -> list[str]:
+    """Return one sentence for each column that tells an output too well."""
+    sentences = []
+    for leak in facts.get("leaks") or ():
+        words = _LEAKS.get(leak.get("kind"), "tells it too well")
+        strength = _number(leak.get("strength"))
+        measured = "" if math.isnan(strength) else f" ({strength:.4g})"
+        used = "It is used as an input" if leak.get("used") else "It is left out of the inputs"
+        sentences.append(
+            f"The column {leak.get('column')} tells the output {leak.get('output')}: it "
+            f"{words}{measured}. {used}; if it is not known for new rows, it must not be used."
+        )
+    return sentences
+
+
+def _order_sentences(facts: Mapping) -> list[str]:
+    ordered = [entry.get("output") for entry in facts.get("row_order") or ()]
+    if not ordered:
+        return []
+    return [
+        f"The table seems sorted by {_names(ordered)}. If the order is one of time, name the "
+        f"column of the time, so that later rows test."
+    ]
+
+
+def _repeat_sentences(facts: Mapping) -> list[str]:
+    sentences = []
+    if facts.get("duplicate_rows"):
+        sentences.append(
+            f"{_counted(facts['duplicate_rows'], 'row', 'repeats', 'repeat')} an earlier one. A "
+            f"row that trains and tests makes errors look too small."
+        )
+    if facts.get("contradictions"):
+        sentences.append(
+            f"{_counted(facts['contradictions'], 'labelled row', 'has', 'have')} the inputs of "
+            f"another one and other outputs, which no method can tell apart."
+        )
+    return sentences
+
+
+def _counted(number: int, noun: str, one: str, many: str) -> str:
+    return f"{count_of(number, noun)} {one if number == 1 else many}"
+
+
+def _facts(facts: Mapping) -> list[tuple[str, str]]:
+    """Return (name, words) of what the first look has counted."""
+    rows = []
+    if facts.get("rows") is not None:
+        kinds = [
+            f"{facts[key]} {words}"
+            for key, words in (
+                ("rows_labelled", "labelled"),
+                ("rows_weak", "with a group but no output"),
+                ("rows_unlabelled", "without either"),
+                ("rows_partly_labelled", "with some outputs missing"),
+            )
+            if facts.get(key)
+        ]
+        rows.append(("Rows", f"{facts['rows']}" + (f": {join_words(kinds)}" if kinds else "")))
+    kinds = facts.get("kinds") or {}
+    counts = [f"{len(names)} {kind}" for kind, names in kinds.items() if names]
+    if facts.get("columns") is not None:
+        text = f"{facts['columns']}" + (f": {join_words(counts)}" if counts else "")
+        rows.append(("Columns", text))
+    missing = sorted((facts.get("missing") or {}).items(), key=lambda item: (-item[1], item[0]))
+    listed = [f"{name} ({format_share(share)})" for name, share in missing]
+    rows += [
+        ("Missing cells", _names(listed)),
+        ("Constant columns", _names(facts.get("constant") or ())),
+        ("Empty columns", _names(facts.get("empty") or ())),
+        ("Columns that name the rows", _names(facts.get("row_names") or ())),
+    ]
+    pairs = [
+        f"{pair['first']} and {pair['second']} ({_signed(pair['correlation'], '.2f')})"
+        for pair in (facts.get("output_correlations") or {}).get("largest") or ()
+    ]
+    rows.append(("Largest correlations of outputs", _names(pairs)))
+    classes = [f"{name} ({number})" for name, number in (facts.get("classes") or {}).items()]
+    rows.append(("Classes", _names(classes)))
+    sizes = [str(size) for size in facts.get("training_sizes") or ()]
+    if sizes:
+        tested = f", beside {facts['n_test']} test rows" if facts.get("n_test") else ""
+        rows.append(("Training sizes that fit", f"{join_words(sizes)}{tested}"))
+    rows.append(("Groups of the outputs", _groups(facts.get("mixture") or {})))
+    return rows
+
+
+def _groups(mixture: Mapping) -> str:
+    """Return into how many groups the outputs fall, judged by the lowest BIC of mixtures."""
+    number = mixture.get("n_components")
+    if not number:
+        return ""
+    if number == 1:
+        return "none: one Gaussian describes them best (lowest BIC)"
+    sizes = [str(size) for size in mixture.get("sizes") or ()]
+    of_rows = f" of {join_words(sizes)} rows" if sizes else ""
+    return f"{number}{of_rows} (the mixture of Gaussians with the lowest BIC)"
+
+
+def _outputs_layout(outputs: Mapping[str, Mapping]) -> Layout:
+    rows = [
+        (
+            name,
+            [
+                Entry(str(summary.get("n_known", MISSING))),
+                *(
+                    Entry(_plain(summary.get(key)))
+                    for key in ("mean", "deviation", "least", "largest")
+                ),
+            ],
+            [],
+        )
+        for name, summary in outputs.items()
+    ]
+    heads = ["Known in rows", "Mean", "Standard deviation", "Least", "Largest"]
+    return Layout("The outputs", "Output", heads, [Block("", rows)], [])
+
+
+def _names(names: Sequence) -> str:
+    """Return names as words, only the first ones of many."""
+    names = [str(name) for name in names]
+    if len(names) > MOST_NAMES:
+        names = [*names[:MOST_NAMES], f"{len(names) - MOST_NAMES} more"]
+    return join_words(names)
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else float(value)
+
+
+def _plain(value: float | None) -> str:
+    return MISSING if value is None else f"{value:.4g}".replace("-", MINUS)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _signed(value: float, digits: str) -> str:
+    if math.isnan(value):
+        return MISSING
+    text = f"{value:+{digits}}"
+    return text.replace("-", MINUS)
+
+
+def _prose(text: str) -> str:
+    """Return escaped text in which no line breaks at ``=`` or ``±``."""
+    return escape(text).replace(" = ", "&nbsp;=&nbsp;").replace(" \u00b1 ", "&nbsp;\u00b1&nbsp;")
+
+
+def _list(sentences: Sequence[str]) -> str:
+    if not sentences:
+        return ""
+    return f"<ul>{''.join(f'<li>{_prose(sentence)}</li>' for sentence in sentences)}</ul>"
+
+
+def _section(anchor: str, heading: str, parts: Sequence[str]) -> Section:
+    """Return a section whose heading also names it for screen readers."""
+    html = "\n".join(
+        [
+            f'<section id="{anchor}" aria-labelledby="{anchor}-heading">',
+            f'<h2 id="{anchor}-heading">{escape(heading)}</h2>',
+            *(part for part in parts if part),
+            "</section>",
+        ]
+    )
+    return Section(anchor, heading, html)

@@ -1,0 +1,372 @@
+"""The leaderboard in plain English: what to use, how sure that is, and what it costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from workflow_lib.report.labels import (
+    count_of,
+    format_p_value,
+    format_seconds,
+    format_share,
+    join_words,
+)
+from workflow_lib.report.leaderboard_records import Difference, Identity, Leaderboard, Row
+from workflow_lib.report.quantities import QUANTITIES
+from workflow_lib.report.tables import CORRECTED_RISK
+
+FLAT = 0.01
+"""A learning curve whose error changes by less than this part of it counts as flat; that of an
+accuracy, by less than this share of the rows."""
+
+MOST_NAMED = 5
+"""Methods that are not distinguishable are named up to this number, and only counted above."""
+
+_NAMES = {"arrmse": "relative error", "rrmse": "pooled relative error", "accuracy": "accuracy"}
+
+_DEPENDENT_SPLITS = {
+    "chronological": "the latest rows test in every split",
+    "given": "the data say which rows test, the same in every split",
+}
+"""Kinds of split whose test rows are not drawn, in words."""
+
+
+def answer_sentences(board: Leaderboard) -> list[str]:
+    """Return what a leaderboard says; the first sentence, or pair of sentences, is the headline."""
+    found = [
+        headline(board),
+        _tied_sentence(board),
+        _worse_than_mean_sentence(board),
+        _reference_sentence(board),
+        *(_identity_sentence(identity) for identity in board.identities),
+        _learning_sentence(board),
+        _cost_sentence(board),
+    ]
+    return [sentence for sentence in found if sentence]
+
+
+def answer_notes(board: Leaderboard, settings: Mapping, n_folds: int) -> list[str]:
+    """Return what must be known to read the sentences: how they were made, and their limits.
+
+    `settings` are those of the experiment, of which ``split`` counts, and `n_folds` is the number
+    of folds of the selection.
+    """
+    measured = QUANTITIES[board.metric]
+    notes = []
+    if not measured.is_accuracy:
+        notes.append(
+            "A relative error of 1 is that of predicting the mean of the training rows; 0 is "
+            "perfect."
+        )
+    notes.append(
+        f"Hyper-parameters are chosen by {n_folds}-fold cross-validation on the training rows of "
+        f"each split; its test rows have no part in it."
+    )
+    if board.n_splits > 1:
+        notes.append(
+            "Better and worse are told by the corrected resampled t-test "
+            f"(Nadeau and Bengio, 2003), two-sided at {CORRECTED_RISK}, one test a comparison "
+            f"without a correction for their number. Not distinguishable does not mean equal. Bold "
+            f"is the paper's rule: the best mean, with p < 0.001 against every other method by "
+            f"Student's paired t-test, which takes overlapping training sets for independent."
+        )
+    kind = settings.get("split") or "random"
+    if kind in _DEPENDENT_SPLITS:
+        notes.append(
+            f"Here {_DEPENDENT_SPLITS[kind]}, so that the splits differ only in the training rows "
+            f"drawn; the tests, which take splits for random ones, are too sure."
+        )
+    if board.choice is not None:
+        notes.append(_choice_note(board))
+    incomplete = [row.label for row in board.rows if not row.is_complete]
+    if incomplete:
+        verb = "lacks" if len(incomplete) == 1 else "lack"
+        notes.append(f"{join_words(incomplete)} {verb} some of the splits and cannot win.")
+    ceilings = [row.label for row in board.rows if row.is_ceiling]
+    if ceilings:
+        verb = "learns" if len(ceilings) == 1 else "learn"
+        notes.append(
+            f"{join_words(ceilings)} {verb} from the true outputs of weak rows, which are not "
+            f"known in use: a ceiling that cannot win."
+        )
+    return notes
+
+
+def headline(board: Leaderboard) -> str:
+    """Return the answer: the method to use, or that none beats the training mean.
+
+    A method beats the training mean (of classes, a guess) when the corrected resampled t-test says
+    so, two-sided at `CORRECTED_RISK`, and its error is lower.
+    """
+    best = board.best_method
+    if best is None:
+        return f"No method but {board.baseline.label} was run, so there is nothing to compare."
+    beating = [row for row in board.rows if row.can_win and _outcome(row) == "lower"]
+    if board.beats_mean is False:
+        return _against_the_mean(board, best, beating)
+    winner, one = board.winner, board.winner.versus_mean
+    start = f"Use {winner.label}: its {_number(board, winner)} ({_basis(board)})."
+    rivals = []
+    if one is not None:
+        rivals.append(f"{board.baseline.label} by {_by(board, winner.versus_mean)}")
+    nearest = board.next_best
+    if nearest is not None:
+        by = _by(board, nearest.versus_best, is_other_better=False)
+        rivals.append(f"the next best method, {nearest.label}, by {by}")
+    if not rivals:
+        return start
+    text = f"{start} It beats {join_words(rivals)}."
+    if board.n_splits == 1:
+        text = f"{start} It is ahead of {join_words(rivals)}; one split cannot be tested, so that "
+        text += "this may be chance."
+    return text
+
+
+def _against_the_mean(board: Leaderboard, best: Row, beating: list[Row]) -> str:
+    """Return the headline where the winner does not beat the training mean."""
+    mean, one = board.baseline.label, best.versus_mean
+    details = _basis(board)
+    if one is not None and not math.isnan(one.p_corrected):
+        details += f", {format_p_value(one.p_corrected)}"
+    if beating:
+        other, lead = beating[0], board.winner
+        return (
+            f"Use {other.label}: its {_number(board, other)} ({_basis(board)}). It beats {mean} by "
+            f"{_by(board, other.versus_mean)}. {lead.label} has the "
+            f"{QUANTITIES[board.metric].best} mean, {_value(board, lead)}, but its lead over "
+            f"{mean} may be chance ({format_p_value(lead.versus_mean.p_corrected)})."
+        )
+    number = _number(board, best, verb="")
+    if one is not None and one.difference < 0:
+        number += ", a lead that may be chance"
+    return (
+        f"No method beats {mean} on this table: the best, {best.label}, has {number} ({details})."
+    )
+
+
+def _outcome(row: Row) -> str:
+    """Return the outcome of a row against the training mean, empty without that comparison."""
+    return row.versus_mean.outcome if row.versus_mean else ""
+
+
+def _number(board: Leaderboard, row: Row, verb: str = " is") -> str:
+    """Return ``relative error is 0.520 ± 0.030``, or ``a relative error of 0.520 ± 0.030``."""
+    name = _NAMES[board.metric]
+    if verb:
+        return f"{name}{verb} {_value(board, row)}"
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name} of {_value(board, row)}"
+
+
+def _value(board: Leaderboard, row: Row) -> str:
+    return QUANTITIES[board.metric].write(row.mean, row.deviation, unit=True)
+
+
+def _basis(board: Leaderboard) -> str:
+    """Return what an error was measured on, as ``10 splits, 160 training rows``."""
+    return f"{count_of(board.n_splits, 'split')}, {_size(board, board.training_size)}"
+
+
+def _size(board: Leaderboard, size: int) -> str:
+    return QUANTITIES[board.metric].size_in_words(size)
+
+
+def _amount(board: Leaderboard, one: Difference) -> str:
+    """Return the size of a difference: parts of the second error, or percentage points."""
+    if not QUANTITIES[board.metric].is_accuracy:
+        return format_share(abs(one.relative))
+    return _points(one.difference)
+
+
+def _points(difference: float) -> str:
+    """Return the size of a difference of accuracies in percentage points."""
+    points = 100 * abs(difference)
+    return f"{points:.1f} percentage points" if points >= 0.1 else "less than 0.1 percentage points"
+
+
+def _by(board: Leaderboard, one: Difference, is_other_better: bool = True) -> str:
+    """Return ``4 % (p = 0.21: the difference may be chance)``.
+
+    A difference from the best is that of the other row minus the best, and told the other way
+    round: in parts of the error of the other.
+    """
+    if not is_other_better:
+        one = _reversed(one)
+    text = _amount(board, one)
+    if math.isnan(one.p_corrected):
+        return text
+    doubt = "" if one.outcome in ("lower", "higher") else ": the difference may be chance"
+    return f"{text} ({format_p_value(one.p_corrected)}{doubt})"
+
+
+def _reversed(one: Difference) -> Difference:
+    """Return a comparison with the two methods exchanged."""
+    other = {"lower": "higher", "higher": "lower"}
+    return Difference(
+        difference=-one.difference,
+        # With r = (a - b) / b the other way round is (b - a) / a = -r / (1 + r).
+        relative=-one.relative / (1.0 + one.relative) if one.relative != -1.0 else math.nan,
+        n_splits=one.n_splits,
+        n_nonzero=one.n_nonzero,
+        effect=-one.effect,
+        p_student=one.p_student,
+        p_corrected=one.p_corrected,
+        largest_relative_difference=one.largest_relative_difference,
+        outcome=other.get(one.outcome, one.outcome),
+        note=one.note,
+    )
+
+
+def _tied_sentence(board: Leaderboard) -> str:
+    """Return which methods no test distinguishes from the winner, and the cheapest of them."""
+    winner = board.winner
+    if len(board.rows) < 2 or board.n_splits == 1:
+        return ""
+    if not board.tied:
+        return (
+            f"Every other method is worse than {winner.label} "
+            f"(corrected test, p < {CORRECTED_RISK})."
+        )
+    equal = [row for row in board.tied if row.versus_best.outcome == "equal"]
+    others = [row for row in board.tied if row.versus_best.outcome == "open"]
+    parts = []
+    if equal:
+        is_one = len(equal) == 1
+        names = join_words([row.label for row in equal])
+        parts.append(f"{names} {'equals' if is_one else 'equal'} {winner.label} up to rounding.")
+    if others:
+        listed = [
+            f"{row.label} ({_value(board, row)}, {format_p_value(row.versus_best.p_corrected)})"
+            for row in others[:MOST_NAMED]
+        ]
+        if len(others) > MOST_NAMED:
+            listed.append(f"{len(others) - MOST_NAMED} more")
+        parts.append(f"Not distinguishable from {winner.label}: {join_words(listed)}.")
+    cheapest = board.cheapest
+    if cheapest is winner:
+        parts.append(f"{winner.label} is the cheapest of these.")
+    elif cheapest is not None:
+        parts.append(
+            f"The cheapest of these is {cheapest.label}: {_seconds(cheapest.seconds.total)} of "
+            f"training and prediction instead of {_seconds(winner.seconds.total)}."
+        )
+    return " ".join(parts)
+
+
+def _worse_than_mean_sentence(board: Leaderboard) -> str:
+    """Return which methods are surely worse than the training mean."""
+    worse = [row for row in board.rows if _outcome(row) == "higher"]
+    if not worse:
+        return ""
+    listed = [
+        f"{row.label} ({_value(board, row)}, {format_p_value(row.versus_mean.p_corrected)})"
+        for row in worse
+    ]
+    return f"Worse than {board.baseline.label}: {join_words(listed)}."
+
+
+def _reference_sentence(board: Leaderboard) -> str:
+    """Return how the best OFER method does against kernel ridge regression, unless it is told."""
+    if board.versus_reference is None:
+        return ""
+    row, one = board.versus_reference
+    reference = board.reference
+    # The headline or the sentence of equal methods has said it.
+    if one.outcome == "equal" or (row is board.winner and board.next_best is reference):
+        return ""
+    side = "better" if one.difference < 0 else "worse"
+    text = (
+        f"The best OFER method, {row.label}, is {_amount(board, one)} {side} than {reference.label}"
+    )
+    if one.outcome == "untested":
+        return f"{text} (one split, not tested)."
+    doubt = "" if one.outcome in ("lower", "higher") else ", which may be chance"
+    return f"{text}{doubt} ({format_p_value(one.p_corrected)})."
+
+
+def _identity_sentence(identity: Identity) -> str:
+    """Return where a method is the reference method by theory, by measurement or both."""
+    largest = f"{identity.largest_relative_difference:.1g}"
+    if identity.by_theory:
+        start = (
+            f"By theory {identity.label} is {identity.other_label}: with one penalty and an "
+            f"intercept its embedding and pre-image cancel"
+        )
+        if identity.measured:
+            return (
+                f"{start}; measured, they are equal up to rounding in every split (largest "
+                f"relative difference: {largest})."
+            )
+        return (
+            f"{start}; measured, they differ in {identity.n_differing} of "
+            f"{count_of(identity.n_splits, 'split')} (largest relative difference: {largest}), "
+            f"because their grids, or the values chosen from them, differ."
+        )
+    return (
+        f"{identity.label} and {identity.other_label} are equal up to rounding in every split "
+        f"(largest relative difference: {largest})."
+    )
+
+
+def _learning_sentence(board: Leaderboard) -> str:
+    """Return whether more rows would help, from the last step of the learning curve."""
+    if board.learning is None:
+        if board.best_method is None:
+            return ""
+        return "The run cannot tell whether more rows would help: it has one training size."
+    learning, measured = board.learning, QUANTITIES[board.metric]
+    one = learning.difference
+    change = one.difference if measured.is_accuracy else one.relative
+    steps = f"From {learning.from_size} to {_size(board, learning.to_size)}"
+    whose = f"the {_NAMES[board.metric]} of {learning.row.label}"
+    if one.outcome == "equal":
+        return f"{steps} {whose} did not change: more rows of the same kind would hardly help."
+    is_rise = (one.difference > 0) != measured.is_accuracy
+    text = f"{steps} {whose} {'rose' if is_rise else 'fell'} by {_amount(board, one)}"
+    if one.outcome == "untested":
+        return f"{text}; one split cannot be tested, so that this may be chance."
+    p_value = f"({format_p_value(one.p_corrected)})"
+    if abs(change) < FLAT:
+        return f"{text} {p_value}: the curve is flat, more rows of the same kind would hardly help."
+    if one.outcome == "lower":
+        return f"{text} {p_value}: more rows would probably help."
+    if one.outcome == "higher":
+        return f"{text} {p_value}: more rows did not help."
+    return f"{text} {p_value}, which may be chance: whether more rows would help is open."
+
+
+def _cost_sentence(board: Leaderboard) -> str:
+    """Return the seconds of the winner beside those of the next best method."""
+    rows = [row for row in (board.winner, board.next_best) if row is not None and row.seconds]
+    if not rows or rows[0] is not board.winner:
+        return ""
+    training = [f"{_seconds(row.seconds.training)} for {row.label}" for row in rows]
+    prediction = [f"{_seconds(row.seconds.prediction)} for {row.label}" for row in rows]
+    return (
+        f"Training on {count_of(board.n_train, 'row')}, the choice of hyper-parameters included, "
+        f"took {join_words(training)}; predicting {count_of(board.n_test, 'row')} took "
+        f"{join_words(prediction)}."
+    )
+
+
+def _seconds(value: float) -> str:
+    return format_seconds(value, math.nan)
+
+
+def _choice_note(board: Leaderboard) -> str:
+    """Return by how much the choice of the winner may flatter its own number."""
+    choice, measured = board.choice, QUANTITIES[board.metric]
+    winner = measured.write(choice.winner_error, math.nan, unit=True)
+    chosen = measured.write(choice.chosen_error, math.nan, unit=True)
+    gap = f"{choice.gap:.3f}" if choice.gap >= 0.001 else "less than 0.001"
+    if measured.is_accuracy:
+        gap = _points(choice.gap)
+    if chosen == winner:
+        found = f"it is {chosen} as well"
+    else:
+        found = f"it is {chosen} instead of {winner}, the better estimate for new rows"
+    return (
+        f"The winner is the best of {choice.n_methods} by the errors that are shown, a choice that "
+        f"makes its own number look a little too good. Chosen for every split from the other "
+        f"splits alone, {found}; the next best is {gap} behind."
+    )

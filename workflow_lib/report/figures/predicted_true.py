@@ -1,0 +1,268 @@
+"""Predicted against true outputs of the test rows of all splits, one panel for each output."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from workflow_lib.artifacts import read_artifact
+from workflow_lib.errors import UserError
+from workflow_lib.report.labels import MINUS, count_of, figure_title, method_label
+from workflow_lib.report.style import ACCENT_COLOR, BASE_COLOR, applied_style, save_figure
+
+MOST_PANELS = 12
+"""Outputs that are drawn; of more those at even steps of their relative error."""
+
+MOST_POINTS = 6000
+"""Points of all panels together; of more those at even steps among the test rows of all splits."""
+
+PANELS_BESIDE_EACH_OTHER = 4
+LONGEST_NAME = 24
+
+
+@dataclass(frozen=True)
+class OutputPanel:
+    """What is drawn of one output.
+
+    Attributes
+    ----------
+    name : str
+    truth, predicted : arrays (m,)
+        Of all test rows of all splits where the output is known.
+    half_width : float
+        Infinite where there is no interval.
+    relative_error : float
+        Mean over splits of sqrt(squared errors / those of the training mean), as in
+        ``coordinates.csv``; NaN for a constant output.
+    r_squared : float
+        1 - squared errors / those of the training mean, all splits together; NaN likewise.
+    """
+
+    name: str
+    truth: np.ndarray
+    predicted: np.ndarray
+    half_width: float
+    relative_error: float
+    r_squared: float
+
+
+def run(
+    calibration: str | Path,
+    dataset: str | Path,
+    output_svg: str | Path,
+    output_png: str | Path,
+    dataset_title: str,
+    methods: Mapping[str, Mapping],
+    stand_in_for: str | None = None,
+) -> None:
+    """Draw the figure of the method that was calibrated and write it.
+
+    The title is that of the dataset, marked when it is a stand-in; the other parameters are those
+    of `draw_predicted_true`.
+    """
+    figure = draw_predicted_true(
+        calibration, dataset, title=figure_title(dataset_title, stand_in_for), methods=methods
+    )
+    save_figure(figure, output_svg, output_png)
+
+
+def draw_predicted_true(
+    calibration: str | Path, dataset: str | Path, *, title: str, methods: Mapping[str, Mapping]
+):
+    """Return the figure: a panel for each output, at most `MOST_PANELS` (`shown_outputs`).
+
+    Each point is a test row of a split, so that a row stands there as often as it was tested. The
+    line is that of perfect predictions. The band around it is the interval: a point in it has its
+    true value within the half-width of its prediction; those outside have another mark. Both axes
+    of a panel have the same limits. The title of a panel gives the relative error and R^2 of the
+    output (`OutputPanel`).
+
+    Parameters
+    ----------
+    calibration : path
+        A "calibration" artifact.
+    dataset : path
+        The "dataset" artifact, for the names of the outputs.
+    title : str
+        The dataset, for the title.
+    methods : mapping of method name to {"label": ...}
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        To be written by `workflow_lib.report.style.save_figure`.
+
+    Raises
+    ------
+    UserError
+        If the outputs are classes.
+    """
+    tree = read_artifact(calibration, "calibration")
+    panels = output_panels(tree, read_artifact(dataset, "dataset")["names"], calibration)
+    shown = shown_outputs([panel.relative_error for panel in panels])
+    splits = splits_of(tree)
+    n_points = sum(len(split["rows"]) for split in splits)
+    heading = (
+        f"{title}\n{method_label(tree['method'], methods)}, {tree['training_size']} training rows; "
+        f"{n_points} test rows of {count_of(len(splits), 'split')}"
+    )
+    if len(shown) < len(panels):
+        heading += f"\n{len(shown)} of {len(panels)} outputs, from the lowest to the highest error"
+    return _draw_panels([panels[index] for index in shown], tree["level"], heading)
+
+
+def splits_of(calibration: Mapping) -> list[Mapping]:
+    """Return the groups of the splits of a "calibration" artifact, in their order."""
+    names = [name for name in calibration if name.startswith("split-")]
+    return [calibration[name] for name in sorted(names, key=lambda name: int(name.split("-")[-1]))]
+
+
+def output_panels(calibration: Mapping, names: Mapping, place: str | Path) -> list[OutputPanel]:
+    """Return what is drawn of every output.
+
+    Parameters
+    ----------
+    calibration : mapping
+        Tree of a "calibration" artifact.
+    names : mapping
+        The ``names`` of the "dataset" artifact.
+    place : path
+        Of the calibration, for the message.
+
+    Raises
+    ------
+    UserError
+        If the outputs are classes.
+    """
+    splits, widths = splits_of(calibration), calibration["half_widths"]
+    if not len(widths):
+        raise UserError(
+            str(place),
+            "its outputs are classes",
+            "outputs that are numbers",
+            "draw the figure confusion for classes",
+        )
+    truth = np.vstack([split["truth"] for split in splits])
+    predicted = np.vstack([split["predicted"] for split in splits])
+    errors = np.array([split["errors"] for split in splits])
+    reference = np.array([split["reference"] for split in splits])
+    panels = []
+    for index, name in enumerate(json.loads(names["outputs"])):
+        known = ~np.isnan(truth[:, index])
+        varies = reference[:, index] > 0
+        of_splits = errors[varies, index], reference[varies, index]
+        panels.append(
+            OutputPanel(
+                name,
+                truth[known, index],
+                predicted[known, index],
+                float(widths[index]),
+                float(np.sqrt(of_splits[0] / of_splits[1]).mean()) if varies.any() else math.nan,
+                1.0 - float(of_splits[0].sum() / of_splits[1].sum()) if varies.any() else math.nan,
+            )
+        )
+    return panels
+
+
+def shown_outputs(errors: Sequence[float], most: int = MOST_PANELS) -> list[int]:
+    """Return the outputs that are drawn: all in their order, or `most` at even steps of the error.
+
+    Of many the one with the lowest error comes first and that with the highest last; of equal
+    errors the earlier one. Outputs without an error (NaN) are left out of many.
+    """
+    if len(errors) <= most:
+        return list(range(len(errors)))
+    order = [int(index) for index in np.argsort(errors, kind="stable")]
+    ordered = [index for index in order if not math.isnan(errors[index])] or order
+    steps = np.linspace(0, len(ordered) - 1, min(most, len(ordered))).round().astype(int)
+    return [ordered[step] for step in steps]
+
+
+def _draw_panels(panels: Sequence[OutputPanel], level: float, heading: str):
+    from matplotlib.figure import Figure
+
+    n_columns = min(PANELS_BESIDE_EACH_OTHER, len(panels))
+    n_lines = -(-len(panels) // n_columns)
+    with applied_style():
+        figure = Figure(figsize=(max(2.6 * n_columns, 7.5), 2.9 * n_lines + 1.3))
+        figure.set_layout_engine("constrained")
+        axes = list(figure.subplots(n_lines, n_columns, squeeze=False).flat)
+        for index, (axis, panel) in enumerate(zip(axes, panels, strict=False)):
+            _draw_panel(axis, panel, level, MOST_POINTS // len(panels))
+            if index % n_columns == 0:
+                axis.set_ylabel("predicted")
+            if index + n_columns >= len(panels):
+                axis.set_xlabel("true")
+        for axis in axes[len(panels) :]:
+            axis.remove()
+        handles: dict = {}
+        for axis in figure.axes:
+            for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
+                handles.setdefault(label, handle)
+        figure.suptitle(heading, x=0.01, ha="left", fontsize=11)
+        figure.legend(
+            list(handles.values()), list(handles), loc="outside lower left", ncols=len(handles)
+        )
+    return figure
+
+
+def _draw_panel(axis, panel: OutputPanel, level: float, most_points: int) -> None:
+    step = max(-(-len(panel.truth) // most_points), 1)
+    truth, predicted = panel.truth[::step], panel.predicted[::step]
+    values = np.concatenate([truth, predicted]) if len(truth) else np.array([0.0])
+    margin = 0.05 * float(np.ptp(values)) or 0.5
+    limits = np.array([values.min() - margin, values.max() + margin])
+    is_outside = np.abs(truth - predicted) > panel.half_width
+    if np.isfinite(panel.half_width):
+        axis.fill_between(
+            limits,
+            limits - panel.half_width,
+            limits + panel.half_width,
+            color="#888888",
+            alpha=0.22,
+            linewidth=0,
+            label=f"{100 * level:g} % interval",
+            zorder=1,
+        )
+    axis.plot(limits, limits, color="#000000", linewidth=1.0, label="predicted = true", zorder=2)
+    inside_label = "test row" if not np.isfinite(panel.half_width) else "test row in its interval"
+    for chosen, color, marker, label in (
+        (~is_outside, BASE_COLOR, "o", inside_label),
+        (is_outside, ACCENT_COLOR, "^", "test row outside of it"),
+    ):
+        if chosen.any():
+            axis.scatter(
+                truth[chosen],
+                predicted[chosen],
+                s=13,
+                color=color,
+                marker=marker,
+                alpha=0.65,
+                linewidths=0,
+                label=label,
+                zorder=3,
+            )
+    axis.set_xlim(limits)
+    axis.set_ylim(limits)
+    axis.set_box_aspect(1)
+    axis.locator_params(nbins=4)
+    axis.set_title(f"{_short(panel.name)}\n{_errors_in_words(panel)}", fontsize=9)
+    axis.tick_params(labelsize=8)
+
+
+def _errors_in_words(panel: OutputPanel) -> str:
+    """Return ``rel. error 0.52, R² 0.73``."""
+    if math.isnan(panel.relative_error):
+        return "constant"
+    r_squared = f"{panel.r_squared:.2f}".replace("-", MINUS)
+    return f"rel. error {panel.relative_error:.2f}, R\u00b2 {r_squared}"
+
+
+def _short(name: str) -> str:
+    name = name.replace("_", " ")
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}\u2026"

@@ -1,0 +1,204 @@
+"""Residuals of test rows against their novelty: where predictions are not to be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from workflow_lib.artifacts import read_artifact
+from workflow_lib.errors import UserError
+from workflow_lib.report.figures.predicted_true import splits_of
+from workflow_lib.report.labels import count_of, figure_title, format_share, method_label
+from workflow_lib.report.style import (
+    ACCENT_COLOR,
+    BASE_COLOR,
+    OTHER_COLOR,
+    applied_style,
+    save_figure,
+)
+
+MOST_POINTS = 3000
+"""Points that are drawn; of more those at even steps among the test rows of all splits. The
+running median is one of all."""
+
+FEWEST_OF_A_MEDIAN = 10
+MOST_MEDIANS = 12
+"""The running median is taken over so many stretches of equally many rows at most, and over no
+fewer rows than this."""
+
+LARGEST_LINEAR_NOVELTY = 6.0
+"""With rows beyond this the axis of novelty is logarithmic from 1 on."""
+
+
+def run(
+    calibration: str | Path,
+    output_svg: str | Path,
+    output_png: str | Path,
+    dataset_title: str,
+    methods: Mapping[str, Mapping],
+    stand_in_for: str | None = None,
+) -> None:
+    """Draw the figure of the method that was calibrated and write it.
+
+    The title is that of the dataset, marked when it is a stand-in; the other parameters are those
+    of `draw_residuals_novelty`.
+    """
+    figure = draw_residuals_novelty(
+        calibration, title=figure_title(dataset_title, stand_in_for), methods=methods
+    )
+    save_figure(figure, output_svg, output_png)
+
+
+def draw_residuals_novelty(calibration: str | Path, *, title: str, methods: Mapping[str, Mapping]):
+    """Return the figure: a point for each test row of each split, and the running median.
+
+    Vertically a point shows the mean over outputs of |residual| in units of the half-width of
+    their intervals, 1 where it is as large as these (`relative_residuals`); horizontally its
+    novelty. The dashed line is the limit of novelty. Rows beyond it have another mark.
+
+    Parameters
+    ----------
+    calibration : path
+        A "calibration" artifact.
+    title : str
+        The dataset, for the title.
+    methods : mapping of method name to {"label": ...}
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        To be written by `workflow_lib.report.style.save_figure`.
+
+    Raises
+    ------
+    UserError
+        If the outputs are classes, or no test row has a known output.
+    """
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter, SymmetricalLogLocator
+
+    tree = read_artifact(calibration, "calibration")
+    splits, limit = splits_of(tree), tree["novelty_limit"]
+    if not len(tree["half_widths"]):
+        raise UserError(
+            str(calibration),
+            "its outputs are classes, which have no residuals",
+            "outputs that are numbers",
+            "leave this figure out",
+        )
+    values, unit = relative_residuals(
+        np.vstack([split["truth"] - split["predicted"] for split in splits]), tree["half_widths"]
+    )
+    known = ~np.isnan(values)
+    if not known.any():
+        raise UserError(
+            str(calibration),
+            "no test row has a known output",
+            "known outputs in the test rows",
+            "leave this figure out",
+        )
+    values = values[known]
+    novelty = np.concatenate([split["novelty"] for split in splits])[known]
+    is_beyond = novelty > limit
+    step = max(-(-len(values) // MOST_POINTS), 1)
+    shown = np.arange(len(values)) % step == 0
+    with applied_style():
+        figure = Figure(figsize=(7.5, 4.6), layout="constrained")
+        axis = figure.subplots()
+        for chosen, color, marker, label in (
+            (shown & ~is_beyond, BASE_COLOR, "o", "test row"),
+            (shown & is_beyond, ACCENT_COLOR, "^", "test row beyond the limit"),
+        ):
+            if chosen.any():
+                axis.scatter(
+                    novelty[chosen],
+                    values[chosen],
+                    s=18,
+                    color=color,
+                    marker=marker,
+                    alpha=0.6,
+                    linewidths=0,
+                    label=label,
+                    zorder=2,
+                )
+        places, medians = running_median(novelty, values)
+        if len(places) > 1:
+            axis.plot(
+                places,
+                medians,
+                color="#000000",
+                marker="s",
+                markersize=4,
+                label="running median",
+                zorder=3,
+            )
+        axis.axvline(
+            limit, color=OTHER_COLOR, linestyle="--", linewidth=1.2, label="limit of novelty"
+        )
+        if max(novelty.max(), limit) > LARGEST_LINEAR_NOVELTY:
+            axis.set_xscale("symlog", linthresh=1.0)
+            steps = SymmetricalLogLocator(base=10, linthresh=1.0, subs=(1.0, 2.0, 5.0))
+            axis.xaxis.set_major_locator(steps)
+            axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_xlim(left=0.0)
+        axis.set_ylim(bottom=0.0)
+        axis.set_xlabel("novelty: distance to the nearest training row, 1 is usual among these")
+        axis.set_ylabel(f"mean |residual| over outputs,\nin units of the {unit}")
+        figure.suptitle(
+            f"{title}\n{method_label(tree['method'], methods)}, {tree['training_size']} training "
+            f"rows; {len(values)} test rows of {count_of(len(splits), 'split')}, "
+            f"{format_share(is_beyond.mean())} beyond the limit",
+            x=0.01,
+            ha="left",
+            fontsize=11,
+        )
+        figure.legend(loc="outside lower left", ncols=4)
+    return figure
+
+
+def relative_residuals(residuals: np.ndarray, half_widths: np.ndarray) -> tuple[np.ndarray, str]:
+    """Return the mean |residual| (m,) of every row over its outputs, each in its own unit.
+
+    The unit of an output is its half-width. Outputs without a finite one, or whose half-width is
+    0, are left out. Where that leaves none, the unit of each output is the root of its mean
+    squared residual. A row without any such output is NaN.
+
+    Parameters
+    ----------
+    residuals : array (m, d)
+        NaN where an output is missing.
+    half_widths : array (d,)
+
+    Returns
+    -------
+    values : array (m,)
+    unit : str
+        What the unit is, in words.
+    """
+    units, in_words = half_widths, "half-width of the interval"
+    usable = np.isfinite(units) & (units > 0)
+    if not usable.any():
+        known = (~np.isnan(residuals)).sum(axis=0)
+        units = np.sqrt(np.nansum(residuals**2, axis=0) / np.maximum(known, 1))
+        in_words = "root mean squared residual"
+        # Without any residual at all zeros are in every unit the same.
+        units = np.where(units > 0, units, 1.0)
+        usable = known > 0
+    scaled = np.abs(residuals[:, usable]) / units[usable]
+    counts = (~np.isnan(scaled)).sum(axis=1)
+    sums = np.nansum(scaled, axis=1)
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan), in_words
+
+
+def running_median(places: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the median place and the median value of stretches of equally many rows, in order.
+
+    There are as many stretches as hold `FEWEST_OF_A_MEDIAN` rows each, `MOST_MEDIANS` at most.
+    """
+    order = np.argsort(places, kind="stable")
+    n_stretches = min(len(order) // FEWEST_OF_A_MEDIAN, MOST_MEDIANS)
+    stretches = np.array_split(order, n_stretches) if n_stretches else []
+    medians = [(np.median(places[rows]), np.median(values[rows])) for rows in stretches]
+    return tuple(np.array(medians).reshape(-1, 2).T)

@@ -1,0 +1,557 @@
+"""Which method to use on a table: the leaderboard at its largest training size, and the winner.
+
+The winner is the method with the lowest mean error over the splits. Every row is compared with it
+and with the training mean by the two paired tests of `workflow_lib.experiments.statistics`; what
+counts is the corrected one, two-sided, at the risk `workflow_lib.report.tables.CORRECTED_RISK`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from workflow_lib.experiments.statistics import (
+    corrected_resampled_t_test,
+    mean_and_deviation,
+    paired_t_test,
+)
+from workflow_lib.report.answer_sentences import answer_notes, answer_sentences
+from workflow_lib.report.files import write_text
+from workflow_lib.report.labels import method_label, variant_label
+from workflow_lib.report.leaderboard_records import (
+    Baseline,
+    Choice,
+    Difference,
+    Identity,
+    Leaderboard,
+    Learning,
+    Row,
+    Seconds,
+)
+from workflow_lib.report.quantities import QUANTITIES, chance_error, error_of
+from workflow_lib.report.scores import (
+    Score,
+    Timing,
+    Variant,
+    group_by_cell,
+    outside_studies,
+    read_scores,
+    read_timings,
+)
+from workflow_lib.report.tables import CORRECTED_RISK, column_comparison, common_splits
+
+TRAINING_MEAN = "m-mean"
+"""The method that is the training mean, where the settings of the methods name no regressor."""
+
+_OUTCOMES = {
+    "lower": "better",
+    "higher": "worse",
+    "equal": "equal",
+    "open": "open",
+    "untested": "untested",
+}
+"""Outcome of a comparison of errors -> what the JSON calls it."""
+
+Errors = Mapping[int, float]
+"""Split -> error; lower is better."""
+
+
+def run(
+    scores: str | Path,
+    timings: str | Path | None,
+    methods: Mapping[str, Mapping],
+    experiment_settings: Mapping,
+    n_folds: int,
+    output: str | Path,
+) -> None:
+    """Write the answer of an experiment as JSON: the winner, the leaderboard and sentences.
+
+    Numbers are as they are shown: errors as they are, an accuracy in percent with differences in
+    percentage points, of which positive is better. The ``outcome`` of a comparison is ``better`` or
+    ``worse`` where the corrected test says so, ``equal`` up to rounding in every split, ``open``
+    where no test tells, and ``untested`` with one split. What is undefined or infinite is null.
+
+    Parameters
+    ----------
+    scores : path
+        The ``scores.csv`` of the experiment; the split named ``final`` has no part in it.
+    timings : path or None
+        Its timings; None where there are none, and then no cost is told.
+    methods : mapping of method name to mapping
+        ``label`` and, where they are known, ``regressor``, ``weak_outputs`` and what
+        `is_kernel_ridge_by_theory` asks for. The order is that of the experiment.
+    experiment_settings : mapping
+        ``metric`` (default ``arrmse``), ``split`` (default ``random``) and ``title``.
+    n_folds : int
+        Folds of the cross-validation that chose the hyper-parameters, for the notes.
+    output : path
+
+    Raises
+    ------
+    UserError
+        If a file is damaged, or the scores lack the metric.
+    """
+    metric = experiment_settings.get("metric") or "arrmse"
+    records = read_scores(scores)
+    times = read_timings(timings) if timings else []
+    board = leaderboard(records, methods=methods, timings=times, metric=metric)
+    tree = answer_tree(board, experiment_settings, n_folds)
+    tree = {"experiment": records[0].experiment, "dataset": records[0].dataset} | tree
+    text = json.dumps(_without_nan(tree), indent=1, ensure_ascii=False, allow_nan=False)
+    write_text(output, text + "\n")
+    print("\n".join(tree["sentences"]))
+
+
+def leaderboard(
+    scores: Sequence[Score],
+    *,
+    methods: Mapping[str, Mapping],
+    timings: Sequence[Timing] = (),
+    metric: str = "arrmse",
+) -> Leaderboard:
+    """Return the leaderboard of one experiment at its largest training size, best row first.
+
+    The winner is the row with the lowest mean error. Of rows that equal it in every split up to
+    rounding, which are one method by algebra, the reference method of the metric wins, else the one
+    that stands first in `methods`. Rows that lack a split, and ceilings, which learn from outputs
+    that nobody has (`weak_outputs: true`), cannot win and come last. What studies of weak labels
+    fixed is left out.
+
+    Parameters
+    ----------
+    scores : sequence of Score
+        The rows of one ``scores.csv``.
+    methods : mapping of method name to mapping
+        As in `run`.
+    timings : sequence of Timing, default=()
+        Rows without any have no seconds.
+    metric : {"arrmse", "rrmse", "accuracy"}
+    """
+    scores = outside_studies(scores)
+    size = max(score.training_size for score in scores)
+    at_size = [score for score in scores if score.training_size == size]
+    n_train = at_size[0].n_train
+    # The largest number of test rows widens the corrected test most.
+    n_test = max(score.n_test for score in at_size)
+    column = _columns(scores, metric)[size]
+    splits = set().union(*column.values())
+    seconds = _mean_seconds(timings, size)
+    baseline = _baseline(at_size, column, splits, methods, metric)
+    mean_errors = None
+    if baseline is not None:
+        mean_errors = column.get(baseline.variant) or dict.fromkeys(splits, baseline.error)
+
+    def compared(first: Errors, second: Errors) -> Difference | None:
+        return difference(first, second, n_train, n_test)
+
+    rows = []
+    for variant, errors in column.items():
+        mean, deviation = mean_and_deviation([errors[split] for split in sorted(errors)])
+        versus_mean = None
+        if baseline is not None and variant != baseline.variant:
+            versus_mean = compared(errors, mean_errors)
+        rows.append(
+            Row(
+                variant=variant,
+                label=variant_label(variant, methods),
+                mean=mean,
+                deviation=deviation,
+                n_splits=len(errors),
+                is_complete=set(errors) == splits,
+                is_ceiling=methods.get(variant.method, {}).get("weak_outputs") == "true",
+                is_bold=column_comparison(column, variant).get("bold", False),
+                seconds=seconds.get(variant),
+                versus_best=None,
+                versus_mean=versus_mean,
+            )
+        )
+    rows.sort(key=lambda row: (not row.can_win, not row.is_complete, row.mean, row.variant))
+    winner = _winner(rows, column, methods, metric)
+    rows = [winner] + [
+        replace(row, versus_best=compared(column[row.variant], column[winner.variant]))
+        for row in rows
+        if row is not winner
+    ]
+    board = Leaderboard(
+        metric=metric,
+        training_size=size,
+        n_train=n_train,
+        n_test=n_test,
+        n_splits=len(splits),
+        rows=rows,
+        baseline=baseline,
+        learning=None,
+        choice=_choice({row.variant: column[row.variant] for row in rows if row.can_win}, splits),
+        identities=_identities(column, methods, metric, n_train, n_test),
+        reference=_reference_row(rows, metric),
+        versus_reference=None,
+    )
+    return replace(
+        board,
+        learning=_learning(scores, board, metric),
+        versus_reference=_versus_reference(board, column),
+    )
+
+
+def difference(first: Errors, second: Errors, n_train: int, n_test: int) -> Difference | None:
+    """Return the comparison ``first - second`` on the splits that both have, None without any.
+
+    The outcome is ``lower`` or ``higher`` where the corrected resampled t-test says so at
+    `CORRECTED_RISK`, ``equal`` where every split gives the same error up to rounding, ``untested``
+    for one split and ``open`` otherwise. `n_train` and `n_test` are the rows of a split.
+    """
+    splits = common_splits(first, second)
+    if not splits:
+        return None
+    ours, theirs = ([errors[split] for split in splits] for errors in (first, second))
+    student = paired_t_test(ours, theirs)
+    corrected = corrected_resampled_t_test(ours, theirs, n_train, n_test)
+    other_mean = mean_and_deviation(theirs)[0]
+    if student.n_nonzero == 0:
+        outcome = "equal"
+    elif math.isnan(corrected.p_value):
+        outcome = "untested"
+    elif corrected.p_value < CORRECTED_RISK:
+        outcome = "lower" if corrected.mean_difference < 0 else "higher"
+    else:
+        outcome = "open"
+    return Difference(
+        difference=student.mean_difference,
+        relative=student.mean_difference / other_mean if other_mean else math.nan,
+        n_splits=student.n_splits,
+        n_nonzero=student.n_nonzero,
+        effect=student.effect,
+        p_student=student.p_value,
+        p_corrected=corrected.p_value,
+        largest_relative_difference=max(
+            abs(a - b) / (max(abs(a), abs(b)) or 1.0) for a, b in zip(ours, theirs)
+        ),
+        outcome=outcome,
+        note=student.note,
+    )
+
+
+def chosen_on_other_splits(errors: Sequence[Sequence[float]]) -> float:
+    """Return the mean error of the winner where its own split had no part in choosing it.
+
+    For every split the method with the lowest mean error over the other splits is taken, and its
+    error on this one counts: sum_j e[m(-j), j] / J with m(-j) = argmin_m sum_{k != j} e[m, k]. The
+    lowest of several means is too low by the luck of who won, and this mean, which is never below
+    it, is not.
+
+    Parameters
+    ----------
+    errors : sequence of M sequences of J floats
+        The error of each method in each split; at least two splits. Of equally good methods the
+        first is taken.
+
+    Raises
+    ------
+    ValueError
+        If there is no method, or fewer than two splits.
+    """
+    if not errors or len(errors[0]) < 2:
+        raise ValueError("a choice on other splits needs a method and two splits")
+    n_splits = len(errors[0])
+    total = 0.0
+    for split in range(n_splits):
+        best = min(errors, key=lambda row: sum(row[:split]) + sum(row[split + 1 :]))
+        total += best[split]
+    return total / n_splits
+
+
+def is_kernel_ridge_by_theory(method: Mapping) -> bool:
+    """Return whether a method with one penalty and an intercept is kernel ridge regression.
+
+    Its targets are then an affine map of the outputs and its pre-image is the inverse of that map,
+    so that both cancel. This holds, without a projection and without weak rows, for the reduced
+    form of one Gaussian, of a mixture whose components share one variance (`tied_spherical`), and
+    of a state-space model. What is not known of a method speaks against it.
+
+    Parameters
+    ----------
+    method : mapping
+        ``regressor``, ``penalty``, ``center``, ``form``, ``preimage``, ``weak`` and ``grid`` as in
+        the configuration, and ``model``: a mapping with ``kind`` and ``covariance_type``, or None.
+    """
+    model = method.get("model")
+    if not isinstance(model, Mapping):
+        return False
+    is_affine = model.get("kind") in ("gaussian", "state_space") or (
+        model.get("kind") == "gaussian_mixture" and model.get("covariance_type") == "tied_spherical"
+    )
+    projection = (method.get("grid") or {}).get("projection") or ()
+    is_raw = method.get("preimage") == "closed_form" or (
+        method.get("preimage") == "projected" and list(projection) == ["raw"]
+    )
+    return (
+        is_affine
+        and is_raw
+        and method.get("regressor") == "kernel_ridge"
+        and method.get("form") == "reduced"
+        and method.get("penalty") == "shared"
+        and method.get("center") is True
+        and not method.get("weak")
+    )
+
+
+def answer_tree(board: Leaderboard, settings: Mapping, n_folds: int) -> dict:
+    """Return what the JSON of an answer holds, NaN and infinities still in it.
+
+    ``winner`` is the method and ``training_size`` the number of its training rows, also of classes,
+    whose examples per class stand in ``examples_per_class``; ``beats_mean`` is true or false, and
+    null where nothing could be tested or compared. The first of the ``sentences`` is the headline.
+    """
+    measured, winner = QUANTITIES[board.metric], board.winner
+    nearest, cheapest = board.next_best, board.cheapest
+    return {
+        "title": settings.get("title") or "",
+        "winner": winner.variant.method,
+        "label": winner.label,
+        "components": winner.variant.components,
+        "weak_size": winner.variant.weak_size,
+        "beats_mean": board.beats_mean,
+        "training_size": board.n_train,
+        "examples_per_class": board.training_size if measured.is_accuracy else None,
+        "n_splits": board.n_splits,
+        "n_test": board.n_test,
+        "metric": board.metric,
+        "unit": "percent" if measured.is_accuracy else "relative error",
+        "better": measured.better,
+        "mean": measured.shown(winner.mean),
+        "deviation": measured.shown_spread(winner.deviation),
+        "sentences": answer_sentences(board),
+        "notes": answer_notes(board, settings, n_folds),
+        "baseline": None
+        if board.baseline is None
+        else {
+            "label": board.baseline.label,
+            "method": board.baseline.variant.method if board.baseline.variant else None,
+            "mean": measured.shown(board.baseline.error),
+        },
+        "next_best": nearest.variant.method if nearest else None,
+        "not_distinguishable": [row.variant.method for row in board.tied],
+        "cheapest": cheapest.variant.method if cheapest else None,
+        "identities": [asdict(identity) for identity in board.identities],
+        "learning": None
+        if board.learning is None
+        else {
+            "method": board.learning.row.variant.method,
+            "from": board.learning.from_size,
+            "to": board.learning.to_size,
+            **_shown(board.learning.difference, board.metric),
+        },
+        "choice": None
+        if board.choice is None
+        else {
+            "n_methods": board.choice.n_methods,
+            "mean_of_winner": measured.shown(board.choice.winner_error),
+            "mean_chosen_on_other_splits": measured.shown(board.choice.chosen_error),
+            "optimism": board.choice.chosen_error - board.choice.winner_error,
+            "gap_to_next": board.choice.gap,
+        },
+        "leaderboard": [
+            {
+                "method": row.variant.method,
+                "label": row.label,
+                "components": row.variant.components,
+                "weak_size": row.variant.weak_size,
+                "mean": measured.shown(row.mean),
+                "deviation": measured.shown_spread(row.deviation),
+                "n_splits": row.n_splits,
+                "can_win": row.can_win,
+                "bold": row.is_bold,
+                "seconds": None if row.seconds is None else asdict(row.seconds),
+                "versus_best": _shown(row.versus_best, board.metric),
+                "versus_mean": _shown(row.versus_mean, board.metric),
+            }
+            for row in board.rows
+        ],
+    }
+
+
+def _shown(one: Difference | None, metric: str) -> dict | None:
+    """Return a difference with the numbers that are shown."""
+    if one is None:
+        return None
+    measured = QUANTITIES[metric]
+    return asdict(one) | {
+        "outcome": _OUTCOMES[one.outcome],
+        "difference": measured.shown_difference(one.difference),
+        # The difference of two shares that are right has no use for a third share.
+        "relative": math.nan if measured.is_accuracy else one.relative,
+        "effect": measured.shown_effect(one.effect),
+    }
+
+
+def _without_nan(value: object) -> object:
+    """Return a tree in which null stands for NaN and infinities."""
+    if isinstance(value, Mapping):
+        return {key: _without_nan(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_nan(entry) for entry in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _columns(scores: Sequence[Score], metric: str) -> dict[int, dict[Variant, dict[int, float]]]:
+    """Return training size -> row -> split -> error."""
+    columns: dict[int, dict[Variant, dict[int, float]]] = {}
+    for (variant, size), splits in group_by_cell(scores).items():
+        errors = {split: error_of(score, metric) for split, score in splits.items()}
+        columns.setdefault(size, {})[variant] = errors
+    return columns
+
+
+def _mean_seconds(timings: Sequence[Timing], size: int) -> dict[Variant, Seconds]:
+    """Return the mean seconds over splits of each row at one training size."""
+    found = {}
+    for (variant, training_size), splits in group_by_cell(outside_studies(timings)).items():
+        if training_size == size:
+            records = [splits[split] for split in sorted(splits)]
+            training = [one.selection_seconds + one.fit_seconds for one in records]
+            prediction = [one.prediction_seconds + one.preimage_seconds for one in records]
+            found[variant] = Seconds(
+                mean_and_deviation(training)[0], mean_and_deviation(prediction)[0]
+            )
+    return found
+
+
+def _baseline(
+    scores: Sequence[Score],
+    column: Mapping[Variant, Errors],
+    splits: set[int],
+    methods: Mapping[str, Mapping],
+    metric: str,
+) -> Baseline | None:
+    """Return what a method must beat: the training mean, or a guess among the classes.
+
+    Relative errors refer to the training mean, so that its own is 1 even where it was not run. A
+    guess among K classes is known where sizes are examples per class, None otherwise.
+    """
+    if QUANTITIES[metric].is_accuracy:
+        if scores[0].training_size == scores[0].n_train:
+            return None
+        return Baseline("a guess among the classes", None, chance_error(scores))
+    for variant in column:
+        regressor = methods.get(variant.method, {}).get("regressor")
+        is_mean = regressor == "training_mean" or (
+            not regressor and variant.method == TRAINING_MEAN
+        )
+        if is_mean and set(column[variant]) == splits:
+            mean = mean_and_deviation(list(column[variant].values()))[0]
+            return Baseline("the training mean", variant, mean)
+    return Baseline("the training mean", None, 1.0)
+
+
+def _winner(
+    rows: Sequence[Row],
+    column: Mapping[Variant, Errors],
+    methods: Mapping[str, Mapping],
+    metric: str,
+) -> Row:
+    """Return the winner of rows sorted by their mean."""
+    best, names = rows[0], list(methods)
+    splits = sorted(column[best.variant])
+
+    def is_equal(row: Row) -> bool:
+        ours = [column[row.variant][split] for split in splits]
+        return paired_t_test(ours, [column[best.variant][s] for s in splits]).n_nonzero == 0
+
+    def order(row: Row) -> tuple:
+        method = row.variant.method
+        place = names.index(method) if method in names else len(names)
+        return (method != QUANTITIES[metric].reference, place, row.variant)
+
+    return min((row for row in rows if row.can_win and is_equal(row)), key=order)
+
+
+def _reference_row(rows: Sequence[Row], metric: str) -> Row | None:
+    """Return the row of the reference method without weak rows, None where it was not run."""
+    named = [
+        row
+        for row in rows
+        if row.variant.method == QUANTITIES[metric].reference and row.variant.weak_size == 0
+    ]
+    return named[0] if named else None
+
+
+def _versus_reference(
+    board: Leaderboard, column: Mapping[Variant, Errors]
+) -> tuple[Row, Difference] | None:
+    """Return the best OFER row against the reference method, where neither is missing."""
+    best = next((row for row in board.rows if row.is_ofer and row.can_win), None)
+    if best is None or board.reference is None:
+        return None
+    ours, theirs = column[best.variant], column[board.reference.variant]
+    found = difference(ours, theirs, board.n_train, board.n_test)
+    return None if found is None else (best, found)
+
+
+def _learning(scores: Sequence[Score], board: Leaderboard, metric: str) -> Learning | None:
+    """Return the last step of the learning curve of the best row that learns at all.
+
+    The corrected test takes the smaller of the two training sets, which makes it more cautious.
+    """
+    columns = _columns(scores, metric)
+    earlier = sorted(size for size in columns if size < board.training_size)
+    row = board.best_method
+    if not earlier or row is None or row.variant not in columns[earlier[-1]]:
+        return None
+    before = columns[earlier[-1]][row.variant]
+    n_train = min(score.n_train for score in scores if score.training_size == earlier[-1])
+    after = columns[board.training_size][row.variant]
+    found = difference(after, before, n_train, board.n_test)
+    return None if found is None else Learning(row, earlier[-1], board.training_size, found)
+
+
+def _choice(column: Mapping[Variant, Errors], splits: set[int]) -> Choice | None:
+    """Return what choosing the winner among these rows by their test errors may have flattered."""
+    order = sorted(splits)
+    errors = [[column[variant][split] for split in order] for variant in sorted(column)]
+    if len(errors) < 2 or len(order) < 2:
+        return None
+    means = sorted(mean_and_deviation(row)[0] for row in errors)
+    return Choice(len(errors), means[0], chosen_on_other_splits(errors), means[1] - means[0])
+
+
+def _identities(
+    column: Mapping[Variant, Errors],
+    methods: Mapping[str, Mapping],
+    metric: str,
+    n_train: int,
+    n_test: int,
+) -> list[Identity]:
+    """Return the rows that are the reference method by theory, or measured to be equal to it."""
+    reference = QUANTITIES[metric].reference
+    name = method_label(reference, methods)
+    found = []
+    for variant in sorted(column):
+        other = Variant(reference, variant.components, 0)
+        if other not in column:
+            other = Variant(reference, "selected", 0)
+        if variant.method == reference or other not in column:
+            continue
+        one = difference(column[variant], column[other], n_train, n_test)
+        by_theory = not QUANTITIES[metric].is_accuracy and is_kernel_ridge_by_theory(
+            methods.get(variant.method, {})
+        )
+        if one is not None and (by_theory or one.outcome == "equal"):
+            found.append(
+                Identity(
+                    variant.method,
+                    variant_label(variant, methods),
+                    reference,
+                    name,
+                    by_theory,
+                    one.outcome == "equal",
+                    one.n_nonzero,
+                    one.n_splits,
+                    one.largest_relative_difference,
+                )
+            )
+    return found

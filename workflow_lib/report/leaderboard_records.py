@@ -1,0 +1,241 @@
+"""The records of a leaderboard: its rows, and how they compare with each other.
+
+All numbers are errors, of which lower is better; an accuracy counts as its error rate.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from workflow_lib.report.scores import Variant
+
+_OFER = ("ofer", "wofer")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The comparison of two methods on the same splits, first minus second.
+
+    Attributes
+    ----------
+    difference, relative : float
+        Mean difference, and the same in parts of the mean error of the second.
+    n_splits, n_nonzero : int
+        Numbers of splits that both have, and of those on which they differ.
+    effect : float
+        Mean difference in units of the spread of the differences; infinite where they are all equal
+        and not zero, NaN for one split.
+    p_student, p_corrected : float
+        Two-sided p values of Student's paired t-test and of the corrected resampled t-test.
+    largest_relative_difference : float
+        Largest difference in a split, in parts of the larger error.
+    outcome : {"lower", "higher", "equal", "open", "untested"}
+    note : str
+        Why a value is special; empty otherwise.
+    """
+
+    difference: float
+    relative: float
+    n_splits: int
+    n_nonzero: int
+    effect: float
+    p_student: float
+    p_corrected: float
+    largest_relative_difference: float
+    outcome: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """Mean seconds of a method on one split.
+
+    ``training`` is the whole selection with one fit at the chosen settings, of a stack with those
+    of its members; ``prediction`` is that of all test rows, pre-images included.
+    """
+
+    training: float
+    prediction: float
+
+    @property
+    def total(self) -> float:
+        """Both together."""
+        return self.training + self.prediction
+
+
+@dataclass(frozen=True)
+class Row:
+    """One method of a leaderboard.
+
+    ``is_complete`` says whether it has every split that any row has, ``is_ceiling`` whether it
+    learns from outputs that nobody has, and ``is_bold`` whether it is better than every other row
+    by the paper's rule. ``versus_best`` is None for the winner, and ``versus_mean`` for the
+    training mean itself and where there is none.
+    """
+
+    variant: Variant
+    label: str
+    mean: float
+    deviation: float
+    n_splits: int
+    is_complete: bool
+    is_ceiling: bool
+    is_bold: bool
+    seconds: Seconds | None
+    versus_best: Difference | None
+    versus_mean: Difference | None
+
+    @property
+    def can_win(self) -> bool:
+        """Whether it may be the winner."""
+        return self.is_complete and not self.is_ceiling
+
+    @property
+    def is_ofer(self) -> bool:
+        """Whether it is a form of output Fisher embedding regression."""
+        return self.variant.method.startswith(_OFER)
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What a method must beat; ``variant`` is its row, None where it was not run but is known."""
+
+    label: str
+    variant: Variant | None
+    error: float
+
+
+@dataclass(frozen=True)
+class Learning:
+    """The error of a row at the largest training size minus that at the one before."""
+
+    row: Row
+    from_size: int
+    to_size: int
+    difference: Difference
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the choice of the winner by its own test errors may have flattered.
+
+    ``winner_error`` is the lowest mean of ``n_methods`` rows, ``chosen_error`` that of the winners
+    chosen without the split that they are scored on, and ``gap`` the distance of the lowest mean
+    to the next.
+    """
+
+    n_methods: int
+    winner_error: float
+    chosen_error: float
+    gap: float
+
+
+@dataclass(frozen=True)
+class Identity:
+    """A method that is the reference method by theory, or measured to be equal to it.
+
+    ``n_differing`` of ``n_splits`` splits differ by more than rounding, at most by
+    ``largest_relative_difference``.
+    """
+
+    method: str
+    label: str
+    other: str
+    other_label: str
+    by_theory: bool
+    measured: bool
+    n_differing: int
+    n_splits: int
+    largest_relative_difference: float
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """All methods of one experiment at its largest training size, the winner first.
+
+    Attributes
+    ----------
+    metric : str
+        A key of `workflow_lib.report.quantities.QUANTITIES`.
+    training_size, n_train, n_test, n_splits : int
+        ``training_size`` counts examples per class for classes, ``n_train`` rows.
+    rows : list of Row
+    baseline : Baseline or None
+    learning, choice : Learning, Choice or None
+        None where there is one training size, one split or one method.
+    identities : list of Identity
+    reference : Row or None
+        The row of the reference method of the metric.
+    versus_reference : (Row, Difference) or None
+        The best OFER row, and its comparison with the reference method.
+    """
+
+    metric: str
+    training_size: int
+    n_train: int
+    n_test: int
+    n_splits: int
+    rows: list[Row]
+    baseline: Baseline | None
+    learning: Learning | None
+    choice: Choice | None
+    identities: list[Identity]
+    reference: Row | None
+    versus_reference: tuple[Row, Difference] | None
+
+    @property
+    def winner(self) -> Row:
+        """The row with the lowest mean error."""
+        return self.rows[0]
+
+    def is_mean(self, row: Row) -> bool:
+        """Return whether a row is the training mean."""
+        return self.baseline is not None and row.variant == self.baseline.variant
+
+    @property
+    def best_method(self) -> Row | None:
+        """The best row that is not the training mean."""
+        return next((row for row in self.rows if row.can_win and not self.is_mean(row)), None)
+
+    @property
+    def next_best(self) -> Row | None:
+        """The best row that is neither the winner, nor equal to it, nor the training mean."""
+        return next(
+            (
+                row
+                for row in self.rows[1:]
+                if row.can_win and row.versus_best.outcome != "equal" and not self.is_mean(row)
+            ),
+            None,
+        )
+
+    @property
+    def beats_mean(self) -> bool | None:
+        """Whether the winner is better than the training mean by the corrected test.
+
+        None where nothing was tested: with one split and a lower error, or without a mean.
+        """
+        if self.is_mean(self.winner):
+            return False
+        one = self.winner.versus_mean
+        if one is None or (one.outcome == "untested" and one.difference < 0):
+            return None
+        return one.outcome == "lower"
+
+    @property
+    def tied(self) -> list[Row]:
+        """The rows that no test tells from the winner, those equal to it included."""
+        return [
+            row
+            for row in self.rows[1:]
+            if row.can_win and row.versus_best.outcome in ("equal", "open")
+        ]
+
+    @property
+    def cheapest(self) -> Row | None:
+        """The row that takes the fewest seconds among the winner and `tied`, if all are known."""
+        rows = [self.winner, *self.tied]
+        if any(row.seconds is None or math.isnan(row.seconds.total) for row in rows):
+            return None
+        return min(rows, key=lambda row: row.seconds.total)

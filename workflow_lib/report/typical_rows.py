@@ -1,0 +1,290 @@
+"""The components of a mixture of the outputs: their weights, their means and their typical rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from workflow_lib.artifacts import read_artifact
+from workflow_lib.errors import UserError
+from workflow_lib.experiments.items import components_group, fold_group, size_group
+from workflow_lib.experiments.missing_outputs import filled
+from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
+from workflow_lib.report.files import write_text
+from workflow_lib.report.labels import MINUS, MISSING, count_of, table_title
+from workflow_lib.report.table_markup import Block, Entry, Layout, html_markup, latex_markup
+from workflow_lib.report.tables import write_cells
+
+N_TYPICAL = 3
+"""Typical rows that are named of each component."""
+
+MOST_OUTPUTS = 8
+"""Outputs whose means are shown; the CSV file holds all."""
+
+RESPONSIBILITY_DECIMALS = 3
+"""Memberships that are equal to so many decimals are ordered by the distance to the mean."""
+
+
+@dataclass(frozen=True)
+class TypicalComponent:
+    """One component of a mixture.
+
+    Attributes
+    ----------
+    component : int
+        Number of the component, from 1.
+    share : float
+        Weight of the component in the mixture.
+    n_rows : int
+        Rows that belong to it more probably than to any other component.
+    means : array (d,)
+        Its mean, in the units of the outputs.
+    rows : list of str
+        Names of its most typical rows, `N_TYPICAL` at most.
+    memberships : list of float
+        The probability of the component given the outputs of these rows.
+    """
+
+    component: int
+    share: float
+    n_rows: int
+    means: np.ndarray
+    rows: list[str]
+    memberships: list[float]
+
+
+@dataclass(frozen=True)
+class TypicalValue:
+    """One line of the CSV file.
+
+    Attributes
+    ----------
+    component : int
+    share : float
+    n_rows : int
+    kind : str
+        ``mean`` or ``typical_row``.
+    name : str
+        Of the output, or of the row.
+    value : float
+        The mean of the output, or the membership of the row.
+    """
+
+    component: int
+    share: float
+    n_rows: int
+    kind: str
+    name: str
+    value: float
+
+
+@dataclass(frozen=True)
+class TypicalRows:
+    """The components of a mixture, and the names of the outputs.
+
+    Attributes
+    ----------
+    components : list of TypicalComponent
+    outputs : list of d str
+    differences : array (d,)
+        How much the means of each output differ between components: their variance, weighted by
+        the components, in parts of the variance of the output over the rows.
+    """
+
+    components: list[TypicalComponent]
+    outputs: list[str]
+    differences: np.ndarray
+
+
+def run(
+    dataset: str | Path,
+    split: str | Path,
+    models: str | Path,
+    output_csv: str | Path,
+    output_latex: str | Path,
+    caption: str,
+    dataset_title: str,
+    label: str,
+    stand_in_for: str | None = None,
+    first_look: str | Path | None = None,
+) -> None:
+    """Describe the components of a mixture and write the table as tidy CSV and as LaTeX.
+
+    The title is the caption with the data actually used and what they stand in for, and `label` is
+    the LaTeX label; the other parameters are those of `typical_rows`.
+    """
+    found = typical_rows(dataset, split, models, first_look)
+    write_cells(output_csv, csv_rows(found))
+    title = table_title(caption, dataset_title, stand_in_for)
+    write_text(output_latex, latex_markup(typical_layout(found, title), label))
+
+
+def typical_rows(
+    dataset: str | Path,
+    split: str | Path,
+    models: str | Path,
+    first_look: str | Path | None = None,
+) -> TypicalRows:
+    """Return each component with its mean and its most typical rows.
+
+    The mixture is that of the largest training size, fitted to all its training rows. These are
+    the rows, if all their outputs are known, or, where there is no such row, if any is, the
+    missing ones at their means. A row belongs to its most probable component. Typical of it are
+    the rows with the highest membership, and among equal ones (`RESPONSIBILITY_DECIMALS`) those
+    nearest to the mean, in the units that the mixture sees. Of rows of the same name one is named.
+
+    Parameters
+    ----------
+    dataset : path
+        A "dataset" artifact; its rows are called by ``rows/name``, or by their line or number
+        where they have no names.
+    split : path
+        The "split" artifact of the mixture.
+    models : path
+        A "models" artifact with mixtures of its outputs.
+    first_look : path or None, default=None
+        JSON that says into how many groups the outputs fall (``mixture``, ``n_components``); the
+        mixture with the nearest number of components is described, and the smallest without it.
+
+    Raises
+    ------
+    UserError
+        If there is no such mixture.
+    """
+    data, partition = read_artifact(dataset, "dataset"), read_artifact(split, "split")
+    stored = _stored_mixture(models, _groups_seen(first_look))
+    model, scaling = model_from_tree(stored), scaling_from_tree(stored)
+    numbers = np.sort(partition["train"][: max(partition["sizes"])])
+    known = ~np.isnan(data["outputs"][numbers])
+    is_complete = known.all(axis=1)
+    numbers = numbers[is_complete if is_complete.any() else known.any(axis=1)]
+    rows = filled(data["outputs"][numbers])
+    scaled = scaling.apply(rows)
+    memberships = model.responsibilities(scaled)
+    most_probable = memberships.argmax(axis=1)
+    names = row_names(data)
+    means = scaling.undo(model.means_)
+    components = []
+    for index, weight in enumerate(model.weights_):
+        members = np.flatnonzero(most_probable == index)
+        distances = ((scaled[members] - model.means_[index]) ** 2).sum(axis=1)
+        certain = memberships[members, index].round(RESPONSIBILITY_DECIMALS)
+        typical: dict[str, float] = {}
+        for place in np.lexsort((distances, -certain)):
+            if len(typical) < N_TYPICAL:
+                member = members[place]
+                typical.setdefault(names[numbers[member]], float(memberships[member, index]))
+        components.append(
+            TypicalComponent(
+                index + 1,
+                float(weight),
+                len(members),
+                means[index],
+                list(typical),
+                list(typical.values()),
+            )
+        )
+    spread = model.weights_ @ (means - model.weights_ @ means) ** 2
+    variance = rows.var(axis=0)
+    differences = np.where(variance > 0, spread / np.where(variance > 0, variance, 1.0), 0.0)
+    return TypicalRows(components, json.loads(data["names"]["outputs"]), differences)
+
+
+def row_names(data: Mapping) -> list[str]:
+    """Return what the rows of a "dataset" artifact are called.
+
+    That is the name of a row, or else the line of its file, or else its number from 1.
+    """
+    n_rows = len(data["outputs"])
+    stored = data.get("rows", {})
+    if "line" in stored:
+        places = [f"line {line}" for line in stored["line"]]
+    else:
+        places = [f"row {number}" for number in range(1, n_rows + 1)]
+    names = json.loads(stored["name"].tobytes()) if "name" in stored else [""] * n_rows
+    return [str(name) or place for name, place in zip(names, places, strict=True)]
+
+
+def csv_rows(found: TypicalRows) -> list[TypicalValue]:
+    """Return the lines of the CSV file: the means of all outputs, then the typical rows."""
+    lines = []
+    for one in found.components:
+        key = one.component, one.share, one.n_rows
+        lines += [
+            TypicalValue(*key, "mean", name, float(mean))
+            for name, mean in zip(found.outputs, one.means, strict=True)
+        ]
+        lines += [
+            TypicalValue(*key, "typical_row", name, membership)
+            for name, membership in zip(one.rows, one.memberships, strict=True)
+        ]
+    return lines
+
+
+def html_typical_rows(found: TypicalRows, title: str) -> str:
+    """Return the table as an HTML fragment."""
+    return html_markup(typical_layout(found, title))
+
+
+def typical_layout(found: TypicalRows, title: str) -> Layout:
+    """Return the layout with a row for each component: weight, rows, means and typical rows."""
+    shown = np.sort(np.argsort(-found.differences, kind="stable")[:MOST_OUTPUTS])
+    rows = []
+    for one in found.components:
+        entries = [Entry(f"{100 * one.share:.1f}"), Entry(str(one.n_rows))]
+        entries += [Entry(_number(one.means[output])) for output in shown]
+        entries.append(Entry(", ".join(one.rows) or MISSING))
+        rows.append((str(one.component), entries, []))
+    notes = [
+        "Columns of outputs are the means of each component.",
+        "A row belongs to its most probable component; typical are the surest members, and of "
+        "equally sure ones those nearest to the mean.",
+    ]
+    if len(shown) < len(found.outputs):
+        notes.append(
+            f"Of {count_of(len(found.outputs), 'output')} the {len(shown)} are shown whose means "
+            "differ most between components, relative to the variance of the output."
+        )
+    heads = [found.outputs[output].replace("_", " ") for output in shown]
+    return Layout(
+        title,
+        "Component",
+        ["Weight (%)", "Rows", *heads, "Typical rows"],
+        [Block("", rows)],
+        notes,
+        is_prose=True,
+    )
+
+
+def _number(value: float) -> str:
+    return f"{value:.3g}".replace("-", MINUS)
+
+
+def _groups_seen(first_look: str | Path | None) -> int:
+    """Return into how many groups the outputs fall at first sight; 1 where nothing is known."""
+    if first_look is None:
+        return 1
+    mixture = json.loads(Path(first_look).read_text(encoding="utf-8")).get("mixture")
+    return int(mixture["n_components"]) if mixture else 1
+
+
+def _stored_mixture(models: str | Path, wanted: int) -> Mapping:
+    """Return the tree of the mixture of the largest size with the nearest count, the smaller."""
+    fitted = read_artifact(models, "models")
+    largest = max(int(name.rpartition("-")[2]) for name in fitted)
+    by_count = fitted[size_group(largest)]
+    counts = sorted(int(name.rpartition("-")[2]) for name in by_count)
+    count = min(counts, key=lambda known: abs(known - wanted))
+    stored = by_count[components_group(count)][fold_group(None)]
+    if stored["kind"] != "gaussian_mixture":
+        raise UserError(
+            str(models),
+            f"a model of kind {stored['kind']}",
+            "a mixture, whose components rows belong to",
+            "name a method with a mixture, or leave the table out",
+        )
+    return stored
