@@ -9,10 +9,10 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 SNAKEMAKE := $(BIN)/snakemake
 SNAKEFILES := Snakefile $(wildcard rules/*.smk)
-SOURCES := workflow_lib scripts tests $(wildcard benchmarks)
+SOURCES := workflow_lib scripts tests $(wildcard benchmarks docs examples)
 
 .DEFAULT_GOAL := help
-.PHONY: help env run prepare test lint bench why unlock clean
+.PHONY: help env run prepare test lint docs bench why unlock clean
 
 help: ## list these commands
 	@echo "make COMMAND [CORES=all] [OPTIONS='more options of snakemake'] [PYTHON=python3]"
@@ -54,6 +54,10 @@ lint: env ## check the style of the Python and of the rules
 	@$(BIN)/snakefmt --check $(SNAKEFILES) || { \
 	  echo "error: not formatted; to mend it: $(BIN)/snakefmt $(SNAKEFILES)" >&2; exit 1; }
 	@$(SNAKEMAKE) --lint
+
+docs: env ## build the documentation in results/docs
+	@$(BIN)/python -m sphinx --fail-on-warning --quiet docs results/docs
+	@echo "The documentation: results/docs/index.html"
 
 bench: env ## time the methods against other libraries; peers: pip install '.[benchmarks]'
 	@$(BIN)/python -m benchmarks $(OPTIONS)

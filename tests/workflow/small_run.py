@@ -33,6 +33,7 @@ PARTS_OF_THE_PROJECT = (
     "config",
     "docs",
     "envs",
+    "examples",
     "profiles",
     "pyproject.toml",
     "requirements.lock",
