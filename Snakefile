@@ -35,6 +35,7 @@ rule all:
         "results/timings/jobs/timeline.csv",
         "results/timings/jobs/timeline.svg",
         "results/timings/jobs/timeline.png",
+        brought_tables,
     default_target: True
     localrule: True
     message:
@@ -51,6 +52,7 @@ rule prepare:
 
 rule answer:
     input:
+        answer_asked_for,
         rules.all.input,
     localrule: True
     message:

@@ -13,7 +13,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from string import Template
-from typing import NamedTuple
+from types import ModuleType
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from benchmarks.machine import read_description
 from benchmarks.measuring import COLUMNS, PEER_OVER_OWN, is_installed, read_table
 from workflow_lib.report.files import write_text
 from workflow_lib.report.style import applied_style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 PAGE_NAME = "index.html"
 
@@ -48,6 +52,9 @@ TITLES = {
     "fisher_scores": "Fisher vectors",
     "state_space_em": "EM for state-space models",
 }
+
+# A benchmark that measures no time, with tables of its own.
+COVERAGE, COVERAGE_TITLE = "interval_coverage", "Coverage of intervals"
 
 Row = Mapping[str, str]
 
@@ -87,7 +94,9 @@ class Panel(NamedTuple):
 def write_page(folder: Path) -> Path:
     """Write the page from the tables in `folder`; return its path."""
     tables = _tables(folder)
-    sections = "\n".join(_section(name, rows) for name, rows in tables.items())
+    sections = {name: (_title(name), _section(name, rows)) for name, rows in tables.items()}
+    if (folder / f"{COVERAGE}.csv").is_file():
+        sections[COVERAGE] = (COVERAGE_TITLE, _coverage_section(folder))
     everything = list(itertools.chain.from_iterable(tables.values()))
     met = [row["met"] for row in everything if row["met"]]
     page = _PAGE.substitute(
@@ -95,10 +104,11 @@ def write_page(folder: Path) -> Path:
         met=met.count("yes"),
         goals=len(met),
         navigation="".join(
-            f'<li><a href="#{_escaped(name)}">{_escaped(_title(name))}</a></li>' for name in tables
+            f'<li><a href="#{_escaped(name)}">{_escaped(title)}</a></li>'
+            for name, (title, _) in sections.items()
         ),
         missed=_missed(everything),
-        sections=sections,
+        sections="\n".join(section for _, section in sections.values()),
         machine=_machine(read_description(folder)),
     )
     write_text(folder / PAGE_NAME, page)
@@ -125,15 +135,19 @@ def _title(name: str) -> str:
 
 def _section(name: str, rows: Sequence[Row]) -> str:
     module = importlib.import_module(f"benchmarks.{name}") if _is_benchmark(name) else None
-    words = (module.__doc__ or "").split("\n\n", 1) if module else [""]
     figures = getattr(module, "FIGURES", {"": _names(rows)})
     drawn = "\n".join(_figure(title, rows, names) for title, names in figures.items())
-    about = "".join(f"<p>{_prose(part)}</p>" for part in words[-1].split("\n\n"))
     return (
         f'<section id="{_escaped(name)}"><h2>{_escaped(_title(name))}</h2>\n'
-        f"{about}\n{_chips(rows)}\n{drawn}\n"
+        f"{_about(module)}\n{_chips(rows)}\n{drawn}\n"
         f"<details><summary>All numbers</summary>{_table(rows)}</details></section>"
     )
+
+
+def _about(module: ModuleType | None) -> str:
+    """Return the docstring of a benchmark without its first line, as paragraphs."""
+    words = (module.__doc__ or "").split("\n\n", 1) if module else [""]
+    return "".join(f"<p>{_prose(part)}</p>" for part in words[-1].split("\n\n"))
 
 
 def _prose(text: str) -> str:
@@ -394,12 +408,16 @@ def _drawn(panels: Sequence[Panel], names: Sequence[str]) -> str:
                 labelspacing=0.35,
                 handlelength=2.6,
             )
-        content = io.StringIO()
-        figure.savefig(content, format="svg", metadata={"Date": None, "Creator": None})
+        return _inline_svg(figure, "; ".join(f"{panel.title} over n" for panel in panels))
+
+
+def _inline_svg(figure: Figure, label: str) -> str:
+    """Return a figure as a part of the page."""
+    content = io.StringIO()
+    figure.savefig(content, format="svg", metadata={"Date": None, "Creator": None})
     text = content.getvalue()
-    label = _escaped("; ".join(f"{panel.title} over n" for panel in panels))
     # Without the header of a file of its own.
-    return f'<div role="img" aria-label="{label}">{text[text.index("<svg") :]}</div>'
+    return f'<div role="img" aria-label="{_escaped(label)}">{text[text.index("<svg") :]}</div>'
 
 
 def _draw(axis, line: Line, look: int) -> None:
@@ -440,6 +458,86 @@ def _label(axis, panel: Panel) -> None:
     axis.yaxis.set_minor_formatter(NullFormatter())
     axis.set_xlabel("n")
     axis.set_title(panel.title)
+
+
+# --- coverage of intervals -----------------------------------------------------------------------
+
+
+def _coverage_section(folder: Path) -> str:
+    """Return the part of the page on the coverage of intervals."""
+    module = importlib.import_module(f"benchmarks.{COVERAGE}")
+    laws = read_table(folder / f"{module.BY_LAW}.csv")
+    rows = read_table(folder / f"{COVERAGE}.csv")
+    low, high = module.BAND
+    head = "".join(f'<th scope="col">{heading}</th>' for heading in _COVERAGE_HEADINGS)
+    body = "".join(f"<tr>{_coverage_cells(law, module)}</tr>" for law in laws)
+    return (
+        f'<section id="{COVERAGE}"><h2>{COVERAGE_TITLE}</h2>\n{_about(module)}\n'
+        f'<div class="wide"><table><caption>The mean coverage must lie between {low:.0%} and '
+        f"{high:.0%}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>\n"
+        f"<figure>{_drawn_coverage(rows, laws, module)}<figcaption>A dot is one output of one "
+        "simulated table, a bar the mean of its law. The spread is that of quantiles of a few "
+        "hundred rows.</figcaption></figure></section>"
+    )
+
+
+_COVERAGE_HEADINGS = (
+    "law",
+    "rows",
+    "splits",
+    "tables",
+    "coverage",
+    "deviation over tables",
+    "tables in the band",
+    "outputs in the band",
+    "half width / ideal",
+    "told by the product",
+    "met",
+)
+
+
+def _coverage_cells(law: Row, module: ModuleType) -> str:
+    shares = {name: f"{100 * float(law[name]):.1f} %" for name in module.SHARES}
+    cells = (
+        _escaped(law["rows"]),
+        _escaped(law["splits"]),
+        _escaped(law["simulations"]),
+        f"<b>{shares['coverage']}</b>",
+        shares["deviation"],
+        shares["share_in_band"],
+        shares["share_of_outputs_in_band"],
+        f"{_plain(law['half_width_over_ideal'])} &times;",
+        shares["measured_by_product"],
+        {"yes": "yes", "no": "<b>no</b>"}[law["met"]],
+    )
+    title = module.LAWS[law["law"]].title
+    title = title[:1].upper() + title[1:]
+    return f'<th scope="row">{_escaped(title)}</th>' + "".join(f"<td>{cell}</td>" for cell in cells)
+
+
+def _drawn_coverage(rows: Sequence[Row], laws: Sequence[Row], module: ModuleType) -> str:
+    """Return the coverage of all outputs of all tables as SVG, one line a law."""
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import PercentFormatter
+
+    with applied_style():
+        figure = Figure(figsize=(10.6, 1.1 + 0.55 * len(laws)))
+        axis = figure.add_axes((0.12, 0.72 / (1.1 + 0.55 * len(laws)), 0.85, 0.55))
+        axis.axvspan(*module.BAND, color="#e8f2fa", zorder=0)
+        axis.axvline(float(laws[0]["level"]), color="#555555", linewidth=1.0)
+        for place, law in enumerate(laws):
+            found = [float(row["coverage"]) for row in rows if row["law"] == law["law"]]
+            # Spread evenly over the height of the line, so that none hides another.
+            heights = place + 0.56 * ((np.arange(len(found)) * 0.618) % 1.0 - 0.5)
+            color, mean = LINE_COLORS[place % len(LINE_COLORS)], float(law["coverage"])
+            axis.plot(found, heights, "o", color=color, markersize=4, alpha=0.6)
+            axis.plot([mean, mean], [place - 0.4, place + 0.4], color=color, linewidth=3)
+        axis.set_yticks(range(len(laws)), [law["law"] for law in laws])
+        axis.set_ylim(len(laws) - 0.5, -0.5)
+        axis.xaxis.set_major_formatter(PercentFormatter(1.0))
+        axis.set_xlabel("fresh outputs inside of their intervals")
+        axis.grid(axis="y", visible=False)
+        return _inline_svg(figure, "coverage of intervals by law")
 
 
 _PAGE = Template("""<!DOCTYPE html>

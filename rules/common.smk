@@ -12,7 +12,7 @@ sys.path[:0] = [workflow.basedir, str(Path(workflow.basedir, "scripts"))]
 import terminal
 from workflow_lib.config.files import shown
 from workflow_lib.config.loading import load_configuration
-from workflow_lib.errors import UserError
+from workflow_lib.errors import UserError, nearest_name
 from workflow_lib.imports import import_closure
 from workflow_lib.seeds import derive_seed
 
@@ -373,10 +373,54 @@ def own_tables():
     return [experiment for experiment in settings.experiments if settings.is_own(experiment)]
 
 
+def refuse(place, found, expected, remedy):
+    """End the run with words that a user can act on."""
+    raise WorkflowError(str(UserError(place, found, expected, remedy)))
+
+
+def brought_file(place, path):
+    """Return the path of a file that the user brings; refuse one that is not there."""
+    if Path(path).is_file():
+        return path
+    nearest = (
+        nearest_name(Path(path).name, os.listdir(Path(path).parent))
+        if (Path(path).parent.is_dir())
+        else None
+    )
+    refuse(
+        place,
+        f"'{path}' is a folder" if Path(path).is_dir() else f"there is no file '{path}'",
+        "the path of a table, from the folder in which you run the command",
+        (
+            f"write '{Path(path).with_name(nearest)}'"
+            if nearest
+            else "mend the path, or bring the file"
+        ),
+    )
+
+
 def own_files(dataset):
     """Return the files of the user's own that a dataset is read from, the table first."""
     options = settings.datasets[dataset].options
-    return [options[key] for key in ("file", "gram", "class_vectors") if options.get(key)]
+    place = f"{shown(Path(ROOT, 'config', 'datasets', f'{dataset}.yaml'))}, key options"
+    return [
+        brought_file(f"{place}.{key}", options[key])
+        for key in ("file", "gram", "class_vectors")
+        if options.get(key)
+    ]
+
+
+def brought_tables(wildcards):
+    """Return the files of all tables of the user's own.
+
+    They are inputs of the whole run: where older results exist, Snakemake does not mind that what
+    these were made from is gone, and an edit of the configuration would have no effect.
+    """
+    return [
+        path
+        for experiment in own_tables()
+        for path in own_files(settings.experiments[experiment].dataset)
+    ]
 
 
 def own_results(experiment):
@@ -389,15 +433,11 @@ def own_results(experiment):
 def told_request(wildcards):
     """Return what is told of a new table, as plain values."""
     if settings.request is None:
-        raise WorkflowError(
-            str(
-                UserError(
-                    "snakemake new",
-                    "nothing is told of a table",
-                    expected="its name, its file and the columns to predict",
-                    remedy="snakemake --cores 1 new --config name=NAME data=FILE outputs=COLUMNS",
-                )
-            )
+        refuse(
+            "snakemake new",
+            "nothing is told of a table",
+            "its name, its file and the columns to predict",
+            "snakemake --cores 1 new --config name=NAME data=FILE outputs=COLUMNS",
         )
     return settings.request.model_dump(exclude_none=True)
 
@@ -411,19 +451,36 @@ def row_files():
     return [Path(settings.run.rows).stem] if settings.run.rows else []
 
 
+def refuse_without_name(command, is_named, then=""):
+    """Refuse a command about a table of the user's own that names none."""
+    if not is_named:
+        request = settings.request
+        refuse(
+            f"snakemake {command}",
+            "data=FILE tells of a new table" if request else "no table of your own is named",
+            "the name of a table that `snakemake new` has looked at",
+            f"snakemake --cores 2 {command} --config name={request.name if request else 'NAME'}"
+            f"{then}",
+        )
+
+
+def answer_asked_for(wildcards):
+    """Return nothing but what all results need; refuse where no table is named."""
+    refuse_without_name("answer", settings.run.name)
+    return []
+
+
 def predictions_asked_for(wildcards):
     """Return the predictions for the new rows of this run."""
-    if not (settings.run.rows and own_tables()):
-        raise WorkflowError(
-            str(
-                UserError(
-                    "snakemake predict",
-                    "no table of your own is named, or no new rows",
-                    expected="the name of a table and a file with new rows",
-                    remedy="snakemake --cores 1 predict --config name=NAME rows=FILE",
-                )
-            )
+    refuse_without_name("predict", own_tables(), " rows=FILE")
+    if not settings.run.rows:
+        refuse(
+            "snakemake predict, key rows",
+            "no new rows are named",
+            "the path of a table with the input columns",
+            f"snakemake --cores 2 predict --config name={own_tables()[0]} rows=FILE",
         )
+    brought_file("snakemake predict, key rows", settings.run.rows)
     return [
         f"results/{experiment}/predictions/{rows}.csv"
         for experiment in own_tables()
@@ -463,20 +520,20 @@ def final_steps(wildcards):
 def parts_of_saved_methods(wildcards):
     """Return what a saved model must know of each method of an experiment, by method."""
     folder = f"results/{wildcards.experiment}/split-{FINAL}"
-    keys = ("regressor", "form", "covariance_block", "preimage", "start", "center", "members")
-    parts = looks(settings.methods_of(wildcards.experiment), *keys, "decoder", "member_sizes")
-    for method, values in parts.items():
+    keys = ("regressor", "form", "covariance_block", "preimage", "start", "center", "decoder")
+    parts = {}
+    for method, values in looks(settings.methods_of(wildcards.experiment), *keys).items():
         step = SimpleNamespace(experiment=wildcards.experiment, split=FINAL, method=method)
         values |= {
-            "members": list(values["members"]),
-            "member_sizes": dict(values["member_sizes"]),
-            "n_trees": settings.methods[method].grid.n_trees,
+            "members": list(method_of(step).members),
+            "n_trees": method_of(step).grid.n_trees,
             "seed": seed_of(step, "training", method),
             "kernel": experiment_of(step).kernel,
             "regression": f"{folder}/{method}/regression.h5",
             "predictions": f"{folder}/{method}/predictions.h5",
-            "models": embedding_model_file(step) or None,
+            "models": embedding_model_file(step),
         }
+        parts[method] = {key: value for key, value in values.items() if value not in (None, [])}
     return parts
 
 
@@ -698,6 +755,12 @@ def own_parts(experiment):
         "answer": f"results/timings/{experiment}-answer.json",
         "calibration": f"results/{experiment}/calibration.h5",
     }
+
+
+def report_title():
+    """Return the title of the report, on a table of the user's own that of the table."""
+    name = settings.run.name
+    return settings.experiments[name].title if name else settings.run.report.title
 
 
 def experiments_for_report():

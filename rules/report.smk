@@ -567,7 +567,7 @@ rule report:
     output:
         f"{RUN_FOLDER}/report.html",
     params:
-        title=settings.run.report.title,
+        title=report_title(),
         author=settings.run.report.author,
         experiments=experiments_for_report(),
         datasets=datasets_for_report(),

@@ -307,6 +307,10 @@ def drop_tracebacks(lines: Iterable[str]) -> Iterable[str]:
 
 def without_traceback(message: str, name: str) -> str:
     """Return Snakemake's text for an exception without the lines of its traceback."""
+    refused = re.search(r"^Error:\n  WorkflowError:\n    (.+)\nWildcards:", message, re.MULTILINE)
+    if name == "InputFunctionException" and refused:
+        # An input function that refuses what the user wrote says all that there is to say.
+        return refused.group(1)
     lines = [line for line in message.splitlines() if not re.match(r'\s*File ".*", line \d+', line)]
     if lines and lines[0].startswith("Traceback (most recent call last):"):
         lines = list(drop_tracebacks(lines))

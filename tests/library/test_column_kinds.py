@@ -57,7 +57,16 @@ def kind_of(values, name="column"):
         ("smiles", ["CCO", "c1ccccc1"] * 30, "smiles"),
         ("SMILES", ["CC(=O)O"] + [f"C{'C' * row}[N+](=O)[O-]" for row in range(59)], "smiles"),
         ("smiles", ["a happy face", "a sad one"] * 30, "category"),
-        ("structure", ["CCO", "c1ccccc1"] * 30, "category"),
+        ("Canonical SMILES", [f"C{'C' * row}O" for row in range(ROWS)], "smiles"),
+        ("drug_smiles", [f"C{'C' * row}O" for row in range(ROWS)], "smiles"),
+        ("unsmilesome", [f"C{'C' * row}O" for row in range(ROWS)], "strings"),
+        # Structures are known by themselves; names of samples and formulas are none.
+        ("structure", ["CCO", "c1ccccc1"] * 30, "smiles"),
+        ("structure", [f"C{'C' * row}(=O)O" for row in range(ROWS)], "smiles"),
+        ("structure", [f"C{row}" for row in range(ROWS)], "row name"),
+        ("formula", ["C2H6O", "CO2", "N2O"] * 20, "category"),
+        ("sequence", ["CCNPSF" * (1 + row) for row in range(ROWS)], "strings"),
+        ("structure", ["C(=O)O", "carbon"] * 30, "category"),
     ],
 )
 def test_the_kind_follows_from_the_cells(name, values, kind):

@@ -10,6 +10,7 @@ from scipy.stats import spearmanr
 
 from workflow_lib.datasets.cached_table import CachedTable
 from workflow_lib.datasets.first_look import (
+    LARGEST_SHARE,
     LARGEST_SIZE,
     LEAST_FOLD_ROWS,
     MOST_SIZES,
@@ -168,8 +169,13 @@ def test_training_sizes_grow_up_to_the_whole_pool(pool):
     assert sizes == sorted(set(sizes))
     assert set(sizes[:-1]) <= set(USUAL_SIZES)
     assert len(sizes) <= MOST_SIZES + 1
-    below = [size for size in USUAL_SIZES if size < sizes[-1]]
+    below = [size for size in USUAL_SIZES if size <= LARGEST_SHARE * sizes[-1]]
     assert sizes[:-1] == below[-MOST_SIZES:]
+
+
+def test_sizes_of_a_learning_curve_are_apart():
+    assert training_sizes(51) == [10, 20, 51]
+    assert training_sizes(64) == [10, 20, 50, 64]
 
 
 def test_at_least_five_rows_test():

@@ -67,7 +67,8 @@ def write_answer(tmp_path, rows=ROWS, methods=METHODS, **options):
     scores = write_scores(tmp_path / "scores.csv", rows, **options)
     timings = tmp_path / "timings.csv"
     write_timings(timings, [row[0] for row in rows])
-    run(scores, timings, methods, {"metric": "arrmse"}, 5, tmp_path / "answer.json")
+    paths = tmp_path / "plain.json", tmp_path / "answer.json"
+    run(scores, [timings], methods, {"metric": "arrmse"}, 5, *paths)
     return tmp_path / "answer.json"
 
 
@@ -195,7 +196,8 @@ def test_one_split_has_no_tests(tmp_path):
 def test_accuracies_are_in_percent_and_differences_in_points(tmp_path):
     rows = [("m-svm", "selected", 0, better_accuracy), ("class-krr", "selected", 0, base_accuracy)]
     scores = write_accuracies(tmp_path / "scores.csv", rows)
-    run(scores, None, CLASS_METHODS, {"metric": "accuracy"}, 5, tmp_path / "answer.json")
+    paths = tmp_path / "plain.json", tmp_path / "answer.json"
+    run(scores, [], CLASS_METHODS, {"metric": "accuracy"}, 5, *paths)
     sections = answer_part(tmp_path / "answer.json", "assay")
     _, text = parsed(sections)
     assert "80.1 ± 1.0" in text

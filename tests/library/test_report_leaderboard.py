@@ -537,9 +537,20 @@ def refuse(constant):
 
 
 def answer_of(tmp_path, scores, metric="arrmse", timings=None, methods=METHODS, **settings):
-    output = tmp_path / "answer.json"
-    run(scores, timings, methods, {"metric": metric} | settings, 5, output)
-    return json.loads(output.read_text(encoding="utf-8"), parse_constant=refuse)
+    """Return the answer with seconds, after a look at the one without."""
+    output, with_seconds = tmp_path / "answer.json", tmp_path / "answer-with-seconds.json"
+    files = [timings] if timings else []
+    run(scores, files, methods, {"metric": metric} | settings, 5, output, with_seconds)
+    plain, answer = (
+        json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse)
+        for path in (output, with_seconds)
+    )
+    assert all(row.pop("seconds") is None for row in plain["leaderboard"])
+    assert plain["cheapest"] is None
+    for row in plain["leaderboard"]:
+        (same,) = (one for one in answer["leaderboard"] if one["label"] == row["label"])
+        assert row == {key: value for key, value in same.items() if key != "seconds"}
+    return answer
 
 
 def test_the_file_holds_numbers_sentences_and_no_nan(tmp_path, capsys):

@@ -233,6 +233,9 @@ def test_classes_are_predicted_from_their_scores(tmp_path):
     final.class_ridge("one hot")
     found = final.saved("one hot").predict(small_table())
     np.testing.assert_allclose(found.class_scores, final.predictions("one hot"), atol=1e-12)
+    # The class vectors have other names, and their number is another one.
+    assert found.output_names == ["ant", "bee", "cat", "dog"]
+    assert found.outputs.shape == found.lower.shape == (N_ROWS, 4)
     (item,) = read_artifact(final.methods["one hot"]["predictions"], "predictions").values()
     classes = np.empty(N_ROWS, dtype=int)
     classes[final.split["test"]] = item["classes"]
@@ -255,6 +258,7 @@ def test_classes_are_predicted_from_their_vectors(tmp_path, decoder):
     else:
         nearest = (near @ far.T / np.linalg.norm(far, axis=1)).argmax(axis=1)
     assert found.classes == [("ant", "bee", "cat", "dog")[index] for index in nearest]
+    assert len(found.output_names) == found.outputs.shape[1] == vectors.shape[1]
     assert found.level is None
 
 

@@ -48,7 +48,7 @@ RUN = {
     "seed": 7,
     "n_splits": 2,
     "n_folds": 3,
-    "experiments": ["clusters", "measurements", "digits", "calls", "levers", "objects"],
+    "experiments": ["clusters", "measurements", "digits", "calls", "levers", "objects", "assay"],
     "report": {"title": "A small run", "author": "The tests"},
 }
 
@@ -177,6 +177,37 @@ EXPERIMENTS["objects"] = {
     ],
 }
 
+EXPERIMENTS["assay"] = {
+    "title": "Assay",
+    "dataset": "assay",
+    "methods": ["m-krr", "m-mean", "ofer-gmm"],
+    "training_sizes": [12, 24],
+    "test_size": 8,
+    "tables": [
+        {"name": "error", "kind": "error", "caption": "Errors of the assay."},
+        {"name": "typical", "kind": "typical_rows", "caption": "Typical rows of the assay."},
+    ],
+    "figures": [
+        {"name": "predicted", "kind": "predicted_true", "caption": "Predicted and true."},
+        {"name": "unlike", "kind": "residuals_novelty", "caption": "Errors of unlike rows."},
+    ],
+}
+
+ASSAY = {
+    "title": "Assay",
+    "description": "A table of the user's own: two numbers and a colour.",
+    "reader": "table",
+    "options": {
+        "file": "assay.csv",
+        "outputs": ["up", "down"],
+        "numbers": ["heat", "time"],
+        "categories": ["colour"],
+        "row_name": "sample",
+    },
+    "licence": "CC0",
+    "citation": "The tests",
+}
+
 CLUSTERS = {
     "title": "Clusters",
     "description": "Drawn from three Gaussians.",
@@ -293,6 +324,7 @@ def copy_project(folder: Path) -> None:
     write_measurements(folder)
     write_calls(folder)
     write_objects(folder)
+    write_assay(folder)
     commit(folder)
 
 
@@ -424,6 +456,19 @@ def write_objects(folder: Path) -> None:
         "citation": "The tests",
     }
     write_yaml(folder / "config" / "datasets" / "objects.yaml", content)
+
+
+def write_assay(folder: Path) -> None:
+    """Put a table of the user's own into the copy, and its dataset file."""
+    random = Random(5)
+    rows = ["sample,heat,time,colour,up,down"]
+    for number in range(40):
+        heat, time, colour = random.uniform(0, 9), random.uniform(0, 5), random.choice("rgb")
+        up, down = heat + time + random.gauss(0, 0.3), time - heat + random.gauss(0, 0.3)
+        shown = "" if number % 9 == 2 else f"{heat:.3f}"
+        rows.append(f"s{number},{shown},{time:.3f},{colour},{up:.4f},{down:.4f}")
+    (folder / "assay.csv").write_text("\n".join(rows) + "\n")
+    write_yaml(folder / "config" / "datasets" / "assay.yaml", ASSAY)
 
 
 def commit(folder: Path) -> None:

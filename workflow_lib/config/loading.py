@@ -20,7 +20,7 @@ from workflow_lib.config.models import (
     RunSettings,
 )
 from workflow_lib.config.problems import raise_errors
-from workflow_lib.config.requests import TableRequest
+from workflow_lib.config.requests import TableRequest, as_typed
 from workflow_lib.errors import UserError, nearest_name
 
 DEFAULT_SOURCES = ("config/config.yaml", "--configfile")
@@ -238,7 +238,8 @@ def load_configuration(
     place = f"the run's configuration ({', '.join(sources)} or --config)"
     request, merged = _without_request(merged, place)
     run, errors = validated(RunSettings, with_numbers_of_defaults(merged), place)
-    raise_errors(errors)
+    # The name of a table is that of its experiment; what is wrong with it is told once.
+    raise_errors([error for error in errors if error.place == f"{place}, key name"] or errors)
     files = ConfigurationFiles(Path(folder))
     experiments, methods, left_out = {}, {}, {}
     for name in run.experiments:
@@ -276,10 +277,16 @@ def _without_request(
     merged: dict[str, Any], place: str
 ) -> tuple[TableRequest | None, dict[str, Any]]:
     """Return what is told of a new table, and the configuration of the run without it."""
-    told = {key: merged[key] for key in TableRequest.model_fields if key in merged}
-    rest = {key: value for key, value in merged.items() if key not in told}
+    fields = TableRequest.model_fields
+    told = {key: merged[key] for key in fields if merged.get(key) is not None}
+    rest = {key: value for key, value in merged.items() if key not in fields}
+    if "name" in told:
+        told["name"] = as_typed(told["name"])
     if "data" in told:
-        request, errors = validated(TableRequest, told, place)
+        # A mistyped key may be one of either; those of the request are the ones that were meant.
+        unknown = [key for key in rest if key not in RunSettings.model_fields]
+        surplus = {key: rest.pop(key) for key in unknown}
+        request, errors = validated(TableRequest, told | surplus, place)
         raise_errors(errors)
         return request, rest
     if surplus := sorted(set(told) - {"name"}):

@@ -10,7 +10,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from workflow_lib.config.base import Settings
-from workflow_lib.config.models import PATTERNS_IN_WORDS
+from workflow_lib.config.models import NAME, PATTERNS_IN_WORDS
+from workflow_lib.datasets.table_request import possible_name
 from workflow_lib.errors import UserError, nearest_name
 
 MAXIMAL_REPORTED = 10
@@ -158,6 +159,8 @@ def _translated(details: list[dict], model: type[Settings], location: tuple, whe
     nearest = None
     if isinstance(first["input"], str):
         nearest = nearest_name(first["input"], re.findall(r"'([^']+)'", expected))
+        if first.get("ctx", {}).get("pattern") == NAME:
+            nearest = possible_name(first["input"])
     return UserError(
         where,
         f"found {written(first['input'])}",

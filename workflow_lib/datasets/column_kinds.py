@@ -36,6 +36,10 @@ LONGEST_NAME = 30
 """Characters that the names of rows have on average, at most. Different texts that are longer, such
 as sequences, say something about their rows."""
 
+LEAST_BONDED = 0.1
+"""Share of the texts of a column of molecules that have a branch, a double bond or an aromatic
+ring, at least: what numbers of samples such as C12 never have."""
+
 MOSTLY = 0.8
 """Share of the cells from which on a column of texts is told to be one of spoiled numbers."""
 
@@ -45,12 +49,18 @@ _ROW_NAMES = re.compile(
     re.IGNORECASE,
 )
 _CAMEL_CASE_IDENTITY = re.compile(r".*[a-z0-9]I[Dd]")
-_SMILES_NAMES = {"smiles", "canonical_smiles", "isomeric_smiles", "canonicalsmiles"}
+_SMILES_NAME = re.compile(r"(.*[^a-z])?(canonical|isomeric)?smiles([^a-z].*)?", re.IGNORECASE)
 _SMILES = re.compile(r"[A-Za-z0-9@+\-\[\]()\\/%=#$.:*~]+")
+_SMILES_ATOMS = re.compile(
+    r"(\[[^\[\]\s]+\]|Br|Cl|[BCNOPSFIbcnops]|[0-9]|%[0-9]{2}|[()=#$:.\\/+\-])+"
+)
+"""Atoms of organic molecules, bonds, branches and rings, and nothing else."""
+_SMILES_BONDS = re.compile(r"[A-Za-z\]0-9][(=#]|[cno]1")
 _TIME = r"([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?"
 _DATES = re.compile(
     rf"(\d{{4}}([-/.])\d{{1,2}}\2\d{{1,2}}|\d{{1,2}}([-/.])\d{{1,2}}\3\d{{4}}){_TIME}"
 )
+_WITH_UNIT = re.compile(r"[-+]?\d+([.,]\d+)?\s*([^\d\s.,:/_-]{1,6})")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
 
 
@@ -87,7 +97,9 @@ def column_kinds(table: Table) -> dict[str, ColumnKind]:
     Decided from the cells, and where they allow two readings from the name of the column:
 
     - ``number``: every value is a number, also whole numbers with few different ones;
-    - ``smiles``: named like one, and made of the characters of SMILES only;
+    - ``smiles``: named like one, and made of the characters of SMILES only; or whatever the name,
+      made of the atoms and bonds of organic molecules only, `LEAST_BONDED` of them with bonds that
+      no other texts have;
     - ``date``: days such as 2024-05-31 or 31/05/2024, with or without a time;
     - ``row name``: a different value in every row that tells rows apart and no more: texts shorter
       than `LONGEST_NAME` or columns named like an identity, and whole numbers that count the rows
@@ -161,9 +173,10 @@ def _kind_of_texts(name: str, table: Table) -> ColumnKind:
         return kind(EMPTY)
     if n_distinct == 1 and not n_missing:
         return kind(CONSTANT, f"always '{present[0]}'")
-    if name.strip().lower() in _SMILES_NAMES:
-        if first_that_is_no_smiles(values) is None:
-            return kind(SMILES)
+    if _SMILES_NAME.fullmatch(name) and first_that_is_no_smiles(values) is None:
+        return kind(SMILES)
+    if _are_molecules(present):
+        return kind(SMILES, "its texts look like the SMILES of molecules")
     if all(_DATES.fullmatch(text) for text in present):
         return kind(DATE)
     warning = _spoiled_numbers(values, table)
@@ -178,6 +191,13 @@ def _kind_of_texts(name: str, table: Table) -> ColumnKind:
     return kind(STRINGS, warning=warning)
 
 
+def _are_molecules(texts: list[str]) -> bool:
+    """Return whether texts, in a column of any name, can hardly be anything but SMILES."""
+    if not all(map(_SMILES_ATOMS.fullmatch, texts)):
+        return False
+    return sum(bool(_SMILES_BONDS.search(text)) for text in texts) >= LEAST_BONDED * len(texts)
+
+
 def _spoiled_numbers(values: np.ndarray, table: Table) -> str:
     """Return what keeps a column of texts from being one of numbers; nothing for real texts."""
     present = [row for row, text in enumerate(values) if text]
@@ -188,6 +208,12 @@ def _spoiled_numbers(values: np.ndarray, table: Table) -> str:
         return (
             f"its values are numbers with a decimal comma, such as '{values[present[0]]}', and are "
             "taken for texts; write them with a point"
+        )
+    measured = [_WITH_UNIT.fullmatch(values[row]) for row in present]
+    if len(present) > 1 and all(measured) and len({found[2] for found in measured}) == 1:
+        return (
+            f"its values are numbers with '{measured[0][2]}' behind them, such as "
+            f"'{values[present[0]]}', and are taken for texts; write the numbers alone"
         )
     others = [row for row in present if not _is_number(values[row])]
     if len(others) <= (1 - MOSTLY) * len(present):

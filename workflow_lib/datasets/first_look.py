@@ -51,6 +51,9 @@ USUAL_SIZES = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 MOST_SIZES = 4
 """Most sizes of a learning curve below the largest one."""
 
+LARGEST_SHARE = 0.8
+"""Share of the largest size that the other sizes have at most: nearer ones tell nothing new."""
+
 LARGEST_SIZE = 4000
 """Most training rows: the time of kernel methods grows with their third power."""
 
@@ -195,13 +198,14 @@ def n_test_rows(n_labelled: int) -> int:
 def training_sizes(n_pool: int) -> list[int]:
     """Return the training sizes of a learning curve over a pool of `n_pool` rows.
 
-    The `MOST_SIZES` largest of `USUAL_SIZES` below the pool, and the whole pool (at most
-    `LARGEST_SIZE` rows); none when the pool cannot fill the folds.
+    The `MOST_SIZES` largest of `USUAL_SIZES` up to `LARGEST_SHARE` of the pool, and the whole pool
+    (at most `LARGEST_SIZE` rows); none when the pool cannot fill the folds.
     """
     if n_pool < LEAST_FOLD_ROWS:
         return []
     largest = min(n_pool, LARGEST_SIZE)
-    return [size for size in USUAL_SIZES if size < largest][-MOST_SIZES:] + [largest]
+    below = [size for size in USUAL_SIZES if size <= LARGEST_SHARE * largest]
+    return below[-MOST_SIZES:] + [largest]
 
 
 def matrix(table: Table, names: Sequence[str]) -> np.ndarray:

@@ -66,6 +66,11 @@ def dataset_text(proposal: Proposal) -> str:
     options, facts = proposal.options, proposal.facts
     weak = f", {facts['rows_weak']} only a group (weak)" if "same_group" in options else ""
     known = "a class" if proposal.task == "classes" else "at least one output"
+    unused = (
+        f"; {facts['rows_unlabelled']} have nothing to learn from and are not used"
+        if facts["rows_unlabelled"]
+        else ""
+    )
     lines = [
         *comment(
             f"Made from {proposal.request['data']} by 'snakemake new'. Yours to edit: every line "
@@ -77,8 +82,7 @@ def dataset_text(proposal: Proposal) -> str:
         "description: >-",
         *_wrapped(
             f"{facts['rows']} rows and {facts['columns']} columns of {proposal.request['data']}: "
-            f"{facts['rows_labelled']} rows have {known}{weak}, {facts['rows_unlabelled']} have "
-            "nothing to learn from and are not used.",
+            f"{facts['rows_labelled']} rows have {known}{weak}{unused}.",
             "  ",
         ),
         f"task: {proposal.task}",

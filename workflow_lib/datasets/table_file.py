@@ -268,7 +268,8 @@ class Table:
         return values
 
     def _unknown(self, name: str, option: str) -> UserError:
-        nearest = nearest_name(name, self.names)
+        same = [known for known in self.names if known.casefold() == name.casefold()]
+        nearest = same[0] if same else nearest_name(name, self.names)
         return UserError(
             place=f"{self.place}{option}",
             found=f"there is no column '{name}'",

@@ -34,6 +34,7 @@ from workflow_lib.datasets.column_kinds import (
 from workflow_lib.datasets.first_look import (
     INPUT_COLUMNS,
     INPUT_LISTS,
+    LARGEST_SHARE,
     LEAST_FOLD_ROWS,
     TEST_SHARE,
     first_look,
@@ -58,6 +59,10 @@ if TYPE_CHECKING:
 
 LEAST_LABELLED = 10
 """Labelled rows that an experiment needs: five to test and five for the folds."""
+
+EARLIER_SHARE = 0.8
+"""Share of the earlier rows that at most train in a chronological split: with all of them, splits
+would not differ, and nothing could be compared over them."""
 
 LEAST_STEPS = 3
 """Steps of a series, from which on a state-space model can be fitted."""
@@ -208,6 +213,7 @@ def propose(request: Mapping[str, Any], table: Table, config_folder: Path) -> Pr
     labelled, weak = row_kinds(table, columns)
     _check_labelled(table, labelled, options)
     _leave_out_unknown(table, labelled | weak, options, left_out)
+    _check_molecules(table, labelled | weak, options)
     leaks = leaks_of(table, columns, kinds)
     _treat_leaks(table, leaks, options, left_out, warnings)
     _check_inputs(table, options, left_out)
@@ -367,6 +373,22 @@ def _leave_out_unknown(
             left_out.append((name, "only rows that are not used have a value"))
 
 
+def _check_molecules(table: Table, used: np.ndarray, options: Mapping[str, Any]) -> None:
+    """Refuse rows that are `used` (a mask) and have no structure, as the run itself would."""
+    name = options.get("smiles")
+    if name is None:
+        return
+    without = np.flatnonzero(used & (table.strings(name) == ""))
+    if without.size:
+        others = f", and in {len(without) - 1} more rows" if len(without) > 1 else ""
+        raise UserError(
+            place=table.where(int(without[0]), name),
+            found=f"no structure{others}",
+            expected="the SMILES of a molecule, such as CCO, in every row that is used",
+            remedy=f"fill it in, remove the row, or leave the column out (exclude={name})",
+        )
+
+
 def _check_inputs(
     table: Table, options: Mapping[str, Any], left_out: Sequence[tuple[str, str]]
 ) -> None:
@@ -509,9 +531,6 @@ def _choose_texts(
                 f"the longest, '{kept}'; {_listed(others)} by pieces of words."
             )
     if options.get("smiles"):
-        n_missing = kinds[options["smiles"]].n_missing
-        if n_missing:
-            notes.append(f"Rows without a structure in '{options['smiles']}': {n_missing}.")
         if importlib.util.find_spec("rdkit") is None:
             notes.append("Molecules need the package rdkit: pip install '.[chem]'.")
 
@@ -661,7 +680,7 @@ def _examples(counts: Mapping[str, int], options: Mapping[str, Any], table: Tabl
     # The size of all classes together is what the time of kernel methods grows with.
     total = training_sizes(max(pool * len(counts), LEAST_FOLD_ROWS))[-1]
     largest = max(min(pool, total // len(counts)), 1)
-    return [size for size in EXAMPLES if size < largest][-4:] + [largest]
+    return [size for size in EXAMPLES if size <= LARGEST_SHARE * largest][-4:] + [largest]
 
 
 def _groups(table: Table, name: str, labelled: np.ndarray, proposal: Proposal) -> np.ndarray:

@@ -154,12 +154,11 @@ def check_name(name: str) -> None:
     UserError
     """
     if not NAME.fullmatch(name):
-        suggestion = re.sub(r"[^a-z0-9_-]+", "-", name.lower()).strip("-_")
         raise UserError(
             place=f"{COMMAND}, key name",
             found=f"'{name}' cannot be a name",
             expected="lower-case letters, digits, '-' and '_', beginning with a letter or digit",
-            remedy=f"write name={suggestion or 'assay'}",
+            remedy=f"write name={possible_name(name) or 'assay'}",
         )
     if name in RESERVED_NAMES:
         raise UserError(
@@ -168,6 +167,11 @@ def check_name(name: str) -> None:
             expected=f"a name other than {', '.join(RESERVED_NAMES)}",
             remedy=f"write name=my-{name}",
         )
+
+
+def possible_name(text: str) -> str:
+    """Return what is most like `text` and can be a name, "" where nothing of it can."""
+    return re.sub(r"[^a-z0-9_-]+", "-", text.lower()).strip("-_")
 
 
 def requested_columns(request: Mapping[str, Any], table: Table) -> RequestedColumns:

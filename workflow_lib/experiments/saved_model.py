@@ -27,6 +27,9 @@ BLOCK_NUMBERS = 2**24
 # Of a Gram matrix of inner products, the column that holds x'x.
 SQUARED_LENGTH = "squared_length"
 
+# Decoder of methods that predict scores of the classes.
+SCORES = "scores"
+
 # Missing columns for which the nearest name is looked for.
 MOST_GUESSES = 5
 
@@ -38,9 +41,10 @@ class Predictions:
     Attributes
     ----------
     output_names : list of d str
+        Names of the columns of `outputs`.
     outputs : array (m, d)
         Predicted outputs; where classes are predicted, the vector of the class of each row, or
-        scores of the classes (`class_scores`).
+        scores of the classes (`class_scores`), named as the classes.
     lower, upper : array (m, d)
         Ends of the calibrated intervals; -inf and inf where none could be calibrated.
     level : float or None
@@ -124,6 +128,8 @@ class SavedModel:
         self._method = SavedMethod(tree["regressor"], self._inputs.kernel)
         self._classes = tree.get("classes")
         self._names = {name: json.loads(text) for name, text in tree["names"].items()}
+        if self._classes is not None and self._classes["decoder"] == SCORES:
+            self.output_names = self._names["classes"]
         encoding = tree.get("encoding")
         self._encoding = None if encoding is None else TableEncoding.from_tree(encoding)
         reading = json.loads(tree["reading"])
@@ -305,7 +311,7 @@ class SavedModel:
             return None, None
         decoder = self._classes["decoder"]
         scores = outputs
-        if decoder != "scores":
+        if decoder != SCORES:
             scores = nearest_scores(outputs, self._classes["vectors"], decoder)
         names = self._names["classes"]
         return [names[index] for index in scores.argmax(axis=1)], scores

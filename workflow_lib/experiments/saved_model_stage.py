@@ -29,7 +29,7 @@ from workflow_lib.experiments.novelty import novelty_scale
 from workflow_lib.experiments.preimages import members_of
 from workflow_lib.experiments.prepared_inputs import PreparedInputs, PreparedTexts, prepared_inputs
 from workflow_lib.experiments.saved_inputs import UNKNOWN_INPUTS, saved_inputs_tree
-from workflow_lib.experiments.saved_model import SavedModel
+from workflow_lib.experiments.saved_model import SCORES, SavedModel
 from workflow_lib.features.principal_coordinates import principal_coordinates
 from workflow_lib.metrics import means_of_observed
 from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
@@ -43,7 +43,6 @@ RIDGE_REGRESSORS = (
 )
 """Regressors whose predictions are dual coefficients times kernel values."""
 
-SCORES = "scores"
 
 # What a prediction needs of an item of a "regression" artifact.
 _RIDGE_ENTRIES = (

@@ -444,12 +444,13 @@ def _facts(facts: Mapping) -> list[tuple[str, str]]:
     """Return (name, words) of what the first look has counted."""
     rows = []
     if facts.get("rows") is not None:
+        without = "without either" if facts.get("rows_weak") else "without any, not used"
         kinds = [
             f"{facts[key]} {words}"
             for key, words in (
                 ("rows_labelled", "labelled"),
                 ("rows_weak", "with a group but no output"),
-                ("rows_unlabelled", "without either"),
+                ("rows_unlabelled", without),
                 ("rows_partly_labelled", "with some outputs missing"),
             )
             if facts.get(key)

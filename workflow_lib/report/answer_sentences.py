@@ -23,6 +23,9 @@ accuracy, by less than this share of the rows."""
 MOST_NAMED = 5
 """Methods that are not distinguishable are named up to this number, and only counted above."""
 
+ENOUGH_SPLITS = 5
+"""Splits from which on a test can tell a clear lead from chance."""
+
 _NAMES = {"arrmse": "relative error", "rrmse": "pooled relative error", "accuracy": "accuracy"}
 
 _DEPENDENT_SPLITS = {
@@ -39,7 +42,7 @@ def answer_sentences(board: Leaderboard) -> list[str]:
         _tied_sentence(board),
         _worse_than_mean_sentence(board),
         _reference_sentence(board),
-        *(_identity_sentence(identity) for identity in board.identities),
+        *(_identity_sentence(identity) for identity in _untold_identities(board)),
         _learning_sentence(board),
         _cost_sentence(board),
     ]
@@ -140,6 +143,8 @@ def _against_the_mean(board: Leaderboard, best: Row, beating: list[Row]) -> str:
     number = _number(board, best, verb="")
     if one is not None and one.difference < 0:
         number += ", a lead that may be chance"
+        if 1 < board.n_splits < ENOUGH_SPLITS:
+            details += "; few splits prove little, so raise n_splits"
     return (
         f"No method beats {mean} on this table: the best, {best.label}, has {number} ({details})."
     )
@@ -282,6 +287,14 @@ def _reference_sentence(board: Leaderboard) -> str:
         return f"{text} (one split, not tested)."
     doubt = "" if one.outcome in ("lower", "higher") else ", which may be chance"
     return f"{text}{doubt} ({format_p_value(one.p_corrected)})."
+
+
+def _untold_identities(board: Leaderboard) -> list[Identity]:
+    """Return the identities of methods; of accuracies none, for equal ones mean little.
+
+    As many right classes are often a chance, and those equal to the winner are told already.
+    """
+    return [] if QUANTITIES[board.metric].is_accuracy else list(board.identities)
 
 
 def _identity_sentence(identity: Identity) -> str:

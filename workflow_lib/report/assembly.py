@@ -248,7 +248,13 @@ def experiment_section(
         "dataset": dataset["title"],
         "stand_in_for": dataset["stand_in_for"],
         "is_made": is_made(dataset),
-        "protocol": protocol_sentences(settings, scores, n_folds, missing_share),
+        "protocol": protocol_sentences(
+            settings,
+            scores,
+            n_folds,
+            missing_share,
+            (dataset.get("options") or {}).get("same_group"),
+        ),
         "best": one.best,
         "findings": [*one.judgements, *one.equalities],
         "comparisons": comparison_rows(one),
@@ -296,11 +302,16 @@ def _signed(effect: float) -> str:
 
 
 def protocol_sentences(
-    settings: Mapping, scores: Sequence[Score], n_folds: int, missing_share: float = 0.0
+    settings: Mapping,
+    scores: Sequence[Score],
+    n_folds: int,
+    missing_share: float = 0.0,
+    same_group: str | None = None,
 ) -> str:
     """Return how an experiment was run, from its settings and from what the scores hold.
 
-    `missing_share` is the share of the output values of the dataset that are missing.
+    `missing_share` is the share of the output values of the dataset that are missing, and
+    `same_group` the column by which weak rows join labelled ones; None where they are made.
     """
     measured = QUANTITIES[settings["metric"]]
     sizes = sorted({score.training_size for score in scores})
@@ -324,10 +335,16 @@ def protocol_sentences(
     if weak_sizes:
         is_soft = settings.get("weak_labels") == "soft"
         known = "only how likely each component is" if is_soft else "only the component is known"
+        told = (
+            f"each is taken for as likely of each component as the labelled training rows with the "
+            f"same value of '{same_group}' are on average."
+            if same_group
+            else f"of each {known}, in the mixture fitted to all labelled training rows, whose "
+            f"memberships the inner folds keep."
+        )
         sentences.append(
             f"{join_words([str(size) for size in weak_sizes])} weakly labelled rows for the "
-            f"methods that use them: of each {known}, in the mixture fitted to all labelled "
-            f"training rows, whose memberships the inner folds keep."
+            f"methods that use them: {told}"
         )
         weak_left_out = sorted(set(settings.get("weak_sizes", ())) - set(weak_sizes))
         if weak_left_out:

@@ -61,25 +61,26 @@ Errors = Mapping[int, float]
 
 def run(
     scores: str | Path,
-    timings: str | Path | None,
+    timings: Sequence[str | Path],
     methods: Mapping[str, Mapping],
     experiment_settings: Mapping,
     n_folds: int,
     output: str | Path,
+    output_with_seconds: str | Path,
 ) -> None:
     """Write the answer of an experiment as JSON: the winner, the leaderboard and sentences.
 
-    Numbers are as they are shown: errors as they are, an accuracy in percent with differences in
-    percentage points, of which positive is better. The ``outcome`` of a comparison is ``better`` or
-    ``worse`` where the corrected test says so, ``equal`` up to rounding in every split, ``open``
-    where no test tells, and ``untested`` with one split. What is undefined or infinite is null.
+    It is written twice, because what follows from an answer must not depend on measured times: to
+    `output` without seconds, and to `output_with_seconds` with them. Numbers are as they are shown:
+    errors as they are, an accuracy in percent with differences in percentage points, of which
+    positive is better. What is undefined or infinite is null.
 
     Parameters
     ----------
     scores : path
         The ``scores.csv`` of the experiment; the split named ``final`` has no part in it.
-    timings : path or None
-        Its timings; None where there are none, and then no cost is told.
+    timings : sequence of paths
+        Its timings, one file or none; without, no cost is told.
     methods : mapping of method name to mapping
         ``label`` and, where they are known, ``regressor``, ``weak_outputs`` and what
         `is_kernel_ridge_by_theory` asks for. The order is that of the experiment.
@@ -87,7 +88,7 @@ def run(
         ``metric`` (default ``arrmse``), ``split`` (default ``random``) and ``title``.
     n_folds : int
         Folds of the cross-validation that chose the hyper-parameters, for the notes.
-    output : path
+    output, output_with_seconds : path
 
     Raises
     ------
@@ -96,12 +97,13 @@ def run(
     """
     metric = experiment_settings.get("metric") or "arrmse"
     records = read_scores(scores)
-    times = read_timings(timings) if timings else []
-    board = leaderboard(records, methods=methods, timings=times, metric=metric)
-    tree = answer_tree(board, experiment_settings, n_folds)
-    tree = {"experiment": records[0].experiment, "dataset": records[0].dataset} | tree
-    text = json.dumps(_without_nan(tree), indent=1, ensure_ascii=False, allow_nan=False)
-    write_text(output, text + "\n")
+    measured = [record for path in timings for record in read_timings(path)]
+    for times, path in (([], output), (measured, output_with_seconds)):
+        board = leaderboard(records, methods=methods, timings=times, metric=metric)
+        tree = answer_tree(board, experiment_settings, n_folds)
+        tree = {"experiment": records[0].experiment, "dataset": records[0].dataset} | tree
+        text = json.dumps(_without_nan(tree), indent=1, ensure_ascii=False, allow_nan=False)
+        write_text(path, text + "\n")
     print("\n".join(tree["sentences"]))
 
 
