@@ -378,24 +378,18 @@ def refuse(place, found, expected, remedy):
     raise WorkflowError(str(UserError(place, found, expected, remedy)))
 
 
-def brought_file(place, path):
+def present_file(place, path):
     """Return the path of a file that the user brings; refuse one that is not there."""
     if Path(path).is_file():
         return path
-    nearest = (
-        nearest_name(Path(path).name, os.listdir(Path(path).parent))
-        if (Path(path).parent.is_dir())
-        else None
-    )
+    others = [other.name for other in Path(path).parent.glob("*") if other.is_file()]
+    nearest = nearest_name(Path(path).name, others)
+    written = f"write '{Path(path).with_name(nearest)}'" if nearest else None
     refuse(
         place,
         f"'{path}' is a folder" if Path(path).is_dir() else f"there is no file '{path}'",
         "the path of a table, from the folder in which you run the command",
-        (
-            f"write '{Path(path).with_name(nearest)}'"
-            if nearest
-            else "mend the path, or bring the file"
-        ),
+        written or "mend the path, or bring the file",
     )
 
 
@@ -404,7 +398,7 @@ def own_files(dataset):
     options = settings.datasets[dataset].options
     place = f"{shown(Path(ROOT, 'config', 'datasets', f'{dataset}.yaml'))}, key options"
     return [
-        brought_file(f"{place}.{key}", options[key])
+        present_file(f"{place}.{key}", options[key])
         for key in ("file", "gram", "class_vectors")
         if options.get(key)
     ]
@@ -480,7 +474,7 @@ def predictions_asked_for(wildcards):
             "the path of a table with the input columns",
             f"snakemake --cores 2 predict --config name={own_tables()[0]} rows=FILE",
         )
-    brought_file("snakemake predict, key rows", settings.run.rows)
+    present_file("snakemake predict, key rows", settings.run.rows)
     return [
         f"results/{experiment}/predictions/{rows}.csv"
         for experiment in own_tables()
@@ -586,25 +580,26 @@ def typical_row_table_of(wildcards):
     return parts_of(experiment, "tables")[wildcards.typical.removeprefix(f"{experiment}-")]
 
 
-def final_mixture(experiment):
-    """Return the models of the final split of a mixture of an experiment, a tied one if it has."""
-    return [path.replace("/split-0/", f"/split-{FINAL}/") for path in mixture_models(experiment)]
-
-
 def component_table_of(wildcards):
     experiment = component_tables()[wildcards.named]
     return parts_of(experiment, "tables")[wildcards.named.removeprefix(f"{experiment}-")]
 
 
-def mixture_models(experiment):
-    """Return the models of the first split of a mixture of an experiment, a tied one if it has."""
+def mixture_models(experiment, split=0):
+    """Return the models of one split of a mixture of an experiment, a tied one if it has."""
     mixtures = [
         model
         for model in settings.models_of(experiment)
         if settings.models[model].kind == "gaussian_mixture"
     ]
     tied = [model for model in mixtures if settings.models[model].covariance_type != "spherical"]
-    return [f"results/{experiment}/split-0/{model}/models.h5" for model in (tied or mixtures)[:1]]
+    chosen = (tied or mixtures)[:1]
+    return [f"results/{experiment}/split-{split}/{model}/models.h5" for model in chosen]
+
+
+def final_mixture(experiment):
+    """Return the models of the final split of that mixture."""
+    return mixture_models(experiment, FINAL)
 
 
 def of_component_table(function):

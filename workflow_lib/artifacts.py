@@ -68,8 +68,8 @@ def write_artifact(
         The seed the content was computed with, recorded in the file.
     inputs : sequence of paths, default=()
         The files the content was computed from. Each is recorded under its name relative to the
-        folder of `path`, with its content digest (artifacts, ``.h5``) or the SHA-256 of its
-        bytes (other files).
+        folder of `path`, with its content digest (artifacts) or the SHA-256 of its bytes (other
+        files, tables of the user in HDF5 among them).
     allow_nan : sequence of str, default=()
         Arrays and numbers that may hold NaN or infinity, by name (``"outputs"``: wherever it
         stands in the tree) or by full path (``"n-50/outputs"``).
@@ -387,12 +387,24 @@ def _input_digests(inputs: Sequence[str | os.PathLike], folder: Path) -> dict[st
     digests = {}
     for path in map(Path, inputs):
         name = Path(os.path.relpath(path, folder)).as_posix()
-        if path.suffix == ".h5":
+        if path.suffix == ".h5" and not _is_other_hdf5(path):
             digests[name] = artifact_digest(path)
         else:
             with open(path, "rb") as file:
                 digests[name] = hashlib.file_digest(file, "sha256").hexdigest()
     return digests
+
+
+def _is_other_hdf5(path: Path) -> bool:
+    """Return whether a file is whole HDF5 that no job wrote: a table of the user, never to blame.
+
+    A damaged file is taken for an artifact, whose message says what to do.
+    """
+    try:
+        with h5py.File(path, "r", locking=False) as file:
+            return not any(name in file.attrs for name in ("schema_version", "content_digest"))
+    except OSError:
+        return False
 
 
 def _flush_to_disk(path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import gc
+import hashlib
 import json
 import os
 import tracemalloc
@@ -156,6 +157,21 @@ def test_any_change_of_the_tree_changes_the_digest(tmp_path):
         write_artifact(tmp_path / f"{number}.h5", {**example_tree(), **change}, "dataset", seed=3)
         digests.append(artifact_digest(tmp_path / f"{number}.h5"))
     assert len(set(digests)) == len(changes)
+
+
+def test_an_hdf5_table_of_the_user_is_an_input_by_its_bytes(tmp_path):
+    table = tmp_path / "table.h5"
+    with h5py.File(table, "w") as file:
+        file["x"] = np.arange(3.0)
+        file.attrs["kind"] = "measurements"
+    write_artifact(tmp_path / "dataset.h5", {"n": 1}, "dataset", inputs=[table])
+    with h5py.File(tmp_path / "dataset.h5") as file:
+        recorded = json.loads(file.attrs["inputs"])
+    assert recorded == {"table.h5": hashlib.sha256(table.read_bytes()).hexdigest()}
+    # A damaged file may be an artifact, and then the message says how to make it again.
+    table.write_bytes(table.read_bytes()[:100])
+    with pytest.raises(UserError, match="table.h5"):
+        write_artifact(tmp_path / "dataset.h5", {"n": 1}, "dataset", inputs=[table])
 
 
 def test_header_records_kind_version_seed_and_inputs(tmp_path, written):

@@ -12,7 +12,7 @@ from small_pipeline import Stages
 from workflow_lib.artifacts import artifact_digest, read_artifact, write_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.experiments import calibration_stage, features_stage, splitting
-from workflow_lib.experiments.conformal import crossed_coverage, half_widths
+from workflow_lib.experiments.conformal import coverage_by_split, half_widths
 from workflow_lib.experiments.novelty import distances_of_test_rows, novelty_scale
 from workflow_lib.experiments.prepared_inputs import prepared_inputs
 from workflow_lib.metrics import average_relative_error, means_of_observed
@@ -113,9 +113,10 @@ def test_half_widths_are_of_all_splits_and_coverage_of_each(tmp_path, missing):
     known = ~np.isnan(experiment.Y[np.unique(rows)])
     np.testing.assert_array_equal(tree["n_rows"], known.sum(axis=0))
     assert tree["coverage"].shape == (N_SPLITS, 3)
-    for number, values in enumerate(residuals):
-        seed = derive_seed(5, "coverage", number)
-        np.testing.assert_array_equal(tree["coverage"][number], crossed_coverage(values, 0.9, seed))
+    seeds = [derive_seed(5, "coverage", number) for number in range(N_SPLITS)]
+    tested = [part["rows"] for part in parts]
+    expected = coverage_by_split(residuals, tested, 0.9, seeds)
+    np.testing.assert_array_equal(tree["coverage"], expected)
 
 
 def test_novelty_is_relative_to_the_training_rows_of_the_split(tmp_path):

@@ -117,7 +117,15 @@ def test_decimal_commas_are_told():
     assert "decimal comma" in found.warning
 
 
+@pytest.mark.parametrize("unit", ["%", " mg", " °C"])
+def test_units_behind_numbers_are_told(unit):
+    found = kind_of([f"{row}{unit}" for row in range(ROWS)])
+    assert found.kind == "strings"
+    assert f"numbers with '{unit.strip()}' behind them" in found.warning
+
+
 def test_real_texts_bring_no_warning():
+    assert kind_of([f"{row}{'ab'[row % 2]}" for row in range(ROWS)]).warning == ""
     assert kind_of(["red", "green"] * 30).warning == ""
     assert kind_of([f"place {row // 2}" for row in range(ROWS)]).warning == ""
 

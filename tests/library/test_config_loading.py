@@ -22,6 +22,8 @@ from workflow_lib.config.loading import load_configuration
 from workflow_lib.config.problems import ConfigurationError
 from workflow_lib.errors import UserError
 
+OWN_OPTIONS = {"file": "people.csv", "outputs": ["weight"], "numbers": ["chins"]}
+
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
@@ -390,6 +392,19 @@ def test_a_figure_shows_methods_of_its_experiment_only(folder):
     write(folder, "experiments/first", EXPERIMENT | {"figures": [figure]})
     message = message_of(folder)
     assert "experiment 'first', figure 'curve', key methods: 'nothing' is no method" in message
+
+
+@pytest.mark.parametrize("methods", ["default", ["ridge", "embedded"]])
+def test_a_table_of_components_needs_a_mixture(folder, methods):
+    write(folder, "datasets/people", DATASET | {"reader": "table", "options": OWN_OPTIONS})
+    table = {"name": "groups", "kind": "typical_rows", "caption": "Some."}
+    experiment = EXPERIMENT | {"tables": [table]}
+    write(folder, "experiments/first", experiment | {"methods": methods})
+    assert load_configuration(folder, dict(RUN)).experiments["first"].tables[0].name == "groups"
+    write(folder, "experiments/first", experiment | {"methods": ["ridge"]})
+    message = message_of(folder)
+    assert "experiment 'first', table 'groups', key kind: typical_rows shows" in message
+    assert "leave out the table" in message
 
 
 def test_fewer_rows_than_folds_is_refused(folder):

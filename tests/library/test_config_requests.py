@@ -63,4 +63,19 @@ def test_a_wrong_name_is_told(folder):
 
 
 def test_an_unknown_key_beside_a_request_is_told(folder):
-    assert "output" in message_of(folder, **TOLD, output="y1")
+    assert "To mend it: write 'outputs'" in message_of(folder, **TOLD, output="y1")
+
+
+def test_a_wrong_name_of_a_run_is_told_once_with_a_right_one(folder):
+    message = message_of(folder, name="My assay")
+    assert "key name: found 'My assay'" in message and "write 'my-assay'" in message
+    assert "experiments" not in message
+
+
+def test_a_name_may_be_a_number(folder):
+    assert load_configuration(folder, RUN | TOLD | {"name": 2024}).request.name == "2024"
+
+
+def test_a_name_that_is_null_is_none(folder):
+    configuration = load_configuration(folder, RUN | {"name": None})
+    assert configuration.run.name is None and configuration.experiments

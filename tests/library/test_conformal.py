@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from workflow_lib.experiments.conformal import (
+    coverage_by_split,
     crossed_coverage,
     half_widths,
     pooled_half_widths,
@@ -118,6 +119,41 @@ def test_halves_with_too_few_rows_have_no_coverage():
     assert np.isnan(crossed_coverage(residuals[:8], 0.9, 0)).all()
 
 
+def test_small_test_sets_are_tried_by_the_rows_of_other_splits():
+    generator = np.random.default_rng(3)
+    rows = [generator.choice(40, 12, replace=False) for _ in range(5)]
+    residuals = [generator.normal(size=(12, 2)) for _ in rows]
+    found = coverage_by_split(residuals, rows, 0.9, range(5))
+    for number, tested in enumerate(rows):
+        pooled = [
+            (row, value)
+            for other, values in zip(rows, residuals)
+            for row, value in zip(other, values)
+            if row not in tested
+        ]
+        owners = np.array([row for row, _ in pooled])
+        weights = np.array([1 / (owners == row).sum() for row in owners])
+        widths = half_widths(np.array([value for _, value in pooled]), 0.9, weights)
+        np.testing.assert_array_equal(
+            found[number], (np.abs(residuals[number]) <= widths).mean(axis=0)
+        )
+
+
+def test_test_sets_that_are_large_enough_are_halved():
+    generator = np.random.default_rng(4)
+    residuals = [generator.normal(size=(40, 1)) for _ in range(3)]
+    rows = [generator.permutation(100)[:40] for _ in range(3)]
+    found = coverage_by_split(residuals, rows, 0.9, [7, 8, 9])
+    for number, values in enumerate(residuals):
+        assert found[number] == crossed_coverage(values, 0.9, 7 + number)
+
+
+def test_splits_that_test_the_same_few_rows_have_no_coverage():
+    residuals = [np.ones((12, 1))] * 3
+    assert np.isnan(coverage_by_split(residuals, [np.arange(12)] * 3, 0.9, range(3))).all()
+    assert np.isnan(coverage_by_split(residuals[:1], [np.arange(12)], 0.9, [0])).all()
+
+
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.1, 1.5, float("nan")])
 def test_a_level_that_is_no_share_is_refused(level):
     for function in (rows_needed, lambda level: half_widths(np.ones((3, 1)), level)):
@@ -153,6 +189,22 @@ def simulated_coverage(noise, seed, n_rows=120, training_size=90, n_splits=5):
     new_X, new_Y = made_rows(generator, 400, noise)
     is_held = np.abs(new_Y - model.fit(X, Y).predict(new_X)) <= widths
     return is_held.mean(axis=0), np.mean(measured, axis=0)
+
+
+def test_what_is_measured_on_small_test_sets_is_what_new_rows_see():
+    measured = []
+    for seed in range(20):
+        generator = np.random.default_rng([seed, 77])
+        X, Y = made_rows(generator, 80, next(iter(NOISES)))
+        model = KernelRidgeRegressor(gamma=0.1, alpha=1e-3)
+        residuals, tests = [], []
+        for _ in range(10):
+            permuted = generator.permutation(80)
+            train, test = permuted[:65], permuted[65:]
+            residuals.append(Y[test] - model.fit(X[train], Y[train]).predict(X[test]))
+            tests.append(test)
+        measured.append(coverage_by_split(residuals, tests, 0.9, range(10)).mean(axis=0))
+    assert np.abs(np.mean(measured, axis=0) - 0.9).max() < 0.03
 
 
 @pytest.mark.parametrize("noise", NOISES)

@@ -103,6 +103,20 @@ def test_rows_without_outputs_are_weak_where_they_share_a_group(tmp_path):
     assert from_json_bytes(tree["rows"]["name"])[-1] == f"line {1 + N_LABELLED + N_WEAK}"
 
 
+def test_a_row_that_lacks_some_outputs_is_dropped_or_weak_where_asked(tmp_path):
+    options = {"numbers": ["x*"], "row_name": "id", "incomplete_rows": "drop"}
+    tree = stored(tmp_path, **options)
+    assert "r5" not in from_json_bytes(tree["rows"]["name"])
+    assert not np.isnan(tree["outputs"]).any()
+    report = tree["report"]
+    assert (report["rows_incomplete"], report["missing_outputs"]) == (1, 0)
+    assert report["rows_labelled"] == N_LABELLED - 1
+    weak = stored(tmp_path, same_group="patient", **options)
+    place = from_json_bytes(weak["rows"]["name"]).index("r5")
+    assert np.isnan(weak["outputs"][place]).all()
+    assert weak["report"]["rows_weak"] == N_WEAK + 1
+
+
 def test_labelled_rows_may_belong_to_no_group_of_weak_rows(tmp_path):
     lines = lines_of_table()
     lines[1] = lines[1].removesuffix("p0")

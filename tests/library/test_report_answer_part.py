@@ -256,6 +256,8 @@ def test_the_first_look_warns_first(tmp_path):
         "60: 50 labelled, 4 with a group but no output, 6 without either and 1 with some outputs "
         "missing" in text
     )
+    without_groups = first_look_section(FIRST_LOOK | {"rows_weak": 0})
+    assert "50 labelled, 6 without outputs (not used) and 1 with" in parsed([without_groups])[1]
     assert "9: 2 number and 1 category" in text
     assert "a (25 %) and b (2 %)" in text
     assert "y and z (\u22120.71)" in text

@@ -18,7 +18,7 @@ from workflow_lib.report.figures.completion import draw_completion
 from workflow_lib.report.figures.geometry import embed_gaussian_sample
 from workflow_lib.report.figures.learning_curves import draw_learning_curves
 from workflow_lib.report.scores import read_scores
-from workflow_lib.report.style import applied_style, save_figure
+from workflow_lib.report.style import applied_style, plain_name, save_figure
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -168,6 +168,21 @@ def test_figures_are_the_same_bytes_in_every_process(tmp_path):
     everything = b"".join(contents[0])
     assert b"<dc:date>" not in everything
     assert str(REPOSITORY).encode() not in everything
+
+
+def test_names_with_two_dollars_are_no_formulas(tmp_path):
+    from matplotlib.figure import Figure
+
+    name = "a_b $^%$"
+    with applied_style():
+        with pytest.raises(ValueError):
+            figure = Figure()
+            figure.text(0.1, 0.5, name)
+            save_figure(figure, tmp_path / "formula.svg")
+        figure = Figure()
+        figure.text(0.1, 0.5, plain_name(name))
+        save_figure(figure, tmp_path / "plain.svg")
+    assert "a b $^%$" in (tmp_path / "plain.svg").read_text()
 
 
 def test_the_style_leaves_the_settings_of_the_user_alone():

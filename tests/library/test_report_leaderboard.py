@@ -182,6 +182,15 @@ def test_a_lower_mean_alone_does_not_beat_the_mean(tmp_path):
     assert "a lead that may be chance" in headline(board)
 
 
+@pytest.mark.parametrize(("n_splits", "is_told"), [(2, True), (4, True), (5, False)])
+def test_of_few_splits_it_is_told_that_they_prove_little(tmp_path, n_splits, is_told):
+    rows = rows_of(m_krr=with_noise([0.1, -0.5, 0.1, -0.5, 0.1], mean_error))
+    board = board_of(tmp_path, rows, n_splits=n_splits)
+    assert board.beats_mean is False and board.winner.mean < 1
+    assert ("few splits prove little, so raise n_splits" in headline(board)) == is_told
+    assert headline(board).startswith(f"No method {'is shown to beat' if is_told else 'beats'} ")
+
+
 def test_another_method_may_surely_beat_the_mean(tmp_path):
     spread = [0.3, -0.6, 0.2, -0.6, 0.1]
     rows = rows_of(m_rf=with_noise(spread, mean_error), m_krr=lambda n, s: 0.95 + 0.1 * NOISE[s])
@@ -189,8 +198,9 @@ def test_another_method_may_surely_beat_the_mean(tmp_path):
     assert board.winner.variant.method == "m-rf"
     assert board.beats_mean is False
     text = headline(board)
-    assert text.startswith("Use m-KRR: its relative error is 0.950")
-    assert "m-RF has the lowest mean" in text and "may be chance" in text
+    # What is told first is what is saved and predicts.
+    assert text.startswith("m-RF has the lowest relative error, ") and "may be chance" in text
+    assert "surely beats the training mean is m-KRR, with 0.950" in text
 
 
 def test_the_mean_need_not_be_run(tmp_path):
@@ -263,6 +273,12 @@ def test_of_methods_equal_up_to_rounding_the_reference_wins(tmp_path, rounding):
     assert board.next_best.variant.method == "m-rf"
     text = " ".join(answer_sentences(board))
     assert "OFER-GMM equals m-KRR up to rounding." in text
+    assert text.count("up to rounding") == 1
+
+
+def test_methods_equal_to_a_reference_that_did_not_win_are_told(tmp_path):
+    rows = rows_of(ofer_gmm=base_error, m_krr=base_error, m_rf=better_error)
+    text = " ".join(answer_sentences(board_of(tmp_path, rows)))
     assert "OFER-GMM and m-KRR are equal up to rounding in every split" in text
 
 
@@ -515,6 +531,13 @@ def test_splits_that_are_not_drawn_are_told(tmp_path):
 def accuracy_board(tmp_path, rows, **options):
     path = write_accuracies(tmp_path / "scores.csv", rows, **options)
     return leaderboard(read_scores(path), methods=CLASS_METHODS, metric="accuracy")
+
+
+def test_equal_accuracies_are_told_once(tmp_path):
+    rows = [("m-svm", "selected", 0, base_accuracy), ("class-krr", "selected", 0, base_accuracy)]
+    board = accuracy_board(tmp_path, rows)
+    text = " ".join(answer_sentences(board))
+    assert board.identities and text.count("up to rounding") == 1
 
 
 def test_the_highest_accuracy_wins_against_a_guess(tmp_path):

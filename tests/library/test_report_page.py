@@ -371,6 +371,9 @@ def test_the_protocol_tells_soft_labels_and_weak_sizes_that_do_not_fit(tmp_path)
     assert "Numbers of weak rows that do not fit the data: 300 and 500." in text
     text = assembly.protocol_sentences(settings | {"weak_labels": "soft"}, scores, 5)
     assert "of each only how likely each component is, in the mixture fitted" in text
+    text = assembly.protocol_sentences(settings, scores, 5, same_group="site")
+    assert "as the labelled training rows with the same value of 'site' are on average." in text
+    assert "only the component" not in text
 
 
 def test_the_protocol_tells_fixed_components_weak_rows_and_a_single_split(tmp_path):

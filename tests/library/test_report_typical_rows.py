@@ -129,6 +129,27 @@ def test_rows_with_missing_outputs_are_not_typical(tmp_path):
     assert "row 2" not in [row for one in found.components for row in one.rows]
 
 
+@pytest.mark.parametrize(
+    ("n_groups", "told"),
+    [
+        (1, "parts of one cloud rather than groups"),
+        (3, None),
+        (9, "fall into 9 groups"),
+        (None, None),
+    ],
+)
+def test_what_was_seen_at_first_look_is_told_where_it_differs(tmp_path, n_groups, told):
+    paths, *_ = write(tmp_path, made_outputs()[0])
+    first_look = tmp_path / "first-look.json"
+    mixture = n_groups and {"n_components": n_groups}
+    first_look.write_text(json.dumps({"mixture": mixture}), encoding="utf-8")
+    found = typical_rows(*paths, first_look)
+    assert len(found.components) == 3 and found.n_groups == n_groups
+    notes = " ".join(typical_layout(found, "Components").notes)
+    assert ("At first look" in notes) == (told is not None)
+    assert (told or "") in notes
+
+
 def test_the_outputs_that_differ_most_are_shown(tmp_path):
     Y, groups = made_outputs(12)
     Y[:, 7] += 50.0 * groups

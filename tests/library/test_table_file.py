@@ -8,6 +8,7 @@ import decimal
 import gzip
 import io
 import sys
+import unicodedata
 from pathlib import Path
 
 import h5py
@@ -249,8 +250,35 @@ def test_a_pattern_that_means_nothing_is_refused(pattern):
         table_of("width", "height").matching(["height", pattern], "numbers")
     assert caught.value.place == "here, option numbers"
     assert f"'{pattern}'" in caught.value.found
-    if pattern == "widht":
+    if pattern in ("widht", "Width"):
         assert caught.value.remedy == "write 'width'"
+
+
+def test_empty_rows_are_kept_where_each_row_counts(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text(",\na,b\n1,2\n,\n\n3,4\n,\n")
+    assert read_table(path).lines.tolist() == [3, 6]
+    table = read_table(path, keep_empty=True)
+    assert table.lines.tolist() == [3, 4, 6]
+    np.testing.assert_array_equal(table.numbers("b"), [2, np.nan, 4])
+    path.write_text('note\nwet\n""\n\ndry\n""\n')
+    assert read_table(path).strings("note").tolist() == ["wet", "dry"]
+    assert read_table(path, keep_empty=True).strings("note").tolist() == ["wet", "", "dry", ""]
+
+
+def test_letters_with_marks_are_one_letter_in_whichever_way_they_are_written():
+    one, two = (unicodedata.normalize(form, "Gr\u00f6\u00dfe") for form in ("NFC", "NFD"))
+    assert one != two
+    for name, other in ((one, two), (two, one)):
+        table = table_of(name)
+        assert table.names == [one]
+        assert table.matching([other], "numbers") == [one]
+        assert table.numbers(other).shape == (table.n_rows,)
+
+
+def test_a_name_in_other_letters_is_the_nearest():
+    with pytest.raises(UserError, match="write 'y1'"):
+        table_of("X1", "y1").matching(["Y1"], "outputs")
 
 
 def test_values_of_an_unknown_column_name_the_nearest():

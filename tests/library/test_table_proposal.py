@@ -119,6 +119,17 @@ def test_the_kernel_follows_from_the_inputs(proposed, tmp_path):
     assert "numbers" not in proposal.options
 
 
+def test_a_row_without_a_structure_is_refused_where_it_is_used(proposed):
+    columns = assay_columns()
+    columns["smiles"] = [f"C{'C' * (row % 20)}O" for row in range(60)]
+    columns["smiles"][8] = ""
+    with pytest.raises(UserError, match="row 9, column 'smiles': no structure"):
+        proposed(columns)
+    for name in ("y1", "y2", "y3"):
+        columns[name][8] = None
+    assert proposed(columns).options["smiles"] == "smiles"
+
+
 def test_smiles_that_are_none_are_told_with_their_row(proposed):
     with pytest.raises(UserError, match="row 1, column 'notes'.*is no SMILES"):
         proposed(smiles="notes")
@@ -220,6 +231,19 @@ def test_rows_without_outputs_are_weak_where_they_have_a_group(proposed):
     alone = proposed(columns)
     assert alone.weak_sizes == []
     assert "wofer-gmm" not in names_of(alone)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_lacking", "treatment", "n_used"),
+    [(60, 0, None, 60), (60, 6, "drop", 54), (60, 20, "keep", 60), (30, 2, "keep", 30)],
+)
+def test_few_rows_that_lack_outputs_are_dropped(proposed, n_rows, n_lacking, treatment, n_used):
+    columns = assay_columns(n_rows)
+    columns["y2"] = [""] * n_lacking + columns["y2"][n_lacking:]
+    proposal = proposed(columns)
+    assert proposal.options.get("incomplete_rows") == treatment
+    assert proposal.facts["rows_labelled"] == n_used
+    assert proposal.training_sizes[-1] == n_used - round(0.2 * n_used)
 
 
 def test_no_weak_row_is_told(proposed):

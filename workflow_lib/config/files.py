@@ -83,7 +83,13 @@ def read_yaml(path: Path) -> dict[str, Any]:
         mark = getattr(error, "problem_mark", None)
         place = f"{shown(path)}, line {mark.line + 1}" if mark else shown(path)
         problem = getattr(error, "problem", None) or "a character that YAML does not allow"
-        raise UserError(place, problem, expected="correct YAML") from error
+        raise UserError(
+            place,
+            problem,
+            expected="correct YAML",
+            remedy="mend this line or the one before it: brackets, quotes and the space at the "
+            "beginning of the line",
+        ) from error
     if content is None:
         return {}
     if not isinstance(content, dict):

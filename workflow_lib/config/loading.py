@@ -28,6 +28,11 @@ DEFAULT_SOURCES = ("config/config.yaml", "--configfile")
 RESERVED_NAMES = frozenset({"datasets", "figures", "images", "tables", "timings"})
 """Folders of results/ that are no experiments."""
 
+MIXTURE = "gaussian_mixture"
+
+TABLES_OF_MIXTURES = frozenset({"component_names", "typical_rows"})
+"""Kinds of tables that show the components of a mixture of the experiment."""
+
 
 @dataclass(frozen=True)
 class Configuration:
@@ -163,7 +168,7 @@ class Configuration:
     def is_mixture(self, method: str) -> bool:
         """Return whether the method's model has components to choose."""
         model = self.model_of(method)
-        return model is not None and model.kind == "gaussian_mixture"
+        return model is not None and model.kind == MIXTURE
 
     def components_of(self, experiment: str, method: str) -> tuple[str, ...]:
         """Return the component labels a method runs with: ("selected",) or ("2", "4", "10")."""
@@ -495,6 +500,17 @@ def _methods_of(
                         remedy="add it to the methods of the experiment, or leave it out here",
                     )
                 )
+    kinds = {model.kind for model in (_model_of(files, name) for name in chosen) if model}
+    for table in experiment.tables:
+        if table.kind in TABLES_OF_MIXTURES and MIXTURE not in kinds and not has_faulty:
+            files.errors.append(
+                UserError(
+                    f"experiment '{name}', table '{table.name}', key kind",
+                    f"{table.kind} shows the components of a mixture, and no method has one",
+                    expected="a method with a mixture of Gaussians, such as ofer-gmm",
+                    remedy="add one to the methods of the experiment, or leave out the table",
+                )
+            )
     # A faulty file has been told of, perhaps for an earlier experiment, and might have run.
     if default and not chosen and not has_faulty:
         told = "; ".join(f"{key}: {', '.join(reasons)}" for key, reasons in left_out.items())

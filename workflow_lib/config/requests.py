@@ -46,7 +46,8 @@ class TableRequest(Settings):
     """Column with a text; null (the default): the longest texts, if there are any of four words."""
 
     smiles: Typed | None = None
-    """Column with molecules, written as SMILES; null (the default): a column that is named so."""
+    """Column with molecules, written as SMILES; null (the default): a column that is named so, or
+    reads like molecules."""
 
     categories: Typed | None = None
     """Columns whose values are names, also where they look like numbers; by default texts with few

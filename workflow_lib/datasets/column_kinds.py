@@ -60,7 +60,7 @@ _TIME = r"([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?"
 _DATES = re.compile(
     rf"(\d{{4}}([-/.])\d{{1,2}}\2\d{{1,2}}|\d{{1,2}}([-/.])\d{{1,2}}\3\d{{4}}){_TIME}"
 )
-_WITH_UNIT = re.compile(r"[-+]?\d+([.,]\d+)?\s*([^\d\s.,:/_-]{1,6})")
+_WITH_UNIT = re.compile(r"[-+]?(0|[1-9]\d*)([.,]\d+)?\s*([^\d\s.,:/_-]{1,6})")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
 
 
@@ -210,9 +210,9 @@ def _spoiled_numbers(values: np.ndarray, table: Table) -> str:
             "taken for texts; write them with a point"
         )
     measured = [_WITH_UNIT.fullmatch(values[row]) for row in present]
-    if len(present) > 1 and all(measured) and len({found[2] for found in measured}) == 1:
+    if len(present) > 1 and all(measured) and len({found[3] for found in measured}) == 1:
         return (
-            f"its values are numbers with '{measured[0][2]}' behind them, such as "
+            f"its values are numbers with '{measured[0][3]}' behind them, such as "
             f"'{values[present[0]]}', and are taken for texts; write the numbers alone"
         )
     others = [row for row in present if not _is_number(values[row])]

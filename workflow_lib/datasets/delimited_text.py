@@ -48,7 +48,7 @@ def _line_at(content: bytes, position: int) -> int:
 
 
 def split_cells(
-    content: bytes, place: str, delimiter: str | None
+    content: bytes, place: str, delimiter: str | None, keep_empty: bool = False
 ) -> tuple[list[int], list[list[str]]]:
     """Return the line on which each row begins, and its stripped cells; blank rows are left out.
 
@@ -61,6 +61,10 @@ def split_cells(
         The file, for messages.
     delimiter : str or None
         None: that of `DELIMITERS` by which the first row has the most cells.
+    keep_empty : bool, default=False
+        Whether rows of as many empty cells as the first row has cells are kept. Those behind the
+        last other row are not, for spreadsheets leave them there; but ``""``, a cell that was
+        written, is.
 
     Raises
     ------
@@ -81,7 +85,7 @@ def split_cells(
     csv.field_size_limit(max(limit, len(content) + 1))
     try:
         delimiter = _guessed_delimiter(content) if delimiter is None else delimiter
-        lines, rows = _cells(content, place, delimiter)
+        lines, rows = _cells(content, place, delimiter, keep_empty)
     finally:
         csv.field_size_limit(limit)
     if not rows:
@@ -94,13 +98,15 @@ def split_cells(
     return lines, rows
 
 
-def _cells(content: bytes, place: str, delimiter: str) -> tuple[list[int], list[list[str]]]:
+def _cells(
+    content: bytes, place: str, delimiter: str, keep_empty: bool
+) -> tuple[list[int], list[list[str]]]:
     reader = csv.reader(_decoded(content), delimiter=delimiter, strict=True)
     lines, rows, begin = [], [], 1
     try:
         for values in reader:
             cells = [value.strip() for value in values]
-            if any(cells):
+            if any(cells) or (keep_empty and rows and len(cells) == len(rows[0])):
                 lines.append(begin)
                 rows.append(cells)
             begin = reader.line_num + 1
@@ -116,6 +122,8 @@ def _cells(content: bytes, place: str, delimiter: str) -> tuple[list[int], list[
             expected=f"cells separated by {delimiter!r}, quotes in pairs",
             remedy='mend the quotes; a quote within quotes is written twice ("")',
         ) from error
+    while len(rows) > 1 and len(rows[0]) > 1 and not any(rows[-1]):
+        del lines[-1], rows[-1]
     return lines, rows
 
 

@@ -57,6 +57,9 @@ LARGEST_SHARE = 0.8
 LARGEST_SIZE = 4000
 """Most training rows: the time of kernel methods grows with their third power."""
 
+KEEP, DROP = "keep", "drop"
+"""What becomes of a row that lacks some of its outputs."""
+
 TEST_SHARE = 0.2
 """Share of the labelled rows that test; five numbered splits then test about every row once."""
 
@@ -171,19 +174,21 @@ def resolved(table: Table, options: Mapping[str, Any]) -> dict[str, Any]:
     for option in (*INPUT_COLUMNS, *OTHER_COLUMNS):
         name = options.get(option)
         columns[option] = table.matching((name,), option)[0] if name else None
+    columns["incomplete_rows"] = options.get("incomplete_rows", KEEP)
     return columns
 
 
 def row_kinds(table: Table, columns: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     """Return which rows (n,) are labelled, and which are weak.
 
-    A labelled row has a class, or at least one known output; a weak row has neither, but a value in
-    the column ``same_group``.
+    A labelled row has a class, or at least one known output (all, where ``incomplete_rows`` is
+    `DROP`); a weak row is not labelled, but has a value in the column ``same_group``.
     """
     if columns["classes"]:
         labelled = table.strings(columns["classes"]) != ""
     else:
-        labelled = (~np.isnan(matrix(table, columns["outputs"]))).any(axis=1)
+        known = ~np.isnan(matrix(table, columns["outputs"]))
+        labelled = known.all(axis=1) if columns["incomplete_rows"] == DROP else known.any(axis=1)
     weak = np.zeros(table.n_rows, dtype=bool)
     if columns["same_group"]:
         weak = ~labelled & (table.strings(columns["same_group"]) != "")

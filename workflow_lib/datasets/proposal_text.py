@@ -65,7 +65,7 @@ def dataset_text(proposal: Proposal) -> str:
     """Return the text of ``config/datasets/NAME.yaml``."""
     options, facts = proposal.options, proposal.facts
     weak = f", {facts['rows_weak']} only a group (weak)" if "same_group" in options else ""
-    known = "a class" if proposal.task == "classes" else "at least one output"
+    known = _known(proposal)
     unused = (
         f"; {facts['rows_unlabelled']} have nothing to learn from and are not used"
         if facts["rows_unlabelled"]
@@ -156,14 +156,27 @@ def experiment_text(proposal: Proposal) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _known(proposal: Proposal) -> str:
+    """Return what is known of a labelled row."""
+    if proposal.task == "classes":
+        return "a class"
+    return (
+        "all outputs"
+        if proposal.options.get("incomplete_rows") == "drop"
+        else ("at least one output")
+    )
+
+
 def summary_lines(proposal: Proposal) -> list[str]:
     """Return what the terminal shows: at most 25 lines, the last one the next command."""
     facts, options = proposal.facts, proposal.options
-    known = "a class" if proposal.task == "classes" else "at least one output"
+    known = _known(proposal)
+    partly = facts["rows_partly_labelled"]
+    without = ", not used" if options.get("incomplete_rows") == "drop" else ""
     lines = [
         f"{options['file']}: {facts['rows']} rows, {facts['columns']} columns",
         f"  labelled: {facts['rows_labelled']} rows have {known}"
-        + (f" ({facts['rows_partly_labelled']} lack some)" if facts["rows_partly_labelled"] else "")
+        + (f" ({partly} lack some{without})" if partly else "")
         + (f"; weak: {facts['rows_weak']} have only a group" if proposal.weak_sizes else "")
         + (f"; not used: {facts['rows_unlabelled']}" if facts["rows_unlabelled"] else ""),
     ]
@@ -338,7 +351,28 @@ def _output_lines(proposal: Proposal) -> list[str]:
     ]
     if incomplete:
         lines += comment(f"Missing in labelled rows: {_cut(incomplete, 8)}.", "  ")
-    return lines + _list("outputs", options["outputs"], proposal.columns)
+    return [
+        *lines,
+        *_list("outputs", options["outputs"], proposal.columns),
+        *_incomplete_lines(proposal),
+    ]
+
+
+def _incomplete_lines(proposal: Proposal) -> list[str]:
+    """Return what is done with rows that lack some outputs; nothing where there are none."""
+    treatment = proposal.options.get("incomplete_rows")
+    if treatment is None:
+        return []
+    count = proposal.facts["rows_partly_labelled"]
+    why = {
+        "drop": f"{count} rows lack some of their outputs. They are few, and not used: nothing "
+        "must stand for the missing values. 'keep' uses them, with the mean of an output in the "
+        "place of a missing one.",
+        "keep": f"{count} rows lack some of their outputs. Too many to go without: in training the "
+        "mean of an output stands for a missing one, and errors count the known ones. 'drop' "
+        "leaves these rows out.",
+    }
+    return [*comment(why[treatment], "  "), f"  incomplete_rows: {treatment}"]
 
 
 def _input_lines(proposal: Proposal) -> list[str]:

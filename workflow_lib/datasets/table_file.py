@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import gzip
+import unicodedata
 import zlib
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -51,7 +52,8 @@ class Table:
     place : str
         The file as the user wrote it, for messages.
     names : list of str
-        Names of the columns in the order of the file, without surrounding space.
+        Names of the columns in the order of the file, without surrounding space; letters with
+        marks are single characters (NFC), in whichever of two ways the file writes them.
     n_rows : int
     lines : int64 array (n_rows,)
         Line of the file in which each row begins; for tables that are no text, the number of the
@@ -112,7 +114,7 @@ class Table:
         """
         import numpy as np
 
-        names = [str(name).strip() for name in mapping]
+        names = [_composed(str(name).strip()) for name in mapping]
         check_names(place, names)
         columns = [column_of(mapping[name], f"{place}, column '{name}'") for name in mapping]
         lengths = {len(column) for column in columns}
@@ -215,7 +217,7 @@ class Table:
             When one of them means no column, naming the nearest name.
         """
         chosen: set[str] = set()
-        for pattern in map(str.strip, patterns):
+        for pattern in (_composed(pattern.strip()) for pattern in patterns):
             found = [pattern] if pattern in self._positions else []
             if not found and any(mark in pattern for mark in "*?["):
                 found = [name for name in self.names if fnmatch.fnmatchcase(name, pattern)]
@@ -235,6 +237,7 @@ class Table:
         return Table(self.place, self.names, columns, self.lines[rows], self._missing, self._unit)
 
     def _column(self, name: str) -> np.ndarray:
+        name = _composed(name)
         if name not in self._positions:
             raise self._unknown(name, "")
         return self._columns[self._positions[name]]
@@ -301,6 +304,7 @@ def read_table(
     path: str | Path,
     missing_values: Collection[str] = MISSING_VALUES,
     delimiter: str | None = None,
+    keep_empty: bool = False,
 ) -> Table:
     """Read a table from a file; its ending tells the kind.
 
@@ -323,6 +327,9 @@ def read_table(
         The character between two values of a text file; None: that of
         `workflow_lib.datasets.delimited_text.DELIMITERS` by which the
         header has the most names.
+    keep_empty : bool, default=False
+        Whether rows of a text file whose cells are all empty are rows too, where a result for each
+        row is asked for; see `workflow_lib.datasets.delimited_text.split_cells`.
 
     Returns
     -------
@@ -341,7 +348,7 @@ def read_table(
         return Table.from_columns(parquet_columns(content, place), place, missing_values)
     if ending in HDF5_ENDINGS:
         return Table.from_columns(hdf5_columns(content, place), place, missing_values)
-    return _text_table(content, place, missing_values, delimiter)
+    return _text_table(content, place, missing_values, delimiter, keep_empty)
 
 
 def text_rows(path: str | Path, delimiter: str | None = None) -> tuple[list[int], list[list[str]]]:
@@ -359,6 +366,11 @@ def text_rows(path: str | Path, delimiter: str | None = None) -> tuple[list[int]
     _check_file(file, place)
     ending = _ending(file, place, TEXT_ENDINGS)
     return split_cells(_content(file, place, ending), place, delimiter)
+
+
+def _composed(name: str) -> str:
+    """Return a name with the letters that look alike written alike."""
+    return unicodedata.normalize("NFC", name)
 
 
 # Files
@@ -465,14 +477,19 @@ def _check_rows(place: str, n_rows: int) -> None:
 
 
 def _text_table(
-    content: bytes, place: str, missing_values: Collection[str], delimiter: str | None
+    content: bytes,
+    place: str,
+    missing_values: Collection[str],
+    delimiter: str | None,
+    keep_empty: bool,
 ) -> Table:
     import numpy as np
 
-    lines, rows = split_cells(content, place, delimiter)
+    lines, rows = split_cells(content, place, delimiter, keep_empty)
     header, rows = rows[0], rows[1:]
     while len(header) > 1 and not header[-1] and _ends_blank(rows, len(header)):
         header = header[:-1]
+    header = [_composed(name) for name in header]
     check_names(f"{place}, line {lines[0]}", header)
     _check_rows(place, len(rows))
     for line, row in zip(lines[1:], rows):

@@ -32,13 +32,16 @@ from workflow_lib.datasets.column_kinds import (
     named_like_an_identity,
 )
 from workflow_lib.datasets.first_look import (
+    DROP,
     INPUT_COLUMNS,
     INPUT_LISTS,
+    KEEP,
     LARGEST_SHARE,
     LEAST_FOLD_ROWS,
     TEST_SHARE,
     first_look,
     leaks_of,
+    matrix,
     n_test_rows,
     resolved,
     row_kinds,
@@ -59,6 +62,12 @@ if TYPE_CHECKING:
 
 LEAST_LABELLED = 10
 """Labelled rows that an experiment needs: five to test and five for the folds."""
+
+COMPLETE_SHARE = 0.8
+"""Share of the labelled rows that must have all outputs for the others to be dropped."""
+
+LEAST_COMPLETE = 30
+"""Rows with all outputs that must be left then: of a small table no row is given away."""
 
 EARLIER_SHARE = 0.8
 """Share of the earlier rows that at most train in a chronological split: with all of them, splits
@@ -209,6 +218,7 @@ def propose(request: Mapping[str, Any], table: Table, config_folder: Path) -> Pr
             _choose_row_name(table, unused, kinds, options)
     else:
         _choose_inputs(table, asked, kinds, options, left_out, notes, warnings)
+    _choose_incomplete_rows(table, options)
     columns = resolved(table, options)
     labelled, weak = row_kinds(table, columns)
     _check_labelled(table, labelled, options)
@@ -347,6 +357,19 @@ def _check_outputs(table: Table, asked: RequestedColumns, kinds: Mapping[str, Co
                 expected="outputs that vary",
                 remedy="leave this column out of outputs",
             )
+
+
+def _choose_incomplete_rows(table: Table, options: dict[str, Any]) -> None:
+    """Drop rows that lack some outputs where few do, so that nothing must stand for a value."""
+    columns = resolved(table, options)
+    if columns["classes"]:
+        return
+    known = ~np.isnan(matrix(table, columns["outputs"]))
+    n_labelled, n_complete = int(known.any(axis=1).sum()), int(known.all(axis=1).sum())
+    if n_complete == n_labelled:
+        return
+    is_enough = n_complete >= max(COMPLETE_SHARE * n_labelled, LEAST_COMPLETE)
+    options["incomplete_rows"] = DROP if is_enough else KEEP
 
 
 def _check_labelled(table: Table, labelled: np.ndarray, options: Mapping[str, Any]) -> None:

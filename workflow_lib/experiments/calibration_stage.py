@@ -11,7 +11,7 @@ import numpy as np
 
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.errors import UserError
-from workflow_lib.experiments.conformal import crossed_coverage, pooled_half_widths, rows_needed
+from workflow_lib.experiments.conformal import coverage_by_split, pooled_half_widths, rows_needed
 from workflow_lib.experiments.items import SELECTED, asked_weak_size, item_group, size_group
 from workflow_lib.experiments.novelty import NoveltyScale, distances_of_test_rows, novelty_scale
 from workflow_lib.experiments.prepared_inputs import prepared_inputs
@@ -37,12 +37,13 @@ def run(
     It holds ``half_widths`` (d,) for use, from the test rows of all splits
     (`workflow_lib.experiments.conformal.pooled_half_widths`), ``n_rows`` (d,), the different rows
     that each rests on, and ``rows_needed``, the fewest for a finite one; ``coverage``
-    (n_splits, d) by intervals from other rows of the same split (`crossed_coverage`), NaN where
-    these were too few; ``novelty_limit``, the median over splits; ``level``, ``method``, ``item``
-    and ``training_size``. For each split a group ``split-k``: ``rows`` (n_test,), their numbers in
-    the dataset; ``predicted`` and ``truth`` (n_test, d), NaN where an output is missing;
-    ``novelty`` (n_test,), with the ``novelty_limit`` of this split; and ``errors`` and
-    ``reference`` (d,), the squared errors of the predictions and of the training mean.
+    (n_splits, d) by intervals from other rows of the same split, or of other splits where these are
+    too few (`workflow_lib.experiments.conformal.coverage_by_split`), else NaN; ``novelty_limit``,
+    the median over splits; ``level``, ``method``, ``item`` and ``training_size``. For each split a
+    group ``split-k``: ``rows`` (n_test,), their numbers in the dataset; ``predicted`` and ``truth``
+    (n_test, d), NaN where an output is missing; ``novelty`` (n_test,), with the ``novelty_limit``
+    of this split; and ``errors`` and ``reference`` (d,), the squared errors of the predictions and
+    of the training mean.
 
     Where the outputs are classes there are no intervals: d is 0, and a split holds the true and
     the predicted class of its rows, ``true_classes`` and ``predicted_classes`` (n_test,).
@@ -105,11 +106,11 @@ def run(
         "half_widths": pooled_half_widths(residuals, rows, level),
         "n_rows": _known_rows(residuals, rows),
         "rows_needed": rows_needed(level),
-        "coverage": np.array(
-            [
-                crossed_coverage(values, level, derive_seed(seed, "coverage", number))
-                for number, values in enumerate(residuals)
-            ]
+        "coverage": coverage_by_split(
+            residuals,
+            rows,
+            level,
+            [derive_seed(seed, "coverage", number) for number in range(len(residuals))],
         ),
         "novelty_limit": float(
             np.median([tree[f"split-{number}"]["novelty_limit"] for number in range(len(tested))])

@@ -136,6 +136,47 @@ def crossed_coverage(residuals: np.ndarray, level: float, seed: int) -> np.ndarr
     return np.where(tried > 0, held / np.maximum(tried, 1), np.nan)
 
 
+def coverage_by_split(
+    residuals: Sequence[np.ndarray],
+    rows: Sequence[np.ndarray],
+    level: float,
+    seeds: Sequence[int],
+) -> np.ndarray:
+    """Return the share of outputs of every test set that intervals hold, an array (n_splits, d).
+
+    It is that of `crossed_coverage`. An output for which half a test set is too small is tried by
+    the half-widths that `pooled_half_widths` makes of the rows that test in other splits and not in
+    this one: again no row is held by an interval that it helped to make, although the models
+    behind these residuals may have learned from it. NaN where those rows are too few as well, as
+    where all splits test the same rows.
+
+    Parameters
+    ----------
+    residuals : sequence of arrays (n_test, d)
+        Of each split, as in `half_widths`.
+    rows : sequence of int arrays (n_test,)
+        Which row each residual belongs to.
+    level : float
+    seeds : sequence of int
+        For each split, of the halves.
+    """
+    shares = []
+    for number, (values, tested) in enumerate(zip(residuals, rows, strict=True)):
+        share = crossed_coverage(values, level, seeds[number])
+        others = [~np.isin(other, tested) for other in rows]
+        widths = pooled_half_widths(
+            [other[kept] for other, kept in zip(residuals, others)],
+            [other[kept] for other, kept in zip(rows, others)],
+            level,
+        )
+        known = ~np.isnan(values)
+        held = (known & (np.abs(values) <= widths)).sum(axis=0)
+        n_known = known.sum(axis=0)
+        is_tried = np.isnan(share) & np.isfinite(widths) & (n_known > 0)
+        shares.append(np.where(is_tried, held / np.maximum(n_known, 1), share))
+    return np.array(shares)
+
+
 def _check_level(level: float) -> None:
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must be between 0 and 1; found {level}.")

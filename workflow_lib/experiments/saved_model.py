@@ -174,7 +174,8 @@ class SavedModel:
         if isinstance(table, Table):
             return table
         if isinstance(table, (str, Path)):
-            return read_table(table, self._missing_values, self._delimiter)
+            # A row without any value has a prediction too, so that they stand side by side.
+            return read_table(table, self._missing_values, self._delimiter, keep_empty=True)
         names = getattr(table, "columns", table)
         columns = {str(name): table[name] for name in names}
         return Table.from_columns(columns, "the given table", self._missing_values)

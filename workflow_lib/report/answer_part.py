@@ -251,8 +251,8 @@ def next_section(answer: Mapping, name: str) -> Section:
     if answer.get("beats_mean") is False:
         parts.append(
             '<p class="stand-in"><strong>Before predicting:</strong> the winner is not surely '
-            "better than the simplest guess, so that its predictions are of little use. Look for "
-            "inputs that have more to do with the outputs, or bring more rows.</p>"
+            "better than the simplest guess, so that its predictions may be of little use. Look "
+            "for inputs that have more to do with the outputs, or bring more rows.</p>"
         )
     steps = [
         (
@@ -444,7 +444,7 @@ def _facts(facts: Mapping) -> list[tuple[str, str]]:
     """Return (name, words) of what the first look has counted."""
     rows = []
     if facts.get("rows") is not None:
-        without = "without either" if facts.get("rows_weak") else "without any, not used"
+        without = "without either" if facts.get("rows_weak") else "without outputs (not used)"
         kinds = [
             f"{facts[key]} {words}"
             for key, words in (

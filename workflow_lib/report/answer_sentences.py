@@ -134,19 +134,22 @@ def _against_the_mean(board: Leaderboard, best: Row, beating: list[Row]) -> str:
         details += f", {format_p_value(one.p_corrected)}"
     if beating:
         other, lead = beating[0], board.winner
+        # The winner stays the one with the best mean: it is what is saved and predicts.
         return (
-            f"Use {other.label}: its {_number(board, other)} ({_basis(board)}). It beats {mean} by "
-            f"{_by(board, other.versus_mean)}. {lead.label} has the "
-            f"{QUANTITIES[board.metric].best} mean, {_value(board, lead)}, but its lead over "
-            f"{mean} may be chance ({format_p_value(lead.versus_mean.p_corrected)})."
+            f"{lead.label} has the {QUANTITIES[board.metric].best} {_NAMES[board.metric]}, "
+            f"{_value(board, lead)} ({_basis(board)}), but its lead over {mean} may be chance "
+            f"({format_p_value(lead.versus_mean.p_corrected)}). The best method that surely beats "
+            f"{mean} is {other.label}, with {_value(board, other)}, by "
+            f"{_by(board, other.versus_mean)}."
         )
-    number = _number(board, best, verb="")
+    number, beats = _number(board, best, verb=""), "beats"
     if one is not None and one.difference < 0:
         number += ", a lead that may be chance"
         if 1 < board.n_splits < ENOUGH_SPLITS:
+            beats = "is shown to beat"
             details += "; few splits prove little, so raise n_splits"
     return (
-        f"No method beats {mean} on this table: the best, {best.label}, has {number} ({details})."
+        f"No method {beats} {mean} on this table: the best, {best.label}, has {number} ({details})."
     )
 
 
@@ -290,11 +293,14 @@ def _reference_sentence(board: Leaderboard) -> str:
 
 
 def _untold_identities(board: Leaderboard) -> list[Identity]:
-    """Return the identities of methods; of accuracies none, for equal ones mean little.
+    """Return the identities that the sentence of tied methods does not tell already.
 
-    As many right classes are often a chance, and those equal to the winner are told already.
+    Of accuracies none: as many right classes are often a chance.
     """
-    return [] if QUANTITIES[board.metric].is_accuracy else list(board.identities)
+    if QUANTITIES[board.metric].is_accuracy:
+        return []
+    is_told = board.n_splits > 1 and board.winner is board.reference
+    return [one for one in board.identities if one.by_theory or not is_told]
 
 
 def _identity_sentence(identity: Identity) -> str:

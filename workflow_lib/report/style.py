@@ -65,6 +65,14 @@ def method_look(method: str, methods: Mapping[str, Mapping]) -> dict[str, str]:
     return {"color": look.get("color") or OTHER_COLOR, "marker": look.get("marker") or "o"}
 
 
+def plain_name(name: str) -> str:
+    """Return the name of an output or a class for a figure, in which two $ would begin a formula.
+
+    Underscores become spaces, as in the tables.
+    """
+    return name.replace("_", " ").replace("$", r"\$")
+
+
 def line_style(position: int):
     """Return the line of the first row of a method, which is solid, or of a further one."""
     return "-" if position == 0 else WEAK_LINES[(position - 1) % len(WEAK_LINES)]

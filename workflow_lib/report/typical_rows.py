@@ -93,11 +93,14 @@ class TypicalRows:
     differences : array (d,)
         How much the means of each output differ between components: their variance, weighted by
         the components, in parts of the variance of the output over the rows.
+    n_groups : int or None
+        Groups that the first look found in the outputs, 1 for none; None where it did not look.
     """
 
     components: list[TypicalComponent]
     outputs: list[str]
     differences: np.ndarray
+    n_groups: int | None = None
 
 
 def run(
@@ -156,7 +159,8 @@ def typical_rows(
         If there is no such mixture.
     """
     data, partition = read_artifact(dataset, "dataset"), read_artifact(split, "split")
-    stored = _stored_mixture(models, _groups_seen(first_look))
+    n_groups = _groups_seen(first_look)
+    stored = _stored_mixture(models, n_groups or 1)
     model, scaling = model_from_tree(stored), scaling_from_tree(stored)
     numbers = np.sort(partition["train"][: max(partition["sizes"])])
     known = ~np.isnan(data["outputs"][numbers])
@@ -191,7 +195,7 @@ def typical_rows(
     spread = model.weights_ @ (means - model.weights_ @ means) ** 2
     variance = rows.var(axis=0)
     differences = np.where(variance > 0, spread / np.where(variance > 0, variance, 1.0), 0.0)
-    return TypicalRows(components, json.loads(data["names"]["outputs"]), differences)
+    return TypicalRows(components, json.loads(data["names"]["outputs"]), differences, n_groups)
 
 
 def row_names(data: Mapping) -> list[str]:
@@ -244,6 +248,16 @@ def typical_layout(found: TypicalRows, title: str) -> Layout:
         "A row belongs to its most probable component; typical are the surest members, and of "
         "equally sure ones those nearest to the mean.",
     ]
+    if found.n_groups == 1 and len(found.components) > 1:
+        notes.append(
+            "At first look one Gaussian describes the outputs best: these are parts of one cloud "
+            "rather than groups."
+        )
+    elif found.n_groups not in (None, len(found.components)):
+        notes.append(
+            f"At first look the outputs fall into {count_of(found.n_groups, 'group')}; of the "
+            "mixtures that were fitted, the nearest is shown."
+        )
     if len(shown) < len(found.outputs):
         notes.append(
             f"Of {count_of(len(found.outputs), 'output')} the {len(shown)} are shown whose means "
@@ -264,12 +278,12 @@ def _number(value: float) -> str:
     return f"{value:.3g}".replace("-", MINUS)
 
 
-def _groups_seen(first_look: str | Path | None) -> int:
-    """Return into how many groups the outputs fall at first sight; 1 where nothing is known."""
+def _groups_seen(first_look: str | Path | None) -> int | None:
+    """Return into how many groups the outputs fall at first sight; None where nothing is known."""
     if first_look is None:
-        return 1
+        return None
     mixture = json.loads(Path(first_look).read_text(encoding="utf-8")).get("mixture")
-    return int(mixture["n_components"]) if mixture else 1
+    return int(mixture["n_components"]) if mixture else None
 
 
 def _stored_mixture(models: str | Path, wanted: int) -> Mapping:

@@ -11,7 +11,7 @@ import datetime
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -82,6 +82,11 @@ class Options(Settings):
     """File of a table with a vector for every class: its first column names the class. Null: all
     classes are equally far from each other."""
 
+    incomplete_rows: Literal["keep", "drop"] = "keep"
+    """What becomes of rows that lack some of their outputs: `keep` (the default: in training the
+    mean of an output stands for a missing one, and errors count the known ones) or `drop` (such a
+    row counts as one without outputs: it is not used, or weak where it has a group)."""
+
     missing_values: tuple[str, ...] = MISSING_VALUES
     """Cells that count as missing, beside empty ones."""
 
@@ -112,7 +117,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         with `classes`: see `workflow_lib.datasets.class_tables.class_dataset_tree`. Without class
         vectors that of a class is 1 in its own place and 0 in the others.
 
-    ``report`` also tells ``rows_labelled``, ``rows_weak`` and ``rows_unlabelled``, and of kernel
+    ``report`` also tells ``rows_labelled``, ``rows_weak``, ``rows_unlabelled`` and
+    ``rows_incomplete`` (rows that lack some outputs, kept or not), and of kernel
     values ``least_eigenvalue`` relative to the largest, ``clipped_eigenvalues`` (how many) and
     ``largest_change`` (of a value), which rest on the inputs of all rows and on no output. ``rows``
     and the texts of groups are JSON in arrays of bytes. ``series_length`` in ``names`` is d, for
@@ -132,6 +138,10 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     if options.classes is not None:
         return _class_tree(table, options, columns)
     outputs = np.column_stack([table.numbers(name) for name in columns["outputs"]])
+    missing = np.isnan(outputs)
+    incomplete = missing.any(axis=1) & ~missing.all(axis=1)
+    if options.incomplete_rows == "drop":
+        outputs[incomplete] = np.nan
     labelled = ~np.isnan(outputs).all(axis=1)
     weak = np.zeros_like(labelled)
     if options.same_group is not None:
@@ -151,7 +161,9 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         allow_missing_outputs=True,
         weak_rows=weak[kept],
         names={"series_length": outputs.shape[1], "series_channels": 1, **inputs.names},
-        report=inputs.report | _counts(table, labelled, weak),
+        report=inputs.report
+        | _counts(table, labelled, weak)
+        | {"rows_incomplete": int(incomplete.sum())},
         **inputs.groups,
         **_described_rows(rows, labelled[kept], options),
     )

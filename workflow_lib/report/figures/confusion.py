@@ -17,7 +17,7 @@ from workflow_lib.report.class_predictions import (
 )
 from workflow_lib.report.labels import count_of, figure_title, format_percent
 from workflow_lib.report.quantities import QUANTITIES
-from workflow_lib.report.style import ACCENT_COLOR, applied_style, save_figure
+from workflow_lib.report.style import ACCENT_COLOR, applied_style, plain_name, save_figure
 
 COLORS = "Blues"
 """White to dark blue: one hue of falling lightness, which color-blind readers see as it is."""
@@ -173,8 +173,9 @@ def _draw(
         size = 8.5 if n_classes <= 20 else max(5.2, min(7.0, 62 * side / n_classes))
         every = math.ceil(n_classes / MOST_NAMES)
         shown = range(0, n_classes, every)
-        axis.set_xticks(list(shown), [names[place] for place in shown], rotation=90, fontsize=size)
-        axis.set_yticks(list(shown), [names[place] for place in shown], fontsize=size)
+        labels = [plain_name(names[place]) for place in shown]
+        axis.set_xticks(list(shown), labels, rotation=90, fontsize=size)
+        axis.set_yticks(list(shown), labels, fontsize=size)
         axis.tick_params(length=0, pad=2)
         axis.grid(False)
         axis.set_xlabel("predicted class")

@@ -17,6 +17,7 @@ from workflow_lib.report.style import (
     applied_style,
     line_style,
     method_look,
+    plain_name,
     save_figure,
     scale_errors,
 )
@@ -167,9 +168,9 @@ def _name_coordinates(
     """Write the names of few coordinates under the axis, or count many from 1."""
     shown = sorted(names, key=places.get)
     axis.set_xlabel(part)
-    labels = [textwrap.fill(names[number].replace("_", " "), 10) for number in shown]
+    labels = [textwrap.fill(plain_name(names[number]), 10) for number in shown]
     if len(names) > MOST_NAMES:
-        first, last = (names[number].replace("_", " ") for number in (shown[0], shown[-1]))
+        first, last = (plain_name(names[number]) for number in (shown[0], shown[-1]))
         axis.set_xlabel(f"{part}, from {first} to {last}")
         every = math.ceil(len(names) / MOST_NAMES)
         labels = [str(place + 1) for place in range(0, len(shown), every)]

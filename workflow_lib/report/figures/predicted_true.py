@@ -13,7 +13,13 @@ import numpy as np
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.report.labels import MINUS, count_of, figure_title, method_label
-from workflow_lib.report.style import ACCENT_COLOR, BASE_COLOR, applied_style, save_figure
+from workflow_lib.report.style import (
+    ACCENT_COLOR,
+    BASE_COLOR,
+    applied_style,
+    plain_name,
+    save_figure,
+)
 
 MOST_PANELS = 12
 """Outputs that are drawn; of more those at even steps of their relative error."""
@@ -264,5 +270,4 @@ def _errors_in_words(panel: OutputPanel) -> str:
 
 
 def _short(name: str) -> str:
-    name = name.replace("_", " ")
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}\u2026"
+    return plain_name(name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}\u2026")

@@ -17,7 +17,7 @@ from workflow_lib.metrics import means_of_observed
 from workflow_lib.report.figures.series import chosen_rows, place_of_row
 from workflow_lib.report.labels import figure_title, method_label
 from workflow_lib.report.scores import SELECTED
-from workflow_lib.report.style import applied_style, save_figure
+from workflow_lib.report.style import applied_style, plain_name, save_figure
 from workflow_lib.report.tables import REFERENCE_METHOD
 
 FOREST = "m-rf"
@@ -250,7 +250,7 @@ def _name_outputs(axis, names: Sequence[str]) -> None:
     """Write the names of the outputs under the last block."""
     every = math.ceil(len(names) / MOST_NAMES)
     shown = range(0, len(names), every)
-    labels = [names[place].replace("_", " ") for place in shown]
+    labels = [plain_name(names[place]) for place in shown]
     axis.set_xticks(list(shown), labels, rotation=90, fontsize=6.5)
     axis.tick_params(axis="x", which="major", length=2)
     if every > 1:

@@ -1,0 +1,252 @@
+"""The benchmark of coverage goes a table's whole way, and counts what it says it counts."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+import yaml
+
+from benchmarks import __main__ as command
+from benchmarks import interval_coverage, page
+from benchmarks.interval_coverage import LAWS, Law, OwnTable, Rows
+from workflow_lib.artifacts import read_artifact
+from workflow_lib.experiments.saved_model import load_model
+
+ROOT = interval_coverage.ROOT
+N_ROWS, N_SPLITS = 100, 3
+
+
+def draw_line(n, generator):
+    """Return rows of two numbers, of which one counts, with noise that grows with the other."""
+    x = generator.standard_normal((n, 2))
+    means = np.column_stack([2.0 * x[:, 0], np.tanh(x[:, 0])])
+    noise = (0.3 + 0.3 * np.abs(x[:, 1:])) * generator.standard_normal((n, 2))
+    return Rows({"x1": x[:, 0].tolist(), "x2": x[:, 1].tolist()}, means, means + noise)
+
+
+def draw_noise(n, generator):
+    """Return rows whose uniform outputs have nothing to do with the inputs."""
+    x = generator.standard_normal(n)
+    return Rows({"x1": x.tolist()}, np.zeros((n, 2)), generator.uniform(-1.0, 1.0, (n, 2)))
+
+
+@pytest.fixture(scope="module")
+def small_config(tmp_path_factory):
+    """A folder of the configuration with tiny grids, and mixtures fitted from one start."""
+    folder = tmp_path_factory.mktemp("configuration")
+    for kind in ("models", "methods"):
+        shutil.copytree(ROOT / "config" / kind, folder / kind)
+    small = {"penalty": [1e-3, 1e-1], "width": [1.0], "n_components": [2, 3]}
+    for name in interval_coverage.METHODS:
+        with edited(folder / "methods" / f"{name}.yaml") as settings:
+            settings["grid"] = {key: small[key] for key in settings["grid"]}
+            settings.pop("one_example", None)
+    with edited(folder / "models" / "mixture-tied.yaml") as settings:
+        settings["n_init"] = 1
+    return folder
+
+
+@contextmanager
+def edited(path):
+    """Give the settings in a file, and write what has become of them."""
+    settings = yaml.safe_load(path.read_text(encoding="utf-8"))
+    yield settings
+    path.write_text(yaml.safe_dump(settings), encoding="utf-8")
+
+
+def simulated(draw, tmp_path, config, seed):
+    folder = tmp_path / str(seed)
+    folder.mkdir()
+    law = Law("small", draw, N_ROWS, N_SPLITS)
+    return interval_coverage.simulated(law, folder, seed, config)
+
+
+def test_intervals_of_small_tables_hold_about_what_they_promise(tmp_path, small_config):
+    rows = [row for seed in range(3) for row in simulated(draw_line, tmp_path, small_config, seed)]
+    assert [row["output"] for row in rows] == ["y1", "y2"] * 3
+    assert {row["level"] for row in rows} == {0.9}
+    assert 0.80 < np.mean([row["coverage"] for row in rows]) < 0.98
+    assert 0.80 < np.mean([row["measured_by_product"] for row in rows]) < 0.98
+    # No one can do better than the true function, but for the luck of a few hundred rows.
+    assert min(row["half_width_over_ideal"] for row in rows) > 0.8
+    # What was made up can be learned, so that the mean is not what is measured here.
+    assert {row["winner"] for row in rows} <= {"m-krr", "ofer-gmm"}
+
+
+def test_where_nothing_can_be_learned_half_widths_are_the_ideal_ones(tmp_path, small_config):
+    rows = [row for seed in range(2) for row in simulated(draw_noise, tmp_path, small_config, seed)]
+    ratios = [row["half_width_over_ideal"] for row in rows]
+    assert np.mean(ratios) == pytest.approx(1.0, abs=0.15)
+    # Of uniform noise an interval of r times the ideal half width, which is 0.9, holds 0.9 r.
+    for row, ratio in zip(rows, ratios):
+        assert row["coverage"] == pytest.approx(min(0.9 * ratio, 1.0), abs=0.06)
+
+
+def test_what_is_counted_is_what_the_saved_model_says_of_the_fresh_rows(tmp_path, small_config):
+    first = simulated(draw_line, tmp_path, small_config, 4)
+    folder = tmp_path / "again"
+    folder.mkdir()
+    assert (
+        interval_coverage.simulated(
+            Law("small", draw_line, N_ROWS, N_SPLITS), folder, 4, small_config
+        )
+        == first
+    )
+    generator = np.random.default_rng(4)
+    draw_line(N_ROWS, generator)
+    fresh = draw_line(interval_coverage.N_FRESH, generator)
+    predicted = load_model(folder / "model.h5").predict(fresh.inputs)
+    calibration = read_artifact(folder / "calibration.h5", "calibration")
+    held = np.abs(fresh.outputs - predicted.outputs) <= calibration["half_widths"]
+    np.testing.assert_allclose([row["coverage"] for row in first], held.mean(axis=0))
+    assert len([key for key in calibration if key.startswith("split-")]) == N_SPLITS
+    answer = json.loads((folder / "answer.json").read_text(encoding="utf-8"))
+    compared = {entry["method"] for entry in answer["leaderboard"]}
+    assert compared == set(interval_coverage.METHODS)
+    assert answer["training_size"] == 0.8 * N_ROWS
+
+
+# --- laws ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_a_law_draws_the_same_rows_for_the_same_seed_and_noise_without_a_mean(name):
+    if LAWS[name].package:
+        pytest.importorskip(LAWS[name].package)
+    first, again, other = (LAWS[name].draw(400, np.random.default_rng(seed)) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first.outputs, again.outputs)
+    assert first.inputs == again.inputs and first.inputs != other.inputs
+    assert {len(column) for column in first.inputs.values()} == {400}
+    noise = first.outputs - first.means
+    error = noise.std(axis=0) / np.sqrt(len(noise))
+    assert (np.abs(noise.mean(axis=0)) < 4.0 * error).all()
+    # There is something to learn, and something that cannot be.
+    share = noise.var(axis=0) / first.outputs.var(axis=0)
+    assert (share > 0.02).all() and (share < 0.7).all()
+
+
+KINDS = {
+    "numbers": ({"numbers"}, "standard", "rbf", "none"),
+    "texts": ({"numbers", "text"}, "tf-idf", "rbf", "added"),
+    "molecules": ({"smiles"}, "none", "tanimoto", "none"),
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_the_product_takes_the_columns_of_a_law_for_what_they_are(tmp_path, name):
+    if LAWS[name].package:
+        pytest.importorskip(LAWS[name].package)
+    rows = LAWS[name].draw(60, np.random.default_rng(0))
+    columns = rows.inputs | {"y1": rows.outputs[:, 0].tolist()}
+    settings = OwnTable.new(tmp_path, "law", columns, ["y1"], n_splits=2, seed=1).settings
+    inputs, options = settings.datasets["law"].inputs, settings.datasets["law"].options
+    used = {
+        key for key in ("numbers", "categories", "strings", "text", "smiles") if options.get(key)
+    }
+    experiment = settings.experiments["law"]
+    assert (used, inputs.scale, experiment.kernel, experiment.past) == KINDS[name]
+    assert set(settings.methods_of("law")) == set(interval_coverage.METHODS)
+
+
+def test_the_noise_of_the_numbers_is_as_large_as_it_is_said_to_be():
+    rows = LAWS["numbers"].draw(20_000, np.random.default_rng(0))
+    noise = rows.outputs - rows.means
+    third = np.array(rows.inputs["x3"])
+    assert noise[third > 0, 2].std() == pytest.approx(0.8, rel=0.03)
+    assert noise[third <= 0, 2].std() == pytest.approx(0.3, rel=0.03)
+    first = np.array(rows.inputs["x1"])
+    scaled = noise[:, 0] / (0.2 + 0.4 * np.abs(first))
+    assert scaled.std() == pytest.approx(1.0, rel=0.03)
+
+
+def test_the_molecules_are_real_and_their_means_are_their_descriptors():
+    chemistry = pytest.importorskip("rdkit.Chem")
+    descriptors = pytest.importorskip("rdkit.Chem.Descriptors")
+    rows = LAWS["molecules"].draw(200, np.random.default_rng(0))
+    names = rows.inputs["smiles"]
+    assert len(set(names)) > 190
+    for name, means in zip(names, rows.means):
+        molecule = chemistry.MolFromSmiles(name)
+        assert molecule is not None and "*" not in name and "." not in name
+        assert means[0] == pytest.approx(descriptors.MolLogP(molecule) / 1.5)
+        assert means[1] == pytest.approx(descriptors.TPSA(molecule) / 25.0)
+
+
+# --- tables and page -----------------------------------------------------------------------------
+
+
+def made_up_rows(law, coverages):
+    return [
+        {
+            "law": law,
+            "simulation": simulation,
+            "output": f"y{output}",
+            "winner": "m-krr" if simulation == 1 else "ofer-gmm",
+            "level": 0.9,
+            "coverage": value,
+            "half_width_over_ideal": 1.0 + 0.1 * output,
+            "measured_by_product": 0.92,
+        }
+        for simulation, values in enumerate(coverages, start=1)
+        for output, value in enumerate(values, start=1)
+    ]
+
+
+def test_the_row_of_a_law_is_over_tables_and_not_over_outputs():
+    found = interval_coverage.summary(made_up_rows("numbers", [(0.80, 0.98), (0.90, 0.96)]))
+    # The tables have 0.89 and 0.93.
+    assert found["coverage"] == pytest.approx(0.91)
+    assert found["deviation"] == pytest.approx(0.04 / np.sqrt(2))
+    assert (found["simulations"], found["outputs"]) == (2, 2)
+    assert found["share_in_band"] == 1.0 and found["share_of_outputs_in_band"] == 0.25
+    assert found["met"] == "yes" and found["winners"] == "1 ofer-gmm, 1 m-krr"
+    assert found["half_width_over_ideal"] == pytest.approx(1.15)
+    assert interval_coverage.summary(made_up_rows("numbers", [(0.80, 0.85)]))["met"] == "no"
+
+
+def test_the_command_writes_both_tables_and_the_page(tmp_path, monkeypatch, capsys):
+    coverages = {"numbers": [(0.9, 0.92)] * 2, "texts": [(0.7, 0.72)] * 2}
+
+    def found(name, measurement):
+        assert name == "interval_coverage"
+        law = measurement.arguments["law"]
+        return made_up_rows(law, coverages[law]) if law in coverages else None
+
+    monkeypatch.setattr(interval_coverage, "in_own_process", found)
+    monkeypatch.setattr(interval_coverage, "is_installed", lambda package: True)
+    assert command.main(["interval_coverage", "--folder", str(tmp_path)]) == 1
+    printed = capsys.readouterr()
+    assert "numbers: 91.0% of fresh outputs in intervals of 90%" in printed.out
+    (failures,) = [line for line in printed.err.splitlines() if line.startswith("failed:")]
+    assert "law=texts" in failures and "mean coverage 71.0%" in failures
+    assert "law=molecules" in failures and "law=numbers" not in failures
+    with (tmp_path / "interval_coverage.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert tuple(rows[0]) == interval_coverage.COLUMNS and len(rows) == 8
+    with (tmp_path / "interval_coverage_by_law.csv").open(encoding="utf-8") as file:
+        laws = {row["law"]: row for row in csv.DictReader(file)}
+    assert tuple(laws["texts"]) == interval_coverage.LAW_COLUMNS
+    assert (laws["numbers"]["met"], laws["texts"]["met"]) == ("yes", "no")
+    text = (tmp_path / page.PAGE_NAME).read_text(encoding="utf-8")
+    assert 'href="#interval_coverage"' in text and 'id="interval_coverage"' in text
+    assert "91.0 %" in text and text.count("<svg") == 1
+
+
+def test_a_few_tables_fail_no_law(tmp_path, monkeypatch):
+    rows = made_up_rows("numbers", [(0.5, 0.5)])
+    monkeypatch.setattr(interval_coverage, "in_own_process", lambda name, measurement: rows)
+    assert interval_coverage.run(True, tmp_path) == []
+
+
+def test_a_law_whose_package_is_missing_is_left_out_with_a_message(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(interval_coverage, "is_installed", lambda package: package is None)
+    monkeypatch.setattr(interval_coverage, "in_own_process", lambda name, measurement: None)
+    measured = [each.arguments["law"] for each in interval_coverage.measurements(False)]
+    assert measured == ["numbers", "texts"]
+    interval_coverage.run(False, tmp_path)
+    assert "molecules left out, rdkit is not installed" in capsys.readouterr().out

@@ -1,0 +1,474 @@
+"""A user's own table: bad input is told in one message, and three commands lead to predictions."""
+
+from __future__ import annotations
+
+import csv
+import html
+import json
+import re
+import shutil
+import subprocess
+import zipfile
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+from small_run import (
+    Outcome,
+    contents,
+    copy_folder,
+    edit_yaml,
+    jobs_to_run,
+    snakemake,
+    write_yaml,
+)
+
+from workflow_lib.experiments.saved_model import load_model
+
+CONFIGURATION = "config/own.yaml"
+NAME = "blend"
+DATASET = f"config/datasets/{NAME}.yaml"
+EXPERIMENT = f"config/experiments/{NAME}.yaml"
+MODEL = f"results/{NAME}/model.h5"
+METHODS = ["m-krr", "m-mean"]
+HEADER = "sample,heat,colour,strength,weight"
+NEW_ROWS = ["heat,colour", "2.5,red", "7.25,blue", ",red", "4,mauve"]
+SECTIONS = ("answer", "leaderboard", "intervals", "first-look", "next")
+CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
+
+
+def blend(n_rows: int = 30) -> str:
+    """Return a table of a number, a category and two outputs of them."""
+    random = Random(11)
+    lines = [HEADER]
+    for row in range(n_rows):
+        heat, colour = random.uniform(0, 9), random.choice(["red", "blue"])
+        strength = heat + 3 * (colour == "red") + random.gauss(0, 0.4)
+        weight = (heat - 4) ** 2 / 4 + random.gauss(0, 0.4)
+        lines.append(f"s{row},{heat:.3f},{colour},{strength:.3f},{weight:.3f}")
+    return "\n".join(lines) + "\n"
+
+
+def wide(n_columns: int) -> str:
+    """Return a table of 30 rows with this many columns, the last of them an output."""
+    random = Random(3)
+    names = [*(f"x{column}" for column in range(n_columns - 1)), "strength"]
+    lines = [",".join(names)]
+    lines += [",".join(str(random.randrange(100)) for _ in names) for _ in range(30)]
+    return "\n".join(lines) + "\n"
+
+
+def arguments(command: str, **told: str) -> list[str]:
+    """Return the arguments of one of the three commands as a user types them."""
+    pairs = [f"{key}={value}" for key, value in told.items()]
+    return [command, "--configfile", CONFIGURATION, *(["--config", *pairs] if pairs else [])]
+
+
+def run(folder: Path, command: str, **told: str) -> Outcome:
+    return snakemake(folder, *arguments(command, **told))
+
+
+def run_all(commands: dict[str, tuple[Path, str, dict]]) -> dict[str, Outcome]:
+    """Run commands that do not touch each other's files, two at a time; return how they ended.
+
+    Each is a folder, the command and what is told.
+    """
+
+    def outcome(command: tuple[Path, str, dict]) -> Outcome:
+        folder, target, told = command
+        return snakemake(folder, *arguments(target, **told), "--nolock")
+
+    with ThreadPoolExecutor(2) as pool:
+        return dict(zip(commands, pool.map(outcome, commands.values())))
+
+
+def refusal(outcome: Outcome) -> str:
+    """Check that a command ended with one message that can be acted on, and return it."""
+    assert outcome.status == 1, outcome.text
+    assert "Traceback" not in outcome.text
+    assert "Exception" not in outcome.text
+    assert "this is a defect" not in outcome.text
+    errors = [line for line in outcome.text.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1, outcome.text
+    place, _, found = errors[0].removeprefix("error: ").partition(": ")
+    assert place and found, errors[0]
+    assert " Expected " in errors[0], errors[0]
+    assert " To mend it: " in errors[0], errors[0]
+    return errors[0]
+
+
+def assert_tells(outcome: Outcome, words: Iterable[str]) -> None:
+    error = refusal(outcome)
+    for word in words:
+        assert word in error
+
+
+def records(path: Path) -> list[dict[str, str]]:
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def fresh(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a copy of the project with a table, of which nothing is told yet."""
+    folder = copy_folder(project, tmp_path_factory.mktemp("own") / "run")
+    # No experiment of this configuration is on a table of the user's own.
+    write_yaml(folder / CONFIGURATION, {"seed": 7, "n_folds": 3, "experiments": ["clusters"]})
+    (folder / f"{NAME}.csv").write_text(blend())
+    return folder
+
+
+# The command new
+
+
+def write_bad_tables(folder: Path) -> None:
+    lines = blend().splitlines(keepends=True)
+    (folder / "empty.csv").write_bytes(b"")
+    (folder / "header.csv").write_text(lines[0])
+    (folder / "twice.csv").write_text("heat,heat,strength\n1,2,3\n4,5,6\n")
+    (folder / "short.csv").write_text("".join(lines[:4]))
+    (folder / "blank.csv").write_text("heat,strength\n" + "".join(f"{row},\n" for row in range(30)))
+    (folder / "text.parquet").write_text(blend())
+    (folder / "latin.csv").write_bytes("höhe,strength\n1,2\n".encode("latin-1"))
+    (folder / "notes.doc").write_text(blend())
+    (folder / "wide.csv").write_text(wide(10_000))
+    with zipfile.ZipFile(folder / "book.csv", "w") as archive:
+        archive.writestr("xl/workbook.xml", "<workbook/>")
+
+
+REFUSED_TABLES = {
+    "empty": ("empty.csv", "strength", ["empty.csv: the file is empty", "a header"]),
+    "header": ("header.csv", "strength", ["header.csv: 0 rows below the names", "one row"]),
+    "twice": ("twice.csv", "strength", ["twice.csv, line 1", "both named 'heat'", "rename"]),
+    "absent": (f"{NAME}.csv", "strenght", ["no column 'strenght'", "weight", "'strength'"]),
+    "short": ("short.csv", "strength", ["short.csv: 3 of 3 rows", "at least 10", "add rows"]),
+    "blank": ("blank.csv", "strength", ["blank.csv, column 'strength'", "no value in any row"]),
+    "book": ("book.csv", "strength", ["book.csv", "a workbook of a spreadsheet", "CSV UTF-8"]),
+    "binary": ("text.parquet", "strength", ["text.parquet", "is text", "a Parquet file"]),
+    "latin": ("latin.csv", "strength", ["latin.csv, line 1", "not UTF-8", "save the file again"]),
+    "missing": ("blond.csv", "strength", ["blond.csv: there is no such file", "'blend.csv'"]),
+    "ending": ("notes.doc", "strength", ["notes.doc: the ending '.doc'", ".csv, .tsv"]),
+}
+"""By the name of the request: the file, the outputs and words of the message."""
+
+BLEND = {"data": f"{NAME}.csv", "outputs": "strength"}
+REFUSED_REQUESTS = {
+    "capitals": ({"name": "Blend", **BLEND}, ["key name: found 'Blend'", "write 'blend'"]),
+    "taken": (
+        {"name": "clusters", **BLEND},
+        ["config/datasets/clusters.yaml exists already", "choose another name"],
+    ),
+    "forgotten": (
+        {"name": "forgotten", "data": f"{NAME}.csv"},
+        ["neither outputs nor classes is given", "add outputs="],
+    ),
+    "unknown": (
+        {"name": "unknown", "data": f"{NAME}.csv", "output": "strength"},
+        ["key output: there is no such key", "write 'outputs'"],
+    ),
+    "nothing": ({}, ["snakemake new: nothing is told of a table", "data=FILE"]),
+}
+"""By the name of the case: what is told, and words of the message."""
+
+
+@pytest.fixture(scope="module")
+def asked(fresh: Path) -> tuple[dict[str, str], dict[str, Outcome]]:
+    """Return the configuration before all requests for new tables, and how each of them ended."""
+    write_bad_tables(fresh)
+    before = contents(fresh, "config")
+    requests = {
+        name: {"name": name, "data": file, "outputs": outputs}
+        for name, (file, outputs, _) in REFUSED_TABLES.items()
+    }
+    requests |= {name: told for name, (told, _) in REFUSED_REQUESTS.items()}
+    requests["wide"] = {"name": "wide", "data": "wide.csv", "outputs": "strength"}
+    return before, run_all({name: (fresh, "new", told) for name, told in requests.items()})
+
+
+@pytest.mark.parametrize("name", REFUSED_TABLES)
+def test_a_table_that_cannot_be_used_is_told(asked, name):
+    assert_tells(asked[1][name], REFUSED_TABLES[name][2])
+
+
+@pytest.mark.parametrize("name", REFUSED_REQUESTS)
+def test_a_request_that_cannot_be_met_is_told(asked, name):
+    assert_tells(asked[1][name], REFUSED_REQUESTS[name][1])
+
+
+def test_a_table_of_ten_thousand_columns_is_taken(asked, fresh):
+    outcome = asked[1]["wide"]
+    assert outcome.status == 0, outcome.text
+    assert "wide.csv: 30 rows, 10000 columns" in outcome.text
+    assert "predicted from 9999 numbers" in outcome.text
+
+
+def test_what_is_refused_leaves_no_configuration(asked, fresh):
+    before, _ = asked
+    after = contents(fresh, "config")
+    written = {"config/datasets/wide.yaml", "config/experiments/wide.yaml"}
+    assert set(after) - set(before) - {DATASET, EXPERIMENT} == written
+    assert {name: after[name] for name in before} == before
+
+
+# The command answer
+
+
+@pytest.fixture(scope="module")
+def made(fresh: Path) -> Path:
+    """Return the folder with the configuration that `new` wrote, cut down to a short run."""
+    outcome = run(fresh, "new", name=NAME, data=f"{NAME}.csv", outputs="strength,weight")
+    assert outcome.status == 0, outcome.text
+    assert f"Written: {DATASET} and {EXPERIMENT}" in outcome.text
+    assert f"answer --config name={NAME}" in outcome.text
+    edit_yaml(
+        fresh / EXPERIMENT,
+        n_splits=2,
+        training_sizes=[12, 24],
+        methods=METHODS,
+        tables=[{"name": "error", "kind": "error", "caption": "Test errors."}],
+    )
+    return fresh
+
+
+def rename_column(folder: Path) -> None:
+    path = folder / f"{NAME}.csv"
+    path.write_text(path.read_text().replace("heat", "warmth", 1))
+
+
+def delete_table(folder: Path) -> None:
+    (folder / f"{NAME}.csv").rename(folder / "blends.csv")
+
+
+def edit_dataset(old: str, new: str):
+    """Return the function that writes other words into the dataset's file, as a user would."""
+
+    def edit(folder: Path) -> None:
+        path = folder / DATASET
+        text = path.read_text()
+        assert text.count(old) == 1
+        path.write_text(text.replace(old, new))
+
+    return edit
+
+
+def show_groups(folder: Path) -> None:
+    """Ask for a table of the groups of a mixture, which no method of the experiment has."""
+    table = {"name": "groups", "kind": "typical_rows", "caption": "Some."}
+    edit_yaml(folder / EXPERIMENT, tables=[table])
+
+
+MISTAKES = {
+    "deleted table": (
+        delete_table,
+        [f"{DATASET}, key options.file: there is no file 'blend.csv'", "write 'blends.csv'"],
+    ),
+    "renamed column": (
+        rename_column,
+        ["blend.csv, option numbers", "no column 'heat'", "warmth"],
+    ),
+    "wrong key": (
+        edit_dataset("numbers:", "nubmers:"),
+        [f"{DATASET}, key options.nubmers", "write 'numbers'"],
+    ),
+    "wrong value": (
+        edit_dataset("kernel: rbf", "kernel: rfb"),
+        [f"{DATASET}, key inputs.kernel: found 'rfb'", "write 'rbf'"],
+    ),
+    "wrong brackets": (
+        edit_dataset("outputs: [", "outputs: [["),
+        [f"{DATASET}, line ", "brackets"],
+    ),
+    "wrong column": (
+        edit_dataset("[strength, weight]", "[strength, wait]"),
+        ["blend.csv, option outputs", "no column 'wait'", "one of the columns"],
+    ),
+    "groups of no mixture": (
+        show_groups,
+        [f"experiment '{NAME}', table 'groups'", "no method has one"],
+    ),
+}
+"""By what a user did between `new` and `answer`: how, and words of the message."""
+
+REFUSED_ANSWERS = {
+    "no table": ({"name": "blind"}, ["no table named 'blind'", "snakemake --cores 1 new --config"]),
+    "no name": ({}, ["snakemake answer: no table of your own is named", "answer --config name="]),
+    "new table": (
+        {"name": NAME, **BLEND},
+        ["snakemake answer: data=FILE tells of a new table", f"answer --config name={NAME}"],
+    ),
+}
+"""By the name of the case: what is told, and words of the message."""
+
+
+@pytest.fixture(scope="module")
+def mistaken(made: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
+    """Return how `answer` ended after each of the mistakes, each in a folder of its own."""
+    parent = tmp_path_factory.mktemp("mistaken")
+    commands = {name: (made, "answer", told) for name, (told, _) in REFUSED_ANSWERS.items()}
+    for name, (mistake, _) in MISTAKES.items():
+        folder = copy_folder(made, parent / name)
+        mistake(folder)
+        commands[name] = (folder, "answer", {"name": NAME})
+    return run_all(commands)
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_after_new_is_told(mistaken, name):
+    assert_tells(mistaken[name], MISTAKES[name][1])
+
+
+@pytest.mark.parametrize("name", REFUSED_ANSWERS)
+def test_an_answer_needs_the_name_of_a_table(mistaken, name):
+    assert_tells(mistaken[name], REFUSED_ANSWERS[name][1])
+
+
+@pytest.fixture(scope="module")
+def answered(made: Path) -> Path:
+    """Return the folder with the answer; not to be changed but by further predictions."""
+    outcome = run(made, "answer", name=NAME)
+    assert outcome.status == 0, outcome.text
+    return made
+
+
+@pytest.fixture
+def copy(answered: Path, tmp_path: Path) -> Path:
+    """Return a copy of the folder with the answer that a test may change."""
+    return copy_folder(answered, tmp_path / "run")
+
+
+def jobs_of_answer(folder: Path) -> set[str]:
+    return jobs_to_run(folder, *arguments("answer", name=NAME)) - {"answer"}
+
+
+def test_a_second_answer_runs_nothing(answered):
+    assert jobs_of_answer(answered) == set()
+
+
+def test_another_cell_makes_another_answer(copy):
+    path = copy / f"{NAME}.csv"
+    lines = path.read_text().splitlines()
+    cells = lines[5].split(",")
+    lines[5] = ",".join([*cells[:3], str(float(cells[3]) + 1), cells[4]])
+    path.write_text("\n".join(lines) + "\n")
+    jobs = jobs_of_answer(copy)
+    splits = (0, 1, "final")
+    assert {f"read {NAME}", f"model {NAME}", f"calibration {NAME}", "report"} <= jobs
+    assert {f"regression m-krr {NAME} split {split}" for split in splits} <= jobs
+
+
+def test_an_answer_without_its_table_is_refused_though_older_results_are_there(copy):
+    delete_table(copy)
+    assert_tells(run(copy, "answer", name=NAME), [f"{DATASET}, key options.file"])
+
+
+def test_predictions_need_the_saved_model_alone(copy):
+    delete_table(copy)
+    (copy / "rows.csv").write_text("\n".join(NEW_ROWS) + "\n")
+    outcome = run(copy, "predict", name=NAME, rows="rows.csv")
+    assert outcome.status == 0, outcome.text
+    assert len(records(copy / f"results/{NAME}/predictions/rows.csv")) == len(NEW_ROWS) - 1
+
+
+def test_the_report_tells_the_answer(answered):
+    answer = json.loads((answered / f"results/{NAME}/answer.json").read_text())
+    page = (answered / f"results/{NAME}/report.html").read_text()
+    assert answer["winner"] == "m-krr"
+    assert html.escape(answer["sentences"][0]) in page.replace("&nbsp;", " ")
+    anchors = re.findall(r'<section id="([a-z-]+)"', page)
+    assert [anchor for anchor in anchors if anchor in SECTIONS] == list(SECTIONS)
+
+
+@pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="there is no Chromium")
+def test_a_browser_shows_the_report_without_errors(answered, tmp_path):
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"]
+    report = answered / f"results/{NAME}/report.html"
+    done = subprocess.run(
+        [CHROMIUM, *options, f"--user-data-dir={tmp_path}", "--dump-dom", report.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert [line for line in done.stderr.splitlines() if ":CONSOLE" in line] == []
+    for anchor in SECTIONS:
+        assert f'<section id="{anchor}"' in done.stdout
+
+
+# The command predict
+
+REFUSED_ROWS = {
+    "lacking": (["heat", "1"], ["lacking.csv, columns: 1 of 2 inputs are missing: colour"]),
+    "without": (["heat,colour"], ["without.csv: 0 rows below the names", "at least one row"]),
+    "wordy": (["heat,colour", "2,red", "hot,red"], ["wordy.csv, line 3, column 'heat'", "'hot'"]),
+}
+"""By the name of the file with new rows: its lines, and words of the message."""
+
+REFUSED_PREDICTIONS = {
+    "no rows": ({"name": NAME}, ["key rows: no new rows are named", "rows=FILE"]),
+    "no name": ({"rows": "rows.csv"}, ["snakemake predict: no table of your own is named"]),
+    "no table": ({"name": "blind", "rows": "rows.csv"}, ["no table named 'blind'", "new --config"]),
+    "no file": (
+        {"name": NAME, "rows": "rose.csv"},
+        ["key rows: there is no file 'rose.csv'", "write 'rows.csv'"],
+    ),
+    "folder": ({"name": NAME, "rows": "config"}, ["key rows: 'config' is a folder"]),
+}
+"""By the name of the case: what is told, and words of the message."""
+
+
+@pytest.fixture(scope="module")
+def predicted(answered: Path) -> dict[str, Outcome]:
+    """Return how requests for predictions ended, two of which are good."""
+    cells = [line.split(",") for line in NEW_ROWS]
+    turned = [f"{colour},{more},{heat}" for (heat, colour), more in zip(cells, ["more", *"1234"])]
+    files = {"rows": NEW_ROWS, "turned": turned}
+    files |= {name: lines for name, (lines, _) in REFUSED_ROWS.items()}
+    for name, lines in files.items():
+        (answered / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    told = {name: {"name": NAME, "rows": f"{name}.csv"} for name in files}
+    told |= {name: request for name, (request, _) in REFUSED_PREDICTIONS.items()}
+    return run_all({name: (answered, "predict", request) for name, request in told.items()})
+
+
+@pytest.mark.parametrize("name", REFUSED_ROWS)
+def test_new_rows_that_cannot_be_used_are_told(predicted, answered, name):
+    assert_tells(predicted[name], REFUSED_ROWS[name][1])
+    assert not (answered / f"results/{NAME}/predictions/{name}.csv").exists()
+
+
+@pytest.mark.parametrize("name", REFUSED_PREDICTIONS)
+def test_predictions_that_cannot_be_made_are_told(predicted, name):
+    assert_tells(predicted[name], REFUSED_PREDICTIONS[name][1])
+
+
+def test_new_rows_are_predicted_as_the_model_does_in_python(predicted, answered):
+    assert predicted["rows"].status == 0, predicted["rows"].text
+    written = records(answered / f"results/{NAME}/predictions/rows.csv")
+    found = load_model(answered / MODEL).predict(answered / "rows.csv")
+    assert found.output_names == ["strength", "weight"]
+    for values, suffix in ((found.outputs, ""), (found.lower, " lower"), (found.upper, " upper")):
+        shown = [[float(row[name + suffix]) for name in found.output_names] for row in written]
+        np.testing.assert_allclose(shown, values, rtol=1e-9)
+    np.testing.assert_allclose([float(row["novelty"]) for row in written], found.novelty, rtol=1e-9)
+    assert [row["note"] for row in written] == list(found.notes)
+    assert [row["line"] for row in written] == ["2", "3", "4", "5"]
+
+
+def test_a_category_that_was_never_seen_and_a_missing_cell_are_noted(predicted, answered):
+    notes = [row["note"] for row in records(answered / f"results/{NAME}/predictions/rows.csv")]
+    assert notes[:2] == ["", ""]
+    assert "heat" in notes[2]
+    assert "colour: 'mauve' was never seen" in notes[3]
+    assert "2 of 4 rows have a note" in predicted["rows"].text
+
+
+def test_columns_in_another_order_are_predicted_alike(predicted, answered):
+    assert predicted["turned"].status == 0, predicted["turned"].text
+    assert "columns that are no inputs, passed over: more" in predicted["turned"].text
+    first, second = (
+        (answered / f"results/{NAME}/predictions/{name}.csv").read_bytes()
+        for name in ("rows", "turned")
+    )
+    assert first == second
