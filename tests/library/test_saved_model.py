@@ -262,6 +262,18 @@ def test_classes_are_predicted_from_their_vectors(tmp_path, decoder):
     assert found.level is None
 
 
+def test_a_row_of_which_nothing_is_known_is_unlike_the_training_rows(tmp_path):
+    final = table_final(tmp_path)
+    final.of_outputs("mean", "training_mean")
+    columns = {name: values[:3] for name, values in small_table().items()}
+    columns["dose, mg"], columns["weight"] = [None, None, None], [None, None, 0.0]
+    columns["colour"] = ["mauve", "red", None]
+    # No distance is beyond this limit.
+    calibration = final.calibration("mean", [1.0, 1.0], novelty_limit=1e9)
+    found = final.saved("mean", calibration=calibration).predict(columns)
+    assert found.is_unlike.tolist() == [True, False, False]
+
+
 def test_the_best_method_that_can_be_saved_stands_for_a_winner_that_cannot(tmp_path, capsys):
     final = table_final(tmp_path)
     final.of_outputs("mean", "training_mean")

@@ -34,8 +34,13 @@ SOURCES = {
 }
 
 
-def splits_of(name: str) -> range:
-    return range(EXPERIMENTS[name].get("n_splits", RUN["n_splits"]))
+OWN_TABLES = {"assay"}
+
+
+def splits_of(name: str) -> list:
+    """Return the splits of an experiment; on a user's own table also that of the saved model."""
+    numbered = range(EXPERIMENTS[name].get("n_splits", RUN["n_splits"]))
+    return [*numbered, "final"] if name in OWN_TABLES else [*numbered]
 
 
 def regressor_of(method: str) -> str:
@@ -57,9 +62,12 @@ def predictions_of(name: str) -> set[str]:
 def summaries_of(name: str) -> set[str]:
     """Return the jobs that follow from the predictions of one experiment."""
     tables, figures = EXPERIMENTS[name]["tables"], EXPERIMENTS[name]["figures"]
-    # The names of components follow from the models, not from predictions.
-    of_scores = [table["name"] for table in tables if table["kind"] != "component_names"]
+    # What is told of components follows from the models, not from predictions.
+    of_models = ("component_names", "typical_rows")
+    of_scores = [table["name"] for table in tables if table["kind"] not in of_models]
     jobs = {f"scores {name}", *(f"table {name} {table}" for table in of_scores)}
+    if name in OWN_TABLES:
+        jobs |= {f"{job} {name}" for job in ("leaderboard", "calibration", "model")}
     if any(table["kind"] == "time" for table in tables):
         jobs.add(f"timings {name}")
     drawn = [figure["name"] for figure in figures if figure["kind"] != "geometry"]
@@ -168,12 +176,12 @@ def test_a_grid_recomputes_its_method(finished):
     expected = {
         f"{stage} ofer-gmm {name} split {split}"
         for stage in ("regression", "preimages")
-        for name in ("clusters", "levers")
+        for name in ("clusters", "levers", "assay")
         for split in splits_of(name)
     }
     # A stack combines what its members predict.
     expected |= {"stack ofer-stack levers split 0"}
-    summaries = summaries_of("clusters") | summaries_of("levers")
+    summaries = summaries_of("clusters") | summaries_of("levers") | summaries_of("assay")
     assert jobs_to_run(finished) == {*expected, *summaries, *END}
 
 

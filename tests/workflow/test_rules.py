@@ -108,7 +108,9 @@ def is_module(name: str) -> bool:
 
 def test_a_rule_states_the_code_that_its_script_imports(first_folder):
     records = records_of_jobs(first_folder)
-    assert {record["rule"] for record in records} == set(RULES_WITH_JOBS) - NEEDS_NETWORK - ON_REQUEST
+    assert {record["rule"] for record in records} == set(
+        RULES_WITH_JOBS
+    ) - NEEDS_NETWORK - ON_REQUEST
     for record in records:
         stated = {
             path for path in record["input"] if path.startswith(("workflow_lib/", "scripts/"))

@@ -54,7 +54,8 @@ class Predictions:
         Distance to the nearest training row, in units of what is usual among the training rows
         (`workflow_lib.experiments.novelty`).
     is_unlike : bool array (m,)
-        Whether the novelty is beyond the limit: predictions are then guesses from afar.
+        Whether the novelty is beyond the limit, or nothing of the row is known, so that the mean of
+        the training rows stands for it: predictions are then guesses from afar.
     notes : list of m str
         What was missing from the row or unknown in it; empty for most rows.
     classes : list of m str, or None
@@ -286,11 +287,25 @@ class SavedModel:
             predicted + self.half_widths,
             self.level,
             novelty,
-            novelty > self.novelty_scale.limit,
+            (novelty > self.novelty_scale.limit) | self._is_blank(encoded),
             self._notes(encoded),
             classes,
             class_scores,
         )
+
+    def _is_blank(self, encoded: EncodedRows) -> np.ndarray:
+        """Return whether nothing of each row is known: no number, no level, no word."""
+        is_dense = isinstance(encoded.inputs, np.ndarray)
+        is_blank = np.ones(encoded.inputs.shape[0], dtype=bool)
+        if not is_dense:
+            is_blank &= np.diff(encoded.inputs.tocsr().indptr) == 0
+        values = encoded.inputs if is_dense else encoded.past
+        if values is not None:
+            n_columns = values.shape[1]
+            n_numbers = n_columns if self._encoding is None else len(self._encoding.numbers)
+            is_blank &= np.isnan(values[:, :n_numbers]).all(axis=1)
+            is_blank &= (values[:, n_numbers:] == 0).all(axis=1)
+        return is_blank
 
     def _notes(self, encoded: EncodedRows) -> list[str]:
         """Return the notes of the rows, with the inputs that are missing and so taken as means."""
