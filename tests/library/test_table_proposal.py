@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from small_assay import assay_columns, config_with_methods, write_table
 
+from workflow_lib.datasets import table_proposal
 from workflow_lib.datasets.table_file import Table
 from workflow_lib.datasets.table_proposal import (
     EARLIER_SHARE,
@@ -300,6 +301,14 @@ def test_methods_are_those_of_the_task(proposed):
     assert names_of(proposed()) == regression
     assert names_of(proposed(series="true", inputs="x*")) == list(METHODS["series"])
     assert proposed().methods_left_out == []
+
+
+def test_methods_that_are_slow_with_many_rows_are_left_out(proposed, monkeypatch):
+    monkeypatch.setattr(table_proposal, "MOST_ROWS_OF_SLOW_METHODS", 59)
+    proposal = proposed()
+    assert not {"ofer-density", "ofer-stack"} & set(names_of(proposal))
+    reasons = dict(proposal.methods_left_out)
+    assert reasons["ofer-stack"] == "slow with more than 59 rows"
 
 
 def test_series_are_centred_and_have_three_steps_at_least(proposed):

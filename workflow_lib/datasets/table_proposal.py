@@ -104,6 +104,10 @@ METHODS = {
 }
 """Methods to compare, by task: those of the library, good ones of others, and the mean."""
 
+SLOW_METHODS, MOST_ROWS_OF_SLOW_METHODS = ("ofer-density", "ofer-stack"), 1500
+"""Methods whose components are all training rows, and the rows up to which they are run: with twice
+as many they take minutes a split."""
+
 METHODS_OF_CLASS_VECTORS = ("sem-krr", "sem-krr-cosine", "sem-iokr", "ofer-candidates")
 """What also runs where classes have vectors."""
 
@@ -311,6 +315,9 @@ def runnable_methods(
     for name in candidates:
         if name not in files.names("method"):
             left_out.append((name, f"there is no file {files.place('method', name)}"))
+            continue
+        if name in SLOW_METHODS and proposal.facts["rows_labelled"] > MOST_ROWS_OF_SLOW_METHODS:
+            left_out.append((name, f"slow with more than {MOST_ROWS_OF_SLOW_METHODS} rows"))
             continue
         method = files.get("method", name, COMMAND)
         raise_errors(files.errors)

@@ -144,11 +144,12 @@ def coverage_by_split(
 ) -> np.ndarray:
     """Return the share of outputs of every test set that intervals hold, an array (n_splits, d).
 
-    It is that of `crossed_coverage`. An output for which half a test set is too small is tried by
-    the half-widths that `pooled_half_widths` makes of the rows that test in other splits and not in
-    this one: again no row is held by an interval that it helped to make, although the models
-    behind these residuals may have learned from it. NaN where those rows are too few as well, as
-    where all splits test the same rows.
+    A test set is tried by the half-widths that `pooled_half_widths` makes of the rows that test in
+    other splits and not in this one, as the half-widths for use are made: no row is held by an
+    interval that it helped to make, although the models behind these residuals may have learned
+    from it. Where those rows are too few, as where all splits test the same rows, it is
+    `crossed_coverage`, which with small test sets is a little high; NaN where they are too few for
+    that as well.
 
     Parameters
     ----------
@@ -162,7 +163,6 @@ def coverage_by_split(
     """
     shares = []
     for number, (values, tested) in enumerate(zip(residuals, rows, strict=True)):
-        share = crossed_coverage(values, level, seeds[number])
         others = [~np.isin(other, tested) for other in rows]
         widths = pooled_half_widths(
             [other[kept] for other, kept in zip(residuals, others)],
@@ -172,8 +172,9 @@ def coverage_by_split(
         known = ~np.isnan(values)
         held = (known & (np.abs(values) <= widths)).sum(axis=0)
         n_known = known.sum(axis=0)
-        is_tried = np.isnan(share) & np.isfinite(widths) & (n_known > 0)
-        shares.append(np.where(is_tried, held / np.maximum(n_known, 1), share))
+        is_tried = np.isfinite(widths) & (n_known > 0)
+        halved = crossed_coverage(values, level, seeds[number])
+        shares.append(np.where(is_tried, held / np.maximum(n_known, 1), halved))
     return np.array(shares)
 
 
