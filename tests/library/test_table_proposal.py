@@ -244,6 +244,8 @@ def test_few_rows_that_lack_outputs_are_dropped(proposed, n_rows, n_lacking, tre
     proposal = proposed(columns)
     assert proposal.options.get("incomplete_rows") == treatment
     assert proposal.facts["rows_labelled"] == n_used
+    assert proposal.facts["rows_partly_labelled"] == n_lacking
+    assert proposal.facts["rows_unlabelled"] == 0
     assert proposal.training_sizes[-1] == n_used - round(0.2 * n_used)
 
 

@@ -107,7 +107,8 @@ def first_look(
         the column is an input); ``row_order``: outputs by which the rows seem sorted;
         ``output_correlations``: ``largest`` pairs, and the ``matrix`` of up to 30 outputs;
         ``outputs``: number of known values, mean, deviation, least and largest value of each;
-        ``rows_labelled``, ``rows_weak``, ``rows_unlabelled``, ``rows_partly_labelled``;
+        ``rows_labelled``, ``rows_weak``, ``rows_unlabelled`` (without any output),
+        ``rows_partly_labelled`` and ``incomplete_rows``, what becomes of these;
         ``n_test`` and ``training_sizes`` that random splits of the labelled rows allow; of classes
         ``classes``: the number of rows of each.
 
@@ -150,8 +151,9 @@ def first_look(
         "outputs": _summaries(outputs, columns["outputs"]),
         "rows_labelled": int(labelled.sum()),
         "rows_weak": int(weak.sum()),
-        "rows_unlabelled": int((~labelled & ~weak).sum()),
+        "rows_unlabelled": int((~labelled & ~weak & ~known.any(axis=1)).sum()),
         "rows_partly_labelled": int((known.any(axis=1) & ~known.all(axis=1)).sum()),
+        "incomplete_rows": columns["incomplete_rows"],
     }
     if columns["classes"]:
         names, counts = np.unique(

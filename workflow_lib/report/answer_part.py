@@ -445,13 +445,16 @@ def _facts(facts: Mapping) -> list[tuple[str, str]]:
     rows = []
     if facts.get("rows") is not None:
         without = "without either" if facts.get("rows_weak") else "without outputs (not used)"
+        partly = "with some outputs missing"
+        if facts.get("incomplete_rows") == "drop":
+            partly += " (not used as labelled)"
         kinds = [
             f"{facts[key]} {words}"
             for key, words in (
                 ("rows_labelled", "labelled"),
                 ("rows_weak", "with a group but no output"),
                 ("rows_unlabelled", without),
-                ("rows_partly_labelled", "with some outputs missing"),
+                ("rows_partly_labelled", partly),
             )
             if facts.get(key)
         ]
