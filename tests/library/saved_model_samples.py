@@ -15,6 +15,7 @@ from workflow_lib.datasets.table_file import Table
 from workflow_lib.datasets.tables import dataset_tree
 from workflow_lib.experiments import (
     class_ridge_stage,
+    classifier_stage,
     features_stage,
     mean_stage,
     output_predictions,
@@ -159,6 +160,31 @@ class Final:
             {},
         )
         self._finish(name, "class_ridge", folder, decoder="one_hot")
+
+    def classifier(self, name: str, regressor: str, n_trees: int = 9) -> None:
+        """Add a method that `classifier_stage` fits."""
+        folder = self._folder(name)
+        grids = {
+            "support_vector_machine": ("svm", {"width": [0.3, 3.0], "cost": [1, 10]}),
+            "random_forest_classifier": (
+                "forest",
+                {"max_features": [0.4, 1.0], "n_trees": n_trees},
+            ),
+        }
+        classifier, grid = grids[regressor]
+        classifier_stage.run(
+            self.path("dataset"),
+            self.path("split"),
+            self.path("features"),
+            folder / "regression.h5",
+            folder / "regression.json",
+            classifier,
+            self.kernel,
+            grid,
+            {},
+            SEED,
+        )
+        self._finish(name, regressor, folder, n_trees=n_trees)
 
     def stack(self, name: str, members: list[str]) -> None:
         folder = self._folder(name)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.baselines.classifiers import fit_forest_classifier
 from workflow_lib.baselines.forest import fitted_forest, forest_predictions
 from workflow_lib.baselines.stored_forest import StoredForest, forest_tree
 
@@ -30,6 +31,23 @@ def test_predictions_are_those_of_scikit_learn(tmp_path, n_outputs, max_features
         np.testing.assert_allclose(
             stored.predict(rows), forest_predictions(forest, rows), rtol=1e-14, atol=1e-14
         )
+
+
+@pytest.mark.parametrize("classes", [[2], [0, 3], [0, 1, 4]])
+def test_probabilities_are_those_of_scikit_learn_to_the_last_bit(tmp_path, classes):
+    # Equal probabilities must stay equal, or another one of the classes would be the first.
+    X, Y = data(1)
+    # Rows of the same inputs and of several classes leave shares other than 0 and 1.
+    X = np.round(X)
+    labels = np.array(classes)[np.digitize(Y[:, 0], [0.0, 3.0][: len(classes) - 1])]
+    forest = fit_forest_classifier(X[:, 3:], labels, 12, 0.5, seed=1)
+    write_artifact(tmp_path / "forest.h5", {"forest": forest_tree(forest)}, "forest")
+    stored = StoredForest(read_artifact(tmp_path / "forest.h5", "forest")["forest"])
+    new, _ = data(1, n_rows=300, seed=9)
+    for rows in (X, new, new[:1]):
+        found = stored.predict(rows[:, 3:])
+        np.testing.assert_array_equal(found, forest.predict_proba(rows[:, 3:]))
+        np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-12)
 
 
 def test_inputs_at_a_threshold_go_the_same_way():

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +18,7 @@ from workflow_lib.datasets.table_encoding import EncodedRows
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.saved_model import SavedModel, load_model
 
+ROOT = Path(__file__).resolve().parents[2]
 ROLES = {"numbers": ["dose, mg", "weight"], "categories": ["colour"]}
 
 
@@ -206,16 +211,20 @@ def test_kernel_values_come_in_the_order_of_the_table_or_by_name(tmp_path, kerne
         model.predict(columns)
 
 
-def class_final(tmp_path):
+CLASS_NAMES = ("ant", "bee", "cat", "dog", "eel", "fox")
+
+
+def class_final(tmp_path, n_classes=4, **options):
+    """Return a dataset of classes, of which the first four have rows, and their labels."""
     generator = np.random.default_rng(2)
     columns = small_table()
     labels = (np.array(columns["weight"]) > 0) + 2 * (np.array(columns["y2"]) > 3)
     dataset = table_dataset(columns, **ROLES)
-    vectors = generator.normal(size=(4, 2))
+    vectors = generator.normal(size=(n_classes, 2))
     dataset["outputs"] = vectors[labels]
     dataset["classes"] = {"labels": labels, "vectors": vectors}
-    dataset["names"]["classes"] = '["ant", "bee", "cat", "dog"]'
-    return Final(tmp_path, dataset, metric="accuracy"), labels
+    dataset["names"]["classes"] = json.dumps(CLASS_NAMES[:n_classes])
+    return Final(tmp_path, dataset, metric="accuracy", **options), labels
 
 
 def test_a_missing_kernel_value_is_refused(tmp_path):
@@ -241,6 +250,83 @@ def test_classes_are_predicted_from_their_scores(tmp_path):
     classes[final.split["test"]] = item["classes"]
     assert found.classes == [("ant", "bee", "cat", "dog")[label] for label in classes]
     assert (classes == labels).mean() > 0.8
+
+
+CLASSIFIERS = ("support_vector_machine", "random_forest_classifier")
+
+
+@pytest.mark.parametrize("regressor", CLASSIFIERS)
+@pytest.mark.parametrize("n_classes", [4, 6])
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_classifiers_repeat_their_predictions(tmp_path, regressor, n_classes, kernel):
+    final, labels = class_final(tmp_path, n_classes, kernel=kernel)
+    final.classifier("chosen", regressor)
+    model = final.saved("chosen")
+    assert model.instead_of is None and model.method == "chosen"
+    found = model.predict(small_table())
+    np.testing.assert_allclose(found.class_scores, final.predictions("chosen"), rtol=0, atol=1e-12)
+    assert found.output_names == list(CLASS_NAMES[:n_classes])
+    (item,) = read_artifact(final.methods["chosen"]["predictions"], "predictions").values()
+    classes = np.empty(N_ROWS, dtype=int)
+    classes[final.split["test"]] = item["classes"]
+    assert found.classes == [CLASS_NAMES[label] for label in classes]
+    assert (classes == labels).mean() > 0.8
+
+
+@pytest.mark.parametrize("regressor", CLASSIFIERS)
+def test_a_saved_classifier_predicts_without_scikit_learn(tmp_path, regressor):
+    final, _ = class_final(tmp_path)
+    final.classifier("chosen", regressor)
+    columns = small_table(seed=8, n_rows=12)
+    expected = final.saved("chosen").predict(columns).class_scores
+    program = (
+        "import json, sys\n"
+        "sys.modules['sklearn'] = None\n"
+        "from workflow_lib import load_model\n"
+        "found = load_model(sys.argv[1]).predict(json.loads(sys.argv[2])).class_scores\n"
+        "print(json.dumps(found.tolist()))\n"
+    )
+    arguments = [sys.executable, "-c", program, str(final.path("model")), json.dumps(columns)]
+    result = subprocess.run(arguments, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert result.returncode == 0, result.stderr
+    np.testing.assert_array_equal(json.loads(result.stdout), expected)
+
+
+@pytest.mark.parametrize("regressor", CLASSIFIERS)
+def test_classifiers_of_texts_repeat_their_predictions(tmp_path, regressor):
+    columns = text_table()
+    dataset = table_dataset(columns, text="review", numbers=[])
+    # Words that came first tell the class.
+    labels = np.digitize(dataset["outputs"][:, 1], [2.0, 5.0])
+    dataset["outputs"] = np.eye(3)[labels]
+    dataset["classes"] = {"labels": labels, "vectors": np.eye(3)}
+    dataset["names"] |= {"classes": '["a", "b", "c"]', "outputs": '["a", "b", "c"]'}
+    final = Final(tmp_path, dataset, scale="tf-idf", metric="accuracy")
+    final.classifier("chosen", regressor)
+    found = final.saved("chosen").predict(columns)
+    np.testing.assert_allclose(found.class_scores, final.predictions("chosen"), rtol=0, atol=1e-10)
+
+
+def test_machines_of_kernel_values_repeat_their_predictions(tmp_path):
+    _, gram = kernel_final(tmp_path, "precomputed", "none")
+    labels = (gram.sum(axis=1) > np.median(gram.sum(axis=1))).astype(int)
+    folder = tmp_path / "classes"
+    folder.mkdir()
+    dataset = {"inputs": gram, "outputs": np.eye(2)[labels], "names": {"classes": '["a", "b"]'}}
+    dataset["classes"] = {"labels": labels, "vectors": np.eye(2)}
+    final = Final(folder, dataset, scale="none", kernel="precomputed", metric="accuracy")
+    final.classifier("machines", "support_vector_machine")
+    columns = {f"r{row}": gram[:, row].tolist() for row in range(len(gram))}
+    found = final.saved("machines").predict(columns)
+    np.testing.assert_allclose(found.class_scores, final.predictions("machines"), atol=1e-12)
+
+
+def test_a_perceptron_is_not_saved(tmp_path):
+    final, _ = class_final(tmp_path)
+    final.classifier("machines", "support_vector_machine")
+    final.methods["odd"] = final.methods["machines"] | {"regressor": "perceptron"}
+    model = final.saved("odd", "machines")
+    assert (model.method, model.instead_of) == ("machines", "odd")
 
 
 @pytest.mark.parametrize("decoder", ["euclidean", "cosine"])

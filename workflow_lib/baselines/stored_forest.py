@@ -1,4 +1,4 @@
-"""Regression forests as plain arrays: kept without pickle, and used without scikit-learn."""
+"""Forests as plain arrays: kept without pickle, and used without scikit-learn."""
 
 from __future__ import annotations
 
@@ -11,7 +11,13 @@ BLOCK_NUMBERS = 2**23
 
 
 def forest_tree(forest) -> dict[str, np.ndarray]:
-    """Return a fitted `sklearn.ensemble.RandomForestRegressor` as a tree of arrays.
+    """Return a fitted forest of scikit-learn as a tree of arrays.
+
+    Parameters
+    ----------
+    forest : RandomForestRegressor or RandomForestClassifier
+        Fitted to outputs, or to the classes of one output: those have K = d columns here, in the
+        order of `classes_`.
 
     Returns
     -------
@@ -19,10 +25,12 @@ def forest_tree(forest) -> dict[str, np.ndarray]:
         The nodes of all trees, one tree after the other: ``n_nodes`` (t,) of each tree; ``left``
         and ``right`` (k,), the children of each node as numbers within its tree, -1 in leaves;
         ``feature`` and ``threshold`` (k,): a row goes left where its feature is not above the
-        threshold; ``value`` (k, d), the mean outputs of the training rows of the node.
+        threshold; ``value`` (k, d), the mean outputs of the training rows of the node, or the
+        shares of the classes among them.
     """
     trees = [estimator.tree_ for estimator in forest.estimators_]
-    values = [tree.value[:, :, 0] for tree in trees]
+    # Outputs stand in the second axis, classes in the third; the other one has the length 1.
+    values = [tree.value.reshape(tree.node_count, -1) for tree in trees]
     return {
         "n_nodes": np.array([tree.node_count for tree in trees], dtype=np.int64),
         "left": np.concatenate([tree.children_left for tree in trees]).astype(np.int64),
@@ -57,6 +65,8 @@ class StoredForest:
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Return the predictions (m, d) for prepared inputs `X` (m, q), none of them missing.
+
+        Those of a classifier are the probabilities of the classes.
 
         The mean over the trees of the leaf that a row falls into. As in scikit-learn inputs are
         rounded to single precision first, and thresholds are not.

@@ -1,12 +1,15 @@
 """A fitted method as a tree of arrays, and what it predicts for new rows.
 
-Regressors of four kinds are kept, by the entry ``kind`` of the tree:
+Regressors of these kinds are kept, by the entry ``kind`` of the tree:
 
 - ``ridge``: the entries of an item of a "regression" artifact that its predictions are made of:
   dual coefficients, or weights of the features of landmarks, and intercepts, for each component
   count; the generative models and the form of the embedding, where there is one.
 - ``forest``: the arrays of `workflow_lib.baselines.stored_forest`; ``basis`` where the inputs are
-  known by inner products: their coordinates are K(x, .) times it.
+  known by inner products: their coordinates are K(x, .) times it. Where it predicts probabilities
+  of classes: ``known`` (K,), which of them have a training row, each a column of its values.
+- ``machines``: of `workflow_lib.baselines.classifiers.SupportVectorMachines` ``known``, and of the
+  known classes alone ``dual_coefficients`` (n, k) and ``intercept`` (k,); the ``width``.
 - ``past``: coefficients and intercepts of the past values. ``mean``: the training mean.
 - ``stack``: the same of every member with a weight.
 """
@@ -62,8 +65,31 @@ class SavedMethod:
         if self._kind == "past":
             return rows.past @ tree["coefficients"] + tree["intercept"]
         if self._kind == "forest":
-            return self._forest.predict(self._coordinates(rows))
+            predicted = self._forest.predict(self._coordinates(rows))
+            return self._of_all_classes(predicted, 0.0) if "known" in tree else predicted
+        if self._kind == "machines":
+            gram = self._gram(rows, tree.get("width"), 0, grams)
+            decisions = gram @ tree["dual_coefficients"] + tree["intercept"]
+            # As `SupportVectorMachines.scores`, which is where scikit-learn would be loaded.
+            lowest = decisions.min(axis=1, keepdims=True)
+            return self._of_all_classes(decisions, np.minimum(lowest, -1.0))
         return self._ridge_outputs(rows, grams)
+
+    def _gram(
+        self, rows: AnyNewRows, width: float | None, weak_size: int, grams: dict
+    ) -> np.ndarray:
+        key = width, weak_size
+        if key not in grams:
+            grams[key] = rows.test_gram(self._kernel, *key)
+        return grams[key]
+
+    def _of_all_classes(self, known_scores: np.ndarray, unknown: float | np.ndarray) -> np.ndarray:
+        """Return scores (m, K) of all classes: `unknown` for those without a training row."""
+        known = self._tree["known"]
+        scores = np.empty((len(known_scores), len(known)))
+        scores[:] = unknown
+        scores[:, known] = known_scores
+        return scores
 
     def _coordinates(self, rows: AnyNewRows) -> np.ndarray:
         """Return the rows as the forest knows them."""
@@ -87,10 +113,8 @@ class SavedMethod:
         width = member.get("width")
         if "weights" in member:
             return self._features(member, rows) @ member["weights"] + member["intercept"]
-        key = width, int(member["weak_size"])
-        if key not in grams:
-            grams[key] = rows.test_gram(self._kernel, *key)
-        return grams[key] @ member["dual_coefficients"] + member["intercept"]
+        gram = self._gram(rows, width, int(member["weak_size"]), grams)
+        return gram @ member["dual_coefficients"] + member["intercept"]
 
     def _features(self, member: Mapping, rows: AnyNewRows) -> np.ndarray:
         prepared = rows.test_rows()

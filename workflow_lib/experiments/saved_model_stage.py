@@ -11,6 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from workflow_lib.artifacts import artifact_digest, read_artifact, write_artifact
+from workflow_lib.baselines.classifiers import (
+    fit_forest_classifier,
+    fit_support_vector_machines,
+)
 from workflow_lib.baselines.forest import fitted_forest
 from workflow_lib.baselines.stored_forest import forest_tree
 from workflow_lib.datasets.sparse_inputs import inputs_of
@@ -43,6 +47,8 @@ RIDGE_REGRESSORS = (
 )
 """Regressors whose predictions are dual coefficients times kernel values."""
 
+SCORE_REGRESSORS = ("class_ridge", "support_vector_machine", "random_forest_classifier")
+"""Regressors that predict scores of the classes, one for each."""
 
 # What a prediction needs of an item of a "regression" artifact.
 _RIDGE_ENTRIES = (
@@ -226,10 +232,12 @@ class _Source:
             "random_forest": self._forest,
             "least_squares": self._past,
             "class_ridge": self._class_ridge,
+            "support_vector_machine": self._machines,
+            "random_forest_classifier": self._class_forest,
         } | dict.fromkeys(RIDGE_REGRESSORS, self._ridge)
         if kind not in makers:
             raise _NotSaved(f"{name} is a method of the kind {kind}")
-        if kind != "class_ridge" and self.of_classes and kind != "kernel_ridge":
+        if self.of_classes and kind not in (*SCORE_REGRESSORS, "kernel_ridge"):
             raise _NotSaved(f"{name} predicts no classes")
         return makers[kind](method, self.item_of(name, is_member)[1])
 
@@ -259,24 +267,48 @@ class _Source:
 
     def _class_ridge(self, method: Mapping, item: Mapping) -> dict:
         """Fit again what the item says was chosen; the artifact holds its scores alone."""
-        classes = self.data["classes"]
-        labels, width = classes["labels"][self.train], item.get("width")
-        K = self.prepared.training_gram(self.features["kernel"], width)
-        targets = one_hot(labels, len(classes["vectors"]))
+        K = self.prepared.training_gram(self.features["kernel"], item.get("width"))
+        targets = one_hot(*self._labels())
         ridge = labelled_ridge(self.size, item["penalty_mu"])
         dual, intercept = fit_dual_coefficients(K, targets, ridge, method["center"])
         kept = {name: item[name] for name in ("training_size", "width") if name in item}
         kept |= {"weak_size": 0, "dual_coefficients": dual, "intercept": intercept}
         return {"kind": "ridge", "item": kept}
 
+    def _machines(self, method: Mapping, item: Mapping) -> dict:
+        """Fit the chosen machines again: the artifact holds their scores alone."""
+        K = self.prepared.training_gram(self.features["kernel"], item.get("width"))
+        machines = fit_support_vector_machines(K, *self._labels(), item["cost"])
+        known = machines.known
+        tree: dict = {"kind": "machines", "known": known, "intercept": machines.intercept[known]}
+        tree["dual_coefficients"] = machines.dual[:, known]
+        return tree | {name: item[name] for name in ("width",) if name in item}
+
+    def _class_forest(self, method: Mapping, item: Mapping) -> dict:
+        """As `_forest`, of the classes."""
+        labels, n_classes = self._labels()
+        X = self.prepared.refit_rows()[0]
+        choice = float(item["max_features"])
+        forest = fit_forest_classifier(X, labels, int(method["n_trees"]), choice, method["seed"])
+        known = np.isin(np.arange(n_classes), forest.classes_)
+        return self._forest_tree(forest) | {"known": known}
+
+    def _labels(self) -> tuple[np.ndarray, int]:
+        """Return the classes of the training rows, and how many classes there are."""
+        classes = self.data["classes"]
+        return classes["labels"][self.train], len(classes["vectors"])
+
     def _forest(self, method: Mapping, item: Mapping) -> dict:
         """Fit the chosen forest again: seed and rows are the same, so are its trees."""
-        inputs = self.prepared
-        X = inputs.refit_rows()[0]
+        X = self.prepared.refit_rows()[0]
         Y = filled(self.data["outputs"][self.train])
         choice = float(item["max_features"])
         forest = fitted_forest(X, Y, int(method["n_trees"]), choice, method["seed"])
+        return self._forest_tree(forest)
+
+    def _forest_tree(self, forest) -> dict:
         tree: dict = {"kind": "forest", "forest": forest_tree(forest)}
+        inputs = self.prepared
         if isinstance(inputs, PreparedTexts):
             # The map from kernel values to coordinates: another linear algebra library may turn
             # the coordinates, and the trees were grown in these.
@@ -372,7 +404,7 @@ def _kept_methods(name: str, regressor: Mapping) -> Sequence[str]:
 
 
 def _class_decoder(method: Mapping) -> str:
-    if method["regressor"] == "class_ridge":
+    if method["regressor"] in SCORE_REGRESSORS:
         return SCORES
     return method.get("decoder") or "euclidean"
 
