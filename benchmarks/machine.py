@@ -45,7 +45,7 @@ def description() -> dict[str, str]:
 
 def write_description(folder: Path) -> None:
     """Write the description beside the tables, for the page, which may be made elsewhere."""
-    from workflow_lib.report.files import write_text
+    from workflow_lib.whole_files import write_text
 
     write_text(folder / FILE_NAME, json.dumps(description(), indent=2) + "\n")
 

@@ -10,6 +10,7 @@ from snakemake.exceptions import WorkflowError
 sys.path[:0] = [workflow.basedir, str(Path(workflow.basedir, "scripts"))]
 
 import terminal
+from workflow_lib.config.capabilities import OWN_READER
 from workflow_lib.config.files import shown
 from workflow_lib.config.loading import load_configuration
 from workflow_lib.errors import UserError, nearest_name
@@ -395,6 +396,8 @@ def present_file(place, path):
 
 def own_files(dataset):
     """Return the files of the user's own that a dataset is read from, the table first."""
+    if settings.datasets[dataset].reader != OWN_READER:
+        return []
     options = settings.datasets[dataset].options
     place = f"{shown(Path(ROOT, 'config', 'datasets', f'{dataset}.yaml'))}, key options"
     return [

@@ -380,6 +380,7 @@ rule predicted_true:
         png="results/figures/{figure}.png",
     params:
         dataset_title=lambda wildcards: settings.dataset_of(experiment_of_figure(wildcards)).title,
+        stand_in_for=lambda wildcards: stand_in(experiment_of_figure(wildcards)),
         methods=lambda wildcards: looks(
             settings.methods_of(experiment_of_figure(wildcards)), "label"
         ),
@@ -410,6 +411,7 @@ rule residuals_novelty:
         png="results/figures/{figure}.png",
     params:
         dataset_title=lambda wildcards: settings.dataset_of(experiment_of_figure(wildcards)).title,
+        stand_in_for=lambda wildcards: stand_in(experiment_of_figure(wildcards)),
         methods=lambda wildcards: looks(
             settings.methods_of(experiment_of_figure(wildcards)), "label"
         ),
@@ -452,6 +454,7 @@ rule typical_rows:
         dataset_title=lambda wildcards: settings.dataset_of(
             typical_row_tables()[wildcards.typical]
         ).title,
+        stand_in_for=lambda wildcards: stand_in(typical_row_tables()[wildcards.typical]),
     log:
         "logs/typical_rows/{typical}.log",
     benchmark:

@@ -10,5 +10,6 @@ with job(snakemake):
         output_svg=snakemake.output.svg,
         output_png=snakemake.output.png,
         dataset_title=snakemake.params.dataset_title,
+        stand_in_for=snakemake.params.stand_in_for,
         methods=snakemake.params.methods,
     )

@@ -14,5 +14,6 @@ with job(snakemake):
         output_latex=snakemake.output.tex,
         caption=snakemake.params.caption,
         dataset_title=snakemake.params.dataset_title,
+        stand_in_for=snakemake.params.stand_in_for,
         label=snakemake.wildcards.typical,
     )

@@ -72,6 +72,7 @@ FLOORS = [
         "parameters",
         "imports",
         "stored_rows",
+        "whole_files",
         "datasets",
         "features",
     },

@@ -13,7 +13,8 @@ import yaml
 
 from benchmarks import __main__ as command
 from benchmarks import interval_coverage, page
-from benchmarks.interval_coverage import LAWS, Law, OwnTable, Rows
+from benchmarks.own_table import METHODS, OwnTable
+from benchmarks.table_laws import LAWS, Law, Rows
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.experiments.saved_model import load_model
 
@@ -42,7 +43,7 @@ def small_config(tmp_path_factory):
     for kind in ("models", "methods"):
         shutil.copytree(ROOT / "config" / kind, folder / kind)
     small = {"penalty": [1e-3, 1e-1], "width": [1.0], "n_components": [2, 3]}
-    for name in interval_coverage.METHODS:
+    for name in METHODS:
         with edited(folder / "methods" / f"{name}.yaml") as settings:
             settings["grid"] = {key: small[key] for key in settings["grid"]}
             settings.pop("one_example", None)
@@ -107,7 +108,7 @@ def test_what_is_counted_is_what_the_saved_model_says_of_the_fresh_rows(tmp_path
     assert len([key for key in calibration if key.startswith("split-")]) == N_SPLITS
     answer = json.loads((folder / "answer.json").read_text(encoding="utf-8"))
     compared = {entry["method"] for entry in answer["leaderboard"]}
-    assert compared == set(interval_coverage.METHODS)
+    assert compared == set(METHODS)
     assert answer["training_size"] == 0.8 * N_ROWS
 
 
@@ -150,7 +151,7 @@ def test_the_product_takes_the_columns_of_a_law_for_what_they_are(tmp_path, name
     }
     experiment = settings.experiments["law"]
     assert (used, inputs.scale, experiment.kernel, experiment.past) == KINDS[name]
-    assert set(settings.methods_of("law")) == set(interval_coverage.METHODS)
+    assert set(settings.methods_of("law")) == set(METHODS)
 
 
 def test_the_noise_of_the_numbers_is_as_large_as_it_is_said_to_be():

@@ -27,9 +27,9 @@ from workflow_lib.datasets.sparse_inputs import sparse_tree
 from workflow_lib.errors import UserError
 from workflow_lib.report import assembly, manifest
 from workflow_lib.report.figures import timeline
-from workflow_lib.report.files import write_text
 from workflow_lib.report.manifest import read_manifest, run_manifest, write_manifest
 from workflow_lib.report.scores import read_scores
+from workflow_lib.whole_files import write_text
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg"></svg>'
 
@@ -446,8 +446,9 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
         write_text(path, "\ud800")
     assert path.read_text() == "old"
     (tmp_path / "folder").mkdir()
-    with pytest.raises(OSError):
+    with pytest.raises(UserError, match=r"folder: the file could not be written") as caught:
         write_text(tmp_path / "folder", "new")
+    assert isinstance(caught.value.__cause__, OSError)
     assert sorted(item.name for item in tmp_path.iterdir()) == ["folder", "text"]
 
 

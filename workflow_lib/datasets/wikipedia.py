@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import shutil
 import time
 import urllib.error
@@ -22,6 +21,7 @@ from typing import Any
 
 from workflow_lib.datasets.tables import read_text
 from workflow_lib.errors import UserError
+from workflow_lib.whole_files import write_text
 
 ADDRESS = "https://en.wikipedia.org/w/api.php"
 """The API of the English Wikipedia: the word vectors are of English words."""
@@ -169,14 +169,7 @@ def _keep(
     now |= {name: pages[title] for name, title in titles.items() if title in pages}
     if now == kept:
         return
-    output.parent.mkdir(parents=True, exist_ok=True)
-    temporary = output.with_name(f".{output.name}.{os.getpid()}.tmp")
-    try:
-        text = json.dumps(now, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
-        temporary.write_bytes(text.encode("utf-8"))
-        os.replace(temporary, output)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_text(output, json.dumps(now, ensure_ascii=False, indent=1, sort_keys=True) + "\n")
 
 
 # Titles and pages

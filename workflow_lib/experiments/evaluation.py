@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import math
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from workflow_lib.metrics import (
     squared_error_sums,
     training_mean_errors,
 )
+from workflow_lib.whole_files import write_text
 
 KEY_COLUMNS = [
     "experiment",
@@ -232,11 +232,7 @@ def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Mapping]) -> N
     writer.writeheader()
     for row in sorted(rows, key=_order):
         writer.writerow({name: _plain(value) for name, value in row.items()})
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(path.name + ".part")
-    temporary.write_text(text.getvalue())
-    os.replace(temporary, path)
+    write_text(path, text.getvalue())
 
 
 def _order(row: Mapping) -> tuple:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +16,7 @@ from workflow_lib.datasets.first_look import first_look
 from workflow_lib.datasets.table_file import MISSING_VALUES, read_table
 from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.seeds import derive_seed
+from workflow_lib.whole_files import write_text
 
 MOST_COMPONENTS = 8
 
@@ -51,19 +51,14 @@ def run(dataset: Path, file: Path, options: Mapping[str, Any], output: Path, see
     UserError
         When the table cannot be read.
     """
-    output = Path(output)
     table = read_table(
         file, options.get("missing_values") or MISSING_VALUES, options.get("delimiter")
     )
     facts = first_look(table, options)
     tree = read_artifact(dataset, "dataset")
     facts["mixture"] = None if "classes" in tree else outputs_mixture(tree["outputs"], seed)
-    output.parent.mkdir(parents=True, exist_ok=True)
-    temporary = output.with_name(f".{output.name}.tmp")
-    temporary.write_text(
-        json.dumps(facts, indent=1, ensure_ascii=False, allow_nan=False), encoding="utf-8"
-    )
-    os.replace(temporary, output)
+    text = json.dumps(facts, indent=1, ensure_ascii=False, allow_nan=False)
+    write_text(output, text + "\n")
 
 
 def outputs_mixture(outputs: np.ndarray, seed: int) -> dict[str, Any] | None:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
+
+from workflow_lib.whole_files import write_text
 
 
 def write_timings(path: Path, seconds: Mapping[str, Mapping[str, float]]) -> None:
     """Write measured seconds of every item as JSON."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(path.name + ".part")
-    temporary.write_text(json.dumps(seconds, indent=1, sort_keys=True) + "\n")
-    os.replace(temporary, path)
+    write_text(path, json.dumps(seconds, indent=1, sort_keys=True) + "\n")
 
 
 def stage_seconds(started: float, selected: float, fitted: float, predicted: float) -> dict:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import csv
-import os
+import io
 from pathlib import Path
 
 import numpy as np
 
 from workflow_lib.datasets.table_file import Table
 from workflow_lib.datasets.tables import listed
-from workflow_lib.errors import UserError
 from workflow_lib.experiments.saved_model import Predictions, SavedModel
+from workflow_lib.whole_files import write_text
 
 OF_THE_ROW = " (of the row)"
 """Added to the name of a column that an output has already."""
@@ -103,19 +103,8 @@ def _numbers(values: np.ndarray) -> list[str]:
 
 def _write(output: Path, columns: dict[str, list[str]]) -> None:
     """Write the columns, whole or not at all."""
-    temporary = output.with_name(f".{output.name}.part")
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        with open(temporary, "w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(columns)
-            writer.writerows(zip(*columns.values(), strict=True))
-        os.replace(temporary, output)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise UserError(
-            place=str(output),
-            found=f"the file could not be written ({error.strerror})",
-            expected="a folder that may be written to, with free space",
-            remedy="free space or mend the permissions, then run the same command again",
-        ) from error
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    write_text(output, text.getvalue())

@@ -17,6 +17,7 @@ import numpy as np
 
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
+from workflow_lib.report.calibration_splits import splits_of
 from workflow_lib.report.labels import (
     MINUS,
     MISSING,
@@ -177,7 +178,7 @@ def interval_section(calibration: Mapping, output_names: Sequence[str]) -> Secti
     level = 100 * float(calibration["level"])
     widths = np.atleast_1d(calibration["half_widths"])
     coverage = np.atleast_2d(calibration["coverage"])
-    splits = _splits(calibration)
+    splits = splits_of(calibration)
     names = [*output_names, *(f"output {n + 1}" for n in range(len(output_names), len(widths)))]
     truth = np.concatenate([np.atleast_2d(split["truth"]) for split in splits]) if splits else None
     rows = []
@@ -334,16 +335,6 @@ def _test_entries(one: Mapping, answer: Mapping) -> list[Entry]:
         for key in ("p_student", "p_corrected")
     ]
     return [Entry(text) for text in [*texts, f"{one['n_nonzero']} of {one['n_splits']}"]]
-
-
-def _splits(calibration: Mapping) -> list[Mapping]:
-    """Return the groups of the splits, in order."""
-    groups = {
-        int(name.removeprefix("split-")): group
-        for name, group in calibration.items()
-        if name.startswith("split-")
-    }
-    return [groups[number] for number in sorted(groups)]
 
 
 def _width(width: float) -> str:

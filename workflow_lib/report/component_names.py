@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from workflow_lib.report.class_predictions import class_memberships, read_classes
-from workflow_lib.report.files import write_text
 from workflow_lib.report.labels import MISSING, table_title
 from workflow_lib.report.table_markup import Block, Entry, Layout, html_markup, latex_markup
 from workflow_lib.report.tables import write_cells
+from workflow_lib.whole_files import write_text
 
 CERTAIN = 0.995
 """A class with a membership from here on is named without it: it would be written as 1.00."""

@@ -19,7 +19,6 @@ from workflow_lib.experiments.statistics import (
     paired_t_test,
 )
 from workflow_lib.report.answer_sentences import answer_notes, answer_sentences
-from workflow_lib.report.files import write_text
 from workflow_lib.report.labels import method_label, variant_label
 from workflow_lib.report.leaderboard_records import (
     Baseline,
@@ -42,6 +41,7 @@ from workflow_lib.report.scores import (
     read_timings,
 )
 from workflow_lib.report.tables import CORRECTED_RISK, column_comparison, common_splits
+from workflow_lib.whole_files import write_text
 
 TRAINING_MEAN = "m-mean"
 """The method that is the training mean, where the settings of the methods name no regressor."""

@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from workflow_lib.report.files import write_text
+from workflow_lib.whole_files import write_text
 
 PACKAGES = (
     "h5py",

@@ -10,8 +10,8 @@ from pathlib import Path
 from string import Template
 
 from workflow_lib.report.answer_part import Section
-from workflow_lib.report.files import write_text
 from workflow_lib.report.labels import count_of, format_share, join_words
+from workflow_lib.whole_files import write_text
 
 _PAGE = Template("""<!DOCTYPE html>
 <html lang="en">

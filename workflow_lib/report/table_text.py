@@ -12,7 +12,6 @@ from workflow_lib.report.coordinate_tables import (
     coordinate_table,
     shown_columns,
 )
-from workflow_lib.report.files import write_text
 from workflow_lib.report.labels import (
     MISSING,
     format_published_error,
@@ -61,6 +60,7 @@ from workflow_lib.report.tables import (
     time_table,
     write_cells,
 )
+from workflow_lib.whole_files import write_text
 
 READERS: dict[str, Callable] = {
     "error": read_scores,

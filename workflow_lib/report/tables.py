@@ -15,7 +15,6 @@ from workflow_lib.experiments.statistics import (
     mean_and_deviation,
     paired_t_test,
 )
-from workflow_lib.report.files import write_text
 from workflow_lib.report.quantities import REFERENCE_METHOD, error_of, error_of_unit
 from workflow_lib.report.scores import (
     SELECTED,
@@ -27,6 +26,7 @@ from workflow_lib.report.scores import (
     order_variants,
     outside_studies,
 )
+from workflow_lib.whole_files import write_text
 
 STUDENT_RISK = 1e-3
 """The risk of the paper's rule for bold numbers."""

@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from workflow_lib.errors import UserError
-from workflow_lib.report.files import write_text
 from workflow_lib.report.labels import count_of, format_share, join_words
+from workflow_lib.whole_files import write_text
 
 LONGEST_PAUSE = 120.0
 """Seconds without any job up to which two jobs belong to one run. Within a run, Snakemake starts

@@ -14,10 +14,10 @@ from workflow_lib.errors import UserError
 from workflow_lib.experiments.items import components_group, fold_group, size_group
 from workflow_lib.experiments.missing_outputs import filled
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
-from workflow_lib.report.files import write_text
 from workflow_lib.report.labels import MINUS, MISSING, count_of, table_title
 from workflow_lib.report.table_markup import Block, Entry, Layout, html_markup, latex_markup
 from workflow_lib.report.tables import write_cells
+from workflow_lib.whole_files import write_text
 
 N_TYPICAL = 3
 """Typical rows that are named of each component."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
+from workflow_lib.report.calibration_splits import splits_of
 from workflow_lib.report.labels import MINUS, count_of, figure_title, method_label
 from workflow_lib.report.style import (
     ACCENT_COLOR,
@@ -120,12 +121,6 @@ def draw_predicted_true(
     if len(shown) < len(panels):
         heading += f"\n{len(shown)} of {len(panels)} outputs, from the lowest to the highest error"
     return _draw_panels([panels[index] for index in shown], tree["level"], heading)
-
-
-def splits_of(calibration: Mapping) -> list[Mapping]:
-    """Return the groups of the splits of a "calibration" artifact, in their order."""
-    names = [name for name in calibration if name.startswith("split-")]
-    return [calibration[name] for name in sorted(names, key=lambda name: int(name.split("-")[-1]))]
 
 
 def output_panels(calibration: Mapping, names: Mapping, place: str | Path) -> list[OutputPanel]:

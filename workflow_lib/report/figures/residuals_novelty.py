@@ -9,7 +9,7 @@ import numpy as np
 
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
-from workflow_lib.report.figures.predicted_true import splits_of
+from workflow_lib.report.calibration_splits import splits_of
 from workflow_lib.report.labels import count_of, figure_title, format_share, method_label
 from workflow_lib.report.style import (
     ACCENT_COLOR,

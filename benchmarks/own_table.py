@@ -1,0 +1,323 @@
+"""The whole way of a user's table, in one process: the stages with the arguments of the rules."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.measuring import ROOT
+from workflow_lib.seeds import derive_seed
+
+METHODS = ("ofer-gmm", "m-krr", "m-mean")
+
+FINAL = "final"
+
+
+@dataclass(frozen=True)
+class OwnTable:
+    """An experiment on a user's table, all its artifacts in a folder.
+
+    The stages of the workflow are called with the arguments that the rules give them.
+    """
+
+    folder: Path
+    name: str
+    settings: Any
+
+    @classmethod
+    def new(
+        cls,
+        folder: Path,
+        name: str,
+        columns: Mapping[str, Sequence],
+        outputs: Sequence[str],
+        n_splits: int,
+        seed: int,
+        config: Path = ROOT / "config",
+    ) -> OwnTable:
+        """Write a table, look at it and write its configuration, with `METHODS` as methods.
+
+        Parameters
+        ----------
+        folder : path
+        name : str
+        columns : mapping of str to sequence
+        outputs : sequence of str
+        n_splits, seed : int
+        config : path
+            The folder with ``methods/`` and ``models/``.
+        """
+        from workflow_lib.config.loading import load_configuration
+        from workflow_lib.datasets.proposal_text import dataset_text, experiment_text
+        from workflow_lib.datasets.table_file import read_table
+        from workflow_lib.datasets.table_proposal import propose
+
+        for kind in ("methods", "models"):
+            shutil.copytree(config / kind, folder / "config" / kind)
+        table = folder / f"{name}.csv"
+        with table.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(columns)
+            writer.writerows(zip(*columns.values(), strict=True))
+        request = {"name": name, "data": str(table), "outputs": list(outputs)}
+        proposal = propose(request, read_table(str(table)), folder / "config")
+        summaries = dict(proposal.methods)
+        proposal.methods = [(method, summaries[method]) for method in METHODS]
+        proposal.training_sizes = proposal.training_sizes[-1:]
+        proposal.n_splits = n_splits
+        texts = {"datasets": dataset_text, "experiments": experiment_text}
+        for kind, text in texts.items():
+            (folder / "config" / kind).mkdir()
+            (folder / "config" / kind / f"{name}.yaml").write_text(text(proposal), encoding="utf-8")
+        settings = load_configuration(folder / "config", {"name": name, "seed": seed})
+        return cls(folder, name, settings)
+
+    def answer(self) -> None:
+        """Run all stages up to the saved model."""
+        from workflow_lib.experiments import calibration_stage, evaluation, saved_model_stage
+        from workflow_lib.report import leaderboard
+
+        self._read()
+        splits = [str(split) for split in self.settings.splits_of(self.name)]
+        methods = self.settings.methods_of(self.name)
+        for split in splits:
+            self._prepare(split)
+            for method in methods:
+                self._predict(split, method)
+        predictions = {
+            method: [self._file(split, f"{method}-predictions") for split in splits]
+            for method in methods
+        }
+        partitions = [self._file(split, "split") for split in splits]
+        scores = self.folder / "scores.csv"
+        evaluation.run_scores(
+            dataset=self._dataset,
+            splits=partitions,
+            predictions=predictions,
+            output=scores,
+            coordinates=self.folder / "coordinates.csv",
+            experiment=self.name,
+            dataset_name=self.name,
+        )
+        experiment = self.settings.experiments[self.name]
+        leaderboard.run(
+            scores=scores,
+            timings=[],
+            methods={method: self._compared(method) for method in methods},
+            experiment_settings={
+                "title": self.name,
+                "metric": experiment.metric,
+                "split": experiment.split,
+            },
+            n_folds=self.settings.run.n_folds,
+            output=self._answer,
+            output_with_seconds=self.folder / "answer-with-seconds.json",
+        )
+        calibration_stage.run(
+            answer=self._answer,
+            dataset=self._dataset,
+            splits=partitions,
+            features=[self._file(split, "features") for split in splits],
+            predictions=predictions,
+            output=self.folder / "calibration.h5",
+            level=self.settings.run.interval_level,
+            seed=derive_seed(self.settings.run.seed, "calibration", self.name),
+        )
+        winner = self.told()["winner"]
+        self._prepare(FINAL)
+        self._predict(FINAL, winner)
+        dataset = self.settings.datasets[self.name]
+        saved_model_stage.run(
+            answer=self._answer,
+            dataset=self._dataset,
+            split=self._file(FINAL, "split"),
+            features=self._file(FINAL, "features"),
+            calibration=self.folder / "calibration.h5",
+            methods={winner: self._saved_parts(winner)},
+            output=self.folder / "model.h5",
+            title=dataset.title,
+            options=dict(dataset.options),
+        )
+
+    def told(self) -> dict[str, Any]:
+        """Return the answer."""
+        return json.loads(self._answer.read_text(encoding="utf-8"))
+
+    def measured_coverage(self) -> np.ndarray:
+        """Return the coverage (d,) that the product tells its user: the mean over splits.
+
+        NaN where the test rows of all splits are too few to measure any.
+        """
+        from workflow_lib.artifacts import read_artifact
+
+        measured = read_artifact(self.folder / "calibration.h5", "calibration")["coverage"]
+        known = (~np.isnan(measured)).sum(axis=0)
+        return np.where(known > 0, np.nansum(measured, axis=0) / np.maximum(known, 1), np.nan)
+
+    def predict(self, columns: Mapping[str, Sequence]) -> Any:
+        """Return what the saved model says of new rows."""
+        from workflow_lib.experiments.saved_model import load_model
+
+        return load_model(self.folder / "model.h5").predict(columns)
+
+    @property
+    def _dataset(self) -> Path:
+        return self.folder / "dataset.h5"
+
+    @property
+    def _answer(self) -> Path:
+        return self.folder / "answer.json"
+
+    def _file(self, split: str, name: str) -> Path:
+        return self.folder / f"split-{split}" / f"{name}.h5"
+
+    def _seed(self, axis: str, split: str, *more: str) -> int:
+        return derive_seed(self.settings.run.seed, axis, self.name, split, *more)
+
+    def _read(self) -> None:
+        from workflow_lib.artifacts import write_artifact
+        from workflow_lib.datasets.reading import read_dataset
+
+        dataset = self.settings.datasets[self.name]
+        seed = derive_seed(self.settings.run.seed, "dataset", self.name)
+        tree = read_dataset(dataset.reader, dataset.options, [], seed)
+        allowed = ("inputs", "outputs", "past/values")
+        write_artifact(self._dataset, tree, "dataset", seed=seed, allow_nan=allowed)
+
+    def _prepare(self, split: str) -> None:
+        """Split the rows and learn the preparation of the inputs."""
+        from workflow_lib.experiments import features_stage, splitting
+
+        experiment = self.settings.experiments[self.name]
+        self._file(split, "split").parent.mkdir()
+        splitting.run(
+            dataset=self._dataset,
+            output=self._file(split, "split"),
+            training_sizes=list(experiment.training_sizes),
+            weak_sizes=list(experiment.weak_sizes),
+            test_size=experiment.test_size,
+            n_folds=self.settings.run.n_folds,
+            seed=self._seed("split", split),
+            experiment=self.name,
+            kind="all" if split == FINAL else experiment.split,
+        )
+        features_stage.run(
+            dataset=self._dataset,
+            split=self._file(split, "split"),
+            output=self._file(split, "features"),
+            scale=self.settings.datasets[self.name].inputs.scale,
+            kernel=experiment.kernel,
+            past=experiment.past,
+        )
+
+    def _predict(self, split: str, method: str) -> None:
+        """Learn a method on a split and predict its test rows."""
+        from workflow_lib.experiments import mean_stage, output_predictions, preimages
+
+        settings = self.settings.methods[method]
+        regression = self._file(split, f"{method}-regression")
+        predictions = self._file(split, f"{method}-predictions")
+        seconds = self._file(split, method).with_suffix(".json")
+        source = (self._dataset, self._file(split, "split"))
+        if settings.regressor == "training_mean":
+            metric = self.settings.experiments[self.name].metric
+            mean_stage.run(*source, regression, seconds, metric)
+            output_predictions.run(regression, predictions, seconds)
+            return
+        self._embed(split, method)
+        self._regress(split, method, seconds)
+        preimages.run(
+            regression=regression,
+            models=self._models(split, method),
+            output=predictions,
+            timings=seconds,
+            form=settings.form,
+            covariance_block=settings.covariance_block or "constrained",
+            preimage=settings.preimage,
+            start=settings.start,
+        )
+
+    def _models(self, split: str, method: str) -> Path | None:
+        return self._file(split, "models") if self.settings.methods[method].model else None
+
+    def _embed(self, split: str, method: str) -> None:
+        from workflow_lib.experiments import embedding, generative_models
+
+        settings, model = self.settings.methods[method], self.settings.model_of(method)
+        if model is None:
+            return
+        source = (self._dataset, self._file(split, "split"), self._file(split, "models"))
+        generative_models.run(
+            *source,
+            kind=model.kind,
+            covariance_type=model.covariance_type,
+            variance_floor=model.variance_floor,
+            n_init=model.n_init,
+            component_counts=list(self.settings.component_counts(self.name, settings.model)),
+            output_scale=self.settings.datasets[self.name].outputs.scale,
+            seed=self._seed("training", split, settings.model),
+        )
+        block = settings.covariance_block or "constrained"
+        embedding.run(*source, self._file(split, "embeddings"), settings.form, block)
+
+    def _regress(self, split: str, method: str, seconds: Path) -> None:
+        from workflow_lib.experiments import kernel_ridge_stage
+
+        settings, run = self.settings.methods[method], self.settings.run
+        models, landmarks = self._models(split, method), self.settings.landmarks_of(self.name)
+        kernel_ridge_stage.run(
+            dataset=self._dataset,
+            split=self._file(split, "split"),
+            features=self._file(split, "features"),
+            embeddings=models and self._file(split, "embeddings"),
+            models=models,
+            weak_labels=None,
+            output=self._file(split, f"{method}-regression"),
+            timings=seconds,
+            components=self.settings.components_of(self.name, method)[0],
+            component_counts=list(self.settings.component_candidates(method, "selected")),
+            combine=settings.combine,
+            kernel=self.settings.experiments[self.name].kernel,
+            widths=list(settings.grid.width),
+            penalties=list(settings.grid.penalty),
+            penalty=settings.penalty,
+            weak=settings.weak,
+            weak_weights=list(settings.grid.weak_weight),
+            weak_outputs=settings.weak_outputs,
+            projections=self.settings.projections_of(self.name, method),
+            studies=self.settings.studies_of(self.name, method),
+            center=settings.center,
+            metric=self.settings.selection_metric_of(self.name),
+            one_example=self.settings.one_example_of(method),
+            landmarks=landmarks and {**landmarks, "seed": self._seed("landmarks", split)},
+            precision=run.selection_precision,
+        )
+
+    def _compared(self, method: str) -> dict[str, Any]:
+        """Return what the leaderboard must know of a method."""
+        keys = ("label", "regressor", "penalty", "center", "form", "preimage", "weak")
+        settings, model = self.settings.methods[method], self.settings.model_of(method)
+        return {key: getattr(settings, key) for key in (*keys, "weak_outputs")} | {
+            "model": model and {"kind": model.kind, "covariance_type": model.covariance_type},
+            "grid": {"projection": list(settings.grid.projection)},
+        }
+
+    def _saved_parts(self, method: str) -> dict[str, Any]:
+        """Return what a saved model must know of a method."""
+        settings = self.settings.methods[method]
+        keys = ("regressor", "form", "covariance_block", "preimage", "start", "center", "decoder")
+        return {key: getattr(settings, key) for key in keys} | {
+            "members": [],
+            "seed": self._seed("training", FINAL, method),
+            "kernel": self.settings.experiments[self.name].kernel,
+            "regression": self._file(FINAL, f"{method}-regression"),
+            "predictions": self._file(FINAL, f"{method}-predictions"),
+            "models": self._models(FINAL, method) if settings.form else None,
+        }

@@ -1,0 +1,195 @@
+"""Laws from which users' tables are drawn, known here and nowhere in the product."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Rows(NamedTuple):
+    """Rows of a law.
+
+    Attributes
+    ----------
+    inputs : dict of str to sequence
+        Columns of the table that are no outputs.
+    means : array (n, d)
+        The true regression function at these inputs.
+    outputs : array (n, d)
+        The means plus noise.
+    """
+
+    inputs: dict[str, Sequence]
+    means: np.ndarray
+    outputs: np.ndarray
+
+
+class Law(NamedTuple):
+    """A way to draw tables.
+
+    Attributes
+    ----------
+    title : str
+    draw : callable
+        From a number of rows and a generator to `Rows`.
+    n_rows : int
+        Of a user's table.
+    n_splits : int
+        Ten is what a table of at most 500 rows is given.
+    package : str or None
+        What it needs beside the requirements.
+    """
+
+    title: str
+    draw: Callable[[int, np.random.Generator], Rows]
+    n_rows: int
+    n_splits: int
+    package: str | None = None
+
+
+def draw_numbers(n: int, generator: np.random.Generator) -> Rows:
+    """Return rows of six numbers, with waves, a product, a step, and noise that grows with inputs.
+
+    With x normal, the means are sin(2 x_1) + x_2 x_3 / 2, x_1^2 / 2 - x_4 and 2 tanh(x_2 + x_5),
+    and the standard deviations of the normal noise 0.2 + 0.4 |x_1|, 0.3 exp(x_2 / 2) and 0.3 or,
+    where x_3 is positive, 0.8. The sixth number is of no use.
+    """
+    x = generator.standard_normal((n, 6))
+    means = np.column_stack(
+        [
+            np.sin(2.0 * x[:, 0]) + 0.5 * x[:, 1] * x[:, 2],
+            0.5 * x[:, 0] ** 2 - x[:, 3],
+            2.0 * np.tanh(x[:, 1] + x[:, 4]),
+        ]
+    )
+    deviations = np.column_stack(
+        [
+            0.2 + 0.4 * np.abs(x[:, 0]),
+            0.3 * np.exp(0.5 * x[:, 1]),
+            np.where(x[:, 2] > 0, 0.8, 0.3),
+        ]
+    )
+    inputs = {f"x{column}": values.tolist() for column, values in enumerate(x.T, start=1)}
+    return Rows(inputs, means, means + deviations * generator.standard_normal((n, 3)))
+
+
+N_TOPICS, WORDS_OF_TOPIC, COMMON_WORDS = 4, 25, 40
+SYLLABLES = ("ba", "de", "fi", "go", "lu", "ma", "ne", "pi", "ro", "su")
+
+
+def draw_texts(n: int, generator: np.random.Generator) -> Rows:
+    """Return rows of a text and two numbers, with Laplace noise.
+
+    A text mixes four topics, with shares w from a Dirichlet distribution of 0.5 each: of its 20 to
+    60 words each is a common one with the probability 0.4, else one of a topic drawn by w. The
+    three outputs are linear in w and the first number and wave with the second one.
+    """
+    words = [f"{a}{b}{c}" for a in SYLLABLES for b in SYLLABLES for c in SYLLABLES]
+    shares = generator.dirichlet(np.full(N_TOPICS, 0.5), n)
+    dose, day = generator.uniform(0.0, 10.0, n), generator.uniform(0.0, 24.0, n)
+    texts = []
+    for row in range(n):
+        length = generator.integers(20, 61)
+        topics = generator.choice(N_TOPICS, length, p=shares[row])
+        is_common = generator.random(length) < 0.4
+        numbers = np.where(
+            is_common,
+            generator.integers(0, COMMON_WORDS, length),
+            COMMON_WORDS + WORDS_OF_TOPIC * topics + generator.integers(0, WORDS_OF_TOPIC, length),
+        )
+        texts.append(" ".join(words[number] for number in numbers))
+    # The coefficients belong to the law, so they are the same in every table.
+    of_topics = np.array([[2.0, -1.0, 0.0], [0.0, 2.0, -2.0], [-2.0, 0.0, 1.0], [1.0, 1.0, 3.0]])
+    waves = np.column_stack([np.sin(day * math.pi / 12.0), np.zeros(n), np.cos(day * math.pi / 12)])
+    means = shares @ of_topics + 0.15 * dose[:, None] * np.array([1.0, -1.0, 0.0]) + waves
+    inputs = {"notes": texts, "dose": dose.tolist(), "day": day.tolist()}
+    return Rows(inputs, means, means + generator.laplace(scale=0.5, size=(n, 3)))
+
+
+CORES = (
+    "c1cc([*:1])ccc1[*:2]",
+    "c1cc([*:1])cc([*:2])c1",
+    "c1cc([*:1])ncc1[*:2]",
+    "C1CC([*:1])CCN1[*:2]",
+    "C1CN([*:1])CCN1[*:2]",
+    "c1c([*:1])sc([*:2])c1",
+    "c1ccc2c(c1)c([*:1])cn2[*:2]",
+    "C1CCC([*:1])C1[*:2]",
+    "c1nc([*:1])oc1[*:2]",
+    "c1ccc2nc([*:1])cc([*:2])c2c1",
+)
+LINKERS = (
+    "[*:2]CC[*:3]",
+    "[*:2]C(=O)N[*:3]",
+    "[*:2]S(=O)(=O)C[*:3]",
+    "[*:2]COC[*:3]",
+    "[*:2]CC(C)C[*:3]",
+    "[*:2]C(=O)OC[*:3]",
+)
+ENDS = (
+    "C",
+    "CC",
+    "C(C)C",
+    "C(C)(C)C",
+    "CCCC",
+    "C1CC1",
+    "C1CCCCC1",
+    "c1ccccc1",
+    "c1ccncc1",
+    "c1ccco1",
+    "Cc1ccccc1",
+    "CO",
+    "CCO",
+    "CN(C)C",
+    "CCN",
+    "CC#N",
+    "CC(=O)O",
+    "CC(N)=O",
+    "CCCl",
+    "CC(F)(F)F",
+    "c1ccc(F)cc1",
+    "c1ccc(Cl)cc1",
+    "c1ccc(OC)cc1",
+    "c1ccc(C#N)cc1",
+)
+"""Groups that close a molecule; their first atom binds."""
+
+
+def draw_molecules(n: int, generator: np.random.Generator) -> Rows:
+    """Return rows of a structure, as SMILES, with two kinds of noise.
+
+    A molecule is an end, a core, a linker and an end, drawn evenly. The means are its octanol-water
+    partition coefficient by Crippen, its polar surface and its molar refractivity, in units of
+    1.5, 25 and 20; the noise of the first two is normal with the standard deviations 0.3 and 0.5,
+    that of the third uniform between -1 and 1.
+    """
+    from rdkit import Chem
+    from rdkit.Chem import Crippen, rdMolDescriptors
+
+    names, means = [], np.empty((n, 3))
+    for row in range(n):
+        first, last = generator.integers(0, len(ENDS), 2)
+        core, linker = generator.integers(0, len(CORES)), generator.integers(0, len(LINKERS))
+        parts = (f"[*:1]{ENDS[first]}", CORES[core], LINKERS[linker], f"[*:3]{ENDS[last]}")
+        molecule = Chem.molzip(Chem.MolFromSmiles(".".join(parts)))
+        Chem.SanitizeMol(molecule)
+        names.append(Chem.MolToSmiles(molecule))
+        means[row] = (
+            Crippen.MolLogP(molecule) / 1.5,
+            rdMolDescriptors.CalcTPSA(molecule) / 25.0,
+            Crippen.MolMR(molecule) / 20.0,
+        )
+    noise = np.column_stack(
+        [generator.standard_normal((n, 2)) * (0.3, 0.5), generator.uniform(-1.0, 1.0, n)]
+    )
+    return Rows({"smiles": names}, means, means + noise)
+
+
+LAWS = {
+    "numbers": Law("numbers, with noise that varies", draw_numbers, 200, 10),
+    "texts": Law("a text and two numbers, Laplace noise", draw_texts, 150, 10),
+    "molecules": Law("structures of molecules", draw_molecules, 150, 10, "rdkit"),
+}
