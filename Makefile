@@ -12,7 +12,7 @@ SNAKEFILES := Snakefile $(wildcard rules/*.smk)
 SOURCES := workflow_lib scripts tests $(wildcard benchmarks docs examples)
 
 .DEFAULT_GOAL := help
-.PHONY: help env run prepare test lint docs bench why unlock clean
+.PHONY: help env run prepare test faults lint docs bench why verify unlock clean
 
 help: ## list these commands
 	@echo "make COMMAND [CORES=all] [OPTIONS='more options of snakemake'] [PYTHON=python3]"
@@ -47,6 +47,9 @@ endif
 test: env lint ## check the style, then run all tests
 	@$(BIN)/python -m pytest --cov=workflow_lib --cov-report=term:skip-covered
 
+faults: env ## break a small run in every way; takes hours, writes results/faults.json
+	@$(BIN)/python -m pytest tests/system -m fault --faults=full --fault-record=results/faults.json
+
 lint: env ## check the style of the Python and of the rules
 	@$(BIN)/ruff check --quiet $(SOURCES)
 	@$(BIN)/ruff format --check --quiet $(SOURCES) || { \
@@ -65,8 +68,11 @@ bench: env ## time the methods against other libraries; peers: pip install '.[be
 why: env ## say what would run now, and why
 	@$(SNAKEMAKE) --dry-run --quiet rules host progress $(OPTIONS)
 
+verify: env ## compare the files of results/ and resources/ with the digests of their jobs
+	@$(BIN)/python -m workflow_lib.file_digests results resources
+
 unlock: env ## free the folder after a run was killed
-	@$(SNAKEMAKE) --unlock
+	@$(SNAKEMAKE) --unlock $(OPTIONS)
 
 clean: ## remove the results after asking; the data in resources/ stay
 	@printf 'Remove results/ and logs/? [y/N] '; read -r answer || answer=n; \

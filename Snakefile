@@ -1,11 +1,24 @@
 """Entry of the workflow: loads and checks the configuration, then includes the rules."""
 
+import logging
+
 from snakemake.utils import min_version
+
+# Where the disk is full, Snakemake's own log is too, and logging would print a traceback for each
+# of its lines.
+logging.raiseExceptions = False
 
 min_version("9.19")
 
 
+include: "rules/places.smk"
+include: "rules/start.smk"
+
+
 configfile: "config/config.yaml"
+
+
+report: "rules/captions/run.rst"
 
 
 include: "rules/common.smk"
@@ -32,6 +45,8 @@ rule all:
         all_tables(),
         all_figures("svg"),
         all_figures("png"),
+        files_over_all(),
+        "results/timings/jobs/asked-used.csv",
         "results/timings/jobs/timeline.csv",
         "results/timings/jobs/timeline.svg",
         "results/timings/jobs/timeline.png",

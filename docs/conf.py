@@ -19,8 +19,10 @@ extensions = [
     "sphinx.ext.napoleon",
     "myst_parser",
     # Own ones, in extensions/.
+    "fault_record",
     "offline_mathml",
     "plain_docstrings",
+    "rule_graph",
 ]
 # The reference of the configuration is a file of Markdown, so all pages but the API are.
 myst_enable_extensions = ["deflist", "dollarmath"]

@@ -35,10 +35,12 @@ rule class_ridge:
         "results/timings/jobs/class_ridge/{experiment}-{split}-{method}.tsv"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=memory_for("class_ridge"),
+        runtime=minutes_for("class_ridge"),
     wildcard_constraints:
         method=alternatives(methods_with("class_ridge")),
+    group:
+        "{experiment}-split-{split}"
     conda:
         CONDA
     message:
@@ -77,10 +79,12 @@ rule self_training:
         "results/timings/jobs/self_training/{experiment}-{split}-{method}.tsv"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=memory_for("self_training"),
+        runtime=minutes_for("self_training"),
     wildcard_constraints:
         method=alternatives(methods_with("self_training")),
+    group:
+        "{experiment}-split-{split}"
     conda:
         CONDA
     message:
@@ -112,10 +116,12 @@ rule classifier:
         "results/timings/jobs/classifier/{experiment}-{split}-{method}.tsv"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=memory_for("classifier"),
+        runtime=minutes_for("classifier"),
     wildcard_constraints:
         method=alternatives(methods_with(*CLASSIFIERS)),
+    group:
+        "{experiment}-split-{split}"
     conda:
         CONDA
     message:

@@ -1,28 +1,18 @@
 """The checked configuration, and the small questions that the rules ask about it."""
 
 import os
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 
-from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
 
-sys.path[:0] = [workflow.basedir, str(Path(workflow.basedir, "scripts"))]
-
-import terminal
 from workflow_lib.config.capabilities import OWN_READER
 from workflow_lib.config.files import shown
+from workflow_lib.config.job_needs import job_needs
 from workflow_lib.config.loading import load_configuration
+from workflow_lib.config.paper_runs import paper_runs
 from workflow_lib.errors import UserError, nearest_name
 from workflow_lib.imports import import_closure
 from workflow_lib.seeds import derive_seed
-
-terminal.install(workflow)
-
-# Relative where the run starts in the checkout, so that a moved or fresh copy re-runs nothing.
-ROOT = workflow.basedir
-if Path(ROOT).resolve() == Path.cwd().resolve():
-    ROOT = "."
 
 ANNOTATED = "-annotated"
 FINAL = "final"
@@ -35,14 +25,33 @@ CLASSIFIERS = {
 CLASSIFIER_GRID = ("width", "cost", "l2_penalty", "max_features", "n_trees")
 CONDA = "../envs/workflow.yaml"
 
+
+def settings_file(path):
+    """Return the path of a file of settings; within the project, relative to wherever it lies."""
+    path, project = Path(path).resolve(), Path(ROOT).resolve()
+    return path.relative_to(project).as_posix() if path.is_relative_to(project) else shown(path)
+
+
 try:
+    if set(str(CHECKOUT)) & set("{}"):
+        raise UserError(
+            place=f"the folder '{CHECKOUT}'",
+            found="its name holds a brace, which Snakemake takes for the mark of a wildcard",
+            expected="a path without { and }",
+            remedy="give the folder another name",
+        )
     settings = load_configuration(
-        Path(ROOT, "config"),
+        CONFIG,
         config,
-        ["config/config.yaml", *map(shown, workflow.overwrite_configfiles)],
+        [OWN_SETTINGS, *map(settings_file, workflow.overwrite_configfiles)],
     )
 except UserError as error:
     raise WorkflowError(str(error)) from None
+
+
+if workflow.is_main_process:
+    for replaced, stand_ins in settings.replaced.items():
+        logger.info(f"Not on this machine: data of {replaced}; instead: {', '.join(stand_ins)}")
 
 
 def alternatives(names):
@@ -62,14 +71,20 @@ wildcard_constraints:
 
 def library(*modules):
     """Return the source files behind library modules, for the input of a rule."""
-    names = [f"workflow_lib.{module}" for module in (*modules, "errors")]
-    return import_closure(ROOT, names)
+    names = [f"workflow_lib.{module}" for module in (*modules, "errors", "file_digests")]
+    return list(map(beside, import_closure(ROOT, names)))
 
 
 def code(script, *modules):
     """Return the code behind a rule, as its script, the adapter and the library below them."""
-    scripts = [str(Path(ROOT, "scripts", name)) for name in (script, "adapter.py")]
-    return [*scripts, *library(*modules)]
+    return [*map(script_file, (script, "adapter.py")), *library(*modules)]
+
+
+def script_file(name):
+    """Return the path of a script; Snakemake fetches it where there is no checkout."""
+    if CHECKOUT is None:
+        return workflow.source_path(f"../scripts/{name}")
+    return beside(Path(ROOT, "scripts", name))
 
 
 def experiment_of(wildcards):
@@ -150,7 +165,12 @@ def image_file(wildcards):
 
 
 def brought_files(wildcards):
-    return list(settings.datasets[wildcards.dataset].options.get("brought", []))
+    return list(map(beside, settings.datasets[wildcards.dataset].options.get("brought", [])))
+
+
+def first_image_file(wildcards):
+    """Return the file with the images of a dataset, fetched or brought."""
+    return str([*map(placed, sources_of(wildcards)), *brought_files(wildcards)][0])
 
 
 def image_option(wildcards, key):
@@ -161,8 +181,8 @@ def network_weight_file(wildcards):
     """Return the source with the weights of a network, where one of its layers is the feature."""
     if not wildcards.feature.startswith("vgg19"):
         return []
-    paths = [*sources_of(wildcards), *brought_files(wildcards)]
-    return [path for path in paths if path.endswith(".pth")]
+    paths = [*map(placed, sources_of(wildcards)), *brought_files(wildcards)]
+    return [str(path) for path in paths if path.endswith(".pth")]
 
 
 def wikipedia_titles(dataset):
@@ -217,6 +237,40 @@ def source_of(wildcards):
         if Path(source.path).name == wildcards.file:
             return source.model_dump(exclude_none=True)
     raise ValueError(f"{wildcards.dataset} has no source {wildcards.file}")
+
+
+# What a job asks of a scheduler
+
+
+def memory_for(rule_name):
+    """Return the function that gives the MB of memory of a job."""
+    return lambda wildcards, attempt: needs_of(rule_name, wildcards, attempt).mem_mb
+
+
+def minutes_for(rule_name):
+    """Return the function that gives the minutes of a job."""
+    return lambda wildcards, attempt: needs_of(rule_name, wildcards, attempt).runtime
+
+
+def needs_of(rule_name, wildcards, attempt=1):
+    """Return what a job asks for, by the size of its dataset as far as that is known."""
+    experiment = getattr(wildcards, "experiment", None)
+    dataset = settings.experiments[experiment].dataset if experiment else None
+    dataset = dataset or getattr(wildcards, "dataset", None)
+    return job_needs(
+        rule_name,
+        settings.gram_rows_of(experiment) if experiment else 0,
+        megabytes_of(dataset) if dataset else 0,
+        attempt,
+    )
+
+
+def megabytes_of(dataset):
+    """Return the size of a dataset's file, or of its sources where it has not been read."""
+    artifact = Path(placed(f"results/datasets/{dataset}.h5"))
+    if artifact.is_file():
+        return artifact.stat().st_size / 2**20
+    return sum(source.size for source in settings.datasets[dataset].sources) / 2**20
 
 
 # What a method needs
@@ -336,6 +390,7 @@ def all_steps():
     for experiment in settings.experiments:
         paths.add(f"results/{experiment}/scores.csv")
         paths.add(f"results/{experiment}/coordinates.csv")
+        paths.update(identity_files(experiment))
         if settings.is_own(experiment):
             paths.update(own_results(experiment))
             paths.update(final_steps(SimpleNamespace(experiment=experiment)))
@@ -344,6 +399,16 @@ def all_steps():
                 step = SimpleNamespace(experiment=experiment, split=split, method=method)
                 paths.update(steps_of(step))
     return sorted(paths)
+
+
+def identity_files(experiment):
+    """Return the trial of what is kernel ridge regression; none where a Gram matrix is too large."""
+    has_trial = settings.landmarks_of(experiment) is None or settings.is_own(experiment)
+    return [f"results/{experiment}/identities.json"] if has_trial else []
+
+
+def all_identities():
+    return [path for experiment in settings.experiments for path in identity_files(experiment)]
 
 
 def steps_of(wildcards):
@@ -382,7 +447,7 @@ def refuse(place, found, expected, remedy):
 def present_file(place, path):
     """Return the path of a file that the user brings; refuse one that is not there."""
     if Path(path).is_file():
-        return path
+        return beside(path)
     others = [other.name for other in Path(path).parent.glob("*") if other.is_file()]
     nearest = nearest_name(Path(path).name, others)
     written = f"write '{Path(path).with_name(nearest)}'" if nearest else None
@@ -399,7 +464,7 @@ def own_files(dataset):
     if settings.datasets[dataset].reader != OWN_READER:
         return []
     options = settings.datasets[dataset].options
-    place = f"{shown(Path(ROOT, 'config', 'datasets', f'{dataset}.yaml'))}, key options"
+    place = f"{shown(Path(CONFIG, 'datasets', f'{dataset}.yaml'))}, key options"
     return [
         present_file(f"{place}.{key}", options[key])
         for key in ("file", "gram", "class_vectors")
@@ -516,7 +581,7 @@ def final_steps(wildcards):
 
 def parts_of_saved_methods(wildcards):
     """Return what a saved model must know of each method of an experiment, by method."""
-    folder = f"results/{wildcards.experiment}/split-{FINAL}"
+    folder = placed(f"results/{wildcards.experiment}/split-{FINAL}")
     keys = ("regressor", "form", "covariance_block", "preimage", "start", "center", "decoder")
     parts = {}
     for method, values in looks(settings.methods_of(wildcards.experiment), *keys).items():
@@ -528,7 +593,7 @@ def parts_of_saved_methods(wildcards):
             "kernel": experiment_of(step).kernel,
             "regression": f"{folder}/{method}/regression.h5",
             "predictions": f"{folder}/{method}/predictions.h5",
-            "models": embedding_model_file(step),
+            "models": placed(embedding_model_file(step)),
         }
         parts[method] = {key: value for key, value in values.items() if value not in (None, [])}
     return parts
@@ -539,8 +604,12 @@ def parts_of_saved_methods(wildcards):
 
 PUBLISHED = {
     int(path.stem.removeprefix("table-")): str(path)
-    for path in sorted(Path(ROOT, "config", "paper_tables").glob("table-*.csv"))
+    for path in sorted(Path(CONFIG, "paper_tables").glob("table-*.csv"))
 }
+
+
+# What the paper shows; of no use in the report on one table of the user's own.
+CONTENTS = [] if settings.run.name else [beside(Path(CONFIG, "paper_tables", "contents.csv"))]
 
 
 def parts_of(experiment, kind):
@@ -612,9 +681,13 @@ def of_component_table(function):
 
 def shown_methods(wildcards):
     """Return the methods that a figure shows."""
+    return figure_of(wildcards).methods or settings.methods_of(experiment_of_figure(wildcards))
+
+
+def figure_of(wildcards):
+    """Return the settings of a figure."""
     experiment = experiment_of_figure(wildcards)
-    figure = parts_of(experiment, "figures")[wildcards.figure.removeprefix(f"{experiment}-")]
-    return figure.methods or settings.methods_of(experiment)
+    return parts_of(experiment, "figures")[wildcards.figure.removeprefix(f"{experiment}-")]
 
 
 def membership_methods(experiment):
@@ -675,7 +748,7 @@ def stand_in(experiment):
 
 
 def published_of(table):
-    return [PUBLISHED[table.paper_table]] if table.paper_table in PUBLISHED else []
+    return [beside(PUBLISHED[table.paper_table])] if table.paper_table in PUBLISHED else []
 
 
 def completion_predictions(wildcards):
@@ -699,7 +772,16 @@ def all_tables():
     ]
 
 
+def table_files(experiment):
+    """Return the files of each table of an experiment, by its name and their endings."""
+    return {
+        name: {suffix: f"results/tables/{experiment}-{name}.{suffix}" for suffix in ("csv", "tex")}
+        for name in parts_of(experiment, "tables")
+    }
+
+
 def figure_files(experiment, suffix):
+    """Return the file of each figure of an experiment, by its name."""
     return {
         name: f"results/figures/{experiment}-{name}.{suffix}"
         for name in parts_of(experiment, "figures")
@@ -761,7 +843,68 @@ def report_title():
     return settings.experiments[name].title if name else settings.run.report.title
 
 
+def parts_over_all():
+    """Return the files of what is shown of all experiments together, by its name."""
+    figures = {
+        name: {suffix: f"{RUN_FOLDER}/figures/{name}.{suffix}" for suffix in ("svg", "png")}
+        for name in ("ranks", "protocol")
+    }
+    tables = {suffix: f"{RUN_FOLDER}/tables/ranks.{suffix}" for suffix in ("csv", "tex")}
+    return {**figures, "ranks": {**figures["ranks"], **tables}}
+
+
+def files_over_all():
+    return [path for files in parts_over_all().values() for path in files.values()]
+
+
+def ranked_experiments():
+    """Return what must be known of each experiment to rank methods over datasets."""
+    return {
+        name: {
+            "title": settings.dataset_of(name).title,
+            "dataset": draw_name(experiment.dataset),
+            "stand_in_for": stand_in(name),
+            "is_made": "synthetic" in settings.dataset_of(name).reader,
+            "metric": experiment.metric,
+        }
+        for name, experiment in settings.experiments.items()
+    }
+
+
+def protocol_experiments():
+    """Return what the figure of the protocol tells of each experiment."""
+    return {
+        name: {
+            **plain(experiment, "title", "split", "metric"),
+            "stand_in_for": stand_in(name),
+            "has_ceiling": any(
+                settings.methods[method].weak_outputs == "true"
+                for method in settings.methods_of(name)
+            ),
+        }
+        for name, experiment in settings.experiments.items()
+    }
+
+
+def files_for_report(experiment):
+    """Return the files of an experiment that the report reads."""
+    return {
+        "scores": f"results/{experiment}/scores.csv",
+        "coordinates": f"results/{experiment}/coordinates.csv",
+        "timings": f"results/timings/{experiment}.csv" if has_time_table(experiment) else None,
+        "models": next(iter(named_components(experiment)), None),
+        "final_split": final_split(experiment),
+        "first_look": first_look_file(experiment),
+        "figures": figure_files(experiment, "svg"),
+        "pictures": figure_files(experiment, "png"),
+        "table_files": table_files(experiment),
+        "identities": next(iter(identity_files(experiment)), None),
+        "own": own_parts(experiment),
+    }
+
+
 def experiments_for_report():
+    """Return what the report tells of each experiment, and the files that it reads for that."""
     return {
         experiment: {
             "settings": plain(
@@ -778,14 +921,7 @@ def experiments_for_report():
                 "tables",
                 "figures",
             ),
-            "scores": f"results/{experiment}/scores.csv",
-            "coordinates": f"results/{experiment}/coordinates.csv",
-            "timings": f"results/timings/{experiment}.csv" if has_time_table(experiment) else None,
-            "models": next(iter(named_components(experiment)), None),
-            "final_split": final_split(experiment),
-            "first_look": first_look_file(experiment),
-            "figures": figure_files(experiment, "svg"),
-            "own": own_parts(experiment),
+            **placed(files_for_report(experiment)),
         }
         for experiment, values in settings.experiments.items()
     }
@@ -805,7 +941,7 @@ def datasets_for_report():
                 "licence",
                 "citation",
             ),
-            "artifact": f"results/datasets/{name}.h5",
+            "artifact": placed(f"results/datasets/{name}.h5"),
         }
         for name, values in settings.datasets.items()
     }
@@ -820,3 +956,60 @@ def seeds_by_name():
                 settings.run.seed, "split", draw_name(values.dataset), split
             )
     return seeds
+
+
+# What `snakemake --report` shows
+
+
+def shown_result(path, kind, result=None):
+    """Mark a result for `snakemake --report`: its caption, its category, and its labels.
+
+    The caption is `captions/KIND.rst`. A result of an experiment stands in the category of its
+    title, under its own name; one that has no wildcards takes `result` for a name.
+    """
+    return report(
+        path,
+        caption=f"captions/{kind}.rst",
+        category=lambda wildcards: category_of_result(wildcards),
+        labels=lambda wildcards: labels_of_result(wildcards, result, Path(path).suffix),
+    )
+
+
+def experiment_of_result(wildcards):
+    """Return the experiment of a result, by the wildcards of its rule; None for a whole run."""
+    wildcards = dict(wildcards.items())
+    if "figure" in wildcards:
+        return experiment_of_figure(SimpleNamespace(**wildcards))
+    if "named" in wildcards:
+        return component_tables()[wildcards["named"]]
+    if "typical" in wildcards:
+        return typical_row_tables()[wildcards["typical"]]
+    return wildcards.get("experiment")
+
+
+def category_of_result(wildcards):
+    """Return the title of the experiment, of signs that a heading of Snakemake's report bears."""
+    experiment = experiment_of_result(wildcards)
+    if experiment is None:
+        return "All experiments of the run"
+    return " ".join(re.sub(r"[^\w .,()-]", " ", settings.experiments[experiment].title).split())
+
+
+def labels_of_result(wildcards, result, suffix):
+    """Return the columns of the list of results: the data, what is shown, and the kind of file."""
+    experiment = experiment_of_result(wildcards)
+    if experiment is None:
+        return {"result": result, "file": suffix[1:].upper(), "data": "all of the run"}
+    known = dict(wildcards.items())
+    name = known.get("table") or result
+    for key in ("figure", "named", "typical"):
+        name = known[key].removeprefix(f"{experiment}-") if key in known else name
+    data, replaced = settings.dataset_of(experiment).title, stand_in(experiment)
+    if replaced:
+        data = f"{data} (a stand-in for {replaced})"
+    # Snakemake takes braces in a label for a wildcard.
+    return {
+        "result": name.replace("-", " "),
+        "file": suffix[1:].upper(),
+        "data": data.translate({ord("{"): "(", ord("}"): ")"}),
+    }

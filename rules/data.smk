@@ -29,7 +29,7 @@ rule introductions:
         "resources/introductions/{dataset}.json",
     params:
         titles=lambda wildcards: wikipedia_titles(wildcards.dataset),
-        cache="resources/introductions/{dataset}.part.json",
+        cache=placed("resources/introductions/{dataset}.part.json"),
     log:
         "logs/introductions/{dataset}.log",
     benchmark:
@@ -54,12 +54,12 @@ rule image_features:
     output:
         "results/images/{dataset}-{feature}.h5",
     params:
-        source=lambda wildcards: [*sources_of(wildcards), *brought_files(wildcards)][0],
+        source=first_image_file,
         weights=network_weight_file,
         members=lambda wildcards: settings.datasets[wildcards.dataset].options.get("members", "*"),
         left_out_classes=lambda wildcards: image_option(wildcards, "left_out_classes"),
         codebook_classes=lambda wildcards: image_option(wildcards, "codebook_classes"),
-        parts="results/images/parts/{dataset}-{feature}",
+        parts=placed("results/images/parts/{dataset}-{feature}"),
         seed=lambda wildcards: derive_seed(
             settings.run.seed, "images", draw_name(wildcards.dataset), wildcards.feature
         ),
@@ -69,10 +69,12 @@ rule image_features:
         "results/timings/jobs/image_features/{dataset}-{feature}.tsv"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=120,
+        mem_mb=memory_for("image_features"),
+        runtime=minutes_for("image_features"),
     wildcard_constraints:
         feature=alternatives(all_feature_kinds()),
+    group:
+        "{dataset}-data"
     conda:
         CONDA
     message:
@@ -107,8 +109,10 @@ rule read:
         "results/timings/jobs/read/{dataset}.tsv"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=30,
+        mem_mb=memory_for("read"),
+        runtime=minutes_for("read"),
+    group:
+        "{dataset}-data"
     conda:
         CONDA
     message:
@@ -132,8 +136,10 @@ rule alignments:
         "results/timings/jobs/alignments/{dataset}-{alignment}.tsv"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=memory_for("alignments"),
+        runtime=minutes_for("alignments"),
+    group:
+        "{dataset}-data"
     conda:
         CONDA
     message:
@@ -163,8 +169,10 @@ rule split:
         "results/timings/jobs/split/{experiment}-{split}.tsv"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=memory_for("split"),
+        runtime=minutes_for("split"),
+    group:
+        "{experiment}-split-{split}"
     conda:
         CONDA
     message:

@@ -20,10 +20,12 @@ rule embeddings:
         "results/timings/jobs/embeddings/{experiment}-{split}-{model}{annotated}-{form}.tsv"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=memory_for("embeddings"),
+        runtime=minutes_for("embeddings"),
     wildcard_constraints:
         annotated=f"({ANNOTATED})?",
+    group:
+        "{experiment}-split-{split}"
     conda:
         CONDA
     message:

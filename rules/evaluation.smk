@@ -1,4 +1,4 @@
-"""Errors and measured times of all predictions of an experiment."""
+"""Errors and measured times of all predictions, and the trial of what is kernel ridge."""
 
 
 rule scores:
@@ -8,8 +8,10 @@ rule scores:
         predictions=prediction_files,
         code=code("scores.py", "experiments.evaluation"),
     output:
-        scores="results/{experiment}/scores.csv",
-        coordinates="results/{experiment}/coordinates.csv",
+        scores=shown_result("results/{experiment}/scores.csv", "scores", "errors of all splits"),
+        coordinates=shown_result(
+            "results/{experiment}/coordinates.csv", "coordinates", "errors of all coordinates"
+        ),
     params:
         methods=lambda wildcards: list(settings.methods_of(wildcards.experiment)),
         dataset=lambda wildcards: experiment_of(wildcards).dataset,
@@ -19,8 +21,10 @@ rule scores:
         "results/timings/jobs/scores/{experiment}.tsv"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=memory_for("scores"),
+        runtime=minutes_for("scores"),
+    group:
+        "{experiment}-results"
     conda:
         CONDA
     message:
@@ -36,7 +40,7 @@ rule timings:
         timings=timing_files,
         code=code("timings.py", "experiments.evaluation"),
     output:
-        "results/timings/{experiment}.csv",
+        shown_result("results/timings/{experiment}.csv", "timings", "seconds of all splits"),
     params:
         methods=lambda wildcards: list(settings.methods_of(wildcards.experiment)),
         dataset=lambda wildcards: experiment_of(wildcards).dataset,
@@ -46,11 +50,44 @@ rule timings:
         "results/timings/jobs/timings/{experiment}.tsv"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=memory_for("timings"),
+        runtime=minutes_for("timings"),
+    group:
+        "{experiment}-results"
     conda:
         CONDA
     message:
         "timings {wildcards.experiment}"
     script:
         "../scripts/timings.py"
+
+
+rule identities:
+    input:
+        dataset=dataset_of,
+        split="results/{experiment}/split-0/split.h5",
+        features="results/{experiment}/split-0/features.h5",
+        code=code("identities.py", "experiments.identities_stage"),
+    output:
+        shown_result("results/{experiment}/identities.json", "identities", "identities"),
+    params:
+        kernel=lambda wildcards: experiment_of(wildcards).kernel,
+        seed=lambda wildcards: derive_seed(
+            settings.run.seed, "identities", draw_name(experiment_of(wildcards).dataset)
+        ),
+    log:
+        "logs/identities/{experiment}.log",
+    benchmark:
+        "results/timings/jobs/identities/{experiment}.tsv"
+    threads: 1
+    resources:
+        mem_mb=memory_for("identities"),
+        runtime=minutes_for("identities"),
+    group:
+        "{experiment}-results"
+    conda:
+        CONDA
+    message:
+        "identities {wildcards.experiment}"
+    script:
+        "../scripts/identities.py"

@@ -18,8 +18,10 @@ rule features:
         "results/timings/jobs/features/{experiment}-{split}.tsv"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=memory_for("features"),
+        runtime=minutes_for("features"),
+    group:
+        "{experiment}-split-{split}"
     conda:
         CONDA
     message:

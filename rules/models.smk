@@ -24,8 +24,10 @@ rule models:
         "results/timings/jobs/models/{experiment}-{split}-{model}.tsv"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=30,
+        mem_mb=memory_for("models"),
+        runtime=minutes_for("models"),
+    group:
+        "{experiment}-split-{split}"
     conda:
         CONDA
     message:

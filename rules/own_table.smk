@@ -6,7 +6,7 @@ rule new:
         code=code("new.py", "datasets.new_table"),
     params:
         request=told_request,
-        folder=str(Path(ROOT, "config")),
+        folder=str(CONFIG),
     log:
         request_log(),
     threads: 1
@@ -28,7 +28,7 @@ rule first_look:
         files=lambda wildcards: own_files(experiment_of(wildcards).dataset)[:1],
         code=code("first_look.py", "experiments.first_look_stage"),
     output:
-        "results/{experiment}/first-look.json",
+        shown_result("results/{experiment}/first-look.json", "first_look", "first look"),
     params:
         options=lambda wildcards: dict(settings.dataset_of(wildcards.experiment).options),
         seed=lambda wildcards: derive_seed(
@@ -40,10 +40,12 @@ rule first_look:
         "results/timings/jobs/first_look/{experiment}.tsv"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=memory_for("first_look"),
+        runtime=minutes_for("first_look"),
     wildcard_constraints:
         experiment=alternatives(own_tables()),
+    group:
+        "{experiment}-results"
     conda:
         CONDA
     message:
@@ -58,7 +60,7 @@ rule leaderboard:
         timings=time_records,
         code=code("leaderboard.py", "report.leaderboard"),
     output:
-        answer="results/{experiment}/answer.json",
+        answer=shown_result("results/{experiment}/answer.json", "leaderboard", "answer"),
         with_seconds="results/timings/{experiment}-answer.json",
     params:
         methods=compared_methods,
@@ -70,10 +72,12 @@ rule leaderboard:
         "results/timings/jobs/leaderboard/{experiment}.tsv"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=memory_for("leaderboard"),
+        runtime=minutes_for("leaderboard"),
     wildcard_constraints:
         experiment=alternatives(own_tables()),
+    group:
+        "{experiment}-results"
     conda:
         CONDA
     message:
@@ -104,10 +108,12 @@ rule calibration:
         "results/timings/jobs/calibration/{experiment}.tsv"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=30,
+        mem_mb=memory_for("calibration"),
+        runtime=minutes_for("calibration"),
     wildcard_constraints:
         experiment=alternatives(own_tables()),
+    group:
+        "{experiment}-results"
     conda:
         CONDA
     message:
@@ -137,10 +143,12 @@ rule saved_model:
         "results/timings/jobs/saved_model/{experiment}.tsv"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=30,
+        mem_mb=memory_for("saved_model"),
+        runtime=minutes_for("saved_model"),
     wildcard_constraints:
         experiment=alternatives(own_tables()),
+    group:
+        "{experiment}-results"
     conda:
         CONDA
     message:
@@ -155,18 +163,20 @@ rule predict_rows:
         rows=lambda wildcards: settings.run.rows,
         code=code("predict_rows.py", "experiments.table_predictions_stage"),
     output:
-        "results/{experiment}/predictions/{rows}.csv",
+        shown_result("results/{experiment}/predictions/{rows}.csv", "predict_rows", "predictions"),
     log:
         "logs/predict_rows/{experiment}-{rows}.log",
     benchmark:
         "results/timings/jobs/predict_rows/{experiment}-{rows}.tsv"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=memory_for("predict_rows"),
+        runtime=minutes_for("predict_rows"),
     wildcard_constraints:
         experiment=alternatives(own_tables()),
         rows=alternatives(row_files()),
+    group:
+        "{experiment}-results"
     conda:
         CONDA
     message:

@@ -22,10 +22,12 @@ rule preimages:
         "results/timings/jobs/preimages/{experiment}-{split}-{method}.tsv"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=memory_for("preimages"),
+        runtime=minutes_for("preimages"),
     wildcard_constraints:
         method=alternatives(methods_with("kernel_ridge")),
+    group:
+        "{experiment}-split-{split}"
     conda:
         CONDA
     message:

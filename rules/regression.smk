@@ -39,10 +39,12 @@ rule regression:
         "results/timings/jobs/regression/{experiment}-{split}-{method}.tsv"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=memory_for("regression"),
+        runtime=minutes_for("regression"),
     wildcard_constraints:
         method=alternatives(methods_with("kernel_ridge")),
+    group:
+        "{experiment}-split-{split}"
     conda:
         CONDA
     message:
@@ -73,10 +75,12 @@ rule forest:
         "results/timings/jobs/forest/{experiment}-{split}-{method}.tsv"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=memory_for("forest"),
+        runtime=minutes_for("forest"),
     wildcard_constraints:
         method=alternatives(methods_with("random_forest")),
+    group:
+        "{experiment}-split-{split}"
     conda:
         CONDA
     message:
@@ -112,10 +116,12 @@ rule principal_components:
         "results/timings/jobs/principal_components/{experiment}-{split}-{method}.tsv"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=memory_for("principal_components"),
+        runtime=minutes_for("principal_components"),
     wildcard_constraints:
         method=alternatives(methods_with("principal_component_ridge")),
+    group:
+        "{experiment}-split-{split}"
     conda:
         CONDA
     message:
@@ -153,10 +159,12 @@ rule output_kernel:
         "results/timings/jobs/output_kernel/{experiment}-{split}-{method}.tsv"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=memory_for("output_kernel"),
+        runtime=minutes_for("output_kernel"),
     wildcard_constraints:
         method=alternatives(methods_with("output_kernel_regression")),
+    group:
+        "{experiment}-split-{split}"
     conda:
         CONDA
     message:
@@ -184,10 +192,12 @@ rule past:
         "results/timings/jobs/past/{experiment}-{split}-{method}.tsv"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=memory_for("past"),
+        runtime=minutes_for("past"),
     wildcard_constraints:
         method=alternatives(methods_with("least_squares")),
+    group:
+        "{experiment}-split-{split}"
     conda:
         CONDA
     message:
@@ -222,10 +232,12 @@ rule reduced_rank:
         "results/timings/jobs/reduced_rank/{experiment}-{split}-{method}.tsv"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=memory_for("reduced_rank"),
+        runtime=minutes_for("reduced_rank"),
     wildcard_constraints:
         method=alternatives(methods_with("reduced_rank_ridge")),
+    group:
+        "{experiment}-split-{split}"
     conda:
         CONDA
     message:
@@ -259,10 +271,12 @@ rule laplacian:
         "results/timings/jobs/laplacian/{experiment}-{split}-{method}.tsv"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=memory_for("laplacian"),
+        runtime=minutes_for("laplacian"),
     wildcard_constraints:
         method=alternatives(methods_with("laplacian_ridge")),
+    group:
+        "{experiment}-split-{split}"
     conda:
         CONDA
     message:
@@ -289,10 +303,12 @@ rule mean:
         "results/timings/jobs/mean/{experiment}-{split}-{method}.tsv"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=memory_for("mean"),
+        runtime=minutes_for("mean"),
     wildcard_constraints:
         method=alternatives(methods_with("training_mean")),
+    group:
+        "{experiment}-split-{split}"
     conda:
         CONDA
     message:
@@ -327,10 +343,12 @@ rule stack:
         "results/timings/jobs/stack/{experiment}-{split}-{method}.tsv"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=memory_for("stack"),
+        runtime=minutes_for("stack"),
     wildcard_constraints:
         method=alternatives(methods_with("stack")),
+    group:
+        "{experiment}-split-{split}"
     conda:
         CONDA
     message:

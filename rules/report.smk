@@ -15,13 +15,14 @@ rule table:
         published=lambda wildcards: published_of(table_of(wildcards)),
         code=code("table.py", "report.table_text"),
     output:
-        csv="results/tables/{experiment}-{table}.csv",
-        tex="results/tables/{experiment}-{table}.tex",
+        csv=shown_result("results/tables/{experiment}-{table}.csv", "table"),
+        tex=shown_result("results/tables/{experiment}-{table}.tex", "table"),
     params:
         kind=lambda wildcards: table_of(wildcards).kind,
         errors=lambda wildcards: list(table_of(wildcards).errors),
         metric=lambda wildcards: experiment_of(wildcards).metric,
         caption=lambda wildcards: table_of(wildcards).caption,
+        decimals=lambda wildcards: table_of(wildcards).decimals,
         dataset_title=lambda wildcards: settings.dataset_of(wildcards.experiment).title,
         stand_in_for=lambda wildcards: stand_in(wildcards.experiment),
         methods=lambda wildcards: looks(
@@ -33,10 +34,12 @@ rule table:
         "results/timings/jobs/table/{experiment}-{table}.tsv"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=memory_for("table"),
+        runtime=minutes_for("table"),
     wildcard_constraints:
         table=alternatives(table_names()),
+    group:
+        "{experiment}-results"
     conda:
         CONDA
     message:
@@ -53,8 +56,8 @@ rule component_names:
         models=of_component_table(mixture_models),
         code=code("component_names.py", "report.component_names"),
     output:
-        csv="results/tables/{named}.csv",
-        tex="results/tables/{named}.tex",
+        csv=shown_result("results/tables/{named}.csv", "component_names"),
+        tex=shown_result("results/tables/{named}.tex", "component_names"),
     params:
         caption=lambda wildcards: component_table_of(wildcards).caption,
         dataset_title=of_component_table(lambda experiment: settings.dataset_of(experiment).title),
@@ -65,10 +68,12 @@ rule component_names:
         "results/timings/jobs/component_names/{named}.tsv"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=memory_for("component_names"),
+        runtime=minutes_for("component_names"),
     wildcard_constraints:
         named=alternatives(component_tables()),
+    group:
+        of_component_table(lambda experiment: f"{experiment}-results")
     conda:
         CONDA
     message:
@@ -82,7 +87,7 @@ rule learning_curve:
         scores=of_figure("results/{experiment}/scores.csv"),
         code=code("learning_curve.py", "report.figures.learning_curves"),
     output:
-        svg="results/figures/{figure}.svg",
+        svg=shown_result("results/figures/{figure}.svg", "learning_curve"),
         png="results/figures/{figure}.png",
     params:
         dataset_title=lambda wildcards: settings.dataset_of(experiment_of_figure(wildcards)).title,
@@ -97,10 +102,12 @@ rule learning_curve:
         "results/timings/jobs/figure/{figure}.tsv"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=memory_for("learning_curve"),
+        runtime=minutes_for("learning_curve"),
     wildcard_constraints:
         figure=figures_of_kind("learning_curve"),
+    group:
+        of_figure("{experiment}-results")
     conda:
         CONDA
     message:
@@ -116,7 +123,7 @@ rule completion:
         predictions=completion_predictions,
         code=code("completion.py", "report.figures.completion"),
     output:
-        svg="results/figures/{figure}.svg",
+        svg=shown_result("results/figures/{figure}.svg", "completion"),
         png="results/figures/{figure}.png",
     params:
         dataset_title=lambda wildcards: settings.dataset_of(experiment_of_figure(wildcards)).title,
@@ -136,10 +143,12 @@ rule completion:
         "results/timings/jobs/figure/{figure}.tsv"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=memory_for("completion"),
+        runtime=minutes_for("completion"),
     wildcard_constraints:
         figure=figures_of_kind("completion"),
+    group:
+        of_figure("{experiment}-results")
     conda:
         CONDA
     message:
@@ -159,7 +168,7 @@ rule series_figure:
         ),
         code=code("series_figure.py", "experiments.evaluation", "report.figures.series"),
     output:
-        svg="results/figures/{figure}.svg",
+        svg=shown_result("results/figures/{figure}.svg", "series_figure"),
         png="results/figures/{figure}.png",
     params:
         dataset_title=lambda wildcards: settings.dataset_of(experiment_of_figure(wildcards)).title,
@@ -173,10 +182,12 @@ rule series_figure:
         "results/timings/jobs/figure/{figure}.tsv"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=memory_for("series_figure"),
+        runtime=minutes_for("series_figure"),
     wildcard_constraints:
         figure=figures_of_kind("series"),
+    group:
+        of_figure("{experiment}-results")
     conda:
         CONDA
     message:
@@ -191,7 +202,7 @@ rule coordinate_figure:
         dataset=of_figure("results/datasets/{dataset}.h5"),
         code=code("coordinate_figure.py", "report.figures.coordinates"),
     output:
-        svg="results/figures/{figure}.svg",
+        svg=shown_result("results/figures/{figure}.svg", "coordinate_figure"),
         png="results/figures/{figure}.png",
     params:
         dataset_title=lambda wildcards: settings.dataset_of(experiment_of_figure(wildcards)).title,
@@ -204,10 +215,12 @@ rule coordinate_figure:
         "results/timings/jobs/figure/{figure}.tsv"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=memory_for("coordinate_figure"),
+        runtime=minutes_for("coordinate_figure"),
     wildcard_constraints:
         figure=figures_of_kind("coordinates"),
+    group:
+        of_figure("{experiment}-results")
     conda:
         CONDA
     message:
@@ -228,7 +241,7 @@ rule confusion:
         models=lambda wildcards: mixture_models(experiment_of_figure(wildcards)),
         code=code("confusion.py", "experiments.evaluation", "report.figures.confusion"),
     output:
-        svg="results/figures/{figure}.svg",
+        svg=shown_result("results/figures/{figure}.svg", "confusion"),
         png="results/figures/{figure}.png",
     params:
         dataset_title=lambda wildcards: settings.dataset_of(experiment_of_figure(wildcards)).title,
@@ -242,10 +255,12 @@ rule confusion:
         "results/timings/jobs/figure/{figure}.tsv"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=memory_for("confusion"),
+        runtime=minutes_for("confusion"),
     wildcard_constraints:
         figure=figures_of_kind("confusion"),
+    group:
+        of_figure("{experiment}-results")
     conda:
         CONDA
     message:
@@ -270,7 +285,7 @@ rule image_sheet:
         models=lambda wildcards: mixture_models(experiment_of_figure(wildcards)),
         code=code("image_sheet.py", "experiments.evaluation", "report.figures.image_sheet"),
     output:
-        svg="results/figures/{figure}.svg",
+        svg=shown_result("results/figures/{figure}.svg", "image_sheet"),
         png="results/figures/{figure}.png",
     params:
         dataset_title=lambda wildcards: settings.dataset_of(experiment_of_figure(wildcards)).title,
@@ -285,10 +300,12 @@ rule image_sheet:
         "results/timings/jobs/figure/{figure}.tsv"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=memory_for("image_sheet"),
+        runtime=minutes_for("image_sheet"),
     wildcard_constraints:
         figure=figures_of_kind("image_sheet"),
+    group:
+        of_figure("{experiment}-results")
     conda:
         CONDA
     message:
@@ -302,14 +319,10 @@ rule weak_study:
         scores=of_figure("results/{experiment}/scores.csv"),
         code=code("weak_study.py", "report.figures.weak_studies"),
     output:
-        svg="results/figures/{figure}.svg",
+        svg=shown_result("results/figures/{figure}.svg", "weak_study"),
         png="results/figures/{figure}.png",
     params:
-        kind=lambda wildcards: (
-            "weak_weight"
-            if re.fullmatch(figures_of_kind("weak_weight"), wildcards.figure)
-            else "weak_noise"
-        ),
+        kind=lambda wildcards: figure_of(wildcards).kind,
         dataset_title=lambda wildcards: settings.dataset_of(experiment_of_figure(wildcards)).title,
         stand_in_for=lambda wildcards: stand_in(experiment_of_figure(wildcards)),
         methods=lambda wildcards: looks(
@@ -322,10 +335,12 @@ rule weak_study:
         "results/timings/jobs/figure/{figure}.tsv"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=memory_for("weak_study"),
+        runtime=minutes_for("weak_study"),
     wildcard_constraints:
         figure=figures_of_kind("weak_weight", "weak_noise"),
+    group:
+        of_figure("{experiment}-results")
     conda:
         CONDA
     message:
@@ -341,7 +356,7 @@ rule profiles:
         predictions=completion_predictions,
         code=code("profiles.py", "report.figures.profiles"),
     output:
-        svg="results/figures/{figure}.svg",
+        svg=shown_result("results/figures/{figure}.svg", "profiles"),
         png="results/figures/{figure}.png",
     params:
         dataset_title=lambda wildcards: settings.dataset_of(experiment_of_figure(wildcards)).title,
@@ -358,10 +373,12 @@ rule profiles:
         "results/timings/jobs/figure/{figure}.tsv"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=memory_for("profiles"),
+        runtime=minutes_for("profiles"),
     wildcard_constraints:
         figure=figures_of_kind("profiles"),
+    group:
+        of_figure("{experiment}-results")
     conda:
         CONDA
     message:
@@ -376,7 +393,7 @@ rule predicted_true:
         dataset=of_figure("results/datasets/{dataset}.h5"),
         code=code("predicted_true.py", "report.figures.predicted_true"),
     output:
-        svg="results/figures/{figure}.svg",
+        svg=shown_result("results/figures/{figure}.svg", "predicted_true"),
         png="results/figures/{figure}.png",
     params:
         dataset_title=lambda wildcards: settings.dataset_of(experiment_of_figure(wildcards)).title,
@@ -390,10 +407,12 @@ rule predicted_true:
         "results/timings/jobs/figure/{figure}.tsv"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=memory_for("predicted_true"),
+        runtime=minutes_for("predicted_true"),
     wildcard_constraints:
         figure=figures_of_kind("predicted_true"),
+    group:
+        of_figure("{experiment}-results")
     conda:
         CONDA
     message:
@@ -407,7 +426,7 @@ rule residuals_novelty:
         calibration=of_figure("results/{experiment}/calibration.h5"),
         code=code("residuals_novelty.py", "report.figures.residuals_novelty"),
     output:
-        svg="results/figures/{figure}.svg",
+        svg=shown_result("results/figures/{figure}.svg", "residuals_novelty"),
         png="results/figures/{figure}.png",
     params:
         dataset_title=lambda wildcards: settings.dataset_of(experiment_of_figure(wildcards)).title,
@@ -421,10 +440,12 @@ rule residuals_novelty:
         "results/timings/jobs/figure/{figure}.tsv"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=memory_for("residuals_novelty"),
+        runtime=minutes_for("residuals_novelty"),
     wildcard_constraints:
         figure=figures_of_kind("residuals_novelty"),
+    group:
+        of_figure("{experiment}-results")
     conda:
         CONDA
     message:
@@ -447,8 +468,8 @@ rule typical_rows:
         models=lambda wildcards: final_mixture(typical_row_tables()[wildcards.typical]),
         code=code("typical_rows.py", "report.typical_rows"),
     output:
-        csv="results/tables/{typical}.csv",
-        tex="results/tables/{typical}.tex",
+        csv=shown_result("results/tables/{typical}.csv", "typical_rows"),
+        tex=shown_result("results/tables/{typical}.tex", "typical_rows"),
     params:
         caption=lambda wildcards: typical_row_table_of(wildcards).caption,
         dataset_title=lambda wildcards: settings.dataset_of(
@@ -461,10 +482,12 @@ rule typical_rows:
         "results/timings/jobs/typical_rows/{typical}.tsv"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=memory_for("typical_rows"),
+        runtime=minutes_for("typical_rows"),
     wildcard_constraints:
         typical=alternatives(typical_row_tables()),
+    group:
+        lambda wildcards: f"{typical_row_tables()[wildcards.typical]}-results"
     conda:
         CONDA
     message:
@@ -477,7 +500,7 @@ rule geometry:
     input:
         code=code("geometry.py", "report.figures.geometry"),
     output:
-        svg="results/figures/{figure}.svg",
+        svg=shown_result("results/figures/{figure}.svg", "geometry"),
         png="results/figures/{figure}.png",
     params:
         seed=derive_seed(settings.run.seed, "figure", "geometry"),
@@ -487,10 +510,12 @@ rule geometry:
         "results/timings/jobs/figure/{figure}.tsv"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=memory_for("geometry"),
+        runtime=minutes_for("geometry"),
     wildcard_constraints:
         figure=figures_of_kind("geometry"),
+    group:
+        of_figure("{experiment}-results")
     conda:
         CONDA
     message:
@@ -499,23 +524,111 @@ rule geometry:
         "../scripts/geometry.py"
 
 
+rule steps:
+    input:
+        code=code("steps.py", "report.figures.steps"),
+    output:
+        svg=shown_result("results/figures/{figure}.svg", "steps"),
+        png="results/figures/{figure}.png",
+    params:
+        kind=lambda wildcards: figure_of(wildcards).kind,
+    log:
+        "logs/figure/{figure}.log",
+    benchmark:
+        "results/timings/jobs/figure/{figure}.tsv"
+    threads: 1
+    resources:
+        mem_mb=memory_for("steps"),
+        runtime=minutes_for("steps"),
+    wildcard_constraints:
+        figure=figures_of_kind("steps", "class_steps"),
+    group:
+        of_figure("{experiment}-results")
+    conda:
+        CONDA
+    message:
+        "figure {wildcards.figure}"
+    script:
+        "../scripts/steps.py"
+
+
+rule critical_difference:
+    input:
+        scores=[f"results/{experiment}/scores.csv" for experiment in settings.experiments],
+        code=code("critical_difference.py", "report.figures.critical_difference"),
+    output:
+        svg=shown_result(f"{RUN_FOLDER}/figures/ranks.svg", "critical_difference", "ranks"),
+        png=f"{RUN_FOLDER}/figures/ranks.png",
+        csv=shown_result(f"{RUN_FOLDER}/tables/ranks.csv", "critical_difference", "ranks"),
+        tex=shown_result(f"{RUN_FOLDER}/tables/ranks.tex", "critical_difference", "ranks"),
+    params:
+        experiments=lambda wildcards: ranked_experiments(),
+        methods=lambda wildcards: looks(settings.methods, "label", "color", "marker"),
+    log:
+        "logs/critical_difference.log",
+    benchmark:
+        "results/timings/jobs/critical_difference.tsv"
+    threads: 1
+    resources:
+        mem_mb=memory_for("critical_difference"),
+        runtime=minutes_for("critical_difference"),
+    group:
+        "report"
+    conda:
+        CONDA
+    message:
+        "critical difference"
+    script:
+        "../scripts/critical_difference.py"
+
+
+rule protocol:
+    input:
+        scores=[f"results/{experiment}/scores.csv" for experiment in settings.experiments],
+        code=code("protocol.py", "report.figures.protocol"),
+    output:
+        svg=shown_result(f"{RUN_FOLDER}/figures/protocol.svg", "protocol", "protocol"),
+        png=f"{RUN_FOLDER}/figures/protocol.png",
+    params:
+        experiments=lambda wildcards: protocol_experiments(),
+        n_folds=settings.run.n_folds,
+    log:
+        "logs/protocol.log",
+    benchmark:
+        "results/timings/jobs/protocol.tsv"
+    threads: 1
+    resources:
+        mem_mb=memory_for("protocol"),
+        runtime=minutes_for("protocol"),
+    group:
+        "report"
+    conda:
+        CONDA
+    message:
+        "protocol"
+    script:
+        "../scripts/protocol.py"
+
+
 rule manifest:
     input:
         scores=[f"results/{experiment}/scores.csv" for experiment in settings.experiments],
         code=code("manifest.py", "report.manifest"),
     output:
-        f"{RUN_FOLDER}/run.json",
+        shown_result(f"{RUN_FOLDER}/run.json", "manifest", "versions, seeds and configuration"),
     params:
-        configuration=settings.merged_dict(),
-        seeds=seeds_by_name(),
+        configuration=lambda wildcards: settings.merged_dict(),
+        seeds=lambda wildcards: seeds_by_name(),
     log:
         "logs/manifest.log",
     benchmark:
         "results/timings/jobs/manifest.tsv"
     threads: 1
     resources:
-        mem_mb=500,
-        runtime=10,
+        mem_mb=memory_for("manifest"),
+        runtime=minutes_for("manifest"),
+    group:
+        "report"
     conda:
         CONDA
     message:
@@ -529,20 +642,27 @@ rule timeline:
         manifest=f"{RUN_FOLDER}/run.json",
         timings=timing_tables(),
         tables=all_tables(),
-        figures=all_figures("svg"),
-        code=code("timeline.py", "report.figures.timeline"),
+        figures=[*all_figures("svg"), *files_over_all()],
+        code=code("timeline.py", "report.figures.timeline", "report.asked_used"),
     output:
-        csv="results/timings/jobs/timeline.csv",
-        svg="results/timings/jobs/timeline.svg",
+        asked_used=shown_result(
+            "results/timings/jobs/asked-used.csv", "asked_used", "asked and used"
+        ),
+        csv=shown_result("results/timings/jobs/timeline.csv", "timeline", "jobs"),
+        svg=shown_result("results/timings/jobs/timeline.svg", "timeline", "jobs"),
         png="results/timings/jobs/timeline.png",
+    params:
+        datasets=placed("results/datasets"),
     log:
         "logs/timeline.log",
     benchmark:
         "results/timings/jobs/timeline.tsv"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=memory_for("timeline"),
+        runtime=minutes_for("timeline"),
+    group:
+        "report"
     conda:
         CONDA
     message:
@@ -557,34 +677,48 @@ rule report:
         scores=[f"results/{experiment}/scores.csv" for experiment in settings.experiments],
         coordinates=[f"results/{experiment}/coordinates.csv" for experiment in settings.experiments],
         timings=timing_tables(),
+        identities=all_identities(),
+        tables=all_tables(),
         figures=all_figures("svg"),
+        pictures=all_figures("png"),
+        over_all=files_over_all(),
         datasets=[f"results/datasets/{name}.h5" for name in settings.datasets],
         models=[
             path for experiment in settings.experiments for path in named_components(experiment)
         ],
         own=[path for experiment in own_tables() for path in own_results(experiment)],
-        published=list(PUBLISHED.values()),
+        published=[beside(path) for path in PUBLISHED.values()],
+        contents=CONTENTS,
         jobs="results/timings/jobs/timeline.csv",
         timeline="results/timings/jobs/timeline.svg",
+        timeline_png="results/timings/jobs/timeline.png",
         code=code("report.py", "report.assembly"),
     output:
-        f"{RUN_FOLDER}/report.html",
+        shown_result(f"{RUN_FOLDER}/report.html", "report", "the report"),
     params:
-        title=report_title(),
-        author=settings.run.report.author,
-        experiments=experiments_for_report(),
-        datasets=datasets_for_report(),
-        methods=looks(settings.methods, "label", "summary", "color", "marker", "regressor"),
+        title=lambda wildcards: report_title(),
+        author=lambda wildcards: settings.run.report.author,
+        experiments=lambda wildcards: experiments_for_report(),
+        datasets=lambda wildcards: datasets_for_report(),
+        methods=lambda wildcards: looks(
+            settings.methods, "label", "summary", "color", "marker", "regressor"
+        ),
         published=PUBLISHED,
         n_folds=settings.run.n_folds,
+        runs=lambda wildcards: paper_runs(CONFIG),
+        ranked=lambda wildcards: ranked_experiments(),
+        protocol=lambda wildcards: protocol_experiments(),
+        over_all=placed(parts_over_all()),
     log:
         "logs/report.log",
     benchmark:
         "results/timings/jobs/report.tsv"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=memory_for("report"),
+        runtime=minutes_for("report"),
+    group:
+        "report"
     conda:
         CONDA
     message:

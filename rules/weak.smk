@@ -19,8 +19,10 @@ rule annotate:
         "results/timings/jobs/annotate/{experiment}-{split}-{model}.tsv"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=memory_for("annotate"),
+        runtime=minutes_for("annotate"),
+    group:
+        "{experiment}-split-{split}"
     conda:
         CONDA
     message:

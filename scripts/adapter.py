@@ -1,4 +1,4 @@
-"""What every script of a rule stands in: threads, log and readable errors.
+"""What every script of a rule stands in: threads, log, checked files and readable errors.
 
 A script unpacks ``snakemake`` and calls the library inside `job`::
 
@@ -16,10 +16,18 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import mmap
 import os
+import resource
 import sys
 import traceback
 from collections.abc import Iterator
+
+LIBRARIES = 512 << 20
+"""Bytes of addresses that the libraries of a job take before it has read anything."""
+
+BUFFERED = 256
+"""Rows of a matrix that the linear algebra does not handle without its buffers."""
 
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -30,10 +38,19 @@ THREAD_VARIABLES = (
     "GOTO_NUM_THREADS",
 )
 
+PROJECT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# Of a module of another workflow, or in an environment of conda, nobody has installed the library.
+if os.path.isdir(os.path.join(PROJECT, "workflow_lib")):
+    sys.path.insert(0, PROJECT)
+
 
 @contextlib.contextmanager
 def job(snakemake) -> Iterator[None]:
     """Run the body of a script: its output goes to the log of the rule, its errors are readable.
+
+    Before it, every input that another job made is compared with its digest; after it, digests of
+    the outputs are written (`workflow_lib.file_digests`). What earlier jobs left beside the same
+    outputs is removed.
 
     The log ends with the full traceback and one line ``error: ...``; the process exits with
     status 1, on which Snakemake removes the outputs that the job had begun. Snakemake shows that
@@ -52,11 +69,67 @@ def job(snakemake) -> Iterator[None]:
     if log:
         redirect_output(log)
     try:
+        prepare_memory()
+        check_inputs(snakemake)
         yield
+        record_outputs(snakemake)
     except Exception as error:
         traceback.print_exc()
         print(f"error: {explain(error, log)}", file=sys.stderr, flush=True)
         sys.exit(1)
+
+
+def prepare_memory() -> None:
+    """Refuse a limit of memory that the libraries do not fit into; load them while there is room.
+
+    OpenBLAS takes its buffers at its first calls, and where it cannot have them it ends the process
+    or tries again for ever. NumPy and SciPy have one each; both are called here.
+    """
+    limits = (resource.RLIMIT_AS, resource.RLIMIT_DATA)
+    if all(resource.getrlimit(limit)[0] == resource.RLIM_INFINITY for limit in limits):
+        return
+    try:
+        mmap.mmap(-1, LIBRARIES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
+    except OSError:
+        raise MemoryError from None
+    import numpy
+    import scipy.linalg
+
+    matrix = numpy.eye(BUFFERED)
+    for linear_algebra in (numpy.linalg, scipy.linalg):
+        linear_algebra.eigh(matrix @ matrix)
+        linear_algebra.cholesky(matrix)
+        linear_algebra.solve(matrix, matrix)
+
+
+def check_inputs(snakemake) -> None:
+    """Clear the place of the outputs, and refuse inputs that are not what their jobs wrote.
+
+    All such inputs are named at once, so that a user need not mend one after the other.
+    """
+    from workflow_lib.errors import UserError
+    from workflow_lib.file_digests import check_digest, clear_place
+
+    for path in snakemake.output:
+        clear_place(path)
+    faults = []
+    for path in dict.fromkeys(snakemake.input):
+        try:
+            check_digest(path)
+        except UserError as error:
+            faults.append(error)
+    for fault in faults[:-1]:
+        print(f"error: {explain(fault, None)}", file=sys.stderr)
+    if faults:
+        raise faults[-1]
+
+
+def record_outputs(snakemake) -> None:
+    """Write the digest of every output."""
+    from workflow_lib.file_digests import record_digest
+
+    for path in snakemake.output:
+        record_digest(path)
 
 
 def redirect_output(path: str) -> None:
@@ -68,7 +141,9 @@ def redirect_output(path: str) -> None:
         sys.stderr.flush()
         os.dup2(log.fileno(), 1)
         os.dup2(log.fileno(), 2)
-    sys.stdout.reconfigure(line_buffering=True)
+    # A log is UTF-8 under every locale, for one of ASCII alone would refuse a title or a ±.
+    sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
+    sys.stderr.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def explain(error: Exception, log: str | None) -> str:
@@ -76,11 +151,34 @@ def explain(error: Exception, log: str | None) -> str:
     from workflow_lib.errors import UserError
 
     if isinstance(error, UserError):
-        return " ".join(str(error).split())
-    if isinstance(error, MemoryError):
-        return "there is not enough memory for this job; give Snakemake fewer --cores"
-    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        # Split at the ends of lines alone: the name of a file may hold two spaces.
+        return " ".join(str(error).splitlines())
+    if is_of_memory(error):
+        return (
+            "there is not enough memory for this job; give Snakemake fewer --cores, "
+            "or the job more memory (ulimit -v; on a cluster mem_mb)"
+        )
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"the disk is full ({error.filename or 'while writing'}); make room"
+    if isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        place = f"{error.filename or 'a file'}: {error.strerror}"
+        return f"{place}; mend the permissions there, or how the disk is mounted"
     text = " ".join(str(error).split())
     where = f"see {log}" if log else "the traceback is above"
     return f"unexpected {type(error).__name__}: {text}; this is a defect, {where}"
+
+
+def is_of_memory(error: BaseException | None) -> bool:
+    """Return whether an exception, or one that it follows from, says that the memory ran out."""
+    if error is None:
+        return False
+    text = str(error).lower()
+    return (
+        isinstance(error, MemoryError)
+        or getattr(error, "errno", None) == errno.ENOMEM
+        # Of libraries that cannot be loaded, and of threads.
+        or "cannot allocate memory" in text
+        or "failed to map segment" in text
+        or "can't start new thread" in text
+        or is_of_memory(error.__cause__ or error.__context__)
+    )

@@ -10,6 +10,7 @@ with job(snakemake):
         manifest=snakemake.input.manifest,
         jobs=snakemake.input.jobs,
         timeline=snakemake.input.timeline,
+        timeline_png=snakemake.input.timeline_png,
         title=snakemake.params.title,
         author=snakemake.params.author,
         experiments=snakemake.params.experiments,
@@ -17,4 +18,9 @@ with job(snakemake):
         methods=snakemake.params.methods,
         published=snakemake.params.published,
         n_folds=snakemake.params.n_folds,
+        contents=next(iter(snakemake.input.contents), None),
+        runs=snakemake.params.runs,
+        ranked=snakemake.params.ranked,
+        protocol=snakemake.params.protocol,
+        over_all=snakemake.params.over_all,
     )

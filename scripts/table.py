@@ -18,4 +18,5 @@ with job(snakemake):
         published_paths=snakemake.input.published,
         errors=snakemake.params.errors,
         metric=snakemake.params.metric,
+        decimals=snakemake.params.decimals,
     )

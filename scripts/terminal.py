@@ -11,6 +11,7 @@ lines should look the same under every profile.
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import re
@@ -22,11 +23,32 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from workflow_lib.errors import UserError
+from workflow_lib.file_digests import check_digest
+
 LINKS_OF_TRACEBACKS = (
     "The above exception was the direct cause of the following exception:",
     "During handling of the above exception, another exception occurred:",
 )
 """What Python writes between the tracebacks of one exception and of that which caused it."""
+
+SIGNALS_OF_MEMORY = ("SIGKILL", "SIGSEGV", "SIGABRT", "SIGBUS")
+OUT_OF_MEMORY = "; often the memory ran out: give Snakemake fewer --cores, or the job more memory"
+UNEXPLAINED = (
+    "; often the memory ran out (give Snakemake fewer --cores, or the job more memory), "
+    "or the disk is full (make room)"
+)
+
+AGAIN = "run the same snakemake command again."
+MAKE_ROOM = (
+    f"To mend it: make room on the disk of this folder and of temporary files (TMPDIR), and {AGAIN}"
+)
+GIVE_LEAVE = (
+    "To mend it: give leave to write there (by the permissions, or by how the disk is mounted), "
+    f"and {AGAIN}"
+)
+
+GIVE_MEMORY = f"To mend it: give Snakemake fewer --cores, or more memory, and {AGAIN}"
 
 TAIL_LINES = 15
 TAIL_BYTES = 65536
@@ -46,13 +68,22 @@ ROUTINE = (
     "Shutting down, this might take some time",
     "Exiting because a job execution failed",
     "Complete log(s):",
+    "SLURM run ID:",
+    "No SLURM account given, trying to guess",
+    "No account was given, not able to get a SLURM account",
+    "Unable to guess SLURM account",
 )
 # Rules whose log is what the user asked to see.
 SPOKEN_RULES = {"new", "predict_rows"}
-SILENT_EVENTS = {"workflow_started", "resources_info", "job_started", "group_info"}
+SILENT_EVENTS = {"workflow_started", "resources_info", "job_started"}
 
-# Options that decide which folder is locked: with one of them the bare command unlocks another one.
-PLACE_OPTIONS = ("-s", "--snakefile", "-d", "--directory", "--profile", "--workflow-profile")
+SUBMITTED = r"(?:Job|Submitted).* (?:with SLURM jobid|with external jobid) '?(\w+)'?"
+
+# Snakemake does not hand on what the scheduler says of a group that it refuses.
+REFUSED = (
+    "error: none of its jobs began. Often the scheduler refuses what is asked for: the partition, "
+    "the account, the memory, or more time than its limit. Its own words are shown by --verbose."
+)
 
 
 def install(workflow) -> bool:
@@ -108,7 +139,9 @@ class TerminalHandler(logging.Handler):
         self.wildcards: dict[int, str] = {}
         self.spoken: dict[int, str] = {}
         self.finished: list[int] = []
-        self.failed: dict[int, str] = {}
+        self.failed: dict[int | str | None, str] = {}
+        self.groups: dict[int, str] = {}
+        self.n_submissions = 0
         self.causes: dict[int | None, str] = {}
         self.interrupted = False
         self.done = 0
@@ -141,8 +174,11 @@ class TerminalHandler(logging.Handler):
         message = str(record.msg or "")
         if event in SILENT_EVENTS or message.startswith(ROUTINE):
             return ""
+        if event == "group_info":
+            self.n_submissions += 1
+            return ""
         if self.dry_run:
-            return None
+            return self.word_dry_run(message)
         if event == "run_info":
             self.total = record.stats["total"]
             return f"{self.total} job{'s' * (self.total > 1)} to run"
@@ -153,10 +189,15 @@ class TerminalHandler(logging.Handler):
             return ""
         if event == "progress":
             return self.word_progress(record)
+        if event == "group_error":
+            return self.word_group_failure(record)
         if event == "job_error":
-            return self.word_failure(record)
+            # The job of a group was told with its group.
+            return "" if record.jobid in self.groups else self.word_failure(record)
         if event == "shellcmd":
             return None if record.shellcmd else ""
+        if submitted := re.match(SUBMITTED, message):
+            return f"submitted as {submitted.group(1)}"
         if message.startswith("Terminating processes on user request"):
             self.interrupted = True
             return "interrupted; the running jobs are stopped and their outputs removed"
@@ -185,13 +226,15 @@ class TerminalHandler(logging.Handler):
         lines = []
         for place, job in enumerate(self.finished):
             self.done = record.done - len(self.finished) + place + 1
-            self.failed.pop(job, None)  # a job that failed and succeeded when tried again
+            # What failed and succeeded when it was tried again.
+            self.failed.pop(job, None)
+            self.failed.pop(self.groups.pop(job, None), None)
             lines.append(self.line(self.titles.get(job, f"job {job}"), job))
             lines += spoken_lines(self.spoken.pop(job, None))
         self.finished.clear()
         return "\n".join(lines) if self.default.filter(record) else ""
 
-    def line(self, title: str, job: int) -> str:
+    def line(self, title: str, job: int | None) -> str:
         """Return ``[ 12/240   5%] title   2.1 s``."""
         width = len(str(self.total))
         percent = 100 * self.done // max(self.total, 1)
@@ -207,9 +250,11 @@ class TerminalHandler(logging.Handler):
         cause = self.causes.pop(record.thread, "")
         tail = next((lines for lines in map(readable_tail, record.log) if lines), [])
         text = [self.line(f"FAILED {title}", job)]
+        is_explained = any(line.startswith("error: ") for line in tail)
         # The exit status 1 of a script says less than its message; every other one says more.
-        if cause and (not tail or not cause.endswith(" 1")):
-            text.append(f"error: the job ended with {cause}")
+        if cause and (not is_explained or not cause.endswith(" 1")):
+            hint = UNEXPLAINED if record.log and cause.endswith(" 1") else ""
+            text.append(f"error: the job ended with {cause}{hint}")
         text += tail
         text.append(f"    rule       {record.rule_name}")
         if self.wildcards.get(job):
@@ -220,6 +265,31 @@ class TerminalHandler(logging.Handler):
             text.append(f"    {name:<10} {value}")
         return "\n".join(text)
 
+    def word_group_failure(self, record: logging.LogRecord) -> str:
+        """Return the words for jobs that a scheduler was given as one and that failed as one."""
+        group, jobs = record.groupid, record.job_error_info
+        self.groups.update({job["jobid"]: group for job in jobs})
+        if self.interrupted:
+            return ""
+        self.failed[group] = f"group {group}"
+        text = [self.line(f"FAILED group {group} ({len(jobs)} jobs)", None)]
+        for job in jobs:
+            for log in job["log"]:
+                tail = readable_tail(log)
+                if any(line.startswith("error: ") for line in tail):
+                    text += [*tail, f"    rule       {job['rule_name']}", f"    full log   {log}"]
+        logs = [log for log in record.aux_logs if log]
+        if len(text) == 1:
+            text += next((lines for lines in map(readable_tail, logs) if lines), [REFUSED])
+        text += [f"    words of the scheduler   {log}" for log in logs]
+        return "\n".join(text)
+
+    def word_dry_run(self, message: str) -> str | None:
+        """Return Snakemake's last line of a dry run with the number of submissions, if any."""
+        if not message.startswith("This was a dry-run") or not self.n_submissions:
+            return None
+        return f"{message}\nOn a scheduler these are {self.n_submissions} submissions."
+
     def word_exception(self, record: logging.LogRecord) -> str | None:
         message = str(record.msg or "")
         name = record.exception
@@ -229,9 +299,27 @@ class TerminalHandler(logging.Handler):
             return ""
         if "At least one job did not complete successfully" in message:
             return "" if self.dry_run else self.word_stop()
+        unreadable = unreadable_file(message)
+        if unreadable:
+            # Snakemake stops on it after the job that could not read it, and has told so, too.
+            return self.word_stop() if self.failed else f"error: {unreadable}"
+        later = file_of_later_date(message)
+        if later:
+            return f"error: {later}"
+        remedy = remedy_for_place(message)
+        if remedy:
+            return f"error: {what_was_refused(message, name)}\n{remedy}"
         text = f"error: {without_traceback(message, name)}"
         if name == "LockException":
-            text += f"\nTo go on:\n    {unlock_command()}\n    {typed_command()}"
+            text += "\nIf another run is at work there, wait for it. If it was killed, to go on:"
+            text += f"\n    {unlock_command()}\n    {typed_command()}"
+        elif name == "ProtectedOutputException":
+            files = message.partition("affected files:")[2].split("\n")
+            files = [file.strip() for file in files if file.strip()]
+            if all(os.access(os.path.dirname(file) or ".", os.W_OK) for file in files):
+                text += f"\nTo mend it: rm {shlex.join(files)} and {AGAIN}"
+            else:
+                text += f"\n{GIVE_LEAVE}"
         elif name in ("KeyError", "NameError", "TypeError", "AttributeError") or (
             "Traceback (most recent call last):" in message
         ):
@@ -254,7 +342,8 @@ class TerminalHandler(logging.Handler):
 
     def word_end(self) -> str:
         spent = duration(time.monotonic() - self.first_event)
-        return f"{self.done} job{'s' * (self.done > 1)} finished in {spent}"
+        given = f" ({self.n_submissions} submissions)" if self.n_submissions else ""
+        return f"{self.done} job{'s' * (self.done > 1)} finished in {spent}{given}"
 
 
 def duration(seconds: float) -> str:
@@ -312,7 +401,7 @@ def without_traceback(message: str, name: str) -> str:
         # An input function that refuses what the user wrote says all that there is to say.
         return refused.group(1)
     lines = [line for line in message.splitlines() if not re.match(r'\s*File ".*", line \d+', line)]
-    if lines and lines[0].startswith("Traceback (most recent call last):"):
+    if any(line.startswith("Traceback (most recent call last):") for line in lines):
         lines = list(drop_tracebacks(lines))
     lines = [line for line in lines if line.strip() not in ("", "Traceback:")]
     # A UserError says where the fault is; the line of the Snakefile that found it does not help.
@@ -322,6 +411,66 @@ def without_traceback(message: str, name: str) -> str:
         if name == "WorkflowError" and " in " in head:
             lines.append(f"    ({head.rstrip(':')})")
     return "\n".join(lines).removeprefix("Error: ")
+
+
+def unreadable_file(message: str) -> str:
+    """Return what is to be said of a file that Snakemake itself may not read, '' if it is none.
+
+    Snakemake reads the inputs of jobs for their checksums.
+    """
+    named = re.search(r"\[Errno 13\] [^:]+: '(.+?)'", message)
+    path = named.group(1) if named else ""
+    if not os.path.isfile(path) or os.access(path, os.R_OK):
+        return ""
+    try:
+        check_digest(path)
+    except UserError as error:
+        return str(error)
+    # A file without a digest is the user's own, which is not to be removed.
+    return str(
+        UserError(
+            path,
+            "the file cannot be read",
+            remedy=f"chmod u+r {shlex.quote(path)} and run the same snakemake command again",
+        )
+    )
+
+
+def file_of_later_date(message: str) -> str:
+    """Return the words for an input whose date lies in the future; '' for any other message."""
+    found = re.search(r"older modification time \(.+?\) than input (.+?) \((.+?)\)\. ", message)
+    if not found:
+        return ""
+    path, date = found.groups()
+    return (
+        f"{path}: its date, {date.split('.')[0]}, lies in the future. The clock was set back, or "
+        "those of two machines differ. To mend it: find . -type f -newermt now -exec touch {} + "
+        "and run the same snakemake command again. No finished job runs again for its date."
+    )
+
+
+def remedy_for_place(message: str) -> str:
+    """Return what to do about a disk, a folder or a memory that refuses itself to Snakemake.
+
+    '' where the message tells of none.
+    """
+    numbers = {int(number) for number in re.findall(r"\[Errno (\d+)\]", message)}
+    if numbers & {errno.ENOSPC, errno.EDQUOT}:
+        return MAKE_ROOM
+    if numbers & {errno.EROFS, errno.EACCES, errno.EPERM}:
+        return GIVE_LEAVE
+    return GIVE_MEMORY if errno.ENOMEM in numbers else ""
+
+
+def what_was_refused(message: str, name: str) -> str:
+    """Return Snakemake's text for an error of the operating system, without its numbers."""
+    # A line of the Snakefile is not to blame; and one error is often told several times.
+    lines = [
+        re.sub(r"^(?:\w+: )?\[Errno \d+\] ", "", line)
+        for line in without_traceback(message, name).splitlines()
+        if not re.match(r'\w+ in file ".*", line \d+:$', line)
+    ]
+    return "\n".join(dict.fromkeys(lines))
 
 
 def exit_cause(message: str) -> str:
@@ -336,8 +485,7 @@ def exit_cause(message: str) -> str:
             name = signal.Signals(number).name
         except ValueError:
             name = str(number)
-        hint = "; often the machine ran out of memory" if name == "SIGKILL" else ""
-        return f"signal {name}{hint}"
+        return f"signal {name}{OUT_OF_MEMORY if name in SIGNALS_OF_MEMORY else ''}"
     return f"exit status {status.group(1)}" if status else ""
 
 
@@ -353,13 +501,12 @@ def program_name() -> str:
     return program
 
 
-def typed_command() -> str:
-    """Return the command that the user typed."""
-    return " ".join([program_name(), *map(shlex.quote, sys.argv[1:])])
+def typed_command(*options: str) -> str:
+    """Return the command that the user typed, with further options in front of its own."""
+    return " ".join([program_name(), *options, *map(shlex.quote, sys.argv[1:])])
 
 
 def unlock_command() -> str:
     """Return the command that removes the lock that the typed command met."""
-    if any(option.split("=")[0] in PLACE_OPTIONS for option in sys.argv[1:]):
-        return f"{typed_command()} --unlock"
-    return f"{program_name()} --unlock"
+    # All that was typed: it names the folder to unlock, and a configuration that holds.
+    return typed_command("--unlock")

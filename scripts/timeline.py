@@ -1,12 +1,19 @@
-"""Draw when each job of the workflow ran."""
+"""Draw when each job of the workflow ran, and compare what it asked for with what it used."""
 
 from adapter import job
 
 with job(snakemake):
+    from workflow_lib.report import asked_used
     from workflow_lib.report.figures import timeline
 
     timeline.run(
         output_csv=snakemake.output.csv,
         output_svg=snakemake.output.svg,
         output_png=snakemake.output.png,
+    )
+    asked_used.run(
+        manifest=snakemake.input.manifest,
+        jobs_csv=snakemake.output.csv,
+        datasets=snakemake.params.datasets,
+        output=snakemake.output.asked_used,
     )

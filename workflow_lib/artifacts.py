@@ -13,7 +13,7 @@ import json
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ import numpy as np
 
 from workflow_lib.errors import UserError
 from workflow_lib.stored_rows import StoredRows
+from workflow_lib.whole_files import whole_file
 
 SCHEMA_VERSION = 1
 """Version of the layout written by `write_artifact`; `read_artifact` accepts no other."""
@@ -68,8 +69,9 @@ def write_artifact(
         The seed the content was computed with, recorded in the file.
     inputs : sequence of paths, default=()
         The files the content was computed from. Each is recorded under its name relative to the
-        folder of `path`, with its content digest (artifacts) or the SHA-256 of its bytes (other
-        files, tables of the user in HDF5 among them).
+        folder of `path` (a full one beside a relative `path` stays as it is), with its content
+        digest (artifacts) or the SHA-256 of its bytes (other files, tables of the user in HDF5
+        among them).
     allow_nan : sequence of str, default=()
         Arrays and numbers that may hold NaN or infinity, by name (``"outputs"``: wherever it
         stands in the tree) or by full path (``"n-50/outputs"``).
@@ -111,28 +113,15 @@ def write_artifact(
         header["seed"] = int(seed)
     header["content_digest"] = _content_digest(header, entries)
 
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with h5py.File(temporary, "w", libver=_FORMAT, locking=False) as file:
-            for name in sorted(header):
-                _store_attribute(file, name, header[name])
-            for name in sorted(entries):
-                _store(file, name, entries[name])
-        _flush_to_disk(temporary)
-        os.replace(temporary, path)
-        _flush_to_disk(path.parent)
-    except OSError as error:
-        raise UserError(
-            place=str(path),
-            found=f"the file could not be written ({error})",
-            expected="a folder that may be written to, with free space",
-            remedy="free space or mend the permissions, then run the same snakemake command again",
-        ) from error
-    finally:
-        # Whatever hinders the removal has already been reported.
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
+    with (
+        whole_file(path) as target,
+        h5py.File(target, "w", libver=_FORMAT, locking=False) as file,
+    ):
+        for name in sorted(header):
+            _store_attribute(file, name, header[name])
+        for name in sorted(entries):
+            _store(file, name, entries[name])
+            target.check()
 
 
 def read_artifact(
@@ -270,7 +259,10 @@ def _load(
         file = opened.enter_context(h5py.File(path, "r", locking=False))
         header = _header(path, file)
         return header, {} if streamed is None else _entries(path, file, streamed)
-    except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:
+    except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
+        if "memory allocation failed" in str(error):
+            # So the HDF5 library says that the machine, and not the file, is to blame.
+            raise MemoryError from error
         raise _damaged(
             path, f"the file is truncated or damaged ({error})", "an intact HDF5 file"
         ) from error
@@ -312,9 +304,17 @@ def _entries(path: Path, file: h5py.File, streamed: Sequence[str]) -> dict[str, 
         name: _plain(value) for name, value in file.attrs.items() if name not in _RESERVED_NAMES
     }
 
+    size = path.stat().st_size
+
     def visit(name: str, item: h5py.Group | h5py.Dataset) -> None:
         if not isinstance(item, h5py.Dataset):
             entries[name] = _GROUP
+        elif item.is_virtual or item.external:
+            # The name of another file is the word of whoever made this one.
+            raise ValueError(f"'{name}' lies in another file")
+        elif item.nbytes > size:
+            # It would be blamed on the memory of the machine, or fill it.
+            raise ValueError(f"'{name}' is said to be larger than the file")
         elif item.shape and _is_listed(name, streamed):
             entries[name] = StoredRows(item, partial(_damaged, path))
         else:
@@ -386,7 +386,9 @@ def _is_listed(name: str, listed: Sequence[str]) -> bool:
 def _input_digests(inputs: Sequence[str | os.PathLike], folder: Path) -> dict[str, str]:
     digests = {}
     for path in map(Path, inputs):
-        name = Path(os.path.relpath(path, folder)).as_posix()
+        # A file that a user names by its full path lies elsewhere, wherever the project lies.
+        is_elsewhere = path.is_absolute() and not folder.is_absolute()
+        name = path.as_posix() if is_elsewhere else Path(os.path.relpath(path, folder)).as_posix()
         if path.suffix == ".h5" and not _is_other_hdf5(path):
             digests[name] = artifact_digest(path)
         else:
@@ -405,14 +407,6 @@ def _is_other_hdf5(path: Path) -> bool:
             return not any(name in file.attrs for name in ("schema_version", "content_digest"))
     except OSError:
         return False
-
-
-def _flush_to_disk(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _damaged(path: Path, found: str, expected: str) -> UserError:

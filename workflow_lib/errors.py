@@ -5,6 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+LONGEST_PART = 1500
+"""Characters of a part of a message; of a longer one the middle is left out."""
+
 
 class UserError(Exception):
     """A fault in a file, a setting or the data that the user can mend.
@@ -29,12 +32,27 @@ class UserError(Exception):
         super().__init__(place, found, expected, remedy)
 
     def __str__(self) -> str:
-        message = f"{self.place}: {self.found}."
+        message = f"{readable(self.place)}: {readable(self.found)}."
         if self.expected:
-            message += f" Expected {self.expected}."
+            message += f" Expected {readable(self.expected)}."
         if self.remedy:
-            message += f" To mend it: {self.remedy}."
+            message += f" To mend it: {readable(self.remedy)}."
         return message
+
+
+def readable(text: str) -> str:
+    """Return a text with escapes for what a terminal would obey or hide, and not too long.
+
+    Messages show what stands in files, and files may hold anything: signs that move the cursor,
+    signs that cannot be seen, a million letters in one cell.
+    """
+    if len(text) > LONGEST_PART:
+        half = LONGEST_PART // 2
+        text = f"{text[:half]} [...] {text[-half:]}"
+    return "".join(
+        sign if sign.isprintable() or sign == "\n" else sign.encode("unicode_escape").decode()
+        for sign in text
+    )
 
 
 def nearest_name(name: str, valid: Iterable[str]) -> str | None:

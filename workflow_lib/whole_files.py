@@ -1,16 +1,28 @@
-"""Text files written whole or not at all."""
+"""Files written whole or not at all, whatever the disk refuses on the way."""
 
 from __future__ import annotations
 
+import glob
+import io
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from workflow_lib.errors import UserError
 
+TEMPORARY = ".tmp"
+"""End of the names under which files are written, between a dot, their own name and a number."""
+
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write UTF-8 `text` with line feeds under a temporary name and rename it to `path`.
+    """Write UTF-8 `text` with line feeds as `write_bytes` does."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: str | Path, content: bytes) -> None:
+    """Write `content` under a temporary name and rename it to `path`.
 
     Folders on the way are made. On any failure the temporary file is removed and an older
     `path` stays as it was.
@@ -20,15 +32,80 @@ def write_text(path: str | Path, text: str) -> None:
     UserError
         When the disk or the folder refuses the file.
     """
-    write_bytes(path, text.encode("utf-8"))
+    with whole_file(path) as file:
+        file.write(content)
 
 
-def write_bytes(path: str | Path, content: bytes) -> None:
-    """Write `content` as `write_text` does."""
+class EnduringFile(io.FileIO):
+    """A file to which writing never fails: from the first failure on, it drops what is written.
+
+    The HDF5 library writes much of a file only when it closes it. It loses data without a word
+    when that fails, and later crashes the process, so that it must never learn of it.
+
+    Attributes
+    ----------
+    failure : OSError or None
+        The first failure.
+    """
+
+    failure: OSError | None = None
+
+    def write(self, content) -> int:
+        """Write all of `content`, where a plain file may stop midway."""
+        rest = memoryview(content).cast("B")
+        size = len(rest)
+        try:
+            while rest and not self.failure:
+                rest = rest[super().write(rest) :]
+        except OSError as error:
+            self.failure = error
+        return size
+
+    def truncate(self, size: int | None = None) -> int:
+        try:
+            return super().truncate(size)
+        except OSError as error:
+            self.failure = self.failure or error
+            return self.tell() if size is None else size
+
+    def check(self) -> None:
+        """Raise the failure, if there was one."""
+        if self.failure:
+            raise self.failure
+
+
+@contextmanager
+def whole_file(path: str | Path) -> Iterator[EnduringFile]:
+    """Give a file to write and to read, which becomes `path` when the block ends well.
+
+    It has a temporary name in the same folder and is flushed to the disk before it is renamed;
+    `write_bytes` says what happens on a failure.
+    """
     path = Path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _replace(path, content)
+        handle, temporary = tempfile.mkstemp(TEMPORARY, f".{path.name}.", path.parent)
+        try:
+            with EnduringFile(handle, "r+b") as file:
+                try:
+                    yield file
+                except Exception:
+                    # What the disk refused comes first; the other error may follow from it.
+                    file.check()
+                    raise
+                file.check()
+                os.fsync(file.fileno())
+            # mkstemp makes files private; a result is as readable as any file its user makes.
+            umask = os.umask(0)
+            os.umask(umask)
+            os.chmod(temporary, 0o666 & ~umask)
+            os.replace(temporary, path)
+        except BaseException:
+            # Whatever hinders the removal has already been reported.
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise
+        _flush_folder(path.parent)
     except OSError as error:
         raise UserError(
             place=str(path),
@@ -38,18 +115,19 @@ def write_bytes(path: str | Path, content: bytes) -> None:
         ) from error
 
 
-def _replace(path: Path, content: bytes) -> None:
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+def remove_leftovers(path: str | Path) -> None:
+    """Remove what writers of `path` left half written, when they were killed."""
+    path = Path(path)
+    for leftover in path.parent.glob(f".{glob.escape(path.name)}.*{TEMPORARY}"):
+        # Whatever hinders the removal hinders the writing too, which will tell.
+        with suppress(OSError):
+            leftover.unlink()
+
+
+def _flush_folder(folder: Path) -> None:
+    """Flush the names in a folder to the disk."""
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        # mkstemp makes files private; a result is as readable as any file its user makes.
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import itertools
 import os
 import tarfile
 import threading
@@ -14,8 +15,9 @@ import pytest
 from small_archives import write_archive
 
 from workflow_lib.datasets import acquisition
-from workflow_lib.datasets.acquisition import acquire, mirrors_from_environment, unpack_archive
+from workflow_lib.datasets.acquisition import acquire, unpack_archive
 from workflow_lib.datasets.archive_members import members_digest
+from workflow_lib.datasets.mirrors import mirrors_from_environment
 from workflow_lib.errors import UserError
 
 CONTENT = bytes(range(256)) * 1000
@@ -268,6 +270,42 @@ def test_no_network(destination, server):
         acquire(closed, destination, retries=1, pause=0)
     assert "no mirror folder is set in OFER_MIRROR" in str(caught.value)
     assert files_beside(destination) == []
+
+
+def test_another_length_than_was_declared_is_told_before_anything_is_kept(destination, server):
+    described = answering(server, source(), b"<html>log in</html>")
+    with pytest.raises(UserError, match="announces 19 bytes .* in place of 256000"):
+        acquire(described, destination, retries=1, pause=0)
+    assert files_beside(destination) == []
+
+
+def test_a_server_that_sends_hardly_anything_is_given_up(destination, server, monkeypatch):
+    # A clock by which an hour goes by whenever something arrives.
+    monkeypatch.setattr(acquisition.time, "monotonic", itertools.count(0, 3600).__next__)
+    with pytest.raises(UserError, match="bytes came in 3600 seconds"):
+        acquire(at(server, "whole"), destination, retries=1, pause=0)
+
+
+@pytest.mark.parametrize("brought", [True, False])
+def test_a_place_that_cannot_be_written_to_is_named(tmp_path, server, brought):
+    (tmp_path / "resources").write_text("a file stands where the folder should be")
+    mirrors = [put_into_mirror(tmp_path / "mirror", CONTENT)] if brought else []
+    with pytest.raises(UserError, match="could not be written .*free space"):
+        acquire(at(server, "whole"), tmp_path / "resources" / "file.bin", mirrors)
+
+
+@pytest.mark.parametrize("path", ["a\x1b[2J", "a\0b", "a\nb", "a" * 256, "a/" * 2000 + "b"])
+def test_names_that_no_file_should_have_are_refused(destination, path):
+    with pytest.raises(UserError, match="Expected a relative path"):
+        acquire(source(path=path), destination)
+
+
+@pytest.mark.parametrize(
+    "address", ["http://[::1", "http://" + "a" * 70 + ".org/", "http://127.0.0.1:9/a b"]
+)
+def test_addresses_that_are_none_are_told(destination, address):
+    with pytest.raises(UserError, match="the download failed"):
+        acquire(source(address), destination, retries=0)
 
 
 @pytest.mark.parametrize("address", ["file:///etc/hostname", "ftp://127.0.0.1/x", "x.bin"])

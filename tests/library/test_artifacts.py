@@ -13,7 +13,7 @@ import h5py
 import numpy as np
 import pytest
 
-from workflow_lib import artifacts, stored_rows
+from workflow_lib import artifacts, stored_rows, whole_files
 from workflow_lib.artifacts import artifact_digest, read_artifact, write_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.stored_rows import StoredRows
@@ -273,6 +273,24 @@ def test_added_array_is_caught(written):
     assert_refused(written, "altered or damaged on the disk")
 
 
+def test_an_array_that_is_said_to_be_larger_than_its_file_is_not_read(written):
+    with h5py.File(written, "r+") as file:
+        file.create_dataset("huge", shape=(10**12,), dtype="f8")
+    assert_refused(written, "'huge' is said to be larger than the file")
+
+
+@pytest.mark.parametrize(
+    "error", [MemoryError(), RuntimeError("Can't read data (memory allocation failed)")]
+)
+def test_a_file_is_not_blamed_for_the_lack_of_memory(written, monkeypatch, error):
+    def fail(*arguments):
+        raise error
+
+    monkeypatch.setattr(artifacts, "_entries", fail)
+    with pytest.raises(MemoryError):
+        read_artifact(written, "dataset")
+
+
 def test_wrong_kind(written):
     assert_refused(written, "a 'dataset' artifact", "a 'split' artifact", kind="split")
 
@@ -353,7 +371,7 @@ def test_failed_write_leaves_the_old_file_and_nothing_else(written, monkeypatch)
     def fail(*arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(artifacts, "_flush_to_disk", fail)
+    monkeypatch.setattr(whole_files.os, "fsync", fail)
     with pytest.raises(UserError, match="No space left on device") as caught:
         write_artifact(written, {"n": 2}, "dataset")
     assert str(written) in str(caught.value)

@@ -52,6 +52,43 @@ def test_other_contents_are_refused(folder):
     assert "config/faulty.yaml, line 1" in message_of("? [a, b]\n: 1\n", folder)
 
 
+@pytest.mark.parametrize("depth", [51, 100_000])
+def test_blocks_that_lie_too_deep_are_refused(folder, depth):
+    message = message_of(f"a: 1\nb: {'[' * depth}{']' * depth}\n", folder)
+    assert message.startswith("config/faulty.yaml, line 2: more than 50 blocks or brackets")
+
+
+def test_aliases_that_stand_for_too_much_are_refused(folder):
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
+    message = message_of("\n".join(lines), folder)
+    assert message.startswith("config/faulty.yaml, line 5: with its aliases (*name) written out")
+    assert "holds over 100000 values" in message_of("a: &self [*self]\n", folder)
+
+
+def test_aliases_may_be_used(folder):
+    write(folder, "aliases", "a: &sizes [10, 20]\nb: *sizes\nc: &one 1\nd: *one\n")
+    assert read_yaml(folder / "aliases.yaml") == {"a": [10, 20], "b": [10, 20], "c": 1, "d": 1}
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["2024-13-01", "!!int text", "!!timestamp text", "!!set text", "!!omap text", "9" * 5000],
+)
+def test_values_that_only_seem_to_be_some_are_refused(folder, value):
+    message = message_of(f"a: 1\nb: {value}\n", folder)
+    assert message.startswith("config/faulty.yaml, line 2: ")
+    assert len(message) < 1000
+
+
+@pytest.mark.parametrize("key", ["null", "3", "true", "1.5", "2024-01-01"])
+def test_a_key_that_is_no_text_is_refused(folder, key):
+    write(folder, "methods/ridge", f"{key}: 1\n")
+    files = ConfigurationFiles(folder)
+    assert files.get("method", "ridge", "") is None
+    assert any("there is no such key" in error.found for error in files.errors)
+
+
 def test_no_object_is_built_from_a_tag(folder):
     assert "line 1" in message_of("a: !!python/object/apply:os.getcwd []\n", folder)
 
@@ -66,7 +103,10 @@ def test_names_are_sorted_file_stems(folder):
     assert files.errors == []
 
 
-@pytest.mark.parametrize("name", ["people.yml", "other.YAML", "People.yaml", "my people.yaml"])
+@pytest.mark.parametrize(
+    "name",
+    ["people.yml", "other.YAML", "People.yaml", "my people.yaml", f"{'x' * 61}.yaml"],
+)
 def test_names_that_clash_or_would_be_overlooked_are_refused(folder, name):
     (folder / "datasets" / name).write_text("title: x\n")
     (error,) = ConfigurationFiles(folder).errors

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from configuration_example import (
@@ -18,6 +19,7 @@ from configuration_example import (
     write_example,
 )
 
+from workflow_lib.config.files import check_base_file
 from workflow_lib.config.loading import load_configuration
 from workflow_lib.config.problems import ConfigurationError
 from workflow_lib.errors import UserError
@@ -176,6 +178,15 @@ def test_the_given_sources_are_named(folder):
         load_configuration(folder, RUN | {"seed": -1}, ["config/config.yaml", "mine.yaml"])
 
 
+def test_a_key_written_twice_in_a_file_of_the_run(folder):
+    # Snakemake has taken the last one.
+    write(folder, "mine", "seed: 1\nexperiments: [first]\nseed: 2\n")
+    with pytest.raises(UserError, match="config/mine.yaml, line 3: the key 'seed' is written tw"):
+        load_configuration(folder, RUN | {"seed": 2}, ["config/mine.yaml"])
+    (folder / "mine.json").write_text('{\n\t"seed": 2\n}')
+    load_configuration(folder, RUN | {"seed": 2}, ["config/mine.json"])
+
+
 def test_unknown_key_of_the_run(folder):
     message = message_of(folder, defaults={"trainig_sizes": [10]})
     assert "key defaults.trainig_sizes: there is no such key" in message
@@ -326,6 +337,17 @@ def test_wrong_keys_and_values(folder, name, content, expected):
     assert message_of(folder).startswith(expected)
 
 
+def test_decimals_are_of_tables_of_errors(folder):
+    table = {"name": "a", "kind": "time", "caption": "b", "decimals": 2}
+    write(folder, "experiments/first", EXPERIMENT | {"tables": [table]})
+    assert message_of(folder).startswith(
+        "experiment 'first', table 'a', key decimals: time shows no errors, 2 decimals have no "
+        "meaning. Expected a table of errors. To mend it: leave out the key."
+    )
+    write(folder, "experiments/first", EXPERIMENT | {"tables": [table | {"kind": "error"}]})
+    assert load_configuration(folder, RUN).experiments["first"].tables[0].decimals == 2
+
+
 def test_syntax_error_of_a_used_file(folder):
     write(folder, "datasets/people", "title: People\nreader: [csv\n")
     assert message_of(folder).startswith("config/datasets/people.yaml, line 3: ")
@@ -407,9 +429,18 @@ def test_a_table_of_components_needs_a_mixture(folder, methods):
     assert "leave out the table" in message
 
 
+def test_a_model_that_does_not_suit_its_method_is_named(folder):
+    write(folder, "models/mixture", {"kind": "gaussian"})
+    message = message_of(folder)
+    assert "config/methods/embedded.yaml: the projected pre-image needs a mixture" in message
+    assert "change it or its model, config/models/mixture.yaml" in message
+
+
 def test_fewer_rows_than_folds_is_refused(folder):
     write(folder, "experiments/first", EXPERIMENT | {"training_sizes": [4, 10]})
-    assert "4 training rows cannot be cut into 5 folds" in message_of(folder)
+    message = message_of(folder)
+    assert "4 training rows cannot be cut into 5 folds" in message
+    assert "raise training_sizes in config/experiments/first.yaml or lower n_folds" in message
 
 
 def test_an_experiment_may_not_take_the_name_of_another_dataset(folder):
@@ -479,3 +510,28 @@ def test_studies_are_of_what_a_method_knows_of_weak_rows(tmp_path):
         {"weak_weight": [], "weak_noise": []},
         {},
     ]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "config.yaml: the file is empty. "),
+        (b"# nothing\n", "config.yaml: the file is empty. "),
+        (b"- a\n", "config.yaml: found a list. "),
+        (b"\x88\x88", "config.yaml: it is no UTF-8 text. "),
+        (b"seed: [1\n", "config.yaml, line 2: "),
+        (b"{}", None),
+        (b"seed: 1\n", None),
+    ],
+)
+def test_the_file_that_every_run_begins_with_is_named(tmp_path, monkeypatch, content, told):
+    monkeypatch.chdir(tmp_path)
+    path = Path("config.yaml")
+    check_base_file(path)
+    path.write_bytes(content)
+    if told is None:
+        check_base_file(path)
+        return
+    with pytest.raises(UserError) as caught:
+        check_base_file(path)
+    assert str(caught.value).startswith(told)

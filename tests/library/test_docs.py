@@ -6,6 +6,7 @@ import importlib.util
 import re
 import subprocess
 import sys
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -89,17 +90,31 @@ def test_the_level_of_intervals_is_the_default_of_a_run():
     assert f"({rows_needed(level)} for {level:.0%})".replace("%)", " %)") in text
 
 
+def test_every_page_is_in_a_table_of_contents_once():
+    listed = [
+        line.strip()
+        for block in re.findall(r"```{toctree}\n(.*?)```", page("index.md"), re.DOTALL)
+        for line in block.splitlines()
+        if line.strip() and not line.startswith(":")
+    ]
+    pages = {path.stem for path in DOCS.iterdir() if path.suffix in (".md", ".rst")}
+    assert sorted([*listed, "index"]) == sorted(pages)
+
+
 class _Links(HTMLParser):
-    """What a page loads or leads to, and its equations."""
+    """What a page loads or leads to, the places in it that links may name, and its equations."""
 
     def __init__(self) -> None:
         super().__init__()
         self.loaded: list[str] = []
         self.linked: list[str] = []
+        self.places: set[str] = set()
         self.n_equations = 0
 
     def handle_starttag(self, tag, attributes) -> None:
         values = dict(attributes)
+        if values.get("id"):
+            self.places.add(values["id"])
         if tag in ("script", "img", "iframe") and values.get("src"):
             self.loaded.append(values["src"])
         if tag == "link" and values.get("href"):
@@ -123,6 +138,7 @@ def built(tmp_path_factory) -> Path:
     return folder
 
 
+@cache
 def links_of(path: Path) -> _Links:
     """Return what a built page loads, its links and its equations."""
     links = _Links()
@@ -140,8 +156,12 @@ def test_built_pages_load_nothing_from_elsewhere_and_lead_to_what_is_there(built
             assert not re.match(r"(\w+:)?//", address), f"{path.name} loads {address}"
             assert (built / re.sub(r"[?#].*", "", address)).exists(), f"{path.name}: {address}"
         for address in links.linked:
-            if not re.match(r"\w+:|#", address):
-                assert (built / address.split("#")[0]).exists(), f"{path.name}: {address}"
+            if not re.match(r"\w+:", address):
+                target, _, place = address.partition("#")
+                target = built / (target or path.name)
+                assert target.exists(), f"{path.name}: {address}"
+                if place and target.suffix == ".html":
+                    assert place in links_of(target).places, f"{path.name}: {address}"
     for style in built.rglob("*.css"):
         assert not re.search(r"(@import|url\()[\"' ]*(https?:)?//", style.read_text())
 
@@ -153,6 +173,14 @@ def test_equations_are_drawn_and_none_is_left_as_latex(built):
     assert links_of(concepts).n_equations == n_written > 20
     text = re.sub(r"<[^>]*>", "", concepts.read_text(encoding="utf-8"))
     assert not re.search(r"\\(frac|sum|left|lVert|hat)\b", text)
+
+
+@needs_sphinx
+def test_the_page_of_the_design_holds_both_pictures(built):
+    text = (built / "design.html").read_text(encoding="utf-8")
+    pictures = re.findall(r'<svg role="img".*?</svg>', text, re.DOTALL)
+    assert len(pictures) == 2
+    assert ">regression<" in pictures[0] and ">embeddings<" in pictures[1]
 
 
 @needs_sphinx

@@ -152,6 +152,14 @@ def test_times_may_be_numbers_or_moments_of_any_zone(tmp_path):
     np.testing.assert_allclose(times[:3], [noon, noon, noon + 0.25], rtol=0, atol=1e-9)
 
 
+def test_times_may_be_before_the_first_year_elsewhere(tmp_path):
+    lines = lines_of_table()
+    for row, moment in enumerate(["0001-01-01T00:00+12:00", "9999-12-31T23:00-12:00"]):
+        lines[row + 1] = lines[row + 1].replace(f"2024-02-{29 - row:02d}", moment)
+    times = stored(tmp_path, written(tmp_path, lines), numbers=["x1"], time="day")["order"]["time"]
+    np.testing.assert_allclose(times[:2], [0.5, 3652060 + 11 / 24], rtol=0, atol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("column", "value", "options", "words"),
     [

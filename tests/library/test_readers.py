@@ -14,7 +14,8 @@ import yaml
 
 from workflow_lib.artifacts import artifact_digest, read_artifact, write_artifact
 from workflow_lib.datasets import reading
-from workflow_lib.datasets.acquisition import acquire, mirrors_from_environment
+from workflow_lib.datasets.acquisition import acquire
+from workflow_lib.datasets.mirrors import mirrors_from_environment
 from workflow_lib.datasets.readers.synthetic_mixture import PRESETS, Options, effective_options
 from workflow_lib.datasets.reading import (
     checked_options,
@@ -296,6 +297,8 @@ def test_csv_text_in_a_number_column(tmp_path, value):
     [
         ("", "the file is empty"),
         ("\n \n", "the file is empty"),
+        (",\n,\n", "every line is blank"),
+        ("a,strength\n1,2\n3,\x004\n", "line 3: a NUL byte"),
         ("a,strength\n", "0 of 0 rows"),
         ("a,strength\n1,2\n", "1 of 1 rows"),
         ("a,strength\n1,2\n3,\n4,NA\n", "1 of 3 rows"),

@@ -12,7 +12,8 @@ import yaml
 
 from workflow_lib.artifacts import artifact_digest, read_artifact, write_artifact
 from workflow_lib.datasets import reading
-from workflow_lib.datasets.acquisition import acquire, mirrors_from_environment
+from workflow_lib.datasets.acquisition import acquire
+from workflow_lib.datasets.mirrors import mirrors_from_environment
 from workflow_lib.datasets.molecules import read_molecules, scaffold_codes
 from workflow_lib.datasets.reading import checked_options, read_dataset
 from workflow_lib.errors import UserError

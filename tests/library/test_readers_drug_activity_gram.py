@@ -195,7 +195,7 @@ def test_an_array_that_is_not_square(folder):
     np.save(folder / "gram.npy", GRAM[:, :3])
     assert "a matrix of 4 rows and 3 columns" in refused(folder)
     np.save(folder / "gram.npy", GRAM[:0, :0])
-    assert "a matrix of 0 rows" in refused(folder)
+    assert "an array of the shape (0, 0)" in refused(folder)
 
 
 def test_asymmetry_is_told_with_its_place_and_size(folder):
@@ -324,13 +324,13 @@ def test_faults_of_an_array_are_named(folder):
     np.save(path, changed(2, 1, np.inf))
     assert f"{path}, row 2, column 1 (counted from 0): the value is inf" in refused(folder)
     np.save(path, GRAM[0])
-    assert "an array of 1 dimensions with the type float64" in refused(folder)
+    assert "an array of the shape (4,) and the type float64" in refused(folder)
     np.save(path, np.array([["a", "b"], ["c", "d"]]))
-    assert "an array of 2 dimensions with the type <U1" in refused(folder)
+    assert "an array of the shape (2, 2) and the type <U1" in refused(folder)
     np.save(path, np.array([[None]]), allow_pickle=True)
-    assert f"{path}: the file cannot be read" in refused(folder)
+    assert f"{path}: the file is damaged, or no array of numbers" in refused(folder)
     path.write_bytes(b"no array")
-    assert f"{path}: the file cannot be read" in refused(folder)
+    assert f"{path}: the file is damaged, or no array of numbers" in refused(folder)
 
 
 @pytest.mark.parametrize("options", [{"folder": ""}, {"clip_spectrum": "yes"}])

@@ -18,7 +18,8 @@ from small_archives import write_archive
 
 from workflow_lib.artifacts import artifact_digest, read_artifact, write_artifact
 from workflow_lib.datasets import reading
-from workflow_lib.datasets.acquisition import acquire, mirrors_from_environment
+from workflow_lib.datasets.acquisition import acquire
+from workflow_lib.datasets.mirrors import mirrors_from_environment
 from workflow_lib.datasets.reading import checked_options, read_dataset
 from workflow_lib.datasets.sparse_inputs import inputs_of, terms_of
 from workflow_lib.datasets.word_counts import word_counts, words_of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 
 import numpy as np
 import pytest
@@ -326,7 +327,7 @@ def test_the_rows_of_the_report_have_the_sign_of_accuracies(tmp_path):
     one = verdict(read(tmp_path), methods=CLASS_METHODS, metric="accuracy")
     row = assembly.comparison_rows(one)[0]
     assert row[:3] == ["OFER-GMM", "1", "+20.0"]
-    assert row[3].startswith("+")
+    assert row[3].startswith("+") and row[4].startswith("+")
 
 
 def test_the_protocol_tells_examples_and_chance(tmp_path):
@@ -485,3 +486,13 @@ def test_a_report_of_classes_is_one_page(tmp_path):
     assert "OFER-GMM against one-hot KRR is better in 2 of 2 comparisons" in text
     assert "Classes6" in text
     assert "RRMSE" not in text
+
+
+@pytest.mark.parametrize("kind", ["error", "weak_weight"])
+@pytest.mark.parametrize(("decimals", "shown"), [(0, r"\d+"), (3, r"\d+\.\d{3}")])
+def test_the_decimals_of_a_table_are_chosen(tmp_path, kind, decimals, shown):
+    cells = cells_of(read(tmp_path, ROWS if kind == "error" else STUDY), kind)
+    found = re.findall(r"<td[^>]*>([^<]*±[^<]*)<", html_of(cells, kind, decimals=decimals))
+    assert found
+    assert all(re.fullmatch(rf"{shown} ± {shown}", one.strip("\xa0 ")) for one in found), found
+    assert html_of(cells, kind, decimals=1) == html_of(cells, kind)

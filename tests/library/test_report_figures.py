@@ -13,7 +13,7 @@ from report_samples import METHODS, base_error, better_error, noisy_error, write
 
 from workflow_lib.artifacts import write_artifact
 from workflow_lib.errors import UserError
-from workflow_lib.report.figures import completion, geometry, learning_curves
+from workflow_lib.report.figures import completion, geometry, learning_curves, steps
 from workflow_lib.report.figures.completion import draw_completion
 from workflow_lib.report.figures.geometry import embed_gaussian_sample
 from workflow_lib.report.figures.learning_curves import draw_learning_curves
@@ -137,12 +137,13 @@ import sys
 from pathlib import Path
 sys.path.insert(0, "tests/library")
 from report_samples import METHODS
-from workflow_lib.report.figures import geometry, learning_curves
+from workflow_lib.report.figures import geometry, learning_curves, steps
 folder = Path(sys.argv[1])
 learning_curves.run(
     folder / "scores.csv", folder / "c.svg", folder / "c.png", "Toy", "the real one", METHODS
 )
 geometry.run(folder / "g.svg", folder / "g.png", 5)
+steps.run(folder / "s.svg", folder / "s.png", "class_steps")
 """
 
 
@@ -162,7 +163,7 @@ def test_figures_are_the_same_bytes_in_every_process(tmp_path):
             env={**os.environ, "PYTHONHASHSEED": seed},
             check=True,
         )
-        names = ("c.svg", "c.png", "g.svg", "g.png")
+        names = ("c.svg", "c.png", "g.svg", "g.png", "s.svg", "s.png")
         contents.append([(folder / name).read_bytes() for name in names])
     assert contents[0] == contents[1]
     everything = b"".join(contents[0])
@@ -314,3 +315,20 @@ def test_learning_curves_are_written_from_a_file(tmp_path):
     path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
     learning_curves.run(path, tmp_path / "a.svg", tmp_path / "a.png", "Toy", None, METHODS)
     assert b"<svg" in (tmp_path / "a.svg").read_bytes()
+
+
+@pytest.mark.parametrize(("kind", "n_spaces", "n_maps"), [("steps", 3, 4), ("class_steps", 4, 6)])
+def test_the_schemes_show_every_space_and_map_and_no_words_over_others(kind, n_spaces, n_maps):
+    scheme = steps.SCHEMES[kind]
+    assert (len(scheme.spaces), len(scheme.maps)) == (n_spaces, n_maps)
+    numbers = [one.number for one in scheme.maps if one.number]
+    assert numbers == [str(number + 1) for number in range(n_maps - 1)]
+    figure = steps.draw_steps(kind)
+    figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in figure.axes[0].texts if text.get_text()]
+    assert len(boxes) > 2 * n_spaces + n_maps
+    for place, box in enumerate(boxes):
+        assert box.x0 >= 0 and box.x1 <= figure.bbox.x1
+        assert box.y0 >= 0 and box.y1 <= figure.bbox.y1
+        inner = [other.shrunk(0.98, 0.8) for other in boxes[:place]]
+        assert not any(box.shrunk(0.98, 0.8).overlaps(other) for other in inner)

@@ -118,17 +118,86 @@ def test_the_page_is_well_formed_and_escaped(page):
 
 
 def test_the_page_needs_nothing_from_outside(page):
-    assert "<script" not in page
+    assert re.findall(r"<script[^>]+>", page) == []
     assert "<link" not in page
     assert "url(" not in page
     assert re.findall(r'\bsrc="(?!data:)', page) == []
-    assert re.findall(r'href="(?!#)([^"]*)"', page) == ["https://example.org/toy.csv?a=1&amp;b=2"]
+    assert re.findall(r'href="(?!#|data:)([^"]*)"', page) == [
+        "curve.svg",  # the file beside the page, where there is no script
+        "https://example.org/toy.csv?a=1&amp;b=2",
+    ]
 
 
 def test_the_figure_is_embedded_with_a_text(page):
     found = re.search(r'<img src="data:image/svg\+xml;base64,([^"]*)" alt="([^"]*)">', page)
     assert base64.b64decode(found[1]).decode() == SVG
     assert found[2].startswith("Curves &amp; more. Lowest mean aRRMSE: OFER-GMM at n = 20")
+
+
+def test_tables_and_figures_have_anchors_and_can_be_saved(inputs, tmp_path):
+    experiment = inputs["experiments"]["toy"]
+    files = {"csv": tmp_path / "toy-error.csv", "tex": tmp_path / "toy-error.tex"}
+    for path in (*files.values(), tmp_path / "toy-curve.png"):
+        path.write_bytes(f"the bytes of {path.name}".encode())
+    experiment |= {
+        "table_files": {"error": files},
+        "pictures": {"curve": tmp_path / "toy-curve.png"},
+    }
+    assembly.run(output=tmp_path / "report.html", **inputs)
+    page = (tmp_path / "report.html").read_text()
+    for anchor in ("table-toy-error", "table-toy-time", "table-toy-weeks", "figure-toy-curve"):
+        assert page.count(f' id="{anchor}"') == 1
+    saved = dict(re.findall(r'<a download="([^"]*)" href="data:[^,]*;base64,([^"]*)"', page))
+    assert {name: base64.b64decode(content).decode() for name, content in saved.items()} == {
+        name: f"the bytes of {name}" for name in ("toy-error.csv", "toy-error.tex", "toy-curve.png")
+    }
+
+
+def test_the_page_opens_with_what_was_run_and_three_findings(page):
+    opening = page[page.index('<section id="summary"') : page.index("What each experiment found")]
+    assert "This run holds 1 experiment." in opening
+    assert re.findall(r"<li>(\S+ \S+ \S+)", opening[opening.index('<div class="brief">') :]) == [
+        "OFER-GMM is most",
+        "OFER equals its",
+        "In no comparison",
+    ]
+    assert "OFER-GMM on toy (a stand-in) at n&nbsp;=&nbsp;" in opening
+
+
+def test_the_paper_is_held_against_the_run_where_its_contents_are_given(inputs, page, tmp_path):
+    assert 'id="paper"' not in page
+    contents = tmp_path / "contents.csv"
+    contents.write_text(
+        "kind,number,title,data,quantity,drawn_as\n"
+        "table,2,Seconds,Toys,seconds,\nfigure,1,A drawing,,drawing,\n"
+    )
+    runs = {"config/paper.yaml": []}
+    assembly.run(output=tmp_path / "report.html", contents=contents, runs=runs, **inputs)
+    text = (tmp_path / "report.html").read_text()
+    assert '<section id="paper"' in text
+    assert '<a href="#table-toy-time">' in text
+    places = [text.index(f'<section id="{name}"') for name in ("summary", "paper")]
+    assert places[0] < places[1] < text.index('<section id="where-ofer-helps"')
+
+
+def test_the_trial_of_what_is_kernel_ridge_is_shown_where_there_is_one(inputs, page, tmp_path):
+    assert "was not tried in this run" in page
+    statement = {"name": "one", "is_kernel_ridge": True, "difference": 2e-15, "holds": True}
+    facts = {"n_training": 30, "n_test": 12, "tolerance": 1e-8, "statements": [statement]}
+    (tmp_path / "identities.json").write_text(json.dumps(facts))
+    inputs["experiments"]["toy"]["identities"] = tmp_path / "identities.json"
+    assembly.run(output=tmp_path / "report.html", **inputs)
+    text = (tmp_path / "report.html").read_text()
+    assert "the largest relative difference is 2e-15." in text
+
+
+@pytest.mark.parametrize(
+    ("reader", "is_drawn"),
+    [("synthetic_mixture", True), ("series_synthetic", True), ("csv", False), ("digits", False)],
+)
+def test_data_of_readers_that_draw_are_made(reader, is_drawn):
+    for stand_in_for in (None, "videos"):
+        assert assembly.is_made({"reader": reader, "stand_in_for": stand_in_for}) == is_drawn
 
 
 def test_headings_do_not_skip_a_level_and_links_have_targets(page):

@@ -124,6 +124,15 @@ def test_a_file_that_is_no_text_is_counted(folder):
     assert [one.rule for one in collect_jobs(folder) if one.seconds is None] == ["mean"]
 
 
+def test_a_file_that_cannot_be_read_is_counted(folder):
+    write_benchmark(folder / "mean.tsv", "", MORNING, text=HEADER + "1" * 200_000 + "\t1\n")
+    write_benchmark(folder / "rank.tsv", "", MORNING, text="")
+    (folder / "rank.tsv").unlink()
+    (folder / "rank.tsv").symlink_to(folder)
+    unread = {one.rule for one in collect_jobs(folder) if one.seconds is None}
+    assert unread == {"mean", "rank"}
+
+
 def test_a_row_that_ends_early_keeps_its_seconds(folder):
     write_benchmark(folder / "mean.tsv", "", MORNING + 9, text=HEADER + "1.50\t0:00:01\t80.")
     (short,) = [one for one in collect_jobs(folder) if one.rule == "mean"]

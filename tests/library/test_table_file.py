@@ -16,6 +16,7 @@ import numpy as np
 import pandas
 import pytest
 
+from workflow_lib.datasets import archives, long_lines
 from workflow_lib.datasets.table_file import Table, read_table, text_rows
 from workflow_lib.errors import UserError
 
@@ -461,6 +462,10 @@ def unequal(file):
     file["a"], file["b"] = [1, 2], [1]
 
 
+def nul(file):
+    file.create_dataset("a", data=["x\0y", "z"], dtype=h5py.string_dtype(length=3))
+
+
 def no_utf8(file):
     file["a"] = np.array([b"\xff", b"a"])
 
@@ -481,11 +486,12 @@ def nothing(file):
         (lists, "of the type object"),
         (compound, "of the type"),
         (scalar, "of 0 axes"),
-        (larger_than_memory, "Unable to allocate"),
+        (larger_than_memory, "claim 9007199254740992 bytes"),
         (unnamed_columns, "3 columns with 0 names"),
         (repeated_columns, "both named 'p'"),
         (unequal, "2 values in the column 'a' and 1"),
         (no_utf8, "can't decode"),
+        (nul, "a text with a NUL character"),
         (nothing, "no column"),
     ],
 )
@@ -501,7 +507,72 @@ def test_damaged_hdf5_is_refused(tmp_path):
     assert "damaged" in refused(written(tmp_path, b"\x89HDF\r\n\x1a\n" + b"x" * 90, "t.h5"))
 
 
+# Limits
+
+
+def test_a_compressed_table_that_would_become_too_large_is_refused(tmp_path, monkeypatch):
+    path = written(tmp_path, gzip.compress(TEXT.encode() + b"\n" * 100_000), "t.csv.gz")
+    read_table(path)
+    monkeypatch.setattr(archives, "ALWAYS_ALLOWED", 50_000)
+    assert "more than 50000 bytes" in refused(path)
+
+
+def test_a_line_that_is_too_long_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(long_lines, "LONGEST_LINE", 1000)
+    message = refused(written(tmp_path, "a,b\n1,2\n" + "3," * 600))
+    assert "line 3: the line has more than 1000 bytes" in message
+
+
+def test_many_columns_without_a_name_are_passed_over_or_named(tmp_path):
+    # Each of them looked at once; a second time for each other one would take hours.
+    commas = "," * 400_000
+    table = read_table(written(tmp_path, f"a,b{commas}\n1,2{commas}\n3,4\n"))
+    assert table.names == ["a", "b"] and table.numbers("b").tolist() == [2.0, 4.0]
+    message = refused(written(tmp_path, f"a,b{commas}\n1,2{commas}5\n"))
+    assert "column 3: the column has no name" in message
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "names"),
+    [
+        ("a,b,", "1,2,", ["a", "b"]),
+        ("a,b,,", "1,2", ["a", "b"]),
+        ("a,,", "1", ["a"]),
+        ("a,b,", "1,2,3", "column 3: the column has no name"),
+        ("a,,b,", "1,,2,", "column 2: the column has no name"),
+        ("a,", "1,,3", "3 cells. Expected 1 cells"),
+    ],
+)
+def test_columns_at_the_end_without_name_and_cells_are_none(tmp_path, header, row, names):
+    path = written(tmp_path, f"{header}\n{row}\n")
+    if isinstance(names, str):
+        assert names in refused(path)
+    else:
+        assert read_table(path).names == names
+
+
 # Parquet
+
+
+def test_parquet_with_damaged_texts_is_refused(tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = arrow.table({"text": ["damaged text"], "number": [1]})
+    parquet.write_table(table, tmp_path / "t.parquet", compression="none", use_dictionary=False)
+    content = (tmp_path / "t.parquet").read_bytes()
+    assert b"damaged text" in content
+    message = refused(written(tmp_path, content.replace(b"damaged ", b"damage\xff "), "t.parquet"))
+    assert "the file is damaged" in message
+
+
+def test_parquet_of_more_cells_than_its_size_allows_is_refused(tmp_path, monkeypatch):
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(arrow.table({"zero": np.zeros(100_000)}), tmp_path / "t.parquet")
+    read_table(tmp_path / "t.parquet")
+    monkeypatch.setattr(archives, "ALWAYS_ALLOWED", 1000)
+    monkeypatch.setattr(archives, "LARGEST_RATIO", 2)
+    assert "100000 cells" in refused(tmp_path / "t.parquet")
 
 
 def test_parquet_asks_for_the_package_that_reads_it(tmp_path, monkeypatch):

@@ -331,6 +331,46 @@ class TestFailures:
             {"ant": "Ant"}, output, Encyclopedia(ANT, parts=1000)
         )
 
+    @pytest.mark.parametrize(
+        "answer",
+        [
+            b"[]",
+            b"7",
+            b'{"query": []}',
+            b'{"query": {"pages": [7]}}',
+            b'{"query": {"pages": 7}}',
+            b'{"query": {"redirects": [{}]}}',
+            b'{"query": {"pages": [{"title": "Ant", "extract": 7}]}}',
+            b'{"query": {"pages": [{"title": "Ant", "extract": "a", "revisions": [7]}]}}',
+            b'{"query": {"pages": [{"title": ["Ant"]}]}}',
+            b'{"error": "no object"}',
+            b'{"continue": "on", "query": 7}',
+            b"[" * 100_000,
+            b"9" * 5000,
+            b'"\xff"',
+        ],
+    )
+    def test_an_answer_of_another_form_is_refused(self, output, sleeps, answer):
+        message = message_of({"ant": "Ant"}, output, Encyclopedia(ANT, faults=[answer] * 9))
+        assert "the pages could not be fetched" in message
+        assert not output.exists()
+
+    def test_text_that_no_file_can_hold_is_refused(self, output):
+        halved = page("Ant", "half a character: \ud83d")
+        message = message_of({"ant": "Ant"}, output, Encyclopedia(halved))
+        assert "not in the form of the API" in message
+        assert not output.exists()
+
+    def test_an_answer_that_is_too_large_is_given_up(self, output, monkeypatch):
+        monkeypatch.setattr(wikipedia, "LARGEST_ANSWER", 1000)
+        large = Encyclopedia(page("Ant", "x" * 2000))
+        assert "more than 1000 bytes" in message_of({"ant": "Ant"}, output, large)
+
+    def test_a_pause_that_is_no_number_is_passed_over(self, output, sleeps):
+        opener = Encyclopedia(ANT, faults=[refused(503, "\xb2"), refused(503, "Mon, 1 Jan")])
+        assert fetch_introductions({"ant": "Ant"}, output, opener, pause=0.5) == {}
+        assert sleeps == [0.5, 1.0]
+
     @pytest.mark.parametrize("title", ["", " ", "Ant|Bee", "Ant#Body"])
     def test_titles_that_no_page_can_have_are_refused(self, output, title):
         opener = Encyclopedia()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import importlib.util
 import os
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from workflow_lib.errors import UserError
+from workflow_lib.file_digests import digest_path, record_digest
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -26,13 +28,14 @@ def adapter():
     return module
 
 
-def run(body, tmp_path, log=("logs/job.log",), **variables):
+def run(body, tmp_path, log=("logs/job.log",), inputs=(), outputs=(), **variables):
     """Run `body` inside the adapter in a process of its own, as Snakemake does."""
     program = (
         f"import sys; sys.path[:0] = [{str(ROOT)!r}, {str(ROOT / 'scripts')!r}]\n"
         "from types import SimpleNamespace\n"
         "from adapter import job\n"
-        f"snakemake = SimpleNamespace(threads=3, log={list(log)!r})\n"
+        f"snakemake = SimpleNamespace(threads=3, log={list(log)!r},\n"
+        f"    input={list(inputs)!r}, output={list(outputs)!r})\n"
         f"with job(snakemake):\n    {body}\n"
     )
     return subprocess.run(
@@ -74,8 +77,72 @@ def test_without_a_log_the_error_reaches_the_terminal(tmp_path):
     assert result.stderr.splitlines()[-1].startswith("error: there is not enough memory")
 
 
+def test_outputs_get_a_digest_that_the_next_job_compares(tmp_path):
+    body = "import pathlib; pathlib.Path('a.csv').write_text('1'); pathlib.Path('b.csv').touch()"
+    result = run(body, tmp_path, outputs=("a.csv", "b.csv"))
+    assert result.returncode == 0
+    for name in ("a.csv", "b.csv"):
+        digest = hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()
+        assert digest_path(tmp_path / name).read_text() == f"{digest}  {name}\n"
+    (tmp_path / "brought.csv").touch()
+    inputs = ("a.csv", "b.csv", "a.csv", "brought.csv")
+    assert run("print('read')", tmp_path, inputs=inputs).returncode == 0
+    assert (tmp_path / "logs" / "job.log").read_text() == "read\n"
+
+
+def test_all_damaged_inputs_are_named_before_anything_is_read(tmp_path):
+    names = ("a.csv", "whole.csv", "two  spaces.csv", "b.csv")
+    for name in names:
+        (tmp_path / name).write_text(name)
+        record_digest(tmp_path / name)
+    damaged = [name for name in names if name != "whole.csv"]
+    for name in damaged:
+        (tmp_path / name).write_text("")
+    result = run("print('read')", tmp_path, inputs=names, outputs=("out.csv",))
+    assert (result.returncode, result.stdout, result.stderr) == (1, "", "")
+    lines = (tmp_path / "logs" / "job.log").read_text().splitlines()
+    errors = [line for line in lines if line.startswith("error: ")]
+    assert [error.split(": ")[1] for error in errors] == damaged
+    assert "rm 'two  spaces.csv' and run the same snakemake command again" in errors[1]
+    assert lines[-1] == errors[-1] and "read" not in lines
+    assert not digest_path(tmp_path / "out.csv").exists()
+
+
+def test_what_earlier_jobs_left_beside_an_output_is_removed(tmp_path):
+    output = tmp_path / "out.csv"
+    output.write_text("earlier")
+    record_digest(output)
+    output.unlink()
+    half_written = tmp_path / ".out.csv.7.tmp"
+    half_written.touch()
+    result = run("raise KeyError('absent')", tmp_path, outputs=("out.csv",))
+    assert result.returncode == 1
+    assert not half_written.exists() and not digest_path(output).exists()
+
+
 def test_words_for_the_errors_a_user_can_mend(adapter):
     error = UserError("config.yaml, key seed", "a word", "a number")
     assert adapter.explain(error, "x.log") == str(error)
     full = OSError(errno.ENOSPC, "No space left on device", "results/x.h5")
     assert adapter.explain(full, "x.log") == "the disk is full (results/x.h5); make room"
+    forbidden = OSError(errno.EROFS, "Read-only file system", "results/x.h5")
+    words = "results/x.h5: Read-only file system; mend the permissions there"
+    assert adapter.explain(forbidden, "x.log").startswith(words)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError("Unable to allocate 9.38 KiB"),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+        ImportError("libopenblas.so: failed to map segment from shared object"),
+        RuntimeError("can't start new thread"),
+    ],
+)
+def test_words_for_too_little_memory(adapter, error):
+    words = adapter.explain(error, "x.log")
+    assert words.startswith("there is not enough memory for this job; give Snakemake fewer --cores")
+    follows = RuntimeError("the library is confused")
+    follows.__cause__ = error
+    assert adapter.explain(follows, "x.log") == words
+    assert "this is a defect" in adapter.explain(RuntimeError("the library is confused"), "x.log")

@@ -6,8 +6,6 @@ import csv
 import html
 import json
 import re
-import shutil
-import subprocess
 import zipfile
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +14,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from browser import needs_browser, page_in_browser
 from small_run import (
     Outcome,
     contents,
@@ -37,7 +36,6 @@ METHODS = ["m-krr", "m-mean"]
 HEADER = "sample,heat,colour,strength,weight"
 NEW_ROWS = ["heat,colour", "2.5,red", "7.25,blue", ",red", "4,mauve"]
 SECTIONS = ("answer", "leaderboard", "intervals", "first-look", "next")
-CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 
 
 def blend(n_rows: int = 30) -> str:
@@ -381,19 +379,12 @@ def test_the_report_tells_the_answer(answered):
     assert [anchor for anchor in anchors if anchor in SECTIONS] == list(SECTIONS)
 
 
-@pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="there is no Chromium")
+@needs_browser
 def test_a_browser_shows_the_report_without_errors(answered, tmp_path):
-    options = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"]
-    report = answered / f"results/{NAME}/report.html"
-    done = subprocess.run(
-        [CHROMIUM, *options, f"--user-data-dir={tmp_path}", "--dump-dom", report.as_uri()],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert [line for line in done.stderr.splitlines() if ":CONSOLE" in line] == []
+    page, console = page_in_browser(answered / f"results/{NAME}/report.html", tmp_path)
+    assert console == []
     for anchor in SECTIONS:
-        assert f'<section id="{anchor}"' in done.stdout
+        assert f'<section id="{anchor}"' in page
 
 
 # The command predict

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import time
 from pathlib import Path
@@ -25,6 +26,7 @@ from small_run import (
 )
 
 END = {"manifest", "timeline", "report"}
+OVER_ALL = {"critical difference", "protocol"}
 SOURCES = {
     "acquire measurements measurements.csv",
     "acquire calls calls.tar.gz",
@@ -70,12 +72,13 @@ def summaries_of(name: str) -> set[str]:
         jobs |= {f"{job} {name}" for job in ("leaderboard", "calibration", "model")}
     if any(table["kind"] == "time" for table in tables):
         jobs.add(f"timings {name}")
-    drawn = [figure["name"] for figure in figures if figure["kind"] != "geometry"]
+    of_nothing = ("geometry", "steps")
+    drawn = [figure["name"] for figure in figures if figure["kind"] not in of_nothing]
     return jobs | {f"figure {name}-{figure}" for figure in drawn}
 
 
 PREDICTIONS = {job for name in EXPERIMENTS for job in predictions_of(name)}
-SUMMARIES = {*(job for name in EXPERIMENTS for job in summaries_of(name)), *END}
+SUMMARIES = {*(job for name in EXPERIMENTS for job in summaries_of(name)), *END, *OVER_ALL}
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +102,12 @@ def touch(folder: Path, names: set[str], seconds: float) -> None:
 def test_a_color_redraws_the_figures_that_show_it(finished):
     edit_yaml(finished / "config" / "methods" / "m-krr.yaml", color="#123456")
     figures = {"clusters-curve", "calls-series", "calls-weeks", "levers-weights", "levers-noise"}
-    assert jobs_to_run(finished) == {*(f"figure {name}" for name in figures), *END}
+    redrawn = {*figures, "ranks"}
+    assert jobs_to_run(finished) == {
+        *(f"figure {name}" for name in figures),
+        "critical difference",
+        *END,
+    }
 
     before = contents(finished, "results")
     outcome = snakemake(finished)
@@ -107,7 +115,7 @@ def test_a_color_redraws_the_figures_that_show_it(finished):
     after = contents(finished, "results")
     changed = {name for name in after if after[name] != before.get(name)}
     assert {name for name in changed if not name.startswith("results/timings/jobs/")} == {
-        *(f"results/figures/{name}.{suffix}" for name in figures for suffix in ("svg", "png")),
+        *(f"results/figures/{name}.{suffix}" for name in redrawn for suffix in ("svg", "png")),
         "results/report.html",
         "results/run.json",
     }
@@ -117,8 +125,9 @@ def test_a_color_redraws_the_figures_that_show_it(finished):
 
 def test_the_gradient_preimage_recomputes_predictions_and_no_model(finished):
     add_line(finished / "workflow_lib" / "embeddings" / "gradient.py")
-    # The figure of the geometry searches pre-images itself.
-    assert jobs_to_run(finished) == {*PREDICTIONS, *SUMMARIES, "figure measurements-space"}
+    # The figure of the geometry searches pre-images itself, and what is tried has pre-images.
+    others = {"figure measurements-space", *(f"identities {name}" for name in EXPERIMENTS)}
+    assert jobs_to_run(finished) == {*PREDICTIONS, *SUMMARIES, *others}
 
 
 @pytest.mark.parametrize("path", ["workflow_lib/experiments/preimages.py", "scripts/preimages.py"])
@@ -140,29 +149,62 @@ def test_the_mixture_recomputes_models_and_what_follows(finished, all_jobs):
     expected |= {job for job in all_jobs if " objects" in job} - {
         job for job in all_jobs if job.startswith("acquire ")
     }
-    assert jobs_to_run(finished) == expected - {"figure measurements-space"}
+    drawn = {"figure measurements-space", "figure measurements-way"}
+    assert jobs_to_run(finished) == expected - drawn
 
 
 def test_a_reader_reads_its_own_dataset_only(finished, all_jobs):
     add_line(finished / "workflow_lib" / "datasets" / "readers" / "csv.py")
     jobs = jobs_to_run(finished)
-    assert {job for job in jobs if "measurements" not in job} == END
-    others = {"acquire measurements measurements.csv", "figure measurements-space"}
-    assert jobs - END == {job for job in all_jobs if "measurements" in job} - others
+    assert {job for job in jobs if "measurements" not in job} == END | OVER_ALL
+    others = {"acquire measurements measurements.csv"}
+    others |= {"figure measurements-space", "figure measurements-way"}
+    assert jobs - END - OVER_ALL == {job for job in all_jobs if "measurements" in job} - others
 
 
 def test_the_style_of_figures_redraws_figures(finished):
     add_line(finished / "workflow_lib" / "report" / "style.py")
     figures = {job for job in SUMMARIES if job.startswith("figure ")}
-    assert jobs_to_run(finished) == {*figures, "figure measurements-space", "timeline", "report"}
+    assert jobs_to_run(finished) == {
+        *figures,
+        "figure measurements-space",
+        "figure measurements-way",
+        "timeline",
+        "report",
+        *OVER_ALL,
+    }
 
 
-def test_a_caption_writes_its_table_again(finished):
-    path = finished / "config" / "experiments" / "clusters.yaml"
+@pytest.mark.parametrize(
+    "edit", [{"caption": "Other words."}, {"decimals": 1}], ids=["caption", "decimals"]
+)
+def test_a_caption_or_a_rounding_writes_its_table_again(finished, edit):
     tables = [dict(table) for table in EXPERIMENTS["clusters"]["tables"]]
-    tables[0]["caption"] = "Other words."
-    edit_yaml(path, tables=tables)
+    edit_yaml(
+        finished / "config" / "experiments" / "clusters.yaml",
+        tables=[tables[0] | edit, *tables[1:]],
+    )
     assert jobs_to_run(finished) == {"table clusters error", *END}
+
+
+def test_the_decimals_of_a_table_are_those_of_its_latex_and_of_the_report(finished):
+    latex = finished / "results" / "tables" / "clusters-error.tex"
+    table = finished / "results" / "tables" / "clusters-error.csv"
+    numbers = table.read_bytes()
+    assert re.search(r"\b\d\.\d{3} ", latex.read_text())
+    tables = [dict(table) for table in EXPERIMENTS["clusters"]["tables"]]
+    edit_yaml(
+        finished / "config" / "experiments" / "clusters.yaml",
+        tables=[tables[0] | {"decimals": 1}, *tables[1:]],
+    )
+    outcome = snakemake(finished)
+    assert outcome.status == 0, outcome.text
+    body = latex.read_text().split("\\midrule", 1)[1].split("\\bottomrule")[0]
+    assert re.search(r"\b\d\.\d\b", body) and not re.search(r"\b\d\.\d{2,}", body)
+    assert table.read_bytes() == numbers
+    page = (finished / "results" / "report.html").read_text()
+    shown = page[page.index('id="table-clusters-error"') :].split("</tbody>")[0]
+    assert re.search(r"\b\d\.\d\b", shown) and not re.search(r">\s*\d\.\d{2,} ?±", shown)
 
 
 def test_the_title_of_the_report_writes_the_report_again(finished):
@@ -182,7 +224,7 @@ def test_a_grid_recomputes_its_method(finished):
     # A stack combines what its members predict.
     expected |= {"stack ofer-stack levers split 0"}
     summaries = summaries_of("clusters") | summaries_of("levers") | summaries_of("assay")
-    assert jobs_to_run(finished) == {*expected, *summaries, *END}
+    assert jobs_to_run(finished) == {*expected, *summaries, *END, *OVER_ALL}
 
 
 ELSEWHERE = (
@@ -239,7 +281,7 @@ def test_a_new_default_method_runs_alone(finished):
         for stage in ("regression", "preimages")
         for split in (0, 1)
     }
-    assert jobs_to_run(finished) == {*expected, *summaries_of("clusters"), *END}
+    assert jobs_to_run(finished) == {*expected, *summaries_of("clusters"), *END, *OVER_ALL}
 
 
 def test_a_new_method_outside_the_default_starts_nothing(finished):
@@ -256,7 +298,7 @@ def test_a_new_split_recomputes_no_earlier_one(finished, all_jobs):
     of_one_split = {job for job in all_jobs if job.endswith(endings)}
     expected = {f"{job.removesuffix('1')}2" for job in of_one_split}
     summaries = {job for name in names for job in summaries_of(name)}
-    assert jobs_to_run(finished) == {*expected, *summaries, *END}
+    assert jobs_to_run(finished) == {*expected, *summaries, *END, *OVER_ALL}
 
 
 def test_a_new_experiment_recomputes_no_other(finished):
@@ -267,13 +309,14 @@ def test_a_new_experiment_recomputes_no_other(finished):
     )
     (finished / "config" / "experiments" / "linnerud.yaml").unlink()
     jobs = jobs_to_run(finished)
-    assert {job for job in jobs if "linnerud" not in job} == END
+    assert {job for job in jobs if "linnerud" not in job} == END | OVER_ALL
     assert "read linnerud" in jobs and "figure linnerud-learning-curve" in jobs
 
 
 def test_a_new_seed_fetches_nothing_again(finished, all_jobs):
     edit_yaml(finished / CONFIGURATION, seed=8)
-    assert jobs_to_run(finished) == all_jobs - SOURCES
+    has_no_seed = {"figure measurements-way"}
+    assert jobs_to_run(finished) == all_jobs - SOURCES - has_no_seed
 
 
 FAILING_JOB = """\

@@ -19,6 +19,7 @@ ORDER = [
     "benchmark",
     "threads",
     "resources",
+    "group",
     "message",
     "script",
 ]
@@ -29,6 +30,10 @@ SCRIPTS = [
     if path.name not in ("adapter.py", "terminal.py")
 ]
 STATEMENTS = re.compile(r"^(?:rule|checkpoint) (\w+):\n((?:[ \t]+.*\n|\n)*)", re.MULTILINE)
+
+
+LOCAL = {"acquire", "introductions", "new"}
+"""Rules of jobs that no scheduler is given: they need the internet, or speak to the user."""
 
 
 def rules() -> dict[str, list[str]]:
@@ -68,6 +73,8 @@ def test_directives_have_one_order(name):
         required.add("input")
     if name in WITHOUT_OUTPUT:
         required -= {"output", "benchmark"}
+    if name in LOCAL:
+        required.remove("group")
     assert required <= set(stated)
     assert {"run", "shell", "notebook", "wrapper"}.isdisjoint(RULES[name])
 
@@ -81,6 +88,17 @@ def test_scripts_only_hand_on(path):
     found = [node for node in ast.walk(ast.parse(text)) if isinstance(node, (*loops, *arithmetic))]
     assert found == []
     assert len(text.splitlines()) < 40
+
+
+def test_a_scheduler_is_given_groups_that_ask_for_what_their_rules_need():
+    for path in RULE_FILES:
+        for name, body in STATEMENTS.findall(path.read_text() + "\n"):
+            if name in RULES_WITH_JOBS:
+                is_local = "localrule: True" in body
+                assert is_local == (name in LOCAL), name
+                assert is_local != ("group:" in body), name
+                asked = [f'mem_mb=memory_for("{name}"),', f'runtime=minutes_for("{name}"),']
+                assert is_local or all(text in body for text in asked), name
 
 
 def test_every_script_belongs_to_a_rule():
@@ -162,7 +180,8 @@ def plain(text: str) -> object:
 
 
 def test_parameters_are_plain_and_stated_one_by_one(first_folder):
-    blocks = {"manifest", "report"}  # they show the whole configuration
+    # They show the whole configuration, or all methods.
+    blocks = {"manifest", "report", "critical_difference"}
     for record in records_of_jobs(first_folder):
         for text in record["params"]:
             value = plain(text)

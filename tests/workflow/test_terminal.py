@@ -168,7 +168,8 @@ def test_a_failure_is_readable_and_says_how_to_resume(project):
     ]
     log = (project / "logs" / "make" / "b.log").read_text()
     assert "Traceback (most recent call last):" in log and log.endswith("write a number.\n")
-    assert sorted(path.name for path in (project / "out").iterdir()) == ["a.txt"]
+    left = sorted(path.name for path in (project / "out").iterdir())
+    assert left == [".a.txt.sha256", "a.txt"]
 
     status, _, lines = snakemake(project, "--cores", "2", "--keep-going")
     assert status == 0
@@ -204,13 +205,28 @@ def test_a_lock_left_by_a_killed_run_is_explained(project):
     status, _, lines = snakemake(project, "--cores", "2")
     assert status == 1
     assert lines[0].startswith("error: Directory cannot be locked.")
-    assert lines[-2:] == ["    snakemake --unlock", "    snakemake --cores 2"]
-    assert snakemake(project, "--unlock")[2] == ["Unlocked working directory."]
+    assert lines[-2:] == ["    snakemake --unlock --cores 2", "    snakemake --cores 2"]
+    assert snakemake(project, "--unlock", "--cores", "2")[2] == ["Unlocked working directory."]
     # What was half written is made again without an option.
     status, _, lines = snakemake(project, "--cores", "2")
     assert status == 0
     assert lines[0] == "4 jobs to run"
     assert {path.read_text() for path in project.glob("out/*.txt")} == {"2"}
+
+
+def test_an_input_whose_date_lies_in_the_future_is_explained(project):
+    script = project / "scripts" / "make.py"
+    os.utime(script, (time.time() + 3600, time.time() + 3600))
+    status, _, lines = snakemake(project, "--cores", "1", "out/a.txt")
+    assert status == 1
+    assert lines[1].startswith("error: scripts/make.py: its date, 2")
+    assert ", lies in the future. The clock was set back" in lines[1]
+    assert lines[-1] == "    snakemake --cores 1 out/a.txt"
+    assert not any("error: " in line or "WorkflowError" in line for line in lines[2:])
+    remedy = "find . -type f -newermt now -exec touch {} +"
+    assert f"To mend it: {remedy} and run the same snakemake command again." in lines[1]
+    subprocess.run(remedy.split(), cwd=project, check=True, timeout=60)
+    assert snakemake(project, "--cores", "1", "out/a.txt")[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -316,3 +332,79 @@ def test_how_a_process_ended(terminal):
     assert terminal.exit_cause(command + "returned non-zero exit status 1.") == "exit status 1"
     assert "SIGSEGV" in terminal.exit_cause(command + "died with <Signals.SIGSEGV: 11>.")
     assert "memory" in terminal.exit_cause(command + "returned non-zero exit status 137.")
+
+
+@pytest.mark.parametrize(
+    ("message", "name", "words", "remedy"),
+    [
+        (
+            "OSError: [Errno 28] No space left on device\n\n"
+            "During handling of the above exception, another exception occurred:\n\n"
+            "Traceback (most recent call last):\n"
+            '  File "cli.py", line 2316, in args_to_api\n'
+            "    dag_api.execute_workflow(\n"
+            "OSError: [Errno 28] No space left on device",
+            "OSError",
+            "error: No space left on device",
+            "make room on the disk of this folder and of temporary files (TMPDIR)",
+        ),
+        (
+            'RuleException:\nOSError in file "rules/data.smk", line 24:\n'
+            "[Errno 122] Disk quota exceeded\n"
+            '  File "tempfile.py", line 501, in __exit__',
+            "RuleException",
+            "error: Disk quota exceeded",
+            "make room",
+        ),
+        (
+            "WorkflowError:\nFailed to create output directory logs/read.\n"
+            "OSError: [Errno 30] Read-only file system: 'logs/read'",
+            "WorkflowError",
+            "error: Failed to create output directory logs/read.\n"
+            "Read-only file system: 'logs/read'",
+            "give leave to write there",
+        ),
+        (
+            "OSError: [Errno 12] Cannot allocate memory",
+            "OSError",
+            "error: Cannot allocate memory",
+            "fewer --cores, or more memory",
+        ),
+    ],
+)
+def test_what_a_place_refuses_to_snakemake_is_said_with_a_remedy(
+    terminal, message, name, words, remedy
+):
+    handler = terminal.TerminalHandler(logging.StreamHandler())
+    record = logging.makeLogRecord({"event": "error", "exception": name, "msg": message})
+    said, _, last = handler.word(record).rpartition("\n")
+    assert said == words
+    assert last.startswith("To mend it: ") and remedy in last
+    assert last.endswith(", and run the same snakemake command again.")
+
+
+def test_an_output_that_may_not_be_replaced_is_not_to_be_removed_in_vain(
+    terminal, tmp_path, monkeypatch
+):
+    handler = terminal.TerminalHandler(logging.StreamHandler())
+    message = (
+        f"Write-protected output files for rule a:\n    affected files:\n        {tmp_path}/a.h5"
+    )
+    record = logging.makeLogRecord(
+        {"event": "error", "exception": "ProtectedOutputException", "msg": message}
+    )
+    assert f"To mend it: rm {tmp_path}/a.h5 and run" in handler.word(record)
+    monkeypatch.setattr(terminal.os, "access", lambda *_: False)
+    assert "To mend it: give leave to write there" in handler.word(record)
+
+
+def test_a_job_that_ends_without_a_word_is_given_likely_reasons(terminal, tmp_path):
+    handler = terminal.TerminalHandler(logging.StreamHandler())
+    log = tmp_path / "job.log"
+    failed = {"event": "job_error", "jobid": 1, "rule_name": "make", "log": [str(log)], "aux": {}}
+    for text, is_guessed in (("", True), ("halfway\n", True), ("error: a word\n", False)):
+        log.write_text(text)
+        record = logging.makeLogRecord(failed)
+        handler.causes[record.thread] = "exit status 1"
+        words = handler.word(record)
+        assert ("often the memory ran out" in words and "the disk is full" in words) == is_guessed

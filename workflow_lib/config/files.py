@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from pydantic import ValidationError
 
 from workflow_lib.config.base import Settings
 from workflow_lib.config.models import (
+    LONGEST_NAME,
     NAME,
     PATTERNS_IN_WORDS,
     DatasetSettings,
@@ -36,7 +39,8 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
 
     def construct_mapping(self, node, deep=False):
         seen = set()
-        for key_node, _ in node.value:
+        # A tag such as !!set may claim that a single value is a block; the base class refuses it.
+        for key_node, _ in node.value if isinstance(node, yaml.MappingNode) else ():
             key = key_node.value if isinstance(key_node, yaml.ScalarNode) else None
             if key in seen:
                 raise yaml.constructor.ConstructorError(
@@ -45,6 +49,22 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
             if key is not None:
                 seen.add(key)
         return super().construct_mapping(node, deep=deep)
+
+    def construct_object(self, node, deep=False):
+        try:
+            return super().construct_object(node, deep=deep)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            # Such as 2024-13-01, which has the form of a date.
+            raise yaml.constructor.ConstructorError(
+                None, None, f"YAML has no such value ({error})", node.start_mark
+            ) from error
+
+
+MOST_LEVELS = 50
+"""Of blocks within blocks in a file; thousands overflow the stack of the parser."""
+
+MOST_VALUES = 100_000
+"""In a file, its aliases written out; ten lines of aliases of aliases stand for billions."""
 
 
 # YAML 1.1 takes 1e-6 for a text because it has no point; nobody who writes it means that.
@@ -74,7 +94,9 @@ def read_yaml(path: Path) -> dict[str, Any]:
         something other than a block of keys.
     """
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
+        text = path.read_text(encoding="utf-8")
+        _check_extent(text)
+        content = yaml.load(text, Loader=_Loader)
     except OSError as error:
         raise UserError(shown(path), f"it cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
@@ -99,6 +121,59 @@ def read_yaml(path: Path) -> dict[str, Any]:
             expected="a block of keys, one 'key: value' per line",
         )
     return content
+
+
+def _check_extent(text: str) -> None:
+    """Raise a YAML error where blocks lie too deep in each other, or aliases stand for too much."""
+    # An alias within the block that it names is endless.
+    sizes: dict[str | None, float] = {}
+    blocks: list[tuple[str | None, float]] = [(None, 0)]
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            sizes[event.anchor] = math.inf
+            blocks.append((event.anchor, 1))
+            problem = f"more than {MOST_LEVELS} blocks or brackets lie within each other"
+            is_too_much = len(blocks) > MOST_LEVELS
+        else:
+            size = 1
+            if isinstance(event, yaml.AliasEvent):
+                size = sizes.get(event.anchor, 1)
+            elif isinstance(event, yaml.CollectionEndEvent):
+                anchor, size = blocks.pop()
+                sizes[anchor] = size
+            anchor, total = blocks[-1]
+            blocks[-1] = (anchor, total + size)
+            problem = f"with its aliases (*name) written out, it holds over {MOST_VALUES} values"
+            is_too_much = total + size > MOST_VALUES
+        if is_too_much:
+            raise yaml.composer.ComposerError(None, None, problem, event.start_mark)
+
+
+def check_run_files(sources: Iterable[str]) -> None:
+    """Raise what is wrong with the YAML of the configuration files of a run.
+
+    Snakemake, which loads them, takes the last of two equal keys and writes out aliases without
+    end. A source that is no file, such as ``--configfile``, is passed over, and so is JSON.
+    """
+    for path in map(Path, sources):
+        if path.exists() and path.suffix != ".json":
+            read_yaml(path)
+
+
+def check_base_file(path: Path) -> None:
+    """Raise what is wrong with the YAML of the configuration that every run begins with.
+
+    Snakemake tells of a file that holds no keys without its name. One that is not there is passed
+    over: Snakemake tells of it, or takes the file of ``--configfile`` alone.
+    """
+    check_run_files([str(path)])
+    if path.exists() and yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader) is None:
+        raise UserError(
+            shown(path),
+            "the file is empty",
+            expected="a block of keys, one 'key: value' per line",
+            remedy="bring the file back, or write one key into it, such as 'seed: 1'",
+        )
 
 
 def validated(
@@ -170,12 +245,12 @@ class ConfigurationFiles:
                         remedy=f"rename it to '{path.stem}.yaml', or remove it",
                     )
                 )
-            elif not re.match(NAME, path.stem):
+            elif not re.fullmatch(NAME, path.stem) or len(path.stem) > LONGEST_NAME:
                 self.errors.append(
                     UserError(
                         shown(path),
                         f"'{path.stem}' cannot be the name of a {kind}",
-                        expected=PATTERNS_IN_WORDS[NAME],
+                        expected=f"{PATTERNS_IN_WORDS[NAME]}, of {LONGEST_NAME} characters at most",
                         remedy="rename the file",
                     )
                 )

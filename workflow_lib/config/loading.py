@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from workflow_lib.config import capabilities
-from workflow_lib.config.files import ConfigurationFiles, validated
+from workflow_lib.config.files import ConfigurationFiles, check_run_files, validated
 from workflow_lib.config.gram_limit import default_max_gram_rows
+from workflow_lib.config.job_needs import most_gram_rows
 from workflow_lib.config.models import (
     DatasetSettings,
     ExperimentSettings,
@@ -21,6 +22,7 @@ from workflow_lib.config.models import (
 )
 from workflow_lib.config.problems import raise_errors
 from workflow_lib.config.requests import TableRequest, as_typed
+from workflow_lib.config.stand_ins import experiments_to_run, replaced_experiments
 from workflow_lib.errors import UserError, nearest_name
 
 DEFAULT_SOURCES = ("config/config.yaml", "--configfile")
@@ -32,6 +34,10 @@ MIXTURE = "gaussian_mixture"
 
 TABLES_OF_MIXTURES = frozenset({"component_names", "typical_rows"})
 """Kinds of tables that show the components of a mixture of the experiment."""
+
+
+TABLES_WITHOUT_ERRORS = TABLES_OF_MIXTURES | {"time"}
+"""Kinds of tables that show no errors."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,9 @@ class Configuration:
 
     left_out: dict[str, dict[str, list[str]]]
     """By experiment, the methods of ``default`` that cannot run in it, each with the reasons."""
+
+    replaced: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The experiments that do not run, with what stands in for each."""
 
     request: TableRequest | None = None
     """What is told of a new table; None when the run is not asked to look at one."""
@@ -160,6 +169,17 @@ class Configuration:
             return None
         return {"max_gram_rows": limit, "n_landmarks": self.run.n_landmarks}
 
+    def gram_rows_of(self, experiment: str) -> int:
+        """Return about how many rows the largest Gram matrix of an experiment has at most."""
+        values = self.experiments[experiment]
+        return most_gram_rows(
+            values.training_sizes,
+            values.weak_sizes,
+            max_gram_rows_of(self.run),
+            per_class=values.split == "per_class",
+            is_own=self.is_own(experiment),
+        )
+
     def selection_metric_of(self, experiment: str) -> str:
         """Return the error that selection minimises: for classes that of their class vectors."""
         metric = self.experiments[experiment].metric
@@ -210,6 +230,7 @@ class Configuration:
                 kind: {name: _plain(item.model_dump(mode="json")) for name, item in items.items()}
                 for kind, items in kinds.items()
             },
+            "replaced": {name: list(others) for name, others in self.replaced.items()},
             "left_out": {name: dict(methods) for name, methods in self.left_out.items()},
         }
 
@@ -240,14 +261,16 @@ def load_configuration(
         When anything is wrong; a ConfigurationError, which tells up to ten faults, when several
         things are.
     """
+    check_run_files(sources)
     place = f"the run's configuration ({', '.join(sources)} or --config)"
     request, merged = _without_request(merged, place)
     run, errors = validated(RunSettings, with_numbers_of_defaults(merged), place)
     # The name of a table is that of its experiment; what is wrong with it is told once.
     raise_errors([error for error in errors if error.place == f"{place}, key name"] or errors)
     files = ConfigurationFiles(Path(folder))
+    replaced = replaced_experiments(files, run, place)
     experiments, methods, left_out = {}, {}, {}
-    for name in run.experiments:
+    for name in experiments_to_run(run, replaced):
         experiment = _experiment(files, run, name, place)
         dataset = _dataset_of(files, name, experiment)
         if experiment is None or dataset is None:
@@ -274,6 +297,7 @@ def load_configuration(
         methods={name: methods[name] for name in sorted(methods)},
         models={name: files.get("model", name, place) for name in models},
         left_out=left_out,
+        replaced=replaced,
         request=request,
     )
 
@@ -421,12 +445,14 @@ def _experiment_errors(
     smallest = experiment.training_sizes[0]
     # Sizes of a split per class count the examples of each class, not the rows.
     if experiment.split != "per_class" and smallest < run.n_folds:
+        has_file = name in files.names("experiment")
+        where = f" in {files.place('experiment', name)}" if has_file else ""
         errors.append(
             UserError(
                 place,
                 f"{smallest} training rows cannot be cut into {run.n_folds} folds",
                 expected=f"training_sizes from {run.n_folds}",
-                remedy="raise training_sizes or lower n_folds",
+                remedy=f"raise training_sizes{where} or lower n_folds",
             )
         )
     return errors
@@ -511,6 +537,15 @@ def _methods_of(
                     remedy="add one to the methods of the experiment, or leave out the table",
                 )
             )
+        if table.kind in TABLES_WITHOUT_ERRORS and table.decimals is not None:
+            files.errors.append(
+                UserError(
+                    f"experiment '{name}', table '{table.name}', key decimals",
+                    f"{table.kind} shows no errors, {table.decimals} decimals have no meaning",
+                    expected="a table of errors",
+                    remedy="leave out the key",
+                )
+            )
     # A faulty file has been told of, perhaps for an earlier experiment, and might have run.
     if default and not chosen and not has_faulty:
         told = "; ".join(f"{key}: {', '.join(reasons)}" for key, reasons in left_out.items())
@@ -550,7 +585,10 @@ def _is_consistent(files: ConfigurationFiles, name: str, method: MethodSettings)
     if method.model and model is None:
         return False
     reasons = capabilities.check_method(method, model)
-    files.errors += [UserError(files.place("method", name), reason) for reason in reasons]
+    remedy = f"change it or its model, {files.place('model', method.model)}" if model else ""
+    files.errors += [
+        UserError(files.place("method", name), reason, remedy=remedy) for reason in reasons
+    ]
     return not reasons
 
 

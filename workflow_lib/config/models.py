@@ -20,12 +20,21 @@ RELATIVE_PATH = r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)*$
 MEMBERS = r"^[A-Za-z0-9_*?\[][A-Za-z0-9_.*?\[\]+-]*(/[A-Za-z0-9_*?\[][A-Za-z0-9_.*?\[\]+-]*)*$"
 NAME = r"^[a-z0-9][a-z0-9_-]*$"
 
+NO_FORMULA = r"^[^$]+$"
+
+LONGEST_NAME = 60
+"""Characters; up to three names stand in the name of one file, which has room for 255."""
+
+MOST = 1_000_000_000
+"""Of what is counted; a larger number is a slip, and might not fit the machine's integers."""
+
 PATTERNS_IN_WORDS = {
     COLOR: "a colour written '#RRGGBB'",
     SHA256: "a SHA-256: 64 characters out of 0-9 and a-f",
     ADDRESS: "an address that begins with https:// or http://",
     RELATIVE_PATH: "a relative path without spaces, for example 'mulan-mtr/edm.arff'",
     MEMBERS: "a pattern of names in an archive without spaces, for example 'data/*/text.txt'",
+    NO_FORMULA: "a text that is not empty, without '$', which begins a formula in figures",
     NAME: "a name of lower-case letters, digits, '-' and '_' that begins with a letter or digit",
 }
 
@@ -70,9 +79,11 @@ def check_test_size(value: Any) -> int | float:
 
 
 Text = Annotated[str, Field(min_length=1)]
-Name = Annotated[str, Field(pattern=NAME)]
+TextInFigures = Annotated[str, Field(pattern=NO_FORMULA)]
+Name = Annotated[str, Field(pattern=NAME, max_length=LONGEST_NAME)]
 Flag = Annotated[bool, Strict()]
-Count = Annotated[int, Strict(), Field(ge=1)]
+Count = Annotated[int, Strict(), Field(ge=1, le=MOST)]
+Repeats = Annotated[int, Strict(), Field(ge=1, le=1000)]
 Positive = Annotated[float, Strict(), Field(gt=0, allow_inf_nan=False)]
 PositiveOrInfinite = Annotated[float, Strict(), Field(gt=0)]
 NotNegative = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)]
@@ -144,6 +155,12 @@ class TableSettings(Settings):
     `config/paper_tables` has them, stand beside ours, or below them where sizes or outputs are not
     those of ours; null (the default) for a table of our own."""
 
+    decimals: Annotated[int, Strict(), Field(ge=0, le=10)] | None = None
+    """Digits after the point of our errors, or of accuracies in per cent, in the report and in
+    LaTeX; the CSV has all digits. null (the default): 3 for errors, 1 for per cent. Published
+    numbers keep the digits they were printed with; tables of times, of `component_names` and of
+    `typical_rows` have no such setting."""
+
 
 class FigureSettings(Settings):
     """One figure of an experiment."""
@@ -155,6 +172,8 @@ class FigureSettings(Settings):
         "learning_curve",
         "completion",
         "geometry",
+        "steps",
+        "class_steps",
         "series",
         "coordinates",
         "profiles",
@@ -167,13 +186,14 @@ class FigureSettings(Settings):
     ]
     """What it shows: `learning_curve` (aRRMSE against the number of labelled rows), `completion`
     (predicted output images beside the true ones), `geometry` (samples of a Gaussian in one and
-    two dimensions and their Fisher embeddings, figure 2 of the paper), `series` (predicted beside
-    true series), `coordinates` (the error of each output coordinate), `profiles` (a heat map of
-    predicted beside true outputs), `weak_weight` or `weak_noise` (the error in these studies), for
-    classes `confusion` (which classes are taken for which) or `image_sheet` (test images with their
-    true and predicted classes), or for tables of your own `predicted_true` (predictions of the best
-    method for test rows against their true outputs) or `residuals_novelty` (its errors against how
-    unlike the training rows a test row is)."""
+    two dimensions and their Fisher embeddings, figure 2 of the paper), `steps` or `class_steps`
+    (the steps of the method, for vectors and for classes, figures 1 and 3 of the paper), `series`
+    (predicted beside true series), `coordinates` (the error of each output coordinate), `profiles`
+    (a heat map of predicted beside true outputs), `weak_weight` or `weak_noise` (the error in
+    these studies), for classes `confusion` (which classes are taken for which) or `image_sheet`
+    (test images with their true and predicted classes), or for tables of your own `predicted_true`
+    (predictions of the best method for test rows against their true outputs) or
+    `residuals_novelty` (its errors against how unlike the training rows a test row is)."""
 
     caption: Text
     """The sentence under the figure."""
@@ -256,11 +276,11 @@ class RunSettings(Settings):
     """Main seed, from 0. Every random draw of the run derives its own seed from it, so that adding
     a dataset, a split or a method changes no other draw."""
 
-    n_splits: Count = 5
+    n_splits: Repeats = 5
     """Independent splits into training, weak and test rows. Five show the spread within minutes;
     the paper uses ten."""
 
-    n_folds: Annotated[int, Strict(), Field(ge=2)] = 5
+    n_folds: Annotated[int, Strict(), Field(ge=2, le=1000)] = 5
     """Folds of the cross-validation that selects the hyper-parameters on the training rows, from 2.
     The default is the paper's."""
 
@@ -283,6 +303,12 @@ class RunSettings(Settings):
     experiments: SomeNames
     """What to run: names of files in `config/experiments`, or names of datasets, which then run
     with `defaults`."""
+
+    stand_ins: dict[Name, SomeNames] = {}
+    """What runs in the place of an experiment while a file of its dataset is not on this machine:
+    the name of an experiment -> names as in `experiments`. Sources count where they are in
+    `resources/` or in a mirror, files that you bring where the dataset says that they belong. By
+    default nothing is replaced."""
 
     defaults: ExperimentDefaults = ExperimentDefaults()
     """What an experiment uses where it says nothing itself."""
@@ -316,7 +342,7 @@ class SourceSettings(Settings):
     """SHA-256 of the file, or of its `members`: 64 hexadecimal digits. A file with another one is
     refused."""
 
-    size: Count
+    size: Annotated[int, Strict(), Field(ge=1)]
     """Size of the file, or of its `members` in all, in bytes."""
 
     members: Annotated[str, Field(pattern=MEMBERS)] | None = None
@@ -358,7 +384,7 @@ class OutputSettings(Settings):
 class DatasetSettings(Settings):
     """A dataset: `config/datasets/NAME.yaml`."""
 
-    title: Text
+    title: TextInFigures
     """Short name for tables and figures."""
 
     description: Text
@@ -368,7 +394,7 @@ class DatasetSettings(Settings):
     """What an output is: a row of numbers (`regression`, the commonest), a short time series or a
     class with a meaning."""
 
-    stand_in_for: Text | None = None
+    stand_in_for: TextInFigures | None = None
     """The data of the paper in whose place it stands; null (the default) when it is no stand-in.
     Every result made with a stand-in says so."""
 
@@ -412,12 +438,12 @@ class ModelSettings(Settings):
     `tied_spherical` shares one variance between the components. The noise of a state-space model is
     `spherical` or `full`."""
 
-    variance_floor: Annotated[float, Strict(), Field(gt=0, allow_inf_nan=False)] = 0.05
+    variance_floor: Fraction = 0.05
     """Smallest variance of a component, as a fraction of the mean variance of the outputs. The
     default keeps a component of one or two rows from collapsing, which wrecks the embedding of
     small samples."""
 
-    n_init: Count = 5
+    n_init: Repeats = 5
     """Random starts of expectation-maximisation; the most likely result is kept. Five make a bad
     local maximum rare at little cost."""
 
@@ -479,7 +505,7 @@ class GridSettings(Settings):
     """Weights of the membership block where a class is searched in the embedding, relative to the
     other block; 0 leaves it out. For `class_ridge` with a mixture."""
 
-    n_trees: Count | None = None
+    n_trees: Annotated[int, Strict(), Field(ge=1, le=100_000)] | None = None
     """Trees of a forest, one number: more trees are never worse, only slower. For random
     forests."""
 
@@ -553,7 +579,7 @@ class MethodSettings(Settings):
     """A method: `config/methods/NAME.yaml`. What can work together is checked before anything
     runs (see `workflow_lib/config/capabilities.py`)."""
 
-    label: Text
+    label: TextInFigures
     """Name in tables and figures."""
 
     summary: Text
@@ -706,7 +732,7 @@ class ExperimentSettings(Settings):
     """`selected` (the default: cross-validation chooses from the method's grid) or a list of
     numbers of components, each of which is run; methods without a mixture then run once."""
 
-    n_splits: Count | None = None
+    n_splits: Repeats | None = None
     """Independent splits; null: as in the run."""
 
     kernel: Kernel | None = None

@@ -29,6 +29,7 @@ EXPECTED = {
     "list_type": "a list, for example [first, second]",
     "literal_error": "{expected}",
     "model_type": "a block of keys",
+    "string_too_long": "a text of at most {max_length} characters",
     "string_too_short": "a text that is not empty",
     "string_type": "a text",
     "too_short": "a list of at least {min_length}",
@@ -130,8 +131,9 @@ def _location_in(data: Any, detail: dict) -> tuple[str | int, ...]:
     location: list[str | int] = []
     parts = detail["loc"]
     for number, part in enumerate(parts):
-        missing = detail["type"] == "missing" and number == len(parts) - 1
-        if missing:
+        # A key that is no text, such as null, is told as one, which does not stand in the data.
+        is_named = detail["type"] in ("missing", "invalid_key") and number == len(parts) - 1
+        if is_named:
             location.append(part)
         elif isinstance(data, dict) and part in data:
             location.append(part)

@@ -19,6 +19,7 @@ from workflow_lib.config.base import Settings
 from workflow_lib.config.models import (
     ADDRESS,
     COLOR,
+    MOST,
     NAME,
     RELATIVE_PATH,
     SHA256,
@@ -231,7 +232,10 @@ def type_in_words(field: dict[str, Any]) -> str:
     }
     words = names.get(field.get("type", ""), "any value")
     bounds = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
-    limits = [f"{sign} {field[name]:g}" for name, sign in bounds.items() if name in field]
+    # The bound of all counts would stand in every line, and nobody comes near it.
+    limits = [
+        f"{sign} {field[name]:g}" for name, sign in bounds.items() if field.get(name, MOST) != MOST
+    ]
     return f"{words} {' and '.join(limits)}".strip()
 
 

@@ -14,22 +14,25 @@ import os
 import re
 import shutil
 import stat
-import tarfile
 import time
 import urllib.error
 import urllib.request
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from workflow_lib.datasets.archive_members import members_digest
+from workflow_lib.datasets.archives import (
+    DAMAGE,
+    begins_as_zip,
+    members_of,
+    opened_tar,
+    opened_zip,
+)
+from workflow_lib.datasets.mirrors import MIRROR_VARIABLE
+from workflow_lib.datasets.web import SCHEMES, open_address
 from workflow_lib.errors import UserError
-
-MIRROR_VARIABLE = "OFER_MIRROR"
-"""Environment variable that names the mirror folders, separated by ``:`` (``;`` on Windows)."""
 
 _CHUNK = 1 << 16
 _LONGEST_PAUSE = 30.0
@@ -37,13 +40,14 @@ _LONGEST_PAUSE = 30.0
 LARGEST_ARCHIVE = 1 << 32
 """Bytes after which the download of an archive of unknown size is given up."""
 
+LONGEST_NAME, LONGEST_PATH = 255, 2000
+"""Bytes of the name of a file or folder, and of those on the way to it with it. Usual file systems
+allow no longer names, and twice as long paths."""
+
+LEAST_SPEED = 100
+"""Bytes a second, below which a server is taken for one that never comes to an end."""
+
 Progress = Callable[[int, int], None]
-
-
-def mirrors_from_environment(environment: Mapping[str, str] | None = None) -> list[Path]:
-    """Return the mirror folders listed in ``OFER_MIRROR``, in their order; empty when unset."""
-    value = (os.environ if environment is None else environment).get(MIRROR_VARIABLE, "")
-    return [Path(part).expanduser() for part in value.split(os.pathsep) if part.strip()]
 
 
 def acquire(
@@ -72,7 +76,8 @@ def acquire(
     mirrors : sequence of paths, default=()
         Folders to look in for ``path`` before anything is downloaded.
     timeout : float, default=60
-        Seconds without an answer after which one attempt is given up.
+        Seconds without an answer, or with fewer than LEAST_SPEED bytes a second since the
+        beginning, after which one attempt is given up.
     retries : int, default=4
         How many more attempts follow a download that failed for a reason that may pass (no
         answer, a broken connection, a server that is overloaded).
@@ -90,7 +95,8 @@ def acquire(
     """
     destination = Path(destination)
     _refuse_escape(str(source["path"]), "path of the source")
-    destination.parent.mkdir(parents=True, exist_ok=True)
+    with _writing(destination):
+        destination.parent.mkdir(parents=True, exist_ok=True)
     for mirror in mirrors:
         candidate = Path(mirror) / source["path"]
         if candidate.is_file():
@@ -103,13 +109,15 @@ def acquire(
 def unpack_archive(path: str | os.PathLike, destination: str | os.PathLike) -> Path:
     """Unpack the tar (plain or compressed) or zip archive `path` into the folder `destination`.
 
-    The folder appears whole or not at all. Members that would land outside of it are refused:
-    absolute names, names with ``..``, links that point out, device files.
+    The folder appears whole or not at all. Members that would land outside of it are refused, and
+    whatever is neither a file nor a folder: absolute names, names with ``..`` or with control
+    characters, links, devices.
 
     Raises
     ------
     UserError
-        When the archive is damaged or no archive, when a member is refused, or when
+        When the archive is damaged or no archive, would become too large for its size
+        (`workflow_lib.datasets.archives.most_unpacked`), when a member is refused, or when
         `destination` exists and is not empty.
     """
     path, destination = Path(path), Path(destination)
@@ -121,25 +129,16 @@ def unpack_archive(path: str | os.PathLike, destination: str | os.PathLike) -> P
             remedy=f"rm -r {destination}",
         )
     temporary = destination.with_name(f".{destination.name}.{os.getpid()}.tmp")
-    temporary.mkdir(parents=True)
     try:
-        if tarfile.is_tarfile(path):
-            _unpack_tar(path, temporary)
-        elif zipfile.is_zipfile(path):
-            _unpack_zip(path, temporary)
-        else:
-            raise UserError(
-                place=str(path),
-                found="the file is neither a tar nor a zip archive, or it is damaged",
-                expected="a .tar, .tar.gz, .tar.bz2, .tar.xz or .zip file",
-                remedy=f"rm {path} and run the same snakemake command again",
-            )
+        temporary.mkdir(parents=True)
+        (_unpack_zip if begins_as_zip(path) else _unpack_tar)(path, temporary)
         os.replace(temporary, destination)
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, OSError) as error:
+    except DAMAGE as error:
         raise UserError(
             place=str(path),
             found=f"the archive could not be unpacked ({error})",
-            expected="an intact archive whose members stay inside the folder",
+            expected="an intact .tar, .tar.gz, .tar.bz2, .tar.xz or .zip file, and a disk with "
+            "room for what is in it",
             remedy=f"rm {path} and run the same snakemake command again",
         ) from error
     finally:
@@ -158,7 +157,8 @@ def _copy_from_mirror(candidate: Path, destination: Path, source: Mapping[str, A
             remedy=_mend_mirror(candidate),
         )
     with _temporary(destination) as temporary:
-        shutil.copyfile(candidate, temporary)
+        with _writing(destination):
+            shutil.copyfile(candidate, temporary)
         try:
             other = _difference(temporary, source)
         except UserError as error:
@@ -172,7 +172,8 @@ def _copy_from_mirror(candidate: Path, destination: Path, source: Mapping[str, A
                 expected=_identity(source),
                 remedy=_mend_mirror(candidate),
             )
-        os.replace(temporary, destination)
+        with _writing(destination):
+            os.replace(temporary, destination)
 
 
 def _identity(source: Mapping[str, Any]) -> str:
@@ -228,7 +229,7 @@ def _download(
     pause: float,
 ) -> None:
     address = source["address"]
-    if not address.startswith(("http://", "https://")):
+    if not address.startswith(SCHEMES):
         raise UserError(
             place=f"address of {source['path']}",
             found=f"'{address}'",
@@ -256,7 +257,8 @@ def _download(
             elif error.code < 500 and error.code not in (408, 425, 429):
                 break
             continue
-        except (OSError, http.client.HTTPException) as error:
+        except (OSError, http.client.HTTPException, ValueError, OverflowError) as error:
+            # The last two are about addresses, which may be those of a redirect.
             reason = str(getattr(error, "reason", None) or error) or type(error).__name__
             continue
         try:
@@ -303,20 +305,34 @@ def _fetch(
     request = urllib.request.Request(address, headers={"Accept-Encoding": "identity"})
     if start:
         request.add_header("Range", f"bytes={start}-")
-    with urllib.request.urlopen(request, timeout=timeout) as response:
+    with open_address(request, timeout) as response:
         if start and not _continues(response, start):
             start = 0
+        if size and response.length is not None and response.length != size - start:
+            kind = response.headers.get_content_type()
+            raise ConnectionError(
+                f"the server announces {response.length} bytes ({kind}) in place of {size - start}"
+            )
         total = size or response.length or 0
         most = size or min(total or LARGEST_ARCHIVE, LARGEST_ARCHIVE)
-        with open(part, "ab" if start else "wb") as file:
-            done = start
-            while chunk := response.read(_CHUNK):
+        with _writing(part):
+            opened = open(part, "ab" if start else "wb")
+        with opened as file:
+            done, begin = start, time.monotonic()
+            # Whatever has arrived, so that a server that sends a byte now and then is noticed.
+            while chunk := response.read1(_CHUNK):
                 done += len(chunk)
                 if done > most:
                     break
-                file.write(chunk)
+                with _writing(part):
+                    file.write(chunk)
+                    # Else a full disk would be noticed when the file is closed.
+                    file.flush()
                 if progress is not None:
                     progress(done, total)
+                spent = time.monotonic() - begin
+                if spent > timeout and done - start < LEAST_SPEED * spent:
+                    raise TimeoutError(f"only {done - start} bytes came in {spent:.0f} seconds")
     if done > most:
         part.unlink()
         raise UserError(
@@ -337,9 +353,24 @@ def _continues(response: http.client.HTTPResponse, start: int) -> bool:
 
 
 def _finish(part: Path, destination: Path) -> None:
-    with open(part, "rb") as file:
-        os.fsync(file.fileno())
-    os.replace(part, destination)
+    with _writing(destination):
+        with open(part, "rb") as file:
+            os.fsync(file.fileno())
+        os.replace(part, destination)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Tell of what hinders the writing of a file."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(
+            place=str(path),
+            found=f"the file could not be written ({error.strerror or error})",
+            expected="a folder that may be written to, with free space",
+            remedy="free space or mend the permissions, then run the same snakemake command again",
+        ) from error
 
 
 def _by_hand(source: Mapping[str, Any], destination: Path) -> str:
@@ -356,27 +387,26 @@ def _searched(mirrors: Sequence[Path]) -> str:
 
 
 def _refuse_escape(name: str, place: str) -> None:
-    parts = PurePosixPath(name.replace("\\", "/"))
-    if parts.is_absolute() or ".." in parts.parts or re.match(r"[A-Za-z]:", name):
+    path = PurePosixPath(name.replace("\\", "/"))
+    leads_out = path.is_absolute() or ".." in path.parts or re.match(r"[A-Za-z]:", name)
+    too_long = any(len(os.fsencode(part)) > LONGEST_NAME for part in path.parts)
+    too_long |= len(os.fsencode(name)) > LONGEST_PATH
+    if leads_out or too_long or re.search(r"[\0-\x1f\x7f]", name):
         raise UserError(
             place=place,
-            found=f"'{name}' leads out of its folder",
-            expected="a relative path without '..'",
+            found=f"{name[:300]!r} leads out of its folder" if leads_out else f"{name[:300]!r}",
+            expected="a relative path without '..' and without control characters, of at most "
+            f"{LONGEST_PATH} bytes, with names of at most {LONGEST_NAME}",
             remedy="do not use this file unless you trust where it comes from",
         )
 
 
 def _unpack_tar(path: Path, folder: Path) -> None:
-    with tarfile.open(path) as archive:
-        for member in archive:
+    with open(path, "rb") as file, opened_tar(file, path.stat().st_size) as archive:
+        for member in members_of(archive):
             _refuse_escape(member.name, str(path))
-            if not (member.isreg() or member.isdir()):
-                raise UserError(
-                    place=str(path),
-                    found=f"'{member.name}' is a link or a device",
-                    expected="files and folders only",
-                    remedy="do not use this archive unless you trust where it comes from",
-                )
+            if member.issparse() or not (member.isreg() or member.isdir()):
+                raise _no_file(path, member.name)
             # Written by hand: filters of the archive class came with Python 3.11.4, and without
             # one it would also take over owners and modes.
             target = folder / member.name
@@ -389,15 +419,19 @@ def _unpack_tar(path: Path, folder: Path) -> None:
 
 
 def _unpack_zip(path: Path, folder: Path) -> None:
-    with zipfile.ZipFile(path) as archive:
+    with opened_zip(path) as archive:
         for member in archive.infolist():
             # The archive class would silently rename such members instead of refusing them.
             _refuse_escape(member.filename, str(path))
-            if stat.S_ISLNK(member.external_attr >> 16):
-                raise UserError(
-                    place=str(path),
-                    found=f"'{member.filename}' is a link",
-                    expected="files and folders only",
-                    remedy="do not use this archive unless you trust where it comes from",
-                )
+            if stat.S_IFMT(member.external_attr >> 16) not in (0, stat.S_IFREG, stat.S_IFDIR):
+                raise _no_file(path, member.filename)
             archive.extract(member, folder)
+
+
+def _no_file(path: Path, name: str) -> UserError:
+    return UserError(
+        place=str(path),
+        found=f"'{name}' is a link or a device",
+        expected="files and folders only",
+        remedy="do not use this archive unless you trust where it comes from",
+    )

@@ -12,18 +12,20 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
-import lzma
 import tarfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+from workflow_lib.datasets.archives import (
+    DAMAGE,
+    LARGEST_MEMBER,
+    content_of,
+    members_of,
+    opened_tar,
+)
 from workflow_lib.errors import UserError
-
-# A member is read into memory whole; larger ones are no file of texts or of prices.
-LARGEST_MEMBER = 1 << 28
 
 
 class MembersDigest(NamedTuple):
@@ -75,14 +77,13 @@ def matching_members(path: Path, pattern: str) -> Iterator[tuple[str, bytes]]:
     """
     found = False
     with _opened(path) as archive:
-        for member in archive:
+        for member in members_of(archive):
             name = path_from_pattern(member.name, pattern)
             if name is None or member.isdir():
                 continue
             _refuse_unreadable(path, member)
             found = True
-            yield name, archive.extractfile(member).read()
-        _refuse_rest(archive)
+            yield name, content_of(archive, member)
     if not found:
         raise UserError(
             place=str(path),
@@ -104,27 +105,16 @@ def path_from_pattern(name: str, pattern: str) -> str | None:
 @contextmanager
 def _opened(path: Path) -> Iterator[tarfile.TarFile]:
     try:
-        with tarfile.open(path) as archive:
+        with open(path, "rb") as file, opened_tar(file, path.stat().st_size) as archive:
             yield archive
-    except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, OSError) as error:
-        # Of a file that is no archive, further lines list what each decompressor says.
-        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(":")
+    except DAMAGE as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise UserError(
             place=str(path),
             found=f"the file is damaged or no tar archive ({reason})",
             expected="an intact tar archive, plain or compressed",
             remedy=f"rm -f {path} and run the same snakemake command again",
         ) from error
-
-
-def _refuse_rest(archive: tarfile.TarFile) -> None:
-    """Read what follows the last member: zeros only, and of a compressed archive its checksum.
-
-    An archive whose middle is damaged would else pass for one that ends there.
-    """
-    while rest := archive.fileobj.read(1 << 20):
-        if rest.strip(b"\0"):
-            raise tarfile.ReadError("unreadable data in the middle")
 
 
 def _refuse_unreadable(path: Path, member: tarfile.TarInfo) -> None:

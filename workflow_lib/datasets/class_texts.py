@@ -22,6 +22,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from workflow_lib.datasets.json_text import JsonFault, parsed_json
 from workflow_lib.datasets.tables import read_text
 from workflow_lib.errors import UserError
 
@@ -145,13 +146,11 @@ def _folder_texts(path: Path) -> dict[str, str]:
 def _json_texts(path: Path) -> dict[str, str]:
     form = "{CLASS: TEXT, ...}, a text or a list of sentences for every class"
     try:
-        content = json.loads(
-            read_text(path), object_pairs_hook=lambda pairs: _different(pairs, path)
-        )
-    except json.JSONDecodeError as error:
+        content = parsed_json(read_text(path), lambda pairs: _different(pairs, path))
+    except JsonFault as error:
         raise UserError(
-            place=f"{path}, line {error.lineno}",
-            found=f"the file is not JSON ({error.msg})",
+            place=str(path),
+            found=f"{error}",
             expected=form,
             remedy="mend the file",
         ) from error

@@ -33,10 +33,20 @@ def csv_rows(path: Path, delimiter: str = ",") -> tuple[list[str], list[tuple[in
             expected=f"values separated by {delimiter!r}, quotes in pairs",
             remedy="mend the quotes in this line",
         ) from error
+    if not lines:
+        raise UserError(
+            place=str(path),
+            found="every line is blank",
+            expected="a header and rows of values",
+            remedy="replace the file by the full one",
+        )
     (header_line, names), rows = lines[0], lines[1:]
     header = [name.strip() for name in names]
+    known: set[str] = set()
     for column, name in enumerate(header):
-        if not name or header.index(name) < column:
+        if name and name not in known:
+            known.add(name)
+        else:
             raise UserError(
                 place=f"{path}, line {header_line}, column {column + 1}",
                 found=f"the name '{name}' stands there a second time" if name else "no name",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
+from workflow_lib.datasets.long_lines import refuse_long_lines
 from workflow_lib.errors import UserError
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -15,7 +16,7 @@ SAVE_AS_CSV = "in a spreadsheet, save the table as 'CSV UTF-8'"
 
 
 def _check_text(content: bytes, place: str) -> None:
-    """Refuse bytes that are no UTF-8 text, or blank text."""
+    """Refuse bytes that are no UTF-8 text, lines that are too long, and blank text."""
     position = content.find(b"\0")
     if position >= 0:
         raise UserError(
@@ -33,6 +34,7 @@ def _check_text(content: bytes, place: str) -> None:
             expected="a text file in the encoding UTF-8",
             remedy=f"save the file again as UTF-8; {SAVE_AS_CSV}",
         ) from error
+    refuse_long_lines(content, place)
     if not text.strip():
         raise UserError(
             place=place,
@@ -69,8 +71,8 @@ def split_cells(
     Raises
     ------
     UserError
-        Naming the line of what is no UTF-8 text and of quotes that do not pair; for blank text and
-        a delimiter that is none.
+        Naming the line of what is no UTF-8 text, too long, or has quotes that do not pair; for
+        blank text and a delimiter that is none.
     """
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise UserError(

@@ -32,6 +32,7 @@ from workflow_lib.datasets.leaks import (
     level_leaks,
     numeric_leaks,
 )
+from workflow_lib.datasets.text_codes import text_codes
 
 if TYPE_CHECKING:
     from workflow_lib.datasets.table_file import Table
@@ -156,10 +157,8 @@ def first_look(
         "incomplete_rows": columns["incomplete_rows"],
     }
     if columns["classes"]:
-        names, counts = np.unique(
-            table.strings(columns["classes"])[labelled].astype(str), return_counts=True
-        )
-        facts["classes"] = dict(zip(names.tolist(), counts.tolist()))
+        codes, names = text_codes(table.strings(columns["classes"])[labelled])
+        facts["classes"] = dict(zip(names, np.bincount(codes, minlength=len(names)).tolist()))
     else:
         n_test = n_test_rows(facts["rows_labelled"])
         facts["n_test"] = n_test
@@ -229,8 +228,7 @@ def row_digests(table: Table, names: Sequence[str]) -> list[bytes]:
             # Adding zero makes the two zeros of floating point one.
             codes[:, position] = table.numbers(name) + 0.0
         else:
-            values = table.strings(name).astype(str)
-            codes[:, position] = np.unique(values, return_inverse=True)[1]
+            codes[:, position] = text_codes(table.strings(name))[0]
     codes[np.isnan(codes)] = np.nan
     return [hashlib.blake2b(row.tobytes(), digest_size=16).digest() for row in codes]
 
@@ -270,7 +268,7 @@ def leaks_of(
         classes = table.strings(columns["classes"])
         known = classes != ""
         codes = np.full(table.n_rows, np.nan)
-        codes[known] = np.unique(classes[known].astype(str), return_inverse=True)[1]
+        codes[known] = text_codes(classes[known])[0]
         # A number that stands for the class takes few values, as the classes do.
         few = [
             name for name in numbers if kinds[name].n_distinct <= 2 * len(np.unique(codes[known]))

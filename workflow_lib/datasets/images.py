@@ -12,18 +12,25 @@ imported when the first image is opened.
 from __future__ import annotations
 
 import io
-import lzma
 import os
 import stat
 import tarfile
 import warnings
 import zipfile
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from workflow_lib.datasets.archives import (
+    DAMAGE,
+    begins_as_zip,
+    content_of,
+    members_of,
+    opened_tar,
+    opened_zip,
+    printable_name,
+)
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
@@ -140,7 +147,7 @@ def empty_class_folders(
     )
     return sorted(
         {
-            _printable(folder.name)
+            printable_name(folder.name)
             for archive, folder in folders
             if (archive, folder.parent) in beside
             and (archive, folder) not in occupied
@@ -250,7 +257,7 @@ def _images(path: Path, left_out_classes: Sequence[str]) -> dict[ImageEntry, _Me
         place = PurePosixPath(member.path)
         if member.is_folder or _is_passed_over(place) or place.suffix.lower() not in SUFFIXES:
             continue
-        class_name = _printable(place.parent.name)
+        class_name = printable_name(place.parent.name)
         if class_name in left_out_classes:
             continue
         _check_place(path, member)
@@ -265,7 +272,7 @@ def _images(path: Path, left_out_classes: Sequence[str]) -> dict[ImageEntry, _Me
                 expected="one folder for each class",
                 remedy="rename or remove one of them, or leave it out (left_out_classes)",
             )
-        found[ImageEntry(class_name, _printable(place.name))] = member
+        found[ImageEntry(class_name, printable_name(place.name))] = member
     if not found:
         raise UserError(
             place=str(path),
@@ -292,15 +299,10 @@ def _check_place(path: Path, member: _Member) -> None:
         return
     raise UserError(
         place=str(path),
-        found=f"the image '{_printable(member.path)}' {fault}",
+        found=f"the image '{printable_name(member.path)}' {fault}",
         expected=expected,
         remedy="do not use this collection unless you trust where it comes from, or lay it out so",
     )
-
-
-def _printable(name: str) -> str:
-    """Return a name that can be written as UTF-8: bytes that are none become ``\\xNN``."""
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _members(path: Path) -> Iterator[_Member]:
@@ -309,15 +311,16 @@ def _members(path: Path) -> Iterator[_Member]:
         yield from _folder_members(path)
         return
     with _readable(path):
-        if tarfile.is_tarfile(path):
-            with tarfile.open(path) as archive:
+        if not begins_as_zip(path):
+            with open(path, "rb") as file, opened_tar(file, path.stat().st_size) as archive:
                 yield from _tar_members(archive, "")
             return
-        with zipfile.ZipFile(path) as archive:
+        with opened_zip(path) as archive:
+            size = path.stat().st_size
             for info in archive.infolist():
                 yield _zip_member(info)
                 if _is_archive(info):
-                    with archive.open(info) as file, tarfile.open(fileobj=file) as inner:
+                    with archive.open(info) as file, opened_tar(file, size) as inner:
                         yield from _tar_members(inner, info.filename)
 
 
@@ -348,13 +351,9 @@ def _folder_members(path: Path) -> Iterator[_Member]:
 
 
 def _tar_members(archive: tarfile.TarFile, name: str) -> Iterator[_Member]:
-    for member in archive:
+    for member in members_of(archive):
         is_plain = member.isreg() and not member.issparse()
         yield _Member(name, member.name, member.size, member.isdir(), is_plain)
-    # Zeros follow the last member. An archive damaged in the middle would else seem to end there.
-    while rest := archive.fileobj.read(1 << 20):
-        if rest.strip(b"\0"):
-            raise tarfile.ReadError("unreadable data in the middle")
 
 
 def _zip_member(info: zipfile.ZipInfo) -> _Member:
@@ -394,14 +393,15 @@ def _contents(path: Path, members: Sequence[_Member]) -> dict[_Member, bytes | N
         if path.is_dir():
             for member in wanted.values():
                 contents[member] = Path(path, member.path).read_bytes()
-        elif tarfile.is_tarfile(path):
-            with tarfile.open(path) as archive:
+        elif not begins_as_zip(path):
+            with open(path, "rb") as file, opened_tar(file, path.stat().st_size) as archive:
                 contents.update(_tar_contents(archive, "", wanted))
         else:
-            with zipfile.ZipFile(path) as archive:
+            with opened_zip(path) as archive:
+                size = path.stat().st_size
                 for inner_name in sorted({name for name, _ in wanted}):
                     if inner_name:
-                        with archive.open(inner_name) as file, tarfile.open(fileobj=file) as inner:
+                        with archive.open(inner_name) as file, opened_tar(file, size) as inner:
                             contents.update(_tar_contents(inner, inner_name, wanted))
                 for (inner_name, name), member in wanted.items():
                     if not inner_name:
@@ -412,11 +412,11 @@ def _contents(path: Path, members: Sequence[_Member]) -> dict[_Member, bytes | N
 def _tar_contents(
     archive: tarfile.TarFile, name: str, wanted: dict[tuple[str, str], _Member]
 ) -> Iterator[tuple[_Member, bytes]]:
-    for found in archive:
+    for found in members_of(archive):
         member = wanted.get((name, found.name))
         # Of a name that stands there twice the last counts, as when an archive is unpacked.
         if member is not None and found.isreg() and found.size == member.size:
-            yield member, archive.extractfile(found).read()
+            yield member, content_of(archive, found)
 
 
 @contextmanager
@@ -424,17 +424,7 @@ def _readable(path: Path) -> Iterator[None]:
     """Tell of what cannot be read as of something that the user can mend."""
     try:
         yield
-    except (
-        tarfile.TarError,
-        zipfile.BadZipFile,
-        zlib.error,
-        lzma.LZMAError,
-        EOFError,
-        OSError,
-        # Of zip archives: encrypted, and compressed in a way that Python cannot read.
-        RuntimeError,
-        NotImplementedError,
-    ) as error:
+    except DAMAGE as error:
         raise _unreadable(path, (str(error).splitlines() or [type(error).__name__])[0]) from error
 
 

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from workflow_lib.datasets.text_codes import text_codes
+
 SUSPICIOUS = 0.999
 """Correlation, or rank correlation, from which on a column is told."""
 
@@ -137,7 +139,7 @@ def level_leaks(
     """
     found = []
     for name, values in levels.items():
-        _, codes = np.unique(np.asarray(values, dtype=str), return_inverse=True)
+        codes, _ = text_codes(values)
         for output, column in zip(output_names, outputs.T):
             known = ~np.isnan(column)
             n_rows = int(known.sum())

@@ -560,7 +560,8 @@ def _some(names: Sequence[str], most: int = 6) -> str:
 
 
 def _cut(items: Sequence[str], most: int) -> str:
-    text = ", ".join(items[:most])
+    shortened = (item if len(item) <= 60 else f"{item[:57]}..." for item in items[:most])
+    text = ", ".join(shortened)
     return text if len(items) <= most else f"{text} and {len(items) - most} more"
 
 

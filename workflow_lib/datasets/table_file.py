@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import fnmatch
-import gzip
 import unicodedata
 import zlib
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workflow_lib.datasets.archives import unpacked_gzip
 from workflow_lib.datasets.column_names import check_names
 from workflow_lib.datasets.delimited_text import SAVE_AS_CSV, split_cells
 from workflow_lib.datasets.tables import finite_number, listed
@@ -413,7 +413,7 @@ def _content(path: Path, place: str, ending: str) -> bytes:
     try:
         content = path.read_bytes()
         if ending.endswith(".gz") and content:
-            content = gzip.decompress(content)
+            content = unpacked_gzip(content)
     except (OSError, EOFError, zlib.error) as error:
         raise UserError(
             place=place,
@@ -487,9 +487,7 @@ def _text_table(
 
     lines, rows = split_cells(content, place, delimiter, keep_empty)
     header, rows = rows[0], rows[1:]
-    while len(header) > 1 and not header[-1] and _ends_blank(rows, len(header)):
-        header = header[:-1]
-    header = [_composed(name) for name in header]
+    header = [_composed(name) for name in header[: _n_names(header, rows)]]
     check_names(f"{place}, line {lines[0]}", header)
     _check_rows(place, len(rows))
     for line, row in zip(lines[1:], rows):
@@ -518,6 +516,15 @@ def _text_table(
     )
 
 
-def _ends_blank(rows: Sequence[Sequence[str]], n_names: int) -> bool:
-    """Return whether no row has anything in the last of `n_names` columns."""
-    return all(len(row) < n_names or not row[n_names - 1] for row in rows)
+def _n_names(header: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    """Return how many columns there are, without those at the end that have neither name nor cell.
+
+    The first column always counts.
+    """
+    least = max((place for place, name in enumerate(header, start=1) if name), default=1)
+    for row in rows:
+        for place in range(min(len(row), len(header)), least, -1):
+            if row[place - 1]:
+                least = place
+                break
+    return least

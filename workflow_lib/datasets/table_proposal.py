@@ -55,6 +55,7 @@ from workflow_lib.datasets.table_request import (
     checked_request,
     requested_columns,
 )
+from workflow_lib.datasets.text_codes import text_codes
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
@@ -724,8 +725,8 @@ def _groups(table: Table, name: str, labelled: np.ndarray, proposal: Proposal) -
             remedy="fill it in (a row that belongs to no other may have a name of its own), or "
             f"leave out group={name}",
         )
-    groups = values[labelled].astype(str)
-    n_groups = len(np.unique(groups))
+    groups, names = text_codes(values[labelled])
+    n_groups = len(names)
     if n_groups < 2:
         raise UserError(
             place=f"{table.place}, column '{name}'",

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workflow_lib.datasets.long_lines import refuse_long_lines
 from workflow_lib.datasets.sparse_inputs import is_sparse, joined_terms, sparse_tree
 from workflow_lib.errors import UserError
 
@@ -73,10 +74,12 @@ def read_text(path: Path) -> str:
     Raises
     ------
     UserError
-        When the file is missing, empty, or not UTF-8 text.
+        When the file is missing, empty, or not UTF-8 text, or holds NUL bytes or a line that is
+        too long (`workflow_lib.datasets.long_lines`).
     """
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        content = path.read_bytes()
+        text = content.decode("utf-8-sig")
     except OSError as error:
         raise UserError(
             place=str(path),
@@ -85,13 +88,23 @@ def read_text(path: Path) -> str:
             remedy=f"rm -f {path} and run the same snakemake command again",
         ) from error
     except UnicodeDecodeError as error:
-        line = path.read_bytes()[: error.start].count(b"\n") + 1
+        line = content[: error.start].count(b"\n") + 1
         raise UserError(
             place=f"{path}, line {line}",
             found="the line is not UTF-8 text",
             expected="a text file in the encoding UTF-8",
             remedy="save the file again as UTF-8",
         ) from error
+    nul = content.find(b"\0")
+    if nul >= 0:
+        number = content.count(b"\n", 0, nul) + 1
+        raise UserError(
+            place=f"{path}, line {number}",
+            found="a NUL byte, which no text holds",
+            expected="a text file in the encoding UTF-8",
+            remedy="save the file again as UTF-8; it may be UTF-16 or damaged",
+        )
+    refuse_long_lines(content, str(path))
     if not text.strip():
         raise UserError(
             place=str(path),

@@ -7,11 +7,14 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from workflow_lib.datasets.archives import most_unpacked
 from workflow_lib.datasets.column_names import check_names
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
     import numpy as np
+
+_BYTES_OF_A_CELL = 8
 
 COLUMNS_ATTRIBUTE = "columns"
 """Attribute of a two-dimensional HDF5 dataset that holds the names of its columns."""
@@ -68,6 +71,13 @@ def _text_of(value: Any, place: str) -> str:
     import numpy as np
 
     value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, str) and "\0" in value:
+        raise UserError(
+            place=place,
+            found="a text with a NUL character",
+            expected="text of letters, digits and signs",
+            remedy="mend the value, or leave the column out",
+        )
     if isinstance(value, str):
         return value.strip()
     # pandas marks missing values by objects of its own types.
@@ -119,23 +129,29 @@ def parquet_columns(content: bytes, place: str) -> dict[str, Any]:
         ) from error
     try:
         # A single file, never a folder of parts or what it may refer to.
-        stored = parquet.ParquetFile(pyarrow.BufferReader(content)).read()
-    except (pyarrow.ArrowException, OSError) as error:
+        file = parquet.ParquetFile(pyarrow.BufferReader(content))
+        cells = file.metadata.num_rows * file.metadata.num_columns
+        if cells * _BYTES_OF_A_CELL > most_unpacked(len(content)):
+            raise OSError(f"it claims {cells} cells, too many for its size")
+        stored = file.read()
+        names = [name for name in stored.column_names if not name.startswith("__index_level_")]
+        check_names(place, [name.strip() for name in names])
+        return {name: _parquet_values(stored.column(name)) for name in names}
+    except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
         raise UserError(
             place=place,
             found=f"the file is damaged ({error})",
             expected="a Parquet file",
             remedy="write the file again",
         ) from error
-    names = [name for name in stored.column_names if not name.startswith("__index_level_")]
-    check_names(place, [name.strip() for name in names])
-    columns = {}
-    for name in names:
-        column = stored.column(name)
-        plain = pyarrow.types.is_integer(column.type) or pyarrow.types.is_floating(column.type)
-        whole = plain and not column.null_count
-        columns[name] = column.to_numpy() if whole else column.to_pylist()
-    return columns
+
+
+def _parquet_values(column: Any) -> Any:
+    """Return numbers as an array where none is missing, and all else as a list."""
+    import pyarrow
+
+    plain = pyarrow.types.is_integer(column.type) or pyarrow.types.is_floating(column.type)
+    return column.to_numpy() if plain and not column.null_count else column.to_pylist()
 
 
 def hdf5_columns(content: bytes, place: str) -> dict[str, Any]:
@@ -151,7 +167,7 @@ def hdf5_columns(content: bytes, place: str) -> dict[str, Any]:
 
     try:
         with h5py.File(io.BytesIO(content), "r") as file:
-            return _hdf5_columns(file, place)
+            return _hdf5_columns(file, place, most_unpacked(len(content)))
     except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:
         raise UserError(
             place=place,
@@ -161,7 +177,7 @@ def hdf5_columns(content: bytes, place: str) -> dict[str, Any]:
         ) from error
 
 
-def _hdf5_columns(file: Any, place: str) -> dict[str, Any]:
+def _hdf5_columns(file: Any, place: str, most: int) -> dict[str, Any]:
     import h5py
 
     stored: dict[str, Any] = {}
@@ -176,6 +192,15 @@ def _hdf5_columns(file: Any, place: str) -> dict[str, Any]:
         if item.dtype.kind not in "biuf" and h5py.check_string_dtype(item.dtype) is None:
             raise _unfit(place, name, f"of the type {item.dtype}", "numbers or texts")
         stored[name] = item
+    # A dataset may claim any size: where nothing was written, it is filled when it is read.
+    size = sum(item.size * item.dtype.itemsize for item in stored.values())
+    if size > most:
+        raise UserError(
+            place=place,
+            found=f"its datasets claim {size} bytes",
+            expected=f"at most {most} bytes in a file of this size",
+            remedy="write the table again as plain columns",
+        )
     if len(stored) == 1:
         ((name, item),) = stored.items()
         if item.ndim == 2:

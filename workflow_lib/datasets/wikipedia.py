@@ -19,7 +19,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from workflow_lib.datasets.json_text import JsonFault, parsed_json
 from workflow_lib.datasets.tables import read_text
+from workflow_lib.datasets.web import open_address
 from workflow_lib.errors import UserError
 from workflow_lib.whole_files import write_text
 
@@ -36,6 +38,9 @@ NO_PAGE = "there is no page with this title"
 DISAMBIGUATION = "the page only lists the meanings of its title"
 NO_INTRODUCTION = "the page has no text before its first heading"
 
+LARGEST_ANSWER = 1 << 24
+"""Bytes after which an answer is given up; the introductions of a request are some thousand."""
+
 _LONGEST_PAUSE = 60.0
 _MOST_ANSWERS = 100
 _PASSING_ERRORS = ("maxlag", "ratelimited", "readonly")
@@ -47,7 +52,7 @@ def write_introductions(
     titles: Mapping[str, str],
     cache: str | Path,
     output: str | Path,
-    opener: Opener = urllib.request.urlopen,
+    opener: Opener = open_address,
 ) -> None:
     """Fetch the introductions into `cache`, then copy them to `output`; say in the log what lacks.
 
@@ -64,7 +69,7 @@ def write_introductions(
 def fetch_introductions(
     titles: Mapping[str, str],
     output: str | Path,
-    opener: Opener = urllib.request.urlopen,
+    opener: Opener = open_address,
     address: str = ADDRESS,
     contact: str = "",
     timeout: float = 30.0,
@@ -81,7 +86,7 @@ def fetch_introductions(
         Written whole after every answer that brings a page. Pages that it holds already are not
         fetched again; of a class for which another title is asked now, the page is replaced. Other
         classes stay.
-    opener : callable, default=urllib.request.urlopen
+    opener : callable, default=workflow_lib.datasets.web.open_address
         Called with a ``urllib.request.Request`` and ``timeout``; returns a response to read in a
         ``with`` statement.
     address : str, default=ADDRESS
@@ -122,7 +127,12 @@ def fetch_introductions(
             time.sleep(pause)
         batch = open_titles[start : start + MOST_TITLES]
         answers = _answers(batch, opener, address, contact, timeout, retries, pause)
-        for title, page in _pages_by_title(batch, answers, address).items():
+        try:
+            found = _pages_by_title(batch, answers, address)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            reason = f"its answer is not in the form of the API ({type(error).__name__})"
+            raise _no_sound_answer(address, reason) from error
+        for title, page in found.items():
             if isinstance(page, str):
                 reasons[title] = page
             else:
@@ -138,9 +148,9 @@ def _kept_pages(output: Path) -> dict[str, dict[str, Any]]:
     if not output.exists():
         return {}
     try:
-        kept = json.loads(read_text(output))
-    except json.JSONDecodeError as error:
-        raise _damaged(output, f"line {error.lineno} is not JSON ({error.msg})") from error
+        kept = parsed_json(read_text(output))
+    except JsonFault as error:
+        raise _damaged(output, str(error)) from error
     if not isinstance(kept, dict):
         raise _damaged(output, "the file holds no object with pages by class")
     for name, page in kept.items():
@@ -215,6 +225,8 @@ def _pages_by_title(
         else:
             if not page.get("revisions"):
                 raise _no_sound_answer(address, f"its answer lacks the revision of '{title}'")
+            # JSON can spell halves of characters, which no file can hold.
+            f"{page['title']}{text}".encode()
             found[title] = {
                 "requested": title,
                 "title": page["title"],
@@ -258,9 +270,9 @@ def _answers(
         request = urllib.request.Request(f"{address}?{query}", headers={"User-Agent": agent})
         answer = _answer(request, opener, address, timeout, retries, pause)
         parts.append(answer.get("query", {}))
-        if "continue" not in answer:
+        rest = answer.get("continue", {})
+        if not rest or not isinstance(rest, dict):
             return parts
-        rest = answer["continue"]
     raise _no_sound_answer(address, f"its answer has more than {_MOST_ANSWERS} parts")
 
 
@@ -280,7 +292,11 @@ def _answer(
             time.sleep(min(max(pause * 2 ** (attempt - 1), asked), _LONGEST_PAUSE))
         try:
             with opener(request, timeout=timeout) as response:
-                answer = json.loads(response.read())
+                content = response.read(LARGEST_ANSWER + 1)
+            if len(content) > LARGEST_ANSWER:
+                reason = f"the answer has more than {LARGEST_ANSWER} bytes"
+                break
+            answer = parsed_json(content.decode("utf-8"))
         except urllib.error.HTTPError as error:
             reason = f"the server answered {error.code} {error.reason}"
             asked = _seconds(error.headers.get("Retry-After") if error.headers else None)
@@ -288,7 +304,7 @@ def _answer(
             if error.code < 500 and error.code not in (408, 425, 429):
                 break
             continue
-        except (OSError, http.client.HTTPException) as error:
+        except (OSError, http.client.HTTPException, OverflowError) as error:
             reason = str(getattr(error, "reason", None) or error) or type(error).__name__
             continue
         except ValueError:
@@ -297,6 +313,7 @@ def _answer(
         fault = answer.get("error") if isinstance(answer, dict) else {"info": "it is no object"}
         if not fault:
             return answer
+        fault = fault if isinstance(fault, dict) else {"info": fault}
         reason = f"the answer is an error: {fault.get('info') or fault.get('code')}"
         if fault.get("code") not in _PASSING_ERRORS:
             break
@@ -305,7 +322,7 @@ def _answer(
 
 def _seconds(text: str | None) -> float:
     """Return the seconds that a server asks to wait; 0 for a date or nothing."""
-    return float(text) if text and text.strip().isdigit() else 0.0
+    return float(text) if text and text.isascii() and text.strip().isdigit() else 0.0
 
 
 def _no_sound_answer(address: str, reason: str) -> UserError:

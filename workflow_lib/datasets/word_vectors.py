@@ -20,12 +20,14 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-import zlib
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workflow_lib.datasets.archives import DAMAGE, opened_zip
+from workflow_lib.datasets.json_text import JsonFault, parsed_json
+from workflow_lib.datasets.long_lines import lines_of
 from workflow_lib.datasets.tables import listed
 from workflow_lib.errors import UserError
 
@@ -105,7 +107,8 @@ def read_word_vectors(
     if zipfile.is_zipfile(path) or path.suffix.lower() == ".zip":
         return _read_archive(path, wanted, dimension)
     with open(path, "rb") as file:
-        return _collected(_text_rows(file, wanted, str(path)), wanted, str(path))
+        lines = lines_of(file, str(path))
+        return _collected(_text_rows(lines, wanted, str(path)), wanted, str(path))
 
 
 def _collected(
@@ -222,14 +225,16 @@ def _numbers(texts: list[bytes], place: str) -> list[float]:
 
 def _read_archive(path: Path, wanted: frozenset[str] | None, dimension: int) -> WordVectors:
     try:
-        with zipfile.ZipFile(path) as archive:
+        with opened_zip(path) as archive:
             member = _member(path, archive.namelist(), dimension)
             place = f"{path}, member {member}"
             with archive.open(member) as file:
-                lines = io.BufferedReader(file)
-                return _collected(_text_rows(lines, wanted, place), wanted, place)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        # RuntimeError is what zipfile raises for an archive with a password.
+                return _collected(
+                    _text_rows(lines_of(io.BufferedReader(file), place), wanted, place),
+                    wanted,
+                    place,
+                )
+    except DAMAGE as error:
         raise UserError(
             place=str(path),
             found=f"the archive cannot be read ({error})",
@@ -280,7 +285,7 @@ def _json_rows(path: Path) -> Iterator[tuple[str, list[float]]]:
                 remedy="mend the file",
             )
         for value in vector:
-            if type(value) not in (int, float) or value - value != 0:
+            if not _is_finite(value):
                 raise UserError(
                     place=f"{place} ('{word}')",
                     found=f"'{value}' is not a finite number",
@@ -290,9 +295,16 @@ def _json_rows(path: Path) -> Iterator[tuple[str, list[float]]]:
         yield word, vector
 
 
+def _is_finite(value: Any) -> bool:
+    try:
+        return type(value) in (int, float) and float(value) - float(value) == 0
+    except OverflowError:
+        return False
+
+
 def _json_lists(path: Path) -> tuple[list[Any], list[Any]]:
     try:
-        content = json.loads(path.read_bytes().decode("utf-8-sig"))
+        content = parsed_json(path.read_bytes().decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise UserError(
             place=str(path),
@@ -300,10 +312,10 @@ def _json_lists(path: Path) -> tuple[list[Any], list[Any]]:
             expected="JSON in the encoding UTF-8",
             remedy="save the file again as UTF-8",
         ) from error
-    except json.JSONDecodeError as error:
+    except JsonFault as error:
         raise UserError(
-            place=f"{path}, line {error.lineno}",
-            found=f"the file is not JSON ({error.msg})",
+            place=str(path),
+            found=f"{error}",
             expected='{"words": [...], "vectors": [[...], ...]}',
             remedy="replace the file by the full one",
         ) from error

@@ -176,7 +176,8 @@ def run_timings(
     for method, paths in predictions.items():
         for split, path in enumerate(paths):
             stages = [
-                json.loads(Path(part).read_text()) for part in seconds[method][split :: len(paths)]
+                json.loads(Path(part).read_text(encoding="utf-8"))
+                for part in seconds[method][split :: len(paths)]
             ]
             for name, item in read_artifact(path, "predictions").items():
                 row = _key(experiment, dataset_name, method, item, partitions[split])

@@ -119,7 +119,7 @@ def run(
     UserError
         If no method can be saved, or the model does not repeat the predictions of its method.
     """
-    told = json.loads(Path(answer).read_text())
+    told = json.loads(Path(answer).read_text(encoding="utf-8"))
     source = _Source(dataset, split, features, methods, told)
     name, regressor = _best_saved(told, source)
     data, entry = source.data, _entry_of(told, name)

@@ -121,7 +121,9 @@ class _Member:
         self._name, self._paths = name, paths
         self._regression = read_artifact(paths["regression"], "regression")
         self._predictions = read_artifact(paths["predictions"], "predictions")
-        self._stages = [json.loads(Path(path).read_text()) for path in paths["timings"]]
+        self._stages = [
+            json.loads(Path(path).read_text(encoding="utf-8")) for path in paths["timings"]
+        ]
 
     def heldout_outputs(self, item: str) -> np.ndarray:
         """Return the predictions (n, d) of the training rows, each without its fold."""

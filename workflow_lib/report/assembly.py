@@ -3,80 +3,40 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from workflow_lib.artifacts import read_artifact
-from workflow_lib.datasets.sparse_inputs import inputs_of
 from workflow_lib.report.answer_part import answer_part
 from workflow_lib.report.component_names import component_names, html_names
+from workflow_lib.report.dataset_records import dataset_record, is_made
+from workflow_lib.report.findings import (
+    effect_words,
+    replaced_sentences,
+    three_findings,
+    unbeaten_sizes,
+)
 from workflow_lib.report.labels import (
-    MINUS,
     MISSING,
-    count_of,
     format_p_value,
-    format_share,
-    join_words,
     table_title,
 )
 from workflow_lib.report.manifest import read_manifest
+from workflow_lib.report.over_all import protocol_section, ranks_section
 from workflow_lib.report.page import write_report
+from workflow_lib.report.paper_contents import figures_drawn, read_contents
+from workflow_lib.report.paper_twins import is_comparable, twins_of
+from workflow_lib.report.protocol_sentences import protocol_sentences
 from workflow_lib.report.published_tables import published_layouts
-from workflow_lib.report.quantities import QUANTITIES, chance_error
-from workflow_lib.report.scores import Score, read_coordinates, read_scores, read_timings
+from workflow_lib.report.quantities import QUANTITIES
+from workflow_lib.report.scores import read_coordinates, read_scores, read_timings
+from workflow_lib.report.side_by_side import side_by_side_section
 from workflow_lib.report.table_text import html_table, table_cells
 from workflow_lib.report.tables import ERRORS
 from workflow_lib.report.timeline import timeline_part
 from workflow_lib.report.typical_rows import html_typical_rows, typical_rows
 from workflow_lib.report.verdict import Verdict, count_sentences, verdict
-
-MOST_NAMES = 20
-"""Rows that were left out for one reason are named up to this number, and only counted above."""
-
-_GROUPED = (
-    "Test rows belong to groups of which no row trains, so that they are less like the training "
-    "rows than in a random split."
-)
-
-_GIVEN = (
-    "The data say which rows test, train and may be weak; splits differ only in the training and "
-    "weak rows drawn. The deviation over splits therefore tells nothing of other test rows, and "
-    "the tests, which take the splits for random ones, are too sure here."
-)
-
-_SELECTION = "scored on the outputs themselves, after the pre-image."
-
-_CLASS_SELECTION = (
-    "scored by a squared error, never by the number of right classes: of the class scores, up to a "
-    "common factor where they are decoded, or of class vectors where these are predicted."
-)
-
-_ONE_EXAMPLE = (
-    "With one example per class nothing can be selected, for a class that is held out has no "
-    "example left; fixed values are used."
-)
-
-_CHRONOLOGICAL = (
-    "The test rows are the latest, the same in every split, and later than all training rows; "
-    "splits differ only in the training rows drawn. The deviation over splits therefore tells "
-    "nothing of other test periods, and at a size that takes every earlier row it is that of the "
-    "folds and random starts alone. The tests take the splits for random ones, so that they are "
-    "too sure here."
-)
-
-_PER_CLASS = (
-    "Every class has equally many labelled examples, and tests in the same share of its rows."
-)
-
-_SPLITS = {
-    "random": ("random split", ""),
-    "grouped": ("grouped split", _GROUPED),
-    "given": ("split", _GIVEN),
-    "chronological": ("chronological split", _CHRONOLOGICAL),
-    "per_class": ("random split", _PER_CLASS),
-}
-"""Kind of split -> what it is called, and what is to be known of it."""
+from workflow_lib.report.where_it_helps import where_it_helps_section
 
 
 def run(
@@ -91,7 +51,13 @@ def run(
     n_folds: int,
     jobs: str | Path | None = None,
     timeline: str | Path | None = None,
+    timeline_png: str | Path | None = None,
     reference: str | None = None,
+    contents: str | Path | None = None,
+    runs: Mapping[str, Sequence[Mapping]] | None = None,
+    ranked: Mapping[str, Mapping] | None = None,
+    protocol: Mapping[str, Mapping] | None = None,
+    over_all: Mapping[str, Mapping] | None = None,
 ) -> None:
     """Read the results of all experiments and write the report.
 
@@ -104,7 +70,10 @@ def run(
         metric, kernel, tables, figures; as in the configuration), ``scores``, ``coordinates`` and
         ``timings`` (paths; timings may be None when no table is of kind ``time``), ``figures``
         (figure name -> path of its SVG) and, for tables of kind ``component_names``, ``models``
-        (path of the "models" artifact whose components they name). Of a user's own table
+        (path of the "models" artifact whose components they name). For the links that save them,
+        ``table_files`` (table name -> {"csv": path, "tex": path}) and ``pictures`` (figure name ->
+        path of its PNG). ``identities`` is the JSON of the trial of what is kernel ridge
+        regression; None where there was none. Of a user's own table
         ``models``, ``final_split`` and ``first_look`` are those of tables of kind
         ``typical_rows``, and ``own`` holds ``answer``, ``first_look`` and ``calibration`` (paths)
         where they lead the page.
@@ -117,18 +86,29 @@ def run(
         The published tables at hand.
     n_folds : int
         Folds of the selection, for the protocol.
-    jobs, timeline : path, optional
+    jobs, timeline, timeline_png : path, optional
         The CSV of the jobs and the figure of them (`workflow_lib.report.figures.timeline`); the
         page has none without them.
     reference : str, optional
         The method that the others are compared with; by default that of the metric of each
         experiment.
+    contents : path, optional
+        What the tables and figures of the paper show (`workflow_lib.report.paper_contents`); the
+        page holds the paper against the run where it is given.
+    runs : mapping of configuration file to experiments, optional
+        As `workflow_lib.config.paper_runs.paper_runs` gives them.
+    ranked, protocol : mapping of experiment name to mapping, optional
+        As `workflow_lib.report.over_all` takes them.
+    over_all : mapping, optional
+        ``svg`` and ``png`` (paths) of the figures ``ranks`` and ``protocol``, on all experiments,
+        and ``csv`` and ``tex`` of the ranks; the page shows neither without them.
     """
+    items = read_contents(contents) if contents else []
     records = {
         name: dataset_record(name, dataset["settings"], dataset["artifact"])
         for name, dataset in datasets.items()
     }
-    leading, sections, verdicts = [], [], []
+    leading, sections, verdicts, twins = [], [], {}, []
     for name, experiment in experiments.items():
         settings = experiment["settings"]
         section, one = experiment_section(
@@ -139,6 +119,8 @@ def run(
             coordinates_path=experiment["coordinates"],
             timings_path=experiment["timings"],
             figures=experiment["figures"],
+            pictures=experiment.get("pictures"),
+            table_files=experiment.get("table_files"),
             methods=methods,
             published=published,
             n_folds=n_folds,
@@ -150,7 +132,16 @@ def run(
             reference=reference,
         )
         sections.append(section)
-        verdicts.append(one)
+        verdicts[name] = one
+        twins += twins_of(
+            name,
+            settings,
+            datasets[settings["dataset"]]["settings"],
+            section["cells"],
+            methods=methods,
+            published=published,
+            drawn_as=figures_drawn(items),
+        )
         if experiment.get("own"):
             own, artifact = experiment["own"], datasets[settings["dataset"]]["artifact"]
             leading += answer_part(
@@ -160,18 +151,42 @@ def run(
                 calibration=own["calibration"],
                 output_names=json.loads(read_artifact(artifact, "dataset")["names"]["outputs"]),
             )
+    identities = {
+        name: experiment["identities"]
+        for name, experiment in experiments.items()
+        if experiment.get("identities")
+    }
+    following = [where_it_helps_section(verdicts, identities, methods, sections)]
+    if items:
+        following.insert(0, side_by_side_section(items, twins, published, runs or {}))
+    if over_all:
+        paths = {name: experiment["scores"] for name, experiment in experiments.items()}
+        folder = Path(output).parent
+        following.append(ranks_section(paths, ranked, methods, over_all["ranks"], folder))
+        following.append(protocol_section(paths, protocol, n_folds, over_all["protocol"], folder))
+    record = read_manifest(manifest)
+    replaced = replaced_sentences(record["configuration"].get("replaced", {}))
     write_report(
         output,
         title,
         sections,
         list(records.values()),
         methods,
-        read_manifest(manifest),
+        record,
         author=author,
-        findings=count_sentences(verdicts, methods),
+        brief=three_findings(list(verdicts.values()), sections, methods),
+        counts=[*replaced, *count_sentences(list(verdicts.values()), methods)],
         leading=leading,
-        timeline=timeline_part(jobs, timeline) if jobs and timeline else None,
+        following=following,
+        timeline=_timeline(jobs, timeline, timeline_png),
     )
+
+
+def _timeline(
+    jobs: str | Path | None, svg: str | Path | None, png: str | Path | None
+) -> dict | None:
+    """Return how the jobs ran as a part of the page, None without its files."""
+    return {**timeline_part(jobs, svg), "png": png} if jobs and svg else None
 
 
 def experiment_section(
@@ -186,6 +201,8 @@ def experiment_section(
     methods: Mapping[str, Mapping],
     published: Mapping[int, str | Path],
     n_folds: int,
+    pictures: Mapping[str, str | Path] | None = None,
+    table_files: Mapping[str, Mapping[str, str | Path]] | None = None,
     dataset_path: str | Path | None = None,
     models_path: str | Path | None = None,
     final_split_path: str | Path | None = None,
@@ -204,15 +221,20 @@ def experiment_section(
     scores, metric = read_scores(scores_path), settings["metric"]
     reference = reference or QUANTITIES[metric].reference
     one = verdict(scores, methods=methods, reference=reference, metric=metric)
-    tables = []
+    tables, cells_of = [], {}
+
+    def add(html: str) -> None:
+        files = (table_files or {}).get(table["name"], {})
+        tables.append({"name": table["name"], "html": html, **files})
+
     for table in settings["tables"]:
         table_caption = table_title(table["caption"], dataset["title"], dataset["stand_in_for"])
         if table["kind"] == "component_names":
-            tables.append(html_names(component_names(dataset_path, models_path), table_caption))
+            add(html_names(component_names(dataset_path, models_path), table_caption))
             continue
         if table["kind"] == "typical_rows":
             found = typical_rows(dataset_path, final_split_path, models_path, first_look_path)
-            tables.append(html_typical_rows(found, table_caption))
+            add(html_typical_rows(found, table_caption))
             continue
         if table["kind"] == "time":
             records = read_timings(timings_path)
@@ -229,8 +251,10 @@ def experiment_section(
             published_paths=paths,
             errors=table.get("errors", ERRORS),
             metric=metric,
+            is_comparable=is_comparable(dataset),
         )
-        tables.append(
+        cells_of[table["name"]] = cells
+        add(
             html_table(
                 cells,
                 table["kind"],
@@ -239,6 +263,7 @@ def experiment_section(
                 reference=reference,
                 metric=metric,
                 below=published_layouts(paths, methods, dataset["stand_in_for"]),
+                decimals=table.get("decimals"),
             )
         )
     section = {
@@ -248,6 +273,7 @@ def experiment_section(
         "dataset": dataset["title"],
         "stand_in_for": dataset["stand_in_for"],
         "is_made": is_made(dataset),
+        "unbeaten": unbeaten_sizes(scores, metric),
         "protocol": protocol_sentences(
             settings,
             scores,
@@ -261,9 +287,12 @@ def experiment_section(
         "difference": QUANTITIES[metric].difference_name,
         "better": "positive" if QUANTITIES[metric].is_accuracy else "negative",
         "tables": tables,
+        "cells": cells_of,
         "figures": [
             {
+                "name": figure["name"],
                 "svg": figures[figure["name"]],
+                "png": (pictures or {}).get(figure["name"]),
                 "alt": _alternative_text(figure, one),
                 "caption": figure["caption"],
             }
@@ -276,8 +305,9 @@ def experiment_section(
 def comparison_rows(one: Verdict) -> list[list[str]]:
     """Return the rows of the table of differences from the reference, cells written out.
 
-    Columns: row, training size, difference, its size in units of its spread, the two p values,
-    splits that differ. What a single split or equal scores leave undefined is a dash.
+    Columns: row, training size, difference, its size in units of its spread and (Hedges' g) of that
+    of the scores, the two p values, splits that differ. What a single split or equal scores leave
+    undefined is a dash.
     """
     rows, measured = [], QUANTITIES[one.metric]
     for comparison in one.comparisons:
@@ -288,174 +318,14 @@ def comparison_rows(one: Verdict) -> list[list[str]]:
                 comparison.label,
                 str(comparison.training_size),
                 measured.write_difference(cell.difference),
-                _signed(measured.shown_effect(cell.effect)) if is_tested else MISSING,
+                effect_words(measured.shown_effect(cell.effect)) if is_tested else MISSING,
+                effect_words(measured.shown_effect(cell.hedges_g)) if is_tested else MISSING,
                 format_p_value(cell.p_reference_student) if is_tested else MISSING,
                 format_p_value(cell.p_reference_corrected) if is_tested else MISSING,
                 f"{cell.n_nonzero} of {cell.n_splits}",
             ]
         )
     return rows
-
-
-def _signed(effect: float) -> str:
-    return f"{effect:+.1f}".replace("-", MINUS)
-
-
-def protocol_sentences(
-    settings: Mapping,
-    scores: Sequence[Score],
-    n_folds: int,
-    missing_share: float = 0.0,
-    same_group: str | None = None,
-) -> str:
-    """Return how an experiment was run, from its settings and from what the scores hold.
-
-    `missing_share` is the share of the output values of the dataset that are missing, and
-    `same_group` the column by which weak rows join labelled ones; None where they are made.
-    """
-    measured = QUANTITIES[settings["metric"]]
-    sizes = sorted({score.training_size for score in scores})
-    weak_sizes = sorted({score.weak_size for score in scores} - {0})
-    n_test = sorted({score.n_test for score in scores})
-    n_splits = len({score.split for score in scores})
-    rows = str(n_test[0]) if len(n_test) == 1 else f"{n_test[0]} to {n_test[-1]}"
-    nested = ", each set inside the next" if len(sizes) > 1 else ""
-    each = " each" if n_splits > 1 else ""
-    kind, explanation = _SPLITS[settings.get("split", "random")]
-    sentences = [
-        f"{_sizes_in_words(scores, measured.is_accuracy)}{nested}; "
-        f"{count_of(n_splits, kind)} with {rows} test rows{each}."
-    ]
-    if explanation:
-        sentences.append(explanation)
-    left_out = sorted(set(settings["training_sizes"]) - set(sizes))
-    if left_out:
-        sizes_in_words = join_words([str(size) for size in left_out])
-        sentences.append(f"Sizes that do not fit the data: {sizes_in_words}.")
-    if weak_sizes:
-        is_soft = settings.get("weak_labels") == "soft"
-        known = "only how likely each component is" if is_soft else "only the component is known"
-        told = (
-            f"each is taken for as likely of each component as the labelled training rows with the "
-            f"same value of '{same_group}' are on average."
-            if same_group
-            else f"of each {known}, in the mixture fitted to all labelled training rows, whose "
-            f"memberships the inner folds keep."
-        )
-        sentences.append(
-            f"{join_words([str(size) for size in weak_sizes])} weakly labelled rows for the "
-            f"methods that use them: {told}"
-        )
-        weak_left_out = sorted(set(settings.get("weak_sizes", ())) - set(weak_sizes))
-        if weak_left_out:
-            sizes_in_words = join_words([str(size) for size in weak_left_out])
-            sentences.append(f"Numbers of weak rows that do not fit the data: {sizes_in_words}.")
-    chosen = "Hyper-parameters"
-    has_choice = any(score.n_components not in (None, 1) for score in scores)
-    if settings["components"] == "selected" and has_choice:
-        chosen += " and numbers of components"
-    sentences.append(
-        f"{chosen} are selected by {n_folds}-fold cross-validation on the training rows alone, "
-        + (_CLASS_SELECTION if measured.is_accuracy else _SELECTION)
-    )
-    if measured.is_accuracy and sizes[0] == 1:
-        sentences.append(_ONE_EXAMPLE)
-    if settings["components"] != "selected":
-        numbers = join_words([str(number) for number in settings["components"]])
-        sentences.append(f"Numbers of components are fixed to {numbers}.")
-    sentences.append(f"Kernel on the inputs: {settings['kernel']}.")
-    with_landmarks = [score for score in scores if score.n_landmarks]
-    if with_landmarks:
-        sizes_in_words = join_words(
-            [str(size) for size in sorted({score.n_train for score in with_landmarks})]
-        )
-        number = with_landmarks[0].n_landmarks
-        sentences.append(
-            f"With {sizes_in_words} training rows, more than max_gram_rows, kernel ridge "
-            f"regression works on the features of {number} landmarks (the Nystr\u00f6m "
-            f"approximation) in the place of a Gram matrix of all pairs, with the same grid and "
-            f"the same folds; landmarks are centres of training inputs, and no output has a part "
-            f"in them."
-        )
-    if missing_share > 0:
-        sentences.append(
-            f"{format_share(missing_share)} of the output values are missing: in training each "
-            f"takes the mean of its output over the training rows at hand, and errors count the "
-            f"observed ones only."
-        )
-    if settings["metric"] == "rrmse":
-        sentences.append(
-            "Some outputs hardly vary, so the error that counts here is pooled over outputs."
-        )
-    if measured.is_accuracy:
-        chance = measured.write(chance_error(scores), math.nan, unit=True)
-        sentences.append(
-            f"A guess among the classes has an accuracy of {chance}; higher is better."
-        )
-    else:
-        sentences.append("An error of 1 is that of the training mean; lower is better.")
-    return " ".join(sentences)
-
-
-def _sizes_in_words(scores: Sequence[Score], of_classes: bool) -> str:
-    """Return the training sizes; those of classes with the numbers of rows that they make."""
-    n_train = {score.training_size: score.n_train for score in scores}
-    numbers = join_words([str(size) for size in sorted(n_train)])
-    if not of_classes:
-        return f"{numbers} training rows"
-    rows = join_words([str(n_train[size]) for size in sorted(n_train)])
-    examples = "example" if list(n_train) == [1] else "examples"
-    return f"{numbers} labelled {examples} per class ({rows} training rows)"
-
-
-def is_made(dataset: Mapping) -> bool:
-    """Return whether the data are drawn by a recipe, not observed."""
-    return dataset["reader"].startswith("synthetic")
-
-
-def dataset_record(name: str, settings: Mapping, artifact: str | Path) -> dict:
-    """Return what the data page says of a dataset; counts come from its artifact.
-
-    Raises UserError if the artifact is missing or damaged.
-    """
-    data = read_artifact(artifact, "dataset")
-    report, outputs = data["report"], data["outputs"]
-    n_missing = int(report.get("missing_outputs", 0))
-    if is_made(settings):
-        kind = "Made by a recipe"
-    elif settings["sources"]:
-        kind = "Observed, from the source below"
-    elif settings["reader"] == "table":
-        kind = "Your own table"
-    elif settings.get("options", {}).get("folder"):
-        kind = "Observed, files fetched by hand by the user"
-    else:
-        kind = "Observed, shipped with a library"
-    if settings["stand_in_for"]:
-        kind += "; a stand-in"
-    return {
-        "name": name,
-        "title": settings["title"],
-        "description": settings["description"],
-        "kind": kind,
-        "stand_in_for": settings["stand_in_for"],
-        "sources": [source["address"] for source in settings["sources"]],
-        "licence": settings["licence"],
-        "citation": settings["citation"],
-        "rows_read": report["rows_read"],
-        "rows_dropped": report["rows_dropped"],
-        "exclusions": dict(report.get("exclusions", {})),
-        "excluded_names": {
-            reason: names
-            for reason, names in report.get("excluded_names", {}).items()
-            if report["exclusions"][reason] <= MOST_NAMES
-        },
-        "n_inputs": inputs_of(data).shape[1],
-        "n_outputs": outputs.shape[1],
-        "n_classes": len(data["classes"]["vectors"]) if "classes" in data else 0,
-        "missing_outputs": n_missing,
-        "missing_share": n_missing / outputs.size,
-    }
 
 
 def _alternative_text(figure: Mapping, one: Verdict) -> str:

@@ -42,7 +42,7 @@ class CoordinateCell:
     coordinate, name : int or None, str
         Number (from 0) and name of the output coordinate; None and empty for a summary.
     method, components, weak_size, training_size, n_splits, n_test, mean, deviation, bold,
-    opponent, p_student, difference, n_nonzero, effect, p_reference_student,
+    opponent, p_student, difference, n_nonzero, effect, hedges_g, p_reference_student,
     p_reference_corrected, largest_relative_difference, mark
         As in `workflow_lib.report.tables.Cell`; the rows that are compared are those of the same
         coordinate.
@@ -65,6 +65,7 @@ class CoordinateCell:
     difference: float = math.nan
     n_nonzero: int | None = None
     effect: float = math.nan
+    hedges_g: float = math.nan
     p_reference_student: float = math.nan
     p_reference_corrected: float = math.nan
     largest_relative_difference: float = math.nan

@@ -45,23 +45,29 @@ def figure_title(dataset_title: str, stand_in_for: str | None) -> str:
     return f"{dataset_title} (a stand-in)" if stand_in_for else dataset_title
 
 
-def format_error(mean: float, deviation: float) -> str:
-    """Return an error and its deviation with three decimals, as ``0.893 ± 0.012``."""
+def format_error(mean: float, deviation: float, decimals: int | None = None) -> str:
+    """Return an error and its deviation with some decimals, by default as ``0.893 ± 0.012``.
+
+    The default is three, and three significant digits of numbers from 100 on.
+    """
     if math.isnan(mean):
         return MISSING
-    digits = ".3f" if abs(mean) < 100 else ".3g"
+    digits = f".{decimals}f" if decimals is not None else ".3f" if abs(mean) < 100 else ".3g"
     if math.isnan(deviation):
         return format(mean, digits)
     return f"{mean:{digits}} {PLUS_MINUS} {deviation:{digits}}"
 
 
-def format_percent(mean: float, deviation: float, unit: bool = False) -> str:
-    """Return a percentage and its deviation with one decimal, as ``70.3 ± 2.1``, or with ``%``."""
+def format_percent(
+    mean: float, deviation: float, unit: bool = False, decimals: int | None = None
+) -> str:
+    """Return a percentage and its deviation, by default as ``70.3 ± 2.1``, or with ``%``."""
     if math.isnan(mean):
         return MISSING
-    text = f"{mean:.1f}"
+    decimals = 1 if decimals is None else decimals
+    text = f"{mean:.{decimals}f}"
     if not math.isnan(deviation):
-        text += f" {PLUS_MINUS} {deviation:.1f}"
+        text += f" {PLUS_MINUS} {deviation:.{decimals}f}"
     return f"{text} %" if unit else text
 
 

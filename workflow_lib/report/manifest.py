@@ -109,7 +109,8 @@ def _git(repository: Path, *arguments: str) -> str | None:
         done = subprocess.run(
             ["git", "-C", str(repository), *arguments],
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             timeout=30,
         )
     except (OSError, subprocess.TimeoutExpired):

@@ -122,11 +122,16 @@ class Quantity:
         """Return what is shown of a difference of errors in units of its spread."""
         return 0.0 - effect if self.is_accuracy else effect
 
-    def write(self, mean: float, deviation: float, unit: bool = False) -> str:
-        """Return a mean error and its deviation as they are shown; percent with their `unit`."""
+    def write(
+        self, mean: float, deviation: float, unit: bool = False, decimals: int | None = None
+    ) -> str:
+        """Return a mean error and its deviation as they are shown; percent with their `unit`.
+
+        Without `decimals`, errors have three and percent one.
+        """
         if not self.is_accuracy:
-            return format_error(mean, deviation)
-        return format_percent(self.shown(mean), self.shown_spread(deviation), unit)
+            return format_error(mean, deviation, decimals)
+        return format_percent(self.shown(mean), self.shown_spread(deviation), unit, decimals)
 
     def write_difference(self, difference: float) -> str:
         """Return a difference of errors as it is shown, with its sign."""
@@ -228,5 +233,6 @@ def _shown_cell(cell, metric: str):
         deviation=quantity.shown_spread(cell.deviation),
         difference=quantity.shown_difference(cell.difference),
         effect=quantity.shown_effect(cell.effect),
+        hedges_g=quantity.shown_effect(cell.hedges_g),
         mark=_OTHER_SIDE.get(cell.mark, ""),
     )

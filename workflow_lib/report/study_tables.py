@@ -27,7 +27,8 @@ class StudyCell:
     value : float or None
         The value that the study fixed; None outside of it, where everything is selected.
     method, components, weak_size, training_size, n_splits, n_test, mean, deviation, difference,
-    n_nonzero, effect, p_reference_student, p_reference_corrected, largest_relative_difference, mark
+    n_nonzero, effect, hedges_g, p_reference_student, p_reference_corrected,
+    largest_relative_difference, mark
         As in `workflow_lib.report.tables.Cell`.
     """
 
@@ -45,6 +46,7 @@ class StudyCell:
     difference: float = math.nan
     n_nonzero: int | None = None
     effect: float = math.nan
+    hedges_g: float = math.nan
     p_reference_student: float = math.nan
     p_reference_corrected: float = math.nan
     largest_relative_difference: float = math.nan

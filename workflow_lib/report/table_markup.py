@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
+from typing import NamedTuple
 
 LOWER_MARK = "\u2020"
 HIGHER_MARK = "\u2021"
@@ -51,12 +52,25 @@ class Entry:
     mark: str = ""
 
 
+class Row(NamedTuple):
+    """One row: its label, the entries of this run, the published ones and their differences.
+
+    Differences stand in the columns of the published entries; there are none where nothing is
+    compared.
+    """
+
+    label: str
+    ours: list[Entry]
+    published: list[Entry] = []
+    differences: list[Entry] = []
+
+
 @dataclass(frozen=True)
 class Block:
-    """One quantity: a heading and rows of (label, entries of this run, published entries)."""
+    """One quantity: a heading and its rows; a plain tuple in the order of `Row` is one, too."""
 
     heading: str
-    rows: list[tuple[str, list[Entry], list[Entry]]]
+    rows: list[Row | tuple]
 
 
 @dataclass(frozen=True)
@@ -64,8 +78,10 @@ class Layout:
     """A table ready to be written: its title, column heads, blocks and notes.
 
     The heads name a training size (``n = 50``), a method where the rows are training sizes, or an
-    output coordinate. Published columns stand beside those of the run, if there are any. With
-    ``is_prose`` the last column holds words, whose lines break.
+    output coordinate. Published columns stand beside those of the run, if there are any, and in
+    HTML the differences from them beside these, under ``difference_heading``. LaTeX leaves the
+    differences out: three groups of columns are too wide for a page. With ``is_prose`` the last
+    column holds words, whose lines break.
     """
 
     title: str
@@ -76,11 +92,17 @@ class Layout:
     published_heads: list[str] = field(default_factory=list)
     published_heading: str = ""
     is_prose: bool = False
+    difference_heading: str = ""
 
     @property
     def n_columns(self) -> int:
-        """Number of columns, that of the row labels included."""
+        """Number of columns, that of the row labels included and those of differences not."""
         return 1 + len(self.heads) + len(self.published_heads)
+
+    @property
+    def difference_heads(self) -> list[str]:
+        """The heads of the columns of differences, those of the published ones or none."""
+        return self.published_heads if self.difference_heading else []
 
 
 def latex_markup(layout: Layout, label: str, below: Sequence[Layout] = ()) -> str:
@@ -133,9 +155,9 @@ def _latex_tabular(layout: Layout) -> list[str]:
         if block.heading:
             heading = rf"\emph{{{_latex(block.heading)}}}"
             lines.append(rf"\multicolumn{{{layout.n_columns}}}{{l}}{{{heading}}} \\")
-        for row_label, ours, theirs in block.rows:
-            entries = [_latex_entry(entry) for entry in ours + theirs]
-            lines.append(f"{_latex(row_label)} & {' & '.join(entries)} " + r"\\")
+        for row in (Row(*row) for row in block.rows):
+            entries = [_latex_entry(entry) for entry in row.ours + row.published]
+            lines.append(f"{_latex(row.label)} & {' & '.join(entries)} " + r"\\")
     return [*lines, r"\bottomrule", r"\end{tabular}"]
 
 
@@ -152,12 +174,25 @@ def _html_table(layout: Layout) -> str:
     published_heads = [
         f'<th scope="col" class="published">{escape(head)}</th>' for head in layout.published_heads
     ]
+    difference_heads = [
+        f'<th scope="col" class="difference">{escape(head)}</th>'
+        for head in layout.difference_heads
+    ]
+    n_columns = layout.n_columns + len(difference_heads)
     if layout.published_heads:
-        lines += [
-            f'<tr>{row_head}<th scope="colgroup" colspan="{len(heads)}">This run</th>'
+        groups = [
+            f'<th scope="colgroup" colspan="{len(heads)}">This run</th>',
             f'<th scope="colgroup" colspan="{len(published_heads)}" class="published">'
-            f"{escape(layout.published_heading)}</th></tr>",
-            f"<tr>{''.join(heads + published_heads)}</tr>",
+            f"{escape(layout.published_heading)}</th>",
+        ]
+        if difference_heads:
+            groups.append(
+                f'<th scope="colgroup" colspan="{len(difference_heads)}" class="difference">'
+                f"{escape(layout.difference_heading)}</th>"
+            )
+        lines += [
+            f"<tr>{row_head}{''.join(groups)}</tr>",
+            f"<tr>{''.join(heads + published_heads + difference_heads)}</tr>",
         ]
     else:
         lines.append(f"<tr>{row_head}{''.join(heads)}</tr>")
@@ -166,13 +201,14 @@ def _html_table(layout: Layout) -> str:
         lines.append("<tbody>")
         if block.heading:
             lines.append(
-                f'<tr><th scope="rowgroup" colspan="{layout.n_columns}" class="block">'
+                f'<tr><th scope="rowgroup" colspan="{n_columns}" class="block">'
                 f"{escape(block.heading)}</th></tr>"
             )
-        for label, ours, theirs in block.rows:
-            entries = [f"<td>{_html_entry(entry)}</td>" for entry in ours]
-            entries += [f'<td class="published">{_html_entry(entry)}</td>' for entry in theirs]
-            lines.append(f'<tr><th scope="row">{escape(label)}</th>{"".join(entries)}</tr>')
+        for row in (Row(*row) for row in block.rows):
+            entries = [f"<td>{_html_entry(entry)}</td>" for entry in row.ours]
+            entries += [f'<td class="published">{_html_entry(e)}</td>' for e in row.published]
+            entries += [f'<td class="difference">{_html_entry(e)}</td>' for e in row.differences]
+            lines.append(f'<tr><th scope="row">{escape(row.label)}</th>{"".join(entries)}</tr>')
         lines.append("</tbody>")
     lines += ["</table>", "</div>", f'<p class="notes">{escape(" ".join(layout.notes))}</p>']
     return "\n".join(lines)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from workflow_lib.report.agreement import agreement_note
 from workflow_lib.report.coordinate_tables import CoordinateCell
 from workflow_lib.report.labels import count_of, method_label
 from workflow_lib.report.quantities import Quantity
@@ -96,6 +97,11 @@ def is_published(cell: Cell) -> bool:
     return not math.isnan(cell.published_value)
 
 
+def has_differences(cells: Sequence[Cell]) -> bool:
+    """Return whether the differences from published numbers are known, in spreads."""
+    return any(not math.isnan(cell.published_difference_in_spreads) for cell in cells)
+
+
 def _is_one_split(cells: Cells) -> bool:
     return {cell.n_splits for cell in cells} == {1}
 
@@ -153,4 +159,8 @@ def _published_notes(cells: Sequence[Cell]) -> list[str]:
     if not published:
         return []
     notes = ["Published numbers are those of Djerrab et al. (2018) on the data of their authors."]
-    return notes + [sentence for error, sentence in READINGS.items() if error in published]
+    notes += [sentence for error, sentence in READINGS.items() if error in published]
+    if has_differences(cells):
+        compared = [cell for cell in cells if not math.isnan(cell.published_difference)]
+        notes.append(agreement_note(cell.published_difference_in_spreads for cell in compared))
+    return notes

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from workflow_lib.report.agreement import format_spreads
 from workflow_lib.report.coordinate_tables import (
     CoordinateCell,
     column_heading,
@@ -48,10 +50,16 @@ from workflow_lib.report.table_markup import (
     Block,
     Entry,
     Layout,
+    Row,
     html_markup,
     latex_markup,
 )
-from workflow_lib.report.table_notes import is_published, study_notes, table_notes
+from workflow_lib.report.table_notes import (
+    has_differences,
+    is_published,
+    study_notes,
+    table_notes,
+)
 from workflow_lib.report.tables import (
     ERRORS,
     TIMES,
@@ -86,6 +94,7 @@ def table_cells(
     published_paths: Iterable[str | Path] = (),
     errors: Sequence[str] = ERRORS,
     metric: str = "arrmse",
+    is_comparable: bool = False,
 ) -> Cells:
     """Return the cells of a table of one `kind`.
 
@@ -109,6 +118,9 @@ def table_cells(
         show the accuracy alone, whatever `errors` are.
     metric : {"arrmse", "rrmse", "accuracy"}
         The error of a study. ``accuracy`` for classes, whatever the kind.
+    is_comparable : bool
+        Whether the data are those of the paper or made by its recipe. Only then do tables of kind
+        ``error`` and ``weak`` give the differences from published numbers.
 
     Raises
     ------
@@ -132,6 +144,7 @@ def table_cells(
             reference=reference,
             published=published,
             errors=[metric] if is_accuracy else errors,
+            is_comparable=is_comparable,
         )
     if kind == "weak":
         units = [error_of_unit(number.unit) for number in published if number.unit != "s"]
@@ -141,6 +154,7 @@ def table_cells(
             reference=reference,
             published=published,
             errors=[metric] if is_accuracy else list(dict.fromkeys(["arrmse", *units])),
+            is_comparable=is_comparable,
         )
         # The baselines of Tables 13 and 14, the best of their data, are not the reference here.
         beside = {number.method for number in published} if is_accuracy else set()
@@ -162,13 +176,16 @@ def run(
     errors: Sequence[str] = ERRORS,
     metric: str = "arrmse",
     reference: str | None = None,
+    decimals: int | None = None,
 ) -> None:
     """Read `results`, the file that the kind takes, and write one table as tidy CSV and as LaTeX.
 
     The title is the caption with the data actually used and what they stand in for, and `label`
     is the LaTeX label. Published numbers without a training size stand in a table of their own
-    below; the CSV has none of them. The reference is that of the `metric` unless one is named. The
-    other parameters are those of `table_cells`.
+    below; the CSV has none of them. Differences from published numbers are in the CSV alone, and
+    only of data that stand in for none. The reference is that of the `metric` unless one is named.
+    `decimals` are those of our numbers in LaTeX (the CSV has all digits); by default those of
+    `Quantity.write`. The other parameters are those of `table_cells`.
     """
     reference = reference or QUANTITIES[metric].reference
     cells = table_cells(
@@ -179,6 +196,7 @@ def run(
         published_paths=published_paths,
         errors=errors,
         metric=metric,
+        is_comparable=not stand_in_for,
     )
     write_cells(output_csv, cells if kind == "time" else shown_cells(cells, metric))
     latex = latex_table(
@@ -190,6 +208,7 @@ def run(
         reference=reference,
         metric=metric,
         below=published_layouts(published_paths, methods, stand_in_for),
+        decimals=decimals,
     )
     write_text(output_latex, latex)
 
@@ -204,12 +223,15 @@ def latex_table(
     reference: str = REFERENCE_METHOD,
     metric: str = "arrmse",
     below: Sequence[Layout] = (),
+    decimals: int | None = None,
 ) -> str:
     r"""Return a ``table`` environment that ``\input`` takes; the document loads booktabs.
 
-    `metric` is that of the experiment, for tables of kind ``time`` and ``coordinates``.
+    `metric` is that of the experiment, for tables of kind ``time`` and ``coordinates``;
+    `decimals` are those of our errors, by default those of `Quantity.write`.
     """
-    return latex_markup(_lay_out(cells, kind, title, methods, reference, metric), label, below)
+    layout = _lay_out(cells, kind, title, methods, reference, metric, decimals)
+    return latex_markup(layout, label, below)
 
 
 def html_table(
@@ -221,12 +243,14 @@ def html_table(
     reference: str = REFERENCE_METHOD,
     metric: str = "arrmse",
     below: Sequence[Layout] = (),
+    decimals: int | None = None,
 ) -> str:
     """Return a table as an HTML fragment, followed by the tables `below`.
 
-    `metric` is that of the experiment, for tables of kind ``time`` and ``coordinates``.
+    `metric` is that of the experiment, for tables of kind ``time`` and ``coordinates``;
+    `decimals` are those of our errors, by default those of `Quantity.write`.
     """
-    return html_markup(_lay_out(cells, kind, title, methods, reference, metric), below)
+    return html_markup(_lay_out(cells, kind, title, methods, reference, metric, decimals), below)
 
 
 def _lay_out(
@@ -236,6 +260,7 @@ def _lay_out(
     methods: Mapping[str, Mapping],
     reference: str,
     metric: str,
+    decimals: int | None,
 ) -> Layout:
     """Return the cells arranged in blocks, rows and columns, with the notes that explain them.
 
@@ -243,16 +268,16 @@ def _lay_out(
     """
     measured = QUANTITIES.get(cells[0].quantity if cells else metric) or QUANTITIES[metric]
     if kind == "coordinates":
-        return _lay_out_by_coordinate(cells, title, methods, reference, measured)
+        return _lay_out_by_coordinate(cells, title, methods, reference, measured, decimals)
     if kind in STUDIES:
-        return _lay_out_study(cells, title, methods, reference, measured)
+        return _lay_out_study(cells, title, methods, reference, measured, decimals)
     notes = table_notes(cells, kind, methods, reference, measured)
     if kind == "weak":
-        return _lay_out_by_size(cells, title, methods, notes, measured)
-    return _lay_out_by_method(cells, kind, title, methods, notes)
+        return _lay_out_by_size(cells, title, methods, notes, measured, decimals)
+    return _lay_out_by_method(cells, kind, title, methods, notes, decimals)
 
 
-def _lay_out_by_method(cells, kind, title, methods, notes) -> Layout:
+def _lay_out_by_method(cells, kind, title, methods, notes, decimals) -> Layout:
     """Return the layout with a row for each method and a column for each training size."""
     found = {(cell.quantity, cell.variant, cell.training_size): cell for cell in cells}
     write_published = format_seconds if kind == "time" else format_published_error
@@ -260,18 +285,15 @@ def _lay_out_by_method(cells, kind, title, methods, notes) -> Layout:
     published_sizes = sorted({cell.training_size for cell in cells if is_published(cell)})
     blocks = []
     for quantity in dict.fromkeys(cell.quantity for cell in cells):
-        write = format_seconds if kind == "time" else QUANTITIES[quantity].write
+        write = format_seconds if kind == "time" else _writer(QUANTITIES[quantity], decimals)
         variants = order_variants([c.variant for c in cells if c.quantity == quantity], methods)
         rows = []
         for variant in variants:
             ours = [_our_entry(found.get((quantity, variant, size)), write) for size in sizes]
-            theirs = [
-                _published_entry(found.get((quantity, variant, size)), write_published)
-                for size in published_sizes
-            ]
-            rows.append((variant_label(variant, methods), ours, theirs))
+            beside = [found.get((quantity, variant, size)) for size in published_sizes]
+            rows.append(_row(variant_label(variant, methods), ours, beside, write_published, cells))
         if not any(is_published(cell) for cell in cells if cell.quantity == quantity):
-            rows = [(label, ours, [Entry("")] * len(theirs)) for label, ours, theirs in rows]
+            rows = [_without_published(row) for row in rows]
         heading = TIMES[quantity] if kind == "time" else QUANTITIES[quantity].heading
         blocks.append(Block(heading, rows))
     return Layout(
@@ -282,18 +304,22 @@ def _lay_out_by_method(cells, kind, title, methods, notes) -> Layout:
         notes,
         [f"n = {size}" for size in published_sizes],
         _published_heading(cells),
+        difference_heading=_difference_heading(cells),
     )
 
 
-def _lay_out_by_coordinate(cells, title, methods, reference, measured: Quantity) -> Layout:
+def _lay_out_by_coordinate(
+    cells, title, methods, reference, measured: Quantity, decimals
+) -> Layout:
     """Return the layout with a row for each method and a column for each output coordinate."""
     columns = shown_columns(cells)
     found = {(cell.quantity, cell.coordinate, cell.variant): cell for cell in cells}
     heads = {(cell.quantity, cell.coordinate): column_heading(cell, measured) for cell in cells}
+    write = _writer(measured, decimals)
     rows = [
         (
             variant_label(variant, methods),
-            [_our_entry(found.get((*column, variant)), measured.write) for column in columns],
+            [_our_entry(found.get((*column, variant)), write) for column in columns],
             [],
         )
         for variant in order_variants([cell.variant for cell in cells], methods)
@@ -314,7 +340,7 @@ def _lay_out_by_coordinate(cells, title, methods, reference, measured: Quantity)
     )
 
 
-def _lay_out_by_size(cells, title, methods, notes, measured: Quantity) -> Layout:
+def _lay_out_by_size(cells, title, methods, notes, measured: Quantity, decimals) -> Layout:
     """Return the layout with a row for each training size and a column for each method.
 
     Fixed component numbers get a block each, where methods without one are repeated.
@@ -334,20 +360,19 @@ def _lay_out_by_size(cells, title, methods, notes, measured: Quantity) -> Layout
             for cell in sorted(of_quantity, key=lambda cell: cell.components == setting)
             if cell.components == setting or not cell.components.isdigit()
         }
-        write = QUANTITIES[quantity].write
+        write = _writer(QUANTITIES[quantity], decimals)
         rows = [
-            (
+            _row(
                 f"n = {size}",
                 [_our_entry(found.get((column, size)), write) for column in columns],
-                [
-                    _published_entry(found.get((column, size)), format_published_error)
-                    for column in published_columns
-                ],
+                [found.get((column, size)) for column in published_columns],
+                format_published_error,
+                cells,
             )
             for size in sorted({cell.training_size for cell in cells})
         ]
         if not any(is_published(cell) for cell in of_quantity):
-            rows = [(label, ours, [Entry("")] * len(theirs)) for label, ours, theirs in rows]
+            rows = [_without_published(row) for row in rows]
         heading = QUANTITIES[quantity].heading
         blocks.append(Block(f"{heading}, C = {setting}" if setting.isdigit() else heading, rows))
     return Layout(
@@ -358,10 +383,11 @@ def _lay_out_by_size(cells, title, methods, notes, measured: Quantity) -> Layout
         notes,
         [variant_label(column, methods) for column in published_columns],
         _published_heading(cells),
+        difference_heading=_difference_heading(cells),
     )
 
 
-def _lay_out_study(cells, title, methods, reference, measured: Quantity) -> Layout:
+def _lay_out_study(cells, title, methods, reference, measured: Quantity, decimals) -> Layout:
     """Return the layout with a row for each value of a study and a column for each method.
 
     Below the values stand what is selected and, the same in every column with its components, the
@@ -372,8 +398,10 @@ def _lay_out_study(cells, title, methods, reference, measured: Quantity) -> Layo
     columns = varied_variants(cells)
     values = sorted({cell.value for cell in cells if cell.value is not None})
 
+    write = _writer(measured, decimals)
+
     def row(label: str, row_cells: list[StudyCell | None]):
-        return label, [_our_entry(cell, measured.write) for cell in row_cells], []
+        return label, [_our_entry(cell, write) for cell in row_cells], []
 
     rows = [row(f"{value:g}", [found.get((c, value)) for c in columns]) for value in values]
     selected = [found.get((column, None)) for column in columns]
@@ -410,6 +438,30 @@ def _published_heading(cells: Sequence[Cell]) -> str:
     return f"Published (table {', '.join(tables)})" if tables else ""
 
 
+def _difference_heading(cells: Sequence[Cell]) -> str:
+    """Return the heading of the columns of differences, empty without any."""
+    return "Difference, in spreads" if has_differences(cells) else ""
+
+
+def _row(label: str, ours: list[Entry], beside: list[Cell | None], write, cells) -> Row:
+    """Return a row with the published numbers of the cells `beside` and what they differ by."""
+    published = [_published_entry(cell, write) for cell in beside]
+    differences = [_difference_entry(cell) for cell in beside] if has_differences(cells) else []
+    return Row(label, ours, published, differences)
+
+
+def _without_published(row: Row) -> Row:
+    """Return a row with empty places where the others of its table have published numbers."""
+    return row._replace(
+        published=[Entry("")] * len(row.published), differences=[Entry("")] * len(row.differences)
+    )
+
+
+def _writer(quantity: Quantity, decimals: int | None):
+    """Return the function that writes a mean and a deviation of a quantity."""
+    return functools.partial(quantity.write, decimals=decimals)
+
+
 def _our_entry(cell: Cell | CoordinateCell | StudyCell | None, write) -> Entry:
     if cell is None:
         return Entry(MISSING)
@@ -420,3 +472,7 @@ def _published_entry(cell: Cell | None, write) -> Entry:
     if cell is None or not is_published(cell):
         return Entry(MISSING)
     return Entry(write(cell.published_value, cell.published_spread))
+
+
+def _difference_entry(cell: Cell | None) -> Entry:
+    return Entry(MISSING if cell is None else format_spreads(cell.published_difference_in_spreads))

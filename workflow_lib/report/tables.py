@@ -12,10 +12,12 @@ from pathlib import Path
 from workflow_lib.experiments.statistics import (
     PairedTest,
     corrected_resampled_t_test,
+    effect_sizes,
     mean_and_deviation,
     paired_t_test,
 )
-from workflow_lib.report.quantities import REFERENCE_METHOD, error_of, error_of_unit
+from workflow_lib.report.agreement import published_difference
+from workflow_lib.report.quantities import QUANTITIES, REFERENCE_METHOD, error_of, error_of_unit
 from workflow_lib.report.scores import (
     SELECTED,
     Published,
@@ -69,6 +71,9 @@ class Cell:
     difference, n_nonzero, effect : float, int, float
         This row minus the reference method on the same splits: mean, number of splits that
         differ, and mean in units of the spread of the differences.
+    hedges_g : float
+        The same mean in units of the spread of the scores, with Hedges' correction
+        (`workflow_lib.experiments.statistics.EffectSizes.of_scores`).
     p_reference_student, p_reference_corrected : float
         The two tests of that difference.
     largest_relative_difference : float
@@ -79,6 +84,10 @@ class Cell:
     published_value, published_spread, published_table
         The published number of this row and column as it was printed, an accuracy in percent; NaN
         and empty where there is none.
+    published_difference, published_difference_in_spreads : float
+        This run minus published in the unit of the published number, and the same in spreads
+        (`workflow_lib.report.agreement.published_difference`). NaN where there is no published
+        number or the two are not comparable, and for seconds, which are those of a machine.
     """
 
     quantity: str
@@ -96,6 +105,7 @@ class Cell:
     difference: float = math.nan
     n_nonzero: int | None = None
     effect: float = math.nan
+    hedges_g: float = math.nan
     p_reference_student: float = math.nan
     p_reference_corrected: float = math.nan
     largest_relative_difference: float = math.nan
@@ -103,6 +113,8 @@ class Cell:
     published_value: float = math.nan
     published_spread: float = math.nan
     published_table: str = ""
+    published_difference: float = math.nan
+    published_difference_in_spreads: float = math.nan
 
     @property
     def variant(self) -> Variant:
@@ -117,12 +129,14 @@ def error_table(
     reference: str = REFERENCE_METHOD,
     published: Sequence[Published] = (),
     errors: Sequence[str] = ERRORS,
+    is_comparable: bool = False,
 ) -> list[Cell]:
     """Return the cells of the error table: `errors` in order, rows by variant, columns by size.
 
     `errors` are keys of `workflow_lib.report.quantities.QUANTITIES`. Published errors stand beside
-    the error that they were measured in (`error_of_unit`). What studies of weak labels fixed is
-    left out.
+    the error that they were measured in (`error_of_unit`); the differences from them are given
+    only where the data are those of the paper or made by its recipe (`is_comparable`). What studies
+    of weak labels fixed is left out.
     """
     scores = outside_studies(scores)
     published_cells = _published_cells(published)
@@ -137,6 +151,12 @@ def error_table(
         for size in sorted({size for _, size in values}):
             column = {variant: splits for (variant, s), splits in values.items() if s == size}
             for variant in order_variants(column, method_order):
+                mean, deviation = mean_and_deviation(
+                    [column[variant][split] for split in sorted(column[variant])]
+                )
+                printed = published_cells.get((quantity, variant, size), {})
+                if printed and is_comparable:
+                    printed = printed | _differences(quantity, mean, deviation, printed)
                 cells.append(
                     Cell(
                         quantity,
@@ -146,12 +166,13 @@ def error_table(
                         size,
                         len(column[variant]),
                         n_test[variant, size],
-                        *mean_and_deviation([column[variant][s] for s in sorted(column[variant])]),
+                        mean,
+                        deviation,
                         **column_comparison(column, variant),
                         **reference_comparison(
                             column, variant, reference, n_train[size], n_test[variant, size]
                         ),
-                        **published_cells.get((quantity, variant, size), {}),
+                        **printed,
                     )
                 )
     return cells
@@ -306,6 +327,7 @@ def reference_comparison(
         "difference": student.mean_difference,
         "n_nonzero": student.n_nonzero,
         "effect": student.effect,
+        "hedges_g": effect_sizes(first, second).of_scores,
         "p_reference_student": student.p_value,
         "p_reference_corrected": corrected.p_value,
         "largest_relative_difference": largest,
@@ -328,6 +350,21 @@ def _published_cells(published: Sequence[Published]) -> dict[tuple, dict]:
             "published_table": number.table,
         }
     return cells
+
+
+def _differences(quantity: str, mean: float, deviation: float, printed: Mapping) -> dict:
+    """Return the fields of a cell that say how far it is from the published number."""
+    measured = QUANTITIES[quantity]
+    difference, in_spreads = published_difference(
+        measured.shown(mean),
+        measured.shown_spread(deviation),
+        printed["published_value"],
+        printed["published_spread"],
+    )
+    return {
+        "published_difference": difference,
+        "published_difference_in_spreads": in_spreads,
+    }
 
 
 def _largest_n_test(records: Iterable[Score | Timing]) -> dict[tuple[Variant, int], int]:

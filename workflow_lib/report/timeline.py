@@ -543,11 +543,11 @@ def _order(job: Job) -> tuple:
 
 
 def _benchmark_rows(path: Path) -> list[dict]:
-    """Return the rows of a benchmark file; none where it is empty or no text."""
+    """Return the rows of a benchmark file; none where it is empty, no table or cannot be read."""
     try:
         with open(path, encoding="utf-8", newline="") as file:
             return list(csv.DictReader(file, delimiter="\t"))
-    except UnicodeDecodeError:
+    except (OSError, UnicodeDecodeError, csv.Error):
         return []
 
 

@@ -31,9 +31,8 @@ _ATTRIBUTE = re.compile(
     r"""@attribute \s+ ( '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | [^\s{]+ ) \s* (.*)""",
     re.IGNORECASE | re.VERBOSE,
 )
-_VALUE = re.compile(
-    r"""\s*( '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | [^,]*? )\s*(,|\Z)""", re.VERBOSE
-)
+_QUOTED = re.compile(r"""\s*( '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" )\s*(,|\Z)""", re.VERBOSE)
+_PLAIN = re.compile(r"([^,]*)(,|\Z)")
 
 
 class Options(Settings):
@@ -179,9 +178,9 @@ def _split(text: str) -> list[str]:
     values = []
     position, comma = 0, ","
     while comma:
-        match = _VALUE.match(text, position)
+        match = _QUOTED.match(text, position) or _PLAIN.match(text, position)
         value, comma = match.groups()
-        values.append(_unquoted(value))
+        values.append(_unquoted(value.strip()))
         position = match.end()
     return values
 

@@ -21,23 +21,27 @@ the attributes, as in the paper, and the last two files are not needed. Nothing 
 from __future__ import annotations
 
 import io
-import lzma
-import zipfile
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal, NamedTuple
 
 from pydantic import Field, Strict
 
 from workflow_lib.config.base import Settings
 from workflow_lib.datasets.archive_members import matching_members, path_from_pattern
+from workflow_lib.datasets.archives import (
+    DAMAGE,
+    begins_as_zip,
+    opened_zip,
+    printable_name,
+)
 from workflow_lib.datasets.class_tables import (
     class_dataset_tree,
     described_vectors,
     usable_classes,
 )
+from workflow_lib.datasets.long_lines import lines_of
 from workflow_lib.datasets.tables import listed
 from workflow_lib.errors import UserError
 
@@ -135,7 +139,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     number_of = {name: number for number, name in enumerate(classes.names)}
     images: dict[tuple[str, str], np.ndarray] = {}
     for file in find_files(folder, sources, FEATURES_ARCHIVE, FEATURES):
-        *_, class_name, name = PurePosixPath(file.name).parts
+        *_, class_name, name = PurePosixPath(printable_name(file.name)).parts
         if class_name not in number_of:
             raise UserError(
                 place=file.place,
@@ -168,7 +172,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         [f"feature_{column}" for column in range(options.dimension)],
         classes.vector_names,
         [f"{class_name}/{name}" for class_name, name in keys],
-        place=str(folder),
+        place=", ".join(map(str, sources)) or str(folder),
         report={**usable.report, **classes.report},
         rows_read=len(images),
     )
@@ -178,12 +182,17 @@ def _numbers_of_file(file: FoundFile, dimension: int) -> np.ndarray:
     """Return all numbers (dimension,) float32 of a file, however they are broken into lines."""
     import numpy as np
 
-    parts = [line_of_numbers(line, place) for place, line in _filled_lines(file)]
-    values = np.concatenate(parts) if parts else np.empty(0, dtype=np.float32)
-    if len(values) != dimension:
+    parts, n_read = [np.empty(0, dtype=np.float32)], 0
+    for place, line in _filled_lines(file):
+        parts.append(line_of_numbers(line, place))
+        n_read += len(parts[-1])
+        if n_read > dimension:
+            break
+    values = np.concatenate(parts)
+    if n_read != dimension:
         raise UserError(
             place=file.place,
-            found=f"{len(values)} numbers",
+            found=f"{n_read} numbers" + (" or more" if n_read > dimension else ""),
             expected=f"{dimension} numbers",
             remedy="fetch the features again, or set the option dimension to their number",
         )
@@ -228,10 +237,10 @@ def _numbered_names(lines: Iterable[tuple[str, bytes]], file: str, kind: str) ->
     different: set[str] = set()
     for place, line in lines:
         number, _, name = (part.strip() for part in text_of(line, place).partition("\t"))
-        if not (number.isascii() and number.isdigit() and name):
+        if not (number.isascii() and number.isdigit() and len(number) <= 9 and name):
             raise UserError(
                 place=place,
-                found=f"'{text_of(line, place).strip()}'",
+                found=f"'{text_of(line, place).strip()[:60]}'",
                 expected=f"the number of {kind}, a tab and its name",
                 remedy="fetch the file again",
             )
@@ -347,9 +356,8 @@ def find_files(
         yield from _packed_files(packed, pattern)
     for path in unpacked:
         with _readable(path), path.open("rb") as stream:
-            yield FoundFile(
-                str(path), path_from_pattern(path.as_posix(), pattern) or name, _lines(path, stream)
-            )
+            found = path_from_pattern(path.as_posix(), pattern) or name
+            yield FoundFile(str(path), found, _lines(path, stream, str(path)))
 
 
 def only_file(
@@ -395,18 +403,20 @@ def _named(folder: Path, sources: Sequence[Path], name: str, option: str) -> Pat
 
 
 def _packed_files(path: Path, pattern: str) -> Iterator[FoundFile]:
-    if not zipfile.is_zipfile(path):
+    if not begins_as_zip(path):
         for name, content in matching_members(path, pattern):
-            yield FoundFile(f"{path}, member {name}", name, io.BytesIO(content))
+            place = f"{path}, member {name}"
+            yield FoundFile(place, name, lines_of(io.BytesIO(content), place))
         return
     found = False
-    with _readable(path), zipfile.ZipFile(path) as archive:
+    with _readable(path), opened_zip(path) as archive:
         for member in archive.infolist():
             name = path_from_pattern(member.filename, pattern)
             if name is not None and not member.is_dir():
                 found = True
+                place = f"{path}, member {name}"
                 with archive.open(member) as stream:
-                    yield FoundFile(f"{path}, member {name}", name, _lines(path, stream))
+                    yield FoundFile(place, name, _lines(path, stream, place))
     if not found:
         raise UserError(
             place=str(path),
@@ -416,10 +426,10 @@ def _packed_files(path: Path, pattern: str) -> Iterator[FoundFile]:
         )
 
 
-def _lines(path: Path, stream: Iterable[bytes]) -> Iterator[bytes]:
+def _lines(path: Path, stream: BinaryIO, place: str) -> Iterator[bytes]:
     # The error of what is damaged appears where its lines are read.
     with _readable(path):
-        yield from stream
+        yield from lines_of(stream, place)
 
 
 @contextmanager
@@ -427,15 +437,7 @@ def _readable(path: Path) -> Iterator[None]:
     """Turn what goes wrong in reading a file or a zip archive into a `UserError`."""
     try:
         yield
-    except (
-        OSError,
-        EOFError,
-        RuntimeError,  # what zipfile raises for an archive with a password
-        NotImplementedError,
-        zipfile.BadZipFile,
-        zlib.error,
-        lzma.LZMAError,
-    ) as error:
+    except DAMAGE as error:
         raise UserError(
             place=str(path),
             found=f"the file cannot be read or is damaged ({error})",

@@ -91,7 +91,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         [f"feature_{column}" for column in range(options.dimension)],
         classes.vector_names,
         [names[row] for row in usable.rows],
-        place=str(folder),
+        place=", ".join(map(str, sources)) or str(folder),
         report={**usable.report, **classes.report},
         rows_read=len(labels),
     )
@@ -102,7 +102,8 @@ def _labels(lines: Iterable[tuple[str, bytes]], n_classes: int) -> list[int]:
     labels = []
     for place, line in lines:
         text = text_of(line, place).strip()
-        if not (text.isascii() and text.isdigit() and 1 <= int(text) <= n_classes):
+        is_number = text.isascii() and text.isdigit() and len(text) <= 9
+        if not (is_number and 1 <= int(text) <= n_classes):
             raise UserError(
                 place=place,
                 found=f"'{text}' is no number of a class with a name in {CLASSES}",

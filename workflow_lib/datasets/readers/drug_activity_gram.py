@@ -27,6 +27,7 @@ from pydantic import Field, StrictBool
 
 from workflow_lib.config.base import Settings
 from workflow_lib.datasets.csv_rows import csv_rows
+from workflow_lib.datasets.number_array import open_number_array
 from workflow_lib.datasets.tables import dataset_tree, listed, parse_number, read_text
 from workflow_lib.errors import UserError
 
@@ -188,22 +189,7 @@ def _read_array(path: Path) -> tuple[None, np.ndarray]:
     """Return the matrix in a file of numpy, which has no ids."""
     import numpy as np
 
-    try:
-        matrix = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise UserError(
-            place=str(path),
-            found=f"the file cannot be read ({error})",
-            expected="an array of numbers, written by numpy.save",
-            remedy="write the file again",
-        ) from error
-    if matrix.dtype.kind not in "iuf" or matrix.ndim != 2:
-        raise UserError(
-            place=str(path),
-            found=f"an array of {matrix.ndim} dimensions with the type {matrix.dtype}",
-            expected="a matrix of numbers",
-            remedy="write the file again",
-        )
+    matrix = open_number_array(path)
     _refuse_other_than_square(path, *matrix.shape)
     faulty = np.argwhere(~np.isfinite(matrix))
     if len(faulty):

@@ -53,6 +53,7 @@ from pydantic_core import PydanticCustomError
 
 from workflow_lib.config.base import Settings
 from workflow_lib.datasets.csv_rows import csv_rows
+from workflow_lib.datasets.number_array import open_number_array
 from workflow_lib.datasets.plain_pickle import read_plain_pickle
 from workflow_lib.datasets.tables import dataset_tree, read_text
 from workflow_lib.errors import UserError, unknown_name
@@ -164,7 +165,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
             others.append(video)
         else:
             excluded[BETWEEN] += 1
-    _check_counts(folder, options, scores, labelled, others, excluded)
+    place = ", ".join(map(str, files.values()))
+    _check_counts(place, options, scores, labelled, others, excluded)
 
     drawn = np.random.default_rng(seed).permutation(len(others))
     n_test = min(max(1, round(options.test_share * len(others))), len(others) - 1)
@@ -193,7 +195,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
 
 
 def _check_counts(
-    folder: Path,
+    place: str,
     options: Options,
     scores: Mapping[str, Any],
     labelled: Sequence[str],
@@ -204,7 +206,7 @@ def _check_counts(
     reasons = "".join(f"; {count} have {reason}" for reason, count in excluded.items() if count)
     if len(labelled) < FEWEST_LABELLED:
         raise UserError(
-            place=f"{folder}, option agreement",
+            place=f"{place}, option agreement",
             found=f"{len(labelled)} of {len(scores)} videos with scores have an agreement of "
             f"{options.agreement} or more{reasons}",
             expected=f"at least {FEWEST_LABELLED} labelled videos",
@@ -212,7 +214,7 @@ def _check_counts(
         )
     if len(others) < 2:
         raise UserError(
-            place=f"{folder}, option lowest_agreement",
+            place=f"{place}, option lowest_agreement",
             found=f"{len(others)} of {len(scores)} videos with scores have an agreement below "
             f"{options.lowest_agreement}{reasons}",
             expected="at least 2: one to test on, and one that may be weakly labelled",
@@ -444,22 +446,7 @@ def _features_of_array(path: Path, names_path: Path) -> tuple[list[str], list[st
         videos.append(_video(text))
         if not videos[-1]:
             raise _no_video(f"{names_path}, line {line}")
-    try:
-        values = np.lib.format.open_memmap(path, mode="r")
-    except (OSError, ValueError) as error:
-        raise UserError(
-            place=str(path),
-            found=f"the file is damaged, or no array of numbers ({error})",
-            expected="an array as numpy.save writes it",
-            remedy="write the file again",
-        ) from error
-    if values.ndim != 2 or values.dtype.kind not in "fiu" or not values.size:
-        raise UserError(
-            place=str(path),
-            found=f"an array of the shape {values.shape} and the type {values.dtype}",
-            expected="numbers, a row a video or a frame and a column a feature",
-            remedy="write the file again",
-        )
+    values = open_number_array(path)
     if len(videos) != len(values):
         raise UserError(
             place=f"{names_path} with {path}",

@@ -21,6 +21,7 @@ from workflow_lib.datasets.kernel_table import read_kernel_table
 from workflow_lib.datasets.table_encoding import EncodedRows, TableEncoding, json_bytes
 from workflow_lib.datasets.table_file import MISSING_VALUES, Table, read_table
 from workflow_lib.datasets.tables import dataset_tree, listed
+from workflow_lib.datasets.text_codes import text_codes
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
@@ -463,9 +464,10 @@ def _codes(texts: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """Return the number (n,) of each text among the different ones, -1 where missing, and these."""
     import numpy as np
 
-    names = sorted(set(texts) - {""})
-    numbers = {name: number for number, name in enumerate(names)} | {"": -1}
-    return np.array([numbers[text] for text in texts], dtype=np.int64), names
+    known = texts != ""
+    codes = np.full(len(texts), -1)
+    codes[known], names = text_codes(texts[known])
+    return codes, names
 
 
 def _times(rows: Table, name: str) -> np.ndarray:
@@ -494,9 +496,9 @@ def _times(rows: Table, name: str) -> np.ndarray:
                 "2024-05-31T18:30 in every row",
                 remedy="write all times in one of these forms",
             ) from error
-        if moment.tzinfo is not None:
-            moment = moment.astimezone(datetime.UTC).replace(tzinfo=None)
-        times[row] = (moment - datetime.datetime.min) / datetime.timedelta(days=1) + 1
+        # The difference itself, since no date is before the year 1, not even in another zone.
+        beginning = datetime.datetime.min.replace(tzinfo=moment.tzinfo and datetime.UTC)
+        times[row] = (moment - beginning) / datetime.timedelta(days=1) + 1
     return times
 
 

@@ -19,8 +19,9 @@ from typing import NamedTuple
 import yaml
 
 from workflow_lib.datasets.archive_members import members_digest
+from workflow_lib.file_digests import SUFFIX
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 SNAKEMAKE = [sys.executable, "-m", "snakemake"]
 CONFIGURATION = "config/small.yaml"
 
@@ -84,7 +85,10 @@ EXPERIMENTS = {
                 "paper_table": 1,
             }
         ],
-        "figures": [{"name": "space", "kind": "geometry", "caption": "Space of embeddings."}],
+        "figures": [
+            {"name": "space", "kind": "geometry", "caption": "Space of embeddings."},
+            {"name": "way", "kind": "steps", "caption": "Steps of the method."},
+        ],
     },
     "digits": {
         "title": "Digits",
@@ -507,7 +511,7 @@ def snakemake(folder: Path, *options: str, cores: int | None = 2, **variables: s
         env=environment | variables,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
     )
     return Outcome(done.returncode, done.stdout, done.stderr)
 
@@ -516,18 +520,18 @@ def jobs_to_run(folder: Path, *options: str) -> set[str]:
     """Return the messages of the jobs that a run would start, but for the one that only waits."""
     outcome = snakemake(folder, "--dry-run", *options)
     assert outcome.status == 0, outcome.text
-    jobs = re.findall(r"^Job \d+: (.+)$", outcome.text, flags=re.MULTILINE)
+    jobs = re.findall(r"^ *Job \d+: (.+)$", outcome.text, flags=re.MULTILINE)
     assert jobs or "Nothing to be done" in outcome.text, outcome.text
     return {job.strip() for job in jobs} - {"all"}
 
 
 def files_below(folder: Path, *parts: str) -> set[str]:
-    """Return the files below parts of a folder, as paths relative to it."""
+    """Return the files below parts of a folder, as paths relative to it, but for their digests."""
     return {
         str(path.relative_to(folder))
         for part in parts
         for path in (folder / part).rglob("*")
-        if path.is_file()
+        if path.is_file() and path.suffix != SUFFIX
     }
 
 

@@ -1,0 +1,63 @@
+"""The directive ``fault-record``: a table of how the faults ended that `make faults` tried last."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+HEAD = ("fault", "tried", "survived", "found", "when")
+
+
+class FaultRecord(SphinxDirective):
+    """Shows the JSON file named by its argument, or says how to make it."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        _, path = self.env.relfn2path(self.arguments[0])
+        self.env.note_dependency(path)
+        if not Path(path).exists():
+            return [nodes.paragraph(text="None has been tried on this machine yet.")]
+        record = json.loads(Path(path).read_text(encoding="utf-8"))
+        rows = [
+            (
+                kind["kind"],
+                kind["tried"],
+                kind["survived"],
+                ", ".join(kind["found"]) or "none",
+                f"{kind['date']}, {kind['commit'] or 'no commit'}"
+                + ("" if kind["trials"] == "full" else "; some of the trials"),
+            )
+            for kind in record["kinds"]
+        ]
+        tried, survived = (sum(row[place] for row in rows) for place in (1, 2))
+        rows.append(("all", tried, survived, "", ""))
+        where = f"Python {record['python']}, {record['system']}."
+        return [table_of(HEAD, rows), nodes.paragraph(text=where)]
+
+
+def table_of(head: tuple, rows: list[tuple]) -> nodes.table:
+    """Return a table of texts and numbers."""
+    table, group = nodes.table(), nodes.tgroup(cols=len(head))
+    table += group
+    group += [nodes.colspec(colwidth=1) for _ in head]
+    for part, lines in ((nodes.thead(), [head]), (nodes.tbody(), rows)):
+        group += part
+        for line in lines:
+            row = nodes.row()
+            part += row
+            for cell in line:
+                entry = nodes.entry()
+                entry += nodes.paragraph(text=str(cell))
+                row += entry
+    return table
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Tell Sphinx of the directive."""
+    app.add_directive("fault-record", FaultRecord)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,15 @@
+"""Try what is kernel ridge regression by algebra, and what is not."""
+
+from adapter import job
+
+with job(snakemake):
+    from workflow_lib.experiments import identities_stage
+
+    identities_stage.run(
+        dataset=snakemake.input.dataset,
+        split=snakemake.input.split,
+        features=snakemake.input.features,
+        output=snakemake.output[0],
+        kernel=snakemake.params.kernel,
+        seed=snakemake.params.seed,
+    )

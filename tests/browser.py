@@ -1,0 +1,33 @@
+"""A headless browser, for the tests that look at a page."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+NAMES = ("chromium", "chromium-browser", "chrome")
+CHROMIUM = next((path for path in map(shutil.which, NAMES) if path), None)
+
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+
+
+def page_in_browser(path: Path, folder: Path, *options: str) -> tuple[str, list[str]]:
+    """Return the page as the browser has it in the end, and the lines of its console.
+
+    What the browser remembers is kept in `folder`.
+    """
+    done = subprocess.run(
+        [
+            CHROMIUM,
+            *("--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"),
+            *("--window-size=1280,900", f"--user-data-dir={folder / 'browser'}", *options),
+            *("--dump-dom", path.as_uri()),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    return done.stdout, [line for line in done.stderr.splitlines() if ":CONSOLE" in line]

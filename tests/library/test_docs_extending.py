@@ -1,0 +1,184 @@
+"""What the pages on adding a dataset, a method and a table show can be copied, and works."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+import yaml
+from report_samples import METHODS, write_scores
+from small_data import regression_data
+from small_pipeline import Stages
+
+from workflow_lib.config.loading import load_configuration
+from workflow_lib.datasets.reading import reader_names
+from workflow_lib.errors import UserError
+from workflow_lib.report.scores import read_scores
+from workflow_lib.report.table_markup import html_markup
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = {
+    name: (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    for name in ("add-a-dataset", "add-a-method", "add-a-table")
+}
+FILES = {
+    path: content
+    for page in PAGES.values()
+    for path, content in re.findall(r"```\w+\n# (\S+/\S+)\n(.*?)```", page, re.DOTALL)
+}
+REGRESSOR_OF_THE_EXAMPLE = "training_median"
+
+
+@pytest.fixture
+def module_of(monkeypatch):
+    """Return the function that makes a module of a Python file of the pages."""
+
+    def make(path: str) -> ModuleType:
+        module = ModuleType(f"example_{Path(path).stem}")
+        # Classes look for their module there.
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        exec(compile(FILES[path], path, "exec"), module.__dict__)
+        return module
+
+    return make
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    """Return a copy of the configuration with the files of the pages, but for the regressor."""
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    for path, content in FILES.items():
+        if path.startswith("config/"):
+            assert not (ROOT / path).exists(), f"{path} is the project's own"
+            (tmp_path / path).write_text(content, encoding="utf-8")
+    return tmp_path / "config"
+
+
+def run_of(*experiments: str) -> dict:
+    """Return the default run with other experiments."""
+    run = yaml.safe_load((ROOT / "config" / "config.yaml").read_text(encoding="utf-8"))
+    return run | {"experiments": list(experiments)}
+
+
+def test_the_files_of_settings_are_accepted(folder):
+    configuration = load_configuration(folder, run_of("strips", "linnerud-few", "linnerud-tables"))
+    assert configuration.methods_of("linnerud-few") == ("m-mean", "m-krr", "ofer-gmm-few")
+    kinds = [table.kind for table in configuration.experiments["linnerud-tables"].tables]
+    assert kinds == ["error", "coordinates"]
+
+
+def test_a_method_with_its_own_regressor_is_refused_until_the_lists_know_it(folder):
+    experiment = yaml.safe_load((folder / "experiments/linnerud-few.yaml").read_text())
+    experiment["methods"] = ["m-krr", "m-median"]
+    (folder / "experiments/linnerud-few.yaml").write_text(yaml.safe_dump(experiment))
+    with pytest.raises(UserError, match=f"key regressor: found '{REGRESSOR_OF_THE_EXAMPLE}'"):
+        load_configuration(folder, run_of("linnerud-few"))
+
+
+def test_the_looks_of_the_methods_are_their_own():
+    ours = [yaml.safe_load(text) for path, text in FILES.items() if "/methods/" in path]
+    theirs = [yaml.safe_load(p.read_text()) for p in (ROOT / "config/methods").glob("*.yaml")]
+    for key in ("label", "color"):
+        values = [method[key] for method in (*ours, *theirs)]
+        assert len(set(values)) == len(values), key
+
+
+def test_the_reader_reads_and_names_the_line_at_fault(tmp_path, module_of):
+    reader = module_of("workflow_lib/datasets/readers/json_rows.py")
+    assert "json_rows" not in reader_names()
+    options = reader.Options(inputs=["a"], outputs=["b", "c"])
+    path = tmp_path / "rows.jsonl"
+    rows = [{"a": number, "b": number**2, "c": -number, "other": "x"} for number in range(3)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    tree = reader.read(options, [path], 1)
+    np.testing.assert_array_equal(tree["inputs"], [[0], [1], [2]])
+    np.testing.assert_array_equal(tree["outputs"], [[0, 0], [1, -1], [4, -2]])
+    for line in ('{"a": 1}', "[1, 2]", "{", '{"a": "x", "b": 1, "c": 1}'):
+        path.write_text(json.dumps(rows[0]) + "\n" + line + "\n")
+        with pytest.raises(UserError, match="rows.jsonl, line 2"):
+            reader.read(options, [path], 1)
+
+
+def test_the_stage_predicts_medians(tmp_path, module_of):
+    stage = module_of("workflow_lib/experiments/median_stage.py")
+    X, Y = regression_data(70)
+    Y[np.random.default_rng(4).random(Y.shape) < 0.1] = np.nan
+    stages = Stages(tmp_path, X, Y).prepare()
+    source = stages.path("dataset"), stages.path("split")
+    stage.run(*source, stages.path("regression"), tmp_path / "seconds.json", "arrmse")
+    split = stages.tree("split")
+    for size in stages.sizes:
+        known, folds = Y[split["train"][:size]], split["folds"][f"n-{size}"]
+        item = stages.tree("regression")[f"n-{size}_w-0_C-selected"]
+        np.testing.assert_array_equal(item["test_embedding"][3], np.nanmedian(known, axis=0))
+        expected = np.nanmedian(known[folds != folds[0]], axis=0)
+        np.testing.assert_array_equal(item["heldout_outputs"][0], expected)
+
+
+def test_the_table_counts_the_splits_that_are_won(tmp_path, module_of):
+    tables = module_of("workflow_lib/report/win_tables.py")
+    # Lower in the splits 0 and 1 at 20 rows, and equal in all others.
+    write_scores(
+        tmp_path / "scores.csv",
+        [
+            ("m-krr", "selected", 0, lambda size, split: 0.5),
+            ("m-rf", "selected", 0, lambda size, split: 0.4 if size == 20 and split < 2 else 0.5),
+        ],
+        n_splits=5,
+    )
+    scores = read_scores(tmp_path / "scores.csv")
+    cells = tables.win_table(scores, metric="arrmse", method_order=METHODS, reference="m-krr")
+    assert [(cell.method, cell.training_size, cell.n_won, cell.n_splits) for cell in cells] == [
+        ("m-rf", 20, 2, 5),
+        ("m-rf", 50, 0, 5),
+    ]
+    html = html_markup(tables.win_layout(cells, "Wins", METHODS, "m-krr"))
+    assert "2 of 5" in html and "0 of 5" in html and "lower than that of m-KRR" in html
+
+
+def test_a_table_without_results_is_empty(module_of):
+    tables = module_of("workflow_lib/report/win_tables.py")
+    assert tables.win_table([], metric="arrmse", method_order=[], reference="m-krr") == []
+    assert "Wins" in html_markup(tables.win_layout([], "Wins", {}, "m-krr"))
+
+
+def test_the_rule_and_the_script_are_like_those_of_the_training_mean():
+    rules = (ROOT / "rules" / "regression.smk").read_text(encoding="utf-8")
+    shown = re.search(r"```python\n(rule median:.*?)```", PAGES["add-a-method"], re.DOTALL)[1]
+    theirs = re.search(r"^rule mean:\n.*?(?=^rule |\Z)", rules, re.MULTILINE | re.DOTALL)[0]
+    assert shown.strip() == theirs.strip().replace("mean", "median")
+    script = (ROOT / "scripts" / "mean.py").read_text(encoding="utf-8")
+    assert FILES["scripts/median.py"] == script.replace("mean", "median")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_places_that_are_named_are_there(page):
+    text = PAGES[page]
+    own = set(FILES)
+    for path in re.findall(r"`((?:workflow_lib|tests|rules|scripts)/[\w/]+\.\w+)`", text):
+        assert path in own or (ROOT / path).is_file(), path
+    for path, names in re.findall(r"^\| `(\S+\.py)`, ([^|]*) \|", text, re.MULTILINE):
+        source = (ROOT / path).read_text(encoding="utf-8")
+        for name in re.findall(r"`(\w+)(?:\.(\w+))?`", names):
+            for part in filter(None, name):
+                assert re.search(rf"\b{part}\b", source), f"{path} has no {part}"
+
+
+def test_branches_are_where_the_page_says():
+    source = (ROOT / "workflow_lib/report/table_text.py").read_text(encoding="utf-8")
+    functions = {
+        node.name: ast.unparse(node)
+        for node in ast.parse(source).body
+        if isinstance(node, ast.FunctionDef)
+    }
+    assert "published = read_published(" in functions["table_cells"]
+    assert "notes = table_notes(" in functions["_lay_out"]
+    for branch in re.findall(r"```python\n(    if .*?)```", PAGES["add-a-table"], re.DOTALL):
+        ast.parse("def shown():\n" + branch)

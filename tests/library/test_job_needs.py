@@ -1,0 +1,48 @@
+"""What jobs ask of a scheduler grows with what they work on."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from workflow_lib.config.job_needs import BASE_MB, STAGES, job_needs, most_gram_rows
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_every_stage_is_a_rule():
+    text = "\n".join(path.read_text() for path in (ROOT / "rules").glob("*.smk"))
+    assert set(STAGES) <= set(re.findall(r"^rule (\w+):", text, flags=re.MULTILINE))
+
+
+def test_rules_without_numbers_of_their_own_ask_for_the_least():
+    needs = job_needs("table")
+    assert needs == (BASE_MB, 1, 1)
+    assert all(job_needs(rule).mem_mb >= needs.mem_mb for rule in STAGES)
+
+
+@pytest.mark.parametrize("rule", sorted(STAGES))
+def test_more_rows_data_and_attempts_ask_for_more(rule):
+    one = job_needs(rule, rows=1000, megabytes=10)
+    for other in (job_needs(rule, 4000, 10), job_needs(rule, 1000, 500)):
+        assert other.mem_mb >= one.mem_mb and other.runtime >= one.runtime
+    for attempt in (2, 3):
+        again = job_needs(rule, 1000, 10, attempt)
+        assert (again.mem_mb, again.runtime) == (attempt * one.mem_mb, attempt * one.runtime)
+
+
+def test_a_gram_matrix_is_asked_for_as_often_as_it_is_held():
+    n_rows = 5000
+    gram_mb = 8 * n_rows**2 / 2**20
+    more = job_needs("regression", n_rows).mem_mb - job_needs("regression").mem_mb
+    assert more == pytest.approx(STAGES["regression"].grams * gram_mb, abs=100)
+
+
+def test_rows_of_the_largest_gram_matrix():
+    assert most_gram_rows([10, 400], [], limit=10_000) == 400
+    assert most_gram_rows([10, 400], [50, 100], limit=10_000) == 500
+    assert most_gram_rows([10, 400], [100], limit=300) == 300
+    assert most_gram_rows([3], [], limit=10_000, per_class=True) == 300
+    assert most_gram_rows([40], [], limit=10_000, is_own=True) == 80

@@ -1,0 +1,42 @@
+"""Whatever a text of JSON holds, it is read or refused in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from workflow_lib.datasets.class_texts import read_class_texts
+from workflow_lib.datasets.json_text import JsonFault, parsed_json
+from workflow_lib.datasets.word_vectors import read_word_vectors
+from workflow_lib.errors import UserError
+
+
+def test_json_is_read():
+    assert parsed_json('{"a": [1, 2.5, null]}') == {"a": [1, 2.5, None]}
+    assert parsed_json('{"a": 1, "a": 2}', pairs=list) == [("a", 1), ("a", 2)]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{\n[", "line 2 is not JSON"),
+        ("", "line 1 is not JSON"),
+        ("[" * 100_000, "too deep"),
+        ('{"a":' * 100_000, "too deep"),
+        ("9" * 5000, "too many digits"),
+    ],
+)
+def test_what_is_no_use_is_refused_in_words(tmp_path, text, words):
+    with pytest.raises(JsonFault, match=words):
+        parsed_json(text)
+    path = tmp_path / "file.json"
+    path.write_text(text or " ")
+    for read in (read_word_vectors, lambda path: read_class_texts(path, ["ant"])):
+        with pytest.raises(UserError, match="file.json"):
+            read(path)
+
+
+def test_a_number_that_no_float_can_hold_is_refused(tmp_path):
+    path = tmp_path / "file.json"
+    path.write_text('{"words": ["a"], "vectors": [[1, 1%s]]}' % ("0" * 400))
+    with pytest.raises(UserError, match="is not a finite number"):
+        read_word_vectors(path)

@@ -1,0 +1,39 @@
+"""Lines that are too long are named, and all others come as they are."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from workflow_lib.datasets import long_lines
+from workflow_lib.datasets.long_lines import lines_of, refuse_long_lines
+from workflow_lib.errors import UserError
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch):
+    monkeypatch.setattr(long_lines, "LONGEST_LINE", 10)
+
+
+def test_lines_come_with_their_ends():
+    content = b"one\n\ntwo\r\nlast"
+    assert list(lines_of(io.BytesIO(content), "f")) == [b"one\n", b"\n", b"two\r\n", b"last"]
+
+
+def test_a_line_that_is_too_long_is_named():
+    lines = lines_of(io.BytesIO(b"one\n" + b"x" * 11), "f")
+    assert next(lines) == b"one\n"
+    with pytest.raises(UserError, match="f, line 2: the line has more than 10 bytes"):
+        next(lines)
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\n"])
+def test_a_text_is_refused_by_its_longest_line(end):
+    refuse_long_lines(b"", "f")
+    refuse_long_lines(end.join([b"x" * 9] * 50), "f")
+    for number in (1, 2, 30, 50):
+        lines = [b"x" * 9] * 50
+        lines[number - 1] = b"x" * 12
+        with pytest.raises(UserError, match=f"f, line {number}: "):
+            refuse_long_lines(end.join(lines), "f")

@@ -1,0 +1,73 @@
+"""Arrays of numbers are opened; everything else in a file of numpy is refused in words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from workflow_lib.datasets.number_array import open_number_array
+from workflow_lib.errors import UserError
+
+
+@pytest.mark.parametrize("kind", ["f4", "f8", ">f8", "i2", "u1"])
+def test_numbers_are_read_as_they_were_saved(tmp_path, kind):
+    values = np.arange(6).reshape(2, 3).astype(kind)
+    np.save(tmp_path / "a.npy", values)
+    np.testing.assert_array_equal(open_number_array(tmp_path / "a.npy"), values)
+
+
+class Planted:
+    def __reduce__(self):
+        return open, ("planted", "w")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.zeros(3),
+        np.zeros((0, 3)),
+        np.zeros((2, 2), dtype=complex),
+        np.zeros((2, 2), dtype=[("a", float)]),
+        np.array([["a"]]),
+        np.array([[Planted()]], dtype=object),
+    ],
+    ids=["one axis", "empty", "complex", "records", "texts", "objects"],
+)
+def test_other_arrays_are_refused(tmp_path, values, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save(tmp_path / "a.npy", values, allow_pickle=True)
+    with pytest.raises(UserError, match="a.npy"):
+        open_number_array(tmp_path / "a.npy")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.npy"]
+
+
+HEADERS = [
+    b"{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3)",
+    b"{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999, 3)}",
+    b"{'descr': '<f8', 'fortran_order': False, 'shape': (-2, 3)}",
+    b"{'descr': '<f8', 'fortran_order': False, 'shape': (4611686018427387904, 4)}",
+    b"{'descr': '|O', 'fortran_order': False, 'shape': (2, 3)}",
+    b"{'descr': '<f999999999', 'fortran_order': False, 'shape': (2, 3)}",
+    b"__import__('os').system('touch planted')",
+    b"(" * 9000,
+    b"'''",
+    b"\xff\xfe",
+]
+
+
+@pytest.mark.parametrize("header", HEADERS)
+@pytest.mark.parametrize("version", [b"\x01\x00", b"\x03\x00", b"\x09\x00"])
+def test_false_headers_are_refused(tmp_path, header, version, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    size = len(header).to_bytes(2 if version == b"\x01\x00" else 4, "little")
+    (tmp_path / "a.npy").write_bytes(b"\x93NUMPY" + version + size + header + bytes(48))
+    with pytest.raises(UserError, match="a.npy"):
+        open_number_array(tmp_path / "a.npy")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.npy"]
+
+
+@pytest.mark.parametrize("content", [b"", b"\x93NUMPY", b"PK\x03\x04", b"text"])
+def test_files_of_other_kinds_are_refused(tmp_path, content):
+    (tmp_path / "a.npy").write_bytes(content)
+    with pytest.raises(UserError, match="a.npy"):
+        open_number_array(tmp_path / "a.npy")

@@ -1,0 +1,88 @@
+"""Which configuration files run which tables of the paper, read from the files at hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from workflow_lib.config.paper_runs import paper_runs
+
+CONFIG = Path(__file__).parents[2] / "config"
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def some_folder(folder: Path) -> Path:
+    write(folder / "one.yaml", "experiments: [first, plain]\n")
+    write(
+        folder / "experiments" / "first.yaml",
+        "dataset: brought\n"
+        "tables:\n  - {name: a, kind: error, paper_table: 9}\n  - {name: b, kind: time}\n"
+        "figures:\n  - {name: c, kind: geometry}\n",
+    )
+    write(
+        folder / "datasets" / "brought.yaml",
+        "reader: gram\nstand_in_for: null\noptions: {folder: resources/x}\n",
+    )
+    write(folder / "datasets" / "plain.yaml", "reader: arff\nstand_in_for: videos of table 7\n")
+    return folder
+
+
+def test_a_configuration_file_names_its_experiments_and_their_tables(tmp_path):
+    assert paper_runs(some_folder(tmp_path)) == {
+        "config/one.yaml": [
+            {
+                "experiment": "first",
+                "dataset": "brought",
+                "paper_tables": [9],
+                "figure_kinds": ["geometry"],
+                "stand_in_for": None,
+                "reader": "gram",
+                "is_brought": True,
+            },
+            {
+                "experiment": "plain",
+                "dataset": "plain",
+                "paper_tables": [],
+                "figure_kinds": [],
+                "stand_in_for": "videos of table 7",
+                "reader": "arff",
+                "is_brought": False,
+            },
+        ]
+    }
+
+
+def test_files_that_say_nothing_are_passed_over(tmp_path):
+    folder = some_folder(tmp_path)
+    expected = paper_runs(folder)
+    write(folder / "broken.yaml", "experiments: [first\n")
+    write(folder / "words.yaml", "experiments: first\n")
+    write(folder / "empty.yaml", "")
+    write(folder / "unknown.yaml", "experiments: [absent, 7]\n")
+    write(folder / "experiments" / "homeless.yaml", "dataset: absent\n")
+    write(folder / "homeless.yaml", "experiments: [homeless]\n")
+    assert paper_runs(folder) == expected
+
+
+def test_every_table_of_the_paper_is_run_by_some_file_of_the_project():
+    runs = paper_runs(CONFIG)
+    tables = {
+        n for experiments in runs.values() for one in experiments for n in one["paper_tables"]
+    }
+    assert tables == set(range(1, 21))
+
+
+def test_the_paper_run_takes_no_stand_in():
+    (of_paper,) = [runs for path, runs in paper_runs(CONFIG).items() if path == "config/paper.yaml"]
+    assert [one["experiment"] for one in of_paper if one["stand_in_for"]] == []
+    assert {one["dataset"] for one in of_paper if one["is_brought"]} == {
+        "awa",
+        "caltech101",
+        "drug-activity-paper",
+        "first-impressions-s1",
+        "first-impressions-s2",
+        "kogan10k",
+    }

@@ -1,0 +1,378 @@
+"""Methods are ranked over datasets without a gap, and the diagram shows the ranks it is given."""
+
+from __future__ import annotations
+
+import csv
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from report_samples import METHODS, write_accuracies, write_scores
+
+from workflow_lib.errors import UserError
+from workflow_lib.report.figures import critical_difference
+from workflow_lib.report.figures.critical_difference import draw_critical_difference
+from workflow_lib.report.rank_sentences import NOTHING_RANKED, data_sentences, rank_sentences
+from workflow_lib.report.ranks import rank_methods
+from workflow_lib.report.scores import read_scores
+from workflow_lib.report.style import applied_style, save_figure
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+def constant(value):
+    """Return errors that are the same in every split, and twice that at the smaller size."""
+    return lambda size, split: value if size == 50 else 2 * value
+
+
+def rank(tmp_path, errors, order=tuple(METHODS), experiments=None, **settings):
+    """Return the ranking of experiments: name -> method -> error at the largest training size."""
+    scores, told = {}, {}
+    for name, by_method in errors.items():
+        rows = [(method, "selected", 0, constant(value)) for method, value in by_method.items()]
+        scores[name] = read_scores(write_scores(tmp_path / f"{name}.csv", rows))
+        told[name] = settings_of(name) | settings | (experiments or {}).get(name, {})
+    return rank_methods(scores, told, order)
+
+
+def settings_of(name):
+    return {
+        "title": f"Title of {name}",
+        "dataset": name,
+        "stand_in_for": None,
+        "is_made": False,
+        "metric": "arrmse",
+    }
+
+
+def three(m_krr, m_rf, ofer):
+    return {"m-krr": m_krr, "m-rf": m_rf, "ofer-gmm": ofer}
+
+
+SIX = {name: three(0.5 + 0.01 * i, 0.8, 0.3) for i, name in enumerate("abcdef")}
+
+
+def test_ranks_follow_the_errors_of_each_dataset(tmp_path):
+    errors = {"a": three(0.5, 0.4, 0.3), "b": three(0.5, 0.6, 0.7), "c": three(0.5, 0.6, 0.4)}
+    found = rank(tmp_path, errors)
+    assert found.methods == ("ofer-gmm", "m-krr", "m-rf")
+    np.testing.assert_array_equal(found.ranks, [[1, 3, 2], [3, 1, 2], [1, 2, 3]])
+    np.testing.assert_allclose(found.average_ranks, [5 / 3, 2, 7 / 3])
+    assert [place.training_size for place in found.places] == [50, 50, 50]
+    assert [place.n_splits for place in found.places] == [5, 5, 5]
+    assert found.places[1].errors["ofer-gmm"] == pytest.approx(0.7)
+
+
+def test_methods_of_equal_rank_keep_the_order_of_the_run(tmp_path):
+    errors = {"a": three(0.3, 0.3, 0.3), "b": three(0.5, 0.5, 0.5)}
+    assert rank(tmp_path, errors).methods == ("m-krr", "m-rf", "ofer-gmm")
+    order = ("ofer-gmm", "m-rf", "m-krr")
+    assert rank(tmp_path, errors, order).methods == order
+
+
+def test_the_largest_block_without_a_gap_is_ranked(tmp_path):
+    # Four methods on two datasets are 8 cells, three of them on three datasets 9.
+    errors = {name: three(0.5, 0.4, 0.3) for name in "abc"}
+    errors["a"]["wofer-gmm"] = errors["b"]["wofer-gmm"] = 0.2
+    errors["d"] = {"m-krr": 0.1, "m-rf": 0.2}
+    found = rank(tmp_path, errors)
+    assert set(found.methods) == {"m-krr", "m-rf", "ofer-gmm"}
+    assert [place.experiment for place in found.places] == ["a", "b", "c"]
+    assert found.left_out == ("wofer-gmm",)
+    assert found.unranked == ("Title of d",)
+
+
+def test_five_datasets_go_before_more_cells(tmp_path):
+    # Nine methods on two datasets are 18 cells, three of them on five datasets 15.
+    errors = {name: three(0.5, 0.4, 0.3) for name in "abcde"}
+    for name in "ab":
+        errors[name] |= {f"x-{number}": 0.1 * number for number in range(1, 7)}
+    assert len(rank(tmp_path, errors).places) == 5
+    del errors["e"]
+    assert len(rank(tmp_path, errors).places) == 2
+
+
+def test_a_dataset_of_several_experiments_counts_once(tmp_path):
+    errors = {"a": {"m-krr": 0.5, "m-rf": 0.4}} | {name: three(0.5, 0.4, 0.3) for name in "bcd"}
+    shared = {"a": {"dataset": "same"}, "b": {"dataset": "same"}, "c": {"dataset": "same"}}
+    found = rank(tmp_path, errors, experiments=shared)
+    assert [place.experiment for place in found.places] == ["b", "d"]
+    assert found.unranked == ()
+
+
+def test_weak_rows_and_studies_have_no_part(tmp_path):
+    rows = [(method, "selected", 0, constant(error)) for method, error in SIX["a"].items()]
+    rows += [("wofer-gmm", "selected", 100, constant(0.1))]
+    rows += [("ofer-gmm", "selected", 0, constant(9.0), "weak_noise=0.2")]
+    scores = {name: read_scores(write_scores(tmp_path / f"{name}.csv", rows)) for name in "ab"}
+    found = rank_methods(scores, {name: settings_of(name) for name in "ab"})
+    assert found.methods == ("ofer-gmm", "m-krr", "m-rf")
+    assert found.places[0].errors["ofer-gmm"] == pytest.approx(0.3)
+    assert found.left_out == ()
+
+
+def test_several_fixed_numbers_of_components_count_with_their_mean(tmp_path):
+    rows = [("m-krr", "selected", 0, constant(0.5)), ("m-rf", "selected", 0, constant(0.6))]
+    fixed = [("ofer-gmm", "2", 0, constant(0.1)), ("ofer-gmm", "4", 0, constant(0.5))]
+    selected = [("ofer-gmm", "selected", 0, constant(0.9))]
+    for extra, error, averaged in (
+        (fixed, 0.3, ("ofer-gmm",)),
+        (fixed + selected, 0.9, ()),
+        (fixed[:1], 0.1, ()),
+    ):
+        scores = {n: read_scores(write_scores(tmp_path / "s.csv", rows + extra)) for n in "ab"}
+        found = rank_methods(scores, {name: settings_of(name) for name in "ab"})
+        assert found.places[0].errors["ofer-gmm"] == pytest.approx(error)
+        assert found.averaged == averaged
+
+
+def test_a_method_that_lacks_a_split_is_not_ranked_there(tmp_path):
+    path = write_scores(
+        tmp_path / "a.csv",
+        [(m, "selected", 0, constant(e)) for m, e in (SIX["a"] | {"wofer-gmm": 0.1}).items()],
+    )
+    lines = path.read_text().splitlines(keepends=True)
+    whole = read_scores(path)
+    path.write_text("".join(line for line in lines if ",wofer-gmm,selected,50,0,,4," not in line))
+    damaged = read_scores(path)
+    assert len(damaged) == len(whole) - 1
+    told = {name: settings_of(name) for name in "ab"}
+    # At the smaller size all four methods have every split.
+    found = rank_methods({"a": damaged, "b": whole}, told)
+    assert [place.training_size for place in found.places] == [20, 50]
+    at_largest = [score for score in damaged if score.training_size == 50]
+    assert len(rank_methods({"a": at_largest, "b": whole}, told).methods) == 3
+
+
+def test_numbers_and_classes_are_not_mixed(tmp_path):
+    rows = [(m, "selected", 0, lambda n, s, e=e: 1 - e) for m, e in SIX["a"].items()]
+    classes = read_scores(write_accuracies(tmp_path / "classes.csv", rows))
+    numbers = read_scores(
+        write_scores(
+            tmp_path / "n.csv", [(m, "selected", 0, constant(e)) for m, e in SIX["b"].items()]
+        )
+    )
+    accuracy = {"metric": "accuracy"}
+    told = {name: settings_of(name) | accuracy for name in "abc"} | {"d": settings_of("d")}
+    found = rank_methods({"a": classes, "b": classes, "c": classes, "d": numbers}, told)
+    assert found.is_accuracy
+    assert found.methods[0] == "ofer-gmm"
+    assert (len(found.places), found.n_other_kind) == (3, 1)
+    told |= {name: settings_of(name) for name in "ab"}
+    found = rank_methods({"a": numbers, "b": numbers, "c": classes, "d": numbers}, told)
+    assert not found.is_accuracy
+    with pytest.raises(UserError, match="its outputs are no classes"):
+        rank_methods({"a": numbers}, {"a": settings_of("a") | accuracy})
+
+
+@pytest.mark.parametrize(
+    "errors",
+    [
+        {"a": three(0.5, 0.4, 0.3)},
+        {"a": three(0.5, 0.4, 0.3), "b": {"m-krr": 0.5, "m-rf": 0.4, "x": 0.2}},
+        {},
+    ],
+    ids=["one dataset", "two methods in common", "nothing"],
+)
+def test_too_little_is_said_and_not_an_error(tmp_path, errors):
+    found = rank(tmp_path, errors)
+    assert found is None
+    assert rank_sentences(found, METHODS) == [NOTHING_RANKED]
+    figure = draw_critical_difference(found, METHODS)
+    assert NOTHING_RANKED in texts_of(figure)
+    save_figure(figure, tmp_path / "none.svg", tmp_path / "none.png")
+    assert (tmp_path / "none.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_sentences_tell_ofer_before_behind_and_equal(tmp_path):
+    found = rank(tmp_path, SIX)
+    assert found.is_told_apart
+    against = rank_sentences(found, METHODS)[-1]
+    assert against == (
+        "Against m-KRR (average rank 2.00): OFER-GMM (1.00) ranks before it, not distinguishable."
+    )
+    behind = rank(tmp_path, {n: three(0.3, 0.5, 0.8) for n in "abcdefghijkl"})
+    against = rank_sentences(behind, METHODS)[-1]
+    assert against.endswith("OFER-GMM (3.00) ranks behind it, distinguishable.")
+    equal = rank(tmp_path, {n: three(0.3, 0.5, 0.3 * (1 + 1e-13)) for n in "abcdef"})
+    against = rank_sentences(equal, METHODS)[-1]
+    assert against.endswith("OFER-GMM (1.50) is equal up to rounding on every dataset.")
+    level = rank(tmp_path, {"a": three(0.3, 0.5, 0.4), "b": three(0.4, 0.5, 0.3)})
+    assert "OFER-GMM (1.50) is level, not distinguishable" in rank_sentences(level, METHODS)[-1]
+
+
+def test_where_the_test_of_all_finds_nothing_no_pair_is_told_apart(tmp_path):
+    errors = {"a": three(0.5, 0.4, 0.3), "b": three(0.3, 0.4, 0.5), "c": three(0.5, 0.4, 0.3)}
+    found = rank(tmp_path, errors)
+    assert not found.is_told_apart
+    assert found.groups == [(0, 1, 2)]
+    assert "does not tell the methods apart" in rank_sentences(found, METHODS)[1]
+
+
+def test_few_datasets_are_only_described(tmp_path):
+    few = "With fewer than 5 datasets the ranks describe these datasets"
+    errors = {name: SIX[name] for name in "abcd"}
+    ranked = rank(tmp_path, errors)
+    assert any(one.startswith(few) for one in rank_sentences(ranked, METHODS))
+    texts = texts_of(draw_critical_difference(ranked, METHODS))
+    assert any("too few for more than a description" in text for text in texts)
+    assert not any(one.startswith(few) for one in rank_sentences(rank(tmp_path, SIX), METHODS))
+
+
+def test_stand_ins_and_recipes_are_named_as_such(tmp_path):
+    told = {"a": {"stand_in_for": "the paper's data"}, "b": {"is_made": True}}
+    ranked = rank(tmp_path, SIX, experiments=told)
+    sentence = data_sentences(ranked, METHODS)[0].replace("\u00a0", " ")
+    assert "Title of a (n = 50, a stand-in); Title of b (n = 50, made by a recipe);" in sentence
+    assert "Title of c (n = 50);" in sentence
+    titles = texts_of(draw_critical_difference(ranked, METHODS))
+    assert "Average ranks of 3 methods over 6 datasets, 1 of them a stand-in" in titles
+    ranked = rank(tmp_path, SIX, stand_in_for="the paper's data")
+    assert texts_of(draw_critical_difference(ranked, METHODS))[0].endswith("all of them stand-ins")
+
+
+def texts_of(figure):
+    return [text.get_text() for text in figure.axes[0].texts]
+
+
+def lines_of(figure, width):
+    """Return the ends of the horizontal lines of one width."""
+    lines = [line for line in figure.axes[0].lines if line.get_linewidth() == width]
+    return [line.get_xdata().tolist() for line in lines if np.ptp(line.get_ydata()) == 0]
+
+
+def test_the_bar_is_as_long_on_the_axis_as_the_critical_difference(tmp_path):
+    ranked = rank(tmp_path, SIX)
+    figure = draw_critical_difference(ranked, METHODS)
+    ((left, right),) = lines_of(figure, 1.6)
+    ((low, high),) = [line for line in lines_of(figure, 1.2) if len(line) == 2]
+    assert (right - left) / (high - low) * 2 == pytest.approx(ranked.critical_difference)
+    assert f"critical difference {ranked.critical_difference:.2f}" in texts_of(figure)
+
+
+def test_thick_lines_join_what_is_not_distinguishable(tmp_path):
+    ranked = rank(tmp_path, SIX)
+    np.testing.assert_array_equal(ranked.average_ranks, [1, 2, 3])
+    assert 1 < ranked.critical_difference < 2
+    assert ranked.groups == [(0, 1), (1, 2)]
+    joined = lines_of(draw_critical_difference(ranked, METHODS), 4.5)
+    middle = (critical_difference.AXIS_LEFT + critical_difference.AXIS_RIGHT) / 2
+    (first_left, first_right), (second_left, second_right) = joined
+    assert first_left < critical_difference.AXIS_LEFT < middle < first_right < middle + 0.2
+    assert middle - 0.2 < second_left < middle < critical_difference.AXIS_RIGHT < second_right
+
+
+def test_a_critical_difference_beyond_the_axis_is_written(tmp_path):
+    ranked = rank(tmp_path, {"a": SIX["a"], "b": SIX["b"]})
+    figure = draw_critical_difference(ranked, METHODS)
+    assert lines_of(figure, 1.6) == []
+    text = f"critical difference {ranked.critical_difference:.2f}: more than two average ranks can"
+    assert any(one.startswith(text) for one in texts_of(figure))
+
+
+def test_methods_have_their_colors_markers_and_ranks(tmp_path):
+    figure = draw_critical_difference(rank(tmp_path, SIX), METHODS)
+    marked = [line for line in figure.axes[0].lines if line.get_marker() in "^vo"]
+    assert {(line.get_color(), line.get_marker()) for line in marked} == {
+        (look["color"], look["marker"]) for look in METHODS.values() if look["marker"] != "D"
+    }
+    assert {"OFER-GMM   1.00", "m-KRR   2.00", "3.00   m-RF"} <= set(texts_of(figure))
+
+
+def many_methods(n_methods):
+    names = [f"method-{number}" for number in range(n_methods)]
+    looks = {
+        name: {
+            "label": f"OFER-GMM, with a label of many words {number}",
+            "color": "#222222",
+            "marker": "o",
+        }
+        for number, name in enumerate(names)
+    }
+    return looks
+
+
+@pytest.mark.parametrize(("n_methods", "n_datasets"), [(3, 2), (4, 5), (15, 9), (16, 40)])
+def test_no_text_overlaps_another_or_leaves_the_page(tmp_path, n_methods, n_datasets):
+    looks = many_methods(n_methods)
+    random = np.random.default_rng(n_methods)
+    errors = {
+        f"dataset-{number}": dict(
+            zip(looks, random.uniform(0.2, 1, n_methods) + np.arange(n_methods) / 20, strict=True)
+        )
+        for number in range(n_datasets)
+    }
+    ranked = rank(tmp_path, errors, tuple(looks), stand_in_for="data of the paper")
+    figure = draw_critical_difference(ranked, looks)
+    with applied_style():
+        figure.draw_without_rendering()
+        boxes = [text.get_window_extent() for text in figure.axes[0].texts]
+    for number, box in enumerate(boxes):
+        assert box.x0 >= 0 and box.y0 >= 0
+        assert box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1
+        assert not any(box.overlaps(other) for other in boxes[:number])
+
+
+def test_the_csv_holds_every_rank_and_error(tmp_path):
+    paths = {}
+    for name, by_method in SIX.items():
+        rows = [(method, "selected", 0, constant(value)) for method, value in by_method.items()]
+        paths[name] = write_scores(tmp_path / f"{name}.csv", rows)
+    told = {name: settings_of(name) for name in SIX} | {
+        "b": settings_of("b") | {"stand_in_for": "others", "metric": "rrmse", "is_made": True}
+    }
+    outputs = [tmp_path / f"ranks.{suffix}" for suffix in ("svg", "png", "csv", "tex")]
+    critical_difference.run(paths, told, METHODS, *outputs)
+    with open(outputs[2], newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 3 * 6
+    assert [row["method"] for row in rows[::6]] == ["ofer-gmm", "m-krr", "m-rf"]
+    for row in rows:
+        error = SIX[row["experiment"]][row["method"]]
+        assert float(row["mean_error"]) == pytest.approx(
+            2 * error if row["experiment"] == "b" else error
+        )
+        assert row["label"] == METHODS[row["method"]]["label"]
+        assert float(row["average_rank"]) == float(row["rank"])
+    assert [row["stand_in_for"] for row in rows[:3]] == ["", "others", ""]
+    assert [row["is_made"] for row in rows[:3]] == ["0", "1", "0"]
+    assert [row["metric"] for row in rows[:3]] == ["arrmse", "rrmse", "arrmse"]
+    assert b"<svg" in outputs[0].read_bytes()
+    latex = outputs[3].read_text()
+    assert latex.count(r"\\") == 1 + 3
+    ours = METHODS["ofer-gmm"]["label"]
+    assert f"{ours} & 1.00 & {' & '.join('1' * 6)} " in latex
+    assert "Data that are stand-ins: b." in latex
+    critical_difference.run({"a": paths["a"]}, told, METHODS, *outputs)
+    assert outputs[2].read_text().count("\n") == 1
+    assert "there are no ranks" in outputs[3].read_text()
+
+
+SCRIPT = """
+import sys
+sys.path.insert(0, "tests/library")
+from pathlib import Path
+from report_samples import METHODS
+from test_report_critical_difference import SIX, rank
+from workflow_lib.report.figures.critical_difference import draw_critical_difference
+from workflow_lib.report.style import save_figure
+
+folder = Path(sys.argv[1])
+figure = draw_critical_difference(rank(folder, SIX), METHODS)
+save_figure(figure, folder / "a.svg", folder / "a.png")
+"""
+
+
+def test_the_same_scores_give_the_same_bytes(tmp_path):
+    written = []
+    for seed in ("1", "2"):
+        folder = tmp_path / seed
+        folder.mkdir()
+        environment = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": str(REPOSITORY)}
+        command = [sys.executable, "-c", SCRIPT, str(folder)]
+        subprocess.run(command, check=True, cwd=REPOSITORY, env=environment)
+        written.append([(folder / name).read_bytes() for name in ("a.svg", "a.png")])
+    assert written[0] == written[1]

@@ -1,0 +1,206 @@
+"""The figure of the protocol tells the numbers of the run, and what reaches which step."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from report_samples import base_error, write_accuracies, write_scores
+
+from workflow_lib.experiments.splitting import BASES
+from workflow_lib.report.figures import protocol
+from workflow_lib.report.figures.protocol import (
+    PALE,
+    SPLITS,
+    Numbers,
+    draw_protocol,
+    numbers_of,
+    protocol_in_words,
+)
+from workflow_lib.report.scores import read_scores
+from workflow_lib.report.style import applied_style
+
+REPOSITORY = Path(__file__).parents[2]
+
+SETTINGS = {"title": "Toy", "split": "random", "metric": "arrmse", "stand_in_for": None}
+
+TOY = Numbers("Toy", "random", False, False, 5, (20, 50), (100, 300), (10,))
+CLASSES = Numbers("Digits", "per_class", True, True, 10, (1, 5), (), (90, 100))
+
+
+def texts_of(figure):
+    return [text.get_text() for text in figure.axes[0].texts if text.get_text()]
+
+
+def text_of(figure):
+    return "\n".join(texts_of(figure))
+
+
+def n_arrows(figure):
+    return sum(text.get_text() == "" for text in figure.axes[0].texts)
+
+
+def test_numbers_come_from_the_scores(tmp_path):
+    rows = [("m-krr", "selected", 0, base_error), ("wofer-gmm", "selected", 100, base_error)]
+    scores = read_scores(write_scores(tmp_path / "s.csv", rows, sizes=(20, 50, 80), n_splits=3))
+    found = numbers_of(scores, SETTINGS | {"training_sizes": [20, 50, 80, 5000]})
+    assert found == Numbers("Toy", "random", False, False, 3, (20, 50, 80), (100,), (10,))
+    rows = [("class-krr", "selected", 0, lambda n, s: 0.5)]
+    scores = read_scores(write_accuracies(tmp_path / "c.csv", rows, n_splits=2))
+    told = {"title": "C", "split": "per_class", "metric": "accuracy", "stand_in_for": "Caltech"}
+    found = numbers_of(scores, told | {"has_ceiling": True})
+    assert found == Numbers("C", "per_class", True, True, 2, (1, 5), (), (100,), True)
+
+
+def test_every_kind_of_split_is_told_and_those_of_no_experiment_are_pale():
+    assert set(SPLITS) == {"random", *BASES}
+    figure = draw_protocol([TOY, TOY, CLASSES], 5)
+    looks = {text.get_text(): text.get_color() for text in figure.axes[0].texts}
+    for kind in SPLITS:
+        is_pale = looks[kind.replace("_", " ")] == PALE
+        assert is_pale == (kind not in ("random", "per_class"))
+    words = " ".join(texts_of(figure))
+    assert "(2 experiments)" in words
+    assert "(1 experiment)" in words
+    assert words.count("not in this run") == 3
+
+
+def test_the_list_has_the_numbers_of_every_experiment():
+    texts = texts_of(draw_protocol([TOY, CLASSES], 5))
+    for expected in ("Toy", "20, 50", "100, 300", "10", "5"):
+        assert expected in texts
+    for expected in ("Digits (a stand-in)", "1, 5 per class", "\u2013", "90 to 100", "10"):
+        assert expected in texts
+
+
+def test_the_head_tells_splits_and_folds():
+    assert "2 experiments, 5 to 10 splits each, 7 folds" in text_of(
+        draw_protocol([TOY, CLASSES], 7)
+    )
+    assert "1 experiment, 5 splits, 7 folds" in text_of(draw_protocol([TOY], 7))
+    assert "1  Select: 7 folds" in texts_of(draw_protocol([TOY], 7))
+    assert "5  Compare over 5 splits" in texts_of(draw_protocol([TOY], 7))
+    assert protocol_in_words([TOY], 7).startswith("1 experiment, 5 splits. The rows")
+    assert "selected by 7 folds" in protocol_in_words([TOY], 7)
+
+
+def test_test_rows_give_inputs_to_the_prediction_and_outputs_to_the_score_alone():
+    texts = {text.get_text(): text for text in draw_protocol([TOY], 5).axes[0].texts}
+    # The places of the words: above step 3 and above step 4.
+    assert texts["3  Predict"].get_position()[0] < texts["inputs only"].get_position()[0]
+    assert texts["inputs only"].get_position()[0] < texts["4  Score"].get_position()[0]
+    assert texts["outputs"].get_position()[0] > texts["4  Score"].get_position()[0]
+
+
+def test_weak_rows_have_an_arrow_only_where_they_are_used():
+    with_weak, without = draw_protocol([TOY], 5), draw_protocol([CLASSES], 5)
+    assert n_arrows(with_weak) == n_arrows(without) + 1
+    assert "No part here." in texts_of(without)
+    assert "Outputs not seen." in texts_of(with_weak)
+    ceiling = Numbers("Toy", "random", False, False, 5, (20,), (100,), (10,), has_ceiling=True)
+    assert "(but by a ceiling)." in texts_of(draw_protocol([ceiling], 5))
+
+
+def test_scores_and_selection_are_those_of_the_outputs_of_the_run():
+    numbers, classes = text_of(draw_protocol([TOY], 5)), text_of(draw_protocol([CLASSES], 5))
+    assert "accuracy" not in numbers and "relative error" in numbers
+    assert "accuracy" in classes and "relative error" not in classes
+    assert "squared error" in classes and "squared error" not in numbers
+    assert "(1 per class: fixed)" in classes
+
+
+def test_the_tests_are_told_with_their_risks_and_one_split_has_none():
+    told = text_of(draw_protocol([TOY], 5))
+    assert "at the risk 0.001, the paper's rule" in told
+    assert "corrected resampled t-test at the risk 0.05" in told
+    alone = Numbers("Toy", "random", False, False, 1, (20,), (), (10,))
+    told = text_of(draw_protocol([alone], 5))
+    assert "With one split nothing can be tested." in told
+    assert "t-test" not in told
+
+
+def boxes_of(figure, color):
+    from matplotlib.colors import to_hex
+
+    patches = figure.axes[0].patches
+    return [patch for patch in patches if to_hex(patch.get_facecolor()) == color.lower()]
+
+
+@pytest.mark.parametrize(("n_folds", "shown"), [(2, 2), (5, 5), (6, 6), (20, 6)])
+def test_each_drawn_fold_holds_out_one_part(n_folds, shown):
+    figure = draw_protocol([Numbers("Toy", "random", False, False, 1, (20,), (), (10,))], n_folds)
+    assert len(boxes_of(figure, "#ffffff")) == shown
+    assert len(boxes_of(figure, protocol.TRAINING[1])) == shown * (shown - 1)
+    assert (f"{shown} of {n_folds} shown" in texts_of(figure)) == (shown < n_folds)
+
+
+def test_training_sizes_are_drawn_one_inside_the_next():
+    figure = draw_protocol([TOY], 5)
+    inner, outer = (
+        boxes_of(figure, color)[0] for color in (protocol.TRAINING[-1], protocol.TRAINING[-2])
+    )
+    assert inner.get_x() == outer.get_x()
+    assert inner.get_width() == pytest.approx(outer.get_width() / 2)
+    assert {"size 1", "to size 2"} <= set(texts_of(figure))
+
+
+@pytest.mark.parametrize("n_experiments", [1, 9, 30])
+@pytest.mark.parametrize("n_folds", [3, 20])
+def test_no_text_overlaps_another_or_leaves_the_page(n_experiments, n_folds):
+    numbers = [
+        Numbers(
+            title="Images of animals, second collection, with weak labels and $words$ " * 2,
+            split=list(SPLITS)[index % 5],
+            is_stand_in=index % 2 == 0,
+            is_accuracy=index % 5 == 4,
+            n_splits=10,
+            training_sizes=(1, 2, 3, 4, 5, 7, 10, 11, 14, 100, 200, 500, 1000),
+            weak_sizes=(700, 1500, 2500),
+            n_test=(2500,),
+        )
+        for index in range(n_experiments)
+    ]
+    figure = draw_protocol(numbers, n_folds)
+    with applied_style():
+        figure.draw_without_rendering()
+        boxes = [t.get_window_extent() for t in figure.axes[0].texts if t.get_text()]
+        frames = [patch.get_window_extent() for patch in boxes_of(figure, "#fafafa")]
+    assert len(frames) == 5
+    for number, box in enumerate(boxes):
+        assert box.x0 >= 0 and box.y0 >= 0
+        assert box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1
+        assert not any(box.overlaps(other) for other in boxes[:number])
+        for frame in frames:
+            is_inside = box.x0 > frame.x0 and box.x1 < frame.x1 and box.y0 > frame.y0
+            assert is_inside or not box.overlaps(frame)
+
+
+SCRIPT = """
+import sys
+sys.path.insert(0, "tests/library")
+from pathlib import Path
+from report_samples import base_error, write_scores
+from test_report_protocol import SETTINGS
+from workflow_lib.report.figures import protocol
+
+folder = Path(sys.argv[1])
+rows = [("m-krr", "selected", 0, base_error), ("wofer-gmm", "selected", 100, base_error)]
+scores = {name: write_scores(folder / f"{name}.csv", rows) for name in ("b", "a")}
+protocol.run(scores, dict.fromkeys(scores, SETTINGS), 5, folder / "p.svg", folder / "p.png")
+"""
+
+
+def test_the_same_scores_give_the_same_bytes(tmp_path):
+    written = []
+    for seed in ("1", "2"):
+        folder = tmp_path / seed
+        folder.mkdir()
+        environment = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": str(REPOSITORY)}
+        command = [sys.executable, "-c", SCRIPT, str(folder)]
+        subprocess.run(command, check=True, cwd=REPOSITORY, env=environment)
+        written.append([(folder / name).read_bytes() for name in ("p.svg", "p.png")])
+    assert written[0] == written[1]
+    assert written[0][1].startswith(b"\x89PNG")

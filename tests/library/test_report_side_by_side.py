@@ -1,0 +1,419 @@
+"""Every table and figure of the paper has its row, which says what agrees, what not, and why."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+from report_samples import (
+    METHODS,
+    base_accuracy,
+    base_error,
+    better_error,
+    parse,
+    write_accuracies,
+    write_coordinates,
+    write_scores,
+    write_timings,
+)
+
+from workflow_lib.config.paper_runs import paper_runs
+from workflow_lib.errors import UserError
+from workflow_lib.report.agreement import Comparison, tally
+from workflow_lib.report.paper_contents import PaperItem, figures_drawn, read_contents
+from workflow_lib.report.paper_twins import (
+    DRAWING,
+    OWN_DATA,
+    RECIPE,
+    STAND_IN,
+    data_kind,
+    is_comparable,
+    tables_named,
+    twins_of,
+)
+from workflow_lib.report.scores import read_coordinates, read_scores, read_timings
+from workflow_lib.report.side_by_side import HEADS, side_by_side_section
+from workflow_lib.report.table_text import table_cells
+
+CONFIG = Path(__file__).parents[2] / "config"
+HEAD = "table,row,column,value,spread,unit,method,components,training_size,weak_size\n"
+ROWS = [("m-krr", "selected", 0, base_error), ("ofer-gmm", "selected", 0, better_error)]
+
+OWN = {"title": "The own", "reader": "csv", "stand_in_for": None}
+DRAWN = {"title": "The drawn", "reader": "series_synthetic", "stand_in_for": None}
+OTHER = {"title": "Others", "reader": "csv", "stand_in_for": "videos of the paper's tables 7 and 8"}
+
+
+@pytest.fixture(scope="module")
+def contents():
+    return read_contents(CONFIG / "paper_tables" / "contents.csv")
+
+
+def write_published(folder: Path, number: int, *lines: str) -> dict[int, Path]:
+    path = folder / f"table-{number}.csv"
+    path.write_text(HEAD + "".join(f"{number},{line}\n" for line in lines))
+    return {number: path}
+
+
+def settings_of(number, kind="error", figures=(), dataset="toy"):
+    return {
+        "dataset": dataset,
+        "tables": [{"name": "first", "kind": kind, "paper_table": number}, {"name": "second"}],
+        "figures": figures,
+    }
+
+
+def twins_on(data, published, cells, number=1, **options):
+    return twins_of(
+        "toy",
+        settings_of(number, **options),
+        data,
+        {"first": cells},
+        methods=METHODS,
+        published=published,
+        drawn_as={"geometry": 2},
+    )
+
+
+def error_cells(folder, published, comparable=True):
+    return table_cells(
+        "error",
+        read_scores(write_scores(folder / "scores.csv", ROWS)),
+        methods=METHODS,
+        published_paths=published.values(),
+        is_comparable=comparable,
+    )
+
+
+def rows_of(section):
+    """Return (name of the item, texts of the cells) of each row of the section."""
+    body = section.html[section.html.index("<tbody>") :]
+    rows = []
+    for row in re.findall(r"<tr>(.*?)</tr>", body):
+        name = re.search(r"<strong>(.*?)\.</strong>", row)[1]
+        cells = re.findall(r"<td>(.*?)</td>", row)
+        texts = ["".join(parse(cell).text) for cell in cells]
+        rows.append((name, [text.replace("\u00a0", " ") for text in texts]))
+    return rows
+
+
+def text_of(section):
+    return "".join(parse(section.html).text).replace("\u00a0", " ")
+
+
+def row_of(section, name):
+    (row,) = [texts for item, texts in rows_of(section) if item == name]
+    return row
+
+
+def test_what_data_are_follows_from_their_settings():
+    assert [data_kind(dataset) for dataset in (OWN, DRAWN, OTHER)] == [OWN_DATA, RECIPE, STAND_IN]
+    assert [is_comparable(dataset) for dataset in (OWN, DRAWN, OTHER)] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("the molecules of the paper's tables 9, 10, 17 and 18 (Su 2010)", [9, 10, 17, 18]),
+        ("the images of tables 11 to 15", [11, 12, 13, 14, 15]),
+        ("table 3", [3]),
+        ("all 101 classes of Caltech101", []),
+        (None, []),
+    ],
+)
+def test_the_tables_that_a_description_names(text, numbers):
+    assert tables_named(text) == numbers
+
+
+def test_every_table_and_figure_has_a_row_without_any_twin(contents):
+    section = side_by_side_section(contents, [], {}, {})
+    names = [f"Table {n}" for n in range(1, 21)] + [f"Figure {n}" for n in range(1, 4)]
+    assert [name for name, _ in rows_of(section)] == names
+    assert {len(texts) for _, texts in rows_of(section)} == {len(HEADS) - 1}
+    assert row_of(section, "Table 5")[0] == "Not run here"
+    assert row_of(section, "Figure 1")[0] == "Not run here"
+    assert "The paper has 20 tables and 3 figures." in text_of(section)
+    assert "0 are drawings without data, and 23 were not run" in text_of(section)
+    assert "No number of this run can be held against a published one." in text_of(section)
+
+
+def test_numbers_of_a_recipe_are_counted(tmp_path, contents):
+    published = write_published(
+        tmp_path,
+        1,
+        "a,20,0.70,0.02,RRMSE,ofer-gmm,selected,20,0",
+        "a,50,0.40,0.02,RRMSE,ofer-gmm,selected,50,0",
+        "b,20,1.00,0.02,RRMSE,m-krr,selected,20,0",
+        "b,50,0.30,0.02,RRMSE,m-krr,selected,50,0",
+        "b,90,0.30,0.02,RRMSE,m-krr,selected,90,0",
+    )
+    twins = twins_on(DRAWN, published, error_cells(tmp_path, published))
+    (twin,) = twins
+    assert [one.label for one in twin.errors] == [
+        "m-KRR, n = 20",
+        "OFER-GMM, n = 20",
+        "m-KRR, n = 50",
+        "OFER-GMM, n = 50",
+    ]
+    found = tally(twin.errors)
+    assert (found.n_compared, found.within_one, found.within_two) == (4, 2, 2)
+    section = side_by_side_section(contents, twins, published, {})
+    here, compared, one, two, largest, order, why = row_of(section, "Table 1")
+    assert here == "toy: firstDrawn by the paper's recipe: The drawn"
+    assert (compared, one, two) == ("4 of 5", "2", "2")
+    assert re.fullmatch(r"\+0\.60\d \(\+2\d spreads\)m-KRR, n = 50", largest)
+    # At 20 the order is the same, at 50 the paper has the other one.
+    assert order == "1 of 2"
+    assert why.startswith("The paper's recipe leaves open how its data were drawn.")
+    assert '<a href="#table-toy-first">' in section.html
+    text = text_of(section)
+    assert "Of the 4 numbers that can be held against a published one, 2 are within one" in text
+    assert "Of the 2 pairs of numbers that the paper puts in an order, 1 are in the same" in text
+    assert "In this run 0 have a twin on the paper's own data, 1 on data drawn" in text
+
+
+def test_a_small_published_spread_is_named_as_the_reason(tmp_path, contents):
+    line = "a,20,{},0.0001,RRMSE,ofer-gmm,selected,20,0"
+    mean = sum(better_error(20, split) for split in range(5)) / 5
+    # One split has no deviation, so that the published one alone is the spread.
+    scores = read_scores(write_scores(tmp_path / "one.csv", ROWS, n_splits=1))
+    published = write_published(tmp_path, 1, line.format(round(mean + 0.02, 4)))
+    cells = table_cells(
+        "error",
+        scores,
+        methods=METHODS,
+        published_paths=published.values(),
+        is_comparable=True,
+    )
+    twins = twins_on(OWN, published, cells)
+    why = row_of(side_by_side_section(contents, twins, published, {}), "Table 1")[-1]
+    assert why == (
+        "Of the 1 number beyond two spreads, 1 is within 5 % of the published one: the spreads are "
+        "that small."
+    )
+
+
+def test_own_data_that_differ_are_not_explained_away(tmp_path, contents):
+    published = write_published(tmp_path, 1, "a,20,0.2,0.001,RRMSE,ofer-gmm,selected,20,0")
+    twins = twins_on(OWN, published, error_cells(tmp_path, published))
+    why = row_of(side_by_side_section(contents, twins, published, {}), "Table 1")[-1]
+    assert why == "The data are the paper's own; why the numbers differ is not known."
+
+
+def test_numbers_that_agree_say_so(tmp_path, contents):
+    published = write_published(tmp_path, 1, "a,20,0.7,0.1,RRMSE,ofer-gmm,selected,20,0")
+    twins = twins_on(OWN, published, error_cells(tmp_path, published))
+    row = row_of(side_by_side_section(contents, twins, published, {}), "Table 1")
+    assert row[1:4] == ["1 of 1", "1", "1"]
+    assert row[-1] == "No number is more than two spreads away."
+
+
+def test_an_error_that_is_read_otherwise_says_so(tmp_path, contents):
+    published = write_published(tmp_path, 5, "a,20,9.4,,root_sum_rrmse,ofer-gmm,selected,20,0")
+    scores = read_scores(write_scores(tmp_path / "scores.csv", ROWS))
+    cells = table_cells(
+        "error",
+        scores,
+        methods=METHODS,
+        published_paths=published.values(),
+        errors=["root_sum_rrmse"],
+        is_comparable=True,
+    )
+    twins = twins_on(DRAWN, published, cells, number=5)
+    why = row_of(side_by_side_section(contents, twins, published, {}), "Table 5")[-1]
+    assert why.startswith("That they are roots of sums is read from their size")
+
+
+def test_a_stand_in_is_never_said_to_agree(tmp_path, contents):
+    # The published number is that of this run to the last digit.
+    mean = sum(better_error(20, split) for split in range(5)) / 5
+    published = write_published(tmp_path, 1, f"a,20,{mean!r},1,RRMSE,ofer-gmm,selected,20,0")
+    cells = error_cells(tmp_path, published, comparable=False)
+    twins = twins_on({**OTHER, "stand_in_for": "others"}, published, cells)
+    section = side_by_side_section(contents, twins, published, {})
+    row = row_of(section, "Table 1")
+    assert row[0] == "toy: firstA stand-in: Others"
+    assert row[1:6] == ["not comparable: stand-in", *4 * ["\u2013"]]
+    assert row[-1].startswith("Other data than the paper's.")
+    assert "No number of this run can be held against a published one." in text_of(section)
+
+
+def test_experiments_that_only_stand_in_share_a_row(contents):
+    # Table 8 has a twin; for Table 7 both experiments stand as they are.
+    first = twins_of("a", settings_of(8), OTHER, {}, methods=METHODS, published={}, drawn_as={})
+    second = twins_of("b", settings_of(None), OTHER, {}, methods=METHODS, published={}, drawn_as={})
+    section = side_by_side_section(contents, [*first, *second], {}, {})
+    assert row_of(section, "Table 7")[0] == "a, bA stand-in: Others"
+    assert row_of(section, "Table 8")[0] == "a: firstA stand-in: Others"
+    assert 'href="#experiment-a"' in section.html
+    assert 'href="#table-a-first"' in section.html
+
+
+def test_times_count_in_the_order_alone(tmp_path, contents):
+    published = write_published(
+        tmp_path,
+        2,
+        "a,Test time,60,6,s,ofer-gmm,selected,20,0",
+        "b,Test time,0.006,0.001,s,m-krr,selected,20,0",
+        "b,Training time,0.01,0.001,s,m-krr,selected,20,0",
+    )
+    timings = read_timings(write_timings(tmp_path / "t.csv", ["m-krr", "ofer-gmm"]))
+    cells = table_cells(
+        "time", timings, methods=METHODS, published_paths=published.values(), is_comparable=True
+    )
+    twins = twins_on(DRAWN, published, cells, number=2, kind="time")
+    row = row_of(side_by_side_section(contents, twins, published, {}), "Table 2")
+    # Both take 6 ms here, so that they are in no order; one published number has no other.
+    assert row[1:6] == [*4 * ["\u2013"], "0 of 1"]
+    assert row[-1] == (
+        "Another machine and other code: times are 0.0001 to 100 times the published ones "
+        "(median 1)."
+    )
+
+
+def test_a_table_whose_numbers_are_absent_says_so(contents):
+    twins = twins_on(DRAWN, {}, [], number=4)
+    row = row_of(side_by_side_section(contents, twins, {}, {}), "Table 4")
+    assert row[1:6] == 5 * ["\u2013"]
+    assert row[-1].startswith("The text of the paper does not hold the numbers of this table")
+
+
+def test_a_figure_that_is_drawn_again_is_linked(contents):
+    assert figures_drawn(contents) == {"steps": 1, "geometry": 2, "class_steps": 3}
+    figures = [{"name": "shape", "kind": "geometry"}, {"name": "curve", "kind": "learning_curve"}]
+    twins = twins_on(OWN, {}, [], number=None, figures=figures)
+    assert [twin.item for twin in twins] == [("figure", 2)]
+    section = side_by_side_section(contents, twins, {}, {})
+    assert row_of(section, "Figure 2")[0] == "toy: shapeDrawn by the paper's recipe"
+    assert 'href="#figure-toy-shape"' in section.html
+
+
+def test_a_drawing_shows_no_data(contents):
+    figures = [{"name": "way", "kind": "class_steps"}]
+    twins = twins_of(
+        "toy",
+        settings_of(None, figures=figures),
+        OTHER,
+        {},
+        methods=METHODS,
+        published={},
+        drawn_as=figures_drawn(contents),
+    )
+    # The data of the experiment stand in for others; the drawing shows none of them.
+    drawn = [twin for twin in twins if twin.item == ("figure", 3)]
+    assert [twin.data_kind for twin in drawn] == [DRAWING]
+    section = side_by_side_section(contents, drawn, {}, {})
+    assert row_of(section, "Figure 3")[0] == "toy: wayA drawing without data"
+    assert "1 are drawings without data, and 22 were not run" in text_of(section)
+
+
+def test_years_are_compared_with_the_coordinates_of_their_name(tmp_path, contents):
+    published = write_published(
+        tmp_path,
+        6,
+        "m-KRR,2001,1.27,,RRMSE,m-krr,selected,,",
+        "m-KRR,2002,1.33,,RRMSE,m-krr,selected,,",
+        "m-KRR,Global,1.42,,RRMSE,m-krr,selected,,",
+        "IOKR,2001,1.16,,RRMSE,iokr,selected,,",
+    )
+    names = ("after_2001_report", "after_2002_report")
+    path = write_coordinates(tmp_path / "c.csv", [("m-krr", "selected", 0, base_error)], names)
+    cells = table_cells("coordinates", read_coordinates(path), methods=METHODS)
+    (twin,) = twins_on(OWN, published, cells, number=6, kind="coordinates")
+    mean = sum(base_error(50, split) for split in range(5)) / 5
+    differences = {one.label: one.difference for one in twin.errors}
+    assert differences == {
+        "m-KRR, 2001": pytest.approx(mean - 1.27),
+        "m-KRR, 2002": pytest.approx(mean + 0.1 - 1.33),
+        "m-KRR, Global": pytest.approx(mean + 0.05 - 1.42),
+    }
+    row = row_of(side_by_side_section(contents, [twin], published, {}), "Table 6")
+    assert row[1] == "3 of 4"
+    assert twins_on(OTHER, published, cells, number=6, kind="coordinates")[0].comparisons == ()
+
+
+def test_weights_are_compared_on_their_dataset(tmp_path):
+    published = write_published(
+        tmp_path,
+        15,
+        "wOFER Caltech101,0.1,52.35,0.01,accuracy_percent,wofer-gmm,selected,,100",
+        "wOFER Caltech101,1,41.14,0.01,accuracy_percent,wofer-gmm,selected,,100",
+        "wOFER AWA,0.1,50.35,0.01,accuracy_percent,wofer-gmm,selected,,100",
+    )
+    rows = [("class-krr", "selected", 0, base_accuracy)]
+    rows += [("wofer-gmm", "selected", 100, base_accuracy)]
+    rows += [("wofer-gmm", "selected", 100, base_accuracy, f"weak_weight={w}") for w in (0.1, 1.0)]
+    scores = read_scores(write_accuracies(tmp_path / "scores.csv", rows))
+    cells = table_cells(
+        "weak_weight", scores, methods=METHODS, reference="class-krr", metric="accuracy"
+    )
+    twin = twins_on(OWN, published, cells, number=15, kind="weak_weight", dataset="caltech101")[0]
+    accuracy = 100 * sum(base_accuracy(5, split) for split in range(5)) / 5
+    assert {one.label: one.difference for one in twin.errors} == {
+        "wOFER-GMM, 100 weak rows, \u03bb\u2082 = 0.1": pytest.approx(accuracy - 52.35),
+        "wOFER-GMM, 100 weak rows, \u03bb\u2082 = 1": pytest.approx(accuracy - 41.14),
+    }
+    assert {one.column for one in twin.errors} == {"wOFER Caltech101"}
+
+
+def test_differences_of_accuracies_are_in_points(contents):
+    one = Comparison("OFER, n = 1", "1", "accuracy", 30.0, math.nan, 38.22, math.nan)
+    (twin,) = twins_on(OWN, {}, [], number=11)
+    twin = type(twin)(**{**vars(twin), "comparisons": (one,)})
+    published = {11: CONFIG / "paper_tables" / "table-11.csv"}
+    row = row_of(side_by_side_section(contents, [twin], published, {}), "Table 11")
+    assert row[4] == "\u22128.2 points (no spread known)OFER, n = 1"
+    assert row[1] == "1 of 35"
+
+
+def test_what_was_not_run_names_its_commands(contents):
+    section = side_by_side_section(contents, [], {}, paper_runs(CONFIG))
+    assert row_of(section, "Table 5")[-1] == (
+        "By its recipe: snakemake --cores 2 --configfile config/series.yaml."
+    )
+    assert row_of(section, "Table 1")[-1] == "By its recipe: snakemake --cores 2."
+    assert row_of(section, "Table 6")[-1] == (
+        "On the paper's own data: snakemake --cores 2 --configfile config/kogan10k.yaml, with "
+        "files that you bring (config/datasets/kogan10k.yaml). On a stand-in: snakemake --cores 2 "
+        "--configfile config/earnings-calls.yaml."
+    )
+    # The Mulan sets have no table of the same form, but stand in for it.
+    assert "--configfile config/mulan.yaml." in row_of(section, "Table 7")[-1]
+    assert "config/datasets/awa.yaml" in row_of(section, "Table 12")[-1]
+    assert row_of(section, "Figure 1")[-1] == "A drawing without data: snakemake --cores 2."
+
+
+def test_a_table_that_nothing_runs_on_the_data_of_the_paper_says_so():
+    item = PaperItem("table", 3, "Title", "Data", "RRMSE", "")
+    section = side_by_side_section([item], [], {}, {})
+    assert row_of(section, "Table 3")[-1] == "No configuration file runs it on the paper's data."
+
+
+def test_the_section_is_well_formed_and_escaped():
+    item = PaperItem("table", 3, "A < B & C", "D <3>", "RRMSE", "")
+    section = side_by_side_section([item], [], {}, {})
+    assert section.anchor == "paper"
+    assert f'id="{section.anchor}"' in section.html
+    assert "A &lt; B &amp; C" in section.html
+    assert set(parse(section.html).cells_per_row) == {len(HEADS)}
+    assert re.findall(r"<th(?![^>]*scope=)[ >]", section.html) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        None,
+        "kind,number,title,data,quantity\ntable,1,T,D,RRMSE\n",
+        "kind,number,title,data,quantity,drawn_as\nlist,1,T,D,RRMSE,\n",
+        "kind,number,title,data,quantity,drawn_as\ntable,one,T,D,RRMSE,\n",
+        "kind,number,title,data,quantity,drawn_as\ntable,1,T\n",
+    ],
+)
+def test_contents_that_are_none_are_refused(tmp_path, text):
+    path = tmp_path / "contents.csv"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(UserError, match="cannot be read"):
+        read_contents(path)

@@ -1,0 +1,109 @@
+"""The section tells gains, equalities and losses as the verdicts and the trials have them."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from report_samples import (
+    METHODS,
+    base_error,
+    better_error,
+    noisy_error,
+    parse,
+    worse_error,
+    write_scores,
+)
+
+from workflow_lib.errors import UserError
+from workflow_lib.report.scores import read_scores
+from workflow_lib.report.verdict import verdict
+from workflow_lib.report.where_it_helps import where_it_helps_section
+
+SECTIONS = [
+    {"name": "toy", "is_made": False, "stand_in_for": "videos"},
+    {"name": "made", "is_made": True, "stand_in_for": None},
+]
+
+
+def write_identities(path, same=3e-15, other=0.25, holds=(True, True)):
+    statements = [
+        {"name": "one penalty", "is_kernel_ridge": True, "difference": same, "holds": holds[0]},
+        {"name": "two", "is_kernel_ridge": False, "difference": other, "holds": holds[1]},
+    ]
+    facts = {"n_training": 30, "n_test": 12, "tolerance": 1e-8, "statements": statements}
+    path.write_text(json.dumps(facts))
+    return path
+
+
+def verdict_of(tmp_path, **errors):
+    rows = [("m-krr", "selected", 0, base_error)]
+    rows += [(name.replace("_", "-"), "selected", 0, error) for name, error in errors.items()]
+    scores = read_scores(write_scores(tmp_path / "scores.csv", rows))
+    return verdict(scores, methods=METHODS)
+
+
+def text_of(section):
+    return "".join(parse(section.html).text).replace("\u00a0", " ")
+
+
+def test_the_identities_stand_with_their_differences(tmp_path):
+    paths = {name: write_identities(tmp_path / f"{name}.json") for name in ("toy", "made")}
+    section = where_it_helps_section({}, paths, METHODS, SECTIONS)
+    assert section.anchor == "where-ofer-helps"
+    assert f'<section id="{section.anchor}"' in section.html
+    text = text_of(section)
+    assert "in 2 of 2 trials on 2 experiments; the largest relative difference is 3e-15." in text
+    assert "the predictions differ in 2 of 2 trials, by 0.25 to 0.25." in text
+    assert "The same: one penalty" in text and "Not the same: two" in text
+    rows = re.findall(r"<tr><th scope=.row.>(.*?)</th>(.*?)</tr>", section.html)
+    assert [name for name, _ in rows] == ["toy (a stand-in)", "made (data made by a recipe)"]
+    assert re.findall(r"<td>(.*?)</td>", rows[0][1]) == ["30 + 12", "3e−15", "0.25"]
+    assert "NOT" not in text
+    assert "No OFER method was compared with a reference in this run." in text
+
+
+def test_what_is_not_as_theory_says_is_told(tmp_path):
+    path = write_identities(tmp_path / "toy.json", same=0.5, holds=(False, True))
+    text = text_of(where_it_helps_section({}, {"toy": path}, METHODS, SECTIONS))
+    assert "NOT as theory says: one penalty on toy, a difference of 5.0e-01." in text
+    assert "in 0 of 1 trial on 1 experiment" in text
+    assert "0.5 NOT as theory says" in text
+
+
+def test_gains_equalities_and_losses_are_counted(tmp_path):
+    first = verdict_of(tmp_path, ofer_gmm=better_error, wofer_gmm=worse_error)
+    second = verdict_of(tmp_path, ofer_gmm=base_error, wofer_gmm=noisy_error)
+    verdicts = {"toy": first, "made": second}
+    section = where_it_helps_section(verdicts, {}, METHODS, SECTIONS)
+    text = text_of(section)
+    assert "OFER is better in 2 of 8 comparisons; the largest gains: OFER-GMM on toy (a" in text
+    assert "OFER is worse in 2 of 8 comparisons; the largest losses: wOFER-GMM on toy (a" in text
+    assert (
+        "OFER equals m-KRR in every split up to rounding in 2 of 8 comparisons: OFER-GMM (made)."
+    ) in text
+    assert "Not distinguishable are 2 of 8 comparisons; of these the mean is better in " in text
+    assert "What is kernel ridge regression by algebra was not tried in this run." in text
+    cells = re.findall(r"<td>(.*?)</td>", section.html)
+    assert len(cells) == 8
+    assert sum(cell.startswith("<strong>−0.300 (−") for cell in cells) == 2
+    assert sum(cell.endswith(" worse</strong>") for cell in cells) == 2
+    assert cells.count("equal") == 2
+    # What is not distinguishable has a number and no word.
+    assert sum(re.fullmatch(r"[+−0-9.e]+ \([+−0-9.]+\)", cell) is not None for cell in cells) == 2
+
+
+def test_a_row_that_lacks_a_size_has_a_dash(tmp_path):
+    one = verdict_of(tmp_path, ofer_gmm=better_error, wofer_gmm=worse_error)
+    one.comparisons.pop()
+    section = where_it_helps_section({"toy": one}, {}, METHODS, SECTIONS)
+    assert section.html.count("<td>–</td>") == 1
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"statements": []}'])
+def test_a_damaged_file_is_told(tmp_path, content):
+    path = tmp_path / "identities.json"
+    path.write_text(content)
+    with pytest.raises(UserError, match="identities.json"):
+        where_it_helps_section({}, {"toy": path}, METHODS, SECTIONS)

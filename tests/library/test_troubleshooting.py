@@ -1,0 +1,71 @@
+"""Each message that the page on troubleshooting explains is still one of the code."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+import snakemake.exceptions
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+OMITTED = "..."
+
+
+def explained_messages() -> list[str]:
+    """Return the first cell of every row of the tables of messages."""
+    return re.findall(r"^\| `(.+?)` \|", PAGE, re.MULTILINE)
+
+
+def fragments(message: str) -> list[str]:
+    """Return the parts of a message between what it leaves out."""
+    return [part for part in message.split(OMITTED) if part.strip()]
+
+
+@cache
+def texts_of_the_code() -> str:
+    """Return all texts that the project, and Snakemake in its errors, may print, a line each.
+
+    Of Python these are the literals, since a long one is written in several lines.
+    """
+    sources = [inspect.getsource(snakemake.exceptions)]
+    for folder in ("workflow_lib", "scripts"):
+        sources += [path.read_text(encoding="utf-8") for path in (ROOT / folder).rglob("*.py")]
+    texts = [(ROOT / "Makefile").read_text(encoding="utf-8")]
+    texts += [path.read_text(encoding="utf-8") for path in (ROOT / "rules").glob("*.smk")]
+    for source in sources:
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                texts.append(node.value)
+    return "\n".join(texts)
+
+
+def test_many_messages_are_explained_and_none_twice():
+    messages = explained_messages()
+    assert len(messages) >= 25
+    assert len(set(messages)) == len(messages)
+    rows = re.findall(r"^\| .*\|$", PAGE, re.MULTILINE)
+    n_heads = sum(row.startswith("| the message says") for row in rows)
+    assert len(messages) == len(rows) - n_heads, "a row does not begin with a message"
+
+
+@pytest.mark.parametrize("message", explained_messages())
+def test_a_message_that_is_explained_still_stands_in_the_code(message):
+    parts = fragments(message)
+    assert max(len(part.strip()) for part in parts) >= 8, "too little of the message is shown"
+    for part in parts:
+        assert part in texts_of_the_code(), f"nothing says {part!r}"
+
+
+def test_a_message_that_nothing_says_would_be_noticed():
+    assert "the moon is full; make room" not in texts_of_the_code()
+
+
+def test_what_a_message_tells_to_do_is_told_for_all():
+    for row in re.findall(r"^\| `.*\|$", PAGE, re.MULTILINE):
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", row)[1:-1]]
+        assert len(cells) == 3 and all(cells), row

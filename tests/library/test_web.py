@@ -1,0 +1,64 @@
+"""A redirect leads to the web, or nowhere."""
+
+from __future__ import annotations
+
+import threading
+import urllib.error
+import urllib.request
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+
+from workflow_lib.datasets.web import open_address
+
+
+@pytest.fixture
+def address(monkeypatch):
+    """Return the address of a server that redirects to what stands behind ``?``."""
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            _, _, target = self.path.partition("?")
+            self.send_response(302 if target else 200)
+            if target:
+                self.send_header("Location", target)
+            self.end_headers()
+            self.wfile.write(b"" if target else b"found")
+
+        def log_message(self, *arguments):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def opened(address: str):
+    return open_address(urllib.request.Request(address), timeout=5)
+
+
+def test_redirects_within_the_web_are_followed(address):
+    for target in ("/there", f"{address}/there", "/again?/there"):
+        with opened(f"{address}/here?{target}") as answer:
+            assert answer.read() == b"found"
+
+
+@pytest.mark.parametrize(
+    "target", ["file:///etc/passwd", "ftp://127.0.0.1:9/a", "data:,a", "FILE:/etc/passwd"]
+)
+def test_redirects_out_of_the_web_are_refused(address, target):
+    for path in (f"{address}/here?{target}", f"{address}/here?/again?{target}"):
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            opened(path)
+        assert target.partition(":")[0].lower() in str(caught.value).lower()
+
+
+@pytest.mark.parametrize("address", ["file:///etc/passwd", "ftp://127.0.0.1/a", "data:,a"])
+def test_other_addresses_are_none(address):
+    with pytest.raises(ValueError, match="no address of the web"):
+        opened(address)

@@ -1,0 +1,88 @@
+"""Ways to damage a file of a finished run, after which it has the date it had before."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import h5py
+
+Damage = Callable[[Path, Path, bool], None]
+"""Damages a file, may take another of the same kind for it, and knows two variants."""
+
+
+def damage(path: Path, how: Damage, other: Path, variant: bool = False) -> None:
+    """Damage a file and keep its date; the damage is never none."""
+    before, state = path.read_bytes(), path.stat()
+    how(path, other, variant)
+    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+    assert how is make_unreadable or path.read_bytes() != before
+
+
+def cut_off(path: Path, other: Path, last_byte: bool) -> None:
+    """Keep half of a file, or all but the last byte."""
+    content = path.read_bytes()
+    path.write_bytes(content[: -1 if last_byte else len(content) // 2])
+
+
+def flip_bit(path: Path, other: Path, in_attribute: bool) -> None:
+    """Change one bit, such that most files can still be read: a number or a name differs."""
+    content = bytearray(path.read_bytes())
+    if path.suffix == ".h5":
+        place = _place_of_attribute(path) if in_attribute else _place_of_number(path)
+    elif in_attribute:
+        place = next(place for place, byte in enumerate(content) if chr(byte).isalpha())
+    else:
+        is_digit = [byte in b"0123456789" for byte in content]
+        place = max(range(len(content)), key=lambda place: (is_digit[place], place))
+    content[place] ^= 1
+    path.write_bytes(content)
+
+
+def replace(path: Path, other: Path, variant: bool) -> None:
+    """Put another file in the place of a file."""
+    path.write_bytes(other.read_bytes())
+
+
+def empty(path: Path, other: Path, variant: bool) -> None:
+    """Leave nothing of a file."""
+    path.write_bytes(b"")
+
+
+def make_unreadable(path: Path, other: Path, variant: bool) -> None:
+    """Forbid everyone to read a file."""
+    path.chmod(0)
+
+
+def another_file(name: str, names: Iterable[str]) -> str:
+    """Return the file that stands in for `name`: of another split, else the nearest in kind."""
+
+    def distance(other: str) -> tuple[bool, bool, bool]:
+        is_split = re.sub(r"/split-\d+/", "/", other) == re.sub(r"/split-\d+/", "/", name)
+        path = Path(other)
+        return not is_split, path.name != Path(name).name, path.suffix != Path(name).suffix
+
+    return min((other for other in sorted(names) if other != name), key=distance)
+
+
+def _place_of_number(path: Path) -> int:
+    """Return where the middle of the largest array lies in an HDF5 file."""
+    places: list[tuple[int, int]] = []
+
+    def note(name: str, item: h5py.Group | h5py.Dataset) -> None:
+        if isinstance(item, h5py.Dataset) and item.id.get_offset() is not None:
+            places.append((item.nbytes, item.id.get_offset()))
+
+    with h5py.File(path, "r", locking=False) as file:
+        file.visititems(note)
+    size, offset = max(places)
+    return offset + size // 2
+
+
+def _place_of_attribute(path: Path) -> int:
+    """Return where the text of the attribute ``content_digest`` lies in an HDF5 file."""
+    with h5py.File(path, "r", locking=False) as file:
+        text = file.attrs["content_digest"].item()
+    return path.read_bytes().index(text)

@@ -1,0 +1,423 @@
+"""Configurations of the smoke experiment that are wrong in one place; a number says which.
+
+`mutation` draws from the valid files: a file, a place in it and what happens there.
+`changed_option` draws a text for `--config` likewise.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import smoke
+import yaml
+
+DEFAULTS = "config/config.yaml"
+
+FILES = (
+    smoke.CONFIGURATION,
+    DEFAULTS,
+    "config/experiments/clusters.yaml",
+    "config/experiments/measurements.yaml",
+    "config/datasets/clusters.yaml",
+    "config/datasets/measurements.yaml",
+    "config/methods/m-krr.yaml",
+    "config/methods/wofer-gmm.yaml",
+    "config/models/mixture-tied.yaml",
+)
+"""What the smoke experiment is read from."""
+
+END_OF_DOCUMENT = "...\n"
+
+OF_ANOTHER_KIND = (
+    None,
+    True,
+    0,
+    3,
+    2.5,
+    "text",
+    "3",
+    "no",
+    "null",
+    [],
+    {},
+    [[1]],
+    [None],
+    {"key": "value"},
+    {"key": {"key": [1, {"key": None}]}},
+    [{"name": "error"}],
+)
+
+NUMBERS = (
+    0,
+    -1,
+    1,
+    -0.0,
+    0.5,
+    1.5,
+    1e-320,
+    1e308,
+    -1e308,
+    math.inf,
+    -math.inf,
+    math.nan,
+    10**6,
+    10**9,
+    2**31,
+    2**63,
+    10**400,
+)
+
+TEXTS = (
+    "",
+    " ",
+    "\n",
+    "two\nlines",
+    "tab\there",
+    "../../escaped",
+    "/etc/passwd",
+    "a/b",
+    "name with spaces",
+    ".hidden",
+    "-option",
+    "Größe µ 数 🐟",
+    "e\u0301",
+    "\u202eright to left",
+    "\u0000",
+    "\ud800",
+    "$x^$",
+    "{wildcard}",
+    "%s",
+    "$HOME",
+    "`ls`",
+    "*",
+    "?",
+    "[",
+    "<b>bold</b>",
+    "\\begin{table}",
+    "x" * 300,
+    "x" * 100_000,
+    "datasets",
+    "tables",
+)
+
+
+SPECIAL_VALUES = (
+    "2024-13-01",
+    "2024-01-01",
+    "12:99:99",
+    "0x",
+    "0x2",
+    "1_000",
+    "9" * 5000,
+    "=",
+    "~",
+    "on",
+    "{<<: 3}",
+    "{<<: {a: 1}}",
+    "!!int text",
+    "!!float text",
+    "!!timestamp text",
+    "!!binary text",
+    "!!set [a]",
+    "!!omap {a: b}",
+    "!!null 3",
+    "|",
+)
+
+
+class Mutation(NamedTuple):
+    """One file of the smoke experiment that is not as it should be."""
+
+    name: str
+    """The file."""
+
+    keys: tuple[str, ...]
+    """The keys of what was changed; none where the text was changed."""
+
+    change: str
+    """What was done, for who reads of a trial that failed."""
+
+    content: bytes | None
+    """What the file holds in its place; None for a folder of that name."""
+
+
+def mutation(folder: Path, number: int) -> Mutation:
+    """Return the mutation of that number of the smoke experiment in `folder`."""
+    random = Random(number)
+    name = random.choice(FILES)
+    text = (folder / name).read_text(encoding="utf-8")
+    share = random.random()
+    if share < 0.75:
+        keys, change, tree = _changed_tree(random, yaml.safe_load(text))
+        content = yaml.safe_dump(tree, sort_keys=False, allow_unicode=True).encode()
+    else:
+        keys = ()
+        how = random.choice(TEXT_CHANGES if share < 0.92 else FILE_CHANGES)
+        change = how.__doc__
+        content = how(random, text)
+        if isinstance(content, str):
+            content = content.encode()
+    return Mutation(name, keys, change, content)
+
+
+@contextmanager
+def applied(folder: Path, mutation: Mutation) -> Iterator[None]:
+    """Put a mutation into `folder`; afterwards the file is as it was."""
+    path = folder / mutation.name
+    before = path.read_bytes()
+    path.unlink()
+    if mutation.content is None:
+        path.mkdir()
+    else:
+        path.write_bytes(mutation.content)
+    try:
+        yield
+    finally:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+        path.write_bytes(before)
+
+
+def changed_option(number: int) -> str:
+    """Return a text `KEY=VALUE` for `--config`, with a faulty key or a faulty value."""
+    random = Random(number)
+    key, value = random.choice(
+        [
+            ("seed", "7"),
+            ("n_splits", "2"),
+            ("n_folds", "3"),
+            ("experiments", "[clusters, measurements]"),
+            ("defaults", "{training_sizes: [12], test_size: 0.4}"),
+            ("report", "{title: A smoke run}"),
+            ("max_gram_rows", "1000"),
+            ("selection_precision", "float64"),
+            ("interval_level", "0.9"),
+        ]
+    )
+    if random.random() < 0.3:
+        return f"{_misspelt(random, key)}={value}"
+    if random.random() < 0.5:
+        other = random.choice([*NUMBERS, *OF_ANOTHER_KIND, *TEXTS[:-4]])
+        shown = yaml.safe_dump(other, default_flow_style=True, allow_unicode=True)
+        return f"{key}={shown.removesuffix(END_OF_DOCUMENT).strip()}"
+    return f"{key}={_misspelt(random, value)}"
+
+
+# What happens to a key or a value
+
+
+def _places(tree: Any, path: tuple = ()) -> Iterator[tuple[tuple, Any]]:
+    """Yield the way to every value below `tree`, and the value."""
+    if isinstance(tree, dict | list):
+        for key in tree if isinstance(tree, dict) else range(len(tree)):
+            yield (*path, key), tree[key]
+            yield from _places(tree[key], (*path, key))
+
+
+def _at(tree: Any, path: tuple) -> Any:
+    for key in path:
+        tree = tree[key]
+    return tree
+
+
+def _keys(path: tuple) -> tuple[str, ...]:
+    """Return the last key on a way; places in lists have none."""
+    return tuple(part for part in path if isinstance(part, str))[-1:]
+
+
+def _changed_tree(random: Random, tree: dict) -> tuple[tuple[str, ...], str, dict]:
+    """Return the keys at which `tree` was changed, the change in words, and the tree."""
+    tree = copy.deepcopy(tree)
+    path, value = random.choice(list(_places(tree)))
+    parent, last = _at(tree, path[:-1]), path[-1]
+    keys = _keys(path)
+    where = "/".join(map(str, path))
+    draw = random.random()
+    if draw < 0.2 and isinstance(last, str):
+        key = random.choice([_misspelt(random, last), last.upper(), f"{last} ", 3, None, True])
+        changed = {key if name == last else name: item for name, item in parent.items()}
+        parent.clear()
+        parent.update(changed)
+        return (str(key), *keys), f"the key {where} is called {key!r}", tree
+    if draw < 0.3:
+        del parent[last]
+        return keys, f"{where} is gone", tree
+    if draw < 0.4:
+        other_path, other = random.choice(list(_places(tree)))
+        if path != other_path[: len(path)] and other_path != path[: len(other_path)]:
+            parent[last], _at(tree, other_path[:-1])[other_path[-1]] = other, value
+            change = f"{where} and {'/'.join(map(str, other_path))} are swapped"
+            return (*keys, *_keys(other_path)), change, tree
+    if isinstance(value, list) and draw < 0.7:
+        twisted = [[], value[::-1], value * 2, [value], value + [None], value * 5000]
+        parent[last] = random.choice([*twisted, dict(enumerate(value))])
+    elif isinstance(value, str) and draw < 0.8:
+        parent[last] = random.choice([_misspelt(random, value), random.choice(TEXTS)])
+    elif isinstance(value, int | float) and not isinstance(value, bool) and draw < 0.8:
+        parent[last] = random.choice([*NUMBERS, -value, float(value), str(value)])
+    else:
+        parent[last] = random.choice(OF_ANOTHER_KIND)
+    change = f"{where} is {str(parent[last])[:80]!r} in the place of {str(value)[:80]!r}"
+    return keys, change, tree
+
+
+def _misspelt(random: Random, text: str) -> str:
+    """Return `text` with a letter dropped, doubled, swapped with the next or replaced."""
+    if not text:
+        return "x"
+    place = random.randrange(len(text))
+    before, letter, after = text[:place], text[place], text[place + 1 :]
+    return before + random.choice(
+        [after, letter + letter + after, after[:1] + letter + after[1:], "x" + after]
+    )
+
+
+# What happens to the text of a file
+
+
+def _line(random: Random, text: str) -> tuple[list[str], int]:
+    lines = text.splitlines(keepends=True)
+    return lines, random.randrange(len(lines))
+
+
+def _twice(random: Random, text: str) -> str:
+    """a line stands twice"""
+    lines, place = _line(random, text)
+    return "".join([*lines[:place], lines[place], *lines[place:]])
+
+
+def _without_line(random: Random, text: str) -> str:
+    """a line is gone"""
+    lines, place = _line(random, text)
+    return "".join([*lines[:place], *lines[place + 1 :]])
+
+
+def _indented(random: Random, text: str) -> str:
+    """a line is indented by a tab or a space"""
+    lines, place = _line(random, text)
+    lines[place] = random.choice("\t ") + lines[place]
+    return "".join(lines)
+
+
+def _with_character(random: Random, text: str) -> str:
+    """a character that means something in YAML stands somewhere"""
+    place = random.randrange(len(text))
+    return text[:place] + random.choice("[]{}:,&*!|>%@`'\"#?-\t\n\x07") + text[place:]
+
+
+def _without_character(random: Random, text: str) -> str:
+    """a character is gone"""
+    place = random.randrange(len(text))
+    return text[:place] + text[place + 1 :]
+
+
+def _cut_off(random: Random, text: str) -> str:
+    """the rest of the file is gone"""
+    return text[: random.randrange(len(text))]
+
+
+def _with_tag(random: Random, text: str) -> str:
+    """a value has a tag that asks for a Python object"""
+    tags = ["!!python/object/apply:os.getcwd []", "!!python/name:os.system", "!unknown x"]
+    return _with_value(random, text, random.choice(tags))
+
+
+def _with_special_value(random: Random, text: str) -> str:
+    """a value has a meaning of its own in YAML"""
+    return _with_value(random, text, random.choice(SPECIAL_VALUES))
+
+
+def _with_aliases(random: Random, text: str) -> str:
+    """a value refers to itself many times over"""
+    levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    levels += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
+    return "\n".join([*levels, _with_value(random, text, random.choice(["*a11", "*absent"]))])
+
+
+def _with_itself(random: Random, text: str) -> str:
+    """a list holds itself"""
+    return _with_value(random, text, "&self [*self]")
+
+
+def _nested(random: Random, text: str) -> str:
+    """a value lies within thousands of brackets"""
+    depth = random.choice([100, 5000])
+    return _with_value(random, text, "[" * depth + "]" * depth)
+
+
+def _with_value(random: Random, text: str, value: str) -> str:
+    lines, _ = _line(random, text)
+    with_values = [n for n, line in enumerate(lines) if ": " in line and line[0] != "#"]
+    place = random.choice(with_values)
+    lines[place] = f"{lines[place].partition(':')[0]}: {value}\n"
+    return "".join(lines)
+
+
+TEXT_CHANGES: tuple[Callable[[Random, str], str], ...] = (
+    _twice,
+    _without_line,
+    _indented,
+    _with_character,
+    _without_character,
+    _cut_off,
+    _with_tag,
+    _with_special_value,
+    _with_aliases,
+    _with_itself,
+    _nested,
+)
+
+
+# What happens to a whole file
+
+
+def _empty(random: Random, text: str) -> str:
+    """the file is empty"""
+    return ""
+
+
+def _list(random: Random, text: str) -> str:
+    """the file holds a list or a single value"""
+    return random.choice(["- a\n- b\n", "text\n", "3\n", "null\n", "[]\n", "---\n---\n"])
+
+
+def _latin(random: Random, text: str) -> bytes:
+    """the file is written in Latin-1"""
+    return f"{text}# Größe\n".encode("latin-1")
+
+
+def _marked(random: Random, text: str) -> bytes:
+    """the file begins with a byte order mark, in UTF-8 or UTF-16"""
+    return text.encode(random.choice(["utf-8-sig", "utf-16"]))
+
+
+def _with_zeros(random: Random, text: str) -> bytes:
+    """the end of the file is zeros"""
+    return text.encode() + bytes(64)
+
+
+def _noise(random: Random, text: str) -> bytes:
+    """the file is noise"""
+    return random.randbytes(len(text))
+
+
+def _folder(random: Random, text: str) -> None:
+    """a folder is in the place of the file"""
+    return None
+
+
+FILE_CHANGES: tuple[Callable[[Random, str], str | bytes | None], ...] = (
+    _empty,
+    _list,
+    _latin,
+    _marked,
+    _with_zeros,
+    _noise,
+    _folder,
+)

@@ -1,0 +1,71 @@
+"""Of two runs in one folder the second is refused, says what to do, and harms nothing."""
+
+from __future__ import annotations
+
+import time
+from random import Random
+
+import pytest
+import smoke
+from run_at_work import RunAtWork
+from small_run import SNAKEMAKE, contents, write_yaml
+from whole_results import assert_whole
+
+REFUSAL = "error: Directory cannot be locked."
+ADVICE = "If another run is at work there, wait for it. If it was killed, to go on:"
+
+TABLE = "results/tables/clusters-error.csv"
+PARTS = ("results", "resources", ".snakemake/metadata")
+
+MADE_AGAIN = ("results/clusters/scores.csv", "results/measurements/scores.csv")
+"""Results whose loss leaves a run some jobs to do, and not all of them."""
+
+
+@pytest.mark.fault("two runs at once")
+def test_a_second_run_is_refused_and_harms_nothing(finished, expected):
+    for name in MADE_AGAIN:
+        (finished / name).unlink()
+    # Not in the folder, which would then hold something that no commit does; results tell of that.
+    other = finished.parent / "other.yaml"
+    write_yaml(other, smoke.RUN | {"seed": 8})
+    with RunAtWork(finished) as first:
+        first.wait_until(lambda: first.n_jobs)
+        # It stands still, so that it cannot end before the others have been refused.
+        first.hold()
+        before = contents(finished, *PARTS)
+        for options in ([], ["--", TABLE], ["--configfile", str(other)]):
+            outcome = smoke.snakemake(finished, *options)
+            assert outcome.status == 1, outcome.text
+            assert_refused(outcome.text, *options)
+        assert contents(finished, *PARTS) == before
+        first.go_on()
+        ended = first.end()
+    assert ended.status == 0, ended.text
+    assert_whole(finished, expected)
+
+
+@pytest.mark.fault("two runs at once")
+@pytest.mark.trials(short=1, full=8)
+def test_a_run_that_starts_soon_after_another_does_no_harm(unrun, expected, number):
+    with RunAtWork(unrun) as first:
+        # From about together to well into the work of the first one.
+        time.sleep(Random(f"second {number}").uniform(0, 8))
+        with RunAtWork(unrun) as second:
+            outcomes = [first.end(), second.end()]
+    # Whichever came first: the other one was refused, or came late enough to find its work done.
+    assert 0 in [outcome.status for outcome in outcomes], first.text + second.text
+    for outcome in outcomes:
+        if outcome.status:
+            assert_refused(outcome.text)
+    assert_whole(unrun, expected)
+
+
+def assert_refused(text: str, *options: str) -> None:
+    """The lock refused it, and it says what to do in either case."""
+    assert REFUSAL in text and ADVICE in text
+    assert text.count("error: ") == 1 and "Traceback" not in text
+    typed = " ".join(smoke.command(*options)[len(SNAKEMAKE) :])
+    assert text.splitlines()[-2:] == [
+        f"    python -m snakemake --unlock {typed}",
+        f"    python -m snakemake {typed}",
+    ]

@@ -1,0 +1,13 @@
+"""The undisturbed run, against which all others are held."""
+
+from __future__ import annotations
+
+import smoke
+
+
+def test_it_ends_and_a_second_one_does_nothing(finished, expected):
+    assert {"results/run.json", "results/clusters/scores.csv"} <= set(expected)
+    outcome = smoke.snakemake(finished)
+    assert outcome.status == 0, outcome.text
+    assert "Nothing to be done" in outcome.text
+    assert smoke.results(finished) == expected

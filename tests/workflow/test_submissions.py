@@ -1,0 +1,32 @@
+"""A scheduler is given few jobs that work for minutes, not many that work for seconds."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+
+import pytest
+import yaml
+from small_run import ROOT, SNAKEMAKE
+
+MOST_SUBMISSIONS = 2000
+
+
+@pytest.mark.parametrize("data", ["the paper's own", "stand-ins"])
+def test_the_paper_is_few_submissions(tmp_path, data):
+    settings = yaml.safe_load((ROOT / "config" / "paper.yaml").read_text())
+    if data != "stand-ins":
+        # As if every file were there.
+        del settings["stand_ins"]
+    (tmp_path / "paper.yaml").write_text(yaml.safe_dump(settings))
+    # Another folder than the project's, in which nothing has been computed.
+    command = [*SNAKEMAKE, "--snakefile", str(ROOT / "Snakefile"), "--directory", str(tmp_path)]
+    command += ["--configfile", str(tmp_path / "paper.yaml"), "--dry-run"]
+    command += ["--profile", str(ROOT / "profiles" / "slurm")]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    text = done.stdout + done.stderr
+    assert done.returncode == 0, text
+    told = re.findall(r"^On a scheduler these are (\d+) submissions\.$", text, re.MULTILINE)
+    n_jobs = len(re.findall(r"^ *Job \d+: ", text, re.MULTILINE))
+    assert len(told) == 1 and n_jobs > 2000, text[-2000:]
+    assert 100 < int(told[0]) <= MOST_SUBMISSIONS

@@ -1,0 +1,69 @@
+"""Which configuration files run which tables and figures of the paper."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from workflow_lib.config.files import read_yaml
+from workflow_lib.errors import UserError
+
+
+def paper_runs(folder: str | Path) -> dict[str, list[dict]]:
+    """Return, for each configuration file of a folder, the experiments that it runs.
+
+    A run does not rest on the files of other runs: what cannot be read is left out. Experiments
+    that are names of datasets have no tables of the paper.
+
+    Parameters
+    ----------
+    folder : path
+        The folder ``config``, with ``*.yaml``, ``experiments/`` and ``datasets/``.
+
+    Returns
+    -------
+    dict
+        Path of the file as a command line names it (``config/paper.yaml``) -> a mapping for each
+        experiment: ``experiment``, ``dataset``, ``paper_tables`` (numbers), ``figure_kinds``,
+        ``stand_in_for`` (None or text), ``reader`` and ``is_brought`` (whether the user has to
+        bring the files of the dataset). Sorted by path.
+    """
+    folder = Path(folder)
+    runs = {}
+    for path in sorted(folder.glob("*.yaml")):
+        names = _block(path).get("experiments")
+        found = [_experiment(folder, name) for name in names] if isinstance(names, list) else []
+        if any(found):
+            runs[f"config/{path.name}"] = [one for one in found if one]
+    return runs
+
+
+def _experiment(folder: Path, name: object) -> dict | None:
+    """Return what is known of an experiment, None where its dataset has no file."""
+    settings = _block(folder / "experiments" / f"{name}.yaml") or {"dataset": name}
+    dataset = _block(folder / "datasets" / f"{settings.get('dataset')}.yaml")
+    if not dataset:
+        return None
+    options = dataset.get("options") or {}
+    return {
+        "experiment": name,
+        "dataset": settings["dataset"],
+        "paper_tables": _values(settings.get("tables"), "paper_table"),
+        "figure_kinds": _values(settings.get("figures"), "kind"),
+        "stand_in_for": dataset.get("stand_in_for"),
+        "reader": str(dataset.get("reader")),
+        "is_brought": bool(options.get("folder") or options.get("brought")),
+    }
+
+
+def _block(path: Path) -> dict:
+    try:
+        return read_yaml(path)
+    except UserError:
+        return {}
+
+
+def _values(parts: object, key: str) -> list:
+    """Return the values of a key of tables or figures, without those that have none."""
+    parts = parts if isinstance(parts, list) else []
+    found = [part.get(key) for part in parts if isinstance(part, dict)]
+    return [value for value in found if value is not None]

@@ -1,0 +1,223 @@
+"""Archives of strangers, opened so that reading one can neither fill the memory nor go on for ever.
+
+A few bytes of an archive can stand for more than any disk holds, a member can claim any size, and
+members can claim to begin before each other. A tar archive is read here once, from its beginning to
+its end; of a zip archive the sizes that it claims are the most that is read of it.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import itertools
+import lzma
+import re
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+LARGEST_RATIO = 100
+"""How many times its own size a large file may become when it is unpacked. Tables and texts become
+3 to 30 times as large, the best packed zeros 1000 times and more."""
+
+ALWAYS_ALLOWED = 1 << 28
+"""Bytes that any file may become."""
+
+LARGEST_MEMBER = 1 << 28
+"""Bytes of a member that is read into memory whole."""
+
+MOST_MEMBERS = 200_000
+"""Files and folders of an archive; to look at so many takes some seconds."""
+
+LARGEST_HEADER = 1 << 20
+"""Bytes of what stands before a member, its name among them."""
+
+DAMAGE = (
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    OSError,
+    ArithmeticError,
+    LookupError,
+    ValueError,
+    MemoryError,
+    RuntimeError,
+    NotImplementedError,
+)
+"""What opening and reading a damaged archive can raise, an encrypted one too. The classes of the
+library take the fields of a header as they stand, and stumble over what they find there."""
+
+_PIECE = 1 << 20
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_ZIP_BEGINS = (b"PK\x03\x04", b"PK\x05\x06")
+
+
+def most_unpacked(n_packed: int) -> int:
+    """Return the most bytes that a file of `n_packed` bytes may become when it is unpacked."""
+    return max(ALWAYS_ALLOWED, LARGEST_RATIO * n_packed)
+
+
+def printable_name(name: str) -> str:
+    """Return a name that can be written as UTF-8: bytes that are none become ``\\xNN``."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def begins_as_zip(path: Path) -> bool:
+    """Return whether a file begins as zip archives do."""
+    with open(path, "rb") as file:
+        return file.read(4) in _ZIP_BEGINS
+
+
+def unpacked_gzip(content: bytes) -> bytes:
+    """Return what a file of gzip holds.
+
+    Raises
+    ------
+    OSError, EOFError, zlib.error
+        When it is damaged, or becomes more than `most_unpacked`.
+    """
+    most, pieces, size = most_unpacked(len(content)), [], 0
+    with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
+        while piece := file.read(_PIECE):
+            pieces.append(piece)
+            size += len(piece)
+            if size > most:
+                raise OSError(_swells(most))
+    return b"".join(pieces)
+
+
+@contextmanager
+def opened_tar(file: BinaryIO, size: int) -> Iterator[tarfile.TarFile]:
+    """Open a tar archive, plain or compressed by gzip, bzip2 or xz, to be read once.
+
+    Parameters
+    ----------
+    file : binary file
+        At its beginning; with a method ``peek``.
+    size : int
+        The bytes on the disk, of the file itself or of that in which it lies: what it may become
+        rests on them.
+
+    Raises
+    ------
+    one of DAMAGE
+        There, in `members_of`, and wherever a member is read.
+    """
+    stream = _Forward(_decompressed(file), most_unpacked(size))
+    with tarfile.open(fileobj=stream, mode="r:") as archive:
+        yield archive
+
+
+def members_of(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+    """Yield the members of `opened_tar`; each is to be read before the next one is asked for.
+
+    What follows the last one must be zeros, and the checksum of the compression must be right: an
+    archive whose middle is damaged would else pass for one that ends there.
+    """
+    stream = archive.fileobj
+    for number in itertools.count():
+        if number > MOST_MEMBERS:
+            raise tarfile.ReadError(f"it has more than {MOST_MEMBERS} members")
+        stream.in_header = True
+        member = archive.next()
+        stream.in_header = False
+        if member is None:
+            break
+        if member.size < 0:
+            raise tarfile.ReadError(f"a member claims {member.size} bytes")
+        # The class would keep all it has seen, however many there are.
+        archive.members.clear()
+        yield member
+    while rest := stream.read(_PIECE):
+        if rest.strip(b"\0"):
+            raise tarfile.ReadError("unreadable data in the middle")
+
+
+def content_of(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    """Return the bytes of the plain member that `members_of` has just yielded."""
+    if member.size > LARGEST_MEMBER:
+        raise tarfile.ReadError(f"a member has {member.size} bytes")
+    return archive.extractfile(member).read()
+
+
+@contextmanager
+def opened_zip(path: Path) -> Iterator[zipfile.ZipFile]:
+    """Open a zip archive, after a look at what its members claim to become.
+
+    Raises
+    ------
+    one of DAMAGE
+        There and wherever the archive is read.
+    """
+    most = most_unpacked(path.stat().st_size)
+    with zipfile.ZipFile(path) as archive:
+        if sum(member.file_size for member in archive.infolist()) > most:
+            raise zipfile.BadZipFile(_swells(most))
+        if len(archive.infolist()) > MOST_MEMBERS:
+            raise zipfile.BadZipFile(f"it has more than {MOST_MEMBERS} members")
+        for member in archive.infolist():
+            # Of other methods the library unpacks a piece whole, however large it becomes.
+            if member.compress_type not in _METHODS:
+                raise zipfile.BadZipFile("a member is compressed in a way that is not read")
+        yield archive
+
+
+class _Forward:
+    """What a `TarFile` reads: bytes in their order, in pieces and in all no more than allowed."""
+
+    def __init__(self, source: Any, most: int) -> None:
+        self.source = source
+        self.most = most
+        self.position = 0
+        self.in_header = True
+
+    def read(self, size: int) -> bytes:
+        if not 0 <= size <= (LARGEST_HEADER if self.in_header else LARGEST_MEMBER):
+            raise tarfile.ReadError(f"a piece claims {size} bytes")
+        data = self.source.read(size)
+        self._advance(len(data))
+        if self.in_header and re.search(rb"[0-9]{1000}", data):
+            # Python before 3.11.10 takes hours to look through such a header.
+            raise tarfile.ReadError("a header holds a number of a thousand digits")
+        return data
+
+    def seek(self, position: int) -> None:
+        if position < self.position:
+            raise tarfile.ReadError("members overlap")
+        while self.position < position:
+            skipped = len(self.source.read(min(position - self.position, _PIECE)))
+            if not skipped:
+                break
+            self._advance(skipped)
+
+    def tell(self) -> int:
+        return self.position
+
+    def _advance(self, size: int) -> None:
+        self.position += size
+        if self.position > self.most:
+            raise tarfile.ReadError(_swells(self.most))
+
+
+def _swells(most: int) -> str:
+    return f"it would become more than {most} bytes, for its size too many to be meant"
+
+
+def _decompressed(file: BinaryIO) -> Any:
+    start = file.peek(6)
+    if start.startswith(b"\x1f\x8b"):
+        return gzip.GzipFile(fileobj=file)
+    if start.startswith(b"BZh"):
+        return bz2.BZ2File(file)
+    if start.startswith(b"\xfd7zXZ\0"):
+        return lzma.LZMAFile(file)
+    return file

@@ -1,0 +1,44 @@
+"""Arrays of numbers in the files of numpy, which read nothing but numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workflow_lib.errors import UserError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def open_number_array(path: Path) -> np.ndarray:
+    """Return the array in a file that `numpy.save` wrote; its values are read when asked for.
+
+    Raises
+    ------
+    UserError
+        When the file cannot be read, is damaged, or holds anything but integers and floats in rows
+        and columns.
+    """
+    import numpy as np
+
+    try:
+        with np.errstate(over="ignore"):
+            values = np.lib.format.open_memmap(path, mode="r")
+    # Whatever the header is instead, numpy stumbles over it in a way of its own.
+    except Exception as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise UserError(
+            place=str(path),
+            found=f"the file is damaged, or no array of numbers ({reason})",
+            expected="an array as numpy.save writes it",
+            remedy="write the file again",
+        ) from error
+    if values.ndim != 2 or values.dtype.kind not in "fiu" or not values.size:
+        raise UserError(
+            place=str(path),
+            found=f"an array of the shape {values.shape} and the type {values.dtype}",
+            expected="numbers in rows and columns",
+            remedy="write the file again",
+        )
+    return values

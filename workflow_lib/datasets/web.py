@@ -1,0 +1,38 @@
+"""Pages and files from the web, and from nowhere else: a server cannot name a file of this machine.
+
+A redirect is the word of a server. Those to other schemes than http and https (``file:``, ``ftp:``
+and the like) are refused, wherever they stand in a chain of redirects.
+"""
+
+from __future__ import annotations
+
+import urllib.error
+import urllib.request
+from typing import Any
+
+SCHEMES = ("http://", "https://")
+
+
+class _WebRedirects(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, request, answer, code, message, headers, address):
+        if not address.startswith(SCHEMES):
+            answer.close()
+            raise urllib.error.HTTPError(
+                request.full_url, code, f"redirect to {address!r}, no web address", headers, None
+            )
+        return super().redirect_request(request, answer, code, message, headers, address)
+
+
+def open_address(request: urllib.request.Request, timeout: float) -> Any:
+    """Return the answer to `request`, as `urllib.request.urlopen` does.
+
+    Raises
+    ------
+    OSError
+        As `urllib.request.urlopen`; an `urllib.error.HTTPError` for a redirect out of the web.
+    ValueError
+        When the address of `request` is none of the web.
+    """
+    if not request.full_url.startswith(SCHEMES):
+        raise ValueError(f"'{request.full_url}' is no address of the web")
+    return urllib.request.build_opener(_WebRedirects).open(request, timeout=timeout)

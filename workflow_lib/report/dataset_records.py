@@ -1,0 +1,63 @@
+"""What the page says of a dataset, from its settings and its artifact."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from workflow_lib.artifacts import read_artifact
+from workflow_lib.datasets.sparse_inputs import inputs_of
+from workflow_lib.report.paper_twins import RECIPE, data_kind
+
+MOST_NAMES = 20
+"""Rows that were left out for one reason are named up to this number, and only counted above."""
+
+
+def is_made(dataset: Mapping) -> bool:
+    """Return whether the data are drawn by a recipe, not observed."""
+    return data_kind({**dataset, "stand_in_for": None}) == RECIPE
+
+
+def dataset_record(name: str, settings: Mapping, artifact: str | Path) -> dict:
+    """Return what the data page says of a dataset; counts come from its artifact.
+
+    Raises UserError if the artifact is missing or damaged.
+    """
+    data = read_artifact(artifact, "dataset")
+    report, outputs = data["report"], data["outputs"]
+    n_missing = int(report.get("missing_outputs", 0))
+    if is_made(settings):
+        kind = "Made by a recipe"
+    elif settings["sources"]:
+        kind = "Observed, from the source below"
+    elif settings["reader"] == "table":
+        kind = "Your own table"
+    elif settings.get("options", {}).get("folder"):
+        kind = "Observed, files fetched by hand by the user"
+    else:
+        kind = "Observed, shipped with a library"
+    if settings["stand_in_for"]:
+        kind += "; a stand-in"
+    return {
+        "name": name,
+        "title": settings["title"],
+        "description": settings["description"],
+        "kind": kind,
+        "stand_in_for": settings["stand_in_for"],
+        "sources": [source["address"] for source in settings["sources"]],
+        "licence": settings["licence"],
+        "citation": settings["citation"],
+        "rows_read": report["rows_read"],
+        "rows_dropped": report["rows_dropped"],
+        "exclusions": dict(report.get("exclusions", {})),
+        "excluded_names": {
+            reason: names
+            for reason, names in report.get("excluded_names", {}).items()
+            if report["exclusions"][reason] <= MOST_NAMES
+        },
+        "n_inputs": inputs_of(data).shape[1],
+        "n_outputs": outputs.shape[1],
+        "n_classes": len(data["classes"]["vectors"]) if "classes" in data else 0,
+        "missing_outputs": n_missing,
+        "missing_share": n_missing / outputs.size,
+    }

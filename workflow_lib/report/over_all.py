@@ -1,0 +1,74 @@
+"""The sections of the report about all experiments together: the ranks, and the protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from workflow_lib.report.answer_part import Section
+from workflow_lib.report.downloads import figure_with_downloads, table_with_downloads
+from workflow_lib.report.figures.protocol import numbers_of, protocol_in_words
+from workflow_lib.report.page_markup import bullets, section
+from workflow_lib.report.rank_sentences import data_sentences, rank_sentences
+from workflow_lib.report.rank_tables import ranks_layout
+from workflow_lib.report.ranks import rank_methods
+from workflow_lib.report.scores import read_scores
+from workflow_lib.report.table_markup import html_markup
+
+RANKS = "Average ranks of the methods; a thick line joins those that are not distinguishable."
+PROTOCOL = "From the rows of a dataset to a score: what sees which rows."
+
+
+def ranks_section(
+    scores: Mapping[str, str | Path],
+    experiments: Mapping[str, Mapping],
+    methods: Mapping[str, Mapping],
+    files: Mapping[str, str | Path],
+    folder: str | Path,
+) -> Section:
+    """Return the section on how the methods rank over the datasets of the run.
+
+    Parameters
+    ----------
+    scores, experiments, methods : mappings
+        As `workflow_lib.report.figures.critical_difference.run` takes them.
+    files : mapping
+        ``svg`` and ``png`` (paths) of the diagram, ``csv`` and ``tex`` of the table.
+    folder : path
+        That of the page.
+    """
+    records = {name: read_scores(path) for name, path in scores.items()}
+    ranking = rank_methods(records, experiments, list(methods))
+    sentences = rank_sentences(ranking, methods)
+    shown = {**files, "alt": " ".join(sentences), "caption": RANKS}
+    table = {**files, "html": html_markup(ranks_layout(ranking, methods))}
+    parts = [
+        bullets([*sentences, *data_sentences(ranking, methods)]),
+        figure_with_downloads(shown, "figure-ranks", Path(folder)),
+        table_with_downloads(table, "table-ranks"),
+    ]
+    return Section("ranks", "Ranks over datasets", section("ranks", "Ranks over datasets", parts))
+
+
+def protocol_section(
+    scores: Mapping[str, str | Path],
+    experiments: Mapping[str, Mapping],
+    n_folds: int,
+    figure: Mapping[str, str | Path],
+    folder: str | Path,
+) -> Section:
+    """Return the section on how scores come about, as a figure.
+
+    Parameters
+    ----------
+    scores, experiments, n_folds
+        As `workflow_lib.report.figures.protocol.run` takes them.
+    figure : mapping
+        ``svg`` and ``png`` (paths) of the figure.
+    folder : path
+        That of the page.
+    """
+    numbers = [numbers_of(read_scores(path), experiments[name]) for name, path in scores.items()]
+    shown = {**figure, "alt": protocol_in_words(numbers, n_folds), "caption": PROTOCOL}
+    parts = [figure_with_downloads(shown, "figure-protocol", Path(folder))]
+    return Section("protocol", "Protocol", section("protocol", "Protocol", parts))

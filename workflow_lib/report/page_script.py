@@ -1,0 +1,222 @@
+"""The script of the page: tables sort and filter. Without it everything is still readable."""
+
+SCRIPT = r"""
+(function () {
+"use strict";
+var SCALES = {"s": 1, "ms": 1e-3, "\u00b5s": 1e-6, "\u03bcs": 1e-6};
+var MANY_ROWS = 8;
+
+// A number at the beginning of a text, after "p = " or "n = ", with the scale of seconds.
+function valueOf(cell) {
+  var copy = cell.cloneNode(true);
+  copy.querySelectorAll("sup").forEach(function (mark) { mark.remove(); });
+  var text = copy.textContent.replace(/\u00a0/g, " ").trim();
+  if (text === "" || text === "\u2013") { return {rank: 2, number: 0, text: ""}; }
+  var plain = text.replace(/\u2212/g, "-").replace(/(\d),(?=\d{3})/g, "$1");
+  var found = plain.match(/^(?:\w+ = )?([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)(?![\w-])/i);
+  if (!found) { return {rank: 1, number: 0, text: text}; }
+  var unit = plain.match(/(?:^|[\d ])(ms|\u00b5s|\u03bcs|s)$/);
+  return {rank: 0, number: parseFloat(found[1]) * (unit ? SCALES[unit[1]] : 1), text: text};
+}
+
+function compare(first, second, direction) {
+  if (first.rank !== second.rank) { return first.rank - second.rank; }
+  if (first.rank === 0) { return direction * (first.number - second.number); }
+  if (first.rank === 1) {
+    return direction * first.text.localeCompare(second.text, "en", {numeric: true});
+  }
+  return 0;
+}
+
+function bodyRows(body) {
+  return Array.prototype.filter.call(body.rows, function (row) {
+    return !row.querySelector("th.block");
+  });
+}
+
+// The head cells over one column each, by the number of the column; null where columns are unclear.
+function columnHeads(table) {
+  var heads = [], taken = [], rows = table.tHead.rows, r, c, i, k;
+  for (r = 0; r < rows.length; r++) { taken.push([]); }
+  for (r = 0; r < rows.length; r++) {
+    c = 0;
+    for (i = 0; i < rows[r].cells.length; i++) {
+      var cell = rows[r].cells[i];
+      while (taken[r][c]) { c++; }
+      for (k = r; k < Math.min(r + cell.rowSpan, rows.length); k++) {
+        for (var j = 0; j < cell.colSpan; j++) { taken[k][c + j] = true; }
+      }
+      if (cell.colSpan === 1 && r + cell.rowSpan >= rows.length) { heads[c] = cell; }
+      c += cell.colSpan;
+    }
+  }
+  var isClear = Array.prototype.every.call(table.tBodies, function (body) {
+    return bodyRows(body).every(function (row) {
+      return row.cells.length === heads.length &&
+        Array.prototype.every.call(row.cells, function (cell) {
+          return cell.colSpan === 1 && cell.rowSpan === 1;
+        });
+    });
+  });
+  return isClear ? heads : null;
+}
+
+function makeSortable(table) {
+  var heads = columnHeads(table);
+  if (!heads) { return; }
+  var first = Array.prototype.map.call(table.tBodies, bodyRows);
+  if (!first.some(function (rows) { return rows.length > 1; })) { return; }
+  heads.forEach(function (head, column) {
+    var button = document.createElement("button");
+    button.type = "button";
+    button.title = "Sort by this column";
+    while (head.firstChild) { button.appendChild(head.firstChild); }
+    head.appendChild(button);
+    button.addEventListener("click", function () {
+      var state = head.getAttribute("aria-sort");
+      var next = state === "ascending" ? "descending" : state === "descending" ? "" : "ascending";
+      heads.forEach(function (other) { other.removeAttribute("aria-sort"); });
+      if (next) { head.setAttribute("aria-sort", next); }
+      first.forEach(function (rows, number) {
+        var ordered = rows.slice();
+        if (next) {
+          var direction = next === "ascending" ? 1 : -1;
+          var values = new Map(rows.map(function (row) {
+            return [row, valueOf(row.cells[column])];
+          }));
+          ordered.sort(function (a, b) {
+            return compare(values.get(a), values.get(b), direction);
+          });
+        }
+        ordered.forEach(function (row) { table.tBodies[number].appendChild(row); });
+      });
+    });
+  });
+}
+
+function makeFilter(table, number) {
+  var bodies = Array.prototype.slice.call(table.tBodies), all = [];
+  bodies.forEach(function (body) { all = all.concat(bodyRows(body)); });
+  if (all.length <= MANY_ROWS) { return; }
+  var texts = all.map(function (row) {
+    var block = row.parentNode.querySelector("th.block");
+    return ((block ? block.textContent + " " : "") +
+      Array.prototype.map.call(row.cells, function (cell) { return cell.textContent; }).join(" "))
+      .replace(/\u00a0/g, " ").toLowerCase();
+  });
+  var line = document.createElement("p");
+  line.className = "filter";
+  var label = document.createElement("label");
+  label.htmlFor = "filter-" + number;
+  label.textContent = "Show rows with ";
+  var field = document.createElement("input");
+  field.type = "search";
+  field.id = "filter-" + number;
+  var told = document.createElement("span");
+  told.setAttribute("role", "status");
+  told.setAttribute("aria-live", "polite");
+  line.append(label, field, " ", told);
+  var place = table.closest(".wide") || table;
+  place.parentNode.insertBefore(line, place);
+  field.addEventListener("input", function () {
+    var words = field.value.toLowerCase().split(/\s+/).filter(Boolean), shown = 0;
+    all.forEach(function (row, index) {
+      row.hidden = !words.every(function (word) { return texts[index].indexOf(word) >= 0; });
+      shown += row.hidden ? 0 : 1;
+    });
+    bodies.forEach(function (body) {
+      body.hidden = bodyRows(body).every(function (row) { return row.hidden; });
+    });
+    told.textContent = words.length ? shown + " of " + all.length + " rows" : "";
+  });
+}
+
+// The shown text of a table as CSV; a heading of a block is a row with one cell.
+function csvOf(table) {
+  return Array.prototype.map.call(table.rows, function (row) {
+    var cells = [];
+    Array.prototype.forEach.call(row.cells, function (cell) {
+      var text = cell.textContent.replace(/\u00a0/g, " ").trim();
+      cells.push(/[",\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text);
+      for (var more = 1; more < cell.colSpan; more++) { cells.push(""); }
+    });
+    return cells.join(",") + "\n";
+  }).join("");
+}
+
+// Tables that no file of the run holds are saved as they stand.
+function makeSavable(table, number) {
+  if (table.closest("article.table")) { return; }
+  var part = table.closest("section");
+  var line = document.createElement("p");
+  line.className = "downloads";
+  line.textContent = "Save this table: ";
+  var link = document.createElement("a");
+  link.textContent = "CSV";
+  link.setAttribute("aria-label", "CSV of this table");
+  link.download = (part ? part.id : "table") + "-" + number + ".csv";
+  link.href = "data:text/csv;charset=utf-8," + encodeURIComponent(csvOf(table));
+  line.appendChild(link);
+  var place = table.closest(".wide") || table, notes = place.nextElementSibling;
+  if (notes && notes.classList.contains("notes")) { place = notes; }
+  place.parentNode.insertBefore(line, place.nextSibling);
+}
+
+document.querySelectorAll("main table").forEach(function (table, number) {
+  if (!table.tHead || !table.tHead.rows.length) { return; }
+  makeSavable(table, number);
+  makeSortable(table);
+  makeFilter(table, number);
+});
+
+// What is wider than the page is moved by the keyboard, too.
+document.querySelectorAll("main .wide").forEach(function (box) {
+  var caption = box.querySelector("caption");
+  if (box.scrollWidth > box.clientWidth && caption) {
+    box.tabIndex = 0;
+    box.setAttribute("role", "region");
+    box.setAttribute("aria-label", caption.textContent);
+  }
+});
+
+document.querySelectorAll("figure a.svg").forEach(function (link) {
+  link.href = link.closest("figure").querySelector("img").src;
+});
+
+// Which section is read is told in the navigation.
+var links = {};
+document.querySelectorAll("nav a").forEach(function (link) {
+  links[link.getAttribute("href").slice(1)] = link;
+});
+if ("IntersectionObserver" in window) {
+  var observer = new IntersectionObserver(function (entries) {
+    entries.forEach(function (entry) {
+      var link = links[entry.target.id];
+      if (!link || !entry.isIntersecting) { return; }
+      Object.keys(links).forEach(function (id) { links[id].removeAttribute("aria-current"); });
+      link.setAttribute("aria-current", "true");
+    });
+  }, {rootMargin: "-10% 0px -80% 0px"});
+  document.querySelectorAll("main section").forEach(function (section) {
+    observer.observe(section);
+  });
+}
+
+// On paper nothing is folded but the long records.
+window.addEventListener("beforeprint", function () {
+  document.querySelectorAll("details").forEach(function (block) {
+    if (!block.open && block.querySelector("table")) {
+      block.open = true;
+      block.dataset.opened = "yes";
+    }
+  });
+});
+window.addEventListener("afterprint", function () {
+  document.querySelectorAll("details[data-opened]").forEach(function (block) {
+    block.open = false;
+    delete block.dataset.opened;
+  });
+});
+}());
+""".strip()
+"""Plain JavaScript without a library; rows of one ``tbody`` stay together when they are sorted."""

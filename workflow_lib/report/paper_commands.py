@@ -1,0 +1,78 @@
+"""The command lines that run a table or figure of the paper, by what data they run it on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from workflow_lib.report.labels import join_words
+from workflow_lib.report.paper_contents import PaperItem
+from workflow_lib.report.paper_twins import DRAWING, OWN_DATA, RECIPE, data_kind, tables_named
+
+
+def commands(item: PaperItem, runs: Mapping[str, Sequence[Mapping]], kinds: Sequence[str]) -> str:
+    """Return HTML with the command that runs an item on each of these kinds of data.
+
+    Of several configuration files that of the fewest experiments is named. A stand-in as a whole
+    counts only where no table of that kind reproduces the item.
+    """
+    found: dict[str, tuple] = {}
+    for path, experiments in runs.items():
+        for one in experiments:
+            rank = _reproduces(item, one)
+            if rank:
+                candidate = (rank, len(experiments), path)
+                kind = DRAWING if item.quantity == "drawing" else data_kind(one)
+                found[kind] = min(found.get(kind, candidate), candidate)
+    sentences = []
+    for kind in (*kinds, DRAWING):
+        if kind in found:
+            path = found[kind][-1]
+            sentence = f"{_on(kind)}: {_code(_command(path))}"
+            places = [
+                f"config/datasets/{one['dataset']}.yaml"
+                for one in runs[path]
+                if one["is_brought"] and data_kind(one) == kind and _reproduces(item, one)
+            ]
+            if places:
+                files = join_words([_code(place) for place in dict.fromkeys(places)])
+                sentence += f", with files that you bring ({files})"
+            sentences.append(f"{sentence}.")
+    if not {OWN_DATA, RECIPE, DRAWING} & set(found):
+        sentences.append("No configuration file runs it on the paper's data.")
+    return " ".join(sentences)
+
+
+def _reproduces(item: PaperItem, experiment: Mapping) -> int:
+    """Return 1 where a table or figure of an experiment is a twin, 2 where all of it is, else 0."""
+    if item.kind == "figure":
+        return int(bool(item.drawn_as) and item.drawn_as in experiment["figure_kinds"])
+    if item.number in experiment["paper_tables"]:
+        return 1
+    return 2 if item.number in tables_named(experiment["stand_in_for"]) else 0
+
+
+def _code(text: str) -> str:
+    """Return HTML of code whose lines break anywhere but behind the hyphens of an option."""
+    words = (
+        f'<span style="white-space:nowrap">{escape(word)}</span>'
+        if word[0] == "-"
+        else escape(word)
+        for word in text.split()
+    )
+    return f'<code style="overflow-wrap:anywhere">{" ".join(words)}</code>'
+
+
+def _on(kind: str) -> str:
+    words = {
+        OWN_DATA: "On the paper's own data",
+        RECIPE: "By its recipe",
+        DRAWING: "A drawing without data",
+    }
+    return words.get(kind, "On a stand-in")
+
+
+def _command(path: str) -> str:
+    """Return the command line of a configuration file; the default one needs no name."""
+    is_default = path == "config/config.yaml"
+    return "snakemake --cores 2" + ("" if is_default else f" --configfile {path}")

@@ -1,0 +1,234 @@
+"""Twins: the tables and figures of a run that reproduce those of the paper, and their numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from workflow_lib.report.agreement import Comparison
+from workflow_lib.report.coordinate_tables import CoordinateCell
+from workflow_lib.report.figures.steps import SCHEMES
+from workflow_lib.report.labels import variant_label
+from workflow_lib.report.quantities import QUANTITIES, error_of_unit
+from workflow_lib.report.scores import Published, Variant, read_published_apart
+from workflow_lib.report.study_tables import StudyCell
+from workflow_lib.report.table_notes import is_published
+from workflow_lib.report.tables import TIMES, Cell
+
+OWN_DATA = "the paper's own data"
+RECIPE = "drawn by the paper's recipe"
+STAND_IN = "a stand-in"
+"""What the data of a twin are; the classes of `data_kind`."""
+
+DRAWING = "a drawing without data"
+"""What a figure shows that shows no data."""
+
+_TABLES_IN_TEXT = re.compile(r"\btables? (\d+(?:(?:, | and | to )\d+)*)")
+
+
+@dataclass(frozen=True)
+class Twin:
+    """One table or figure of a run that reproduces one of the paper.
+
+    Attributes
+    ----------
+    item : (str, int)
+        ``table`` or ``figure``, and its number in the paper.
+    experiment, name : str
+        Where it is in the run. No name: the experiment as a whole stands in for the data of the
+        paper's table, and has no table of the same form.
+    data : str
+        Title of the dataset; empty for a figure that shows none.
+    data_kind : str
+        What the data are, as `data_kind` says, or `DRAWING`.
+    comparisons : tuple of Comparison
+        Its numbers beside the published ones, seconds among them; none on a stand-in.
+    """
+
+    item: tuple[str, int]
+    experiment: str
+    name: str
+    data: str
+    data_kind: str
+    comparisons: tuple[Comparison, ...] = ()
+
+    @property
+    def anchor(self) -> str:
+        """The anchor of the table or figure in the page."""
+        if not self.name:
+            return f"experiment-{self.experiment}"
+        return f"{self.item[0]}-{self.experiment}-{self.name}"
+
+    @property
+    def errors(self) -> list[Comparison]:
+        """The comparisons of errors and accuracies."""
+        return [one for one in self.comparisons if one.quantity not in TIMES]
+
+    @property
+    def seconds(self) -> list[Comparison]:
+        """The comparisons of times."""
+        return [one for one in self.comparisons if one.quantity in TIMES]
+
+
+def data_kind(dataset: Mapping) -> str:
+    """Return `STAND_IN`, `RECIPE` or `OWN_DATA` for the settings of a dataset.
+
+    `dataset` has ``stand_in_for`` and ``reader``; readers that draw have ``synthetic`` in their
+    name.
+    """
+    if dataset["stand_in_for"]:
+        return STAND_IN
+    return RECIPE if "synthetic" in dataset["reader"] else OWN_DATA
+
+
+def is_comparable(dataset: Mapping) -> bool:
+    """Return whether numbers on a dataset may be held against the published ones."""
+    return data_kind(dataset) != STAND_IN
+
+
+def twins_of(
+    experiment: str,
+    settings: Mapping,
+    dataset: Mapping,
+    cells: Mapping[str, Sequence],
+    *,
+    methods: Mapping[str, Mapping],
+    published: Mapping[int, str | Path],
+    drawn_as: Mapping[str, int],
+) -> list[Twin]:
+    """Return the twins in one experiment: its tables, its figures, and then itself.
+
+    The experiment as a whole stands in for the tables that the description of its data names and
+    that no table of its own reproduces.
+
+    Parameters
+    ----------
+    experiment : str
+        Its name.
+    settings, dataset : mapping
+        The settings of the experiment (``dataset``, ``metric``, ``tables``, ``figures``) and of its
+        dataset (``title``, ``stand_in_for``, ``reader``), as in the configuration.
+    cells : mapping of table name to cells
+        As `workflow_lib.report.table_text.table_cells` gives them, for the tables with a
+        ``paper_table``; no numbers are compared of a table that is left out.
+    methods : mapping of method name to {"label": ...}
+    published : mapping of table number to path
+        The published tables at hand.
+    drawn_as : mapping of kind of figure to number
+        The figures of the paper that a kind of ours draws again.
+    """
+    kind = data_kind(dataset)
+    twins = []
+    for table in settings["tables"]:
+        number = table.get("paper_table")
+        if number is None:
+            continue
+        comparisons: list[Comparison] = []
+        if number in published and kind != STAND_IN:
+            found = cells.get(table["name"], ())
+            apart = read_published_apart([published[number]])
+            comparisons = compared(found, apart, settings["dataset"], methods)
+        twins.append(
+            Twin(
+                ("table", number),
+                experiment,
+                table["name"],
+                dataset["title"],
+                kind,
+                tuple(comparisons),
+            )
+        )
+    for figure in settings["figures"]:
+        if figure["kind"] in drawn_as:
+            item = ("figure", drawn_as[figure["kind"]])
+            # It shows samples of its own or none, whatever the data of the experiment.
+            shown = DRAWING if figure["kind"] in SCHEMES else RECIPE
+            twins.append(Twin(item, experiment, figure["name"], "", shown))
+    reproduced = {twin.item for twin in twins}
+    for number in tables_named(dataset["stand_in_for"]):
+        if ("table", number) not in reproduced:
+            twins.append(Twin(("table", number), experiment, "", dataset["title"], kind))
+    return twins
+
+
+def tables_named(stand_in_for: str | None) -> list[int]:
+    """Return the numbers in ``tables 9, 10 and 17`` or ``tables 11 to 15`` of a description."""
+    found: set[int] = set()
+    for numbers in _TABLES_IN_TEXT.findall(stand_in_for or ""):
+        for part in re.split(r", | and ", numbers):
+            first, *last = (int(number) for number in part.split(" to "))
+            found.update(range(first, (last or [first])[-1] + 1))
+    return sorted(found)
+
+
+def compared(
+    cells: Sequence,
+    apart: Iterable[Published],
+    dataset_name: str,
+    methods: Mapping[str, Mapping],
+) -> list[Comparison]:
+    """Return the numbers of one table of a run beside the published ones.
+
+    Cells of errors and times hold the published number themselves. A cell of an output coordinate
+    is compared with the number `apart` whose column is a word of the coordinate's name (the year of
+    Table 6) or ``Global``, and a cell of a study of weights with that whose column is the weight
+    and whose row ends with the name of the dataset (Table 15). Times without a training size are
+    not compared, because it is not said what they count.
+    """
+    comparisons = []
+    for cell in cells:
+        if isinstance(cell, Cell):
+            if is_published(cell):
+                comparisons.append(_of_cell(cell, methods))
+            continue
+        for number in apart:
+            if number.unit != "s" and _is_same(cell, number, dataset_name):
+                comparisons.append(_of_number(cell, number, methods))
+    return comparisons
+
+
+def _of_cell(cell: Cell, methods: Mapping[str, Mapping]) -> Comparison:
+    measured = QUANTITIES.get(cell.quantity)
+    return Comparison(
+        f"{variant_label(cell.variant, methods)}, n = {cell.training_size}",
+        str(cell.training_size),
+        cell.quantity,
+        measured.shown(cell.mean) if measured else cell.mean,
+        measured.shown_spread(cell.deviation) if measured else cell.deviation,
+        cell.published_value,
+        cell.published_spread,
+    )
+
+
+def _of_number(
+    cell: CoordinateCell | StudyCell, number: Published, methods: Mapping[str, Mapping]
+) -> Comparison:
+    """Return a cell beside a number of a table that has rows and columns of its own."""
+    quantity = error_of_unit(number.unit)
+    measured = QUANTITIES[quantity]
+    is_study = isinstance(cell, StudyCell)
+    return Comparison(
+        f"{variant_label(cell.variant, methods)}, "
+        + (f"\u03bb\u2082 = {number.column}" if is_study else number.column),
+        # Table 15 puts the weights of one dataset in order, Table 6 the methods of one year.
+        number.row if is_study else number.column,
+        quantity,
+        measured.shown(cell.mean),
+        measured.shown_spread(cell.deviation),
+        number.value,
+        number.spread,
+    )
+
+
+def _is_same(cell: CoordinateCell | StudyCell, number: Published, dataset_name: str) -> bool:
+    """Return whether a published number has the same row and column as a cell."""
+    if cell.variant != Variant(number.method, number.components, number.weak_size):
+        return False
+    if isinstance(cell, StudyCell):
+        is_of_data = number.row.casefold().endswith(dataset_name.casefold())
+        return is_of_data and cell.value is not None and cell.value == float(number.column)
+    if cell.quantity == "global":
+        return number.column == "Global"
+    return number.column in re.split(r"[^0-9A-Za-z]+", cell.name)

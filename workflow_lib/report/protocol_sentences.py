@@ -1,0 +1,161 @@
+"""How an experiment was run, in sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from workflow_lib.report.labels import count_of, format_share, join_words
+from workflow_lib.report.quantities import QUANTITIES, chance_error
+from workflow_lib.report.scores import Score
+
+_GROUPED = (
+    "Test rows belong to groups of which no row trains, so that they are less like the training "
+    "rows than in a random split."
+)
+
+_GIVEN = (
+    "The data say which rows test, train and may be weak; splits differ only in the training and "
+    "weak rows drawn. The deviation over splits therefore tells nothing of other test rows, and "
+    "the tests, which take the splits for random ones, are too sure here."
+)
+
+_SELECTION = "scored on the outputs themselves, after the pre-image."
+
+_CLASS_SELECTION = (
+    "scored by a squared error, never by the number of right classes: of the class scores, up to a "
+    "common factor where they are decoded, or of class vectors where these are predicted."
+)
+
+_ONE_EXAMPLE = (
+    "With one example per class nothing can be selected, for a class that is held out has no "
+    "example left; fixed values are used."
+)
+
+_CHRONOLOGICAL = (
+    "The test rows are the latest, the same in every split, and later than all training rows; "
+    "splits differ only in the training rows drawn. The deviation over splits therefore tells "
+    "nothing of other test periods, and at a size that takes every earlier row it is that of the "
+    "folds and random starts alone. The tests take the splits for random ones, so that they are "
+    "too sure here."
+)
+
+_PER_CLASS = (
+    "Every class has equally many labelled examples, and tests in the same share of its rows."
+)
+
+_SPLITS = {
+    "random": ("random split", ""),
+    "grouped": ("grouped split", _GROUPED),
+    "given": ("split", _GIVEN),
+    "chronological": ("chronological split", _CHRONOLOGICAL),
+    "per_class": ("random split", _PER_CLASS),
+}
+"""Kind of split -> what it is called, and what is to be known of it."""
+
+
+def protocol_sentences(
+    settings: Mapping,
+    scores: Sequence[Score],
+    n_folds: int,
+    missing_share: float = 0.0,
+    same_group: str | None = None,
+) -> str:
+    """Return how an experiment was run, from its settings and from what the scores hold.
+
+    `missing_share` is the share of the output values of the dataset that are missing, and
+    `same_group` the column by which weak rows join labelled ones; None where they are made.
+    """
+    measured = QUANTITIES[settings["metric"]]
+    sizes = sorted({score.training_size for score in scores})
+    weak_sizes = sorted({score.weak_size for score in scores} - {0})
+    n_test = sorted({score.n_test for score in scores})
+    n_splits = len({score.split for score in scores})
+    rows = str(n_test[0]) if len(n_test) == 1 else f"{n_test[0]} to {n_test[-1]}"
+    nested = ", each set inside the next" if len(sizes) > 1 else ""
+    each = " each" if n_splits > 1 else ""
+    kind, explanation = _SPLITS[settings.get("split", "random")]
+    sentences = [
+        f"{_sizes_in_words(scores, measured.is_accuracy)}{nested}; "
+        f"{count_of(n_splits, kind)} with {rows} test rows{each}."
+    ]
+    if explanation:
+        sentences.append(explanation)
+    left_out = sorted(set(settings["training_sizes"]) - set(sizes))
+    if left_out:
+        sizes_in_words = join_words([str(size) for size in left_out])
+        sentences.append(f"Sizes that do not fit the data: {sizes_in_words}.")
+    if weak_sizes:
+        is_soft = settings.get("weak_labels") == "soft"
+        known = "only how likely each component is" if is_soft else "only the component is known"
+        told = (
+            f"each is taken for as likely of each component as the labelled training rows with the "
+            f"same value of '{same_group}' are on average."
+            if same_group
+            else f"of each {known}, in the mixture fitted to all labelled training rows, whose "
+            f"memberships the inner folds keep."
+        )
+        sentences.append(
+            f"{join_words([str(size) for size in weak_sizes])} weakly labelled rows for the "
+            f"methods that use them: {told}"
+        )
+        weak_left_out = sorted(set(settings.get("weak_sizes", ())) - set(weak_sizes))
+        if weak_left_out:
+            sizes_in_words = join_words([str(size) for size in weak_left_out])
+            sentences.append(f"Numbers of weak rows that do not fit the data: {sizes_in_words}.")
+    chosen = "Hyper-parameters"
+    has_choice = any(score.n_components not in (None, 1) for score in scores)
+    if settings["components"] == "selected" and has_choice:
+        chosen += " and numbers of components"
+    sentences.append(
+        f"{chosen} are selected by {n_folds}-fold cross-validation on the training rows alone, "
+        + (_CLASS_SELECTION if measured.is_accuracy else _SELECTION)
+    )
+    if measured.is_accuracy and sizes[0] == 1:
+        sentences.append(_ONE_EXAMPLE)
+    if settings["components"] != "selected":
+        numbers = join_words([str(number) for number in settings["components"]])
+        sentences.append(f"Numbers of components are fixed to {numbers}.")
+    sentences.append(f"Kernel on the inputs: {settings['kernel']}.")
+    with_landmarks = [score for score in scores if score.n_landmarks]
+    if with_landmarks:
+        sizes_in_words = join_words(
+            [str(size) for size in sorted({score.n_train for score in with_landmarks})]
+        )
+        number = with_landmarks[0].n_landmarks
+        sentences.append(
+            f"With {sizes_in_words} training rows, more than max_gram_rows, kernel ridge "
+            f"regression works on the features of {number} landmarks (the Nystr\u00f6m "
+            f"approximation) in the place of a Gram matrix of all pairs, with the same grid and "
+            f"the same folds; landmarks are centres of training inputs, and no output has a part "
+            f"in them."
+        )
+    if missing_share > 0:
+        sentences.append(
+            f"{format_share(missing_share)} of the output values are missing: in training each "
+            f"takes the mean of its output over the training rows at hand, and errors count the "
+            f"observed ones only."
+        )
+    if settings["metric"] == "rrmse":
+        sentences.append(
+            "Some outputs hardly vary, so the error that counts here is pooled over outputs."
+        )
+    if measured.is_accuracy:
+        chance = measured.write(chance_error(scores), math.nan, unit=True)
+        sentences.append(
+            f"A guess among the classes has an accuracy of {chance}; higher is better."
+        )
+    else:
+        sentences.append("An error of 1 is that of the training mean; lower is better.")
+    return " ".join(sentences)
+
+
+def _sizes_in_words(scores: Sequence[Score], of_classes: bool) -> str:
+    """Return the training sizes; those of classes with the numbers of rows that they make."""
+    n_train = {score.training_size: score.n_train for score in scores}
+    numbers = join_words([str(size) for size in sorted(n_train)])
+    if not of_classes:
+        return f"{numbers} training rows"
+    rows = join_words([str(n_train[size]) for size in sorted(n_train)])
+    examples = "example" if list(n_train) == [1] else "examples"
+    return f"{numbers} labelled {examples} per class ({rows} training rows)"

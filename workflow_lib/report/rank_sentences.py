@@ -1,0 +1,155 @@
+"""What the ranks of the methods over datasets say, in sentences made from the numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from workflow_lib.report.labels import count_of, format_p_value, join_words, method_label
+from workflow_lib.report.quantities import QUANTITIES
+from workflow_lib.report.ranks import (
+    LEAST_DATASETS,
+    LEAST_FOR_A_TEST,
+    LEAST_METHODS,
+    RISK,
+    Place,
+    Ranking,
+)
+
+NOTHING_RANKED = (
+    f"Nothing is ranked: fewer than {LEAST_METHODS} methods that use no weak rows ran together on "
+    f"{LEAST_DATASETS} datasets or more."
+)
+
+MOST_NAMES = 8
+"""Names in a list; what is above is only counted."""
+
+
+def rank_sentences(ranking: Ranking | None, methods: Mapping[str, Mapping]) -> list[str]:
+    """Return what was ranked, what the test says, and how OFER ranks against kernel ridge.
+
+    Parameters
+    ----------
+    ranking : Ranking or None
+        None gives the one sentence that nothing is ranked.
+    methods : mapping of method name to {"label": ...}
+    """
+    if ranking is None:
+        return [NOTHING_RANKED]
+    n_datasets, n_methods = ranking.ranks.shape
+    error = "error rate" if ranking.is_accuracy else "error"
+    sentences = [
+        f"{n_methods} methods are ranked on {count_of(n_datasets, 'dataset')}. A dataset counts "
+        f"once, by the mean {error} of each method over its splits at its largest training size; "
+        f"the lowest has rank 1.",
+        _test_sentence(ranking),
+    ]
+    if n_datasets < LEAST_FOR_A_TEST:
+        sentences.append(
+            f"With fewer than {LEAST_FOR_A_TEST} datasets the ranks describe these datasets, and "
+            f"nothing follows for others."
+        )
+    sentences += _against_reference(ranking, methods)
+    return sentences
+
+
+def data_sentences(ranking: Ranking | None, methods: Mapping[str, Mapping]) -> list[str]:
+    """Return on which data the ranks rest, and what has no part in them."""
+    if ranking is None:
+        return []
+    per_class = " examples per class" if ranking.is_accuracy else ""
+    datasets = "; ".join(_place_in_words(place) for place in ranking.places)
+    sentences = [
+        f"Datasets, with the training size n{per_class and f' in{per_class}'}: {datasets}."
+    ]
+    if ranking.averaged:
+        names = _listed([method_label(method, methods) for method in ranking.averaged])
+        sentences.append(
+            f"Where several fixed numbers of components ran, the mean error over them counts: "
+            f"{names}."
+        )
+    if ranking.left_out:
+        names = _listed([method_label(method, methods) for method in ranking.left_out])
+        sentences.append(f"Not ranked, since they did not run on all of these datasets: {names}.")
+    if ranking.unranked:
+        sentences.append(
+            f"No part have the datasets on which not all of these methods ran: "
+            f"{_listed(ranking.unranked)}."
+        )
+    if ranking.n_other_kind:
+        other = "numbers" if ranking.is_accuracy else "classes"
+        has = "has" if ranking.n_other_kind == 1 else "have"
+        sentences.append(
+            f"{count_of(ranking.n_other_kind, 'dataset')} whose outputs are {other} {has} no part "
+            f"either."
+        )
+    return sentences
+
+
+def _test_sentence(ranking: Ranking) -> str:
+    """Return what the Friedman test and the critical difference say."""
+    test, critical = ranking.test, ranking.critical_difference
+    numbers = f"chi-squared = {test.statistic:.2f}, {format_p_value(test.p_value)}"
+    if math.isfinite(test.f_statistic):
+        numbers += (
+            f"; Iman and Davenport's F = {test.f_statistic:.2f}, {format_p_value(test.f_p_value)}"
+        )
+    begin = f"Friedman's test ({numbers})"
+    if not ranking.is_told_apart:
+        return f"{begin} does not tell the methods apart at the risk {RISK:g}."
+    largest = len(ranking.methods) - 1
+    if critical > largest:
+        return (
+            f"{begin} says that the methods are not all alike, but Nemenyi's critical difference "
+            f"of {critical:.2f} is more than two ranks can differ ({largest}): no two are told "
+            f"apart."
+        )
+    return (
+        f"{begin} says that the methods are not all alike; two are told apart where their average "
+        f"ranks differ by {critical:.2f} or more (Nemenyi's critical difference at the risk "
+        f"{RISK:g})."
+    )
+
+
+def _against_reference(ranking: Ranking, methods: Mapping[str, Mapping]) -> list[str]:
+    """Return how each OFER method ranks against the reference method; nothing without either."""
+    reference = QUANTITIES[ranking.places[0].metric].reference
+    subjects = [method for method in ranking.methods if method.startswith(("ofer", "wofer"))]
+    if reference not in ranking.methods or not subjects:
+        return []
+    home = ranking.methods.index(reference)
+    averages = ranking.average_ranks
+    parts = []
+    for method in subjects:
+        place = ranking.methods.index(method)
+        name = f"{method_label(method, methods)} ({averages[place]:.2f})"
+        if (ranking.ranks[:, place] == ranking.ranks[:, home]).all():
+            parts.append(f"{name} is equal up to rounding on every dataset")
+            continue
+        where = "is level"
+        if averages[place] != averages[home]:
+            where = "ranks before it" if averages[place] < averages[home] else "ranks behind it"
+        is_joined = any({place, home} <= set(group) for group in ranking.groups)
+        parts.append(f"{name} {where}, {'not ' if is_joined else ''}distinguishable")
+    name = method_label(reference, methods)
+    return [f"Against {name} (average rank {averages[home]:.2f}): {'; '.join(parts)}."]
+
+
+def _place_in_words(place: Place) -> str:
+    """Return a dataset with its training size, and that it is a stand-in or made."""
+    # No line ends within the number.
+    marks = [f"n\u00a0=\u00a0{place.training_size}"]
+    if place.stand_in_for:
+        marks.append("a stand-in")
+    if place.is_made and "recipe" not in place.title:
+        marks.append("made by a recipe")
+    return f"{place.title} ({', '.join(marks)})"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names in words; of many the first, and how many more there are."""
+    shown = list(names)
+    if len(shown) > MOST_NAMES + 1:
+        shown[MOST_NAMES:] = [f"{len(shown) - MOST_NAMES} more"]
+    # Names have commas of their own.
+    return "; ".join(shown) if any("," in name for name in shown) else join_words(shown)

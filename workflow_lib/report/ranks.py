@@ -1,0 +1,310 @@
+"""Which methods rank before which over the datasets of a run, and what a test says of it.
+
+A dataset counts once, however many experiments and splits it has: datasets are independent of each
+other, splits of one are not. Compared are methods that learn from the same rows, so that methods
+that also use weak rows, and what studies of weak labels fixed, are left out.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from workflow_lib.experiments.statistics import (
+    FriedmanTest,
+    friedman_test,
+    indistinguishable_groups,
+    nemenyi_critical_difference,
+    ranks_by_dataset,
+)
+from workflow_lib.report.quantities import QUANTITIES, error_of
+from workflow_lib.report.scores import SELECTED, Score, outside_studies
+from workflow_lib.whole_files import write_text
+
+RISK = 0.05
+"""The risk of the Friedman test and of the critical difference."""
+
+LEAST_METHODS = 3
+"""Two methods on a dataset are what the paired tests over splits are for."""
+
+LEAST_DATASETS = 2
+
+LEAST_FOR_A_TEST = 5
+"""With fewer datasets the ranks describe these datasets alone."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """One dataset of the ranking.
+
+    Attributes
+    ----------
+    experiment, title : str
+        The experiment that stands for the dataset, and the title of the dataset.
+    stand_in_for : str or None
+    is_made : bool
+        Whether the data are drawn by a recipe.
+    metric : str
+        A key of `workflow_lib.report.quantities.QUANTITIES`.
+    training_size, n_splits : int
+        The largest training size, of classes in examples per class, and the splits in each mean.
+    errors : mapping of method name to float
+        Mean error over the splits; the error rate of classes.
+    """
+
+    experiment: str
+    title: str
+    stand_in_for: str | None
+    is_made: bool
+    metric: str
+    training_size: int
+    n_splits: int
+    errors: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The ranks of k methods on N datasets.
+
+    Attributes
+    ----------
+    places : list of N Place
+        In the order of the run; all with errors of numbers, or all with accuracies.
+    methods : tuple of k str
+        By average rank, the best first; ties in the order of the run.
+    ranks : array of shape (N, k)
+    test : FriedmanTest
+    critical_difference : float
+        Of Nemenyi's test at the risk `RISK`.
+    groups : list of tuple of int
+        Positions in `methods` of those that are not distinguishable.
+    averaged : tuple of str
+        Methods of which several fixed numbers of components ran, so that the mean error over them
+        counts.
+    left_out : tuple of str
+        Methods without weak rows that did not run on all of these datasets.
+    unranked : tuple of str
+        Titles of the datasets with the same kind of outputs on which these methods did not all run.
+    n_other_kind : int
+        Number of datasets with the other kind of outputs.
+    """
+
+    places: list[Place]
+    methods: tuple[str, ...]
+    ranks: np.ndarray
+    test: FriedmanTest
+    critical_difference: float
+    groups: list[tuple[int, ...]]
+    averaged: tuple[str, ...]
+    left_out: tuple[str, ...]
+    unranked: tuple[str, ...]
+    n_other_kind: int
+
+    @property
+    def average_ranks(self) -> np.ndarray:
+        """The mean rank (k,) of each method; 1 is the best."""
+        return self.ranks.mean(axis=0)
+
+    @property
+    def is_accuracy(self) -> bool:
+        """Whether the outputs are classes, so that error rates are ranked."""
+        return QUANTITIES[self.places[0].metric].is_accuracy
+
+    @property
+    def is_told_apart(self) -> bool:
+        """Whether the Friedman test says that the methods are not all alike."""
+        return self.test.p_value < RISK
+
+
+def rank_methods(
+    scores: Mapping[str, Sequence[Score]],
+    experiments: Mapping[str, Mapping],
+    method_order: Sequence[str] = (),
+) -> Ranking | None:
+    """Return the ranking over the largest block of datasets and methods without a gap.
+
+    Of all sets of methods that ran together, the one is taken that, times the number of datasets
+    on which all of them ran, gives the most cells; but sets on `LEAST_FOR_A_TEST` datasets or
+    more go before the others. Errors of numbers and accuracies of classes are not mixed: the kind
+    with more datasets is ranked. In each dataset counts the mean error over the splits at the
+    largest training size that most of its methods fill. Of several experiments on a dataset the
+    first one counts that has all of the methods.
+
+    Parameters
+    ----------
+    scores : mapping of experiment name to sequence of Score
+        In the order of the run.
+    experiments : mapping of experiment name to mapping
+        ``title`` (of the dataset), ``dataset`` (the name from which its splits are drawn: datasets
+        that share it have the same rows), ``stand_in_for``, ``is_made`` and ``metric``.
+    method_order : sequence of str
+        Order of methods of equal rank.
+
+    Returns
+    -------
+    Ranking or None
+        None where fewer than `LEAST_METHODS` methods ran together on `LEAST_DATASETS` datasets.
+
+    Raises
+    ------
+    UserError
+        If the scores of an experiment lack its metric.
+    """
+    kind, others = _kinds(scores, experiments)
+    averaged: dict[str, set[str]] = {}
+    places = {}
+    for name in kind:
+        place, averaged[name] = _place(name, scores[name], experiments[name])
+        places[name] = place
+    block = _largest_block(
+        {name: frozenset(place.errors) for name, place in places.items()},
+        {name: experiments[name]["dataset"] for name in kind},
+    )
+    if block is None:
+        return None
+    methods, chosen = block
+    everyone = sorted({method for place in places.values() for method in place.errors})
+    order = [method for method in method_order if method in everyone]
+    order += [method for method in everyone if method not in order]
+    names = [method for method in order if method in methods]
+    errors = np.array([[places[name].errors[method] for method in names] for name in chosen])
+    ranks, test = ranks_by_dataset(errors), friedman_test(errors)
+    by_rank = np.argsort(ranks.mean(axis=0), kind="stable")
+    ranks = ranks[:, by_rank]
+    critical = nemenyi_critical_difference(len(names), len(chosen), RISK)
+    # The test of all methods comes first: where it tells nothing apart, no pair counts.
+    distance = critical if test.p_value < RISK else math.inf
+    ranked = {experiments[name]["dataset"] for name in chosen}
+    unranked: dict[str, str] = {}
+    for name in kind:
+        if experiments[name]["dataset"] not in ranked:
+            unranked.setdefault(experiments[name]["dataset"], places[name].title)
+    return Ranking(
+        places=[places[name] for name in chosen],
+        methods=tuple(names[index] for index in by_rank),
+        ranks=ranks,
+        test=test,
+        critical_difference=critical,
+        groups=indistinguishable_groups(ranks.mean(axis=0), distance),
+        averaged=tuple(m for m in names if any(m in averaged[name] for name in chosen)),
+        left_out=tuple(method for method in order if method not in methods),
+        unranked=tuple(unranked.values()),
+        n_other_kind=len({experiments[name]["dataset"] for name in others}),
+    )
+
+
+def write_ranks(path: str | Path, ranking: Ranking | None, methods: Mapping[str, Mapping]) -> None:
+    """Write the ranks as CSV: a row for each method and dataset, the best method first.
+
+    Columns: method, label, average_rank, dataset (its title), stand_in_for, is_made (0 or 1),
+    experiment, training_size, n_splits, rank, metric and mean_error, which of classes is the error
+    rate. Without a ranking there is only the header.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(
+        "method,label,average_rank,dataset,stand_in_for,is_made,experiment,training_size,n_splits,"
+        "rank,metric,mean_error".split(",")
+    )
+    if ranking is not None:
+        for index, method in enumerate(ranking.methods):
+            label = methods.get(method, {}).get("label") or method
+            average = repr(float(ranking.average_ranks[index]))
+            for place, ranks in zip(ranking.places, ranking.ranks, strict=True):
+                writer.writerow(
+                    [method, label, average, place.title, place.stand_in_for or ""]
+                    + [int(place.is_made), place.experiment, place.training_size, place.n_splits]
+                    + [f"{ranks[index]:g}", place.metric, repr(place.errors[method])]
+                )
+    write_text(path, text.getvalue())
+
+
+def _kinds(scores: Mapping, experiments: Mapping[str, Mapping]) -> tuple[list[str], list[str]]:
+    """Return the experiments with the kind of outputs that more datasets have, and the others."""
+    kinds: dict[bool, list[str]] = {False: [], True: []}
+    for name in scores:
+        metric = experiments[name].get("metric") or "arrmse"
+        kinds[QUANTITIES[metric].is_accuracy].append(name)
+    numbers, classes = (
+        len({experiments[name]["dataset"] for name in kinds[kind]}) for kind in (False, True)
+    )
+    first = classes > numbers
+    return kinds[first], kinds[not first]
+
+
+def _place(name: str, scores: Sequence[Score], settings: Mapping) -> tuple[Place, set[str]]:
+    """Return the place of an experiment, and its methods whose error is a mean over components."""
+    metric = settings.get("metric") or "arrmse"
+    # size -> method -> component setting -> split -> error
+    cells: dict[int, dict[str, dict[str, dict[int, float]]]] = {}
+    for score in outside_studies(scores):
+        if score.weak_size == 0:
+            of_method = cells.setdefault(score.training_size, {}).setdefault(score.method, {})
+            of_method.setdefault(score.components, {})[score.split] = error_of(score, metric)
+    complete = {size: _complete(by_method) for size, by_method in cells.items()}
+    size = max(complete, key=lambda size: (len(complete[size]), size), default=0)
+    errors, averaged, splits = {}, set(), set()
+    for method, by_components in complete.get(size, {}).items():
+        chosen = [by_components[SELECTED]] if SELECTED in by_components else by_components.values()
+        if len(chosen) > 1:
+            averaged.add(method)
+        errors[method] = float(np.mean([one[split] for one in chosen for split in sorted(one)]))
+        splits = splits.union(*chosen)
+    place = Place(
+        experiment=name,
+        title=settings["title"],
+        stand_in_for=settings.get("stand_in_for") or None,
+        is_made=bool(settings.get("is_made")),
+        metric=metric,
+        training_size=size,
+        n_splits=len(splits),
+        errors=errors,
+    )
+    return place, averaged
+
+
+def _complete(by_method: Mapping[str, Mapping[str, Mapping[int, float]]]) -> dict:
+    """Return the methods of which every component setting has every split."""
+    splits = {split for by in by_method.values() for one in by.values() for split in one}
+    return {
+        method: by_components
+        for method, by_components in by_method.items()
+        if all(set(one) == splits for one in by_components.values())
+    }
+
+
+def _largest_block(
+    methods_of: Mapping[str, frozenset[str]], dataset_of: Mapping[str, str]
+) -> tuple[frozenset[str], list[str]] | None:
+    """Return the methods of the largest block, and one experiment for each of its datasets.
+
+    Parameters
+    ----------
+    methods_of, dataset_of : mapping of experiment name
+        The methods that ran, and the dataset.
+    """
+    # A largest block has all methods that some experiments share.
+    shared: set[frozenset[str]] = set()
+    for own in methods_of.values():
+        shared |= {own & other for other in shared} | {own}
+    blocks = []
+    for methods in shared:
+        chosen: dict[str, str] = {}
+        for name, own in methods_of.items():
+            if methods <= own:
+                chosen.setdefault(dataset_of[name], name)
+        if len(methods) >= LEAST_METHODS and len(chosen) >= LEAST_DATASETS:
+            blocks.append((methods, list(chosen.values())))
+
+    def preference(block: tuple[frozenset[str], list[str]]) -> tuple:
+        methods, chosen = block
+        is_enough = len(chosen) >= LEAST_FOR_A_TEST
+        return (not is_enough, -len(chosen) * len(methods), -len(chosen), sorted(methods))
+
+    return min(blocks, key=preference, default=None)

@@ -1,0 +1,289 @@
+"""The paper, side by side: what of each published table and figure is in this run, and agrees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+from statistics import median
+
+from workflow_lib.report.agreement import (
+    BEYOND_TWO,
+    SPREAD_NOTE,
+    Comparison,
+    format_spreads,
+    same_order,
+    tally,
+)
+from workflow_lib.report.answer_part import Section
+from workflow_lib.report.labels import MISSING, count_of, format_difference
+from workflow_lib.report.paper_commands import commands
+from workflow_lib.report.paper_contents import PaperItem
+from workflow_lib.report.paper_twins import DRAWING, OWN_DATA, RECIPE, STAND_IN, Twin
+from workflow_lib.report.quantities import QUANTITIES
+from workflow_lib.report.scores import read_published, read_published_apart
+from workflow_lib.report.table_notes import READINGS
+
+SMALL_DIFFERENCE = 0.05
+"""A difference up to this part of the published number is called small."""
+
+HEADS = (
+    "In the paper",
+    "In this report",
+    "Compared",
+    "Within 1",
+    "Within 2",
+    "Largest difference",
+    "Same order",
+    "Why not, or how to run it",
+)
+_WIDTHS = (12, 9, 4, 3, 3, 7, 3, 13)
+"""The least widths of the columns, in rem; without them prose gets as little room as counts."""
+
+_KINDS = (OWN_DATA, RECIPE, STAND_IN)
+
+
+def side_by_side_section(
+    contents: Sequence[PaperItem],
+    twins: Sequence[Twin],
+    published: Mapping[int, str | Path],
+    runs: Mapping[str, Sequence[Mapping]],
+) -> Section:
+    """Return the section with a row for each table and figure of the paper and each of its twins.
+
+    Parameters
+    ----------
+    contents : sequence of PaperItem
+        As `workflow_lib.report.paper_contents.read_contents` reads them.
+    twins : sequence of Twin
+        Those of all experiments of the run (`workflow_lib.report.paper_twins.twins_of`).
+    published : mapping of table number to path
+        The published tables at hand.
+    runs : mapping of configuration file to experiments
+        As `workflow_lib.config.paper_runs.paper_runs` gives them, for the command lines.
+    """
+    rows, shown = [], []
+    for item in contents:
+        for group in _groups(item, twins):
+            rows.append(_row(item, group, published, runs))
+            shown += group
+    head = "".join(
+        f'<th scope="col" style="min-width:{width}rem">{escape(name)}</th>'
+        for name, width in zip(HEADS, _WIDTHS, strict=True)
+    )
+    html = "\n".join(
+        [
+            '<section id="paper" aria-labelledby="paper-heading">',
+            '<h2 id="paper-heading">The paper, side by side</h2>',
+            *(f"<p>{sentence}</p>" for sentence in _opening(contents, shown)),
+            '<div class="wide">',
+            '<table class="words" id="paper-side-by-side">',
+            "<caption>The tables and figures of Djerrab et al. (2018), and their twins</caption>",
+            f"<thead><tr>{head}</tr></thead>",
+            f"<tbody>{''.join(rows)}</tbody>",
+            "</table>",
+            "</div>",
+            f'<p class="notes">{escape(_notes())}</p>',
+            "</section>",
+        ]
+    )
+    return Section("paper", "The paper, side by side", html)
+
+
+def _groups(item: PaperItem, twins: Sequence[Twin]) -> list[list[Twin]]:
+    """Return the twins of each row of an item: one each, or one row without any.
+
+    Experiments that as a whole stand in for it share a row, and only where it has no other twin.
+    """
+    found = [twin for twin in twins if twin.item == (item.kind, item.number)]
+    named = [[twin] for twin in found if twin.name]
+    return named or [found]
+
+
+def _opening(contents: Sequence[PaperItem], shown: Sequence[Twin]) -> list[str]:
+    """Return the sentences above the table: how much of the paper is here, and how much agrees."""
+    by_kind = {kind: {twin.item for twin in shown if twin.data_kind == kind} for kind in _KINDS}
+    stand_ins = by_kind[STAND_IN] - by_kind[OWN_DATA] - by_kind[RECIPE]
+    drawings = {twin.item for twin in shown if twin.data_kind == DRAWING}
+    absent = len(contents) - len({twin.item for twin in shown})
+    n_tables = sum(item.kind == "table" for item in contents)
+    first = (
+        f"The paper has {count_of(n_tables, 'table')} and "
+        f"{count_of(len(contents) - n_tables, 'figure')}. In this run "
+        f"{len(by_kind[OWN_DATA])} have a twin on the paper's own data, "
+        f"{len(by_kind[RECIPE])} on data drawn by the paper's recipe and {len(stand_ins)} on a "
+        f"stand-in alone; {len(drawings)} are drawings without data, and {absent} were not run."
+    )
+    counted = [comparison for twin in shown for comparison in twin.errors]
+    if not counted:
+        return [first, "No number of this run can be held against a published one."]
+    total = tally(counted)
+    same, pairs = _sum_of_orders(shown)
+    second = (
+        f"Of the {count_of(total.n_compared, 'number')} that can be held against a published one, "
+        f"<strong>{total.within_one}</strong> are within one spread of it and "
+        f"<strong>{total.within_two}</strong> within two. "
+    )
+    if pairs:
+        second += (
+            f"Of the {count_of(pairs, 'pair')} of numbers that the paper puts in an order, "
+            f"<strong>{same}</strong> are in the same order here."
+        )
+    return [first, second]
+
+
+def _sum_of_orders(twins: Sequence[Twin]) -> tuple[int, int]:
+    orders = [same_order(twin.comparisons) for twin in twins]
+    return sum(same for same, _ in orders), sum(pairs for _, pairs in orders)
+
+
+def _notes() -> str:
+    """Return what the columns of the table are."""
+    return (
+        "Within 1 and 2: how many numbers are within one and two spreads of the published one. "
+        f"Differences are this run minus published. {SPREAD_NOTE} Published spreads are standard "
+        "deviations over ten splits (section 6.1 of the paper). Within one or two spreads is "
+        "called agreement only on the paper's own data or data drawn by its recipe, never on a "
+        "stand-in; it tells of the scatter of single splits, and is no test. Seconds are those of "
+        "a machine: they count in no agreement, only in the order. Same order: of the pairs of "
+        "numbers at one training size (or in one row or column of the published table) that the "
+        "paper prints differently, how many differ the same way here. Each twin of a table counts "
+        "by itself."
+    )
+
+
+def _row(
+    item: PaperItem,
+    twins: Sequence[Twin],
+    published: Mapping[int, str | Path],
+    runs: Mapping[str, Sequence[Mapping]],
+) -> str:
+    """Return one row of the table: an item and one twin of it, or all experiments behind it."""
+    about = "; ".join(part for part in (item.data, item.quantity) if part)
+    head = (
+        f'<th scope="row"><strong>{escape(item.name)}.</strong> {escape(item.title)}'
+        f'<br><span class="quiet">{escape(about)}</span></th>'
+    )
+    printed = _n_printed(item, published)
+    numbers = [MISSING] * 5
+    if not twins:
+        return _cells(head, "Not run here", numbers, commands(item, runs, _KINDS))
+    twin = twins[0]
+    here = f"{', '.join(_link(one) for one in twins)}<br>{escape(_data(twins))}"
+    if twin.data_kind == STAND_IN:
+        numbers[0] = "not comparable: stand-in"
+        why = f"Other data than the paper's. {commands(item, runs, (OWN_DATA, RECIPE))}"
+        return _cells(head, here, numbers, why)
+    errors = tally(twin.errors)
+    if twin.comparisons:
+        same, pairs = same_order(twin.comparisons)
+        numbers[4] = f"{same} of {pairs}" if pairs else MISSING
+    if errors.n_compared:
+        largest = errors.largest
+        numbers[:4] = [
+            f"{errors.n_compared} of {printed}",
+            str(errors.within_one),
+            str(errors.within_two),
+            f"{escape(_difference(largest))}<br>{escape(largest.label)}".replace(
+                " = ", "&nbsp;=&nbsp;"
+            ),
+        ]
+    return _cells(head, here, numbers, escape(_why_not(item, twin, published)))
+
+
+def _cells(head: str, here: str, numbers: Sequence[str], why: str) -> str:
+    cells = "".join(f"<td>{cell}</td>" for cell in (here, *numbers, why))
+    return f"<tr>{head}{cells}</tr>"
+
+
+def _n_printed(item: PaperItem, published: Mapping[int, str | Path]) -> int:
+    """Return how many numbers the paper prints in a table, as far as they are at hand."""
+    if item.kind != "table" or item.number not in published:
+        return 0
+    path = published[item.number]
+    return len(read_published([path])) + len(read_published_apart([path]))
+
+
+def _link(twin: Twin) -> str:
+    label = f"{twin.experiment}: {twin.name}" if twin.name else twin.experiment
+    return f'<a href="#{escape(twin.anchor)}">{escape(label)}</a>'
+
+
+def _data(twins: Sequence[Twin]) -> str:
+    """Return what the data of a row are, as ``Drawn by the paper's recipe: D2``."""
+    kind = twins[0].data_kind
+    titles = ", ".join(dict.fromkeys(twin.data for twin in twins))
+    words = f"{kind[0].upper()}{kind[1:]}"
+    return f"{words}: {titles}" if titles else words
+
+
+def _difference(comparison: Comparison) -> str:
+    """Return a difference with its unit and in spreads, as ``−0.31 (−8.6 spreads)``."""
+    is_accuracy = QUANTITIES[comparison.quantity].is_accuracy
+    text = format_difference(comparison.difference, 1 if is_accuracy else 3)
+    if is_accuracy:
+        text += " points"
+    spreads = format_spreads(comparison.in_spreads)
+    return f"{text} (no spread known)" if spreads == MISSING else f"{text} ({spreads} spreads)"
+
+
+def _why_not(item: PaperItem, twin: Twin, published: Mapping[int, str | Path]) -> str:
+    """Return what is known of why the numbers of a twin do not agree, or that they do."""
+    if twin.data_kind == DRAWING:
+        return "Our own drawing of the same steps; there is nothing to measure."
+    if item.kind == "figure":
+        return "Samples drawn as the paper says; a figure has no numbers to compare."
+    if item.number not in published:
+        return (
+            "The text of the paper does not hold the numbers of this table, so that the published "
+            "columns stay blank."
+        )
+    sentences = []
+    if twin.seconds:
+        ratios = [one.value / one.published_value for one in twin.seconds]
+        sentences.append(
+            f"Another machine and other code: times are {_ratio(min(ratios))} to "
+            f"{_ratio(max(ratios))} times the published ones (median {_ratio(median(ratios))})."
+        )
+    elif not twin.comparisons:
+        if read_published([published[item.number]]):
+            sentences.append("No row and column of this run is that of a published number.")
+        else:
+            sentences.append(
+                "The published numbers stand below the table as they were printed. They have no "
+                "training size, and are not compared."
+            )
+    if not twin.errors:
+        return " ".join(sentences)
+    beyond = [one for one in twin.errors if one.agreement == BEYOND_TWO]
+    if not beyond:
+        return " ".join([*sentences, "No number is more than two spreads away."])
+    return " ".join([*sentences, *_reasons(twin, beyond)])
+
+
+def _reasons(twin: Twin, beyond: Sequence[Comparison]) -> list[str]:
+    """Return the sentences about numbers beyond two spreads, by what is known of the data."""
+    sentences = []
+    small = [c for c in beyond if abs(c.difference) <= SMALL_DIFFERENCE * abs(c.published_value)]
+    if small:
+        sentences.append(
+            f"Of the {count_of(len(beyond), 'number')} beyond two spreads, {len(small)} "
+            f"{'is' if len(small) == 1 else 'are'} within {100 * SMALL_DIFFERENCE:.0f} % of the "
+            f"published one: the spreads are that small."
+        )
+    if len(small) == len(beyond):
+        return sentences
+    sentences += [text for unit, text in READINGS.items() if unit in {c.quantity for c in beyond}]
+    if twin.data_kind == RECIPE:
+        sentences.append(
+            "The paper's recipe leaves open how its data were drawn. What was chosen here is said "
+            "with the data; another choice gives other errors."
+        )
+    else:
+        sentences.append("The data are the paper's own; why the numbers differ is not known.")
+    return sentences
+
+
+def _ratio(ratio: float) -> str:
+    """Return a ratio with two significant digits and no exponent."""
+    return f"{float(f'{ratio:.2g}'):,.12f}".rstrip("0").rstrip(".")

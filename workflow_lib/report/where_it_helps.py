@@ -1,0 +1,272 @@
+"""Where OFER helps, and where it is kernel ridge regression: measured, experiment by experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from workflow_lib.errors import UserError
+from workflow_lib.report.answer_part import Section, read_json
+from workflow_lib.report.findings import Found, data_words, effect_words, where_words
+from workflow_lib.report.labels import MINUS, MISSING, count_of, join_words, method_label
+from workflow_lib.report.page_markup import bullets, heading, prose, section
+from workflow_lib.report.quantities import QUANTITIES
+from workflow_lib.report.table_markup import Block, Entry, Layout, html_markup
+from workflow_lib.report.verdict import Comparison, Verdict
+
+ANCHOR = "where-ofer-helps"
+HEADING = "Where OFER helps, and where it is kernel ridge"
+
+MOST_SHOWN = 3
+"""Gains and losses are named up to this number, the largest effects first."""
+
+WORDS = {
+    "lower": "better",
+    "higher": "worse",
+    "equal": "equal",
+    "open": "",
+    "untested": "not tested",
+}
+"""Outcome of a comparison -> its word in the tables; none where it is not distinguishable."""
+
+
+def where_it_helps_section(
+    verdicts: Mapping[str, Verdict],
+    identities: Mapping[str, str | Path],
+    methods: Mapping[str, Mapping],
+    sections: Sequence[Mapping],
+) -> Section:
+    """Return the section; without anything compared or tried it says so.
+
+    Parameters
+    ----------
+    verdicts : mapping of experiment name to Verdict
+    identities : mapping of experiment name to path
+        The JSON files of `workflow_lib.experiments.identities_stage`, of the experiments that have
+        one.
+    methods : mapping of method name to {"label": ...}
+    sections : sequence of mappings
+        ``name``, ``is_made`` and ``stand_in_for`` of each experiment.
+
+    Raises
+    ------
+    UserError
+        If a file of identities is missing or damaged.
+    """
+    by_name = {one["name"]: one for one in sections}
+    tried = {name: _read(path) for name, path in identities.items()}
+    found = [
+        Found(comparison, verdict, by_name[name])
+        for name, verdict in verdicts.items()
+        for comparison in verdict.comparisons
+    ]
+    parts = [bullets([*_algebra(tried), *_outcomes(found, methods)])]
+    if tried:
+        parts.append(heading("identities", "What is kernel ridge regression by algebra"))
+        parts.append(f"<p>{prose(_HOW_TRIED)}</p>")
+        parts.append(html_markup(_identities_layout(tried, by_name)))
+    compared = {name: one for name, one in verdicts.items() if one.comparisons}
+    if compared:
+        parts.append(heading("against-reference", "Every OFER method against its reference"))
+        parts.append(f"<p>{prose(_HOW_COMPARED)}</p>")
+        for name, verdict in compared.items():
+            layout = outcomes_layout(verdict, by_name[name], methods)
+            parts.append(html_markup(layout))
+    return Section(ANCHOR, HEADING, section(ANCHOR, HEADING, parts))
+
+
+_HOW_TRIED = (
+    "On the training rows of the first split of each experiment the predictions of OFER are held "
+    "against those of kernel ridge regression with the same penalty and Gram matrix. A difference "
+    "is the largest over all test rows and outputs, in parts of the largest distance of a "
+    "prediction from the training mean."
+)
+
+_HOW_COMPARED = (
+    "Each cell has the mean difference from the reference, in brackets that difference in units of "
+    "its spread, and better or worse where the corrected resampled t-test says so at 0.05. Without "
+    "a word it is not distinguishable, which does not mean equal; equal means equal in every split "
+    "up to rounding."
+)
+
+
+def outcomes_layout(
+    verdict: Verdict, experiment: Mapping, methods: Mapping[str, Mapping]
+) -> Layout:
+    """Return the table of one experiment: a row for each OFER row, a column for each size."""
+    sizes = sorted({one.training_size for one in verdict.comparisons})
+    found = {(one.label, one.training_size): one for one in verdict.comparisons}
+    rows = [
+        (label, [_entry(found.get((label, size)), verdict) for size in sizes], [])
+        for label in dict.fromkeys(one.label for one in verdict.comparisons)
+    ]
+    measured = QUANTITIES[verdict.metric]
+    sign = "positive" if measured.is_accuracy else "negative"
+    return Layout(
+        f"{data_words(experiment)}: difference in {measured.difference_name} from "
+        f"{method_label(verdict.reference, methods)}",
+        "Method",
+        [f"n = {size}" for size in sizes],
+        [Block("", rows)],
+        [f"{measured.size_note}; {sign} is better."],
+    )
+
+
+def _entry(comparison: Comparison | None, verdict: Verdict) -> Entry:
+    if comparison is None:
+        return Entry(MISSING)
+    measured, cell = QUANTITIES[verdict.metric], comparison.cell
+    word = WORDS[comparison.outcome]
+    if comparison.outcome == "equal":
+        return Entry(word)
+    text = f"{measured.write_difference(cell.difference)}"
+    if comparison.outcome != "untested":
+        text += f" ({effect_words(measured.shown_effect(cell.effect))})"
+    return Entry(f"{text} {word}".rstrip(), bold=comparison.outcome in ("lower", "higher"))
+
+
+def _identities_layout(tried: Mapping[str, Mapping], by_name: Mapping[str, Mapping]) -> Layout:
+    """Return the table with a row for each experiment and a column for each statement."""
+    is_same = {
+        one["name"]: one["is_kernel_ridge"] for found in tried.values() for one in _of(found)
+    }
+    names = sorted(is_same, key=lambda name: not is_same[name])
+    rows = [
+        (
+            data_words(by_name[experiment]),
+            [
+                Entry(f"{found['n_training']} + {found['n_test']}"),
+                *(_tried(_by_name(found, name)) for name in names),
+            ],
+            [],
+        )
+        for experiment, found in tried.items()
+    ]
+    tolerances = sorted({found["tolerance"] for found in tried.values()})
+    return Layout(
+        "Largest relative difference of predictions from kernel ridge regression",
+        "Experiment",
+        [
+            "Training + test rows",
+            *(f"{'The same' if is_same[name] else 'Not the same'}: {name}" for name in names),
+        ],
+        [Block("", rows)],
+        [
+            "The head of a column says what theory says of OFER with what is named there. The same "
+            f"is a difference below {join_words([f'{number:.0e}' for number in tolerances])}. "
+            "Every cell is as theory says unless it says otherwise.",
+        ],
+    )
+
+
+def _tried(statement: Mapping | None) -> Entry:
+    if statement is None:
+        return Entry(MISSING)
+    difference = statement["difference"]
+    text = f"{difference:.2g}" if difference >= 1e-3 else f"{difference:.0e}"
+    text = text.replace("e-", f"e{MINUS}")
+    return Entry(text) if statement["holds"] else Entry(f"{text} NOT as theory says", bold=True)
+
+
+def _algebra(tried: Mapping[str, Mapping]) -> list[str]:
+    """Return what the trial found of what is and is not kernel ridge regression."""
+    if not tried:
+        return ["What is kernel ridge regression by algebra was not tried in this run."]
+    every = [(name, one) for name, found in tried.items() for one in _of(found)]
+    same = [one for _, one in every if one["is_kernel_ridge"]]
+    other = [one for _, one in every if not one["is_kernel_ridge"]]
+    broken = [(name, one) for name, one in every if not one["holds"]]
+    sentences = []
+    if same:
+        largest = max(one["difference"] for one in same)
+        sentences.append(
+            f"Where OFER is kernel ridge regression by algebra, its predictions are those of "
+            f"kernel ridge regression in {sum(one['holds'] for one in same)} of "
+            f"{count_of(len(same), 'trial')} on {count_of(len(tried), 'experiment')}; the largest "
+            f"relative difference is {largest:.0e}."
+        )
+    if other:
+        least = min(one["difference"] for one in other)
+        largest = max(one["difference"] for one in other)
+        sentences.append(
+            f"Where theory says that it is not (a penalty per block, variances of their own), the "
+            f"predictions differ in {sum(one['holds'] for one in other)} of "
+            f"{count_of(len(other), 'trial')}, by {least:.2g} to {largest:.2g}."
+        )
+    sentences += [
+        f"NOT as theory says: {one['name']} on {name}, a difference of {one['difference']:.1e}."
+        for name, one in broken
+    ]
+    return sentences
+
+
+def _outcomes(found: Sequence[Found], methods: Mapping[str, Mapping]) -> list[str]:
+    """Return where OFER helps, where it equals the reference and where it loses."""
+    if not found:
+        return ["No OFER method was compared with a reference in this run."]
+    gains = sorted(
+        (one for one in found if one.comparison.outcome == "lower"),
+        key=lambda one: one.comparison.cell.effect,
+    )
+    losses = sorted(
+        (one for one in found if one.comparison.outcome == "higher"),
+        key=lambda one: -one.comparison.cell.effect,
+    )
+    equal = [one for one in found if one.comparison.outcome == "equal"]
+    of_all = f"of {count_of(len(found), 'comparison')}"
+    sentences = [
+        _named(f"OFER is better in {len(gains)} {of_all}", "gains", gains),
+        _named(f"OFER is worse in {len(losses)} {of_all}", "losses", losses),
+    ]
+    if equal:
+        where: dict[str, list[str]] = {}
+        for one in equal:
+            where.setdefault(one.comparison.label, []).append(one.section["name"])
+        rows = [
+            f"{label} ({join_words(list(dict.fromkeys(names)))})" for label, names in where.items()
+        ]
+        references = dict.fromkeys(method_label(one.verdict.reference, methods) for one in equal)
+        sentences.append(
+            f"OFER equals {join_words(list(references))} in every split up to rounding in "
+            f"{len(equal)} {of_all}: {'; '.join(rows)}."
+        )
+    n_open = sum(one.comparison.outcome == "open" for one in found)
+    n_lower = sum(
+        one.comparison.outcome == "open" and one.comparison.cell.difference < 0 for one in found
+    )
+    if n_open:
+        sentences.append(
+            f"Not distinguishable are {n_open} {of_all}; of these the mean is better in {n_lower} "
+            f"and worse in {n_open - n_lower}."
+        )
+    return sentences
+
+
+def _named(beginning: str, word: str, found: Sequence[Found]) -> str:
+    if not found:
+        return f"{beginning}."
+    shown = [where_words(one) for one in found[:MOST_SHOWN]]
+    largest = f"the largest {word}: " if len(found) > 1 else ""
+    return f"{beginning}; {largest}{'; '.join(shown)}."
+
+
+def _of(found: Mapping) -> list[Mapping]:
+    return found["statements"]
+
+
+def _by_name(found: Mapping, name: str) -> Mapping | None:
+    return next((one for one in _of(found) if one["name"] == name), None)
+
+
+def _read(path: str | Path) -> dict:
+    """Return one file of identities; UserError where it lacks what the section tells."""
+    found = read_json(path)
+    lacking = {"n_training", "n_test", "tolerance", "statements"} - found.keys()
+    if lacking:
+        raise UserError(
+            str(path),
+            f"it has no {join_words(sorted(lacking))}",
+            "a JSON file that the rule identities made",
+            f"rm -f {path} and run the same snakemake command again",
+        )
+    return found
