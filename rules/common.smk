@@ -970,7 +970,7 @@ def shown_result(path, kind, result=None):
     return report(
         path,
         caption=f"captions/{kind}.rst",
-        category=lambda wildcards: category_of_result(wildcards),
+        category=category_of_result,
         labels=lambda wildcards: labels_of_result(wildcards, result, Path(path).suffix),
     )
 

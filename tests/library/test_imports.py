@@ -271,6 +271,20 @@ def closure_of(root, *modules):
     return [Path(file).relative_to(root / "workflow_lib").as_posix() for file in files]
 
 
+NESTED = """\
+try:
+    import numpy
+except ImportError:
+    with open("a") as a:
+        while a:
+            pass
+        else:
+            match a:
+                case 1:
+                    import workflow_lib.a, workflow_lib.g
+"""
+
+
 def test_all_ways_to_import_are_followed(tmp_path):
     write_package(
         tmp_path,
@@ -281,11 +295,12 @@ def test_all_ways_to_import_are_followed(tmp_path):
             "inner/__init__.py": "from workflow_lib import e",
             "inner/c.py": "from workflow_lib.inner import d as renamed, not_a_module\n",
             "inner/d.py": "",
-            "e.py": "import workflow_lib.a\n",
+            "e.py": NESTED,
+            "g.py": "",
             "unused.py": "import workflow_lib.a\n",
         },
     )
-    expected = ["__init__.py", "a.py", "b.py", "e.py"]
+    expected = ["__init__.py", "a.py", "b.py", "e.py", "g.py"]
     expected += ["inner/__init__.py", "inner/c.py", "inner/d.py"]
     assert closure_of(tmp_path, "workflow_lib.a") == expected
     assert closure_of(tmp_path, "workflow_lib.unused") == sorted([*expected, "unused.py"])
