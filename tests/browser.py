@@ -1,7 +1,11 @@
-"""A headless browser, for the tests that look at a page."""
+"""A headless browser, for the tests that look at a page.
+
+Where none is installed these tests are skipped, and fail if BROWSER_TESTS is "required".
+"""
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,7 +15,11 @@ import pytest
 NAMES = ("chromium", "chromium-browser", "chrome")
 CHROMIUM = next((path for path in map(shutil.which, NAMES) if path), None)
 
-needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+REQUIRED = os.environ.get("BROWSER_TESTS") == "required"
+
+needs_browser = pytest.mark.skipif(
+    CHROMIUM is None and not REQUIRED, reason="no Chromium is installed"
+)
 
 
 def page_in_browser(path: Path, folder: Path, *options: str) -> tuple[str, list[str]]:
@@ -19,6 +27,7 @@ def page_in_browser(path: Path, folder: Path, *options: str) -> tuple[str, list[
 
     What the browser remembers is kept in `folder`.
     """
+    assert CHROMIUM, f"no Chromium is installed; its program is looked for as {', '.join(NAMES)}"
     done = subprocess.run(
         [
             CHROMIUM,
