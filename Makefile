@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 SNAKEMAKE := $(BIN)/snakemake
-SNAKEFILES := Snakefile $(wildcard rules/*.smk)
+SNAKEFILES := Snakefile $(wildcard rules/*.smk rules/*/*.smk)
 SOURCES := workflow_lib scripts tests $(wildcard benchmarks docs examples)
 
 .DEFAULT_GOAL := help

@@ -22,6 +22,13 @@ report: "rules/captions/run.rst"
 
 
 include: "rules/common.smk"
+include: "rules/inputs/sources.smk"
+include: "rules/inputs/methods.smk"
+include: "rules/inputs/steps.smk"
+include: "rules/inputs/own_tables.smk"
+include: "rules/inputs/tables_and_figures.smk"
+include: "rules/inputs/report.smk"
+include: "rules/inputs/snakemake_report.smk"
 include: "rules/data.smk"
 include: "rules/features.smk"
 include: "rules/models.smk"

@@ -1,5 +1,12 @@
 """Methods that predict classes, up to their scores of the classes for the test rows."""
 
+CLASSIFIERS = {
+    "support_vector_machine": "svm",
+    "perceptron": "perceptron",
+    "random_forest_classifier": "forest",
+}
+CLASSIFIER_GRID = ("width", "cost", "l2_penalty", "max_features", "n_trees")
+
 
 rule class_ridge:
     input:

@@ -1,5 +1,7 @@
 """Tables, figures, the record of the run and the report."""
 
+from workflow_lib.config.paper_runs import paper_runs
+
 
 rule table:
     input:

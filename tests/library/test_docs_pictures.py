@@ -99,7 +99,7 @@ def test_the_picture_of_the_rules_shows_each_rule_once(extensions):
     _, drawing = extensions
     edges = drawing.edges_of_mermaid(README)
     picture = drawing.rule_graph(edges)
-    rules = "".join(path.read_text() for path in (ROOT / "rules").glob("*.smk"))
+    rules = "".join(path.read_text() for path in (ROOT / "rules").rglob("*.smk"))
     assert sorted(texts_of(picture)) == sorted(re.findall(r"^rule (\w+):", rules, re.MULTILINE))
     words = ElementTree.fromstring(picture).find(f".//{SVG}desc").text
     for a, b in edges:

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_every_stage_is_a_rule():
-    text = "\n".join(path.read_text() for path in (ROOT / "rules").glob("*.smk"))
+    text = "\n".join(path.read_text() for path in (ROOT / "rules").rglob("*.smk"))
     assert set(STAGES) <= set(re.findall(r"^rule (\w+):", text, flags=re.MULTILINE))
 
 

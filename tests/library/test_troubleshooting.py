@@ -36,7 +36,7 @@ def texts_of_the_code() -> str:
     for folder in ("workflow_lib", "scripts"):
         sources += [path.read_text(encoding="utf-8") for path in (ROOT / folder).rglob("*.py")]
     texts = [(ROOT / "Makefile").read_text(encoding="utf-8")]
-    texts += [path.read_text(encoding="utf-8") for path in (ROOT / "rules").glob("*.smk")]
+    texts += [path.read_text(encoding="utf-8") for path in (ROOT / "rules").rglob("*.smk")]
     for source in sources:
         for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):

@@ -41,7 +41,7 @@ def test_the_picture_shows_arrows_of_the_rule_graph(project):
 def test_the_picture_leaves_no_rule_out(project):
     drawn = {node for edge in drawn_edges() for node in edge}
     rules = set()
-    for path in (ROOT / "rules").glob("*.smk"):
+    for path in (ROOT / "rules").rglob("*.smk"):
         rules.update(re.findall(r"^rule (\w+):", path.read_text(), re.MULTILINE))
     assert rules and drawn == rules
 

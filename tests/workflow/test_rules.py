@@ -10,7 +10,7 @@ from small_run import ROOT, records_of_jobs
 
 from workflow_lib.imports import import_closure
 
-RULE_FILES = [ROOT / "Snakefile", *sorted((ROOT / "rules").glob("*.smk"))]
+RULE_FILES = [ROOT / "Snakefile", *sorted((ROOT / "rules").rglob("*.smk"))]
 ORDER = [
     "input",
     "output",

@@ -65,7 +65,7 @@ def results(report):
 
 
 def test_every_caption_is_of_a_result():
-    texts = "".join(path.read_text() for path in sorted((ROOT / "rules").glob("*.smk")))
+    texts = "".join(path.read_text() for path in sorted((ROOT / "rules").rglob("*.smk")))
     kinds = {kind for _, kind in MARKED.findall(texts)}
     assert kinds | {"run"} == {path.stem for path in CAPTIONS.glob("*.rst")}
 

@@ -1,0 +1,120 @@
+"""What a method needs: its models, embeddings, kernel values and weak labels, and its grid."""
+
+ALIGNMENT_KERNELS = ("dtw", "gak")
+
+
+def methods_with(*regressors):
+    return [name for name, method in settings.methods.items() if method.regressor in regressors]
+
+
+def looks(methods, *keys):
+    """Return these keys of the methods, as plain values; a rule states just what it shows."""
+    return {name: {key: getattr(settings.methods[name], key) for key in keys} for name in methods}
+
+
+def compared_methods(wildcards):
+    """Return what decides whether a method of an experiment is kernel ridge regression, and more."""
+    keys = ("label", "regressor", "penalty", "center", "form", "preimage", "weak", "weak_outputs")
+    methods = looks(settings.methods_of(wildcards.experiment), *keys)
+    for method, values in methods.items():
+        model = settings.model_of(method)
+        values["model"] = model and plain(model, "kind", "covariance_type")
+        values["grid"] = {"projection": list(settings.methods[method].grid.projection)}
+    return methods
+
+
+def landmarks_of(wildcards):
+    """Return what is done with more training rows than a Gram matrix allows; None for nothing."""
+    landmarks = settings.landmarks_of(wildcards.experiment)
+    return landmarks and {**landmarks, "seed": seed_of(wildcards, "landmarks")}
+
+
+def embedding_name(method):
+    """Return the name of a method's embedding in paths: its form, and the block if unusual."""
+    settings_of_method = settings.methods[method]
+    if settings_of_method.form == "full" and settings_of_method.covariance_block == "matrix":
+        return "full-matrix"
+    return settings_of_method.form
+
+
+def model_folder(wildcards):
+    """Return the folder of the models that a method uses; weak methods use annotated ones."""
+    method = method_of(wildcards)
+    suffix = ANNOTATED if method.weak else ""
+    return f"results/{wildcards.experiment}/split-{wildcards.split}/{method.model}{suffix}"
+
+
+def model_file(wildcards):
+    return f"{model_folder(wildcards)}/models.h5" if method_of(wildcards).model else []
+
+
+def embedding_model_file(wildcards):
+    """Return the models behind a method's embedding; without a form it has none."""
+    return model_file(wildcards) if method_of(wildcards).form else []
+
+
+def embedding_file(wildcards):
+    if not method_of(wildcards).form:
+        return []
+    return f"{model_folder(wildcards)}/embeddings-{embedding_name(wildcards.method)}.h5"
+
+
+def alignment_file(wildcards):
+    """Return the cached kernel values between all series of the dataset, where a method needs them."""
+    kernel = method_of(wildcards).output_kernel
+    if kernel not in ALIGNMENT_KERNELS:
+        return []
+    return f"results/datasets/alignments/{experiment_of(wildcards).dataset}-{kernel}.h5"
+
+
+def alignment_widths(wildcards):
+    """Return the output widths of all methods of the run with this alignment kernel."""
+    return sorted(
+        {
+            width
+            for method in settings.methods.values()
+            if method.output_kernel == wildcards.alignment
+            for width in method.grid.output_width
+        }
+    )
+
+
+def weak_label_file(wildcards):
+    method = method_of(wildcards)
+    return f"{model_folder(wildcards)}/weak_labels.h5" if method.weak and method.model else []
+
+
+def components_of(wildcards):
+    labels = settings.components_of(wildcards.experiment, wildcards.method)
+    return labels[0] if labels == ("selected",) else [int(label) for label in labels]
+
+
+def component_candidates(wildcards):
+    return list(settings.component_candidates(wildcards.method, "selected"))
+
+
+def grid_of(key):
+    """Return the function of a method's wildcards that gives one list of its grid."""
+    return lambda wildcards: list(getattr(method_of(wildcards).grid, key))
+
+
+def files_of_members(*patterns):
+    """Return the function of a stack's wildcards that fills in each of its members."""
+    return lambda wildcards: [
+        pattern.format(experiment=wildcards.experiment, split=wildcards.split, member=member)
+        for member in method_of(wildcards).members
+        for pattern in patterns
+    ]
+
+
+def decoder_distance(wildcards):
+    """Return how a class is found from a predicted vector; None where none is."""
+    if experiment_of(wildcards).metric != "accuracy":
+        return None
+    return method_of(wildcards).decoder or "euclidean"
+
+
+def class_vectors_of(wildcards):
+    """Return the dataset with the class vectors, where classes are predicted."""
+    is_class = experiment_of(wildcards).metric == "accuracy"
+    return dataset_of(wildcards) if is_class else []

@@ -1,0 +1,152 @@
+"""Tables of the user's own: what is asked of them on the command line, and what a run makes of them."""
+
+from workflow_lib.config.capabilities import OWN_READER
+from workflow_lib.errors import nearest_name
+
+
+def own_tables():
+    """Return the experiments on tables that the user brought."""
+    return [experiment for experiment in settings.experiments if settings.is_own(experiment)]
+
+
+def refuse(place, found, expected, remedy):
+    """End the run with words that a user can act on."""
+    raise WorkflowError(str(UserError(place, found, expected, remedy)))
+
+
+def present_file(place, path):
+    """Return the path of a file that the user brings; refuse one that is not there."""
+    if Path(path).is_file():
+        return beside(path)
+    others = [other.name for other in Path(path).parent.glob("*") if other.is_file()]
+    nearest = nearest_name(Path(path).name, others)
+    written = f"write '{Path(path).with_name(nearest)}'" if nearest else None
+    refuse(
+        place,
+        f"'{path}' is a folder" if Path(path).is_dir() else f"there is no file '{path}'",
+        "the path of a table, from the folder in which you run the command",
+        written or "mend the path, or bring the file",
+    )
+
+
+def own_files(dataset):
+    """Return the files of the user's own that a dataset is read from, the table first."""
+    if settings.datasets[dataset].reader != OWN_READER:
+        return []
+    options = settings.datasets[dataset].options
+    place = f"{shown(Path(CONFIG, 'datasets', f'{dataset}.yaml'))}, key options"
+    return [
+        present_file(f"{place}.{key}", options[key])
+        for key in ("file", "gram", "class_vectors")
+        if options.get(key)
+    ]
+
+
+def brought_tables(wildcards):
+    """Return the files of all tables of the user's own.
+
+    They are inputs of the whole run: where older results exist, Snakemake does not mind that what
+    these were made from is gone, and an edit of the configuration would have no effect.
+    """
+    return [
+        path
+        for experiment in own_tables()
+        for path in own_files(settings.experiments[experiment].dataset)
+    ]
+
+
+def own_results(experiment):
+    """Return what a run on a table of the user's own makes beside the usual results."""
+    names = ("first-look.json", "answer.json", "calibration.h5", "model.h5")
+    paths = [f"results/{experiment}/{name}" for name in names]
+    return [*paths, f"results/timings/{experiment}-answer.json"]
+
+
+def told_request(wildcards):
+    """Return what is told of a new table, as plain values."""
+    if settings.request is None:
+        refuse(
+            "snakemake new",
+            "nothing is told of a table",
+            "its name, its file and the columns to predict",
+            "snakemake --cores 1 new --config name=NAME data=FILE outputs=COLUMNS",
+        )
+    return settings.request.model_dump(exclude_none=True)
+
+
+def request_log():
+    return f"logs/new/{settings.request.name}.log" if settings.request else "logs/new.log"
+
+
+def row_files():
+    """Return the name, without its ending, of the file with new rows of this run."""
+    return [Path(settings.run.rows).stem] if settings.run.rows else []
+
+
+def refuse_without_name(command, is_named, then=""):
+    """Refuse a command about a table of the user's own that names none."""
+    if not is_named:
+        request = settings.request
+        refuse(
+            f"snakemake {command}",
+            "data=FILE tells of a new table" if request else "no table of your own is named",
+            "the name of a table that `snakemake new` has looked at",
+            f"snakemake --cores 2 {command} --config name={request.name if request else 'NAME'}"
+            f"{then}",
+        )
+
+
+def answer_asked_for(wildcards):
+    """Return nothing but what all results need; refuse where no table is named."""
+    refuse_without_name("answer", settings.run.name)
+    return []
+
+
+def predictions_asked_for(wildcards):
+    """Return the predictions for the new rows of this run."""
+    refuse_without_name("predict", own_tables(), " rows=FILE")
+    if not settings.run.rows:
+        refuse(
+            "snakemake predict, key rows",
+            "no new rows are named",
+            "the path of a table with the input columns",
+            f"snakemake --cores 2 predict --config name={own_tables()[0]} rows=FILE",
+        )
+    present_file("snakemake predict, key rows", settings.run.rows)
+    return [
+        f"results/{experiment}/predictions/{rows}.csv"
+        for experiment in own_tables()
+        for rows in row_files()
+    ]
+
+
+def final_steps(wildcards):
+    """Return the artifacts of all methods on the split in which every labelled row trains."""
+    steps = {
+        path
+        for method in settings.methods_of(wildcards.experiment)
+        for path in steps_of(
+            SimpleNamespace(experiment=wildcards.experiment, split=FINAL, method=method)
+        )
+    }
+    return sorted(steps)
+
+
+def parts_of_saved_methods(wildcards):
+    """Return what a saved model must know of each method of an experiment, by method."""
+    folder = placed(f"results/{wildcards.experiment}/split-{FINAL}")
+    keys = ("regressor", "form", "covariance_block", "preimage", "start", "center", "decoder")
+    parts = {}
+    for method, values in looks(settings.methods_of(wildcards.experiment), *keys).items():
+        step = SimpleNamespace(experiment=wildcards.experiment, split=FINAL, method=method)
+        values |= {
+            "members": list(method_of(step).members),
+            "n_trees": method_of(step).grid.n_trees,
+            "seed": seed_of(step, "training", method),
+            "kernel": experiment_of(step).kernel,
+            "regression": f"{folder}/{method}/regression.h5",
+            "predictions": f"{folder}/{method}/predictions.h5",
+            "models": placed(embedding_model_file(step)),
+        }
+        parts[method] = {key: value for key, value in values.items() if value not in (None, [])}
+    return parts

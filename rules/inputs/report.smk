@@ -1,0 +1,147 @@
+"""What is shown of all experiments together, and what the report reads and tells of each."""
+
+# What the paper shows; of no use in the report on one table of the user's own.
+CONTENTS = [] if settings.run.name else [beside(Path(CONFIG, "paper_tables", "contents.csv"))]
+
+
+def report_title():
+    """Return the title of the report, on a table of the user's own that of the table."""
+    name = settings.run.name
+    return settings.experiments[name].title if name else settings.run.report.title
+
+
+def parts_over_all():
+    """Return the files of what is shown of all experiments together, by its name."""
+    figures = {
+        name: {suffix: f"{RUN_FOLDER}/figures/{name}.{suffix}" for suffix in ("svg", "png")}
+        for name in ("ranks", "protocol")
+    }
+    tables = {suffix: f"{RUN_FOLDER}/tables/ranks.{suffix}" for suffix in ("csv", "tex")}
+    return {**figures, "ranks": {**figures["ranks"], **tables}}
+
+
+def files_over_all():
+    return [path for files in parts_over_all().values() for path in files.values()]
+
+
+def ranked_experiments():
+    """Return what must be known of each experiment to rank methods over datasets."""
+    return {
+        name: {
+            "title": settings.dataset_of(name).title,
+            "dataset": draw_name(experiment.dataset),
+            "stand_in_for": stand_in(name),
+            "is_made": "synthetic" in settings.dataset_of(name).reader,
+            "metric": experiment.metric,
+        }
+        for name, experiment in settings.experiments.items()
+    }
+
+
+def protocol_experiments():
+    """Return what the figure of the protocol tells of each experiment."""
+    return {
+        name: {
+            **plain(experiment, "title", "split", "metric"),
+            "stand_in_for": stand_in(name),
+            "has_ceiling": any(
+                settings.methods[method].weak_outputs == "true"
+                for method in settings.methods_of(name)
+            ),
+        }
+        for name, experiment in settings.experiments.items()
+    }
+
+
+def final_split(experiment):
+    """Return the split in which all labelled rows train, where a table of its rows is shown."""
+    is_shown = experiment in typical_row_tables().values()
+    return f"results/{experiment}/split-{FINAL}/split.h5" if is_shown else None
+
+
+def first_look_file(experiment):
+    is_shown = experiment in typical_row_tables().values()
+    return f"results/{experiment}/first-look.json" if is_shown else None
+
+
+def own_parts(experiment):
+    """Return the files behind the answer at the head of a report on one table of the user's own."""
+    if settings.run.name != experiment or not settings.is_own(experiment):
+        return None
+    return {
+        "first_look": f"results/{experiment}/first-look.json",
+        "answer": f"results/timings/{experiment}-answer.json",
+        "calibration": f"results/{experiment}/calibration.h5",
+    }
+
+
+def files_for_report(experiment):
+    """Return the files of an experiment that the report reads."""
+    return {
+        "scores": f"results/{experiment}/scores.csv",
+        "coordinates": f"results/{experiment}/coordinates.csv",
+        "timings": f"results/timings/{experiment}.csv" if has_time_table(experiment) else None,
+        "models": next(iter(named_components(experiment)), None),
+        "final_split": final_split(experiment),
+        "first_look": first_look_file(experiment),
+        "figures": figure_files(experiment, "svg"),
+        "pictures": figure_files(experiment, "png"),
+        "table_files": table_files(experiment),
+        "identities": next(iter(identity_files(experiment)), None),
+        "own": own_parts(experiment),
+    }
+
+
+def experiments_for_report():
+    """Return what the report tells of each experiment, and the files that it reads for that."""
+    return {
+        experiment: {
+            "settings": plain(
+                values,
+                "title",
+                "dataset",
+                "training_sizes",
+                "weak_sizes",
+                "components",
+                "metric",
+                "split",
+                "weak_labels",
+                "kernel",
+                "tables",
+                "figures",
+            ),
+            **placed(files_for_report(experiment)),
+        }
+        for experiment, values in settings.experiments.items()
+    }
+
+
+def datasets_for_report():
+    return {
+        name: {
+            "settings": plain(
+                values,
+                "title",
+                "description",
+                "stand_in_for",
+                "reader",
+                "options",
+                "sources",
+                "licence",
+                "citation",
+            ),
+            "artifact": placed(f"results/datasets/{name}.h5"),
+        }
+        for name, values in settings.datasets.items()
+    }
+
+
+def seeds_by_name():
+    """Return the seeds of the run by the place where they are used."""
+    seeds = {"main": settings.run.seed}
+    for experiment, values in settings.experiments.items():
+        for split in settings.splits_of(experiment):
+            seeds[f"split {values.dataset} {split}"] = derive_seed(
+                settings.run.seed, "split", draw_name(values.dataset), split
+            )
+    return seeds

@@ -1,0 +1,55 @@
+"""What `snakemake --report` shows of a result: its caption, its category and its labels."""
+
+
+def shown_result(path, kind, result=None):
+    """Mark a result for `snakemake --report`: its caption, its category, and its labels.
+
+    The caption is `captions/KIND.rst`. A result of an experiment stands in the category of its
+    title, under its own name; one that has no wildcards takes `result` for a name.
+    """
+    return report(
+        path,
+        caption=f"captions/{kind}.rst",
+        category=category_of_result,
+        labels=lambda wildcards: labels_of_result(wildcards, result, Path(path).suffix),
+    )
+
+
+def experiment_of_result(wildcards):
+    """Return the experiment of a result, by the wildcards of its rule; None for a whole run."""
+    wildcards = dict(wildcards.items())
+    if "figure" in wildcards:
+        return experiment_of_figure(SimpleNamespace(**wildcards))
+    if "named" in wildcards:
+        return component_tables()[wildcards["named"]]
+    if "typical" in wildcards:
+        return typical_row_tables()[wildcards["typical"]]
+    return wildcards.get("experiment")
+
+
+def category_of_result(wildcards):
+    """Return the title of the experiment, of signs that a heading of Snakemake's report bears."""
+    experiment = experiment_of_result(wildcards)
+    if experiment is None:
+        return "All experiments of the run"
+    return " ".join(re.sub(r"[^\w .,()-]", " ", settings.experiments[experiment].title).split())
+
+
+def labels_of_result(wildcards, result, suffix):
+    """Return the columns of the list of results: the data, what is shown, and the kind of file."""
+    experiment = experiment_of_result(wildcards)
+    if experiment is None:
+        return {"result": result, "file": suffix[1:].upper(), "data": "all of the run"}
+    known = dict(wildcards.items())
+    name = known.get("table") or result
+    for key in ("figure", "named", "typical"):
+        name = known[key].removeprefix(f"{experiment}-") if key in known else name
+    data, replaced = settings.dataset_of(experiment).title, stand_in(experiment)
+    if replaced:
+        data = f"{data} (a stand-in for {replaced})"
+    # Snakemake takes braces in a label for a wildcard.
+    return {
+        "result": name.replace("-", " "),
+        "file": suffix[1:].upper(),
+        "data": data.translate({ord("{"): "(", ord("}"): ")"}),
+    }

@@ -1,0 +1,93 @@
+"""The artifacts between the sources and the scores: of one method on one split, of an experiment, of the run."""
+
+
+def split_files(pattern, experiment):
+    """Return the path of every split of an experiment."""
+    return [
+        pattern.format(experiment=experiment, split=split)
+        for split in settings.splits_of(experiment)
+    ]
+
+
+def all_splits(wildcards):
+    return split_files("results/{experiment}/split-{split}/split.h5", wildcards.experiment)
+
+
+def all_features(wildcards):
+    return split_files("results/{experiment}/split-{split}/features.h5", wildcards.experiment)
+
+
+def steps_of(wildcards):
+    """Return the artifacts of one method on one split of an experiment."""
+    folder = f"results/{wildcards.experiment}/split-{wildcards.split}"
+    names = ["split.h5", "features.h5"]
+    names += [f"{wildcards.method}/regression.h5", f"{wildcards.method}/predictions.h5"]
+    if method_of(wildcards).model:
+        names.append(f"{method_of(wildcards).model}/models.h5")
+    made_for = (model_file, embedding_file, weak_label_file, alignment_file)
+    others = [path for path in (function(wildcards) for function in made_for) if path]
+    return [*(f"{folder}/{name}" for name in names), *others]
+
+
+def prediction_files(wildcards):
+    """Return the predictions of every method and split, by method."""
+    return [
+        path
+        for method in settings.methods_of(wildcards.experiment)
+        for path in split_files(
+            f"results/{{experiment}}/split-{{split}}/{method}/predictions.h5", wildcards.experiment
+        )
+    ]
+
+
+def timing_files(wildcards):
+    """Return the measured seconds of both stages of every method and split, by method."""
+    return [
+        path
+        for method in settings.methods_of(wildcards.experiment)
+        for stage in ("regression", "preimages")
+        for path in split_files(
+            f"results/timings/{{experiment}}/split-{{split}}/{method}-{stage}.json",
+            wildcards.experiment,
+        )
+    ]
+
+
+def time_records(wildcards):
+    """Return the measured seconds of an experiment, where a table shows them."""
+    is_timed = has_time_table(wildcards.experiment)
+    return [f"results/timings/{wildcards.experiment}.csv"] if is_timed else []
+
+
+def identity_files(experiment):
+    """Return the trial of what is kernel ridge regression; none where a Gram matrix is too large."""
+    has_trial = settings.landmarks_of(experiment) is None or settings.is_own(experiment)
+    return [f"results/{experiment}/identities.json"] if has_trial else []
+
+
+def all_identities():
+    return [path for experiment in settings.experiments for path in identity_files(experiment)]
+
+
+def all_steps():
+    """Return every artifact between the sources and the scores.
+
+    They are targets of the run as much as the report is. Of a file that is none, Snakemake does
+    not see that it is missing where an older result that follows from it exists, and after a
+    failure that older result would pass for the new one.
+    """
+    paths = {f"results/datasets/{name}.h5" for name in settings.datasets}
+    for dataset in settings.datasets:
+        paths.update(feature_files(SimpleNamespace(dataset=dataset)))
+    for experiment in settings.experiments:
+        paths.add(f"results/{experiment}/scores.csv")
+        paths.add(f"results/{experiment}/coordinates.csv")
+        paths.update(identity_files(experiment))
+        if settings.is_own(experiment):
+            paths.update(own_results(experiment))
+            paths.update(final_steps(SimpleNamespace(experiment=experiment)))
+        for split in settings.splits_of(experiment):
+            for method in settings.methods_of(experiment):
+                step = SimpleNamespace(experiment=experiment, split=split, method=method)
+                paths.update(steps_of(step))
+    return sorted(paths)
