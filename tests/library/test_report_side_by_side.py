@@ -34,7 +34,7 @@ from workflow_lib.report.paper_twins import (
     twins_of,
 )
 from workflow_lib.report.scores import read_coordinates, read_scores, read_timings
-from workflow_lib.report.side_by_side import HEADS, side_by_side_section
+from workflow_lib.report.side_by_side import HEADS, HEADS_OF_OTHERS, side_by_side_section
 from workflow_lib.report.table_text import table_cells
 
 CONFIG = Path(__file__).parents[2] / "config"
@@ -89,9 +89,18 @@ def error_cells(folder, published, comparable=True):
 
 def rows_of(section):
     """Return (name of the item, texts of the cells) of each row of the section."""
-    body = section.html[section.html.index("<tbody>") :]
+    return rows_in(section.html, "paper-side-by-side")
+
+
+def others_of(section):
+    """Return the same of the second table, by the name of the item."""
+    return dict(rows_in(section.html, "paper-others"))
+
+
+def rows_in(html, anchor):
+    found = re.search(rf'<table class="words" id="{anchor}">.*?<tbody>(.*?)</tbody>', html, re.S)
     rows = []
-    for row in re.findall(r"<tr>(.*?)</tr>", body):
+    for row in re.findall(r"<tr>(.*?)</tr>", found[1] if found else ""):
         name = re.search(r"<strong>(.*?)\.</strong>", row)[1]
         cells = re.findall(r"<td>(.*?)</td>", row)
         texts = ["".join(parse(cell).text) for cell in cells]
@@ -130,10 +139,10 @@ def test_the_tables_that_a_description_names(text, numbers):
 def test_every_table_and_figure_has_a_row_without_any_twin(contents):
     section = side_by_side_section(contents, [], {}, {})
     names = [f"Table {n}" for n in range(1, 21)] + [f"Figure {n}" for n in range(1, 4)]
-    assert [name for name, _ in rows_of(section)] == names
-    assert {len(texts) for _, texts in rows_of(section)} == {len(HEADS) - 1}
-    assert row_of(section, "Table 5")[0] == "Not run here"
-    assert row_of(section, "Figure 1")[0] == "Not run here"
+    assert list(others_of(section)) == names
+    assert {len(texts) for texts in others_of(section).values()} == {len(HEADS_OF_OTHERS) - 1}
+    assert {texts[0] for texts in others_of(section).values()} == {"not run"}
+    assert rows_of(section) == []
     assert "The paper has 20 tables and 3 figures." in text_of(section)
     assert "0 are drawings without data, and 23 were not run" in text_of(section)
     assert "No number of this run can be held against a published one." in text_of(section)
@@ -236,7 +245,9 @@ def test_a_stand_in_is_never_said_to_agree(tmp_path, contents):
     row = row_of(section, "Table 1")
     assert row[0] == "toy: firstA stand-in: Others"
     assert row[1:6] == ["not comparable: stand-in", *4 * ["\u2013"]]
-    assert row[-1].startswith("Other data than the paper's.")
+    assert row[-1] == "Other data than the paper's."
+    assert len(row) == len(HEADS) - 1
+    assert others_of(section)["Table 1"][0] == "a stand-in"
     assert "No number of this run can be held against a published one." in text_of(section)
 
 
@@ -369,26 +380,26 @@ def test_differences_of_accuracies_are_in_points(contents):
 
 
 def test_what_was_not_run_names_its_commands(contents):
-    section = side_by_side_section(contents, [], {}, paper_runs(CONFIG))
-    assert row_of(section, "Table 5")[-1] == (
+    others = others_of(side_by_side_section(contents, [], {}, paper_runs(CONFIG)))
+    assert others["Table 5"][-1] == (
         "By its recipe: snakemake --cores 2 --configfile config/series.yaml."
     )
-    assert row_of(section, "Table 1")[-1] == "By its recipe: snakemake --cores 2."
-    assert row_of(section, "Table 6")[-1] == (
+    assert others["Table 1"][-1] == "By its recipe: snakemake --cores 2."
+    assert others["Table 6"][-1] == (
         "On the paper's own data: snakemake --cores 2 --configfile config/kogan10k.yaml, with "
         "files that you bring (config/datasets/kogan10k.yaml). On a stand-in: snakemake --cores 2 "
         "--configfile config/earnings-calls.yaml."
     )
     # The Mulan sets have no table of the same form, but stand in for it.
-    assert "--configfile config/mulan.yaml." in row_of(section, "Table 7")[-1]
-    assert "config/datasets/awa.yaml" in row_of(section, "Table 12")[-1]
-    assert row_of(section, "Figure 1")[-1] == "A drawing without data: snakemake --cores 2."
+    assert "--configfile config/mulan.yaml." in others["Table 7"][-1]
+    assert "config/datasets/awa.yaml" in others["Table 12"][-1]
+    assert others["Figure 1"][-1] == "A drawing without data: snakemake --cores 2."
 
 
 def test_a_table_that_nothing_runs_on_the_data_of_the_paper_says_so():
     item = PaperItem("table", 3, "Title", "Data", "RRMSE", "")
     section = side_by_side_section([item], [], {}, {})
-    assert row_of(section, "Table 3")[-1] == "No configuration file runs it on the paper's data."
+    assert others_of(section)["Table 3"][-1] == "No configuration file runs it on the paper's data."
 
 
 def test_the_section_is_well_formed_and_escaped():
@@ -397,7 +408,7 @@ def test_the_section_is_well_formed_and_escaped():
     assert section.anchor == "paper"
     assert f'id="{section.anchor}"' in section.html
     assert "A &lt; B &amp; C" in section.html
-    assert set(parse(section.html).cells_per_row) == {len(HEADS)}
+    assert set(parse(section.html).cells_per_row) == {len(HEADS_OF_OTHERS)}
     assert re.findall(r"<th(?![^>]*scope=)[ >]", section.html) == []
 
 

@@ -35,10 +35,16 @@ HEADS = (
     "Within 2",
     "Largest difference",
     "Same order",
-    "Why not, or how to run it",
+    "Why not",
 )
 _WIDTHS = (12, 9, 4, 3, 3, 7, 3, 13)
 """The least widths of the columns, in rem; without them prose gets as little room as counts."""
+
+HEADS_OF_OTHERS = ("In the paper", "In this run", "How to run it")
+_WIDTHS_OF_OTHERS = (14, 6, 30)
+
+_CAPTION = "The tables and figures of Djerrab et al. (2018), and their twins"
+_CAPTION_OF_OTHERS = "Those without a twin on the paper's data, or data drawn by its recipe"
 
 _KINDS = (OWN_DATA, RECIPE, STAND_IN)
 
@@ -51,6 +57,9 @@ def side_by_side_section(
 ) -> Section:
     """Return the section with a row for each table and figure of the paper and each of its twins.
 
+    Those that this run shows on a stand-in alone, or not at all, have a row in a second table,
+    which says how they are run.
+
     Parameters
     ----------
     contents : sequence of PaperItem
@@ -62,42 +71,55 @@ def side_by_side_section(
     runs : mapping of configuration file to experiments
         As `workflow_lib.config.paper_runs.paper_runs` gives them, for the command lines.
     """
-    rows, shown = [], []
+    rows, others, shown = [], [], []
     for item in contents:
-        for group in _groups(item, twins):
-            rows.append(_row(item, group, published, runs))
-            shown += group
-    head = "".join(
-        f'<th scope="col" style="min-width:{width}rem">{escape(name)}</th>'
-        for name, width in zip(HEADS, _WIDTHS, strict=True)
-    )
+        groups = _groups(item, twins)
+        rows += [_row(item, group, published) for group in groups]
+        if all(group[0].data_kind == STAND_IN for group in groups):
+            others.append(_row_of_other(item, bool(groups), runs))
+        shown += [twin for group in groups for twin in group]
     html = "\n".join(
         [
             '<section id="paper" aria-labelledby="paper-heading">',
             '<h2 id="paper-heading">The paper, side by side</h2>',
             *(f"<p>{sentence}</p>" for sentence in _opening(contents, shown)),
-            '<div class="wide">',
-            '<table class="words" id="paper-side-by-side">',
-            "<caption>The tables and figures of Djerrab et al. (2018), and their twins</caption>",
-            f"<thead><tr>{head}</tr></thead>",
-            f"<tbody>{''.join(rows)}</tbody>",
-            "</table>",
-            "</div>",
-            f'<p class="notes">{escape(_notes())}</p>',
+            *_table("paper-side-by-side", _CAPTION, HEADS, _WIDTHS, rows),
+            *([f'<p class="notes">{escape(_notes())}</p>'] if rows else []),
+            *_table("paper-others", _CAPTION_OF_OTHERS, HEADS_OF_OTHERS, _WIDTHS_OF_OTHERS, others),
             "</section>",
         ]
     )
     return Section("paper", "The paper, side by side", html)
 
 
+def _table(
+    anchor: str, caption: str, heads: Sequence[str], widths: Sequence[int], rows: Sequence[str]
+) -> list[str]:
+    """Return the lines of a table; none without a row."""
+    head = "".join(
+        f'<th scope="col" style="min-width:{width}rem">{escape(name)}</th>'
+        for name, width in zip(heads, widths, strict=True)
+    )
+    lines = [
+        '<div class="wide">',
+        f'<table class="words" id="{anchor}">',
+        f"<caption>{escape(caption)}</caption>",
+        f"<thead><tr>{head}</tr></thead>",
+        f"<tbody>{''.join(rows)}</tbody>",
+        "</table>",
+        "</div>",
+    ]
+    return lines if rows else []
+
+
 def _groups(item: PaperItem, twins: Sequence[Twin]) -> list[list[Twin]]:
-    """Return the twins of each row of an item: one each, or one row without any.
+    """Return the twins of each row of an item: one each.
 
     Experiments that as a whole stand in for it share a row, and only where it has no other twin.
     """
     found = [twin for twin in twins if twin.item == (item.kind, item.number)]
     named = [[twin] for twin in found if twin.name]
-    return named or [found]
+    return named or ([found] if found else [])
 
 
 def _opening(contents: Sequence[PaperItem], shown: Sequence[Twin]) -> list[str]:
@@ -152,28 +174,14 @@ def _notes() -> str:
     )
 
 
-def _row(
-    item: PaperItem,
-    twins: Sequence[Twin],
-    published: Mapping[int, str | Path],
-    runs: Mapping[str, Sequence[Mapping]],
-) -> str:
+def _row(item: PaperItem, twins: Sequence[Twin], published: Mapping[int, str | Path]) -> str:
     """Return one row of the table: an item and one twin of it, or all experiments behind it."""
-    about = "; ".join(part for part in (item.data, item.quantity) if part)
-    head = (
-        f'<th scope="row"><strong>{escape(item.name)}.</strong> {escape(item.title)}'
-        f'<br><span class="quiet">{escape(about)}</span></th>'
-    )
-    printed = _n_printed(item, published)
-    numbers = [MISSING] * 5
-    if not twins:
-        return _cells(head, "Not run here", numbers, commands(item, runs, _KINDS))
+    head, printed, numbers = _head(item), _n_printed(item, published), [MISSING] * 5
     twin = twins[0]
     here = f"{', '.join(_link(one) for one in twins)}<br>{escape(_data(twins))}"
     if twin.data_kind == STAND_IN:
         numbers[0] = "not comparable: stand-in"
-        why = f"Other data than the paper's. {commands(item, runs, (OWN_DATA, RECIPE))}"
-        return _cells(head, here, numbers, why)
+        return _cells(head, here, *numbers, "Other data than the paper's.")
     errors = tally(twin.errors)
     if twin.comparisons:
         same, pairs = same_order(twin.comparisons)
@@ -188,12 +196,27 @@ def _row(
                 " = ", "&nbsp;=&nbsp;"
             ),
         ]
-    return _cells(head, here, numbers, escape(_why_not(item, twin, published)))
+    return _cells(head, here, *numbers, escape(_why_not(item, twin, published)))
 
 
-def _cells(head: str, here: str, numbers: Sequence[str], why: str) -> str:
-    cells = "".join(f"<td>{cell}</td>" for cell in (here, *numbers, why))
-    return f"<tr>{head}{cells}</tr>"
+def _row_of_other(item: PaperItem, is_shown: bool, runs: Mapping[str, Sequence[Mapping]]) -> str:
+    """Return how an item is run that is not shown here, or on a stand-in alone."""
+    if is_shown:
+        return _cells(_head(item), "a stand-in", commands(item, runs, (OWN_DATA, RECIPE)))
+    return _cells(_head(item), "not run", commands(item, runs, _KINDS))
+
+
+def _head(item: PaperItem) -> str:
+    """Return the first cell of a row: what the item is, and of what data."""
+    about = "; ".join(part for part in (item.data, item.quantity) if part)
+    return (
+        f'<th scope="row"><strong>{escape(item.name)}.</strong> {escape(item.title)}'
+        f'<br><span class="quiet">{escape(about)}</span></th>'
+    )
+
+
+def _cells(head: str, *cells: str) -> str:
+    return f"<tr>{head}{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
 
 def _n_printed(item: PaperItem, published: Mapping[int, str | Path]) -> int:
