@@ -134,8 +134,10 @@ def _opening(contents: Sequence[PaperItem], shown: Sequence[Twin]) -> list[str]:
         f"{count_of(len(contents) - n_tables, 'figure')}. In this run "
         f"{len(by_kind[OWN_DATA])} have a twin on the paper's own data, "
         f"{len(by_kind[RECIPE])} on data drawn by the paper's recipe and {len(stand_ins)} on a "
-        f"stand-in alone; {len(drawings)} are drawings without data, and {absent} were not run."
+        f"stand-in alone; {len(drawings)} are drawings without data, and {absent} were not run"
     )
+    way = '; <a href="#paper-others">how to run them</a>' if absent else ""
+    first = f"{first}{way}."
     counted = [comparison for twin in shown for comparison in twin.errors]
     if not counted:
         return [first, "No number of this run can be held against a published one."]
