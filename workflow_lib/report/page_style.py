@@ -107,6 +107,7 @@ summary { cursor: pointer; color: var(--link); }
   thead { display: table-header-group; }
   tbody[hidden] { display: table-row-group; }
   tr[hidden] { display: table-row; }
+  th button { display: contents; }
   th button::after { content: "" !important; }
   .wide { overflow: visible; }
   table { font-size: 8.5pt; min-width: 0; max-width: 100%; }
@@ -119,4 +120,8 @@ summary { cursor: pointer; color: var(--link); }
   a { color: inherit; text-decoration: none; }
 }
 """.strip()
-"""CSS; every colour of text has a contrast of 4.5 or more with what is behind it."""
+"""CSS; every colour of text has a contrast of 4.5 or more with what is behind it.
+
+On paper the buttons in the heads of tables have no box: Chromium repeats no head with one on the next
+page.
+"""
