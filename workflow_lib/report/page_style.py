@@ -122,6 +122,6 @@ summary { cursor: pointer; color: var(--link); }
 """.strip()
 """CSS; every colour of text has a contrast of 4.5 or more with what is behind it.
 
-On paper the buttons in the heads of tables have no box: Chromium repeats no head with one on the next
-page.
+On paper the buttons in the heads of tables have no box: Chromium does not repeat a head that holds
+boxes on the next page.
 """
