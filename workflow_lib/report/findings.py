@@ -112,10 +112,8 @@ def _gains(found: Sequence[Found], methods: Mapping[str, Mapping]) -> str:
     """Return which method is most often better, and its largest effect."""
     better = [one for one in found if one.comparison.outcome == "lower"]
     if not better:
-        return (
-            f"No OFER method is surely better than its reference in any of the "
-            f"{count_of(len(found), 'comparison')}."
-        )
+        tried = f"any of the {len(found)} comparisons" if len(found) > 1 else "the one comparison"
+        return f"No OFER method is surely better than its reference in {tried}."
     names = list(methods)
     groups: dict[tuple[str, str], int] = {}
     for one in better:
