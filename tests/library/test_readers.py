@@ -164,6 +164,8 @@ def test_unknown_reader():
         ("csv", {"outputs": ["y"], "delimiter": "ab"}, "delimiter"),
         ("linnerud", {"x": 1}, r"x: .*among: \(none\)"),
         ("synthetic_mixture", {"preset": "unclear"}, "preset: .*'informative', 'overlapping'"),
+        ("synthetic_mixture", {"n_components": 2**31}, "n_components"),
+        ("synthetic_rows", {"n_inputs": 2**31}, "n_inputs"),
         ("synthetic_mixture", {"spread": -1}, "spread"),
         ("synthetic_mixture", {"kernel_pca_gamma": float("inf")}, "kernel_pca_gamma"),
         ("synthetic_mixture", {"n_rows": 1}, "n_rows"),

@@ -22,7 +22,7 @@ from snakemake.common.configfile import load_configfile
 from snakemake.utils import update_config
 from snakemake_interface_common.exceptions import WorkflowError
 
-from workflow_lib.config.files import read_yaml
+from workflow_lib.config.files import check_base_file, read_yaml
 from workflow_lib.config.loading import load_configuration
 from workflow_lib.errors import UserError
 
@@ -61,6 +61,7 @@ def run(folder: Path, *options: str, seconds: int) -> Outcome:
 
 def load() -> dict:
     """Return the checked configuration of the smoke experiment in the working folder."""
+    check_base_file(Path(DEFAULTS))
     merged = {}
     for name in (DEFAULTS, smoke.CONFIGURATION):
         update_config(merged, read_yaml(Path(name)))

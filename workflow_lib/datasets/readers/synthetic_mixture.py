@@ -35,7 +35,8 @@ PRESETS: dict[str, dict[str, Any]] = {
 """Values that a preset gives to the options that are not written out."""
 
 
-Count = Annotated[int, Strict(), Field(ge=1)]
+Count = Annotated[int, Strict(), Field(ge=1, le=10_000)]
+"""Bounded, so that a slip of the keyboard is refused before it takes all memory."""
 
 
 class Options(Settings):

@@ -47,7 +47,9 @@ FREQUENCY = 0.6
 BLOCK_ROWS = 1000
 """Rows drawn at a time, each block with a generator of its own."""
 
-Count = Annotated[int, Strict(), Field(ge=1)]
+Count = Annotated[int, Strict(), Field(ge=1, le=10_000)]
+"""Bounded, so that a slip of the keyboard is refused before it takes all memory."""
+
 Share = Annotated[float, Strict(), Field(ge=0, lt=1)]
 
 
