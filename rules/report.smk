@@ -642,9 +642,7 @@ rule manifest:
 rule timeline:
     input:
         manifest=f"{RUN_FOLDER}/run.json",
-        timings=timing_tables(),
-        tables=all_tables(),
-        figures=[*all_figures("svg"), *files_over_all()],
+        results=last_results(),
         code=code("timeline.py", "report.figures.timeline", "report.asked_used"),
     output:
         asked_used=shown_result(
@@ -688,7 +686,7 @@ rule report:
         models=[
             path for experiment in settings.experiments for path in named_components(experiment)
         ],
-        own=[path for experiment in own_tables() for path in own_results(experiment)],
+        own=all_own_results(),
         published=[beside(path) for path in PUBLISHED.values()],
         contents=CONTENTS,
         jobs="results/timings/jobs/timeline.csv",

@@ -62,6 +62,10 @@ def own_results(experiment):
     return [*paths, f"results/timings/{experiment}-answer.json"]
 
 
+def all_own_results():
+    return [path for experiment in own_tables() for path in own_results(experiment)]
+
+
 def told_request(wildcards):
     """Return what is told of a new table, as plain values."""
     if settings.request is None:

@@ -24,6 +24,12 @@ def files_over_all():
     return [path for files in parts_over_all().values() for path in files.values()]
 
 
+def last_results():
+    """Return what is made last of all experiments: where it is there, every other job has ended."""
+    shown = [*timing_tables(), *all_tables(), *all_figures("svg"), *files_over_all()]
+    return [*shown, *all_identities(), *all_own_results()]
+
+
 def ranked_experiments():
     """Return what must be known of each experiment to rank methods over datasets."""
     return {
