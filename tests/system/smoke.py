@@ -76,6 +76,8 @@ def snakemake(folder: Path, *options: str, cores: int | None = 2, **variables: s
         env=environment(folder, **variables),
         capture_output=True,
         text=True,
+        # In a locale of another encoding it speaks that.
+        errors="replace",
         timeout=900,
     )
     return Outcome(done.returncode, done.stdout, done.stderr)
