@@ -10,6 +10,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 HEAD = ("fault", "tried", "survived", "found", "when")
+WIDTHS = (10, 2, 2, 2, 6)
 
 
 class FaultRecord(SphinxDirective):
@@ -28,23 +29,31 @@ class FaultRecord(SphinxDirective):
                 kind["kind"],
                 kind["tried"],
                 kind["survived"],
-                ", ".join(kind["found"]) or "none",
+                len(kind["found"]),
                 f"{kind['date']}, {kind['commit'] or 'no commit'}"
                 + ("" if kind["trials"] == "full" else "; some of the trials"),
             )
             for kind in record["kinds"]
         ]
-        tried, survived = (sum(row[place] for row in rows) for place in (1, 2))
-        rows.append(("all", tried, survived, "", ""))
+        rows.append(("all", *(sum(row[place] for row in rows) for place in (1, 2, 3)), ""))
         where = f"Python {record['python']}, {record['system']}."
-        return [table_of(HEAD, rows), nodes.paragraph(text=where)]
+        found = [name for kind in record["kinds"] for name in kind["found"]]
+        return [table_of(HEAD, rows), nodes.paragraph(text=where), *list_of("Found:", found)]
+
+
+def list_of(title: str, names: list[str]) -> list[nodes.Node]:
+    """Return a list of the names of tests under a title; nothing where there is none."""
+    items = [
+        nodes.list_item("", nodes.paragraph("", "", nodes.literal(text=name))) for name in names
+    ]
+    return [nodes.paragraph(text=title), nodes.bullet_list("", *items)] if names else []
 
 
 def table_of(head: tuple, rows: list[tuple]) -> nodes.table:
     """Return a table of texts and numbers."""
     table, group = nodes.table(), nodes.tgroup(cols=len(head))
     table += group
-    group += [nodes.colspec(colwidth=1) for _ in head]
+    group += [nodes.colspec(colwidth=width) for width in WIDTHS]
     for part, lines in ((nodes.thead(), [head]), (nodes.tbody(), rows)):
         group += part
         for line in lines:
