@@ -87,6 +87,11 @@ def all_jobs(project):
     return jobs_to_run(project)
 
 
+def test_the_timeline_follows_every_other_job(project, all_jobs):
+    before = jobs_to_run(project, "results/timings/jobs/timeline.csv")
+    assert all_jobs - before == {"report"}
+
+
 def add_line(path: Path, line: str = "# changed") -> None:
     with open(path, "a") as file:
         file.write(f"\n{line}\n")
