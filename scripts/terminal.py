@@ -365,7 +365,10 @@ def spoken_lines(path: str | os.PathLike | None) -> list[str]:
 
 
 def readable_tail(path: str | os.PathLike, n_lines: int = TAIL_LINES) -> list[str]:
-    """Return the last lines of a log without its tracebacks; [] where there is no text to read."""
+    """Return the last lines of a log without its tracebacks; [] where there is no text to read.
+
+    Of lines ``error: ...`` that follow each other none is left out: each names another file.
+    """
     try:
         with open(path, "rb") as log:
             log.seek(0, os.SEEK_END)
@@ -373,7 +376,11 @@ def readable_tail(path: str | os.PathLike, n_lines: int = TAIL_LINES) -> list[st
             text = log.read().decode("utf-8", errors="replace")
     except OSError:
         return []
-    return list(drop_tracebacks(text.rstrip().splitlines()))[-n_lines:]
+    lines = list(drop_tracebacks(text.rstrip().splitlines()))
+    first = max(0, len(lines) - n_lines)
+    while first and all(line.startswith("error: ") for line in lines[first - 1 : first + 1]):
+        first -= 1
+    return lines[first:]
 
 
 def drop_tracebacks(lines: Iterable[str]) -> Iterable[str]:

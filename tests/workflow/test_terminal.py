@@ -327,6 +327,16 @@ def test_tracebacks_are_left_out_of_a_log(terminal, tmp_path):
     assert terminal.readable_tail(tmp_path / "absent.log") == []
 
 
+def test_every_error_at_the_end_of_a_log_is_shown(terminal, tmp_path):
+    log = tmp_path / "many.log"
+    errors = [f"error: results/{number}.csv: the file differs" for number in range(40)]
+    trace = ["Traceback (most recent call last):", '  File "one.py"', "UserError: the last"]
+    log.write_text("\n".join(["progress", *errors[:-1], *trace, errors[-1]]))
+    assert terminal.readable_tail(log) == errors
+    log.write_text("\n".join([*errors, "progress 1", "progress 2"]))
+    assert terminal.readable_tail(log, 2) == ["progress 1", "progress 2"]
+
+
 def test_how_a_process_ended(terminal):
     command = "Command 'python x' "
     assert terminal.exit_cause(command + "returned non-zero exit status 1.") == "exit status 1"
