@@ -6,15 +6,11 @@ import numpy as np
 import pytest
 from small_assay import assay_columns, config_with_methods, write_table
 
-from workflow_lib.datasets import table_proposal
+from workflow_lib.datasets import proposed_methods
+from workflow_lib.datasets.proposed_methods import METHODS, METHODS_OF_CLASS_VECTORS
+from workflow_lib.datasets.proposed_sizes import EARLIER_SHARE, pool_size
 from workflow_lib.datasets.table_file import Table
-from workflow_lib.datasets.table_proposal import (
-    EARLIER_SHARE,
-    METHODS,
-    METHODS_OF_CLASS_VECTORS,
-    pool_size,
-    propose,
-)
+from workflow_lib.datasets.table_proposal import propose
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.splitting import split_rows
 
@@ -306,7 +302,7 @@ def test_methods_are_those_of_the_task(proposed):
 
 
 def test_methods_that_are_slow_with_many_rows_are_left_out(proposed, monkeypatch):
-    monkeypatch.setattr(table_proposal, "MOST_ROWS_OF_SLOW_METHODS", 59)
+    monkeypatch.setattr(proposed_methods, "MOST_ROWS_OF_SLOW_METHODS", 59)
     proposal = proposed()
     assert not {"ofer-density", "ofer-stack"} & set(names_of(proposal))
     reasons = dict(proposal.methods_left_out)

@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 from workflow_lib.datasets.column_kinds import ColumnKind
-from workflow_lib.datasets.table_proposal import MOST_COORDINATES, Proposal
+from workflow_lib.datasets.proposal import Proposal
 
 WIDTH = 98
 
@@ -20,6 +20,9 @@ MANY_COLUMNS = 50
 """Columns of one kind, from which on patterns are written where a few mean exactly these."""
 
 MOST_PATTERNS = 12
+
+MOST_COORDINATES = 12
+"""Outputs up to which a figure of coordinates shows every method."""
 
 FEWEST_MEANT = 4
 """Columns that a pattern means, at least: fewer are named."""

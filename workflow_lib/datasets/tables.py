@@ -56,6 +56,11 @@ def listed(values: Sequence[Any], most: int = 10) -> str:
     return shown if len(values) <= most else f"{shown} and {len(values) - most} more"
 
 
+def listed_names(names: Sequence[str], most: int = 5) -> str:
+    """Return the first `most` of `names` in quotes as one text, and how many more there are."""
+    return listed([f"'{name}'" for name in names], most)
+
+
 def only_source(sources: Sequence[Path], reader: str) -> Path:
     """Return the single file in `sources`, or raise the `UserError` that asks for exactly one."""
     if len(sources) != 1:

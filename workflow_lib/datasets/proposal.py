@@ -1,0 +1,72 @@
+"""What was decided about a table, before it is written for the user."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from workflow_lib.datasets.column_kinds import ColumnKind
+from workflow_lib.datasets.first_look import TEST_SHARE
+
+
+@dataclass
+class Proposal:
+    """What was decided about a table.
+
+    Attributes
+    ----------
+    name : str
+        Name of the dataset, of the experiment and of their files.
+    request : dict
+        The checked request.
+    options : dict
+        Options of the reader ``table``; columns in lists, in the order of the file.
+    columns : list of str
+        All columns of the table.
+    kinds : dict
+        By column its `ColumnKind`.
+    levels : dict
+        By category some of its levels.
+    facts : dict
+        What `first_look` returns.
+    task, split, metric : str
+        As in the configuration of datasets and experiments.
+    inputs : dict
+        ``scale``, ``kernel`` and ``past`` of the inputs.
+    outputs_scale : str
+    test_size : int or float
+    n_splits : int
+    training_sizes, weak_sizes : list of int
+    methods : list of (str, str)
+        Names and summaries of the methods.
+    methods_left_out : list of (str, str)
+        Names of methods that cannot run on the table, and why.
+    left_out : list of (str, str)
+        Columns that are no inputs, and why.
+    notes : list of str
+        Decisions that a person might take differently.
+    warnings : list of str
+        What is probably a mistake.
+    """
+
+    name: str
+    request: dict[str, Any]
+    options: dict[str, Any]
+    columns: list[str]
+    kinds: dict[str, ColumnKind]
+    levels: dict[str, list[str]]
+    facts: dict[str, Any]
+    task: str = "regression"
+    split: str = "random"
+    metric: str = "arrmse"
+    inputs: dict[str, str] = field(default_factory=dict)
+    outputs_scale: str = "standard"
+    test_size: int | float = TEST_SHARE
+    n_splits: int = 1
+    training_sizes: list[int] = field(default_factory=list)
+    weak_sizes: list[int] = field(default_factory=list)
+    methods: list[tuple[str, str]] = field(default_factory=list)
+    methods_left_out: list[tuple[str, str]] = field(default_factory=list)
+    left_out: list[tuple[str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)

@@ -1,0 +1,243 @@
+"""Which columns of a table are its inputs, and as what: numbers, categories, texts or molecules."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workflow_lib.datasets.column_kinds import (
+    CATEGORY,
+    CONSTANT,
+    DATE,
+    EMPTY,
+    NUMBER,
+    ROW_NAME,
+    SMILES,
+    STRINGS,
+    TEXT,
+    ColumnKind,
+    first_that_is_no_smiles,
+    named_like_an_identity,
+)
+from workflow_lib.datasets.first_look import INPUT_COLUMNS, INPUT_LISTS
+from workflow_lib.datasets.leaks import Leak
+from workflow_lib.datasets.table_request import RequestedColumns
+from workflow_lib.datasets.tables import listed_names
+from workflow_lib.errors import UserError
+
+if TYPE_CHECKING:
+    from workflow_lib.datasets.table_file import Table
+
+NOT_ASKED = "not among the inputs that were asked for"
+
+
+def choose_inputs(
+    table: Table,
+    asked: RequestedColumns,
+    kinds: dict[str, ColumnKind],
+    options: dict[str, Any],
+    left_out: list[tuple[str, str]],
+    notes: list[str],
+    warnings: list[str],
+) -> None:
+    """Fill in the options of the inputs and tell of every column that is none.
+
+    `kinds` is changed where the request says otherwise.
+    """
+    taken = {*asked.outputs, *asked.single.values()} - {
+        asked.single["text"],
+        asked.single["smiles"],
+    }
+    for name, (kind, why) in _asked_kinds(table, asked).items():
+        kinds[name] = kinds[name]._replace(kind=kind, note=why)
+    free = [name for name in table.names if name not in taken]
+    of_names = {name for name in free if kinds[name].kind == ROW_NAME}
+    candidates = []
+    for name in free:
+        kind = kinds[name]
+        named = name in asked.insisted or name in asked.categories
+        named = named or name in (asked.single["text"], asked.single["smiles"])
+        if name in asked.exclude and not named:
+            left_out.append((name, "excluded, as asked"))
+        elif asked.inputs is not None and name not in asked.inputs and not named:
+            left_out.append((name, NOT_ASKED))
+        elif kind.kind == EMPTY:
+            left_out.append((name, "no row has a value"))
+        elif kind.kind == CONSTANT:
+            left_out.append((name, f"constant: {kind.note}"))
+        elif kind.kind == DATE:
+            left_out.append((name, "dates are no inputs; split by them with time=" + name))
+        elif kind.kind == ROW_NAME and not named:
+            left_out.append((name, f"it names the rows: {kind.note}"))
+        else:
+            candidates.append(name)
+    if not candidates:
+        # Names are better than nothing: sequences of letters say something about their rows.
+        rescued = [
+            name
+            for name in free
+            if name in of_names
+            and name not in asked.exclude
+            and not table.is_numeric(name)
+            and not named_like_an_identity(name)
+        ]
+        candidates = rescued
+        left_out[:] = [(name, reason) for name, reason in left_out if name not in rescued]
+        if rescued:
+            notes.append(
+                f"{listed_names(rescued)} differs in every row and would name the rows, but there "
+                "is no other column to predict from."
+            )
+    for name in candidates:
+        if kinds[name].kind == ROW_NAME:
+            kind = NUMBER if table.is_numeric(name) else STRINGS
+            kinds[name] = kinds[name]._replace(kind=kind)
+        if kinds[name].warning:
+            warnings.append(f"Column '{name}': {kinds[name].warning}.")
+    if "row_name" not in options:
+        choose_row_name(table, [name for name in free if name not in candidates], kinds, options)
+    _choose_texts(table, candidates, kinds, options, notes)
+    for option, kind in (("numbers", NUMBER), ("categories", CATEGORY), ("strings", STRINGS)):
+        options[option] = [name for name in candidates if kinds[name].kind == kind]
+
+
+def choose_row_name(
+    table: Table,
+    candidates: Sequence[str],
+    kinds: Mapping[str, ColumnKind],
+    options: dict[str, Any],
+) -> None:
+    """Name the rows by the first column of names: one named so first, then texts, then numbers."""
+    names = [name for name in candidates if kinds[name].kind == ROW_NAME]
+    names.sort(key=lambda name: (not named_like_an_identity(name), table.is_numeric(name)))
+    if names:
+        options["row_name"] = names[0]
+
+
+def leave_out_unknown(
+    table: Table, used: np.ndarray, options: dict[str, Any], left_out: list[tuple[str, str]]
+) -> None:
+    """Take numbers out of the inputs that no row that is `used` (a mask) has."""
+    if "gram" in options or used.all():
+        return
+    for name in list(options["numbers"]):
+        if np.isnan(table.numbers(name)[used]).all():
+            options["numbers"].remove(name)
+            left_out.append((name, "only rows that are not used have a value"))
+
+
+def check_molecules(table: Table, used: np.ndarray, options: Mapping[str, Any]) -> None:
+    """Refuse rows that are `used` (a mask) and have no structure, as the run itself would."""
+    name = options.get("smiles")
+    if name is None:
+        return
+    without = np.flatnonzero(used & (table.strings(name) == ""))
+    if without.size:
+        others = f", and in {len(without) - 1} more rows" if len(without) > 1 else ""
+        raise UserError(
+            place=table.where(int(without[0]), name),
+            found=f"no structure{others}",
+            expected="the SMILES of a molecule, such as CCO, in every row that is used",
+            remedy=f"fill it in, remove the row, or leave the column out (exclude={name})",
+        )
+
+
+def treat_leaks(
+    table: Table,
+    leaks: Sequence[Leak],
+    options: dict[str, Any],
+    left_out: list[tuple[str, str]],
+    warnings: list[str],
+) -> None:
+    """Take copies of an output out of the inputs, and warn of the other suspicious columns."""
+    told: dict[str, Leak] = {}
+    for leak in leaks:
+        if leak.column not in told or leak.kind == "equal":
+            told[leak.column] = leak
+    lists = {name: key for key in INPUT_LISTS for name in options.get(key, ())}
+    for name, leak in told.items():
+        if name not in lists:
+            continue
+        if leak.kind == "equal":
+            options[lists[name]].remove(name)
+            reason = f"it equals the output '{leak.output}' (correlation {leak.strength:.6f})"
+            left_out.append((name, reason))
+            warnings.append(f"Column '{name}' is left out: {reason}.")
+            continue
+        why = {
+            "correlation": f"has the correlation {leak.strength:.5f} with",
+            "rank correlation": f"has the rank correlation {leak.strength:.5f} with",
+            "levels": "fixes (rows with the same value always have the same)",
+        }[leak.kind]
+        what = "class" if "classes" in options else "output"
+        warnings.append(
+            f"Column '{name}' {why} the {what} '{leak.output}'. If it is not known before the "
+            f"{what} is, every result is too good to be true: leave it out (exclude={name})."
+        )
+
+
+def check_inputs(
+    table: Table, options: Mapping[str, Any], left_out: Sequence[tuple[str, str]]
+) -> None:
+    """Refuse a table of which no column is left to predict from, and say why each was left out."""
+    if not any(options.get(key) for key in (*INPUT_LISTS, *INPUT_COLUMNS, "gram")):
+        # What was not asked for is no news.
+        told = [pair for pair in left_out if pair[1] != NOT_ASKED] or left_out
+        reasons = "; ".join(f"'{name}': {reason}" for name, reason in told[:5])
+        raise UserError(
+            place=table.place,
+            found="no column is left to predict from" + (f" ({reasons})" if reasons else ""),
+            expected="at least one input",
+            remedy="name fewer outputs, or name the inputs: inputs=...",
+        )
+
+
+def _asked_kinds(table: Table, asked: RequestedColumns) -> dict[str, tuple[str, str]]:
+    """Return the kinds of the columns whose kind the request says."""
+    kinds = {name: (CATEGORY, "a category, as asked") for name in asked.categories}
+    if asked.single["text"]:
+        kinds[asked.single["text"]] = (TEXT, "the text, as asked")
+    name = asked.single["smiles"]
+    if name:
+        values = table.strings(name)
+        wrong = first_that_is_no_smiles(values)
+        if wrong is not None:
+            raise UserError(
+                place=table.where(wrong, name),
+                found=f"'{values[wrong]}' is no SMILES",
+                expected="the structure of a molecule, such as CCO",
+                remedy="mend the value, or leave out smiles=" + name,
+            )
+        kinds[name] = (SMILES, "the structure of a molecule, as asked")
+    return kinds
+
+
+def _choose_texts(
+    table: Table,
+    candidates: Sequence[str],
+    kinds: dict[str, ColumnKind],
+    options: dict[str, Any],
+    notes: list[str],
+) -> None:
+    """Keep one column of texts and one of SMILES; the others become strings."""
+    for kind, option in ((TEXT, "text"), (SMILES, "smiles")):
+        names = [name for name in candidates if kinds[name].kind == kind]
+        if not names:
+            continue
+        lengths = {name: sum(map(len, table.strings(name))) for name in names}
+        kept = options.get(option) or max(names, key=lengths.__getitem__)
+        options[option] = kept
+        others = [name for name in names if name != kept]
+        for name in others:
+            kinds[name] = kinds[name]._replace(kind=STRINGS)
+        if others:
+            notes.append(
+                f"Only one column of {'texts' if kind == TEXT else 'molecules'} is used as such, "
+                f"the longest, '{kept}'; {listed_names(others)} by pieces of words."
+            )
+    if options.get("smiles"):
+        if importlib.util.find_spec("rdkit") is None:
+            notes.append("Molecules need the package rdkit: pip install '.[chem]'.")

@@ -1,0 +1,212 @@
+"""How many splits a table allows, and how many labelled and weak rows a method may learn from."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workflow_lib.datasets.first_look import (
+    LARGEST_SHARE,
+    LEAST_FOLD_ROWS,
+    TEST_SHARE,
+    n_test_rows,
+    training_sizes,
+)
+from workflow_lib.datasets.table_file import read_table
+from workflow_lib.datasets.tables import listed_names
+from workflow_lib.datasets.text_codes import text_codes
+from workflow_lib.errors import UserError
+
+if TYPE_CHECKING:
+    from workflow_lib.datasets.proposal import Proposal
+    from workflow_lib.datasets.table_file import Table
+
+EARLIER_SHARE = 0.8
+"""Share of the earlier rows that at most train in a chronological split: with all of them, splits
+would not differ, and nothing could be compared over them."""
+
+FEW_GROUPS = 5
+
+SPLITS_UP_TO = ((500, 10), (2000, 5))
+"""Splits by the number of labelled rows; `FEWEST_SPLITS` for more."""
+
+FEWEST_SPLITS = 3
+
+EXAMPLES = (1, 2, 5, 10, 20, 50, 100, 200, 500)
+"""Usual numbers of labelled rows of each class."""
+
+
+def choose_sizes(proposal: Proposal, table: Table, labelled: np.ndarray, weak: np.ndarray) -> None:
+    """Fill in the splits, the test rows and the sizes; `labelled` and `weak` are masks of the rows.
+
+    Raises
+    ------
+    UserError
+        Where the rows, groups, times or classes leave nothing to learn from or to test.
+    """
+    options, n_labelled = proposal.options, int(labelled.sum())
+    proposal.n_splits = next(
+        (splits for most, splits in SPLITS_UP_TO if n_labelled <= most), FEWEST_SPLITS
+    )
+    if proposal.task == "classes":
+        counts = _classes_with_vectors(proposal)
+        proposal.training_sizes = _examples(counts, options, table)
+        return
+    if n_test_rows(n_labelled) != round(TEST_SHARE * n_labelled):
+        proposal.test_size = n_test_rows(n_labelled)
+    groups = times = None
+    if proposal.split == "grouped":
+        groups = _groups(table, options["group"], labelled, proposal)
+    elif proposal.split == "chronological":
+        times = _times(table, options["time"], labelled | weak)
+        times = times[labelled[labelled | weak]]
+    pool = pool_size(n_labelled, groups, times)
+    if times is not None:
+        pool = int(EARLIER_SHARE * pool)
+    proposal.training_sizes = training_sizes(pool)
+    if not proposal.training_sizes:
+        column = options.get("group") or options.get("time")
+        raise UserError(
+            place=f"{table.place}, column '{column}'",
+            found=f"{pool} of {n_labelled} labelled rows are left for training beside the test "
+            "rows",
+            expected=f"at least {LEAST_FOLD_ROWS}",
+            remedy=f"leave out {'group' if groups is not None else 'time'}={column}, or choose a "
+            "column with more different values",
+        )
+    if "same_group" in options:
+        n_weak = int(weak.sum())
+        if n_weak:
+            proposal.weak_sizes = [n_weak]
+        else:
+            proposal.notes.append(
+                f"No row without outputs has a value in '{options['same_group']}': there are no "
+                "weak rows yet."
+            )
+
+
+def pool_size(
+    n_labelled: int, groups: np.ndarray | None = None, times: np.ndarray | None = None
+) -> int:
+    """Return how many labelled rows a split leaves for training, at least.
+
+    Parameters
+    ----------
+    n_labelled : int
+    groups : array (n_labelled,) or None, default=None
+        Group of each row: whole groups test, no more rows than asked for unless every group is
+        larger; then the smallest one does.
+    times : array (n_labelled,) or None, default=None
+        Time of each row: the latest rows test, and rows of the same time as one of them do not
+        train.
+    """
+    n_test = n_test_rows(n_labelled)
+    if groups is not None:
+        sizes = np.unique(groups, return_counts=True)[1]
+        return n_labelled - max(n_test, int(sizes.min()))
+    if times is not None:
+        return int((times < np.sort(times)[-n_test:].min()).sum())
+    return n_labelled - n_test
+
+
+def _classes_with_vectors(proposal: Proposal) -> dict[str, int]:
+    """Return the number of rows of each class that can be learned, and tell of the others."""
+    counts = proposal.facts["classes"]
+    if "class_vectors" not in proposal.options:
+        return counts
+    vectors = read_table(proposal.options["class_vectors"])
+    described = set(vectors.strings(vectors.names[0]))
+    without = [name for name in counts if name not in described]
+    if without:
+        proposal.warnings.append(
+            f"Classes that are left out, because {vectors.place} has no vector for them: "
+            f"{listed_names(without)}."
+        )
+    return {name: count for name, count in counts.items() if name in described}
+
+
+def _examples(counts: Mapping[str, int], options: Mapping[str, Any], table: Table) -> list[int]:
+    """Return the numbers of labelled rows of each class, up to what the smallest class allows."""
+    if len(counts) < 2:
+        raise UserError(
+            place=f"{table.place}, column '{options['classes']}'",
+            found=f"{len(counts)} class",
+            expected="at least 2 classes",
+            remedy="choose another column for classes",
+        )
+    smallest = min(counts, key=counts.__getitem__)
+    pool = counts[smallest] - max(round(TEST_SHARE * counts[smallest]), 1)
+    if pool < 1:
+        raise UserError(
+            place=f"{table.place}, column '{options['classes']}'",
+            found=f"the class '{smallest}' has a single row",
+            expected="at least 2 rows of every class: one to learn from and one to test",
+            remedy="add rows of this class, or remove it",
+        )
+    # The size of all classes together is what the time of kernel methods grows with.
+    total = training_sizes(max(pool * len(counts), LEAST_FOLD_ROWS))[-1]
+    largest = max(min(pool, total // len(counts)), 1)
+    return [size for size in EXAMPLES if size <= LARGEST_SHARE * largest][-4:] + [largest]
+
+
+def _groups(table: Table, name: str, labelled: np.ndarray, proposal: Proposal) -> np.ndarray:
+    """Return the group of each labelled row."""
+    values = table.strings(name)
+    for row in np.flatnonzero(labelled & (values == "")):
+        raise UserError(
+            place=table.where(row, name),
+            found="no group",
+            expected="a group in every row with a known output, because whole groups test",
+            remedy="fill it in (a row that belongs to no other may have a name of its own), or "
+            f"leave out group={name}",
+        )
+    groups, names = text_codes(values[labelled])
+    n_groups = len(names)
+    if n_groups < 2:
+        raise UserError(
+            place=f"{table.place}, column '{name}'",
+            found="all labelled rows belong to one group",
+            expected="at least 2 groups: one to learn from and one to test",
+            remedy=f"leave out group={name}",
+        )
+    if n_groups < FEW_GROUPS:
+        proposal.warnings.append(
+            f"Column '{name}' has only {n_groups} groups: results say little about new groups."
+        )
+    if n_groups == len(groups):
+        proposal.notes.append(
+            f"Every labelled row has a group of its own in '{name}': the split is a random one."
+        )
+    return groups
+
+
+def _times(table: Table, name: str, needed: np.ndarray) -> np.ndarray:
+    """Return the times of the rows `needed` (a mask), in the order of the calendar."""
+    values = table.strings(name)
+    for row in np.flatnonzero(needed & (values == "")):
+        raise UserError(
+            place=table.where(row, name),
+            found="no time",
+            expected="a time in every row that is used, because the rows are split by it",
+            remedy=f"fill it in, remove the row, or leave out time={name}",
+        )
+    if table.is_numeric(name):
+        return table.numbers(name)[needed]
+    times = []
+    for row in np.flatnonzero(needed):
+        try:
+            moment = datetime.datetime.fromisoformat(values[row])
+        except ValueError as error:
+            raise UserError(
+                place=table.where(row, name),
+                found=f"'{values[row]}' is neither a number nor a date",
+                expected="numbers in all rows, or dates in all rows such as 2024-05-31",
+                remedy="write the dates as year-month-day",
+            ) from error
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=datetime.UTC)
+        times.append(moment.timestamp())
+    return np.array(times)
