@@ -701,7 +701,7 @@ rule report:
         experiments=lambda wildcards: experiments_for_report(),
         datasets=lambda wildcards: datasets_for_report(),
         methods=lambda wildcards: looks(
-            settings.methods, "label", "summary", "color", "marker", "regressor"
+            settings.methods, "label", "summary", "color", "marker", "regressor", "weak_outputs"
         ),
         published=PUBLISHED,
         n_folds=settings.run.n_folds,

@@ -51,7 +51,7 @@ GIVE_LEAVE = (
 GIVE_MEMORY = f"To mend it: give Snakemake fewer --cores, or more memory, and {AGAIN}"
 
 TAIL_LINES = 15
-TAIL_BYTES = 65536
+TAIL_BYTES = 1 << 20
 TEXT_WIDTH = 56
 
 # Beginnings of the lines that Snakemake prints in every run and that say nothing about this one.
@@ -389,13 +389,14 @@ def drop_tracebacks(lines: Iterable[str]) -> Iterable[str]:
     A line ``error: ...``, which the adapter writes after a traceback, stands for the exception too.
     """
     lines = list(lines)
+    last = max((n for n, line in enumerate(lines) if line.startswith("error: ")), default=-1)
     inside = False
     for place, line in enumerate(lines):
         if line.startswith("Traceback (most recent call last):"):
             inside = True
         elif inside and line and not line[0].isspace():
             inside = False
-            if not any(later.startswith("error: ") for later in lines[place + 1 :]):
+            if place >= last:
                 yield line
         elif not inside and line.strip() and line not in LINKS_OF_TRACEBACKS:
             yield line

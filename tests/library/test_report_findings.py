@@ -114,10 +114,12 @@ def test_sizes_at_which_nothing_beats_a_guess(tmp_path):
 
     rows = [("m-krr", "selected", 0, error), ("m-rf", "selected", 0, lambda n, s: 1.0)]
     scores = read_scores(write_scores(tmp_path / "scores.csv", rows))
-    assert unbeaten_sizes(scores, "arrmse") == [20]
+    assert unbeaten_sizes(scores, "arrmse", {}) == [20]
+    ceiling = {"m-krr": {"weak_outputs": "true"}}
+    assert unbeaten_sizes(scores, "arrmse", ceiling) == [20, 50]
     rows = [("class-krr", "selected", 0, lambda n, s: 0.1 if n == 1 else 0.11)]
     scores = read_scores(write_accuracies(tmp_path / "accuracies.csv", rows))
-    assert unbeaten_sizes(scores, "accuracy") == [1]  # ten classes: chance is 0.1
+    assert unbeaten_sizes(scores, "accuracy", {}) == [1]  # ten classes: chance is 0.1
 
 
 def test_effects_have_a_true_minus_and_zero_no_sign():

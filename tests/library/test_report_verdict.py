@@ -34,6 +34,22 @@ def test_a_method_that_is_better(tmp_path):
     assert "5 of 5 splits differ" in one.numbers[0]
 
 
+def test_a_ceiling_is_never_the_best(tmp_path):
+    rows = [*with_ofer(worse_error), ("m-krr-full", "selected", 0, better_error)]
+    scores = read_scores(write_scores(tmp_path / "scores.csv", rows))
+    methods = {**METHODS, "m-krr-full": {"label": "told all", "weak_outputs": "true"}}
+    best = verdict(scores, methods=methods).best
+    assert best.startswith("Lowest mean aRRMSE: m-KRR at n = 20")
+    assert best.endswith(
+        "told all learns from the true outputs of weak rows, which are not known in use: a "
+        "ceiling that cannot win."
+    )
+    alone = [score for score in scores if score.method == "m-krr-full"]
+    assert verdict(alone, methods=methods).best.startswith("told all learns")
+    methods["m-krr-full"]["weak_outputs"] = None
+    assert "Lowest mean aRRMSE: told all" in verdict(scores, methods=methods).best
+
+
 def test_a_method_that_is_worse(tmp_path):
     one = verdict_of(tmp_path, with_ofer(worse_error))
     assert one.judgements == ["OFER-GMM against m-KRR is worse at n = 20 and 50."]

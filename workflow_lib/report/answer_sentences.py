@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 
 from workflow_lib.report.labels import (
+    ceiling_sentence,
     count_of,
     format_p_value,
     format_seconds,
@@ -88,11 +89,7 @@ def answer_notes(board: Leaderboard, settings: Mapping, n_folds: int) -> list[st
         notes.append(f"{join_words(incomplete)} {verb} some of the splits and cannot win.")
     ceilings = [row.label for row in board.rows if row.is_ceiling]
     if ceilings:
-        verb = "learns" if len(ceilings) == 1 else "learn"
-        notes.append(
-            f"{join_words(ceilings)} {verb} from the true outputs of weak rows, which are not "
-            f"known in use: a ceiling that cannot win."
-        )
+        notes.append(ceiling_sentence(ceilings))
     return notes
 
 

@@ -81,7 +81,8 @@ def run(
         ``settings`` (title, description, stand_in_for, reader, options, sources, licence,
         citation) and ``artifact`` (path of the "dataset" artifact).
     methods : mapping of method name to mapping
-        ``label``, ``summary``, ``color`` and ``marker``, in the order of rows and sentences.
+        ``label``, ``summary``, ``color``, ``marker``, ``regressor`` and ``weak_outputs``, in the
+        order of rows and sentences.
     published : mapping of table number to path
         The published tables at hand.
     n_folds : int
@@ -273,7 +274,7 @@ def experiment_section(
         "dataset": dataset["title"],
         "stand_in_for": dataset["stand_in_for"],
         "is_made": is_made(dataset),
-        "unbeaten": unbeaten_sizes(scores, metric),
+        "unbeaten": unbeaten_sizes(scores, metric, methods),
         "protocol": protocol_sentences(
             settings,
             scores,

@@ -10,6 +10,7 @@ from workflow_lib.report.labels import (
     MINUS,
     count_of,
     format_p_value,
+    is_ceiling,
     join_words,
     method_label,
 )
@@ -68,15 +69,18 @@ def three_findings(
     return [first, _equals(found, methods), f"{worse} {unbeaten}".strip()]
 
 
-def unbeaten_sizes(scores: Sequence[Score], metric: str) -> list[int]:
-    """Return the training sizes at which no method has a lower mean error than a guess.
+def unbeaten_sizes(
+    scores: Sequence[Score], metric: str, methods: Mapping[str, Mapping]
+) -> list[int]:
+    """Return the training sizes at which no method but a ceiling has a lower error than a guess.
 
     A guess is the training mean, whose error is 1, and of classes one among the classes
     (`workflow_lib.report.quantities.chance_error`).
     """
     guess = chance_error(scores) if QUANTITIES[metric].is_accuracy else 1.0
     lowest: dict[int, float] = {}
-    for (_, size), splits in group_by_cell(outside_studies(scores)).items():
+    fair = [score for score in outside_studies(scores) if not is_ceiling(score.method, methods)]
+    for (_, size), splits in group_by_cell(fair).items():
         mean, _ = mean_and_deviation([error_of(score, metric) for score in splits.values()])
         lowest[size] = min(mean, lowest.get(size, mean))
     return [size for size in sorted(lowest) if lowest[size] >= guess - TOLERANCE]

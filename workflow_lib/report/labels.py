@@ -19,6 +19,20 @@ def method_label(method: str, methods: Mapping[str, Mapping]) -> str:
     return methods.get(method, {}).get("label") or method
 
 
+def is_ceiling(method: str, methods: Mapping[str, Mapping]) -> bool:
+    """Return whether a method learns from true outputs of weak rows, so that it may win nothing."""
+    return methods.get(method, {}).get("weak_outputs") == "true"
+
+
+def ceiling_sentence(labels: Sequence[str]) -> str:
+    """Return why the rows with these labels, the ceilings, cannot win."""
+    verb = "learns" if len(labels) == 1 else "learn"
+    return (
+        f"{join_words(labels)} {verb} from the true outputs of weak rows, which are not known in "
+        f"use: a ceiling that cannot win."
+    )
+
+
 def variant_label(variant: Variant, methods: Mapping[str, Mapping]) -> str:
     """Return the label of a table row: method, fixed component number and weak rows, if any.
 

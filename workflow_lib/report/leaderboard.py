@@ -19,7 +19,7 @@ from workflow_lib.experiments.statistics import (
     paired_t_test,
 )
 from workflow_lib.report.answer_sentences import answer_notes, answer_sentences
-from workflow_lib.report.labels import method_label, variant_label
+from workflow_lib.report.labels import is_ceiling, method_label, variant_label
 from workflow_lib.report.leaderboard_records import (
     Baseline,
     Choice,
@@ -163,7 +163,7 @@ def leaderboard(
                 deviation=deviation,
                 n_splits=len(errors),
                 is_complete=set(errors) == splits,
-                is_ceiling=methods.get(variant.method, {}).get("weak_outputs") == "true",
+                is_ceiling=is_ceiling(variant.method, methods),
                 is_bold=column_comparison(column, variant).get("bold", False),
                 seconds=seconds.get(variant),
                 versus_best=None,

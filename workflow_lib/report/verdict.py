@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 from workflow_lib.experiments.statistics import mean_and_deviation
 from workflow_lib.report.labels import (
+    ceiling_sentence,
     count_of,
     format_p_value,
+    is_ceiling,
     join_words,
     method_label,
     variant_label,
@@ -232,9 +234,13 @@ def _numbers(label: str, group: Sequence[Comparison], reference: str, metric: st
 
 
 def _best_sentence(scores: Sequence[Score], methods: Mapping[str, Mapping], metric: str) -> str:
-    """Return which row has the best mean at each training size, ties to rounding included."""
+    """Return which row has the best mean at each training size, ties to rounding included.
+
+    Ceilings are named behind it: they are better for what nobody knows in use.
+    """
     measured = QUANTITIES[metric]
-    cells = group_by_cell(scores)
+    ceilings = sorted({one.method for one in scores if is_ceiling(one.method, methods)})
+    cells = group_by_cell([one for one in scores if one.method not in ceilings])
     sizes_of_winner: dict[str, list[str]] = {}
     for size in sorted({size for _, size in cells}):
         column = {
@@ -250,7 +256,12 @@ def _best_sentence(scores: Sequence[Score], methods: Mapping[str, Mapping], metr
         number = measured.write(*mean_and_deviation(list(column[best].values())), unit=True)
         sizes_of_winner.setdefault(winner, []).append(f"n = {size} ({number})")
     parts = [f"{winner} at {join_words(sizes)}" for winner, sizes in sizes_of_winner.items()]
-    return f"{measured.best.capitalize()} mean {measured.name}: {'; '.join(parts)}."
+    sentences = []
+    if parts:
+        sentences.append(f"{measured.best.capitalize()} mean {measured.name}: {'; '.join(parts)}.")
+    if ceilings:
+        sentences.append(ceiling_sentence([method_label(name, methods) for name in ceilings]))
+    return " ".join(sentences)
 
 
 def _is_equal(column: Mapping[Variant, Mapping[int, float]], first: Variant, second: Variant):
