@@ -109,6 +109,12 @@ def plain(values, *keys):
     return {key: dumped[key] for key in keys}
 
 
+def shown_metric(experiment):
+    """Return what the report shows of an experiment: an accuracy may be one by numbers of rows."""
+    values = settings.experiments[experiment]
+    return "accuracy_of_rows" if values.split == "stratified" else values.metric
+
+
 def stand_in(experiment):
     return settings.dataset_of(experiment).stand_in_for
 

@@ -64,7 +64,10 @@ rule leaderboard:
         with_seconds="results/timings/{experiment}-answer.json",
     params:
         methods=compared_methods,
-        experiment=lambda wildcards: plain(experiment_of(wildcards), "title", "metric", "split"),
+        experiment=lambda wildcards: {
+            **plain(experiment_of(wildcards), "title", "split"),
+            "metric": shown_metric(wildcards.experiment),
+        },
         n_folds=settings.run.n_folds,
     log:
         "logs/leaderboard/{experiment}.log",

@@ -18,6 +18,7 @@ rule regression:
         component_counts=component_candidates,
         combine=lambda wildcards: method_of(wildcards).combine,
         kernel=lambda wildcards: experiment_of(wildcards).kernel,
+        kernels=kernels_of,
         widths=grid_of("width"),
         penalties=grid_of("penalty"),
         penalty=lambda wildcards: method_of(wildcards).penalty,
@@ -69,6 +70,7 @@ rule forest:
         n_trees=lambda wildcards: method_of(wildcards).grid.n_trees,
         metric=lambda wildcards: experiment_of(wildcards).metric,
         seed=lambda wildcards: seed_of(wildcards, "training", wildcards.method),
+        kind=lambda wildcards: method_of(wildcards).regressor,
     log:
         "logs/forest/{experiment}-{split}-{method}.log",
     benchmark:
@@ -78,7 +80,7 @@ rule forest:
         mem_mb=memory_for("forest"),
         runtime=minutes_for("forest"),
     wildcard_constraints:
-        method=alternatives(methods_with("random_forest")),
+        method=alternatives(methods_with("random_forest", "extra_trees")),
     group:
         "{experiment}-split-{split}"
     conda:
@@ -106,6 +108,7 @@ rule principal_components:
         preimages="results/timings/{experiment}/split-{split}/{method}-preimages.json",
     params:
         kernel=lambda wildcards: experiment_of(wildcards).kernel,
+        kernels=kernels_of,
         widths=grid_of("width"),
         penalties=grid_of("penalty"),
         center=lambda wildcards: method_of(wildcards).center,
@@ -146,6 +149,7 @@ rule output_kernel:
         preimages="results/timings/{experiment}/split-{split}/{method}-preimages.json",
     params:
         kernel=lambda wildcards: experiment_of(wildcards).kernel,
+        kernels=kernels_of,
         widths=grid_of("width"),
         penalties=grid_of("penalty"),
         output_kernel=lambda wildcards: method_of(wildcards).output_kernel,
@@ -334,7 +338,7 @@ rule stack:
         timings="results/timings/{experiment}/split-{split}/{method}-regression.json",
         preimages="results/timings/{experiment}/split-{split}/{method}-preimages.json",
     params:
-        members=lambda wildcards: list(method_of(wildcards).members),
+        members=lambda wildcards: list(settings.members_of(wildcards.experiment, wildcards.method)),
         member_sizes=lambda wildcards: dict(method_of(wildcards).member_sizes),
         metric=lambda wildcards: experiment_of(wildcards).metric,
     log:

@@ -22,7 +22,7 @@ rule table:
     params:
         kind=lambda wildcards: table_of(wildcards).kind,
         errors=lambda wildcards: list(table_of(wildcards).errors),
-        metric=lambda wildcards: experiment_of(wildcards).metric,
+        metric=lambda wildcards: shown_metric(wildcards.experiment),
         caption=lambda wildcards: table_of(wildcards).caption,
         decimals=lambda wildcards: table_of(wildcards).decimals,
         dataset_title=lambda wildcards: settings.dataset_of(wildcards.experiment).title,
@@ -97,7 +97,7 @@ rule learning_curve:
         methods=lambda wildcards: looks(
             shown_methods(wildcards), "label", "color", "marker", "regressor"
         ),
-        metric=lambda wildcards: settings.experiments[experiment_of_figure(wildcards)].metric,
+        metric=lambda wildcards: shown_metric(experiment_of_figure(wildcards)),
     log:
         "logs/figure/{figure}.log",
     benchmark:
@@ -210,7 +210,7 @@ rule coordinate_figure:
         dataset_title=lambda wildcards: settings.dataset_of(experiment_of_figure(wildcards)).title,
         stand_in_for=lambda wildcards: stand_in(experiment_of_figure(wildcards)),
         methods=lambda wildcards: looks(shown_methods(wildcards), "label", "color", "marker"),
-        metric=lambda wildcards: settings.experiments[experiment_of_figure(wildcards)].metric,
+        metric=lambda wildcards: shown_metric(experiment_of_figure(wildcards)),
     log:
         "logs/figure/{figure}.log",
     benchmark:
@@ -330,7 +330,7 @@ rule weak_study:
         methods=lambda wildcards: looks(
             settings.methods_of(experiment_of_figure(wildcards)), "label", "color", "marker"
         ),
-        metric=lambda wildcards: settings.experiments[experiment_of_figure(wildcards)].metric,
+        metric=lambda wildcards: shown_metric(experiment_of_figure(wildcards)),
     log:
         "logs/figure/{figure}.log",
     benchmark:

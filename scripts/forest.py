@@ -15,6 +15,7 @@ with job(snakemake):
         n_trees=snakemake.params.n_trees,
         metric=snakemake.params.metric,
         seed=snakemake.params.seed,
+        kind=snakemake.params.kind,
     )
     output_predictions.run(
         regression=snakemake.output.regression,

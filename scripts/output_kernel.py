@@ -13,6 +13,7 @@ with job(snakemake):
         output=snakemake.output.regression,
         timings=snakemake.output.timings,
         kernel=snakemake.params.kernel,
+        kernels=snakemake.params.kernels,
         widths=snakemake.params.widths,
         penalties=snakemake.params.penalties,
         output_kernel=snakemake.params.output_kernel,

@@ -12,6 +12,7 @@ with job(snakemake):
         output=snakemake.output.regression,
         timings=snakemake.output.timings,
         kernel=snakemake.params.kernel,
+        kernels=snakemake.params.kernels,
         widths=snakemake.params.widths,
         penalties=snakemake.params.penalties,
         center=snakemake.params.center,

@@ -18,6 +18,7 @@ with job(snakemake):
         component_counts=snakemake.params.component_counts,
         combine=snakemake.params.combine,
         kernel=snakemake.params.kernel,
+        kernels=snakemake.params.kernels,
         widths=snakemake.params.widths,
         penalties=snakemake.params.penalties,
         penalty=snakemake.params.penalty,

@@ -20,7 +20,8 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from workflow_lib.errors import UserError
@@ -50,6 +51,9 @@ GIVE_LEAVE = (
 
 GIVE_MEMORY = f"To mend it: give Snakemake fewer --cores, or more memory, and {AGAIN}"
 
+PROGRESS_EVERY = 30.0
+"""Seconds between two lines that tell how much of a run is left."""
+
 TAIL_LINES = 15
 TAIL_BYTES = 1 << 20
 TEXT_WIDTH = 56
@@ -74,7 +78,7 @@ ROUTINE = (
     "Unable to guess SLURM account",
 )
 # Rules whose log is what the user asked to see.
-SPOKEN_RULES = {"new", "predict_rows"}
+SPOKEN_RULES = {"new"}
 SILENT_EVENTS = {"workflow_started", "resources_info", "job_started"}
 
 SUBMITTED = r"(?:Job|Submitted).* (?:with SLURM jobid|with external jobid) '?(\w+)'?"
@@ -84,6 +88,10 @@ REFUSED = (
     "error: none of its jobs began. Often the scheduler refuses what is asked for: the partition, "
     "the account, the memory, or more time than its limit. Its own words are shown by --verbose."
 )
+
+
+last_words: list[Callable[[], list[str]]] = []
+"""Functions whose lines end a run that was successful, or that had nothing to do."""
 
 
 def install(workflow) -> bool:
@@ -147,6 +155,10 @@ class TerminalHandler(logging.Handler):
         self.done = 0
         self.total = 0
         self.first_event = time.monotonic()
+        self.last_progress = self.first_event
+        self.rules: dict[int, str] = {}
+        self.pending: Counter[str] = Counter()
+        self.spent: dict[str, list[float]] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
@@ -181,6 +193,8 @@ class TerminalHandler(logging.Handler):
             return self.word_dry_run(message)
         if event == "run_info":
             self.total = record.stats["total"]
+            self.pending = Counter(record.stats)
+            del self.pending["total"]
             return f"{self.total} job{'s' * (self.total > 1)} to run"
         if event == "job_info":
             return self.note_start(record)
@@ -203,11 +217,14 @@ class TerminalHandler(logging.Handler):
             return "interrupted; the running jobs are stopped and their outputs removed"
         if message.startswith("Elapsed time:"):
             return "" if self.failed or self.done < self.total else self.word_end()
+        if message.startswith("Nothing to be done"):
+            return "\n".join([message, *closing_lines()])
         return None
 
     def note_start(self, record: logging.LogRecord) -> str:
         job = record.jobid
         self.started[job] = time.monotonic()
+        self.rules[job] = record.rule_name
         self.wildcards[job] = " ".join(
             f"{name}={value}" for name, value in record.wildcards.items()
         )
@@ -229,10 +246,26 @@ class TerminalHandler(logging.Handler):
             # What failed and succeeded when it was tried again.
             self.failed.pop(job, None)
             self.failed.pop(self.groups.pop(job, None), None)
+            self.note_end(job)
             lines.append(self.line(self.titles.get(job, f"job {job}"), job))
             lines += spoken_lines(self.spoken.pop(job, None))
         self.finished.clear()
+        lines += self.progress_lines()
         return "\n".join(lines) if self.default.filter(record) else ""
+
+    def note_end(self, job: int) -> None:
+        rule, now = self.rules.get(job, ""), time.monotonic()
+        self.pending[rule] -= 1
+        self.spent.setdefault(rule, []).append(now - self.started.get(job, now))
+
+    def progress_lines(self) -> list[str]:
+        """Return how much is left, where the last such line is `PROGRESS_EVERY` seconds old."""
+        now = time.monotonic()
+        if now - self.last_progress < PROGRESS_EVERY or self.done >= self.total:
+            return []
+        self.last_progress = now
+        left = about(seconds_left(self.pending, self.spent, now - self.first_event))
+        return [f"{self.done} of {self.total} jobs done, about {left} left"]
 
     def line(self, title: str, job: int | None) -> str:
         """Return ``[ 12/240   5%] title   2.1 s``."""
@@ -343,7 +376,50 @@ class TerminalHandler(logging.Handler):
     def word_end(self) -> str:
         spent = duration(time.monotonic() - self.first_event)
         given = f" ({self.n_submissions} submissions)" if self.n_submissions else ""
-        return f"{self.done} job{'s' * (self.done > 1)} finished in {spent}{given}"
+        end = f"{self.done} job{'s' * (self.done > 1)} finished in {spent}{given}"
+        return "\n".join([end, *closing_lines()])
+
+
+def closing_lines() -> list[str]:
+    """Return the lines of `last_words`, after an empty one."""
+    lines = [line for function in last_words for line in function()]
+    return ["", *lines] if lines else []
+
+
+def seconds_left(
+    pending: Mapping[str, int], spent: Mapping[str, Sequence[float]], elapsed: float
+) -> float:
+    """Return about how long a run still takes, from the jobs that are finished.
+
+    A job takes as long as those of its rule did on average, or of all rules where none is finished,
+    and as many run at once as did until now.
+
+    Parameters
+    ----------
+    pending : mapping from rules to numbers of jobs that are not finished
+    spent : mapping from rules to the seconds of each finished job
+    elapsed : float
+        Seconds since the run began.
+    """
+    every = [seconds for times in spent.values() for seconds in times]
+    usual = sum(every) / max(len(every), 1)
+    left = sum(
+        max(count, 0) * (sum(spent[rule]) / len(spent[rule]) if spent.get(rule) else usual)
+        for rule, count in pending.items()
+    )
+    at_once = sum(every) / elapsed if elapsed > 0 else 0.0
+    return left / at_once if at_once > 0 else 0.0
+
+
+def about(seconds: float) -> str:
+    """Return a span of time in round words: ``20 s``, ``3 min`` or ``1 h 10 min``."""
+    if seconds < 55:
+        return f"{max(10 * round(seconds / 10), 10)} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{max(minutes, 1)} min"
+    tens = round(minutes / 10) * 10
+    return f"{tens // 60} h {tens % 60:02d} min"
 
 
 def duration(seconds: float) -> str:

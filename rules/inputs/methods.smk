@@ -15,6 +15,7 @@ def looks(methods, *keys):
 def compared_methods(wildcards):
     """Return what decides whether a method of an experiment is kernel ridge regression, and more."""
     keys = ("label", "regressor", "penalty", "center", "form", "preimage", "weak", "weak_outputs")
+    keys += ("members",)
     methods = looks(settings.methods_of(wildcards.experiment), *keys)
     for method, values in methods.items():
         model = settings.model_of(method)
@@ -93,6 +94,10 @@ def component_candidates(wildcards):
     return list(settings.component_candidates(wildcards.method, "selected"))
 
 
+def kernels_of(wildcards):
+    return settings.kernels_of(wildcards.experiment, wildcards.method)
+
+
 def grid_of(key):
     """Return the function of a method's wildcards that gives one list of its grid."""
     return lambda wildcards: list(getattr(method_of(wildcards).grid, key))
@@ -102,7 +107,7 @@ def files_of_members(*patterns):
     """Return the function of a stack's wildcards that fills in each of its members."""
     return lambda wildcards: [
         pattern.format(experiment=wildcards.experiment, split=wildcards.split, member=member)
-        for member in method_of(wildcards).members
+        for member in settings.members_of(wildcards.experiment, wildcards.method)
         for pattern in patterns
     ]
 

@@ -140,17 +140,37 @@ def parts_of_saved_methods(wildcards):
     """Return what a saved model must know of each method of an experiment, by method."""
     folder = placed(f"results/{wildcards.experiment}/split-{FINAL}")
     keys = ("regressor", "form", "covariance_block", "preimage", "start", "center", "decoder")
+    keys += ("output_kernel", "weak_outputs")
     parts = {}
     for method, values in looks(settings.methods_of(wildcards.experiment), *keys).items():
         step = SimpleNamespace(experiment=wildcards.experiment, split=FINAL, method=method)
         values |= {
-            "members": list(method_of(step).members),
+            "members": list(settings.members_of(step.experiment, method)),
             "n_trees": method_of(step).grid.n_trees,
             "seed": seed_of(step, "training", method),
-            "kernel": experiment_of(step).kernel,
             "regression": f"{folder}/{method}/regression.h5",
             "predictions": f"{folder}/{method}/predictions.h5",
             "models": placed(embedding_model_file(step)),
+            "alignments": placed(alignment_file(step)),
         }
         parts[method] = {key: value for key, value in values.items() if value not in (None, [])}
     return parts
+
+
+def last_words():
+    """Return the lines that end `answer` and `predict` on the terminal."""
+    from workflow_lib.report.closing_lines import answer_lines
+
+    targets, lines = set(workflow.dag_settings.targets), []
+    for experiment in own_tables():
+        if "answer" in targets:
+            answer = f"results/{experiment}/answer.json"
+            lines += answer_lines(experiment, answer, f"{RUN_FOLDER}/report.html")
+        if "predict" in targets:
+            for rows in row_files():
+                lines += terminal.spoken_lines(f"logs/predict_rows/{experiment}-{rows}.log")
+    return lines
+
+
+if not IS_MODULE and workflow.is_main_process:
+    terminal.last_words[:] = [last_words]

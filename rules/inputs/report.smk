@@ -38,7 +38,7 @@ def ranked_experiments():
             "dataset": draw_name(experiment.dataset),
             "stand_in_for": stand_in(name),
             "is_made": "synthetic" in settings.dataset_of(name).reader,
-            "metric": experiment.metric,
+            "metric": shown_metric(name),
         }
         for name, experiment in settings.experiments.items()
     }
@@ -48,7 +48,8 @@ def protocol_experiments():
     """Return what the figure of the protocol tells of each experiment."""
     return {
         name: {
-            **plain(experiment, "title", "split", "metric"),
+            **plain(experiment, "title", "split"),
+            "metric": shown_metric(name),
             "stand_in_for": stand_in(name),
             "has_ceiling": any(
                 settings.methods[method].weak_outputs == "true"
@@ -109,13 +110,13 @@ def experiments_for_report():
                 "training_sizes",
                 "weak_sizes",
                 "components",
-                "metric",
                 "split",
                 "weak_labels",
                 "kernel",
                 "tables",
                 "figures",
-            ),
+            )
+            | {"metric": shown_metric(experiment)},
             **placed(files_for_report(experiment)),
         }
         for experiment, values in settings.experiments.items()

@@ -113,7 +113,8 @@ def figure_of(wildcards):
 
 def shown_methods(wildcards):
     """Return the methods that a figure shows."""
-    return figure_of(wildcards).methods or settings.methods_of(experiment_of_figure(wildcards))
+    methods = settings.methods_of(experiment_of_figure(wildcards))
+    return [name for name in figure_of(wildcards).methods if name in methods] or methods
 
 
 def membership_methods(experiment):

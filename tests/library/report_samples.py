@@ -34,8 +34,8 @@ CLASS_METHODS = {
 
 SCORE_COLUMNS = (
     "experiment,dataset,method,components,training_size,weak_size,setting,split,n_train,n_test,"
-    "accuracy,arrmse,rrmse,root_sum_rrmse,norm_rrmse,n_components,width,penalty_pi,penalty_mu,weak_weight,"
-    "projected,n_landmarks,weights"
+    "accuracy,arrmse,rrmse,root_sum_rrmse,norm_rrmse,n_components,kernel,width,penalty_pi,"
+    "penalty_mu,weak_weight,projected,n_landmarks,edges,weights"
 ).split(",")
 
 COORDINATE_COLUMNS = (
@@ -73,7 +73,7 @@ def write_scores(
                     writer.writerow(
                         ["toy", "toy-data", method, components, size, weak_size, *(setting or [""])]
                         + [split, size, n_test, "", value, 2 * value, 3 * value, value / 4]
-                        + [4, 1.0, "inf", 0.01, "", 1, "", ""]
+                        + [4, "rbf", 1.0, "inf", 0.01, "", 1, "", "", ""]
                     )
     return path
 
@@ -100,7 +100,7 @@ def write_accuracies(
                     writer.writerow(
                         ["toy", "toy-data", method, components, size, weak_size, *(setting or [""])]
                         + [split, n_classes * size, n_test, accuracy(size, split), "", "", "", ""]
-                        + [4, 1.0, "", 0.01, "", "", "", ""]
+                        + [4, "rbf", 1.0, "", 0.01, "", "", "", "", ""]
                     )
     return path
 

@@ -10,22 +10,29 @@ import numpy as np
 from small_pipeline import Stages
 
 from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.datasets.table_encoding import TableEncoding
+from workflow_lib.datasets.sparse_inputs import inputs_of
+from workflow_lib.datasets.table_encoding import EncodedRows, TableEncoding
 from workflow_lib.datasets.table_file import Table
 from workflow_lib.datasets.tables import dataset_tree
 from workflow_lib.experiments import (
+    annotation,
     class_ridge_stage,
     classifier_stage,
     features_stage,
+    generative_models,
+    laplacian_stage,
     mean_stage,
+    output_kernel_stage,
     output_predictions,
     past_stage,
     principal_component_stage,
     reduced_rank_stage,
     saved_model_stage,
+    self_training_stage,
     splitting,
     stack_stage,
 )
+from workflow_lib.experiments.calibration_stage import NOT_ALWAYS_FINITE
 from workflow_lib.experiments.saved_model import SavedModel, load_model
 
 N_ROWS, N_WEAK, SEED, METRIC = 48, 9, 5, "arrmse"
@@ -113,11 +120,11 @@ class Final:
     def _weak_sizes(self, options) -> list:
         return [self.n_weak] if self.n_weak and options.get("weak") else []
 
-    def forest(self, name: str, n_trees: int = 7) -> None:
+    def forest(self, name: str, n_trees: int = 7, kind: str = "random_forest") -> None:
         stages = _Stages(self, name, kind=None)
         stages.prepare = lambda: stages
-        stages.forest(n_trees=n_trees)
-        self._add(name, "random_forest", n_trees=n_trees, seed=stages.seed, folder=stages.folder)
+        stages.forest(n_trees=n_trees, forest=kind)
+        self._add(name, kind, n_trees=n_trees, seed=stages.seed, folder=stages.folder)
 
     def of_outputs(self, name: str, regressor: str) -> None:
         """Add a method that predicts outputs without an embedding."""
@@ -134,38 +141,99 @@ class Final:
             principal_component_stage.run(*source, features, *targets, *grid, True, self.metric)
         elif regressor == "reduced_rank_ridge":
             reduced_rank_stage.run(*source, features, *targets, *grid, [1, 2], True, self.metric)
+        elif regressor == "laplacian_ridge":
+            options = [[0.1, 1.0], [3, 5], True, self.metric]
+            laplacian_stage.run(*source, features, *targets, *grid, *options)
         self._finish(name, regressor, folder)
 
-    def class_ridge(self, name: str) -> None:
+    def of_output_kernel(
+        self, name: str, output_kernel: str, preimage: str, alignments: Path | None = None
+    ) -> None:
+        """Add a method of the regressor output_kernel_regression."""
         folder = self._folder(name)
+        output_kernel_stage.run(
+            self.path("dataset"),
+            self.path("split"),
+            self.path("features"),
+            alignments,
+            folder / "regression.h5",
+            folder / "regression.json",
+            self.kernel,
+            [0.3, 3.0],
+            [1e-4, 1e-2],
+            output_kernel,
+            [0.3, 1.0],
+            preimage,
+            True,
+            self.metric,
+        )
+        told = {"output_kernel": output_kernel, "preimage": preimage, "alignments": alignments}
+        self._finish(name, "output_kernel_regression", folder, **told)
+
+    def class_ridge(self, name: str, decoder: str = "one_hot", weak: bool = False) -> None:
+        folder = self._folder(name)
+        has_mixture = decoder in class_ridge_stage.MIXTURE_DECODERS
+        mixtures = self._mixtures(folder, weak) if has_mixture else [None, None]
         class_ridge_stage.run(
             self.path("dataset"),
             self.path("split"),
             self.path("features"),
-            None,
-            None,
+            *mixtures,
             folder / "regression.h5",
             folder / "regression.json",
-            "one_hot",
+            decoder,
             self.kernel,
             [0.3, 3.0],
             [1e-3, 1e-1],
-            [],
+            [0.5, 2.0] if decoder == "output_kernel" else [],
             "selected",
-            [],
-            [],
-            [],
-            False,
+            [2, 3] if has_mixture else [],
+            [0.5, 2.0] if has_mixture else [],
+            [0.3, 1.0] if weak else [],
+            weak,
             True,
             {},
         )
-        self._finish(name, "class_ridge", folder, decoder="one_hot")
+        self._finish(name, "class_ridge", folder, decoder=decoder)
+
+    def self_training(self, name: str, pseudo_classes: str) -> None:
+        folder = self._folder(name)
+        self_training_stage.run(
+            self.path("dataset"),
+            self.path("split"),
+            self.path("features"),
+            *self._mixtures(folder, weak=True),
+            folder / "regression.h5",
+            folder / "regression.json",
+            pseudo_classes,
+            self.kernel,
+            [0.3, 3.0],
+            [1e-3, 1e-1],
+            "selected",
+            [2, 3],
+            True,
+            {},
+        )
+        self._finish(name, "self_training", folder)
+
+    def _mixtures(self, folder: Path, weak: bool) -> list[Path | None]:
+        """Fit mixtures of two and three components; return them, and the labels of weak rows."""
+        source = (self.path("dataset"), self.path("split"))
+        models = folder / "models.h5"
+        kind = ("gaussian_mixture", "tied_spherical", 0.05, 2, [2, 3], "none", SEED)
+        generative_models.run(*source, models, *kind)
+        if not weak:
+            return [models, None]
+        annotated = [folder / "annotated.h5", folder / "weak_labels.h5"]
+        annotation.run(*source, models, *annotated, "one-hot", SEED)
+        return annotated
 
     def classifier(self, name: str, regressor: str, n_trees: int = 9) -> None:
         """Add a method that `classifier_stage` fits."""
         folder = self._folder(name)
         grids = {
             "support_vector_machine": ("svm", {"width": [0.3, 3.0], "cost": [1, 10]}),
+            "perceptron": ("perceptron", {"l2_penalty": [1e-2, 1.0]}),
             "random_forest_classifier": (
                 "forest",
                 {"max_features": [0.4, 1.0], "n_trees": n_trees},
@@ -233,6 +301,30 @@ class Final:
         }
         self.methods[name] |= parts
 
+    def stored(self, name: str) -> np.ndarray:
+        """Return what the workflow predicted for the test rows, outputs or scores of classes."""
+        (item,) = read_artifact(self.methods[name]["predictions"], "predictions").values()
+        return item["outputs"]
+
+    def repeated(self, name: str) -> np.ndarray:
+        """Return what the model that is saved of a method predicts for the same rows."""
+        model = self.saved(name)
+        dataset, test = self.dataset, self.split["test"]
+        inputs, past = inputs_of(dataset), dataset.get("past")
+        if self.kernel == "precomputed" or self.scale == "products":
+            kept = read_artifact(self.path("model"), "predictor")["inputs"]["n_weak"]
+            known = np.sort(np.concatenate([self.split["train"], self.split["weak"][:kept]]))
+            lengths = inputs[test, test][:, None]
+            inputs = inputs[np.ix_(test, known)]
+            inputs = np.hstack([inputs, lengths]) if self.scale == "products" else inputs
+        else:
+            inputs = inputs[test]
+        past = None if self.past == "none" else past["values"][test]
+        notes = [""] * len(test)
+        names = [f"input {column}" for column in range(inputs.shape[1])]
+        past_names = [] if past is None else [f"past {n}" for n in range(past.shape[1])]
+        return model.predict_inputs(EncodedRows(inputs, names, past, past_names, notes)).outputs
+
     def predictions(self, name: str) -> np.ndarray:
         """Return the outputs that the workflow predicted, in the order of the dataset's rows."""
         (item,) = read_artifact(self.methods[name]["predictions"], "predictions").values()
@@ -247,15 +339,18 @@ class Final:
             {"method": name, "label": name.upper(), "mean": 0.5 + 0.1 * rank}
             for rank, name in enumerate([winner, *others])
         ]
-        entries = {"winner": winner, "metric": self.metric, "leaderboard": board} | told
+        entries = {"winner": winner, "label": winner.upper(), "mean": 0.5}
+        entries |= {"metric": self.metric, "leaderboard": board} | told
         path.write_text(json.dumps(entries))
         return path
 
-    def calibration(self, method: str, half_widths, level=0.9, novelty_limit=2.0) -> Path:
+    def calibration(
+        self, method: str, half_widths=(), level=0.9, novelty_limit=2.0, **parts
+    ) -> Path:
         path = self.folder / "calibration.h5"
         tree = {"method": method, "half_widths": np.array(half_widths, dtype=float)}
-        tree |= {"level": level, "novelty_limit": novelty_limit}
-        write_artifact(path, tree, "calibration", allow_nan=("half_widths",))
+        tree |= {"level": level, "novelty_limit": novelty_limit, **parts}
+        write_artifact(path, tree, "calibration", allow_nan=NOT_ALWAYS_FINITE)
         return path
 
     def saved(

@@ -169,8 +169,8 @@ class Stages:
             self.model()
         return self.regress()
 
-    def forest(self, max_features=(0.5, 1.0), n_trees=5) -> Stages:
-        """Run the stages of a random forest."""
+    def forest(self, max_features=(0.5, 1.0), n_trees=5, forest="random_forest") -> Stages:
+        """Run the stages of a forest."""
         self.prepare()
         forest_stage.run(
             self.path("dataset"),
@@ -182,6 +182,7 @@ class Stages:
             n_trees,
             self.metric,
             self.seed,
+            forest,
         )
         preimages.run(
             self.path("regression"),

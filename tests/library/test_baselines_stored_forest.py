@@ -23,7 +23,7 @@ def data(n_outputs, n_rows=80, seed=0):
 @pytest.mark.parametrize("max_features", [0.4, 1.0])
 def test_predictions_are_those_of_scikit_learn(tmp_path, n_outputs, max_features):
     X, Y = data(n_outputs)
-    forest = fitted_forest(X, Y, 12, max_features, seed=1)
+    forest = fitted_forest("random_forest", X, Y, 12, max_features, seed=1)
     write_artifact(tmp_path / "forest.h5", {"forest": forest_tree(forest)}, "forest")
     stored = StoredForest(read_artifact(tmp_path / "forest.h5", "forest")["forest"])
     new, _ = data(n_outputs, n_rows=300, seed=9)
@@ -52,7 +52,7 @@ def test_probabilities_are_those_of_scikit_learn_to_the_last_bit(tmp_path, class
 
 def test_inputs_at_a_threshold_go_the_same_way():
     X = np.repeat(np.arange(4.0), 5)[:, None] / 10.0
-    forest = fitted_forest(X, np.sin(50 * X), 5, 1.0, seed=0)
+    forest = fitted_forest("random_forest", X, np.sin(50 * X), 5, 1.0, seed=0)
     tree = forest_tree(forest)
     inner = tree["left"] >= 0
     at = np.concatenate([tree["threshold"][inner], np.nextafter(tree["threshold"][inner], 9)])
@@ -63,7 +63,7 @@ def test_inputs_at_a_threshold_go_the_same_way():
 
 def test_a_forest_of_constant_outputs_is_its_roots():
     X, _ = data(1)
-    forest = fitted_forest(X, np.full((len(X), 2), 3.5), 3, 1.0, seed=0)
+    forest = fitted_forest("random_forest", X, np.full((len(X), 2), 3.5), 3, 1.0, seed=0)
     np.testing.assert_array_equal(StoredForest(forest_tree(forest)).predict(X), 3.5)
 
 
@@ -71,7 +71,7 @@ def test_a_forest_of_constant_outputs_is_its_roots():
 @pytest.mark.parametrize("wrong", [0, 10**6])
 def test_children_outside_of_their_tree_are_refused(children, wrong):
     X, Y = data(2)
-    tree = forest_tree(fitted_forest(X, Y, 2, 1.0, seed=0))
+    tree = forest_tree(fitted_forest("random_forest", X, Y, 2, 1.0, seed=0))
     tree[children] = tree[children].copy()
     tree[children][0] = wrong
     with pytest.raises(ValueError, match="do not form trees"):

@@ -28,6 +28,7 @@ from benchmarks import (
 )
 from benchmarks.measuring import Measurement, Timing, at_least, at_most
 from benchmarks.problems import N_FOLDS, Problem, smooth_problem
+from workflow_lib.experiments.input_kernels import InputKernel
 from workflow_lib.regression.kernel_ridge import KernelRidgeRegressor
 
 SMALL = 40
@@ -108,7 +109,7 @@ def test_the_width_of_the_kernel_is_that_of_scikit_learn():
     ridged = K + 2.0 * known.sum() * 0.1 * np.eye(len(K))
     dual = np.linalg.solve(ridged, problem.outputs[known])
     expected = RBF(length)(problem.inputs[~known], problem.inputs[known]) @ dual
-    solver = selection.GramsByWidth(problem, center=False)[2.0]
+    solver = selection.GramsByWidth(problem, center=False)[InputKernel("rbf", 2.0)]
     found = solver.predict([problem.outputs] * N_FOLDS, [0.1])[0][0]
     np.testing.assert_allclose(found, expected, atol=1e-10)
 

@@ -10,11 +10,14 @@ from small_data import regression_data, write_dataset
 from small_pipeline import Stages
 
 from workflow_lib.artifacts import artifact_digest, read_artifact, write_artifact
+from workflow_lib.embeddings.class_decoding import nearest_scores
 from workflow_lib.errors import UserError
 from workflow_lib.experiments import calibration_stage, features_stage, splitting
-from workflow_lib.experiments.conformal import coverage_by_split, half_widths
+from workflow_lib.experiments.conformal import coverage_by_thirds, half_widths, held_by_other_rows
 from workflow_lib.experiments.novelty import distances_of_test_rows, novelty_scale
+from workflow_lib.experiments.output_ranges import OutputRanges
 from workflow_lib.experiments.prepared_inputs import prepared_inputs
+from workflow_lib.experiments.row_intervals import HeldOutRows, RowIntervals
 from workflow_lib.metrics import average_relative_error, means_of_observed
 from workflow_lib.seeds import derive_seed
 
@@ -101,22 +104,50 @@ def test_every_split_holds_its_test_rows_predictions_and_truth(tmp_path, missing
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])
-def test_half_widths_are_of_all_splits_and_coverage_of_each(tmp_path, missing):
+def test_intervals_are_of_all_splits_and_coverage_of_each_by_other_rows(tmp_path, missing):
     experiment = Experiment(tmp_path, missing)
     tree = experiment.run()
     parts = [tree[f"split-{number}"] for number in range(N_SPLITS)]
-    residuals = [part["truth"] - part["predicted"] for part in parts]
-    rows = np.concatenate([part["rows"] for part in parts])
-    weights = 1 / np.bincount(rows)[rows]
-    expected = half_widths(np.concatenate(residuals), 0.9, weights)
-    np.testing.assert_array_equal(tree["half_widths"], expected)
-    known = ~np.isnan(experiment.Y[np.unique(rows)])
+    names = ("predicted", "truth", "novelty", "rows")
+    pooled = HeldOutRows(*(np.concatenate([part[name] for part in parts]) for name in names))
+    weights = 1 / np.bincount(pooled.rows)[pooled.rows]
+    expected = half_widths(pooled.truth - pooled.predicted, 0.9, weights)
+    np.testing.assert_array_equal(tree["constant_half_widths"], expected)
+    known = ~np.isnan(experiment.Y[np.unique(pooled.rows)])
     np.testing.assert_array_equal(tree["n_rows"], known.sum(axis=0))
-    assert tree["coverage"].shape == (N_SPLITS, 3)
+
+    ranges, seed = OutputRanges.of([{}] * 3), derive_seed(5, "intervals")
+    fitted = RowIntervals.fit(pooled, 0.9, ranges, seed)
+    widths = fitted.half_widths(pooled.predicted, pooled.novelty)
+    np.testing.assert_allclose(tree["half_widths"], np.average(widths, axis=0, weights=weights))
+    lower = np.concatenate([part["lower"] for part in parts])
+    np.testing.assert_array_equal(lower, pooled.predicted - widths)
+    stored = RowIntervals.from_tree(tree["intervals"])
+    np.testing.assert_array_equal(stored.half_widths(pooled.predicted, pooled.novelty), widths)
+
+    def held(calibrating, tried):
+        own = RowIntervals.fit(pooled.part(calibrating), 0.9, ranges, seed)
+        return own.held(pooled.part(tried))
+
     seeds = [derive_seed(5, "coverage", number) for number in range(N_SPLITS)]
-    tested = [part["rows"] for part in parts]
-    expected = coverage_by_split(residuals, tested, 0.9, seeds)
-    np.testing.assert_array_equal(tree["coverage"], expected)
+    of_splits = held_by_other_rows([part["rows"] for part in parts], held, seeds)
+    for number, (part, expected) in enumerate(zip(parts, of_splits, strict=True)):
+        np.testing.assert_array_equal(part["held"], expected)
+        np.testing.assert_allclose(tree["coverage"][number], np.nanmean(expected, axis=0))
+    thirds = coverage_by_thirds(np.concatenate(of_splits), pooled.novelty, pooled.rows)
+    np.testing.assert_array_equal(tree["thirds"]["of_novelty"], thirds)
+    assert tree["thirds"]["of_predicted"].shape == tree["thirds"]["of_width"].shape == (3, 3)
+
+
+def test_intervals_end_where_the_outputs_of_the_dataset_do(tmp_path):
+    experiment = Experiment(tmp_path)
+    experiment.Y = np.abs(experiment.Y)
+    tree = read_artifact(experiment.dataset, "dataset") | {"outputs": experiment.Y}
+    tree["names"]["ranges"] = json.dumps([{"least": 0.0}, {}, {"least": 0.0, "largest": 0.5}])
+    write_artifact(experiment.dataset, tree, "dataset")
+    part = experiment.run()["split-0"]
+    assert part["lower"][:, [0, 2]].min() == 0.0 and part["lower"][:, 1].min() < 0.0
+    assert part["upper"][:, 2].max() == 0.5 and part["upper"][:, 0].max() > 0.5
 
 
 def test_novelty_is_relative_to_the_training_rows_of_the_split(tmp_path):
@@ -165,11 +196,38 @@ def test_classes_have_novelty_and_no_interval(tmp_path):
         write_artifact(path, items, "predictions")
     calibrated = experiment.run()
     assert calibrated["half_widths"].shape == (0,)
+    # Vectors of the classes are unknown here, so that the predictions tell no scores.
+    assert "sets" not in calibrated
     assert calibrated["coverage"].shape == (N_SPLITS, 0)
     part = calibrated["split-1"]
     np.testing.assert_array_equal(part["true_classes"], labels[part["rows"]])
     np.testing.assert_array_equal(part["predicted_classes"], (labels[part["rows"]] + 1) % 3)
     assert part["novelty"].shape == (N_TEST,)
+
+
+@pytest.mark.parametrize("decoder", ["scores", "euclidean", "cosine"])
+def test_sets_of_classes_are_calibrated_by_the_scores_of_their_decoder(tmp_path, decoder, capsys):
+    experiment = Experiment(tmp_path)
+    labels = np.arange(len(experiment.Y)) % 3
+    vectors = np.array([[3.0, 0.0, 1.0], [0.0, 2.0, 0.0], [9.0, 9.0, 9.0]])
+    tree = read_artifact(experiment.dataset, "dataset")
+    tree["classes"] = {"labels": labels, "vectors": vectors}
+    write_artifact(experiment.dataset, tree, "dataset")
+    generator = np.random.default_rng(0)
+    for path, split in zip(experiment.predictions["ofer-gmm"], experiment.splits, strict=True):
+        items = read_artifact(path, "predictions")
+        test = read_artifact(split, "split")["test"]
+        noise = generator.normal(size=(N_TEST, 3))
+        predicted = (np.eye(3) if decoder == "scores" else vectors)[labels[test]] + noise
+        scores = predicted if decoder == "scores" else nearest_scores(predicted, vectors, decoder)
+        items[experiment.item] |= {"outputs": predicted, "classes": scores.argmax(axis=1)}
+        write_artifact(path, items, "predictions")
+    calibrated = experiment.run(level=0.8)
+    assert calibrated["sets"]["decoder"] == decoder
+    assert calibrated["set_coverage"].shape == calibrated["set_size"].shape == (N_SPLITS,)
+    assert 0.65 < calibrated["set_coverage"].mean() <= 1.0
+    assert 1.0 <= calibrated["set_size"].mean() < 3.0
+    assert "sets of 80 % held the class of" in capsys.readouterr().out
 
 
 def test_the_only_item_or_the_usual_one_or_the_named_one_is_taken(tmp_path):

@@ -149,7 +149,7 @@ def test_good_combinations_pass(method, model, experiment):
         (EMBEDDED | {"weak": True}, MIXTURE, "needs grid.weak_weight"),
         (WEAK | {"weak": False}, MIXTURE, "is for methods with weak: true"),
         (RIDGE | {"grid": {"width": [1]}}, None, "needs grid.penalty"),
-        (RIDGE | {"grid": RIDGE["grid"] | {"n_trees": 3}}, None, "are for random forests"),
+        (RIDGE | {"grid": RIDGE["grid"] | {"n_trees": 3}}, None, "are for forests"),
         (FOREST | {"grid": {"n_trees": 3}}, None, "needs grid.max_features and grid.n_trees"),
         (FOREST | {"grid": FOREST["grid"] | {"width": [1]}}, None, "are for kernel ridge"),
         (EMBEDDED | {"grid": RIDGE["grid"]}, MIXTURE, "a mixture needs grid.n_components"),

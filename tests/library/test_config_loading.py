@@ -268,9 +268,10 @@ def test_unknown_model_is_told_once(folder):
             RIDGE | {"regressor": "kernel-ridge"},
             "config/methods/ridge.yaml, key regressor: found 'kernel-ridge'. Expected "
             "'kernel_ridge', 'principal_component_ridge', 'output_kernel_regression', "
-            "'reduced_rank_ridge', 'laplacian_ridge', 'random_forest', 'least_squares', "
-            "'training_mean', 'stack', 'class_ridge', 'self_training', 'support_vector_machine', "
-            "'perceptron' or 'random_forest_classifier'. To mend it: write 'kernel_ridge'.",
+            "'reduced_rank_ridge', 'laplacian_ridge', 'random_forest', 'extra_trees', "
+            "'least_squares', 'training_mean', 'stack', 'class_ridge', 'self_training', "
+            "'support_vector_machine', 'perceptron' or 'random_forest_classifier'. To mend it: "
+            "write 'kernel_ridge'.",
         ),
         (
             "methods/ridge",
@@ -417,16 +418,29 @@ def test_a_figure_shows_methods_of_its_experiment_only(folder):
 
 
 @pytest.mark.parametrize("methods", ["default", ["ridge", "embedded"]])
-def test_a_table_of_components_needs_a_mixture(folder, methods):
+def test_a_table_of_components_is_left_out_with_the_last_mixture(folder, methods):
     write(folder, "datasets/people", DATASET | {"reader": "table", "options": OWN_OPTIONS})
     table = {"name": "groups", "kind": "typical_rows", "caption": "Some."}
     experiment = EXPERIMENT | {"tables": [table]}
     write(folder, "experiments/first", experiment | {"methods": methods})
     assert load_configuration(folder, dict(RUN)).experiments["first"].tables[0].name == "groups"
     write(folder, "experiments/first", experiment | {"methods": ["ridge"]})
-    message = message_of(folder)
-    assert "experiment 'first', table 'groups', key kind: typical_rows shows" in message
-    assert "leave out the table" in message
+    assert load_configuration(folder, dict(RUN)).experiments["first"].tables == ()
+
+
+def test_a_method_of_a_users_table_is_left_out_by_one_edit(folder):
+    write(folder, "datasets/people", DATASET | {"reader": "table", "options": OWN_OPTIONS})
+    stack = {"regressor": "stack", "members": ["ridge", "embedded"], "grid": {}}
+    write(folder, "methods/both", RIDGE | stack)
+    shown = ["ridge", "embedded"]
+    figure = {"name": "curve", "kind": "learning_curve", "caption": "Some.", "methods": shown}
+    experiment = EXPERIMENT | {"figures": [figure]}
+    for methods, members in ((["ridge", "embedded"], shown), (["ridge"], ["ridge"])):
+        write(folder, "experiments/first", experiment | {"methods": [*methods, "both"]})
+        found = load_configuration(folder, dict(RUN))
+        assert found.members_of("first", "both") == tuple(members)
+    write(folder, "experiments/first", experiment | {"methods": ["both"]})
+    assert "a stack combines those of its members" in message_of(folder)
 
 
 def test_a_model_that_does_not_suit_its_method_is_named(folder):
@@ -460,20 +474,17 @@ def test_a_file_that_would_be_overlooked_is_refused(folder):
     assert message_of(folder).startswith("config/methods/ridge.yml: the file ends in '.yml'")
 
 
-def test_a_stack_needs_its_members(tmp_path):
+def test_a_stack_combines_the_members_that_are_there(tmp_path):
     folder = write_example(tmp_path)
     stack = RIDGE | {"regressor": "stack", "members": ["ridge", "forest"], "grid": {}}
     write(folder, "methods/stack", stack)
-    write(folder, "experiments/first", EXPERIMENT | {"methods": ["ridge", "stack"]})
-    with pytest.raises(UserError, match="a stack needs its members.*forest is not"):
+    write(folder, "experiments/first", EXPERIMENT | {"methods": ["stack"]})
+    with pytest.raises(UserError, match="none of ridge, forest is"):
         load_configuration(folder, RUN)
-    write(folder, "experiments/first", EXPERIMENT | {"methods": ["ridge", "forest", "stack"]})
-    assert load_configuration(folder, RUN).methods_of("first") == ("ridge", "forest", "stack")
-    write(folder, "methods/forest", FOREST | {"in_default": False})
-    write(folder, "experiments/first", EXPERIMENT)
-    configuration = load_configuration(folder, RUN)
-    assert "stack" not in configuration.methods_of("first")
-    assert "forest is not" in configuration.left_out["first"]["stack"][0]
+    for methods in (["ridge", "stack"], ["ridge", "forest", "stack"]):
+        write(folder, "experiments/first", EXPERIMENT | {"methods": methods})
+        configuration = load_configuration(folder, RUN)
+        assert configuration.members_of("first", "stack") == tuple(methods[:-1])
 
 
 def test_memberships_of_series_are_not_projected(tmp_path):

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from workflow_lib.experiments.conformal import (
-    coverage_by_split,
-    crossed_coverage,
+    coverage_by_thirds,
     half_widths,
+    held_by_other_rows,
     pooled_half_widths,
+    row_weights,
     rows_needed,
 )
 from workflow_lib.regression.kernel_ridge import KernelRidgeRegressor
@@ -23,6 +24,31 @@ NOISES = {
     "heavy tails": lambda generator, shape, size: generator.standard_t(2.0, size=shape),
     "growing with the input": lambda generator, shape, size: size * generator.normal(size=shape),
 }
+
+
+def coverage_by_split(residuals, rows, level, seeds):
+    """Return the coverage (n_splits, d) by intervals of one half-width from other rows."""
+    values, numbers = np.concatenate(residuals), np.concatenate(rows)
+
+    def held(calibrating, tried):
+        weights = row_weights(numbers[calibrating])
+        widths = half_widths(values[calibrating], level, weights)
+        is_tried = ~np.isnan(values[tried]) & np.isfinite(widths)
+        return np.where(is_tried, np.abs(values[tried]) <= widths, np.nan)
+
+    found = held_by_other_rows(rows, held, seeds)
+    known = [(~np.isnan(each)).sum(axis=0) for each in found]
+    return np.array(
+        [
+            np.where(n > 0, np.nansum(each, axis=0) / np.maximum(n, 1), np.nan)
+            for each, n in zip(found, known)
+        ]
+    )
+
+
+def crossed_coverage(residuals, level, seed):
+    """Return the coverage (d,) of one test set, by halves of it."""
+    return coverage_by_split([residuals], [np.arange(len(residuals))], level, [seed])[0]
 
 
 def column(*values):
@@ -152,6 +178,27 @@ def test_splits_that_test_the_same_few_rows_have_no_coverage():
     residuals = [np.ones((12, 1))] * 3
     assert np.isnan(coverage_by_split(residuals, [np.arange(12)] * 3, 0.9, range(3))).all()
     assert np.isnan(coverage_by_split(residuals[:1], [np.arange(12)], 0.9, [0])).all()
+
+
+def test_thirds_are_in_order_and_every_row_counts_once():
+    held = np.repeat([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]], 4, axis=0)
+    by = np.arange(12.0)
+    rows = np.arange(12)
+    expected = [[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]]
+    np.testing.assert_array_equal(coverage_by_thirds(held, by, rows), expected)
+    shuffled = np.random.default_rng(0).permutation(12)
+    found = coverage_by_thirds(held[shuffled], by[shuffled], rows[shuffled])
+    np.testing.assert_array_equal(found, expected)
+    # The first row thrice is still a quarter of its third.
+    again = [0, 0, *range(12)]
+    held[0] = 0.0
+    found = coverage_by_thirds(held[again], by[again], rows[again])
+    np.testing.assert_allclose(found, [[0.75, 1.0, 0.0], [0.0, 1.0, 1.0]])
+    # Outputs may be in orders of their own, and what was not tried is in no third.
+    held[:4] = np.nan
+    found = coverage_by_thirds(held, np.column_stack([by, -by]), rows)
+    np.testing.assert_allclose(found[:, 0], [1.0, 1.0])
+    assert np.isnan(coverage_by_thirds(np.full((3, 1), np.nan), by[:3], rows[:3])).all()
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.1, 1.5, float("nan")])

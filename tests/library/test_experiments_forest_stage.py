@@ -8,6 +8,7 @@ from sklearn.ensemble import RandomForestRegressor
 from small_data import regression_data
 from small_pipeline import Stages
 
+from workflow_lib.baselines.forest import FORESTS
 from workflow_lib.features.preparation import fit_preparation
 from workflow_lib.metrics import average_relative_error, reference_errors
 
@@ -50,21 +51,24 @@ def with_missing(Y, share=0.2):
     return np.where(np.random.default_rng(6).random(Y.shape) < share, np.nan, Y)
 
 
-@pytest.mark.parametrize("missing", [0.0, 0.2])
-def test_training_rows_are_predicted_out_of_bag(tmp_path, missing):
+@pytest.mark.parametrize("kind", FORESTS)
+def test_training_rows_are_predicted_without_their_fold(tmp_path, kind):
     X, Y = regression_data(70)
-    Y = with_missing(Y, missing)
-    stages = Stages(tmp_path, X, Y, scale="standard").forest(max_features=(0.5,), n_trees=50)
+    Y = with_missing(Y)
+    stages = Stages(tmp_path, X, Y, scale="standard").forest((0.5,), n_trees=5, forest=kind)
     split = stages.tree("split")
     for size in (20, 30):
-        rows = split["train"][:size]
-        filled = np.where(np.isnan(Y[rows]), np.nanmean(Y[rows], axis=0), Y[rows])
-        forest = RandomForestRegressor(
-            50, max_features=0.5, random_state=stages.seed, oob_score=True
-        )
-        forest.fit(fit_preparation(X[rows], "standard").apply(X[rows]), filled)
+        rows, folds = split["train"][:size], split["folds"][f"n-{size}"]
         item = stages.tree("regression")[f"n-{size}_w-0_C-selected"]
-        np.testing.assert_allclose(item["heldout_outputs"], forest.oob_prediction_, rtol=1e-12)
+        for fold in range(4):
+            kept, heldout = rows[folds != fold], rows[folds == fold]
+            known = np.where(np.isnan(Y[kept]), np.nanmean(Y[kept], axis=0), Y[kept])
+            preparation = fit_preparation(X[kept], "standard")
+            forest = FORESTS[kind](5, max_features=0.5, random_state=stages.seed)
+            forest.fit(preparation.apply(X[kept]), known)
+            expected = forest.predict(preparation.apply(X[heldout]))
+            found = item["heldout_outputs"][folds == fold]
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_missing_outputs_take_the_mean_of_the_training_rows_at_hand(tmp_path):

@@ -18,6 +18,7 @@ from workflow_lib.embeddings.simplex import project_on_simplex
 from workflow_lib.errors import UserError
 from workflow_lib.experiments import alignments, output_kernel_stage, preimages
 from workflow_lib.experiments.heldout_errors import heldout_error
+from workflow_lib.experiments.input_kernels import InputKernel
 from workflow_lib.experiments.output_decoding import OutputKernel
 from workflow_lib.experiments.output_kernel_stage import (
     OutputKernelChoice,
@@ -265,11 +266,11 @@ def test_outputs_of_a_fold_do_not_touch_its_own_predictions(tmp_path, output_ker
     rows, folds = split["train"][:size], split["folds"]["n-30"]
     inputs = prepared_inputs(stages.tree("features"), folds, size)
     output_width = None if output_kernel == "linear" else 0.5
-    choice = OutputKernelChoice(1.0, 1e-3, output_width, 0.0)
+    choice = OutputKernelChoice(InputKernel("rbf", 1.0), 1e-3, output_width, 0.0)
 
     def predictions(outputs):
         kernel = OutputKernel(output_kernel, outputs)
-        return heldout_predictions(inputs, kernel, rows, "rbf", choice, preimage, True)
+        return heldout_predictions(inputs, kernel, rows, choice, preimage, True)
 
     changed = stages.Y.copy()
     changed[rows[folds == 2]] = 100 * np.random.default_rng(5).normal(size=(sum(folds == 2), 4))
@@ -442,7 +443,7 @@ def test_predictions_pass_through_the_preimage_stage_with_what_was_chosen(tmp_pa
     for key, item in stages.tree("predictions").items():
         np.testing.assert_array_equal(item["outputs"], tree[key]["test_embedding"])
         names = {"outputs", "training_size", "weak_size", "components", "score", "penalty_mu"}
-        assert item.keys() == names
+        assert item.keys() - {"edges"} == names | {"kernel"}
         assert seconds[key].keys() == {
             "selection_seconds",
             "fit_seconds",
@@ -456,4 +457,4 @@ def test_alignments_of_another_kernel_are_refused(tmp_path):
     stages = prepared(tmp_path)
     alignments.run(stages.path("dataset"), stages.path("gak"), "dtw", [1.0])
     with pytest.raises(UserError, match="alignments of the output kernel dtw.*those of gak"):
-        output_kernel_stage._output_kernel("gak", stages.path("dataset"), stages.path("gak"))
+        output_kernel_stage.read_output_kernel("gak", stages.path("dataset"), stages.path("gak"))

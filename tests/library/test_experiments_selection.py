@@ -18,9 +18,11 @@ from workflow_lib import (
     OutputFisherRegressor,
 )
 from workflow_lib.embeddings.forward import ForwardEmbedding
+from workflow_lib.experiments import selection
 from workflow_lib.experiments.fold_targets import FoldTargets, embedded_targets, scattered
+from workflow_lib.experiments.input_kernels import InputKernel
 from workflow_lib.experiments.missing_outputs import filled
-from workflow_lib.experiments.selection import best_of, select_each
+from workflow_lib.experiments.selection import best_of
 from workflow_lib.generative.output_scaling import fit_output_scaling
 from workflow_lib.kernels.gram import gram_matrix
 from workflow_lib.metrics import average_relative_error, reference_errors
@@ -36,6 +38,16 @@ def small_data(n_rows=32):
     X, Y = regression_data(n_rows, n_clusters=4, spread=2.0)
     folds = np.random.default_rng(0).permutation(np.arange(n_rows) % N_FOLDS)
     return X, Y, folds
+
+
+def select_each(outputs, folds, grams, weak_grams, targets, penalties, *others):
+    """Return the best grid points, of Gram matrices by the width of the rbf kernel."""
+    by_kernel = [
+        of_width and {InputKernel("rbf", width): gram for width, gram in of_width.items()}
+        for of_width in (grams, weak_grams)
+    ]
+    alphas = dict.fromkeys(by_kernel[0], penalties)
+    return selection.select_each(outputs, folds, *by_kernel, targets, alphas, *others)
 
 
 def select(*arguments):

@@ -258,3 +258,54 @@ def test_a_split_per_class_needs_classes(tmp_path):
     write_dataset(tmp_path / "dataset.h5", X, Y)
     with pytest.raises(UserError, match="whose rows have no classes"):
         run(tmp_path / "dataset.h5", tmp_path / "s.h5", [2], [], 0.3, 5, 1, "e", "per_class")
+
+
+CLASS_COUNTS = (60, 25, 6, 2, 1)
+
+
+def stratified(counts=CLASS_COUNTS, sizes=(10, 20, 50, 75), seed=3, test_size=0.2):
+    """Return a stratified split of rows of classes with these counts, and their classes."""
+    strata = np.random.default_rng(0).permutation(np.repeat(np.arange(len(counts)), counts))
+    return split_rows(len(strata), sizes, [], test_size, 5, seed, strata=strata), strata
+
+
+def test_each_class_has_its_share_of_the_test_and_of_every_training_set():
+    for seed in range(5):
+        tree, strata = stratified(seed=seed)
+        n_rows, everywhere = len(strata), np.concatenate([tree["test"], tree["train"]])
+        assert len(np.unique(everywhere)) == n_rows
+        assert len(tree["test"]) == 19
+        tested = np.bincount(strata[tree["test"]], minlength=5)
+        # The only row of a class trains.
+        assert tested[4] == 0 and tested[3] <= 1
+        expected = len(tree["test"]) * np.array(CLASS_COUNTS) / n_rows
+        assert (np.abs(tested - expected) <= 1.0 + 1e-9).all()
+        left = np.array(CLASS_COUNTS) - tested
+        for size in (10, 20, 50, 75):
+            found = np.bincount(strata[tree["train"][:size]], minlength=5)
+            assert (found >= 1).all()
+            # One row of each class comes first, the others in proportion.
+            assert (np.abs(found - size * left / left.sum()) <= 5).all()
+
+
+def test_folds_of_a_stratified_split_hold_out_about_as_many_of_each_class():
+    tree, strata = stratified()
+    for size in (20, 75):
+        folds, drawn = tree["folds"][f"n-{size}"], strata[tree["train"][:size]]
+        assert np.ptp(np.bincount(folds, minlength=5)) <= 1
+        for label in range(5):
+            assert np.ptp(np.bincount(folds[drawn == label], minlength=5)) <= 1
+
+
+def test_a_stratified_split_is_seeded_and_nested():
+    first, second, other = stratified()[0], stratified()[0], stratified(seed=4)[0]
+    np.testing.assert_array_equal(first["train"], second["train"])
+    assert (first["train"] != other["train"]).any()
+    fewer = stratified(sizes=(10, 20))[0]
+    np.testing.assert_array_equal(fewer["train"], first["train"][:20])
+    assert "examples" not in first
+
+
+def test_every_class_keeps_a_row_to_learn_from_however_many_test():
+    tree, strata = stratified(counts=(3, 2, 2, 1, 4), sizes=(5,), test_size=0.58)
+    assert set(strata[tree["train"]]) == set(range(5))

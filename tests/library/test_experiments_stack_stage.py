@@ -84,6 +84,12 @@ def weights_of(item):
     return np.array([value for name, value in item.items() if name.startswith("weight_")])
 
 
+def best_point(grid, heldout, Y):
+    """Return the point of a grid with the least error, and that error."""
+    errors = [standardised_error(point, heldout, Y) for point in grid]
+    return grid[int(np.argmin(errors))], min(errors)
+
+
 def standardised_error(weights, heldout, Y):
     residuals = (sum(w * part for w, part in zip(weights, heldout)) - Y) / np.nanstd(Y, axis=0)
     return np.nansum(residuals**2)
@@ -118,12 +124,14 @@ def test_weights_are_those_of_a_search_through_a_grid(tmp_path, metric, missing)
     for size in SIZES:
         known, item = Y[split["train"][:size]], tree[item_of(size)]
         heldout = [part[item_of(size)]["heldout_outputs"] for part in trees.values()]
-        errors = [standardised_error(point, heldout, known) for point in grid]
-        weights = weights_of(item)
-        assert weights.sum() == pytest.approx(1.0)
-        assert standardised_error(weights, heldout, known) <= min(errors) * (1 + 1e-12)
-        np.testing.assert_allclose(weights, grid[int(np.argmin(errors))], atol=2.0 / steps)
-        assert len({round(weight, 3) for weight in weights}) > 1
+        shared, _ = best_point(grid, heldout, known)
+        weights = item["member_weights"]
+        for j in range(3):
+            own, _ = best_point(grid, [part[:, [j]] for part in heldout], known[:, [j]])
+            np.testing.assert_allclose(weights[:, j], (shared + own) / 2.0, atol=2.0 / steps)
+        np.testing.assert_allclose(weights.sum(axis=0), 1.0, rtol=1e-12)
+        np.testing.assert_allclose(weights_of(item), weights.mean(axis=1), rtol=1e-12)
+        assert len(np.unique(weights.round(3), axis=1).T) > 1
         expected = sum(w * part for w, part in zip(weights, heldout))
         np.testing.assert_allclose(item["heldout_outputs"], expected, rtol=1e-12)
         folds = split["folds"][f"n-{size}"]
@@ -144,7 +152,7 @@ def test_fields_and_seconds(tmp_path):
     scalars = {"training_size", "weak_size", "components", "score", "weight_m-a", "weight_m-b"}
     for size in SIZES:
         item, predicted = tree[item_of(size)], predictions[item_of(size)]
-        assert item.keys() == scalars | {"test_embedding", "heldout_outputs"}
+        assert item.keys() == scalars | {"test_embedding", "heldout_outputs", "member_weights"}
         assert (item["training_size"], item["weak_size"]) == (size, 0)
         assert item["heldout_outputs"].shape == (size, 3)
         assert predicted.keys() == scalars | {"outputs"}

@@ -77,6 +77,7 @@ FLOORS = [
         "errors",
         "file_digests",
         "parameters",
+        "saved_methods",
         "imports",
         "stored_rows",
         "whole_files",

@@ -12,9 +12,9 @@ import pytest
 import yaml
 
 from benchmarks import __main__ as command
-from benchmarks import interval_coverage, page
+from benchmarks import interval_coverage, page, table_laws
 from benchmarks.own_table import METHODS, OwnTable
-from benchmarks.table_laws import LAWS, Law, Rows
+from benchmarks.table_laws import LAWS, REAL_TABLES, Law, Rows
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.experiments.saved_model import load_model
 
@@ -100,7 +100,7 @@ def test_what_is_counted_is_what_the_saved_model_says_of_the_fresh_rows(tmp_path
     )
     generator = np.random.default_rng(4)
     draw_line(N_ROWS, generator)
-    fresh = draw_line(interval_coverage.N_FRESH, generator)
+    fresh = draw_line(table_laws.N_FRESH, generator)
     predicted = load_model(folder / "model.h5").predict(fresh.inputs)
     calibration = read_artifact(folder / "calibration.h5", "calibration")
     held = np.abs(fresh.outputs - predicted.outputs) <= calibration["half_widths"]
@@ -135,6 +135,8 @@ KINDS = {
     "numbers": ({"numbers"}, "standard", "rbf", "none"),
     "texts": ({"numbers", "text"}, "tf-idf", "rbf", "added"),
     "molecules": ({"smiles"}, "none", "tanimoto", "none"),
+    "skewed": ({"numbers"}, "standard", "rbf", "none"),
+    "counts": ({"numbers"}, "standard", "rbf", "none"),
 }
 
 
@@ -152,6 +154,40 @@ def test_the_product_takes_the_columns_of_a_law_for_what_they_are(tmp_path, name
     experiment = settings.experiments["law"]
     assert (used, inputs.scale, experiment.kernel, experiment.past) == KINDS[name]
     assert set(settings.methods_of("law")) == set(METHODS)
+
+
+def test_the_skewed_laws_have_the_means_and_the_spread_that_they_are_said_to_have():
+    rows = LAWS["skewed"].draw(40_000, np.random.default_rng(0))
+    assert (rows.outputs > 0).all()
+    ratio = rows.outputs / rows.means
+    np.testing.assert_allclose(ratio.mean(axis=0), 1.0, atol=0.03)
+    np.testing.assert_allclose(np.log(ratio).std(axis=0), [0.4, 0.3, 0.6], rtol=0.02)
+    rows = LAWS["counts"].draw(40_000, np.random.default_rng(0))
+    assert (rows.outputs >= 0).all() and (rows.outputs == np.rint(rows.outputs)).all()
+    noise = rows.outputs - rows.means
+    variances = rows.means + np.array([0.0, 0.25, 0.0]) * rows.means**2
+    np.testing.assert_allclose((noise**2).sum(axis=0) / variances.sum(axis=0), 1.0, rtol=0.05)
+    np.testing.assert_allclose(noise.mean(axis=0), 0.0, atol=0.08)
+
+
+def test_the_rows_of_a_real_table_are_known_or_fresh(monkeypatch, tmp_path):
+    table = REAL_TABLES["slump"]
+    monkeypatch.setenv("OFER_MIRROR", str(tmp_path))
+    assert not table.is_here()
+    (tmp_path / "mulan-mtr").mkdir()
+    inputs = [f"@attribute a{column} numeric" for column in range(7)]
+    outputs = [f"@attribute b{column} numeric" for column in range(3)]
+    rows = [",".join([str(row)] * 7 + [str(row % 5), str(row), "1"]) for row in range(103)]
+    (tmp_path / "mulan-mtr" / "slump.arff").write_text(
+        "\n".join(["@relation slump", *inputs, *outputs, "@data", *rows[:-1], rows[-1][:-1] + "2"])
+    )
+    assert table.is_here()
+    known, fresh = table.tables(np.random.default_rng(0))
+    assert (len(known.outputs), len(fresh.outputs)) == (72, 31) and known.means is None
+    assert sorted(known.inputs["x1"] + fresh.inputs["x1"]) == list(range(103))
+    # The last output is constant but for one row.
+    assert known.outputs.shape[1] == fresh.outputs.shape[1] in (2, 3)
+    np.testing.assert_array_equal(known.outputs[:, 1], known.inputs["x1"])
 
 
 def test_the_noise_of_the_numbers_is_as_large_as_it_is_said_to_be():
@@ -190,6 +226,9 @@ def made_up_rows(law, coverages):
             "winner": "m-krr" if simulation == 1 else "ofer-gmm",
             "level": 0.9,
             "coverage": value,
+            **dict.fromkeys(interval_coverage.THIRDS, value),
+            "width_over_constant": 0.8 + 0.1 * output,
+            "score_over_constant": 0.9,
             "half_width_over_ideal": 1.0 + 0.1 * output,
             "measured_by_product": 0.92,
         }
@@ -219,7 +258,7 @@ def test_the_command_writes_both_tables_and_the_page(tmp_path, monkeypatch, caps
         return made_up_rows(law, coverages[law]) if law in coverages else None
 
     monkeypatch.setattr(interval_coverage, "in_own_process", found)
-    monkeypatch.setattr(interval_coverage, "is_installed", lambda package: True)
+    monkeypatch.setattr(table_laws, "is_installed", lambda package: True)
     assert command.main(["interval_coverage", "--folder", str(tmp_path)]) == 1
     printed = capsys.readouterr()
     assert "numbers: 91.0% of fresh outputs in intervals of 90%" in printed.out
@@ -245,9 +284,12 @@ def test_a_few_tables_fail_no_law(tmp_path, monkeypatch):
 
 
 def test_a_law_whose_package_is_missing_is_left_out_with_a_message(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(interval_coverage, "is_installed", lambda package: package is None)
+    monkeypatch.setattr(table_laws, "is_installed", lambda package: package is None)
+    monkeypatch.delenv("OFER_MIRROR", raising=False)
     monkeypatch.setattr(interval_coverage, "in_own_process", lambda name, measurement: None)
     measured = [each.arguments["law"] for each in interval_coverage.measurements(False)]
-    assert measured == ["numbers", "texts"]
+    assert measured == ["numbers", "texts", "skewed", "counts"]
     interval_coverage.run(False, tmp_path)
-    assert "molecules left out, rdkit is not installed" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "molecules left out, rdkit is not installed" in printed
+    assert "wq left out, its data are in no mirror" in printed

@@ -380,6 +380,15 @@ def test_outputs_that_tell_nothing_are_refused(tmp_path):
     assert "column 'none': the output is missing in every row" in message
 
 
+def test_only_numbers_have_indicators_of_missing_values(tmp_path):
+    options = {"numbers": ["x1", "x2"], "missing_indicators": ["x2"]}
+    tree = stored(tmp_path, **options)
+    np.testing.assert_array_equal(tree["inputs"][:, 2], np.isnan(tree["inputs"][:, 1]))
+    assert json.loads(tree["names"]["inputs"]) == ["x1", "x2", "x2 is missing"]
+    with pytest.raises(UserError, match="missing_indicators.*not among numbers: x2"):
+        stored(tmp_path, **options | {"numbers": ["x1"]})
+
+
 def test_a_column_of_numbers_without_any_is_refused(tmp_path):
     file = written(tmp_path, [lines_of_table()[0] + ",z"] + [x + "," for x in lines_of_table()[1:]])
     for options in ({}, {"text": "notes"}):

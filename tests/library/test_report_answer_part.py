@@ -20,7 +20,7 @@ from report_samples import (
     write_timings,
 )
 
-from workflow_lib.artifacts import write_artifact
+from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.datasets.first_look import first_look
 from workflow_lib.datasets.table_file import Table
 from workflow_lib.errors import UserError
@@ -150,6 +150,17 @@ def test_every_table_has_a_caption_scoped_heads_and_equal_rows(tmp_path):
         assert len(set(parse(table).cells_per_row)) == 1
 
 
+def test_a_method_that_cannot_be_saved_is_marked_and_not_recommended(tmp_path):
+    methods = {name: dict(METHODS[name]) for name in ("m-krr", "ofer-gmm")}
+    methods["ofer-gmm"]["regressor"] = "crystal_ball"
+    path = write_answer(tmp_path, methods=methods)
+    answer, board = answer_part(path, "assay")[:2]
+    assert "Use m-KRR" in answer.html
+    assert "OFER-GMM (cannot be saved)" in board.html
+    assert "Out of competition (see the limits above): OFER-GMM." in board.html
+    assert "what the regressor crystal_ball learns is not kept in a file" in answer.html
+
+
 def test_the_answer_stands_first_and_large(tmp_path):
     path = write_answer(tmp_path)
     answer = json.loads(path.read_text())
@@ -219,12 +230,60 @@ def test_intervals_and_their_coverage(tmp_path):
     first, second = rows[1:]
     # The true outputs are -1 and 1, whose standard deviation is 1; half of each is the error.
     assert "y &lt;1&gt;" in first
-    for cell in ("± 0.4", "0.40", "95.0 %", "90.0 % to 100.0 %", "0.500 ± 0.000"):
+    for cell in ("± 0.4", "all alike", "0.40", "95.0 %", "90.0 % to 100.0 %", "0.500 ± 0.000"):
         assert f"<td>{cell}</td>" in first
     assert "output 2" in second and "too few rows" in second
     assert "at least 10 rows are needed" in text
     # Of eight novelties from 0 to 4 three are above 2.5.
     assert "novelty above 2.5" in text and "these are 37.5 %" in text
+
+
+def test_widths_that_follow_the_row_are_told_with_their_coverage_by_thirds(tmp_path):
+    path = write_calibration(tmp_path, [0.9, 2.0], [[0.9, 0.8], [1.0, 0.9]])
+    tree = read_artifact(path, "calibration") | {
+        "usual_half_widths": np.array([[0.5, 1.4], [2.0, 2.0]]),
+        "constant_half_widths": np.array([1.0, 2.0]),
+        "intervals": {"coefficients": np.array([[0.1, 0.2, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])},
+        "thirds": {
+            "of_predicted": np.array([[0.9, 0.8, 0.7], [1.0, 0.9, 0.8]]),
+            "of_novelty": np.full((2, 3), 0.91),
+            "of_width": np.full((2, 3), 0.92),
+        },
+    }
+    write_artifact(path, tree, "calibration")
+    section = answer_part(write_answer(tmp_path), "assay", calibration=path)[2]
+    _, text = parsed([section])
+    assert (
+        "Of the third of the rows with the lowest predictions they held 95.0 %, of the middle one "
+        "85.0 %, of the highest one 75.0 %" in text
+    )
+    assert "For 1 of 2 outputs the width of an interval follows the row" in text
+    assert "10 % narrower than with one width for all rows" in text
+    first, second = re.findall(r"<tr>.*?</tr>", section.html)[1:]
+    assert "<td>0.5 to 1.4</td>" in first and "<td>90 / 80 / 70 %</td>" in first
+    assert "<td>all alike</td>" in second
+    tree["intervals"]["coefficients"][:] = 0.0
+    write_artifact(path, tree, "calibration")
+    _, text = parsed([answer_part(write_answer(tmp_path), "assay", calibration=path)[2]])
+    assert "All rows have the same width" in text
+
+
+def test_sets_of_classes_are_told_with_their_coverage_and_size(tmp_path):
+    path = write_calibration(tmp_path, [], np.empty((2, 0)))
+    tree = read_artifact(path, "calibration") | {
+        "sets": {"limit": 0.7, "inverse_temperature": 2.0, "level": 0.9, "decoder": "scores"},
+        "set_coverage": np.array([0.85, 0.95]),
+        "set_size": np.array([1.25, 1.75]),
+    }
+    for limit, sentence in (
+        (0.7, "it held 90.0 % (lowest split 85.0 %, highest 95.0 %), with 1.50 classes on average"),
+        (np.inf, "too few test rows for sets of classes that hold 90 % (at least 10 are needed)"),
+    ):
+        tree["sets"]["limit"] = limit
+        write_artifact(path, tree, "calibration", allow_nan=("limit",))
+        sections = answer_part(write_answer(tmp_path), "assay", calibration=path)
+        assert [each.anchor for each in sections] == ["answer", "leaderboard", "sets", "next"]
+        assert sentence in parsed(sections)[1]
 
 
 def test_intervals_of_many_outputs_are_folded(tmp_path):

@@ -14,6 +14,7 @@ from report_samples import METHODS
 
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.errors import UserError
+from workflow_lib.experiments.row_intervals import RowIntervals
 from workflow_lib.report.figures import predicted_true, residuals_novelty
 from workflow_lib.report.figures.predicted_true import draw_predicted_true, shown_outputs
 from workflow_lib.report.figures.residuals_novelty import (
@@ -36,11 +37,14 @@ def write_calibration(
     """
     folder.mkdir(parents=True, exist_ok=True)
     generator = np.random.default_rng(0)
+    widths = np.full(n_outputs, half_width)
+    intervals = RowIntervals.constant(widths, 0.9)
     tree = {
         "level": 0.9,
+        "intervals": intervals.tree(),
         "method": "ofer-gmm",
         "training_size": 40,
-        "half_widths": np.full(n_outputs, half_width),
+        "half_widths": widths,
         "coverage": np.full((n_splits, n_outputs), 0.9),
         "novelty_limit": 2.0,
     }
@@ -55,10 +59,12 @@ def write_calibration(
             "predicted": np.nan_to_num(truth) + noise,
             "truth": truth,
             "novelty": novelty,
+            "lower": np.nan_to_num(truth) + noise - widths,
+            "upper": np.nan_to_num(truth) + noise + widths,
             "errors": np.nansum((np.nan_to_num(noise) * ~np.isnan(truth)) ** 2, axis=0),
             "reference": np.nansum(truth**2, axis=0),
         }
-    allow_nan = ("truth", "half_widths")
+    allow_nan = ("truth", "half_widths", "factors", "lower", "upper")
     write_artifact(folder / "calibration.h5", tree, "calibration", allow_nan=allow_nan)
     names = names or [f"output_{number}" for number in range(n_outputs)]
     write_artifact(folder / "data.h5", {"names": {"outputs": json.dumps(names)}}, "dataset")
@@ -102,7 +108,30 @@ def test_the_band_is_as_wide_as_the_interval(tmp_path):
     axis = draw_predicted_true(*paths, title="Toy", methods=METHODS).axes[0]
     (band,) = [c for c in axis.collections if c.get_label() == "90 % interval"]
     corners = band.get_paths()[0].vertices
-    assert set(np.round(corners[:, 1] - corners[:, 0], 9)) == {-1.5, 1.5}
+    assert set(np.round(corners[:, 0] - corners[:, 1], 9)) == {-1.5, 1.5}
+
+
+def test_the_band_follows_the_prediction_and_the_marks_the_row(tmp_path):
+    path, data = write_calibration(tmp_path, n_outputs=1)
+    tree = read_artifact(path, "calibration")
+    # The width doubles from the least to the largest prediction that the calibration knows.
+    tree["intervals"] |= {
+        "coefficients": np.array([[0.0, 1.0, 0.0, 0.0]]),
+        "knots": np.array([[-2.0, 2.0], [0.0, 1.0]]),
+        "scores": np.array([[0.0, np.log(2.0)], [0.0, 0.0]]),
+    }
+    tree["split-0"]["upper"][3] = tree["split-0"]["truth"][3] - 1.0
+    tree["split-0"]["lower"][3] = tree["split-0"]["truth"][3] - 2.0
+    write_artifact(path, tree, "calibration", allow_nan=("truth",))
+    (axis,) = draw_predicted_true(path, data, title="Toy", methods=METHODS).axes
+    (band,) = [c for c in axis.collections if c.get_label() == "90 % interval"]
+    corners = band.get_paths()[0].vertices
+    widths = np.abs(corners[:, 0] - corners[:, 1])
+    np.testing.assert_allclose(widths[corners[:, 1] < -2.0], 1.5)
+    np.testing.assert_allclose(widths[corners[:, 1] > 2.0], 3.0)
+    split = tree["split-0"]
+    outside = points(axis)["test row outside of it"]
+    assert [split["truth"][3, 0], split["predicted"][3, 0]] in outside.tolist()
 
 
 def test_the_titles_of_panels_hold_the_errors_of_the_outputs(tmp_path):
@@ -184,7 +213,7 @@ def test_residuals_are_in_units_of_the_half_widths_that_there_are():
     residuals = np.array([[1.0, 8.0, 5.0], [-3.0, np.nan, 5.0], [np.nan, np.nan, 5.0]])
     values, unit = relative_residuals(residuals, np.array([2.0, 4.0, np.inf]))
     np.testing.assert_array_equal(values, [1.25, 1.5, np.nan])
-    assert unit == "half-width of the interval"
+    assert unit == "mean half-width of the intervals"
     values, unit = relative_residuals(residuals[:, :1], np.array([np.inf]))
     np.testing.assert_allclose(values, np.abs(residuals[:, 0]) / np.sqrt(5.0))
     assert unit == "root mean squared residual"
@@ -199,11 +228,12 @@ def test_classes_and_unknown_outputs_have_no_such_figures(tmp_path):
     tree = read_artifact(path, "calibration")
     for split in range(3):
         tree[f"split-{split}"]["truth"][:] = np.nan
-    write_artifact(path, tree, "calibration", allow_nan=("truth",))
+    write_artifact(path, tree, "calibration", allow_nan=("truth", "factors"))
     with pytest.raises(UserError, match=r"calibration\.h5: no test row has a known output"):
         draw_residuals_novelty(path, title="Toy", methods=METHODS)
-    tree["half_widths"] = np.empty(0)
-    write_artifact(path, tree, "calibration", allow_nan=("truth",))
+    tree |= {"half_widths": np.empty(0)}
+    tree["intervals"] = RowIntervals.constant(np.empty(0), 0.9).tree()
+    write_artifact(path, tree, "calibration", allow_nan=("truth", "factors"))
     for draw in (
         lambda: draw_residuals_novelty(path, title="Toy", methods=METHODS),
         lambda: draw_predicted_true(path, data, title="Toy", methods=METHODS),

@@ -478,6 +478,28 @@ def test_one_split_is_not_tested(tmp_path):
     assert headline(worse).startswith("No method beats the training mean")
 
 
+def test_what_cannot_be_saved_cannot_win_and_is_marked_with_the_reason(tmp_path):
+    rows = rows_of(m_krr=base_error, m_rf=worse_error, odd=better_error, pair=better_error)
+    kinds = {"m-krr": "kernel_ridge", "m-rf": "random_forest", "odd": "crystal_ball"}
+    methods = {name: {"label": name.upper(), "regressor": kind} for name, kind in kinds.items()}
+    methods["pair"] = {"label": "PAIR", "regressor": "stack", "members": ("m-krr", "odd")}
+    board = board_of(tmp_path, rows, methods)
+    assert board.winner.variant.method == "m-krr"
+    assert [row.variant.method for row in board.rows] == ["m-krr", "m-rf", "odd", "pair"]
+    assert [row.can_win for row in board.rows] == [True, True, False, False]
+    sentences, notes = answer_sentences(board), " ".join(answer_notes(board, {}, 5))
+    assert "ODD" not in " ".join(sentences) and "PAIR" not in " ".join(sentences)
+    reason = "what the regressor crystal_ball learns is not kept in a file"
+    assert f"ODD cannot be saved for predictions of new rows, and so cannot win: {reason}." in notes
+    assert f"cannot win: its member odd cannot be saved: {reason}." in notes
+
+
+def test_without_a_method_that_can_win_there_is_no_answer(tmp_path):
+    methods = {"odd": {"label": "odd", "regressor": "crystal_ball"}}
+    with pytest.raises(UserError, match="none of them can win: odd"):
+        board_of(tmp_path, rows_of(odd=better_error), methods)
+
+
 def test_ceilings_and_methods_without_all_splits_cannot_win(tmp_path):
     path = write_scores(
         tmp_path / "scores.csv",
@@ -574,6 +596,20 @@ def answer_of(tmp_path, scores, metric="arrmse", timings=None, methods=METHODS, 
         (same,) = (one for one in answer["leaderboard"] if one["label"] == row["label"])
         assert row == {key: value for key, value in same.items() if key != "seconds"}
     return answer
+
+
+def test_values_on_the_edge_of_their_grid_are_told(tmp_path):
+    scores = write_scores(tmp_path / "scores.csv", rows_of(m_krr=base_error))
+    told = [note for note in answer_of(tmp_path, scores)["notes"] if "edge" in note]
+    assert told == []
+    lines = scores.read_text().splitlines()
+    place = lines[0].split(",").index("edges")
+    cells = [line.split(",") for line in lines]
+    for row in cells[1:]:
+        row[place] = "lowest penalty"
+    scores.write_text("\n".join(",".join(row) for row in cells) + "\n")
+    (told,) = [note for note in answer_of(tmp_path, scores)["notes"] if "edge" in note]
+    assert "m-KRR (lowest penalty) in 5 of 5 fits" in told
 
 
 def test_the_file_holds_numbers_sentences_and_no_nan(tmp_path, capsys):

@@ -367,7 +367,7 @@ def test_the_protocol_tells_a_chronological_split(tmp_path):
     settings = {
         "training_sizes": [20, 50],
         "components": "selected",
-        "kernel": "linear",
+        "kernel": "rbf",
         "metric": "arrmse",
     }
     text = assembly.protocol_sentences(settings | {"split": "random"}, read_scores(path), 5)
@@ -392,6 +392,24 @@ def test_the_protocol_tells_of_landmarks(tmp_path):
     text = assembly.protocol_sentences(settings, scores, 5)
     assert "With 50 training rows, more than max_gram_rows, kernel ridge regression" in text
     assert "the features of 12 landmarks" in text
+
+
+def test_the_protocol_tells_chosen_kernels_and_values_on_edges(tmp_path):
+    path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
+    settings = {"training_sizes": [20, 50], "components": "selected", "kernel": "rbf"}
+    settings |= {"metric": "arrmse"}
+    scores = read_scores(path)
+    text = assembly.protocol_sentences(settings, scores, 5)
+    assert "Kernel on the inputs: rbf." in text
+    assert "edge" not in text
+    scores = [
+        replace(score, kernel="linear" if score.split else "rbf", edges="lowest width")
+        for score in scores
+    ]
+    labels = {"m-krr": {"label": "m-KRR"}}
+    text = assembly.protocol_sentences(settings, scores, 5, methods=labels)
+    assert "it is linear in 80 % and rbf in 20 %." in text
+    assert "a better one may lie: m-KRR (lowest width) in 5 of 5 fits." in text
 
 
 def test_the_page_shows_how_the_jobs_ran(inputs, tmp_path):
@@ -448,11 +466,11 @@ def test_the_protocol_tells_soft_labels_and_weak_sizes_that_do_not_fit(tmp_path)
 def test_the_protocol_tells_fixed_components_weak_rows_and_a_single_split(tmp_path):
     rows = [("m-krr", "selected", 0, base_error), ("wofer-gmm", "2", 100, better_error)]
     path = write_scores(tmp_path / "scores.csv", rows, sizes=(20,), n_splits=1)
-    settings = {"training_sizes": [20], "components": [2, 4], "kernel": "linear", "metric": "rrmse"}
+    settings = {"training_sizes": [20], "components": [2, 4], "kernel": "rbf", "metric": "rrmse"}
     text = assembly.protocol_sentences(settings, read_scores(path), n_folds=3)
     assert text.startswith("20 training rows; 1 random split with 10 test rows. 100 weakly")
     assert "Hyper-parameters are selected by 3-fold cross-validation" in text
-    assert "Numbers of components are fixed to 2 and 4. Kernel on the inputs: linear." in text
+    assert "Numbers of components are fixed to 2 and 4. Kernel on the inputs: rbf." in text
     assert "pooled over outputs" in text
 
 

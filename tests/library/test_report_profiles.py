@@ -122,7 +122,7 @@ def test_the_title_says_what_was_run(tmp_path):
 
 
 def test_the_reference_the_first_of_ofer_and_the_forest_are_drawn():
-    names = ["stack-rf", "ofer-stack", "ofer-gmm", "m-krr", "m-rf"]
+    names = ["extra-trees", "ofer-stack", "ofer-gmm", "m-krr", "m-rf"]
     assert shown_methods(names, "m-krr") == ["m-krr", "ofer-stack", "m-rf"]
     assert shown_methods(["wofer-gmm", "m-krr"], "m-krr") == ["m-krr"]
     assert shown_methods(["iokr", "iokr-dtw"], "m-krr") == ["iokr"]

@@ -65,7 +65,7 @@ def test_every_kind_of_split_is_told_and_those_of_no_experiment_are_pale():
     words = " ".join(texts_of(figure))
     assert "(2 experiments)" in words
     assert "(1 experiment)" in words
-    assert words.count("not in this run") == 3
+    assert words.count("not in this run") == 4
 
 
 def test_the_list_has_the_numbers_of_every_experiment():

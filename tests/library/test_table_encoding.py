@@ -54,6 +54,19 @@ def test_numbers_stay_as_they_are_and_missing_ones_are_nan():
     assert (rows.past, rows.past_names, rows.notes) == (None, [], [""] * 4)
 
 
+def test_a_missing_number_is_an_input_of_its_own_where_that_is_asked_for():
+    encoding = TableEncoding.fit(
+        table_of(), ["width", "depth"], ["state"], missing_indicators=["width"]
+    )
+    assert encoding.columns == ["width", "depth", "state"]
+    np.testing.assert_allclose(np.mean(encoding.column_weights**2), 1.0)
+    again = TableEncoding.from_tree(encoding.tree())
+    assert again == encoding
+    rows = again.encode(table_of(width=[None, 5.0], depth=[1, 2], state=["on", "off"]))
+    assert rows.names[:3] == ["width", "depth", "width is missing"]
+    np.testing.assert_array_equal(rows.inputs[:, 1:3], [[1, 1], [2, 0]])
+
+
 def test_levels_have_a_column_each_and_a_missing_one_if_any_is_missing():
     rows = fitted("categories").encode(table_of())
     assert rows.names == ["colour=blue", "colour=red", "colour=(missing)", "state=off", "state=on"]

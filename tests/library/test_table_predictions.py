@@ -8,6 +8,7 @@ import json
 import numpy as np
 import pytest
 from saved_model_samples import Final, small_table, table_dataset
+from scipy.special import softmax
 
 from workflow_lib import load_model
 from workflow_lib.datasets.table_file import read_table
@@ -63,7 +64,7 @@ def test_rows_that_are_unlike_the_training_rows_are_marked(final, tmp_path, caps
     columns["weight"][2] = -50.0
     table = predicted(final, tmp_path, columns)
     assert table.strings("unlike_training").tolist() == ["no", "no", "yes", "no"]
-    assert "1 of 4 rows are unlike the training rows" in capsys.readouterr().out
+    assert "1 of 4 rows is unlike the training rows" in capsys.readouterr().out
 
 
 def test_rows_keep_their_order_and_their_names(final, tmp_path, capsys):
@@ -87,6 +88,26 @@ def test_marks_of_missing_values_are_those_of_the_training_table(final, tmp_path
         predicted(final, tmp_path, columns | {"dose, mg": [mark, 1.0]}) for mark in ("-99", "")
     )
     np.testing.assert_array_equal(marked.numbers("y1"), empty.numbers("y1"))
+
+
+def test_every_line_names_the_method(final, tmp_path):
+    table = predicted(final, tmp_path, small_table(n_rows=2))
+    assert table.names[-1] == "method"
+    assert table.strings("method").tolist() == ["RIDGE", "RIDGE"]
+
+
+def test_a_frame_holds_what_the_table_does(final, tmp_path):
+    columns = small_table(seed=2, n_rows=5)
+    table = predicted(final, tmp_path, columns)
+    frame = load_model(final.path("model")).predict(tmp_path / "new.csv").to_frame()
+    assert ["line", *frame.columns] == list(table.names)
+    for name in ("y1", "y1 lower", "y1 upper", "y2", "novelty"):
+        np.testing.assert_array_equal(frame[name], table.numbers(name))
+    assert frame["y2 lower"].tolist() == [-np.inf] * 5
+    assert frame["unlike_training"].map({True: "yes", False: "no"}).tolist() == (
+        table.strings("unlike_training").tolist()
+    )
+    assert frame["method"].tolist() == ["RIDGE"] * 5
 
 
 def test_what_cannot_be_read_is_told_and_nothing_is_written(final, tmp_path):
@@ -125,9 +146,50 @@ def test_classes_stand_in_the_place_of_values(tmp_path):
     final.class_ridge("ridge")
     final.saved("ridge")
     table = predicted(final, tmp_path, columns)
-    assert table.names == ["line", "class", "novelty", "unlike_training", "note"]
+    assert table.names == ["line", "class", "novelty", "unlike_training", "note", "method"]
     right = table.strings("class") == np.array(["ant", "bee"])[labels]
     assert right.mean() > 0.9
+
+
+@pytest.mark.parametrize(
+    ("limit", "decoder"), [(0.6, "scores"), (np.inf, "scores"), (0.6, "cosine")]
+)
+def test_classes_have_probabilities_and_sets_where_their_scores_were_calibrated(
+    tmp_path, limit, decoder
+):
+    columns = small_table()
+    labels = (np.array(columns["weight"]) > 0).astype(int)
+    dataset = table_dataset(columns, **ROLES)
+    vectors = np.eye(2)
+    dataset |= {"outputs": vectors[labels], "classes": {"labels": labels, "vectors": vectors}}
+    dataset["names"]["classes"] = json.dumps(["ant", "bee"])
+    final = Final(tmp_path, dataset, metric="accuracy")
+    final.class_ridge("ridge")
+    sets = {"level": 0.9, "inverse_temperature": 3.0, "limit": limit, "decoder": decoder}
+    told = {"set_coverage": np.array([0.8, 0.9]), "set_size": np.array([1.0, 2.0])}
+    model = final.saved("ridge", calibration=final.calibration("ridge", sets=sets, **told))
+    table = predicted(final, tmp_path, columns)
+    found = load_model(final.path("model")).predict(columns)
+    if decoder != "scores":
+        # Other scores were calibrated than those that the model has.
+        assert "probability" not in table.names and found.class_probabilities is None
+        assert model.coverage is None
+        return
+    assert (model.coverage, model.set_size) == (pytest.approx(0.85), 1.5)
+    assert found.level == 0.9
+    expected = softmax(3.0 * found.class_scores, axis=1)
+    np.testing.assert_array_equal(found.class_probabilities, expected)
+    np.testing.assert_array_equal(table.numbers("probability"), expected.max(axis=1))
+    if not np.isfinite(limit):
+        assert "set" not in table.names and found.class_sets is None
+        return
+    assert table.names[:4] == ["line", "class", "probability", "set"]
+    is_sure = expected.min(axis=1) < 0.4
+    assert is_sure.any() and not is_sure.all()
+    for row, names in enumerate(table.strings("set")):
+        first = table.strings("class")[row]
+        other = {"ant": "bee", "bee": "ant"}[first]
+        assert names == (first if is_sure[row] else f"{first}|{other}")
 
 
 def test_an_output_may_have_the_name_of_another_column(tmp_path):
@@ -147,4 +209,5 @@ def test_an_output_may_have_the_name_of_another_column(tmp_path):
         "novelty",
         "unlike_training",
         "note (of the row)",
+        "method",
     ]

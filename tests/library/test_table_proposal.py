@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from small_assay import assay_columns, config_with_methods, write_table
 
-from workflow_lib.datasets import proposed_methods
+from workflow_lib import saved_methods
+from workflow_lib.datasets import proposed_methods, run_costs
 from workflow_lib.datasets.proposed_methods import METHODS, METHODS_OF_CLASS_VECTORS
 from workflow_lib.datasets.proposed_sizes import EARLIER_SHARE, pool_size
-from workflow_lib.datasets.table_file import Table
+from workflow_lib.datasets.table_file import MISSING_VALUES, Table
 from workflow_lib.datasets.table_proposal import propose
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.splitting import split_rows
@@ -209,7 +210,8 @@ def test_few_rows_still_make_an_experiment(proposed):
 @pytest.mark.parametrize(("n_rows", "n_splits"), [(60, 10), (500, 10), (501, 5), (2001, 3)])
 def test_fewer_rows_have_more_splits(proposed, n_rows, n_splits):
     columns = without("notes", "day", "maker", n_rows=n_rows)
-    proposal = proposed(columns)
+    # These cost so little that the rows alone decide.
+    proposal = proposed(columns, methods="m-krr,m-mean")
     assert proposal.n_splits == n_splits
     assert proposal.test_size == 0.2
     assert proposal.training_sizes[-1] == n_rows - round(0.2 * n_rows)
@@ -309,6 +311,14 @@ def test_methods_that_are_slow_with_many_rows_are_left_out(proposed, monkeypatch
     assert reasons["ofer-stack"] == "slow with more than 59 rows"
 
 
+def test_methods_that_cannot_be_saved_are_left_out_with_the_reason(proposed, monkeypatch):
+    monkeypatch.setattr(saved_methods, "SAVED_REGRESSORS", ("kernel_ridge", "stack"))
+    proposal = proposed()
+    assert names_of(proposal) == ["ofer-stack", "ofer-gmm", "m-krr", "ridge"]
+    reasons = dict(proposal.methods_left_out)
+    assert "cannot be saved" in reasons["ofer-density"] and "m-rf" in reasons
+
+
 def test_series_are_centred_and_have_three_steps_at_least(proposed):
     proposal = proposed(series="true")
     assert (proposal.task, proposal.outputs_scale) == ("series", "center")
@@ -322,9 +332,9 @@ def test_a_kernel_without_rows_leaves_out_the_forest_with_the_reason(proposed, t
     proposal = proposed(gram=str(gram))
     assert "m-rf" not in names_of(proposal)
     assert "ofer-stack" in names_of(proposal)
-    ((name, reason),) = proposal.methods_left_out
-    assert name == "m-rf"
-    assert "Gram matrix" in reason
+    reasons = dict(proposal.methods_left_out)
+    assert reasons.keys() == {"m-rf", "extra-trees", "ridge"}
+    assert all("Gram matrix" in reason for reason in reasons.values())
 
 
 def test_a_stack_without_a_member_is_left_out(proposed, folder, tmp_path):
@@ -335,18 +345,87 @@ def test_a_stack_without_a_member_is_left_out(proposed, folder, tmp_path):
     (fewer / "methods" / "ofer-density.yaml").unlink()
     table = Table.from_columns(assay_columns(), "assay.csv")
     proposal = propose({"name": "a", "data": "assay.csv", "outputs": "y1"}, table, fewer)
-    assert [name for name, _ in proposal.methods_left_out] == ["ofer-density", "ofer-stack"]
+    assert [name for name, _ in proposal.methods_left_out] == ["ofer-density"]
+    for name in ("ofer-gmm", "ridge", "m-rf", "extra-trees"):
+        (fewer / "methods" / f"{name}.yaml").unlink()
+    proposal = propose({"name": "a", "data": "assay.csv", "outputs": "y1"}, table, fewer)
+    assert "ofer-stack" in [name for name, _ in proposal.methods_left_out]
 
 
-def test_classes_are_split_per_class(proposed):
+def test_methods_are_chosen_or_left_out_as_asked(proposed):
+    usual = names_of(proposed())
+    assert names_of(proposed(methods="m-rf,m-mean")) == ["m-rf", "m-mean"]
+    fewer = proposed(methods="-m-rf,-m-krr")
+    assert names_of(fewer) == [name for name in usual if name not in ("m-rf", "m-krr")]
+    assert [pair for pair in fewer.methods_left_out if pair[0] == "m-rf"] == [("m-rf", "as asked")]
+
+
+@pytest.mark.parametrize(
+    ("methods", "message"),
+    [
+        ("m-rv", "no method named 'm-rv'.*write 'm-rf'"),
+        ("-m-rv", "no method named 'm-rv'"),
+        ("m-rf,-m-krr", "either the methods to compare, or those to leave out"),
+        ("class-krr", "class-krr cannot run on this table.*task is regression"),
+    ],
+)
+def test_methods_that_cannot_be_are_told(proposed, methods, message):
+    with pytest.raises(UserError, match=message):
+        proposed(methods=methods)
+
+
+def test_marks_and_the_delimiter_are_kept_for_later_tables(proposed):
+    options = proposed(missing="-999,?", delimiter=";").options
+    assert options["delimiter"] == ";"
+    assert options["missing_values"] == [*MISSING_VALUES, "-999"]
+
+
+def test_numbers_that_are_often_missing_have_an_indicator(proposed):
+    columns = assay_columns()
+    for name in ("x1", "x2"):
+        columns[name] = [None if row % 6 == 0 else v for row, v in enumerate(columns[name])]
+    columns["x3"] = [None if row % 5 == 1 else row * row for row in range(60)]
+    columns["x4"] = [None if row == 7 else -row * row for row in range(60)]
+    columns["seen"] = [1 if row % 2 else None for row in range(60)]
+    columns["rare"] = [row if row < 4 else None for row in range(60)]
+    proposal = proposed(columns)
+    # x2 is missing where x1 is, x4 in one row only.
+    assert proposal.options["missing_indicators"] == ["x1", "x3", "seen"]
+    assert dict(proposal.left_out)["rare"] == (
+        "almost always missing: only 4 of 60 rows have a value"
+    )
+    assert "missing_indicators" not in proposed().options
+    assert "rare" in proposed(columns, inputs="x1,rare").options["numbers"]
+
+
+def test_inputs_that_are_constant_in_the_rows_that_are_used_are_left_out(proposed):
+    columns = assay_columns()
+    columns["x1"] = [1.0 if row < 50 else 2.0 for row in range(60)]
+    for name in ("y1", "y2", "y3"):
+        columns[name][50:] = [None] * 10
+    reason = dict(proposed(columns).left_out)["x1"]
+    assert reason == "constant: always 1.0 in the rows that are used"
+
+
+def test_classes_are_split_as_the_table_has_them(proposed):
     columns = assay_columns()
     columns["colour"] = ["red"] * 30 + ["green"] * 20 + ["blue"] * 8 + [""] * 2
     proposal = proposed(columns, classes="colour", exclude="y*")
-    assert (proposal.task, proposal.split, proposal.metric) == ("classes", "per_class", "accuracy")
-    # Two of the eight blue rows test.
-    assert proposal.training_sizes == [1, 2, 6]
+    found = (proposal.task, proposal.split, proposal.metric)
+    assert found == ("classes", "stratified", "accuracy")
+    assert proposal.training_sizes == [10, 20, 46]
     assert names_of(proposal) == list(METHODS["classes"])
     assert proposal.facts["rows_labelled"] == 58
+
+
+def test_classes_of_a_single_row_are_told(proposed):
+    columns = assay_columns() | {"colour": ["a"] * 40 + ["b"] * 19 + ["c"]}
+    proposal = proposed(columns, classes="colour", exclude="y*")
+    assert any(warning.startswith("Classes with a single row") for warning in proposal.warnings)
+    strata = np.repeat([0, 1, 2], [40, 19, 1])
+    arguments = proposal.training_sizes, [], proposal.test_size, 5, 1
+    tree = split_rows(60, *arguments, strata=strata)
+    assert len(tree["train"]) == proposal.training_sizes[-1]
 
 
 def test_class_vectors_bring_the_methods_that_use_them(proposed, tmp_path):
@@ -362,10 +441,42 @@ def test_class_vectors_bring_the_methods_that_use_them(proposed, tmp_path):
     ("classes", "message"),
     [
         (["a"] * 60, "1 class"),
-        (["a"] * 59 + ["b"], "the class 'b' has a single row"),
+        (["a"] * 59 + ["b"], "1 of 2 classes have a single row: 'b'"),
+        ([f"c{row}" for row in range(52)] + ["a"] * 4 + ["b"] * 4, "at most 6 rows can test"),
         (["a", "b"] + [""] * 58, "2 of 60 rows have a class"),
     ],
 )
 def test_classes_that_cannot_be_learned_are_refused(proposed, classes, message):
     with pytest.raises(UserError, match=message):
         proposed(assay_columns() | {"colour": classes}, classes="colour", exclude="y*")
+
+
+def test_as_many_splits_are_made_as_fit_into_the_time(proposed, monkeypatch):
+    usual = proposed()
+    assert usual.n_splits == 10 and usual.minutes < run_costs.MOST_MINUTES
+    assert proposed(splits="3").n_splits == 3
+    monkeypatch.setattr(run_costs, "MOST_MINUTES", usual.minutes * 0.7)
+    fewer = proposed()
+    assert 3 <= fewer.n_splits < 10
+    assert fewer.minutes <= usual.minutes * 0.7
+    assert any("10 splits would take about" in note for note in fewer.notes)
+    assert proposed(splits="10").n_splits == 10
+
+
+def test_a_table_that_takes_long_whatever_the_splits_is_told(proposed, monkeypatch):
+    monkeypatch.setitem(run_costs.COSTS, "m-rf", run_costs.Cost(jobs=1, fixed=100.0))
+    proposal = proposed()
+    assert proposal.n_splits == 3
+    assert any("methods=-m-rf leaves out" in note for note in proposal.notes)
+    assert "methods=-m-rf" not in "".join(proposed(methods="-m-rf").notes)
+
+
+def test_more_of_anything_takes_longer():
+    base = run_costs.split_seconds(["m-rf", "m-krr"], [20, 50], 10)
+    for methods, sizes, n_inputs in (
+        (["m-rf", "m-krr", "unheard"], [20, 50], 10),
+        (["m-rf", "m-krr"], [20, 50, 100], 10),
+        (["m-rf", "m-krr"], [20, 100], 10),
+        (["m-rf", "m-krr"], [20, 50], 100),
+    ):
+        assert run_costs.split_seconds(methods, sizes, n_inputs) > base

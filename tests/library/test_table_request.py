@@ -32,6 +32,23 @@ def test_a_request_is_stripped_and_what_is_empty_is_left_out():
     assert checked == {"name": "assay", "data": "assay.csv", "outputs": "y1 , y2"}
 
 
+@pytest.mark.parametrize(
+    ("value", "found"), [("tab", "\t"), ("\t", "\t"), ("\\t", "\t"), (";", ";")]
+)
+def test_a_delimiter_is_a_character_or_its_name(value, found):
+    checked = checked_request({**REQUEST, "delimiter": value})
+    assert checked["delimiter"] == found
+    assert checked_request(checked) == checked
+
+
+def test_methods_splits_and_marks_are_read():
+    told = {"methods": " m-krr , m-rf,", "splits": "3", "missing": "-999,unknown"}
+    checked = checked_request({**REQUEST, **told})
+    assert checked["methods"] == ["m-krr", "m-rf"]
+    assert (checked["splits"], checked["missing"]) == (3, ["-999", "unknown"])
+    assert checked_request(checked) == checked
+
+
 @pytest.mark.parametrize(("value", "found"), [("true", True), (True, True), ("Yes", True)])
 def test_series_may_be_said_in_several_ways(value, found):
     assert checked_request({**REQUEST, "series": value})["series"] is found
@@ -51,6 +68,9 @@ def test_no_series_is_no_key(value):
         ({"outputs": ""}, "nothing to predict"),
         ({"name": "My Assay!"}, "'My Assay!' cannot be a name.*write name=my-assay"),
         ({"name": "-x"}, "cannot be a name"),
+        ({"splits": "0"}, "key splits: '0'.*whole number from 1"),
+        ({"splits": "many"}, "key splits: 'many'"),
+        ({"delimiter": "::"}, "key delimiter: '::'.*tab, comma"),
         ({"series": "maybe"}, "key series: 'maybe'"),
         ({"text": ["a", "b"]}, "key text: a list of 2"),
         ({"gram": "nowhere.csv"}, "key gram: there is no file 'nowhere.csv'"),

@@ -14,6 +14,7 @@ from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.experiments import features_stage, laplacian_stage, splitting
 from workflow_lib.experiments.annotation import memberships_of_groups
+from workflow_lib.experiments.input_kernels import InputKernel
 from workflow_lib.experiments.kernel_ridge_items import Item
 from workflow_lib.experiments.kernel_ridge_rows import KernelRidgeRows
 from workflow_lib.experiments.kernel_ridge_targets import KernelRidgeTargets
@@ -189,7 +190,7 @@ class TestAllRows:
         assert np.ptp(np.bincount(folds, minlength=5)) <= 1
         for label in range(4):
             assert np.ptp(np.bincount(folds[drawn == label], minlength=5)) <= 1
-        np.testing.assert_array_equal(tree["examples"], [3])
+        np.testing.assert_array_equal(tree["examples"], [26])
 
     def test_fewer_rows_than_folds_are_refused(self):
         with pytest.raises(ValueError, match="4 training rows cannot fill 5 folds"):
@@ -408,7 +409,7 @@ def targets_of(stages, weak_outputs=None) -> KernelRidgeTargets:
     rows = KernelRidgeRows(*map(stages.path, names), stages.kernel, True, weak_outputs)
     size, weak_size = rows.sizes[-1], rows.weak_sizes[-1]
     inputs = prepared_inputs(rows.features, rows.partition["folds"][f"n-{size}"], size)
-    return KernelRidgeTargets(rows, Item(size, weak_size, 3, (3,)), inputs, 1.0)
+    return KernelRidgeTargets(rows, Item(size, weak_size, 3, (3,)), inputs, InputKernel("rbf", 1.0))
 
 
 @pytest.mark.parametrize("weak_outputs", [None, "component_mean", "neighbours"])

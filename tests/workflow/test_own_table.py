@@ -217,15 +217,15 @@ def test_what_is_refused_leaves_no_configuration(asked, fresh):
 @pytest.fixture(scope="module")
 def made(fresh: Path) -> Path:
     """Return the folder with the configuration that `new` wrote, cut down to a short run."""
-    outcome = run(fresh, "new", name=NAME, data=f"{NAME}.csv", outputs="strength,weight")
+    told = {"outputs": "strength,weight", "methods": ",".join(METHODS), "splits": "2"}
+    outcome = run(fresh, "new", name=NAME, data=f"{NAME}.csv", **told)
     assert outcome.status == 0, outcome.text
+    assert "Plan: 2 methods, 2 splits (random)" in outcome.text
     assert f"Written: {DATASET} and {EXPERIMENT}" in outcome.text
     assert f"answer --config name={NAME}" in outcome.text
     edit_yaml(
         fresh / EXPERIMENT,
-        n_splits=2,
         training_sizes=[12, 24],
-        methods=METHODS,
         tables=[{"name": "error", "kind": "error", "caption": "Test errors."}],
     )
     return fresh
@@ -252,12 +252,6 @@ def edit_dataset(old: str, new: str):
     return edit
 
 
-def show_groups(folder: Path) -> None:
-    """Ask for a table of the groups of a mixture, which no method of the experiment has."""
-    table = {"name": "groups", "kind": "typical_rows", "caption": "Some."}
-    edit_yaml(folder / EXPERIMENT, tables=[table])
-
-
 MISTAKES = {
     "deleted table": (
         delete_table,
@@ -282,10 +276,6 @@ MISTAKES = {
     "wrong column": (
         edit_dataset("[strength, weight]", "[strength, wait]"),
         ["blend.csv, option outputs", "no column 'wait'", "one of the columns"],
-    ),
-    "groups of no mixture": (
-        show_groups,
-        [f"experiment '{NAME}', table 'groups'", "no method has one"],
     ),
 }
 """By what a user did between `new` and `answer`: how, and words of the message."""
@@ -324,11 +314,28 @@ def test_an_answer_needs_the_name_of_a_table(mistaken, name):
 
 
 @pytest.fixture(scope="module")
-def answered(made: Path) -> Path:
-    """Return the folder with the answer; not to be changed but by further predictions."""
+def answer(made: Path) -> Outcome:
+    """Return how `answer` ended."""
     outcome = run(made, "answer", name=NAME)
     assert outcome.status == 0, outcome.text
+    return outcome
+
+
+@pytest.fixture(scope="module")
+def answered(made: Path, answer: Outcome) -> Path:
+    """Return the folder with the answer; not to be changed but by further predictions."""
     return made
+
+
+def test_the_answer_ends_with_its_headline_and_the_next_command(answered, answer):
+    told = json.loads((answered / f"results/{NAME}/answer.json").read_text())
+    # Longer sentences are wrapped.
+    words = " ".join(answer.text.split())
+    assert words.endswith(
+        f"{' '.join(told['sentences'][0].split())} Report: results/{NAME}/report.html To predict "
+        "new rows, in a table with the same input columns: snakemake --cores 2 predict --config "
+        f"name={NAME} rows=new_rows.csv"
+    )
 
 
 @pytest.fixture
@@ -447,12 +454,32 @@ def test_new_rows_are_predicted_as_the_model_does_in_python(predicted, answered)
     assert [row["line"] for row in written] == ["2", "3", "4", "5"]
 
 
+def test_the_report_the_table_and_the_terminal_name_one_method(predicted, answered):
+    answer = json.loads((answered / f"results/{NAME}/answer.json").read_text())
+    model, label = load_model(answered / MODEL), answer["label"]
+    assert (model.method, model.label) == (answer["winner"], label)
+    page = (answered / f"results/{NAME}/report.html").read_text()
+    assert f"Use {label}: its" in page.replace("&nbsp;", " ")
+    written = records(answered / f"results/{NAME}/predictions/rows.csv")
+    assert {row["method"] for row in written} == {label}
+    assert f"4 rows predicted by {label}" in predicted["rows"].text
+    # An interval for each output: those of this method.
+    assert model.level == 0.9 and all(row["strength lower"] for row in written)
+
+
 def test_a_category_that_was_never_seen_and_a_missing_cell_are_noted(predicted, answered):
     notes = [row["note"] for row in records(answered / f"results/{NAME}/predictions/rows.csv")]
     assert notes[:2] == ["", ""]
     assert "heat" in notes[2]
     assert "colour: 'mauve' was never seen" in notes[3]
     assert "2 of 4 rows have a note" in predicted["rows"].text
+
+
+def test_the_terminal_tells_what_predictions_are_worth(predicted):
+    end = predicted["rows"].text.partition(" finished in ")[2]
+    assert "4 rows predicted by" in end
+    assert "the intervals are meant to hold 90 % of the true values" in end
+    assert re.search(r"\d of 4 rows (is|are) unlike the training rows", end)
 
 
 def test_columns_in_another_order_are_predicted_alike(predicted, answered):
@@ -463,3 +490,39 @@ def test_columns_in_another_order_are_predicted_alike(predicted, answered):
         for name in ("rows", "turned")
     )
     assert first == second
+
+
+# A class to predict
+
+
+def test_classes_train_as_the_table_has_them_one_of_a_single_row_too(fresh, tmp_path):
+    folder = copy_folder(fresh, tmp_path / "run")
+    random = Random(2)
+    places = {"common": (0, 24), "rare": (4, 7), "single": (9, 1)}
+    rows = [
+        f"{random.gauss(place, 1):.3f},{random.gauss(-place, 1):.3f},{name}"
+        for name, (place, count) in places.items()
+        for _ in range(count)
+    ]
+    (folder / "kinds.csv").write_text("\n".join(["heat,cold,kind", *rows]) + "\n")
+    told = {"data": "kinds.csv", "classes": "kind", "methods": "class-krr,m-svm", "splits": "2"}
+    outcome = run(folder, "new", name="kinds", **told)
+    assert outcome.status == 0, outcome.text
+    assert "Classes with a single row, which trains and never tests: 'single'" in outcome.text
+    assert "2 splits (stratified), 10, 20, 26 training rows" in outcome.text
+    edit = {"training_sizes": [26], "tables": [], "figures": []}
+    edit_yaml(folder / "config/experiments/kinds.yaml", **edit)
+    outcome = run(folder, "answer", name="kinds")
+    assert outcome.status == 0, outcome.text
+    assert "(2 splits, 26 training rows)" in " ".join(outcome.text.split())
+    answer = json.loads((folder / "results/kinds/answer.json").read_text())
+    assert answer["baseline"]["label"] == "guessing the most frequent class"
+    assert (answer["training_size"], answer["n_test"]) == (26, 6)
+    # Five common rows test, and one rare.
+    assert answer["baseline"]["mean"] == pytest.approx(100 * 5 / 6)
+    (folder / "new.csv").write_text("heat,cold\n0,0\n,\n9,-9\n")
+    outcome = run(folder, "predict", name="kinds", rows="new.csv")
+    assert outcome.status == 0, outcome.text
+    found = records(folder / "results/kinds/predictions/new.csv")
+    assert [row["unlike_training"] for row in found] == ["no", "yes", "no"]
+    assert [row["class"] for row in found][::2] == ["common", "single"]

@@ -176,6 +176,48 @@ def test_a_failure_is_readable_and_says_how_to_resume(project):
     assert lines[0] == "3 jobs to run"
 
 
+def test_what_is_left_follows_from_the_jobs_that_are_finished(terminal):
+    spent = {"fit": [2.0, 4.0], "draw": [1.0]}
+    # Three fits of 3 s, two drawings of 1 s, and a job as long as all are on average.
+    pending = {"fit": 3, "draw": 2, "report": 1}
+    expected = 9 + 2 + 7 / 3
+    assert terminal.seconds_left(pending, spent, elapsed=7.0) == pytest.approx(expected)
+    # Two at once.
+    assert terminal.seconds_left(pending, spent, elapsed=3.5) == pytest.approx(expected / 2)
+    assert terminal.seconds_left({"fit": 3}, {}, elapsed=1.0) == 0.0
+    words = {
+        3: "10 s",
+        42: "40 s",
+        56: "1 min",
+        150: "2 min",
+        3599: "1 h 00 min",
+    }
+    assert {seconds: terminal.about(seconds) for seconds in words} == words
+
+
+def test_a_run_tells_how_much_is_left(project):
+    snakefile = project / "Snakefile"
+    often = HEAD.replace("terminal.install", "terminal.PROGRESS_EVERY = 0\nterminal.install")
+    assert often != HEAD
+    snakefile.write_text(often + "\n" + RULES)
+    status, _, lines = snakemake(project, "--cores", "1")
+    assert status == 0
+    told = [line for line in lines if " left" in line]
+    assert len(told) == 3
+    assert all(re.fullmatch(r"[123] of 4 jobs done, about \d+ s left", line) for line in told)
+
+
+def test_a_run_ends_with_what_was_asked_to_be_said(project):
+    snakefile = project / "Snakefile"
+    said = 'terminal.last_words[:] = [lambda: ["Use it."]]\n'
+    snakefile.write_text(HEAD + "\n" + said + RULES)
+    for _ in range(2):
+        status, _, lines = snakemake(project, "--cores", "1")
+        assert status == 0
+        assert lines[-2:] == ["", "Use it."]
+    assert "Use it." not in snakemake(project, "--cores", "1", "-n", "--forceall")[2]
+
+
 def test_a_defect_is_called_one(project):
     status, _, lines = snakemake(project, "--cores", "2", "out/a.txt", FAIL_a="defect")
     assert status == 1

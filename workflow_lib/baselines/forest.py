@@ -1,25 +1,36 @@
-"""Multi-output random forests (m-RF), the tree baseline."""
+"""Multi-output forests of regression trees (m-RF, extra trees), the tree baselines."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
-from sklearn.ensemble import RandomForestRegressor
+from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 
 from workflow_lib.metrics import relative_error, squared_error_sums
 
+FORESTS = {"random_forest": RandomForestRegressor, "extra_trees": ExtraTreesRegressor}
+"""Random forests (Breiman, Machine Learning 2001), and extremely randomised trees, which learn from
+all rows and draw the thresholds (Geurts, Ernst and Wehenkel, Machine Learning 2006)."""
 
-def new_forest(n_trees: int, max_features: float, seed: int):
-    """Return scikit-learn's forest: one thread, since the workflow runs jobs side by side."""
-    return RandomForestRegressor(
+
+def new_forest(kind: str, n_trees: int, max_features: float, seed: int):
+    """Return scikit-learn's forest: one thread, since the workflow runs jobs side by side.
+
+    `kind` is a key of `FORESTS`.
+    """
+    return FORESTS[kind](
         n_estimators=n_trees, max_features=max_features, random_state=seed, n_jobs=1
     )
 
 
-def fitted_forest(X: np.ndarray, Y: np.ndarray, n_trees: int, max_features: float, seed: int):
+def fitted_forest(
+    kind: str, X: np.ndarray, Y: np.ndarray, n_trees: int, max_features: float, seed: int
+):
     """Return a forest fitted to inputs `X` (n, q) and outputs `Y` (n, d)."""
-    return new_forest(n_trees, max_features, seed).fit(X, Y if Y.shape[1] > 1 else Y[:, 0])
+    forest = new_forest(kind, n_trees, max_features, seed)
+    return forest.fit(X, Y if Y.shape[1] > 1 else Y[:, 0])
 
 
 def forest_predictions(forest, X: np.ndarray) -> np.ndarray:
@@ -27,32 +38,19 @@ def forest_predictions(forest, X: np.ndarray) -> np.ndarray:
     return forest.predict(X).reshape(len(X), -1)
 
 
-def out_of_bag_predictions(forest, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-    """Return predictions (n, d) of the training rows, each by the trees that never drew it.
+class ForestChoice(NamedTuple):
+    """The share of the inputs that a cut may look at, and what it predicts."""
 
-    Each is the mean over about a third of the trees (Breiman, Machine Learning 2001, section 3.1).
-    A row that every tree drew takes the mean output of all other rows.
+    max_features: float
+    score: float
+    """Relative error of the held-out rows."""
 
-    Parameters
-    ----------
-    forest : RandomForestRegressor
-        Fitted to `X` and `Y`.
-    X : array (n, q)
-    Y : array (n, d)
-        Without missing values.
-    """
-    totals, counts = np.zeros(Y.shape), np.zeros((len(Y), 1))
-    for tree, drawn in zip(forest.estimators_, forest.estimators_samples_):
-        outside = np.ones(len(Y), dtype=bool)
-        outside[drawn] = False
-        if outside.any():
-            totals[outside] += tree.predict(X[outside]).reshape(-1, Y.shape[1])
-            counts[outside] += 1
-    others = (Y.sum(axis=0) - Y) / (len(Y) - 1)
-    return np.where(counts > 0, totals / np.maximum(counts, 1), others)
+    heldout_outputs: np.ndarray
+    """Predictions (n, d) of the training rows, each by a forest that was grown without its fold."""
 
 
 def select_max_features(
+    kind: str,
     folds_of_inputs: Sequence[tuple[np.ndarray, np.ndarray]],
     folds: np.ndarray,
     outputs: np.ndarray,
@@ -62,11 +60,13 @@ def select_max_features(
     n_trees: int,
     seed: int,
     metric: str = "arrmse",
-) -> tuple[float, float]:
-    """Return the share of features a split may look at with the lowest error, and that error.
+) -> ForestChoice:
+    """Return the share of features a cut may look at with the lowest error.
 
     Parameters
     ----------
+    kind : str
+        Key of `FORESTS`.
     folds_of_inputs : sequence of (array (l, q), array (h, q))
         Training and held-out inputs of each fold.
     folds : int array (n,)
@@ -82,14 +82,17 @@ def select_max_features(
     n_trees, seed : int
     metric : {"arrmse", "rrmse"}, default="arrmse"
     """
-    scores = []
+    best = None
     for max_features in choices:
-        errors = np.zeros(outputs.shape[1])
+        predictions = np.empty(outputs.shape)
         for fold, (X_train, X_heldout) in enumerate(folds_of_inputs):
             heldout = folds == fold
-            forest = fitted_forest(X_train, targets[fold][~heldout], n_trees, max_features, seed)
-            predictions = forest_predictions(forest, X_heldout)
-            errors += squared_error_sums(outputs[heldout], predictions)
-        scores.append(float(relative_error(errors, reference, metric)))
-    best = int(np.argmin(np.where(np.isfinite(scores), scores, np.inf)))
-    return float(choices[best]), scores[best]
+            known = targets[fold][~heldout]
+            forest = fitted_forest(kind, X_train, known, n_trees, max_features, seed)
+            predictions[heldout] = forest_predictions(forest, X_heldout)
+        errors = squared_error_sums(outputs, predictions)
+        score = float(relative_error(errors, reference, metric))
+        score = score if np.isfinite(score) else np.inf
+        if best is None or score < best.score:
+            best = ForestChoice(float(max_features), score, predictions)
+    return best

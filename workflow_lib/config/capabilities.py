@@ -58,10 +58,11 @@ CLASSIFIERS = {
     "perceptron",
     "random_forest_classifier",
 }
+CHOOSING_KERNELS = {"kernel_ridge", "principal_component_ridge", "output_kernel_regression"}
 CLASS_RIDGES = {"class_ridge", "self_training"}
-FORESTS = {"random_forest", "random_forest_classifier"}
-WITHOUT_GRAM = {"kernel_ridge", "random_forest", "least_squares", "training_mean"}
-OF_OUTPUTS = (RIDGES - {"kernel_ridge"}) | WITHOUT_GRID | {"random_forest"}
+FORESTS = {"random_forest", "extra_trees", "random_forest_classifier"}
+WITHOUT_GRAM = {"kernel_ridge", "random_forest", "extra_trees", "least_squares", "training_mean"}
+OF_OUTPUTS = (RIDGES - {"kernel_ridge"}) | WITHOUT_GRID | {"random_forest", "extra_trees"}
 REGRESSORS = RIDGES | OF_OUTPUTS | CLASSIFIERS
 WITHOUT_MODEL = OF_OUTPUTS | CLASSIFIERS - CLASS_RIDGES
 PREIMAGES = {
@@ -283,12 +284,12 @@ METHOD_REQUIREMENTS = (
     Requirement(
         {"regressor": REGRESSORS - FORESTS},
         {"has_max_features": {False}, "has_n_trees": {False}},
-        "grid.max_features and grid.n_trees are for random forests",
+        "grid.max_features and grid.n_trees are for forests",
     ),
     Requirement(
         {"regressor": FORESTS},
         {"has_max_features": {True}, "has_n_trees": {True}},
-        "a random forest needs grid.max_features and grid.n_trees",
+        "a forest needs grid.max_features and grid.n_trees",
     ),
     Requirement(
         {"regressor": FORESTS | {"perceptron"}},
@@ -363,6 +364,17 @@ METHOD_REQUIREMENTS = (
         "pseudo_classes is for self_training",
     ),
     Requirement(
+        {"regressor": REGRESSORS - CHOOSING_KERNELS},
+        {"has_kernels": {False}},
+        "a list of kernels is for kernel_ridge, principal_component_ridge and "
+        "output_kernel_regression; the regressor {regressor} has the kernel of the experiment",
+    ),
+    Requirement(
+        {"has_kernels_with_width": {True}},
+        {"has_width": {True}},
+        "the kernels rbf and laplacian need grid.width",
+    ),
+    Requirement(
         {"one_example_is_in_grid": {False}},
         {"model": set()},
         "one_example.n_components must be one of grid.n_components",
@@ -430,13 +442,14 @@ EXPERIMENT_REQUIREMENTS = (
     ),
     Requirement(
         {"task": {"classes"}},
-        {"split": {"per_class"}, "metric": {"accuracy"}},
-        "classes need split: per_class and metric: accuracy",
+        {"split": {"per_class", "stratified"}, "metric": {"accuracy"}},
+        "classes need split: per_class or stratified, and metric: accuracy",
     ),
     Requirement(
         {"task": {"regression", "series"}},
         {"split": {"random", "grouped", "chronological", "given"}, "metric": {"arrmse", "rrmse"}},
-        "split: per_class and metric: accuracy are for classes, and the task is {task}",
+        "split: per_class or stratified, and metric: accuracy, are for classes, and the task is "
+        "{task}",
     ),
     Requirement(
         {"shows_weak_weight": {True}},
@@ -524,7 +537,17 @@ COMBINATION_REQUIREMENTS = (
         "the regressor {regressor} needs feature vectors, and the inputs are a Gram matrix",
     ),
     Requirement(
-        {"regressor": RIDGES | CLASS_RIDGES | {"support_vector_machine"}, "kernel": {"rbf"}},
+        {"is_linear": {True}},
+        {"kernel": {"rbf", "linear", "tanimoto"}},
+        "a method with the linear kernel alone needs feature vectors, and the inputs are a Gram "
+        "matrix",
+    ),
+    Requirement(
+        {
+            "regressor": RIDGES | CLASS_RIDGES | {"support_vector_machine"},
+            "kernel": {"rbf"},
+            "has_kernels": {False},
+        },
         {"has_width": {True}},
         "the regressor {regressor} with the rbf kernel needs grid.width",
     ),
@@ -617,6 +640,9 @@ def method_facts(method: MethodSettings, model: ModelSettings | None) -> dict[st
         "has_several_blocks": len(names) != 1,
         "has_penalty": bool(method.grid.penalty),
         "has_width": bool(method.grid.width),
+        "has_kernels": bool(method.kernel),
+        "is_linear": method.kernel == ("linear",),
+        "has_kernels_with_width": bool({"rbf", "laplacian"} & set(method.kernel)),
         "has_output_width": bool(method.grid.output_width),
         "has_n_components": bool(method.grid.n_components),
         "has_state_dim": bool(method.grid.state_dim),

@@ -84,6 +84,14 @@ class Configuration:
         """Return the names of the methods of an experiment."""
         return self.experiments[experiment].methods
 
+    def members_of(self, experiment: str, method: str) -> tuple[str, ...]:
+        """Return the members of a stack that are methods of an experiment.
+
+        Others cannot run there, as a forest on a Gram matrix, or were left out.
+        """
+        methods = self.methods_of(experiment)
+        return tuple(name for name in self.methods[method].members if name in methods)
+
     def model_of(self, method: str) -> ModelSettings | None:
         """Return the generative model of a method, None when it has none."""
         name = self.methods[method].model
@@ -132,6 +140,23 @@ class Configuration:
         if settings.grid.projection:
             return [projection == "simplex" for projection in settings.grid.projection]
         return [True]
+
+    def kernels_of(self, experiment: str, method: str) -> list[str] | None:
+        """Return the kernels that a method may choose from on the inputs of an experiment.
+
+        None for a method that names none. A Gram matrix stands for all kernels, and the kernel
+        ``tanimoto`` for those with a width; texts and inner products have no ``laplacian``, and
+        where nothing else is named, the kernel of the experiment.
+        """
+        kernels, own = self.methods[method].kernel, self.experiments[experiment].kernel
+        if not kernels:
+            return None
+        if own == "precomputed":
+            return [own]
+        if own == "tanimoto":
+            return list(dict.fromkeys(name if name == "linear" else own for name in kernels))
+        by_products = self.dataset_of(experiment).inputs.scale in ("tf-idf", "products")
+        return [name for name in kernels if not (by_products and name == "laplacian")] or [own]
 
     def studies_of(self, experiment: str, method: str) -> dict[str, list[float]]:
         """Return the values that a method is run with beside the selected ones, by their study.
@@ -283,7 +308,10 @@ def load_configuration(
         )
         files.errors += _experiment_errors(files, run, name, experiment, dataset)
         chosen, left_out[name] = _methods_of(files, run, name, experiment, dataset, place)
-        experiments[name] = experiment.model_copy(update={"methods": tuple(chosen)})
+        tables = _tables_that_can_be(files, experiment, dataset, chosen)
+        experiments[name] = experiment.model_copy(
+            update={"methods": tuple(chosen), "tables": tables}
+        )
         methods |= chosen
     # Two experiments may meet the same fault; it is told once.
     raise_errors(list({str(error): error for error in files.errors}.values()))
@@ -502,6 +530,7 @@ def _methods_of(
                 )
             )
     # The member that is missing may be the one with the fault, which has been told of.
+    is_own = dataset.reader == capabilities.OWN_READER
     incomplete = {} if has_faulty else _stacks_without_members(chosen)
     for method_name, reason in incomplete.items():
         if default:
@@ -512,12 +541,15 @@ def _methods_of(
                 UserError(
                     f"experiment '{name}', method '{method_name}'",
                     reason,
-                    remedy="add them to the methods of the experiment",
+                    remedy=f"add them to the methods of the experiment, or take '{method_name}' "
+                    "out of these",
                 )
             )
     for figure in experiment.figures:
         for method_name in figure.methods:
-            if method_name not in chosen and not has_faulty:
+            # Of a user's own table a method is left out by one edit, that of the list.
+            is_left_out = is_own and method_name in files.names("method")
+            if method_name not in chosen and not has_faulty and not is_left_out:
                 files.errors.append(
                     UserError(
                         f"experiment '{name}', figure '{figure.name}', key methods",
@@ -528,7 +560,8 @@ def _methods_of(
                 )
     kinds = {model.kind for model in (_model_of(files, name) for name in chosen) if model}
     for table in experiment.tables:
-        if table.kind in TABLES_OF_MIXTURES and MIXTURE not in kinds and not has_faulty:
+        is_empty = table.kind in TABLES_OF_MIXTURES and MIXTURE not in kinds
+        if is_empty and not has_faulty and not is_own:
             files.errors.append(
                 UserError(
                     f"experiment '{name}', table '{table.name}', key kind",
@@ -559,17 +592,29 @@ def _methods_of(
     return chosen, left_out
 
 
+def _tables_that_can_be(
+    files: ConfigurationFiles,
+    experiment: ExperimentSettings,
+    dataset: DatasetSettings,
+    methods: dict[str, MethodSettings],
+) -> tuple:
+    """Return the tables of an experiment, on a user's own table without those of no mixture.
+
+    There a method is left out by one edit, that of the list; elsewhere such a table is an error.
+    """
+    kinds = {model.kind for model in (_model_of(files, name) for name in methods) if model}
+    if dataset.reader != capabilities.OWN_READER or MIXTURE in kinds:
+        return experiment.tables
+    return tuple(table for table in experiment.tables if table.kind not in TABLES_OF_MIXTURES)
+
+
 def _stacks_without_members(methods: dict[str, MethodSettings]) -> dict[str, str]:
-    """Return the stacks whose members are not all among the methods, with the reason."""
-    missing = {
-        name: [member for member in method.members if member not in methods]
-        for name, method in methods.items()
-    }
+    """Return the stacks that have none of their members among the methods, with the reason."""
     return {
-        name: f"a stack needs its members among the methods, and {', '.join(members)} "
-        f"{'are' if len(members) > 1 else 'is'} not"
-        for name, members in missing.items()
-        if members
+        name: f"a stack combines those of its members that are methods of the experiment, and none "
+        f"of {', '.join(method.members)} is"
+        for name, method in methods.items()
+        if method.members and not set(method.members) & set(methods)
     }
 
 

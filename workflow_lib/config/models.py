@@ -457,7 +457,8 @@ class GridSettings(Settings):
 
     width: Annotated[tuple[Positive, ...], AfterValidator(without_repeats)] = ()
     """Factors gamma of the rbf kernel exp(-gamma |x - x'|^2), in units of 1 / (2 q) where q is the
-    number of inputs, so that 1 suits standardised inputs. Used with the rbf kernel only."""
+    number of inputs, so that 1 suits standardised inputs; of the Laplacian kernel
+    exp(-gamma sum |x_j - x'_j|), in units of 1 / q. Not used with kernels without a width."""
 
     n_components: Sizes = ()
     """Numbers of mixture components, strictly increasing. For mixtures; an experiment that fixes
@@ -493,7 +494,7 @@ class GridSettings(Settings):
     training outputs. For output kernel regression, but for the linear output kernel."""
 
     max_features: Annotated[tuple[Fraction, ...], AfterValidator(without_repeats)] = ()
-    """Fractions of the inputs tried at each cut of a tree, in (0, 1]. For random forests."""
+    """Fractions of the inputs tried at each cut of a tree, in (0, 1]. For forests."""
 
     cost: Annotated[tuple[Positive, ...], AfterValidator(without_repeats)] = ()
     """Costs C of a margin violation. For support vector machines."""
@@ -506,7 +507,7 @@ class GridSettings(Settings):
     other block; 0 leaves it out. For `class_ridge` with a mixture."""
 
     n_trees: Annotated[int, Strict(), Field(ge=1, le=100_000)] | None = None
-    """Trees of a forest, one number: more trees are never worse, only slower. For random
+    """Trees of a forest, one number: more trees are never worse, only slower. For
     forests."""
 
 
@@ -552,6 +553,7 @@ Regressor = Literal[
     "reduced_rank_ridge",
     "laplacian_ridge",
     "random_forest",
+    "extra_trees",
     "least_squares",
     "training_mean",
     "stack",
@@ -612,11 +614,23 @@ class MethodSettings(Settings):
     the paper's), `principal_component_ridge` (kernel ridge regression with a penalty per principal
     component of the outputs), `reduced_rank_ridge` (of the leading components only),
     `laplacian_ridge` (with unlabelled inputs), `output_kernel_regression` (IOKR), `random_forest`,
-    `least_squares` (from the values of the past alone), `training_mean` (no inputs at all) or
-    `stack` (a convex combination of other methods). For classes also: `class_ridge` (kernel ridge
-    regression on the indicators of the classes, decoded as `decoder` says), `self_training` (the
-    same with pseudo-classes for weak rows), `support_vector_machine` (one against rest),
-    `perceptron` (one hidden layer) or `random_forest_classifier`."""
+    `extra_trees`, `least_squares` (from the values of the past alone), `training_mean` (no inputs
+    at all) or `stack` (a convex combination of other methods). For classes also: `class_ridge`
+    (kernel ridge regression on the indicators of the classes, decoded as `decoder` says),
+    `self_training` (the same with pseudo-classes for weak rows), `support_vector_machine` (one
+    against rest), `perceptron` (one hidden layer) or `random_forest_classifier`."""
+
+    kernel: Annotated[
+        tuple[Literal["linear", "rbf", "laplacian"], ...], AfterValidator(without_repeats)
+    ] = ()
+    """Kernels on the inputs that compete, chosen by the folds like every hyper-parameter: `linear`,
+    `rbf`, `laplacian`; those with a width take each of `grid.width`. The values of `grid.penalty`
+    are then relative to the size of each kernel (the number of inputs for `linear`, the width for
+    widths below 1), and where a chosen value lies on an edge of its grid, the grid is extended
+    there once, by two values half a decade apart. For texts and inner products there is no
+    `laplacian`; the kernel `tanimoto` of an experiment stands for those with a width, and a Gram
+    matrix for all. Empty (the default): the kernel of the experiment, and penalties as they
+    are."""
 
     decoder: Decoder | None = None
     """How a class is found. From a predicted class vector: the class with the nearest one
@@ -671,8 +685,8 @@ class MethodSettings(Settings):
     noise of that choice. Numbers above 0.6 times the training rows are then left out."""
 
     members: Annotated[tuple[Name, ...], AfterValidator(without_repeats)] = ()
-    """Methods that a stack combines; an experiment with the stack must have them too. Empty for
-    other methods."""
+    """Methods that a stack combines, as far as they are methods of the experiment. Empty for other
+    methods."""
 
     member_sizes: dict[Name, Count] = {}
     """Smallest number of training rows from which a member takes part; by default any."""
@@ -706,13 +720,17 @@ class ExperimentSettings(Settings):
     test_size: TestSize | None = None
     """Rows kept for testing, a fraction or a number; null: as in `defaults`."""
 
-    split: Literal["random", "grouped", "chronological", "given", "per_class"] = "random"
+    split: Literal["random", "grouped", "chronological", "given", "per_class", "stratified"] = (
+        "random"
+    )
     """How test rows are chosen: `random` (the default); `grouped` (whole groups of rows that belong
     together test, such as molecules of one scaffold); `chronological` (the latest rows test, and
     only rows that ended before them train; splits then differ in the training rows drawn); `given`
     (the reader says which rows train, test and are weak); `per_class` (for classes:
-    `training_sizes` are examples per class, and every class tests in the same share). The reader
-    must give groups, times, roles or classes for it."""
+    `training_sizes` are examples per class, and every class tests in the same share); `stratified`
+    (for classes: each has its share of the test rows and of the `training_sizes`, which count rows,
+    and one training row at least where there are so many). The reader must give groups, times,
+    roles or classes for it."""
 
     weak_labels: Literal["one-hot", "soft"] = "one-hot"
     """What is known of a weak row: its component (`one-hot`, the default) or how likely each is

@@ -78,3 +78,19 @@ class TableRequest(Settings):
 
     row_name: Typed | None = None
     """Column that names the rows; by default a column of texts that differ in every row."""
+
+    methods: Typed | None = None
+    """Methods to compare, separated by commas: names alone choose, and names with `-` before them
+    leave out of the usual ones (`-ofer-density,-m-rf`). By default the usual ones that can run."""
+
+    splits: Typed | None = None
+    """How often the rows are split into training and test rows; by default up to 10, as many as
+    fit into five minutes."""
+
+    delimiter: Typed | None = None
+    """The character between two cells, or `tab`, `comma`, `semicolon`, `bar`, `space`; by default
+    found in the header."""
+
+    missing: Typed | None = None
+    """Marks of missing values beside the usual ones, separated by commas, such as `-999,unknown`;
+    none by default."""

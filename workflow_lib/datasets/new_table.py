@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_lib.datasets.proposal_text import dataset_text, experiment_text, summary_lines
-from workflow_lib.datasets.table_file import read_table
+from workflow_lib.datasets.table_file import MISSING_VALUES, read_table
 from workflow_lib.datasets.table_proposal import propose
 from workflow_lib.datasets.table_request import COMMAND, checked_request
 from workflow_lib.errors import UserError
@@ -43,7 +43,9 @@ def run(request: Mapping[str, Any], config_folder: Path) -> None:
                 expected="a name that is not taken; what you may have edited is never overwritten",
                 remedy=f"remove it (rm {' '.join(map(str, targets))}) or choose another name",
             )
-    proposal = propose(checked, read_table(checked["data"]), Path(config_folder))
+    missing = [*MISSING_VALUES, *checked.get("missing", ())]
+    table = read_table(checked["data"], missing, checked.get("delimiter"))
+    proposal = propose(checked, table, Path(config_folder))
     texts = [dataset_text(proposal), experiment_text(proposal)]
     written: list[Path] = []
     try:

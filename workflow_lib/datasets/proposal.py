@@ -36,6 +36,8 @@ class Proposal:
     outputs_scale : str
     test_size : int or float
     n_splits : int
+    minutes : float
+        How long `answer` takes, about.
     training_sizes, weak_sizes : list of int
     methods : list of (str, str)
         Names and summaries of the methods.
@@ -63,6 +65,7 @@ class Proposal:
     outputs_scale: str = "standard"
     test_size: int | float = TEST_SHARE
     n_splits: int = 1
+    minutes: float = 0.0
     training_sizes: list[int] = field(default_factory=list)
     weak_sizes: list[int] = field(default_factory=list)
     methods: list[tuple[str, str]] = field(default_factory=list)

@@ -6,13 +6,17 @@ The YAML is written as text, because comments are the point of it: the user read
 from __future__ import annotations
 
 import fnmatch
+import math
 import os
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from workflow_lib.datasets.column_kinds import ColumnKind
 from workflow_lib.datasets.proposal import Proposal
+from workflow_lib.datasets.proposed_ranges import in_words
+from workflow_lib.datasets.run_costs import CORES
 
 WIDTH = 98
 
@@ -60,7 +64,9 @@ _SPLIT_REASONS = {
     "grouped": "Whole groups test: results hold for new groups.",
     "chronological": "The latest rows test, and only earlier ones train: results hold for the "
     "future.",
-    "per_class": "Every class tests in the same share; training_sizes are examples per class.",
+    "stratified": "Every class has its share of the test rows and of the training rows, which "
+    "training_sizes count. For equally many rows of each class say split: per_class; then "
+    "training_sizes are examples per class.",
 }
 
 
@@ -92,6 +98,7 @@ def dataset_text(proposal: Proposal) -> str:
         "reader: table",
         "options:",
         f"  file: {quoted(options['file'])}",
+        *_reading_lines(options),
         *_output_lines(proposal),
         *_input_lines(proposal),
         *_role_lines(proposal),
@@ -117,8 +124,7 @@ def experiment_text(proposal: Proposal) -> str:
     """Return the text of ``config/experiments/NAME.yaml``."""
     n_labelled = proposal.facts["rows_labelled"]
     sizes = proposal.training_sizes
-    per_class = proposal.task == "classes"
-    unit = "labelled rows of each class" if per_class else "labelled rows"
+    of_classes = proposal.task == "classes"
     lines = [
         *comment(
             f"What is done with config/datasets/{proposal.name}.yaml. Yours to edit; after a "
@@ -134,11 +140,14 @@ def experiment_text(proposal: Proposal) -> str:
             "never learned from."
         ),
         f"test_size: {proposal.test_size}",
-        *comment("Each split draws other test rows; more splits make the comparison surer."),
+        *comment(
+            "Each split draws other test rows; more splits make the comparison surer, and take "
+            f"longer: with these about {_minutes(proposal)} on {CORES} cores."
+        ),
         f"n_splits: {proposal.n_splits}",
         *comment(
-            f"Numbers of {unit} to learn from: the learning curve. The last is as many as there "
-            "are, up to what can be computed in reasonable time."
+            "Numbers of labelled rows to learn from: the learning curve. The last is as many as "
+            "there are, up to what can be computed in reasonable time."
         ),
         f"training_sizes: [{', '.join(map(str, sizes))}]",
     ]
@@ -147,16 +156,29 @@ def experiment_text(proposal: Proposal) -> str:
             *comment("Rows without outputs whose group is known; wofer-gmm learns from them."),
             f"weak_sizes: [{', '.join(map(str, proposal.weak_sizes))}]",
         ]
-    if per_class:
+    if of_classes:
         lines += ["metric: accuracy"]
-    mean = "" if per_class else " m-mean predicts without inputs; what is no better is useless."
-    lines += [*comment(f"Methods to compare; config/methods has more.{mean}"), "methods:"]
+    mean = "" if of_classes else " m-mean predicts without inputs; what is no better is useless."
+    lines += [
+        *comment(
+            f"Methods to compare; config/methods has more. To leave one out, delete its line; a "
+            f"stack combines those of its members that are here.{mean}"
+        ),
+        "methods:",
+    ]
     for name, summary in proposal.methods:
         lines += [*comment(summary, "  "), f"  - {name}"]
     for name, reason in proposal.methods_left_out:
         lines += comment(f"{name} is left out: {reason}", "  ")
+    if proposal.task == "regression":
+        lines += comment("The table typical-rows needs a mixture: ofer-gmm, for example.")
     lines += ["tables:", *_parts(_tables(proposal)), "figures:", *_parts(_figures(proposal))]
     return "\n".join(lines) + "\n"
+
+
+def _minutes(proposal: Proposal) -> str:
+    minutes = max(math.ceil(proposal.minutes), 1)
+    return f"{minutes} minute{'s' * (minutes > 1)}"
 
 
 def _known(proposal: Proposal) -> str:
@@ -205,8 +227,7 @@ def summary_lines(proposal: Proposal) -> list[str]:
     if "row_name" in options:
         lines.append(f"  rows are named by: '{options['row_name']}'")
     left_out = [name for name, _ in proposal.left_out if name != options.get("row_name")]
-    if left_out:
-        lines.append(f"  left out: {_some(left_out)}")
+    lines += _left_out_summary([pair for pair in proposal.left_out if pair[0] in left_out])
     numbers = set(options.get("numbers", ()))
     missing = sorted(
         ((share, name) for name, share in facts["missing"].items() if name in numbers), reverse=True
@@ -216,13 +237,16 @@ def summary_lines(proposal: Proposal) -> list[str]:
             f"  numbers with missing values: {len(missing)}, most in '{missing[0][1]}' "
             f"({100 * missing[0][0]:.0f} %); they take the mean of the training rows"
         )
+    n_indicators = len(options.get("missing_indicators", ()))
+    if n_indicators:
+        many = f"{n_indicators} further inputs say where they are missing"
+        lines.append("    " + (many if n_indicators > 1 else "a further input says where"))
     lines += _shortened([f"WARNING: {text}" for text in proposal.warnings])
     lines += _shortened([f"Note: {text}" for text in proposal.notes])
     sizes = ", ".join(map(str, proposal.training_sizes))
-    unit = "examples per class" if proposal.task == "classes" else "training rows"
     lines += [
         f"Plan: {len(proposal.methods)} methods, {proposal.n_splits} splits ({proposal.split}), "
-        f"{sizes} {unit}",
+        f"{sizes} training rows; about {_minutes(proposal)} on {CORES} cores",
         f"Written: config/datasets/{proposal.name}.yaml and "
         f"config/experiments/{proposal.name}.yaml",
         "Look through both (every decision is explained there), then run:",
@@ -333,6 +357,18 @@ def _list(key: str, names: Sequence[str], all_names: Sequence[str]) -> list[str]
     return [*lines, line.rstrip(), "  ]"]
 
 
+def _reading_lines(options: Mapping[str, Any]) -> list[str]:
+    """Return how the file is to be read, as far as that was asked for."""
+    lines = []
+    if "delimiter" in options:
+        lines += [*comment("The character between two cells.", "  ")]
+        lines += [f"  delimiter: {quoted(options['delimiter'])}"]
+    if "missing_values" in options:
+        lines += comment("Cells that count as missing.", "  ")
+        lines.append(f"  missing_values: [{', '.join(map(quoted, options['missing_values']))}]")
+    return lines
+
+
 def _output_lines(proposal: Proposal) -> list[str]:
     options, facts = proposal.options, proposal.facts
     if proposal.task == "classes":
@@ -358,6 +394,7 @@ def _output_lines(proposal: Proposal) -> list[str]:
         *lines,
         *_list("outputs", options["outputs"], proposal.columns),
         *_incomplete_lines(proposal),
+        *_range_lines(proposal),
     ]
 
 
@@ -378,6 +415,32 @@ def _incomplete_lines(proposal: Proposal) -> list[str]:
     return [*comment(why[treatment], "  "), f"  incomplete_rows: {treatment}"]
 
 
+def _range_lines(proposal: Proposal) -> list[str]:
+    """Return the values that the outputs can take; nothing where the table shows none.
+
+    Outputs with the same range and as many known values are named by a pattern where there is one.
+    """
+    ranges, facts = proposal.options.get("ranges", {}), proposal.facts["outputs"]
+    if not ranges:
+        return []
+    lines = comment(
+        "What the outputs can be: intervals of predictions end there. Remove what is not so.", "  "
+    )
+    lines.append("  ranges:")
+    alike: dict[tuple[str, str], list[str]] = {}
+    for name, limits in ranges.items():
+        written = ", ".join(
+            f"{key}: {str(value).lower() if value is True else value}"
+            for key, value in limits.items()
+        )
+        alike.setdefault((written, in_words(limits, facts[name]["n_known"])), []).append(name)
+    for (written, why), names in alike.items():
+        lines += comment(why, "    ")
+        patterns = patterns_for(names, proposal.columns) if len(names) > FEWEST_MEANT else None
+        lines += [f"    {quoted(name)}: {{{written}}}" for name in patterns or names]
+    return lines
+
+
 def _input_lines(proposal: Proposal) -> list[str]:
     options, kinds, columns = proposal.options, proposal.kinds, proposal.columns
     if "gram" in options:
@@ -390,6 +453,13 @@ def _input_lines(proposal: Proposal) -> list[str]:
         lines += comment("Numbers; missing ones take the mean of the training rows.", "  ")
         lines += _column_notes(options["numbers"], kinds)
         lines += _list("numbers", options["numbers"], columns)
+    if options.get("missing_indicators"):
+        lines += comment(
+            "Each gets a further input, whether it is missing (one for all that are missing in the "
+            "same rows).",
+            "  ",
+        )
+        lines += _list("missing_indicators", options["missing_indicators"], columns)
     if options["categories"]:
         lines += comment("Each level becomes an input of 0 and 1.", "  ")
         for name in options["categories"][:MANY_COLUMNS]:
@@ -445,8 +515,7 @@ def _left_out_lines(proposal: Proposal) -> list[str]:
 def _tables(proposal: Proposal) -> list[dict[str, str]]:
     several = len(proposal.options["outputs"]) > 1
     if proposal.task == "classes":
-        error = "Share of the test rows whose class is right, by number of labelled rows of each "
-        error += "class."
+        error = "Share of the test rows whose class is right, by number of training rows."
     else:
         error = "Test error by number of training rows; 1 is the error of the training mean."
     parts = [
@@ -483,7 +552,7 @@ def _figures(proposal: Proposal) -> list[dict[str, str]]:
                 "name": "learning-curve",
                 "kind": "learning_curve",
                 "caption": "Share of the test rows whose class is right, against the number of "
-                "labelled rows of each class.",
+                "training rows.",
             },
             {
                 "name": "confusion",
@@ -566,6 +635,20 @@ def _cut(items: Sequence[str], most: int) -> str:
     shortened = (item if len(item) <= 60 else f"{item[:57]}..." for item in items[:most])
     text = ", ".join(shortened)
     return text if len(items) <= most else f"{text} and {len(items) - most} more"
+
+
+def _left_out_summary(left_out: Sequence[tuple[str, str]]) -> list[str]:
+    """Return which columns are left out and why, those of the same reason in one line."""
+    by_reason: dict[str, list[tuple[str, str]]] = {}
+    for name, reason in left_out:
+        by_reason.setdefault(reason.partition(":")[0], []).append((name, reason))
+    lines = [
+        # Of a single column the whole reason fits: the value of a constant, for example.
+        f"  left out: {_some([name for name, _ in found])} "
+        f"({found[0][1] if len(found) == 1 else reason})"
+        for reason, found in by_reason.items()
+    ]
+    return _shortened(lines)
 
 
 def _shortened(lines: list[str]) -> list[str]:

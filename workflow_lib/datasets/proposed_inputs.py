@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +30,10 @@ from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
     from workflow_lib.datasets.table_file import Table
+
+INDICATOR_SHARE, LEAST_KNOWN = 0.05, 5
+"""Share of the rows, and number of them, in which a value must be missing for an indicator of that,
+and in which it must be known for an input: what a handful of rows say can be chance."""
 
 NOT_ASKED = "not among the inputs that were asked for"
 
@@ -66,6 +70,11 @@ def choose_inputs(
             left_out.append((name, NOT_ASKED))
         elif kind.kind == EMPTY:
             left_out.append((name, "no row has a value"))
+        elif kind.kind == CONSTANT and _has_many_missing(kind.n_missing, table):
+            kinds[name] = kind._replace(
+                kind=NUMBER, note=f"{kind.note} or missing; what counts is whether it is missing"
+            )
+            candidates.append(name)
         elif kind.kind == CONSTANT:
             left_out.append((name, f"constant: {kind.note}"))
         elif kind.kind == DATE:
@@ -117,16 +126,61 @@ def choose_row_name(
         options["row_name"] = names[0]
 
 
-def leave_out_unknown(
-    table: Table, used: np.ndarray, options: dict[str, Any], left_out: list[tuple[str, str]]
+def treat_missing(
+    table: Table,
+    used: np.ndarray,
+    options: dict[str, Any],
+    left_out: list[tuple[str, str]],
+    insisted: Collection[str] = (),
 ) -> None:
-    """Take numbers out of the inputs that no row that is `used` (a mask) has."""
-    if "gram" in options or used.all():
+    """Take inputs out that hardly any row that is `used` (a mask) has, and those constant in them.
+
+    Numbers that are missing in many rows, `INDICATOR_SHARE` of them and `LEAST_KNOWN` at least,
+    are put into ``missing_indicators``: that a value is missing often says something of its row. Of
+    those that are missing in the same rows the first stands for all. Inputs in fewer rows than that
+    are left out, unless they are among those `insisted` on.
+    """
+    if "gram" in options:
         return
-    for name in list(options["numbers"]):
-        if np.isnan(table.numbers(name)[used]).all():
-            options["numbers"].remove(name)
-            left_out.append((name, "only rows that are not used have a value"))
+    n_used = int(used.sum())
+    fewest, patterns, indicators = least_marked(n_used), set(), []
+    for option in (*INPUT_LISTS, "text"):
+        columns = options.get(option) or []
+        for name in list(columns) if option != "text" else [columns] * bool(columns):
+            values = table.numbers(name) if option == "numbers" else table.strings(name)
+            values = values[used]
+            known = ~np.isnan(values) if option == "numbers" else values != ""
+            n_known = int(known.sum())
+            reason = ""
+            if not n_known:
+                reason = "only rows that are not used have a value"
+            elif n_known < min(fewest, n_used) and name not in insisted:
+                reason = f"almost always missing: only {n_known} of {n_used} rows have a value"
+            elif n_used - n_known < fewest and len(set(values[known].tolist())) == 1:
+                reason = f"constant: always {values[known][0]} in the rows that are used"
+            if reason and option == "text":
+                del options["text"]
+            elif reason:
+                options[option].remove(name)
+            if reason:
+                left_out.append((name, reason))
+            elif option == "numbers" and n_used - n_known >= fewest:
+                pattern = known.tobytes()
+                if pattern not in patterns:
+                    indicators.append(name)
+                patterns.add(pattern)
+    if indicators:
+        options["missing_indicators"] = indicators
+
+
+def least_marked(n_rows: int) -> float:
+    """Return in how many of some rows a value must be missing, or known, for that to say much."""
+    return max(INDICATOR_SHARE * n_rows, LEAST_KNOWN)
+
+
+def _has_many_missing(n_missing: int, table: Table) -> bool:
+    fewest = least_marked(table.n_rows)
+    return fewest <= n_missing <= table.n_rows - fewest
 
 
 def check_molecules(table: Table, used: np.ndarray, options: Mapping[str, Any]) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workflow_lib.datasets.table_request import COMMAND
+from workflow_lib.errors import UserError, unknown_name
 
 if TYPE_CHECKING:
     from workflow_lib.datasets.proposal import Proposal
@@ -18,7 +20,9 @@ METHODS = {
         "wofer-gmm",
         "m-krr",
         "m-krr-pc",
+        "ridge",
         "m-rf",
+        "extra-trees",
         "m-mean",
     ),
     "series": ("ofer-gssm", "m-krr", "m-krr-pc", "m-rf", "m-mean"),
@@ -30,8 +34,15 @@ SLOW_METHODS, MOST_ROWS_OF_SLOW_METHODS = ("ofer-density", "ofer-stack"), 1500
 """Methods whose components are all training rows, and the rows up to which they are run: with twice
 as many they take minutes a split."""
 
+FEWEST_MEMBERS = 2
+"""Methods that a stack combines, at least: of one it is that method again."""
+
 METHODS_OF_CLASS_VECTORS = ("sem-krr", "sem-krr-cosine", "sem-iokr", "ofer-candidates")
 """What also runs where classes have vectors."""
+
+
+NOT_ASKED = "as asked"
+"""Why a method is left out that the user does not want."""
 
 
 def runnable_methods(
@@ -39,13 +50,15 @@ def runnable_methods(
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """Return the methods that can run, with their summaries, and the others, with the reasons.
 
-    What can run is asked of `workflow_lib.config.capabilities`, as the run itself will ask it.
+    What can run is asked of `workflow_lib.config.capabilities`, as the run itself will ask it. What
+    could not be saved as the winner is left out too.
     """
     # pydantic takes longer to load than all else here, and only this needs it.
     from workflow_lib.config import capabilities
     from workflow_lib.config.files import ConfigurationFiles
     from workflow_lib.config.models import DatasetSettings, ExperimentSettings
     from workflow_lib.config.problems import raise_errors
+    from workflow_lib.saved_methods import why_not_saved
 
     dataset = DatasetSettings(
         title=proposal.name,
@@ -65,16 +78,22 @@ def runnable_methods(
         training_sizes=proposal.training_sizes,
         weak_sizes=proposal.weak_sizes,
     )
-    candidates = METHODS[proposal.task]
+    usual = METHODS[proposal.task]
     if "class_vectors" in proposal.options:
-        candidates += METHODS_OF_CLASS_VECTORS
+        usual += METHODS_OF_CLASS_VECTORS
     files = ConfigurationFiles(Path(config_folder))
-    kept, left_out = {}, []
+    asked = proposal.request.get("methods", [])
+    candidates, not_asked = chosen_methods(asked, usual, files.names("method"))
+    kept, left_out = {}, [(name, NOT_ASKED) for name in not_asked]
     for name in candidates:
         if name not in files.names("method"):
             left_out.append((name, f"there is no file {files.place('method', name)}"))
             continue
-        if name in SLOW_METHODS and proposal.facts["rows_labelled"] > MOST_ROWS_OF_SLOW_METHODS:
+        if (
+            name not in asked
+            and name in SLOW_METHODS
+            and proposal.facts["rows_labelled"] > MOST_ROWS_OF_SLOW_METHODS
+        ):
             left_out.append((name, f"slow with more than {MOST_ROWS_OF_SLOW_METHODS} rows"))
             continue
         method = files.get("method", name, COMMAND)
@@ -84,13 +103,67 @@ def runnable_methods(
         model = files.get("model", method.model, COMMAND) if method.model else None
         raise_errors(files.errors)
         reasons = capabilities.check(method, model, dataset, experiment)
+        # Members have their turn of their own.
+        not_saved = why_not_saved(name, {name: method.model_dump(exclude={"members"})})
+        if not_saved:
+            reasons.append(f"it cannot be saved: {not_saved}")
         if reasons:
             left_out.append((name, "; ".join(reasons)))
+            if name in asked:
+                raise UserError(
+                    place=f"{COMMAND}, key methods",
+                    found=f"{name} cannot run on this table: {'; '.join(reasons)}",
+                    expected="methods that can",
+                    remedy=f"take {name} out of methods",
+                )
         else:
             kept[name] = method
     for name, method in list(kept.items()):
         missing = [member for member in method.members if member not in kept]
-        if missing:
+        if missing and len(method.members) - len(missing) < FEWEST_MEMBERS:
             del kept[name]
-            left_out.append((name, f"it combines {', '.join(missing)}, which cannot run"))
+            left_out.append((name, f"it combines {', '.join(missing)}, which do not run"))
+    if not kept:
+        raise UserError(
+            place=f"{COMMAND}, key methods",
+            found="no method is left: "
+            + "; ".join(f"{name}: {reason}" for name, reason in left_out),
+            expected="at least one method that can run",
+            remedy="name other methods, or leave out the key",
+        )
     return [(name, method.summary) for name, method in kept.items()], left_out
+
+
+def chosen_methods(
+    asked: Sequence[str], usual: Sequence[str], known: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Return the methods that are asked for, and those of the usual ones that are not wanted.
+
+    Parameters
+    ----------
+    asked : sequence of str
+        Names, which then stand for all, or names with ``-`` before them, which are left out of the
+        usual ones; empty for all of these.
+    usual, known : sequences of str
+        The usual methods of the task, and all that there are.
+
+    Raises
+    ------
+    UserError
+        For a name that no method has, and for names with and without ``-`` together.
+    """
+    unwanted = [name[1:].strip() for name in asked if name.startswith("-")]
+    wanted = [name for name in asked if not name.startswith("-")]
+    for name in [*unwanted, *wanted]:
+        if name not in known:
+            raise unknown_name(f"{COMMAND}, key methods", "method", name, known)
+    if unwanted and wanted:
+        raise UserError(
+            place=f"{COMMAND}, key methods",
+            found=f"{wanted[0]} without and {unwanted[0]} with '-' before it",
+            expected="either the methods to compare, or those to leave out of the usual ones",
+            remedy="write methods=" + ",".join(f"-{name}" for name in unwanted),
+        )
+    if wanted:
+        return list(dict.fromkeys(wanted)), []
+    return [name for name in usual if name not in unwanted], unwanted

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from workflow_lib.datasets.first_look import (
-    LARGEST_SHARE,
     LEAST_FOLD_ROWS,
     TEST_SHARE,
     n_test_rows,
     training_sizes,
 )
+from workflow_lib.datasets.run_costs import (
+    CORES,
+    MOST_MINUTES,
+    answer_minutes,
+    split_seconds,
+    splits_that_fit,
+)
+from workflow_lib.datasets.table_encoding import N_BITS, STRING_COLUMNS
 from workflow_lib.datasets.table_file import read_table
 from workflow_lib.datasets.tables import listed_names
 from workflow_lib.datasets.text_codes import text_codes
@@ -31,12 +38,9 @@ would not differ, and nothing could be compared over them."""
 FEW_GROUPS = 5
 
 SPLITS_UP_TO = ((500, 10), (2000, 5))
-"""Splits by the number of labelled rows; `FEWEST_SPLITS` for more."""
+"""Most splits by the number of labelled rows; `FEWEST_SPLITS` for more."""
 
 FEWEST_SPLITS = 3
-
-EXAMPLES = (1, 2, 5, 10, 20, 50, 100, 200, 500)
-"""Usual numbers of labelled rows of each class."""
 
 
 def choose_sizes(proposal: Proposal, table: Table, labelled: np.ndarray, weak: np.ndarray) -> None:
@@ -52,8 +56,10 @@ def choose_sizes(proposal: Proposal, table: Table, labelled: np.ndarray, weak: n
         (splits for most, splits in SPLITS_UP_TO if n_labelled <= most), FEWEST_SPLITS
     )
     if proposal.task == "classes":
-        counts = _classes_with_vectors(proposal)
-        proposal.training_sizes = _examples(counts, options, table)
+        n_labelled = _n_rows_of_classes(_classes_with_vectors(proposal), proposal, table)
+        if n_test_rows(n_labelled) != round(TEST_SHARE * n_labelled):
+            proposal.test_size = n_test_rows(n_labelled)
+        proposal.training_sizes = training_sizes(pool_size(n_labelled))
         return
     if n_test_rows(n_labelled) != round(TEST_SHARE * n_labelled):
         proposal.test_size = n_test_rows(n_labelled)
@@ -86,6 +92,44 @@ def choose_sizes(proposal: Proposal, table: Table, labelled: np.ndarray, weak: n
                 f"No row without outputs has a value in '{options['same_group']}': there are no "
                 "weak rows yet."
             )
+
+
+def choose_splits(proposal: Proposal) -> None:
+    """Take as many splits as are asked for, or as fit into the time; the methods are known.
+
+    ``n_splits`` of the proposal is how many there are at most, by the number of rows.
+    """
+    methods = [name for name, _ in proposal.methods]
+    told = (methods, proposal.training_sizes, n_inputs(proposal))
+    most = proposal.n_splits
+    asked = proposal.request.get("splits")
+    proposal.n_splits = asked or splits_that_fit(*told, most, FEWEST_SPLITS)
+    proposal.minutes = answer_minutes(*told, proposal.n_splits)
+    if asked:
+        return
+    if proposal.n_splits < most:
+        proposal.notes.append(
+            f"{most} splits would take about {answer_minutes(*told, most):.0f} minutes on {CORES} "
+            f"cores: {proposal.n_splits} are made, which makes the comparison less sure. "
+            f"splits={most} asks for all."
+        )
+    if proposal.minutes > MOST_MINUTES:
+        slowest = max(methods, key=lambda name: split_seconds([name], *told[1:]))
+        proposal.notes.append(
+            f"'answer' takes about {proposal.minutes:.0f} minutes on {CORES} cores. Most of that "
+            f"goes into {slowest}, which methods=-{slowest} leaves out."
+        )
+
+
+def n_inputs(proposal: Proposal) -> int:
+    """Return how many inputs the columns become, about; of texts, as many as rows."""
+    options = proposal.options
+    if "gram" in options or options.get("text"):
+        return proposal.facts["rows_labelled"]
+    count = len(options["numbers"]) + len(options.get("missing_indicators", ()))
+    count += sum(len(levels) for levels in proposal.levels.values())
+    count += STRING_COLUMNS * len(options["strings"])
+    return count + N_BITS * bool(options.get("smiles"))
 
 
 def pool_size(
@@ -128,28 +172,40 @@ def _classes_with_vectors(proposal: Proposal) -> dict[str, int]:
     return {name: count for name, count in counts.items() if name in described}
 
 
-def _examples(counts: Mapping[str, int], options: Mapping[str, Any], table: Table) -> list[int]:
-    """Return the numbers of labelled rows of each class, up to what the smallest class allows."""
+def _n_rows_of_classes(counts: Mapping[str, int], proposal: Proposal, table: Table) -> int:
+    """Return how many rows can be learned from, and tell of classes of a single one."""
+    place = f"{table.place}, column '{proposal.options['classes']}'"
     if len(counts) < 2:
         raise UserError(
-            place=f"{table.place}, column '{options['classes']}'",
+            place=place,
             found=f"{len(counts)} class",
             expected="at least 2 classes",
             remedy="choose another column for classes",
         )
-    smallest = min(counts, key=counts.__getitem__)
-    pool = counts[smallest] - max(round(TEST_SHARE * counts[smallest]), 1)
-    if pool < 1:
+    single = [name for name, count in counts.items() if count == 1]
+    if len(counts) - len(single) < 2:
         raise UserError(
-            place=f"{table.place}, column '{options['classes']}'",
-            found=f"the class '{smallest}' has a single row",
-            expected="at least 2 rows of every class: one to learn from and one to test",
-            remedy="add rows of this class, or remove it",
+            place=place,
+            found=f"{len(single)} of {len(counts)} classes have a single row: "
+            + listed_names(single),
+            expected="at least 2 classes of 2 rows or more: one to learn from and one to test",
+            remedy="choose another column for classes, or add rows",
         )
-    # The size of all classes together is what the time of kernel methods grows with.
-    total = training_sizes(max(pool * len(counts), LEAST_FOLD_ROWS))[-1]
-    largest = max(min(pool, total // len(counts)), 1)
-    return [size for size in EXAMPLES if size <= LARGEST_SHARE * largest][-4:] + [largest]
+    if single:
+        proposal.warnings.append(
+            f"Classes with a single row, which trains and never tests: {listed_names(single)}. "
+            "Nothing is known of how well they are predicted."
+        )
+    n_rows, n_tested = sum(counts.values()), sum(count - 1 for count in counts.values())
+    if n_tested < n_test_rows(n_rows):
+        raise UserError(
+            place=place,
+            found=f"{len(counts)} classes in {n_rows} rows: at most {n_tested} rows can test, so "
+            "that one row of each class is left to learn from",
+            expected=f"at least {n_test_rows(n_rows)} such rows",
+            remedy="add rows, or leave out the classes of few rows",
+        )
+    return n_rows
 
 
 def _groups(table: Table, name: str, labelled: np.ndarray, proposal: Proposal) -> np.ndarray:

@@ -82,9 +82,10 @@ class EncodedRows:
 class TableEncoding:
     """What turns columns of a table into inputs, the same for rows that come later.
 
-    Made by `fit`. Numbers stay as they are. A category has a column of 0 and 1 for every level. A
-    column of strings, such as names of products, is hashed by the n-grams of its characters into
-    STRING_COLUMNS columns of unit length. Texts become counts of words
+    Made by `fit`. Numbers stay as they are; those of `missing_indicators` have a further column,
+    ``NAME is missing``, of 1 where they are missing and 0 elsewhere. A category has a column of 0
+    and 1 for every level. A column of strings, such as names of products, is hashed by the n-grams
+    of its characters into STRING_COLUMNS columns of unit length. Texts become counts of words
     (`workflow_lib.datasets.word_counts`), molecules the bits of their Morgan fingerprint (Rogers
     and Hahn 2010).
 
@@ -102,6 +103,8 @@ class TableEncoding:
     terms : tuple of str
         The words of `text` that are kept, sorted.
     smiles : str or None
+    missing_indicators : tuple of str
+        Some of `numbers`.
     """
 
     numbers: tuple[str, ...]
@@ -110,6 +113,7 @@ class TableEncoding:
     text: str | None
     terms: tuple[str, ...]
     smiles: str | None
+    missing_indicators: tuple[str, ...] = ()
 
     @classmethod
     def fit(
@@ -120,6 +124,7 @@ class TableEncoding:
         strings: Sequence[str] = (),
         text: str | None = None,
         smiles: str | None = None,
+        missing_indicators: Sequence[str] = (),
     ) -> TableEncoding:
         """Return the encoding with the levels and words that occur in `table`.
 
@@ -135,7 +140,8 @@ class TableEncoding:
         terms: tuple[str, ...] = ()
         if text is not None:
             terms = _frequent_words(table, text)
-        return cls(tuple(numbers), levels, tuple(strings), text, terms, smiles)
+        indicators = tuple(missing_indicators)
+        return cls(tuple(numbers), levels, tuple(strings), text, terms, smiles, indicators)
 
     @property
     def columns(self) -> list[str]:
@@ -154,13 +160,14 @@ class TableEncoding:
         """What each dense column (k,) of standardised inputs counts for; None for 1 each.
 
         A column of the table counts once, into however many columns of 0 and 1 or of hashes it was
-        spread: its k columns count 1 / sqrt(k) each. All are then raised by one factor to a mean
-        square of 1, so that the expected squared distance of two rows is that of as many numbers,
-        in whose units the widths of the rbf kernel are.
+        spread: its k columns count 1 / sqrt(k) each. An indicator of missing values is a column of
+        its own, since it may stand for many numbers that are missing together. All are then raised
+        by one factor to a mean square of 1, so that the expected squared distance of two rows is
+        that of as many numbers, in whose units the widths of the rbf kernel are.
         """
         import numpy as np
 
-        widths = [1] * len(self.numbers)
+        widths = [1] * (len(self.numbers) + len(self.missing_indicators))
         widths += [len(levels.texts) + levels.missing for levels in self.categories.values()]
         widths += [STRING_COLUMNS] * len(self.strings)
         if all(width <= 1 for width in widths):
@@ -186,6 +193,10 @@ class TableEncoding:
         if self.numbers:
             parts.append(np.column_stack([table.numbers(name) for name in self.numbers]))
             names += self.numbers
+        if self.missing_indicators:
+            columns = [np.isnan(table.numbers(name)) for name in self.missing_indicators]
+            parts.append(np.column_stack(columns).astype(np.float64))
+            names += [f"{name} is missing" for name in self.missing_indicators]
         for name, levels in self.categories.items():
             parts.append(_indicators(table.strings(name), name, levels, notes))
             names += [f"{name}={text}" for text in levels.texts]
@@ -231,6 +242,7 @@ class TableEncoding:
                     "text": self.text,
                     "terms": list(self.terms),
                     "smiles": self.smiles,
+                    "missing_indicators": list(self.missing_indicators),
                 }
             )
         }
@@ -250,6 +262,7 @@ class TableEncoding:
             stored["text"],
             tuple(stored["terms"]),
             stored["smiles"],
+            tuple(stored.get("missing_indicators", ())),
         )
 
     def _counted_words(self, texts: np.ndarray, notes: list[list[str]]) -> csr_array:

@@ -31,11 +31,13 @@ from workflow_lib.datasets.proposed_inputs import (
     check_molecules,
     choose_inputs,
     choose_row_name,
-    leave_out_unknown,
     treat_leaks,
+    treat_missing,
 )
 from workflow_lib.datasets.proposed_methods import runnable_methods
-from workflow_lib.datasets.proposed_sizes import EARLIER_SHARE, choose_sizes
+from workflow_lib.datasets.proposed_ranges import proposed_ranges
+from workflow_lib.datasets.proposed_sizes import EARLIER_SHARE, choose_sizes, choose_splits
+from workflow_lib.datasets.table_file import MISSING_VALUES
 from workflow_lib.datasets.table_request import (
     COMMAND,
     RequestedColumns,
@@ -91,7 +93,11 @@ def propose(request: Mapping[str, Any], table: Table, config_folder: Path) -> Pr
     _check_outputs(table, asked, kinds)
     options: dict[str, Any] = {"file": request["data"], "outputs": asked.outputs}
     options |= {key: name for key, name in asked.single.items() if name is not None}
-    options |= {key: request[key] for key in ("class_vectors", "gram") if key in request}
+    options |= {
+        key: request[key] for key in ("class_vectors", "gram", "delimiter") if key in request
+    }
+    if "missing" in request:
+        options["missing_values"] = list(dict.fromkeys([*MISSING_VALUES, *request["missing"]]))
     if "gram" in request:
         taken = {*asked.outputs, *asked.single.values()}
         unused = [name for name in table.names if name not in taken]
@@ -105,10 +111,13 @@ def propose(request: Mapping[str, Any], table: Table, config_folder: Path) -> Pr
     else:
         choose_inputs(table, asked, kinds, options, left_out, notes, warnings)
     _choose_incomplete_rows(table, options)
+    ranges = proposed_ranges(table, options["outputs"])
+    if ranges:
+        options["ranges"] = ranges
     columns = resolved(table, options)
     labelled, weak = row_kinds(table, columns)
     _check_labelled(table, labelled, options)
-    leave_out_unknown(table, labelled | weak, options, left_out)
+    treat_missing(table, labelled | weak, options, left_out, asked.insisted)
     check_molecules(table, labelled | weak, options)
     leaks = leaks_of(table, columns, kinds)
     treat_leaks(table, leaks, options, left_out, warnings)
@@ -131,6 +140,7 @@ def propose(request: Mapping[str, Any], table: Table, config_folder: Path) -> Pr
     choose_sizes(proposal, table, labelled, weak)
     _note_facts(proposal)
     proposal.methods, proposal.methods_left_out = runnable_methods(proposal, config_folder)
+    choose_splits(proposal)
     return proposal
 
 
@@ -202,7 +212,7 @@ def _choose_task(proposal: Proposal) -> None:
     else:
         proposal.inputs = {"scale": "standard", "kernel": "rbf"}
     if "classes" in options:
-        proposal.task, proposal.metric, proposal.split = "classes", "accuracy", "per_class"
+        proposal.task, proposal.metric, proposal.split = "classes", "accuracy", "stratified"
         proposal.outputs_scale = "none"
     elif request.get("series"):
         if len(options["outputs"]) < LEAST_STEPS:

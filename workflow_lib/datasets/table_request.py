@@ -28,8 +28,21 @@ COLUMNS = ("text", "smiles", "group", "time", "same_group", "classes", "row_name
 FILES = ("class_vectors", "gram")
 """Keys whose value is the path of a further file."""
 
-REQUEST_KEYS = ("name", "data", *LISTS, *COLUMNS, *FILES, "series")
+SETTINGS = ("methods", "splits", "delimiter", "missing", "series")
+"""Keys that name neither columns nor files."""
+
+REQUEST_KEYS = ("name", "data", *LISTS, *COLUMNS, *FILES, *SETTINGS)
 """Every key of a request."""
+
+DELIMITER_NAMES = {
+    "tab": "\t",
+    "\\t": "\t",
+    "comma": ",",
+    "semicolon": ";",
+    "bar": "|",
+    "space": " ",
+}
+"""Delimiters by the words that may stand for them: a shell hides some of the characters."""
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
@@ -79,7 +92,10 @@ class RequestedColumns(NamedTuple):
 
 
 def checked_request(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the request with texts stripped, what is empty left out, and ``series`` as a bool.
+    """Return the request with texts stripped, and without what is empty.
+
+    ``series`` becomes a bool, ``splits`` a number, ``delimiter`` a character, and ``methods`` and
+    ``missing`` lists of texts.
 
     Raises
     ------
@@ -91,6 +107,8 @@ def checked_request(request: Mapping[str, Any]) -> dict[str, Any]:
         if key not in REQUEST_KEYS:
             raise unknown_name(COMMAND, "key", str(key), REQUEST_KEYS)
     checked = {key: _plain(value) for key, value in request.items()}
+    if "delimiter" in request:
+        checked["delimiter"] = _delimiter(request["delimiter"])
     checked = {key: value for key, value in checked.items() if value not in ("", [])}
     for key, example in (("name", "assay"), ("data", "assay.csv")):
         if not isinstance(checked.get(key), str):
@@ -112,6 +130,12 @@ def checked_request(request: Mapping[str, Any]) -> dict[str, Any]:
     checked["series"] = _flag(checked.get("series", "false"), "series")
     if not checked["series"]:
         del checked["series"]
+    for key in ("methods", "missing"):
+        if key in checked:
+            items = checked[key] if isinstance(checked[key], list) else checked[key].split(",")
+            checked[key] = [item.strip() for item in items if item.strip()]
+    if "splits" in checked:
+        checked["splits"] = _number_of_splits(checked["splits"])
     if "outputs" not in checked and "classes" not in checked:
         raise UserError(
             place=COMMAND,
@@ -273,6 +297,36 @@ def _flag(value: Any, key: str) -> bool:
         expected="true or false",
         remedy=f"write {key}=true",
     )
+
+
+def _number_of_splits(value: Any) -> int:
+    try:
+        number = int(value)
+    except (TypeError, ValueError):
+        number = 0
+    if number < 1:
+        raise UserError(
+            place=f"{COMMAND}, key splits",
+            found=f"'{value}'",
+            expected="how often to split the rows, a whole number from 1",
+            remedy="write splits=10, or leave it out",
+        )
+    return number
+
+
+def _delimiter(value: Any) -> str:
+    text = str(value or "")
+    text = DELIMITER_NAMES.get(text.strip().lower(), text if len(text) == 1 else text.strip())
+    if len(text) > 1:
+        raise UserError(
+            place=f"{COMMAND}, key delimiter",
+            found=f"'{text}'",
+            expected="the one character between two cells, or one of the words "
+            + ", ".join(name for name in DELIMITER_NAMES if name.isalpha()),
+            remedy="write delimiter=tab, for example, or leave it out: the usual ones are found "
+            "in the header",
+        )
+    return text
 
 
 def _plain(value: Any) -> str | list[str]:

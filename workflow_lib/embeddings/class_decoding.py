@@ -132,6 +132,50 @@ def component_first_scores(
     return np.where(of_class == likeliest[:, None], scores, scores - spread - gap)
 
 
+def decoded_scores(
+    decoder: str,
+    indicators: np.ndarray,
+    memberships: np.ndarray | None,
+    codes: np.ndarray | None,
+    weights: np.ndarray | None,
+) -> np.ndarray:
+    """Return the class scores (n, K) that a decoder of class indicators finds.
+
+    Parameters
+    ----------
+    decoder : {"one_hot", "output_kernel", "candidates", "class_block", \
+            "class_block_component_first"}
+        As in `workflow_lib.experiments.class_ridge_stage.run`.
+    indicators : array (n, K)
+        Predicted indicators of the classes.
+    memberships : array (n, C) or None
+        Predicted memberships, for the last two decoders.
+    codes : array or None
+        None for ``one_hot``; the output kernel between the classes (K, K) for ``output_kernel``;
+        the embeddings (K, m) of the classes for ``candidates``; else their memberships (K, C).
+    weights : array or None
+        Weight of each coordinate of the embeddings (m,), or of the indicators followed by the
+        memberships (K + C,); None for the first two decoders.
+
+    Raises
+    ------
+    ValueError
+        If `decoder` is unknown.
+    """
+    if decoder == "one_hot":
+        return indicators
+    if decoder == "output_kernel":
+        return output_kernel_scores(indicators, codes)
+    if decoder == "candidates":
+        return candidate_scores(indicators @ codes, codes, weights)
+    check_choice("decoder", decoder, ("class_block", "class_block_component_first"))
+    predicted = np.hstack([indicators, memberships])
+    scores = candidate_scores(predicted, np.hstack([np.eye(len(codes)), codes]), weights)
+    if decoder == "class_block":
+        return scores
+    return component_first_scores(memberships, codes, scores)
+
+
 def _directions(vectors: np.ndarray) -> np.ndarray:
     """Return the vectors (n, d) at unit length; zero stays zero."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)

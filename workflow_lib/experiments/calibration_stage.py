@@ -10,16 +10,44 @@ from pathlib import Path
 import numpy as np
 
 from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.embeddings.class_decoding import DISTANCES, nearest_scores
 from workflow_lib.errors import UserError
-from workflow_lib.experiments.conformal import coverage_by_split, pooled_half_widths, rows_needed
+from workflow_lib.experiments.class_sets import ClassSets
+from workflow_lib.experiments.conformal import (
+    coverage_by_thirds,
+    held_by_other_rows,
+    pooled_half_widths,
+    row_weights,
+    rows_needed,
+)
 from workflow_lib.experiments.items import SELECTED, asked_weak_size, item_group, size_group
 from workflow_lib.experiments.novelty import NoveltyScale, distances_of_test_rows, novelty_scale
+from workflow_lib.experiments.output_ranges import OutputRanges
 from workflow_lib.experiments.prepared_inputs import prepared_inputs
+from workflow_lib.experiments.row_intervals import HeldOutRows, RowIntervals
+from workflow_lib.experiments.saved_model import SCORES
 from workflow_lib.metrics import training_mean_errors
 from workflow_lib.seeds import derive_seed
 
 # What may be infinite, where there are too few rows, or NaN, where nothing was measured.
-NOT_ALWAYS_FINITE = ("half_widths", "coverage", "truth", "novelty_limit")
+NOT_ALWAYS_FINITE = (
+    "constant_half_widths",
+    "coverage",
+    "factors",
+    "half_widths",
+    "held",
+    "limit",
+    "lower",
+    "novelty_limit",
+    "of_novelty",
+    "of_predicted",
+    "of_width",
+    "set_coverage",
+    "set_size",
+    "truth",
+    "upper",
+    "usual_half_widths",
+)
 
 
 def run(
@@ -34,19 +62,31 @@ def run(
 ) -> None:
     """Write the "calibration" artifact of the winner at the training size of the answer.
 
-    It holds ``half_widths`` (d,) for use, from the test rows of all splits
-    (`workflow_lib.experiments.conformal.pooled_half_widths`), ``n_rows`` (d,), the different rows
+    It holds ``intervals``, the tree of `workflow_lib.experiments.row_intervals.RowIntervals` for
+    use, from the test rows of all splits; ``half_widths`` (d,), the mean of theirs over these rows,
+    infinite where there is none, ``usual_half_widths`` (d, 2), the tenth and the ninth tenth of
+    them, and ``constant_half_widths`` (d,), what one width for all rows would be
+    (`workflow_lib.experiments.conformal.pooled_half_widths`); ``n_rows`` (d,), the different rows
     that each rests on, and ``rows_needed``, the fewest for a finite one; ``coverage``
-    (n_splits, d) by intervals from other rows of the same split, or of other splits where these are
-    too few (`workflow_lib.experiments.conformal.coverage_by_split`), else NaN; ``novelty_limit``,
-    the median over splits; ``level``, ``method``, ``item`` and ``training_size``. For each split a
-    group ``split-k``: ``rows`` (n_test,), their numbers in the dataset; ``predicted`` and ``truth``
-    (n_test, d), NaN where an output is missing; ``novelty`` (n_test,), with the ``novelty_limit``
-    of this split; and ``errors`` and ``reference`` (d,), the squared errors of the predictions and
-    of the training mean.
+    (n_splits, d) by intervals from the rows of other splits, or from other rows of the same split
+    where these are too few (`workflow_lib.experiments.conformal.held_by_other_rows`), else NaN;
+    ``thirds``: the same of all splits in the lowest, middle and highest third ``of_predicted``
+    values, ``of_novelty`` and ``of_width`` (d, 3); ``novelty_limit``, the median over splits;
+    ``level``, ``method``, ``item`` and ``training_size``. For each split a group ``split-k``:
+    ``rows`` (n_test,), their numbers in the dataset; ``predicted`` and ``truth`` (n_test, d), NaN
+    where an output is missing; ``lower`` and ``upper`` (n_test, d), the ends of the intervals for
+    use; ``held`` (n_test, d), 1 or 0, whether the intervals from other rows held the output, NaN
+    where nothing was tried; ``novelty`` (n_test,), with the ``novelty_limit`` of this split; and
+    ``errors`` and ``reference`` (d,), the squared errors of the predictions and of the training
+    mean.
 
     Where the outputs are classes there are no intervals: d is 0, and a split holds the true and
-    the predicted class of its rows, ``true_classes`` and ``predicted_classes`` (n_test,).
+    the predicted class of its rows, ``true_classes`` and ``predicted_classes`` (n_test,). Then
+    ``sets`` is the tree of `workflow_lib.experiments.class_sets.ClassSets` for use, with the
+    ``decoder`` of the scores that it is for: ``scores`` where the method predicts them, or the
+    distance by which the nearest class vector is sought; and ``set_coverage`` and ``set_size``
+    (n_splits,), the share of test rows whose set from other rows held the class, and its mean
+    number of classes. Without ``sets`` where the predictions tell no such scores.
 
     Parameters
     ----------
@@ -62,8 +102,8 @@ def run(
     level : float
         Share of new outputs that an interval is to hold, between 0 and 1.
     seed : int
-        Of the halves that measure the coverage, and of the sample of training rows, where there
-        are too many, that measures what novelty is usual.
+        Of the folds of the intervals, of the halves that measure the coverage, and of the sample of
+        training rows, where there are too many, that measures what novelty is usual.
 
     Raises
     ------
@@ -96,26 +136,27 @@ def run(
             "novelty": novelty,
             "novelty_limit": scale.limit,
         }
-    residuals = [split.truth - split.predicted for split in tested]
     rows = [split.rows for split in tested]
     tree |= {
         "level": float(level),
         "method": method,
         "item": name,
         "training_size": size,
-        "half_widths": pooled_half_widths(residuals, rows, level),
-        "n_rows": _known_rows(residuals, rows),
         "rows_needed": rows_needed(level),
-        "coverage": coverage_by_split(
-            residuals,
-            rows,
-            level,
-            [derive_seed(seed, "coverage", number) for number in range(len(residuals))],
-        ),
         "novelty_limit": float(
             np.median([tree[f"split-{number}"]["novelty_limit"] for number in range(len(tested))])
         ),
     }
+    seeds = [derive_seed(seed, "coverage", number) for number in range(len(tested))]
+    pooled = HeldOutRows(
+        np.concatenate([split.predicted for split in tested]),
+        np.concatenate([split.truth for split in tested]),
+        np.concatenate([tree[f"split-{number}"]["novelty"] for number in range(len(tested))]),
+        np.concatenate(rows),
+    )
+    _add_intervals(tree, pooled, rows, OutputRanges.of_dataset(data), seed, seeds)
+    if "classes" in data:
+        _add_sets(tree, tested, rows, data["classes"].get("vectors"), seeds)
     _tell(tree)
     sources = [answer, dataset, *splits, *features, *predictions[method]]
     write_artifact(
@@ -132,6 +173,7 @@ class _TestedSplit:
     truth: np.ndarray
     training_outputs: np.ndarray
     classes: dict[str, np.ndarray]
+    predicted_vectors: np.ndarray
 
     @classmethod
     def of(cls, data: Mapping, partition: Mapping, size: int, item: Mapping) -> _TestedSplit:
@@ -142,10 +184,10 @@ class _TestedSplit:
                 "true_classes": data["classes"]["labels"][rows],
                 "predicted_classes": item["classes"],
             }
-            return cls(rows, nothing, nothing, np.empty((size, 0)), classes)
+            return cls(rows, nothing, nothing, np.empty((size, 0)), classes, item["outputs"])
         outputs = data["outputs"]
         training_outputs = outputs[partition["train"][:size]]
-        return cls(rows, item["outputs"], outputs[rows], training_outputs, {})
+        return cls(rows, item["outputs"], outputs[rows], training_outputs, {}, item["outputs"])
 
     def tree(self) -> dict:
         """Return the group of this split."""
@@ -161,6 +203,113 @@ class _TestedSplit:
             "errors": errors,
             "reference": reference,
         }
+
+
+def _add_intervals(
+    tree: dict,
+    pooled: HeldOutRows,
+    rows: Sequence[np.ndarray],
+    ranges: OutputRanges,
+    seed: int,
+    seeds: Sequence[int],
+) -> None:
+    """Add the intervals for use, and what others like them held, to the tree and its splits."""
+    level, d = tree["level"], pooled.truth.shape[1]
+    if not d:
+        ranges = OutputRanges.of([])
+    fit_seed = derive_seed(seed, "intervals")
+
+    def held(calibrating: np.ndarray, tried: np.ndarray) -> np.ndarray:
+        fitted = RowIntervals.fit(pooled.part(calibrating), level, ranges, fit_seed)
+        return fitted.held(pooled.part(tried))
+
+    intervals = RowIntervals.fit(pooled, level, ranges, fit_seed)
+    residuals = pooled.truth - pooled.predicted
+    widths = intervals.half_widths(pooled.predicted, pooled.novelty)
+    weights = row_weights(pooled.rows)
+    by_split = held_by_other_rows(rows, held, seeds)
+    lower, upper = intervals.ends(pooled.predicted, pooled.novelty)
+    places = np.cumsum([len(each) for each in rows])[:-1]
+    parts = zip(by_split, np.split(lower, places), np.split(upper, places), strict=True)
+    for number, (of_split, below, above) in enumerate(parts):
+        tree[f"split-{number}"] |= {"held": of_split, "lower": below, "upper": above}
+    all_held = np.concatenate(by_split)
+    by = {"predicted": pooled.predicted, "novelty": pooled.novelty, "width": widths}
+    tree |= {
+        "intervals": intervals.tree(),
+        "half_widths": weights @ widths / weights.sum(),
+        "usual_half_widths": np.quantile(widths, [0.1, 0.9], axis=0, method="higher").T,
+        "constant_half_widths": pooled_half_widths([residuals], [pooled.rows], level),
+        "n_rows": _known_rows(residuals, pooled.rows),
+        "coverage": np.array([_mean_of_known(of_split) for of_split in by_split]),
+        "thirds": {
+            f"of_{name}": coverage_by_thirds(all_held, values, pooled.rows)
+            for name, values in by.items()
+        },
+    }
+
+
+def _add_sets(
+    tree: dict,
+    tested: Sequence[_TestedSplit],
+    rows: Sequence[np.ndarray],
+    vectors: np.ndarray | None,
+    seeds: Sequence[int],
+) -> None:
+    """Add the sets of classes for use, and what others like them held."""
+    predicted = np.concatenate([split.predicted_vectors for split in tested])
+    found = np.concatenate([split.classes["predicted_classes"] for split in tested])
+    truth = np.concatenate([split.classes["true_classes"] for split in tested])
+    numbers, level = np.concatenate(rows), tree["level"]
+    decoder, scores = _class_scores(predicted, found, vectors)
+    if decoder is None:
+        print("no probabilities of classes: the predictions of this method tell no scores")
+        return
+
+    def held(calibrating: np.ndarray, tried: np.ndarray) -> np.ndarray:
+        fitted = ClassSets.fit(scores[calibrating], truth[calibrating], numbers[calibrating], level)
+        is_held = fitted.held(scores[tried], truth[tried])
+        sizes = np.where(np.isnan(is_held), np.nan, fitted.members(scores[tried]).sum(axis=1))
+        return np.column_stack([is_held, sizes])
+
+    measured = np.array([_mean_of_known(each) for each in held_by_other_rows(rows, held, seeds)])
+    sets = ClassSets.fit(scores, truth, numbers, level)
+    tree |= {
+        "sets": sets.tree() | {"decoder": decoder},
+        "set_coverage": measured[:, 0],
+        "set_size": measured[:, 1],
+    }
+
+
+def _class_scores(
+    predicted: np.ndarray, found: np.ndarray, vectors: np.ndarray | None
+) -> tuple[str | None, np.ndarray]:
+    """Return what the classes that were found are the highest scores of, and these (m, K).
+
+    None, with an empty array, where they are neither those of the predictions themselves nor of
+    the nearest class vectors.
+    """
+    if vectors is None:
+        return None, np.empty(0)
+    candidates = {SCORES: lambda: predicted} | {
+        distance: lambda distance=distance: nearest_scores(predicted, vectors, distance)
+        for distance in DISTANCES
+    }
+    if predicted.shape[1] != len(vectors):
+        del candidates[SCORES]
+    for decoder, scores_of in candidates.items():
+        if decoder != SCORES and predicted.shape[1] != vectors.shape[1]:
+            continue
+        scores = scores_of()
+        if (scores.argmax(axis=1) == found).all():
+            return decoder, scores
+    return None, np.empty(0)
+
+
+def _mean_of_known(values: np.ndarray) -> np.ndarray:
+    """Return the means (d,) of columns, without NaN; NaN where there is nothing else."""
+    known = (~np.isnan(values)).sum(axis=0)
+    return np.where(known > 0, np.nansum(values, axis=0) / np.maximum(known, 1), np.nan)
 
 
 def _read_answer(path: Path) -> dict:
@@ -216,10 +365,10 @@ def _novelty(
     return scale, scale.novelty(distances_of_test_rows(prepared, inputs["kernel"]))
 
 
-def _known_rows(residuals: Sequence[np.ndarray], rows: Sequence[np.ndarray]) -> np.ndarray:
+def _known_rows(residuals: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Return the number (d,) of different rows of which each output is known."""
-    _, first = np.unique(np.concatenate(rows), return_index=True)
-    return (~np.isnan(np.concatenate(residuals)[first])).sum(axis=0)
+    _, first = np.unique(rows, return_index=True)
+    return (~np.isnan(residuals[first])).sum(axis=0)
 
 
 def _tell(tree: Mapping) -> None:
@@ -228,6 +377,15 @@ def _tell(tree: Mapping) -> None:
     if np.isfinite(coverage).any():
         held = 100 * np.nanmean(coverage)
         print(f"{tree['method']}: intervals of {100 * level:g} % held {held:.1f} % of test outputs")
+    follow = RowIntervals.from_tree(tree["intervals"]).follow_rows
+    if len(widths):
+        print(f"{follow.sum()} of {len(widths)} outputs have intervals whose width follows the row")
+    if "sets" in tree and np.isfinite(tree["set_coverage"]).any():
+        print(
+            f"{tree['method']}: sets of {100 * level:g} % held the class of "
+            f"{100 * np.nanmean(tree['set_coverage']):.1f} % of test rows, with "
+            f"{np.nanmean(tree['set_size']):.2f} classes on average"
+        )
     if too_few.any():
         print(
             f"{too_few.sum()} of {len(widths)} outputs have no interval: they are known in "

@@ -8,7 +8,7 @@ say nothing of which class a held-out row has.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -16,11 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from workflow_lib.baselines.output_kernels import output_gram, output_unit
-from workflow_lib.embeddings.class_decoding import (
-    candidate_scores,
-    component_first_scores,
-    output_kernel_scores,
-)
+from workflow_lib.embeddings.class_decoding import decoded_scores
 from workflow_lib.embeddings.forward import ForwardEmbedding, check_choice
 from workflow_lib.experiments.class_components import ClassComponents
 from workflow_lib.experiments.class_selection import (
@@ -75,8 +71,12 @@ def run(
     With one example per class a held-out class has no example left, and nothing can be selected:
     `fixed` is used instead, and the item has no score.
 
-    Writes the "regression" artifact: for each item what was chosen, the class scores of the test
-    rows, and those of each training row without its fold; and the seconds of each item, as JSON.
+    Writes the "regression" artifact: for each item what was chosen and fitted, the class scores of
+    the test rows, and those of each training row without its fold; and the seconds of each item, as
+    JSON. What was fitted: ``dual_coefficients`` (n, K) and ``intercept`` (K,) of the indicators;
+    ``membership_dual_coefficients`` (n + w, C) and ``membership_intercept`` (C,) of a membership
+    block; ``codes`` and ``code_weights`` of the decoder, as far as it has them
+    (`workflow_lib.embeddings.class_decoding.decoded_scores`).
 
     Parameters
     ----------
@@ -152,6 +152,7 @@ def run(
                     width=fit.width,
                     penalty_mu=fit.penalty,
                     test_memberships=told,
+                    **_fitted_entries(duals),
                     **choice.entries(),
                 )
     items.write(output, timings, [dataset, split, features, models, weak_labels])
@@ -208,16 +209,23 @@ class _Decoding:
 
     Attributes
     ----------
-    decode : callable
-        From predicted indicators (n, K), and memberships (n, C) or None, to class scores (n, K).
+    decoder : str
+    codes, weights : array or None
+        As in `decoded_scores`.
     parameters : dict
         What the grid point is called in the artifact.
     block : _MembershipBlock or None
     """
 
-    decode: Callable[[np.ndarray, np.ndarray | None], np.ndarray]
+    decoder: str
+    codes: np.ndarray | None = None
+    weights: np.ndarray | None = None
     parameters: dict = field(default_factory=dict)
     block: _MembershipBlock | None = None
+
+    def decode(self, indicators: np.ndarray, memberships: np.ndarray | None) -> np.ndarray:
+        """Return class scores (n, K) of predicted indicators (n, K), and memberships (n, C)."""
+        return decoded_scores(self.decoder, indicators, memberships, self.codes, self.weights)
 
 
 @dataclass(frozen=True)
@@ -230,10 +238,11 @@ class _Choice:
 
     def entries(self) -> dict:
         """Return what was chosen, by the names of the artifact."""
-        block = self.decoding.block
+        decoding, block = self.decoding, self.decoding.block
+        entries = decoding.parameters | {"codes": decoding.codes, "code_weights": decoding.weights}
         if block is None:
-            return self.decoding.parameters
-        return self.decoding.parameters | {
+            return entries
+        return entries | {
             "n_components": block.n_components,
             "penalty_pi": block.penalty,
             "weak_weight": block.weak_weight,
@@ -331,7 +340,7 @@ class _Fit:
     ) -> Iterator[_Decoding]:
         """Yield the grid points of a decoder."""
         if decoder == "one_hot":
-            yield _Decoding(lambda scores, _: scores)
+            yield _Decoding(decoder)
         elif decoder == "output_kernel":
             for width in self._grid.output_width:
                 yield self._output_kernel_decoding(width)
@@ -342,14 +351,12 @@ class _Fit:
             for count in counts:
                 block = self._membership_block(count, weak_size)
                 for weight in self._grid.block_weight:
-                    yield _block_decoding(block, weight, decoder == "class_block_component_first")
+                    yield _block_decoding(decoder, block, weight)
 
     def _output_kernel_decoding(self, width: float) -> _Decoding:
         vectors = self._stage.vectors
         gram = output_gram(vectors, None, "rbf", (width * output_unit(vectors)) ** -2)
-        return _Decoding(
-            lambda scores, _: output_kernel_scores(scores, gram), {"output_width": width}
-        )
+        return _Decoding("output_kernel", gram, parameters={"output_width": width})
 
     def _candidate_decoding(self, count: int, weight: float) -> _Decoding:
         model, vectors = self._stage.mixture(self._size, count)
@@ -357,10 +364,8 @@ class _Fit:
         codes = embedding.transform(vectors)
         weights = np.ones(codes.shape[1])
         weights[embedding.blocks["pi"]] = weight
-        return _Decoding(
-            lambda scores, _: candidate_scores(scores @ codes, codes, weights),
-            {"n_components": count, "block_weight": weight},
-        )
+        parameters = {"n_components": count, "block_weight": weight}
+        return _Decoding("candidates", codes, weights, parameters)
 
     def _membership_block(self, count: int, weak_size: int) -> _MembershipBlock:
         """Return the membership block with the penalty and weak weight of the least error."""
@@ -393,15 +398,17 @@ class _Fit:
         return self._weak_grams_by_size[weak_size]
 
 
-def _block_decoding(block: _MembershipBlock, weight: float, component_first: bool) -> _Decoding:
+def _fitted_entries(duals: Sequence[tuple[np.ndarray, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Return dual coefficients and intercepts of the blocks by the names of the artifact."""
+    return {
+        f"{prefix}{name}": values
+        for prefix, solution in zip(("", "membership_"), duals)
+        for name, values in zip(("dual_coefficients", "intercept"), solution, strict=True)
+    }
+
+
+def _block_decoding(decoder: str, block: _MembershipBlock, weight: float) -> _Decoding:
     """Return the search of the nearest code [indicators, memberships] of the classes."""
-    n_classes = len(block.codes)
-    codes = np.hstack([np.eye(n_classes), block.codes])
-    weights = np.ones(codes.shape[1])
-    weights[n_classes:] = weight
-
-    def decode(scores, told):
-        decoded = candidate_scores(np.hstack([scores, told]), codes, weights)
-        return component_first_scores(told, block.codes, decoded) if component_first else decoded
-
-    return _Decoding(decode, {"block_weight": weight}, block)
+    weights = np.ones(sum(block.codes.shape))
+    weights[len(block.codes) :] = weight
+    return _Decoding(decoder, block.codes, weights, {"block_weight": weight}, block)

@@ -32,8 +32,8 @@ class ClassRows:
         self.weak_sizes = [int(size) for size in self._partition["weak_sizes"]]
 
     def has_one_example(self, size: int) -> bool:
-        """Return whether a training size has one labelled row of each class."""
-        return int(self._partition["examples"][self.sizes.index(size)]) == 1
+        """Return whether no class has more than one labelled row, so that nothing is selected."""
+        return int(np.bincount(self._labels[:size]).max()) == 1
 
     def labels(self, size: int) -> np.ndarray:
         """Return the classes (n,) of the first `size` training rows."""

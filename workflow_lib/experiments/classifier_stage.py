@@ -17,6 +17,7 @@ from workflow_lib.baselines.classifiers import (
     fit_support_vector_machines,
     out_of_bag_probabilities,
 )
+from workflow_lib.baselines.stored_perceptron import perceptron_tree
 from workflow_lib.experiments.class_rows import ClassRows
 from workflow_lib.experiments.class_selection import least_error, squared_error
 from workflow_lib.experiments.output_items import OutputItems
@@ -45,7 +46,9 @@ def run(
 
     Writes the "regression" artifact: for each training size what was chosen, the class scores of
     the test rows (n_test, K), and those of each training row without its fold (of forests: out of
-    bag); and the seconds of each item, as JSON.
+    bag); of a perceptron also its weights, as
+    `workflow_lib.baselines.stored_perceptron.perceptron_tree` names them; and the seconds of each
+    item, as JSON.
 
     Parameters
     ----------
@@ -99,6 +102,7 @@ def run(
             (started, selected, fitted, time.perf_counter()),
             score=None if is_fixed else score,
             **point,
+            **competing.fitted_arrays(fitted_model),
         )
     items.write(output, timings, [dataset, split, features], seed)
 
@@ -160,6 +164,10 @@ class _Classifier(ABC):
     @abstractmethod
     def test_scores(self, fitted: Any, point: Point) -> np.ndarray:
         """Return the class scores (n_test, K) of the test rows."""
+
+    def fitted_arrays(self, fitted: Any) -> dict[str, np.ndarray]:
+        """Return what is kept of the fitted classifier: nothing where a second fit is the same."""
+        return {}
 
     def _folds(self) -> list[np.ndarray]:
         """Return the held-out rows (n,) of each fold, as a mask."""
@@ -230,6 +238,11 @@ class _Perceptron(_Classifier):
 
     def test_scores(self, fitted, point):
         return class_probabilities(fitted, self._inputs.refit_rows()[1], self._n_classes)
+
+    def fitted_arrays(self, fitted):
+        # Many steps of a search that is stopped early: on another processor a second fit would
+        # end elsewhere.
+        return perceptron_tree(fitted, self._n_classes)
 
 
 class _Forest(_Classifier):

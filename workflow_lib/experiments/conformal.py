@@ -5,13 +5,14 @@ learn from. If these rows and a new one are exchangeable, the interval f(x) +- h
 output of the new row with at least the level asked for, whatever the model and the distribution
 (Vovk, Gammerman and Shafer, "Algorithmic Learning in a Random World", 2005; Lei et al., Journal of
 the American Statistical Association 113, 2018). The promise is one on average over rows, and for
-each output on its own: rows that are harder than others are covered less often than easy ones.
+each output on its own: with one half-width, rows that are harder than others are covered less often
+than easy ones (`workflow_lib.experiments.row_intervals` has intervals that follow the row).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -103,79 +104,96 @@ def pooled_half_widths(
         Which row each residual belongs to.
     level : float
     """
-    _, row, times = np.unique(np.concatenate(rows), return_inverse=True, return_counts=True)
-    return half_widths(np.concatenate(residuals), level, 1.0 / times[row])
+    return half_widths(np.concatenate(residuals), level, row_weights(np.concatenate(rows)))
 
 
-def crossed_coverage(residuals: np.ndarray, level: float, seed: int) -> np.ndarray:
-    """Return the share of outputs of one test set that intervals hold, an array (d,).
+def row_weights(rows: np.ndarray) -> np.ndarray:
+    """Return the weight (m,) of each residual with which every row counts once.
 
-    The rows are halved at random. Half-widths from the residuals of one half are tried on the
-    other and the reverse, so that no row is held by an interval that it helped to make. A half
-    with too few rows for a finite half-width tries nothing: an infinite interval would hold all.
-    An output of which nothing could be tried is NaN. Half-widths from m rows hold the share
-    ceil((m + 1) level) / (m + 1) on average, so that with small halves a little more than the
-    level is to be expected.
-
-    Parameters
-    ----------
-    residuals : array (n_test, d)
-        As in `half_widths`.
-    level : float
-    seed : int
-        Of the halves.
+    `rows` (m,) are the numbers of the rows: a row that stands there r times weighs 1 / r each time.
     """
-    permuted = np.random.default_rng(seed).permutation(len(residuals))
-    halves = permuted[: len(permuted) // 2], permuted[len(permuted) // 2 :]
-    held, tried = np.zeros(residuals.shape[1]), np.zeros(residuals.shape[1])
-    for own, other in (halves, halves[::-1]):
-        widths = half_widths(residuals[own], level)
-        known = ~np.isnan(residuals[other]) & np.isfinite(widths)
-        held += (known & (np.abs(residuals[other]) <= widths)).sum(axis=0)
-        tried += known.sum(axis=0)
-    return np.where(tried > 0, held / np.maximum(tried, 1), np.nan)
+    _, row, times = np.unique(rows, return_inverse=True, return_counts=True)
+    return 1.0 / times[row]
 
 
-def coverage_by_split(
-    residuals: Sequence[np.ndarray],
+def held_by_other_rows(
     rows: Sequence[np.ndarray],
-    level: float,
+    held: Callable[[np.ndarray, np.ndarray], np.ndarray],
     seeds: Sequence[int],
-) -> np.ndarray:
-    """Return the share of outputs of every test set that intervals hold, an array (n_splits, d).
+) -> list[np.ndarray]:
+    """Return for each split whether its test rows lie in intervals that other rows calibrate.
 
-    A test set is tried by the half-widths that `pooled_half_widths` makes of the rows that test in
-    other splits and not in this one, as the half-widths for use are made: no row is held by an
-    interval that it helped to make, although the models behind these residuals may have learned
-    from it. Where those rows are too few, as where all splits test the same rows, it is
-    `crossed_coverage`, which with small test sets is a little high; NaN where they are too few for
-    that as well.
+    A test set is tried by the rows that test in other splits and not in this one, as intervals for
+    use are made: no row is held by an interval that it helped to make, although the models behind
+    these residuals may have learned from it. Where those rows are too few, as where all splits test
+    the same rows, the test set is halved at random, and each half tried by the other one. Intervals
+    from m rows hold the share ceil((m + 1) level) / (m + 1) on average, so that with small halves a
+    little more than the level is to be expected.
 
     Parameters
     ----------
-    residuals : sequence of arrays (n_test, d)
-        Of each split, as in `half_widths`.
     rows : sequence of int arrays (n_test,)
-        Which row each residual belongs to.
-    level : float
+        Numbers of the test rows of each split.
+    held : function of two int arrays
+        Places among the rows of all splits, one below the other: of those that calibrate, and of
+        those that are tried, (t,). Returns an array (t, d): 1 where a row is held, 0 where not, NaN
+        where nothing could be tried.
     seeds : sequence of int
         For each split, of the halves.
+
+    Returns
+    -------
+    list of arrays (n_test, d)
+        As `held` returns them.
     """
-    shares = []
-    for number, (values, tested) in enumerate(zip(residuals, rows, strict=True)):
-        others = [~np.isin(other, tested) for other in rows]
-        widths = pooled_half_widths(
-            [other[kept] for other, kept in zip(residuals, others)],
-            [other[kept] for other, kept in zip(rows, others)],
-            level,
-        )
-        known = ~np.isnan(values)
-        held = (known & (np.abs(values) <= widths)).sum(axis=0)
-        n_known = known.sum(axis=0)
-        is_tried = np.isfinite(widths) & (n_known > 0)
-        halved = crossed_coverage(values, level, seeds[number])
-        shares.append(np.where(is_tried, held / np.maximum(n_known, 1), halved))
-    return np.array(shares)
+    pooled = np.concatenate(rows)
+    splits = np.split(np.arange(len(pooled)), np.cumsum([len(each) for each in rows])[:-1])
+    found = []
+    for own, seed in zip(splits, seeds, strict=True):
+        others = np.flatnonzero(~np.isin(pooled, pooled[own]))
+        of_split = held(others, own)
+        is_untried = np.isnan(of_split).all(axis=0)
+        if is_untried.any():
+            permuted = np.random.default_rng(seed).permutation(len(own))
+            halves = permuted[: len(own) // 2], permuted[len(own) // 2 :]
+            for one, other in (halves, halves[::-1]):
+                tried = held(own[one], own[other])
+                of_split[np.ix_(other, is_untried)] = tried[:, is_untried]
+        found.append(of_split)
+    return found
+
+
+def coverage_by_thirds(held: np.ndarray, by: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return the share held of the rows with the lowest, the middle and the highest values.
+
+    Parameters
+    ----------
+    held : array (m, d)
+        As of `held_by_other_rows`, of all splits.
+    by : array (m,) or (m, d)
+        What the rows are ordered by, the same for all outputs or for each.
+    rows : int array (m,)
+        Numbers of the rows, of which each counts once.
+
+    Returns
+    -------
+    array (d, 3)
+        NaN where nothing was tried.
+    """
+    shares = np.full((held.shape[1], 3), np.nan)
+    for output, column in enumerate(held.T):
+        tried = np.flatnonzero(~np.isnan(column))
+        if not len(tried):
+            continue
+        values = by[tried] if by.ndim == 1 else by[tried, output]
+        tried = tried[np.argsort(values, kind="stable")]
+        weights = row_weights(rows[tried])
+        reached = np.cumsum(weights) - 0.5 * weights
+        third = np.minimum((3.0 * reached / weights.sum()).astype(int), 2)
+        of_third = np.bincount(third, weights, 3)
+        in_it = np.bincount(third, weights * column[tried], 3)
+        shares[output] = np.where(of_third > 0, in_it / np.maximum(of_third, 1e-300), np.nan)
+    return shares
 
 
 def _check_level(level: float) -> None:

@@ -34,6 +34,7 @@ KEY_COLUMNS = [
 ]
 CHOICE_COLUMNS = [
     "n_components",
+    "kernel",
     "width",
     "penalty_pi",
     "penalty_mu",
@@ -48,6 +49,7 @@ CHOICE_COLUMNS = [
     "cost",
     "l2_penalty",
     "n_landmarks",
+    "edges",
     "weights",
 ]
 MEMBER_WEIGHT = "weight_"
@@ -59,6 +61,7 @@ SCORE_COLUMNS = [
     "n_train",
     "n_test",
     "accuracy",
+    "guess_accuracy",
     "arrmse",
     "rrmse",
     "root_sum_rrmse",
@@ -97,8 +100,10 @@ def run_scores(
     are constant have none and are left out.
 
     Of classes the first file holds the accuracy in place of the errors, and the second the share of
-    the test rows of each class whose class is predicted wrong. ``training_size`` is then the number
-    of labelled examples per class; ``n_train`` counts rows in either case.
+    the test rows of each class whose class is predicted wrong. Where classes are split per class,
+    ``training_size`` is the number of labelled examples per class; ``n_train`` always counts rows.
+    Where each class has its own share of the rows, ``guess_accuracy`` is that of predicting the
+    most frequent class of the training rows.
 
     Parameters
     ----------
@@ -155,7 +160,12 @@ def _class_errors(data: Mapping, partition: Mapping, item: Mapping) -> tuple[dic
         for index, name in enumerate(json.loads(data["names"]["classes"]))
         if (truth == index).any()
     ]
-    return {"accuracy": float(right.mean())}, by_class
+    errors = {"accuracy": float(right.mean())}
+    if "examples" not in partition:
+        train = partition["train"][: item["training_size"]]
+        most_frequent = np.bincount(data["classes"]["labels"][train]).argmax()
+        errors["guess_accuracy"] = float((truth == most_frequent).mean())
+    return errors, by_class
 
 
 def run_timings(

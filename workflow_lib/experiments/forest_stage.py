@@ -1,4 +1,4 @@
-"""The regression stage of random forests: nested selection, fit, predicted outputs."""
+"""The regression stage of forests: nested selection, fit, predicted outputs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from workflow_lib.artifacts import read_artifact
 from workflow_lib.baselines.forest import (
     fitted_forest,
     forest_predictions,
-    out_of_bag_predictions,
     select_max_features,
 )
 from workflow_lib.experiments.items import size_group
@@ -30,11 +29,12 @@ def run(
     n_trees: int,
     metric: str,
     seed: int,
+    kind: str = "random_forest",
 ) -> None:
-    """Select and fit a random forest for every training size; artifacts as of kernel ridge.
+    """Select and fit a forest for every training size; artifacts as of kernel ridge.
 
-    The predictions of the training rows (`heldout_outputs`) are out of bag: by the trees of the
-    fitted forest that never drew the row. Their seconds count as those of the fit.
+    `kind` is a key of `workflow_lib.baselines.forest.FORESTS`. The predictions of the training rows
+    (`heldout_outputs`) are those of the folds, by the forests that selection has grown anyway.
     """
     outputs = read_artifact(dataset, "dataset")["outputs"]
     partition = read_artifact(split, "split")
@@ -45,7 +45,8 @@ def run(
         folds = partition["folds"][size_group(size)]
         inputs = prepared_inputs(split_features, folds, size)
         started = time.perf_counter()
-        chosen, score = select_max_features(
+        choice = select_max_features(
+            kind,
             list(inputs.fold_rows()),
             folds,
             Y,
@@ -58,16 +59,15 @@ def run(
         )
         selected = time.perf_counter()
         X_train, X_test = inputs.refit_rows()
-        forest = fitted_forest(X_train, filled(Y), n_trees, chosen, seed)
-        heldout = out_of_bag_predictions(forest, X_train, filled(Y))
+        forest = fitted_forest(kind, X_train, filled(Y), n_trees, choice.max_features, seed)
         fitted = time.perf_counter()
         predictions = forest_predictions(forest, X_test)
         items.add(
             size,
             predictions,
-            heldout,
+            choice.heldout_outputs,
             (started, selected, fitted, time.perf_counter()),
-            score=score,
-            max_features=chosen,
+            score=choice.score,
+            max_features=choice.max_features,
         )
     items.write(output, timings, [dataset, split, features], seed)

@@ -47,6 +47,11 @@ def asked_weak_size(weak_size: int, partition: Mapping) -> int:
     return int(dict(zip(joined, asked, strict=True)).get(weak_size, weak_size))
 
 
+def item_kernel(item: Mapping, kernel: str) -> str:
+    """Return the kernel of an item: the one that was chosen for it, or that of the experiment."""
+    return str(item.get("kernel", kernel))
+
+
 def chosen_entries(item: Mapping) -> dict:
     """Return what was chosen for an item: its entries that are numbers or texts."""
     return {

@@ -49,6 +49,7 @@ def run(
     one_example: Mapping[str, object] | None = None,
     landmarks: Mapping[str, int] | None = None,
     precision: str = "float64",
+    kernels: Sequence[str] | None = None,
 ) -> None:
     """Select and fit a kernel ridge method for every training size, weak size and component count.
 
@@ -68,6 +69,12 @@ def run(
         SELECTED, or the fixed counts that are run one by one.
     combine : {"best", "average"}
         Whether the selected component counts compete, or their predictions are averaged.
+    kernel : str
+        That of the "features" artifact.
+    kernels : sequence of str or None
+        Those that compete. Penalties are then relative to each, and a grid is extended once where
+        a chosen value lies on its edge; see `workflow_lib.experiments.input_kernels`. None for
+        `kernel` alone, with penalties as they are.
     weak : bool
         Whether weak rows join.
     weak_outputs : str or None
@@ -93,7 +100,10 @@ def run(
     max_gram_rows = landmarks["max_gram_rows"] if landmarks else None
     rows = KernelRidgeRows(*paths, kernel, center, weak_outputs, max_gram_rows)
     grid = {
-        "widths": list(widths) if kernel == "rbf" else [None],
+        "kernels": list(kernels or [kernel]),
+        "is_relative": bool(kernels),
+        "extends": bool(kernels),
+        "widths": list(widths),
         "penalties": list(penalties),
         "penalty": penalty,
         "weak_weights": list(weak_weights),
@@ -146,11 +156,13 @@ def _solve(
             "heldout_outputs": choice.heldout_outputs,
         }
         | _choice_entries(choice)
+        | _edge_entry(fit.edges_of(choice))
         for choice, solution in zip(choices, solutions, strict=True)
     ]
     seconds = stage_seconds(started, selected, fitted, time.perf_counter())
     if len(members) == 1:
         return members[0] | fit.description, seconds
+    edges = {choice.n_components: fit.edges_of(choice) for choice in choices}
     average = np.mean([choice.heldout_outputs for choice in choices], axis=0)
     return {
         "members": {
@@ -159,6 +171,7 @@ def _solve(
         },
         "heldout_outputs": average,
         "score": fit.score(average),
+        **_edge_entry("; ".join(f"C = {count}: {text}" for count, text in edges.items() if text)),
         **fit.description,
     }, seconds
 
@@ -172,17 +185,26 @@ def _fit(rows, item, grid, landmarks) -> KernelRidgeFit:
 
 def _describe(item: Mapping) -> str:
     parts = [f"error {item['score']:.3f}"]
+    if "kernel" in item:
+        parts.append(f"kernel {item['kernel']}")
     for name in ("n_components", "width", "penalty_pi", "penalty_mu", "weak_weight"):
         if name in item:
             parts.append(f"{name} {item[name]:.3g}")
     if "members" in item:
         parts.append(f"mean over {', '.join(item['members'])}")
+    if "edges" in item:
+        parts.append(f"on the edge of the grid: {item['edges']}")
     return ", ".join(parts)
+
+
+def _edge_entry(edges: str) -> dict[str, str]:
+    return {"edges": edges} if edges else {}
 
 
 def _choice_entries(choice: Choice) -> dict:
     """Return the numbers of a choice that mean something for this method."""
     entries = {
+        "kernel": choice.kernel.name,
         "width": choice.width,
         "n_components": choice.n_components,
         "penalty_pi": choice.penalty_pi,

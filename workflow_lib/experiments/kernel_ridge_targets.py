@@ -9,6 +9,7 @@ import numpy as np
 from workflow_lib.embeddings.forward import ForwardEmbedding
 from workflow_lib.embeddings.identity import IdentityEmbedding
 from workflow_lib.experiments.fold_targets import FoldTargets, embedded_targets
+from workflow_lib.experiments.input_kernels import InputKernel
 from workflow_lib.experiments.kernel_ridge_items import Item
 from workflow_lib.experiments.kernel_ridge_rows import KernelRidgeRows
 from workflow_lib.experiments.missing_outputs import filled
@@ -32,8 +33,8 @@ class KernelRidgeTargets:
     item : Item
     inputs : PreparedInputs
         Of the item's training size; they say who is whose neighbour.
-    neighbour_width : float or None
-        Kernel width in which neighbours are found; the order of the distances is the same for all.
+    neighbour_kernel : InputKernel
+        Kernel in which neighbours are found; the order of the distances is the same for all widths.
 
     Attributes
     ----------
@@ -48,10 +49,10 @@ class KernelRidgeTargets:
         rows: KernelRidgeRows,
         item: Item,
         inputs: PreparedInputs,
-        neighbour_width: float | None,
+        neighbour_kernel: InputKernel,
     ) -> None:
         self._rows, self._item, self._inputs = rows, item, inputs
-        self._neighbour_width = neighbour_width
+        self._neighbour_kernel = neighbour_kernel
         self.outputs = rows.train[: item.training_size]
         # Without any weight they are not there; and their number must not change the system.
         self.weak_size = 0 if item.weak_weight == 0 else item.weak_size
@@ -135,9 +136,8 @@ class KernelRidgeTargets:
     @cached_property
     def _neighbour_grams(self) -> dict[int | None, np.ndarray]:
         """Gram matrices by fold (None: all rows) in which neighbours are found."""
-        kernel, width = self._rows.kernel, self._neighbour_width
-        grams = self._inputs.fold_grams(kernel, width, self.weak_size)
+        grams = self._inputs.fold_grams(*self._neighbour_kernel, self.weak_size)
         return {
-            None: self._inputs.training_gram(kernel, width, self.weak_size),
+            None: self._inputs.training_gram(*self._neighbour_kernel, self.weak_size),
             **{fold: K for fold, (K, _) in enumerate(grams)},
         }

@@ -12,11 +12,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from workflow_lib.errors import UserError
+from workflow_lib.experiments.input_kernels import Grid, InputKernel
 from workflow_lib.experiments.items import fold_group
 from workflow_lib.experiments.kernel_ridge_fit import KernelRidgeFit, Lazily
 from workflow_lib.experiments.kernel_ridge_items import Item
 from workflow_lib.experiments.kernel_ridge_rows import KernelRidgeRows
-from workflow_lib.experiments.prepared_inputs import PreparedRows, rbf_gamma
+from workflow_lib.experiments.prepared_inputs import PreparedRows, kernel_gamma
 from workflow_lib.experiments.selection import Choice
 from workflow_lib.experiments.streamed_selection import select_each_streamed
 from workflow_lib.regression.feature_ridge import (
@@ -64,8 +65,11 @@ class LandmarkRidgeFit(KernelRidgeFit):
             )
         self._n_landmarks, self._seed = n_landmarks, seed
         self._landmarks: dict[int | None, np.ndarray] = {}
+        self._is_always_primal = all(map(self._is_primal, self._kernel_grid.names))
         what = (
-            "the inputs themselves" if self._is_primal else f"features of {n_landmarks} landmarks"
+            "the inputs themselves"
+            if self._is_always_primal
+            else f"features of {n_landmarks} landmarks"
         )
         print(
             f"{item.training_size} training rows are more than max_gram_rows: {what} stand for the "
@@ -75,23 +79,21 @@ class LandmarkRidgeFit(KernelRidgeFit):
     @property
     def description(self) -> dict[str, int]:
         """As `KernelRidgeFit.description`: the number of landmarks, where there are any."""
-        return {} if self._is_primal else {"n_landmarks": self._n_landmarks}
+        return {} if self._is_always_primal else {"n_landmarks": self._n_landmarks}
 
-    @property
-    def _is_primal(self) -> bool:
-        """Whether the kernel is linear and the columns are few enough to be the features."""
-        n_columns = self._inputs.rows_as_prepared_by(None).shape[1]
-        return self._rows.kernel == "linear" and n_columns <= self._n_landmarks
+    def _is_primal(self, kernel: str) -> bool:
+        """Whether a kernel is linear and the columns are few enough to be the features."""
+        return kernel == "linear" and self._inputs.n_columns <= self._n_landmarks
 
-    def choices(self) -> dict[int | None, Choice]:
-        """As `KernelRidgeFit.choices`."""
+    def _select(self, alphas: Grid) -> dict[int | None, Choice]:
+        """As `KernelRidgeFit._select`."""
         grid = self._grid
         return select_each_streamed(
             self._targets.outputs,
             self._inputs.folds,
-            Lazily({width: self._solver_of(width) for width in grid["widths"]}),
-            self._targets.by_count(),
-            grid["penalties"],
+            Lazily({kernel: self._solver_of(kernel) for kernel in alphas}),
+            self._targets_by_count,
+            alphas,
             grid["penalty"],
             grid["projections"],
             grid["metric"],
@@ -99,7 +101,7 @@ class LandmarkRidgeFit(KernelRidgeFit):
 
     def solution(self, choice: Choice) -> dict[str, np.ndarray]:
         """As `KernelRidgeFit.solution`: weights of features, and what the features are made of."""
-        features = self._features(None, choice.width)
+        features = self._features(None, choice.kernel)
         blocks = FeatureBlocks(features, self._inputs.rows_as_prepared_by(None))
         embedding, targets = self._targets.of_all_rows(choice.n_components)
         penalties = np.empty(targets.shape[1])
@@ -116,44 +118,44 @@ class LandmarkRidgeFit(KernelRidgeFit):
 
     def test_embedding(self, choice: Choice, solution: Mapping[str, np.ndarray]) -> np.ndarray:
         """As `KernelRidgeFit.test_embedding`."""
-        features = self._features(None, choice.width)
+        features = self._features(None, choice.kernel)
         Z = features.transform(self._inputs.test_rows())
         return Z @ solution["weights"] + solution["intercept"]
 
-    def _solver_of(self, width):
-        return lambda: self._solver(width)
+    def _solver_of(self, kernel):
+        return lambda: self._solver(kernel)
 
-    def _solver(self, width) -> FeatureRidge | SeparateFeatureRidges:
+    def _solver(self, kernel) -> FeatureRidge | SeparateFeatureRidges:
         inputs, center = self._inputs, self._rows.center
         if not inputs.learns:
-            return FeatureRidge(self._blocks(None, width), inputs.folds, center)
-        by_fold = [self._blocks(fold, width) for fold in range(inputs.folds.max() + 1)]
+            return FeatureRidge(self._blocks(None, kernel), inputs.folds, center)
+        by_fold = [self._blocks(fold, kernel) for fold in range(inputs.folds.max() + 1)]
         return SeparateFeatureRidges(by_fold, inputs.folds, center)
 
-    def _blocks(self, fold, width) -> FeatureBlocks:
-        features = self._features(fold, width)
+    def _blocks(self, fold, kernel) -> FeatureBlocks:
+        features = self._features(fold, kernel)
         return FeatureBlocks(features, self._inputs.rows_as_prepared_by(fold))
 
-    def _features(self, fold: int | None, width: float | None) -> LandmarkFeatures | LinearFeatures:
-        """Return the features of one width, as a fold (None: the refit) makes them."""
+    def _features(self, fold: int | None, kernel: InputKernel) -> LandmarkFeatures | LinearFeatures:
+        """Return the features of one kernel, as a fold (None: the refit) makes them."""
         rows = self._inputs.rows_as_prepared_by(fold)
         n_columns = rows.shape[1]
-        if self._is_primal:
+        if self._is_primal(kernel.name):
             return LinearFeatures(n_columns)
-        gamma = rbf_gamma(width, n_columns)
+        gamma = kernel_gamma(kernel.name, kernel.width, n_columns)
         if fold not in self._landmarks:
             known = np.flatnonzero(self._inputs.folds != fold)
             self._landmarks[fold] = choose_landmarks(
                 _Chosen(rows, known),
                 self._n_landmarks,
-                self._rows.kernel,
+                kernel.name,
                 gamma,
                 LANDMARK_METHOD,
                 np.random.default_rng(
                     derive_seed(self._seed, self._item.training_size, fold_group(fold))
                 ),
             )
-        return LandmarkFeatures(self._landmarks[fold], self._rows.kernel, gamma)
+        return LandmarkFeatures(self._landmarks[fold], kernel.name, gamma)
 
 
 class _Chosen:

@@ -66,8 +66,12 @@ class OutputItems:
             self._tree[name]["setting"] = setting
         is_named = isinstance(seconds, Mapping)
         self._seconds[name] = dict(seconds) if is_named else stage_seconds(*seconds)
-        told = {key: value for key, value in chosen.items() if isinstance(value, numbers.Number)}
-        print(f"{name}: {', '.join(f'{key} {value:.3g}' for key, value in told.items())}")
+        parts = [
+            f"{key} {value}" if isinstance(value, str) else f"{key} {value:.3g}"
+            for key, value in chosen.items()
+            if isinstance(value, (str, numbers.Number))
+        ]
+        print(f"{name}: {', '.join(parts)}")
 
     def write(
         self,

@@ -12,6 +12,12 @@ import numpy as np
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.alignments import output_series
+from workflow_lib.experiments.input_kernels import (
+    Grid,
+    InputKernel,
+    KernelGrid,
+    single_choice,
+)
 from workflow_lib.experiments.items import size_group
 from workflow_lib.experiments.output_decoding import OutputKernel, preimage_weights
 from workflow_lib.experiments.output_items import OutputItems
@@ -35,6 +41,7 @@ def run(
     preimage: str,
     center: bool,
     metric: str,
+    kernels: Sequence[str] | None = None,
 ) -> None:
     """Select and fit output kernel regression (IOKR, OFER-density) for every training size.
 
@@ -59,6 +66,8 @@ def run(
     ----------
     alignments : path or None
         Artifact of the output kernels ``dtw`` and ``gak``; None for the others.
+    kernel, kernels, widths, penalties
+        As of `workflow_lib.experiments.input_kernels.KernelGrid.of_method`.
     output_widths : sequence of float
         Grid of widths in units of `output_unit` of the training outputs; not used where the
         output kernel is linear.
@@ -68,7 +77,7 @@ def run(
     UserError
         If the artifact of alignments is of another output kernel.
     """
-    kernel_of_outputs = _output_kernel(output_kernel, dataset, alignments)
+    kernel_of_outputs = read_output_kernel(output_kernel, dataset, alignments)
     partition = read_artifact(split, "split")
     split_features = read_artifact(features, "features")
     items = OutputItems()
@@ -76,31 +85,31 @@ def run(
         rows = partition["train"][:size]
         inputs = prepared_inputs(split_features, partition["folds"][size_group(size)], size)
         started = time.perf_counter()
-        choice = select(
-            inputs,
-            kernel_of_outputs,
-            rows,
-            kernel,
-            widths if kernel == "rbf" else [None],
-            penalties,
-            [None] if output_kernel == "linear" else output_widths,
-            preimage,
-            center,
-            metric,
+        grid = KernelGrid.of_method(kernel, kernels, widths, penalties, inputs.n_columns)
+        of_outputs = [None] if output_kernel == "linear" else output_widths
+        single = single_choice(
+            select,
+            inputs=inputs,
+            output_kernel=kernel_of_outputs,
+            rows=rows,
+            output_widths=of_outputs,
+            preimage=preimage,
+            center=center,
+            metric=metric,
         )
-        heldout = heldout_predictions(
-            inputs, kernel_of_outputs, rows, kernel, choice, preimage, center
-        )
+        found, extension = grid.search(single, extends=bool(kernels))
+        choice = found[None]
+        heldout = heldout_predictions(inputs, kernel_of_outputs, rows, choice, preimage, center)
         selected = time.perf_counter()
         dual, intercept = fit_dual_coefficients(
-            inputs.training_gram(kernel, choice.width),
+            inputs.training_gram(*choice.kernel),
             np.eye(size),
-            labelled_ridge(size, choice.penalty),
+            labelled_ridge(size, choice.penalty_mu),
             center,
         )
         decoder = kernel_of_outputs.decoder(rows, choice.output_width)
         fitted = time.perf_counter()
-        weights = inputs.test_gram(kernel, choice.width) @ dual + intercept
+        weights = inputs.test_gram(*choice.kernel) @ dual + intercept
         predictions = decoder.decode(preimage_weights(weights, preimage), preimage)
         predicted = time.perf_counter()
         items.add(
@@ -109,9 +118,11 @@ def run(
             heldout,
             (started, selected, fitted, predicted),
             score=choice.score,
-            width=choice.width,
-            penalty_mu=choice.penalty,
+            kernel=choice.kernel.name,
+            width=choice.kernel.width,
+            penalty_mu=choice.penalty_mu,
             output_width=choice.output_width,
+            edges=grid.edges_of(choice, extension) or None,
         )
     items.write(output, timings, [dataset, split, features, alignments])
 
@@ -122,29 +133,30 @@ class OutputKernelChoice:
 
     Attributes
     ----------
-    width : float or None
-        Width of the input kernel in units of `rbf_gamma`; None for kernels without one.
-    penalty : float
+    kernel : InputKernel
+        That of the inputs.
+    penalty_mu : float
         lambda_0 of eq. (13).
     output_width : float or None
         Width of the output kernel in units of `output_unit`; None for the linear one.
     score : float
         Relative error of the held-out outputs, their squared errors summed over folds.
+    penalty_pi : float
+        NaN: there is no leading block.
     """
 
-    width: float | None
-    penalty: float
+    kernel: InputKernel
+    penalty_mu: float
     output_width: float | None
     score: float
+    penalty_pi: float = np.nan
 
 
 def select(
     inputs: PreparedInputs,
     output_kernel: OutputKernel,
     rows: np.ndarray,
-    kernel: str,
-    widths: Sequence[float | None],
-    penalties: Sequence[float],
+    grid: Grid,
     output_widths: Sequence[float | None],
     preimage: str,
     center: bool,
@@ -168,10 +180,10 @@ def select(
         for output_width in output_widths
     }
     best = None
-    for width in widths:
+    for kernel, penalties in grid.items():
         weights = [
             preimage_weights(fold_weights, preimage)
-            for fold_weights in heldout_weights(inputs, kernel, width, penalties, center)
+            for fold_weights in heldout_weights(inputs, *kernel, penalties, center)
         ]
         for output_width, by_fold in decoders.items():
             errors = np.zeros((len(penalties), outputs.shape[1]))
@@ -185,7 +197,7 @@ def select(
             # Grid points equal by algebra differ by rounding; the earlier one is kept.
             if best is None or scores[index] < best.score * (1.0 - SMALLEST_GAIN):
                 best = OutputKernelChoice(
-                    width, float(penalties[index]), output_width, float(scores[index])
+                    kernel, float(penalties[index]), output_width, float(scores[index])
                 )
     return best
 
@@ -194,7 +206,6 @@ def heldout_predictions(
     inputs: PreparedInputs,
     output_kernel: OutputKernel,
     rows: np.ndarray,
-    kernel: str,
     choice: OutputKernelChoice,
     preimage: str,
     center: bool,
@@ -205,7 +216,7 @@ def heldout_predictions(
     """
     folds = inputs.folds
     predictions = np.empty((len(rows), output_kernel.outputs.shape[1]))
-    weights = heldout_weights(inputs, kernel, choice.width, [choice.penalty], center)
+    weights = heldout_weights(inputs, *choice.kernel, [choice.penalty_mu], center)
     for fold, fold_weights in enumerate(weights):
         decoder = output_kernel.decoder(rows[folds != fold], choice.output_width)
         predictions[folds == fold] = decoder.decode(
@@ -233,8 +244,8 @@ def heldout_weights(
     return [predictions[fold][:, :, folds != fold] for fold in range(n_folds)]
 
 
-def _output_kernel(name: str, dataset: Path, alignments: Path | None) -> OutputKernel:
-    """Return the output kernel on all rows of a dataset."""
+def read_output_kernel(name: str, dataset: Path, alignments: Path | None) -> OutputKernel:
+    """Return the output kernel on all rows of a dataset; parameters are those of `run`."""
     tree = read_artifact(dataset, "dataset")
     if alignments is None:
         return OutputKernel(name, tree["outputs"])

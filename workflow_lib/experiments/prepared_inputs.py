@@ -42,6 +42,17 @@ def prepared_inputs(features: Mapping, folds: np.ndarray, training_size: int) ->
     return kind(features, folds, training_size)
 
 
+def kernel_gamma(kernel: str, width: float | None, n_columns: int) -> float | None:
+    """Return gamma of a kernel with a width; None for kernels without one.
+
+    `rbf_gamma` of ``rbf``; width / q of ``laplacian``, whose expected distance of q unit variances
+    is 1.13 q.
+    """
+    if kernel == "laplacian":
+        return None if width is None else width / n_columns
+    return rbf_gamma(width, n_columns)
+
+
 def rbf_gamma(width: float | None, n_columns: int) -> float | None:
     """Return gamma = width / (2 q): width 1 is the expected squared distance of q unit variances.
 
@@ -52,7 +63,7 @@ def rbf_gamma(width: float | None, n_columns: int) -> float | None:
 
 
 class PreparedInputs(ABC):
-    """What every kind of inputs offers; widths of the rbf kernel are in units of `rbf_gamma`.
+    """What every kind of inputs offers; widths of kernels are in units of `kernel_gamma`.
 
     Attributes
     ----------
@@ -89,11 +100,11 @@ class PreparedInputs(ABC):
     ) -> WeakGrams:
         """Return the solver of held-out predictions with weak rows for one kernel.
 
-        `decompositions` keeps, for each width and weak size, what does not depend on the labelled
+        `decompositions` keeps, for each kernel and weak size, what does not depend on the labelled
         rows, up to a bound of memory, so that all training sizes of a split can share it.
         """
         known = {} if decompositions is None else decompositions
-        key = width, weak_size
+        key = kernel, width, weak_size
         solver = WeakGrams(
             list(self.fold_grams(kernel, width, weak_size)),
             weak_size,
@@ -102,10 +113,15 @@ class PreparedInputs(ABC):
             shared=not self.learns,
             decomposition=None if self.learns else known.get(key),
         )
-        kept = sum(rows**2 for _, rows in known)
+        kept = sum(rows**2 for _, _, rows in known)
         if not self.learns and key not in known and kept + weak_size**2 <= MOST_NUMBERS_KEPT:
             known[key] = solver.decomposition
         return solver
+
+    @property
+    @abstractmethod
+    def n_columns(self) -> int:
+        """How many inputs there are, as widths count them: a text counts as one."""
 
     def fold_grams(self, kernel: str, width: float | None, weak_size: int = 0) -> Iterator[Grams]:
         """Yield, for each fold, two Gram matrices: K (l + w, l + w) and K_heldout (h, l + w).
@@ -183,6 +199,11 @@ class PreparedRows(PreparedInputs):
         return self._prepared(None, everything, weak_size, self._test)
 
     @property
+    def n_columns(self) -> int:
+        """As `PreparedInputs.n_columns`: those that vary over the training rows."""
+        return 1 if self._is_gram else self.rows_as_prepared_by(None).shape[1]
+
+    @property
     def is_gram(self) -> bool:
         """Whether the inputs are a Gram matrix, so that there are no rows of features."""
         return self._is_gram
@@ -240,6 +261,11 @@ class PreparedTexts(PreparedInputs):
     def __init__(self, features: Mapping, folds: np.ndarray, training_size: int) -> None:
         super().__init__(features, folds, training_size)
         self._n_parts = int(features["n_parts"])
+
+    @property
+    def n_columns(self) -> int:
+        """As `PreparedInputs.n_columns`."""
+        return self._n_parts
 
     def training_gram(self, kernel, width, weak_size=0):
         """As `PreparedInputs.training_gram`."""
@@ -310,5 +336,5 @@ class PreparedProducts(PreparedTexts):
 
 
 def _gram(X: np.ndarray, Z: np.ndarray | None, kernel: str, width: float | None) -> np.ndarray:
-    """Return the Gram matrix of prepared rows, with the rbf width in units of `rbf_gamma`."""
-    return gram_matrix(X, Z, kernel, rbf_gamma(width, X.shape[1]))
+    """Return the Gram matrix of prepared rows, with the width in units of `kernel_gamma`."""
+    return gram_matrix(X, Z, kernel, kernel_gamma(kernel, width, X.shape[1]))

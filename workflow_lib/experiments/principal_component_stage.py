@@ -11,6 +11,12 @@ import numpy as np
 
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.experiments.heldout_errors import heldout_error
+from workflow_lib.experiments.input_kernels import (
+    Grid,
+    InputKernel,
+    KernelGrid,
+    single_choice,
+)
 from workflow_lib.experiments.items import size_group
 from workflow_lib.experiments.missing_outputs import filled
 from workflow_lib.experiments.output_items import OutputItems
@@ -33,10 +39,14 @@ def run(
     penalties: Sequence[float],
     center: bool,
     metric: str,
+    kernels: Sequence[str] | None = None,
 ) -> None:
     """Select and fit the penalties of the output components for every training size.
 
-    Writes the "regression" artifact: for each item the width (rbf kernel only), the penalty of
+    `kernel`, `kernels`, `widths` and `penalties` are as of
+    `workflow_lib.experiments.input_kernels.KernelGrid.of_method`.
+
+    Writes the "regression" artifact: for each item the kernel and its width, the penalty of
     each component, the dual coefficients and intercepts of the outputs, the predicted outputs of
     the test rows, and those of each training row without its fold; and the seconds of each item,
     as JSON. See `workflow_lib.regression.principal_components` for the method.
@@ -49,16 +59,17 @@ def run(
         Y = outputs[partition["train"]][:size]
         inputs = prepared_inputs(split_features, partition["folds"][size_group(size)], size)
         started = time.perf_counter()
-        choice = select(
-            inputs, Y, kernel, widths if kernel == "rbf" else [None], penalties, center, metric
-        )
+        grid = KernelGrid.of_method(kernel, kernels, widths, penalties, inputs.n_columns)
+        single = single_choice(select, inputs=inputs, outputs=Y, center=center, metric=metric)
+        found, extension = grid.search(single, extends=bool(kernels))
+        choice = found[None]
         selected = time.perf_counter()
-        K = inputs.training_gram(kernel, choice.width)
+        K = inputs.training_gram(*choice.kernel)
         dual, intercept, fitted_penalties = fit_component_ridge(
             K, filled(Y), choice.penalties, center
         )
         fitted = time.perf_counter()
-        predictions = inputs.test_gram(kernel, choice.width) @ dual + intercept
+        predictions = inputs.test_gram(*choice.kernel) @ dual + intercept
         predicted = time.perf_counter()
         items.add(
             size,
@@ -66,7 +77,9 @@ def run(
             choice.heldout_outputs,
             (started, selected, fitted, predicted),
             score=choice.score,
-            width=choice.width,
+            kernel=choice.kernel.name,
+            width=choice.kernel.width,
+            edges=grid.edges_of(choice, extension) or None,
             component_penalties=fitted_penalties,
             dual_coefficients=dual,
             intercept=intercept,
@@ -76,12 +89,11 @@ def run(
 
 @dataclass(frozen=True)
 class ComponentChoice:
-    """A width, the penalties of the components under it, and their cross-validated error.
+    """A kernel, the penalties of the components under it, and their cross-validated error.
 
     Attributes
     ----------
-    width : float or None
-        Kernel width in units of `rbf_gamma`; None for kernels without one.
+    kernel : InputKernel
     penalties : array (r,)
         lambda_0 of each component.
     score : float
@@ -90,35 +102,35 @@ class ComponentChoice:
         Predictions of the training rows, each without its fold.
     """
 
-    width: float | None
+    kernel: InputKernel
     penalties: np.ndarray
     score: float
     heldout_outputs: np.ndarray
+    # No single penalty lies on an edge.
+    penalty_pi = penalty_mu = np.nan
 
 
 def select(
     inputs: PreparedInputs,
     outputs: np.ndarray,
-    kernel: str,
-    widths: Sequence[float | None],
-    penalties: Sequence[float],
+    grid: Grid,
     center: bool,
     metric: str,
 ) -> ComponentChoice:
-    """Return the width with the lowest error of `metric`, and its penalties.
+    """Return the kernel with the lowest error of `metric`, and its penalties.
 
-    Under each width every component has the penalty with the least squared error, whatever the
+    Under each kernel every component has the penalty with the least squared error, whatever the
     metric: only squared errors separate over components.
     """
     folds = inputs.folds
     outputs_by_fold = [filled(outputs, folds != fold) for fold in range(folds.max() + 1)]
     best = None
-    for width in widths:
-        solver = inputs.heldout_solver(kernel, width, center)
+    for kernel, penalties in grid.items():
+        solver = inputs.heldout_solver(*kernel, center)
         chosen, heldout = select_component_penalties(
             outputs_by_fold, solver, penalties, SMALLEST_GAIN
         )
         score = heldout_error(outputs, heldout, folds, metric)
         if best is None or score < best.score * (1.0 - SMALLEST_GAIN):
-            best = ComponentChoice(width, chosen, score, heldout)
+            best = ComponentChoice(kernel, chosen, score, heldout)
     return best

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,9 +17,20 @@ from workflow_lib.datasets.table_file import MISSING_VALUES, Table, read_table
 from workflow_lib.datasets.tables import listed
 from workflow_lib.embeddings.class_decoding import nearest_scores
 from workflow_lib.errors import UserError, nearest_name
+from workflow_lib.experiments.class_sets import ClassSets
 from workflow_lib.experiments.novelty import NoveltyScale
+from workflow_lib.experiments.row_intervals import RowIntervals
 from workflow_lib.experiments.saved_inputs import SavedInputs
 from workflow_lib.experiments.saved_method import SavedMethod
+
+if TYPE_CHECKING:
+    import pandas
+
+SEPARATOR = "|"
+"""Between the classes of a set."""
+
+OF_THE_ROW = " (of the row)"
+"""Added to the name of a column that an output has already."""
 
 # Kernel values of one block of new rows (128 MB).
 BLOCK_NUMBERS = 2**24
@@ -46,10 +57,12 @@ class Predictions:
         Predicted outputs; where classes are predicted, the vector of the class of each row, or
         scores of the classes (`class_scores`), named as the classes.
     lower, upper : array (m, d)
-        Ends of the calibrated intervals; -inf and inf where none could be calibrated.
+        Ends of the calibrated intervals, which lie in the ranges of the outputs where the dataset
+        names any; -inf and inf where none could be calibrated. A prediction is not moved into its
+        range: it is the one that was compared.
     level : float or None
-        Share of new rows whose interval is meant to hold the true output, 0.9 for example; None
-        without intervals.
+        Share of new rows whose interval, or set of classes, is meant to hold the true output, 0.9
+        for example; None without these.
     novelty : array (m,)
         Distance to the nearest training row, in units of what is usual among the training rows
         (`workflow_lib.experiments.novelty`).
@@ -62,6 +75,12 @@ class Predictions:
         Names of the predicted classes.
     class_scores : array (m, K) or None
         Higher is nearer; not probabilities.
+    class_probabilities : array (m, K) or None
+        Calibrated on test rows; None where the scores of the classes were not.
+    class_sets : list of m lists of str, or None
+        Names of the classes of each set, the most probable first; None without sets.
+    method : str
+        Label of the method that predicts, as in the report.
     """
 
     output_names: list[str]
@@ -74,6 +93,49 @@ class Predictions:
     notes: list[str]
     classes: list[str] | None = None
     class_scores: np.ndarray | None = None
+    class_probabilities: np.ndarray | None = None
+    class_sets: list[list[str]] | None = None
+    method: str = ""
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns of a table of the predictions, each with m values, by their names.
+
+        Each output, and with calibrated intervals ``NAME lower`` and ``NAME upper``; or ``class``,
+        with calibrated sets of classes its ``probability`` and the ``set``, classes joined by
+        ``|``, the most probable first; then ``novelty``, ``unlike_training``, ``note`` and
+        ``method``.
+        """
+        outputs: dict[str, Any] = {} if self.classes is None else {"class": self.classes}
+        if self.class_probabilities is not None:
+            outputs["probability"] = self.class_probabilities.max(axis=1)
+        if self.class_sets is not None:
+            outputs["set"] = [SEPARATOR.join(names) for names in self.class_sets]
+        for position, name in enumerate(self.output_names if self.classes is None else []):
+            outputs[name] = self.outputs[:, position]
+            if self.level is not None:
+                outputs[f"{name} lower"] = self.lower[:, position]
+                outputs[f"{name} upper"] = self.upper[:, position]
+        of_rows = {
+            "novelty": self.novelty,
+            "unlike_training": self.is_unlike,
+            "note": self.notes,
+            "method": [self.method] * len(self.notes),
+        }
+        return outputs | named_apart(of_rows, outputs)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return the predictions as a frame of pandas, one line a row, with the `columns`.
+
+        Ends of intervals are -inf and inf for an output for which there were too few rows.
+        """
+        import pandas
+
+        return pandas.DataFrame(self.columns())
+
+
+def named_apart(columns: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
+    """Return columns under names that the `others` do not have."""
+    return {f"{name}{OF_THE_ROW * (name in others)}": part for name, part in columns.items()}
 
 
 class SavedModel:
@@ -93,8 +155,6 @@ class SavedModel:
     ----------
     title, method, label : str
         Of the dataset, and of the fitted method.
-    instead_of : str or None
-        The winner, where that cannot be saved; `method` is then the best one that can.
     training_size : int
         Labelled rows that it learned from.
     metric : str
@@ -102,9 +162,19 @@ class SavedModel:
         Mean of the metric over the numbered splits, on rows that the method had not seen.
     output_names : list of str
     level : float or None
-        Level of the intervals.
+        Level of the intervals, or of the sets of classes.
+    coverage : float or None
+        Share of the outputs, or of the classes, of test rows that intervals or sets from other rows
+        held; None where that was not measured.
+    set_size : float or None
+        Mean number of classes in these sets.
     half_widths : array (d,)
-        Half the width of the interval of each output; infinite without intervals.
+        Half the width of the interval of each output, the mean over test rows before intervals end
+        at the range of an output; infinite without intervals.
+    coverage : float or None
+        Share of the test outputs that such intervals held; None where it was not measured.
+    warning : str or None
+        The headline of an answer in which nothing beats the training mean.
     novelty_scale : NoveltyScale
     row_name : str or None
         Column that names the rows, where the table of the training rows had one.
@@ -117,11 +187,19 @@ class SavedModel:
     def __init__(self, tree: Mapping, place: str) -> None:
         self._place = place
         self.title, self.method, self.label = tree["title"], tree["method"], tree["label"]
-        self.instead_of = tree.get("instead_of")
         self.training_size = int(tree["training_size"])
         self.metric, self.score = tree["metric"], tree.get("score")
         self.output_names: list[str] = json.loads(tree["names"]["outputs"])
         self.level, self.half_widths = tree.get("level"), tree["half_widths"]
+        self.coverage, self.set_size = tree.get("coverage"), tree.get("set_size")
+        # Models of earlier versions have one half-width for all rows.
+        self._intervals = (
+            RowIntervals.from_tree(tree["intervals"])
+            if "intervals" in tree
+            else RowIntervals.constant(self.half_widths, self.level)
+        )
+        self._sets = ClassSets.from_tree(tree["sets"]) if "sets" in tree else None
+        self.coverage, self.warning = tree.get("coverage"), tree.get("warning")
         self.novelty_scale = NoveltyScale(**tree["novelty"])
         self.versions: dict[str, str] = json.loads(tree["versions"])
         self.dataset_digest = tree["dataset_digest"]
@@ -280,17 +358,20 @@ class SavedModel:
         predicted = np.concatenate(outputs)
         novelty = self.novelty_scale.novelty(np.concatenate(distances))
         classes, class_scores = self._named_classes(predicted)
+        lower, upper = self._intervals.ends(predicted, novelty)
         return Predictions(
             self.output_names,
             predicted,
-            predicted - self.half_widths,
-            predicted + self.half_widths,
+            lower,
+            upper,
             self.level,
             novelty,
             (novelty > self.novelty_scale.limit) | self._is_blank(encoded),
             self._notes(encoded),
             classes,
             class_scores,
+            *self._sets_of(class_scores),
+            self.label,
         )
 
     def _is_blank(self, encoded: EncodedRows) -> np.ndarray:
@@ -303,8 +384,9 @@ class SavedModel:
         if values is not None:
             n_columns = values.shape[1]
             n_numbers = n_columns if self._encoding is None else len(self._encoding.numbers)
+            n_indicators = 0 if self._encoding is None else len(self._encoding.missing_indicators)
             is_blank &= np.isnan(values[:, :n_numbers]).all(axis=1)
-            is_blank &= (values[:, n_numbers:] == 0).all(axis=1)
+            is_blank &= (values[:, n_numbers + n_indicators :] == 0).all(axis=1)
         return is_blank
 
     def _notes(self, encoded: EncodedRows) -> list[str]:
@@ -332,12 +414,28 @@ class SavedModel:
         names = self._names["classes"]
         return [names[index] for index in scores.argmax(axis=1)], scores
 
+    def _sets_of(
+        self, scores: np.ndarray | None
+    ) -> tuple[np.ndarray | None, list[list[str]] | None]:
+        """Return the probabilities of the classes, and the names in the set of each row."""
+        if scores is None or self._sets is None:
+            return None, None
+        probabilities = self._sets.probabilities(scores)
+        if not self._sets.has_sets:
+            return probabilities, None
+        names, order = self._names["classes"], np.argsort(-scores, axis=1, kind="stable")
+        sets = [
+            [names[index] for index in ranked if chosen[index]]
+            for ranked, chosen in zip(order, self._sets.members(scores))
+        ]
+        return probabilities, sets
+
 
 def load_model(path: str | Path) -> SavedModel:
     """Return the model in a file ``results/NAME/model.h5``.
 
     >>> model = load_model("results/assay/model.h5")      # doctest: +SKIP
-    >>> model.predict("new_rows.csv").outputs             # doctest: +SKIP
+    >>> model.predict("new_rows.csv").to_frame()          # doctest: +SKIP
 
     Raises
     ------

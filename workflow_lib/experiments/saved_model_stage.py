@@ -15,28 +15,31 @@ from workflow_lib.baselines.classifiers import (
     fit_forest_classifier,
     fit_support_vector_machines,
 )
-from workflow_lib.baselines.forest import fitted_forest
+from workflow_lib.baselines.forest import FORESTS, fitted_forest
 from workflow_lib.baselines.stored_forest import forest_tree
 from workflow_lib.datasets.sparse_inputs import inputs_of
 from workflow_lib.datasets.table_encoding import EncodedRows
 from workflow_lib.errors import UserError
-from workflow_lib.experiments.class_selection import one_hot
 from workflow_lib.experiments.items import (
     SELECTED,
     components_group,
     fold_group,
     item_group,
+    item_kernel,
     size_group,
 )
 from workflow_lib.experiments.missing_outputs import filled
 from workflow_lib.experiments.novelty import novelty_scale
+from workflow_lib.experiments.output_decoding import DENSITY_PREIMAGES
+from workflow_lib.experiments.output_kernel_stage import read_output_kernel
 from workflow_lib.experiments.preimages import members_of
 from workflow_lib.experiments.prepared_inputs import PreparedInputs, PreparedTexts, prepared_inputs
 from workflow_lib.experiments.saved_inputs import UNKNOWN_INPUTS, saved_inputs_tree
 from workflow_lib.experiments.saved_model import SCORES, SavedModel
-from workflow_lib.features.principal_coordinates import principal_coordinates
+from workflow_lib.features.principal_coordinates import principal_directions
 from workflow_lib.metrics import means_of_observed
 from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
+from workflow_lib.saved_methods import why_not_saved
 from workflow_lib.seeds import derive_seed
 
 RIDGE_REGRESSORS = (
@@ -47,15 +50,24 @@ RIDGE_REGRESSORS = (
 )
 """Regressors whose predictions are dual coefficients times kernel values."""
 
-SCORE_REGRESSORS = ("class_ridge", "support_vector_machine", "random_forest_classifier")
+SCORE_REGRESSORS = (
+    "class_ridge",
+    "self_training",
+    "support_vector_machine",
+    "perceptron",
+    "random_forest_classifier",
+)
 """Regressors that predict scores of the classes, one for each."""
+
+# What says of an item which kernel it has.
+_KERNEL_ENTRIES = ("kernel", "width")
 
 # What a prediction needs of an item of a "regression" artifact.
 _RIDGE_ENTRIES = (
+    *_KERNEL_ENTRIES,
     "training_size",
     "weak_size",
     "n_components",
-    "width",
     "projected",
     "dual_coefficients",
     "weights",
@@ -64,13 +76,35 @@ _RIDGE_ENTRIES = (
     "intercept",
 )
 
+_CLASS_RIDGE_ENTRIES = (
+    *_KERNEL_ENTRIES,
+    "dual_coefficients",
+    "intercept",
+    "membership_dual_coefficients",
+    "membership_intercept",
+    "codes",
+    "code_weights",
+)
+
+_PERCEPTRON_ENTRIES = (
+    "known",
+    "hidden_weights",
+    "hidden_intercept",
+    "output_weights",
+    "output_intercept",
+)
+
 _PACKAGES = ("numpy", "scipy", "h5py", "scikit-learn")
 
 _READING = ("row_name", "missing_values", "delimiter")
 
-# Rows of which the saved model must repeat the predictions, and the largest difference in units of
-# the spread of an output: far above rounding, far below anything that matters.
-N_REPEATED = 200
+# Rows of which the saved model must repeat the predictions: up to so many all of them, in products
+# of the same shape, which repeat to the last bit; of more the first ones.
+MOST_REPEATED, N_REPEATED = 4000, 200
+
+# Largest difference in units of the spread of an output. It is zero but where bits cannot be equal:
+# linear algebra libraries add in another order for matrices of another shape and on another
+# processor, to which a scheduler may have sent the job, and small penalties magnify that.
 LARGEST_DIFFERENCE = 1e-6
 
 
@@ -87,26 +121,25 @@ def run(
 ) -> None:
     """Write the "predictor" artifact of the winner: all that predicts new rows, in one file.
 
-    Where the winner is of a kind that cannot be saved, the best method of the leaderboard that can
-    takes its place; the log and the entry ``instead_of`` say so. Before anything is written, the
-    model must repeat what the method predicted for test rows of the split.
+    The leaderboard lets no method win that cannot be saved
+    (`workflow_lib.saved_methods.why_not_saved`). Before anything is written, the model must
+    repeat what the method predicted for test rows of the split.
 
     Parameters
     ----------
     answer : path
-        JSON with ``winner``, ``metric`` and ``leaderboard``: ``method``, ``label`` and ``mean``
-        of each method, the best first; and ``weak_size`` and ``components`` of the winner where it
-        was scored with several of these.
+        JSON with ``winner``, its ``label``, ``mean`` and ``metric``; and its ``weak_size`` and
+        ``components`` where it was scored with several of these.
     dataset, split, features : paths
         Artifacts; the split is the one of which the largest training size is all labelled rows.
     calibration : path or None
-        The "calibration" artifact: ``method``, ``level``, ``half_widths`` and ``novelty_limit``.
-        Half-widths count for their own method only. None for a model without intervals.
+        The "calibration" artifact: ``method``, ``level``, ``half_widths``, ``intervals`` or, of
+        classes, ``sets``, and ``novelty_limit``. None for a model without them.
     methods : mapping from the names of methods
         For each ``regressor``, ``form``, ``covariance_block``, ``preimage``, ``start``,
-        ``center``, ``members``, ``decoder``, ``n_trees``, ``seed``, as far as it has them, the
-        ``kernel`` of the experiment, and the paths of its artifacts on the split: ``regression``,
-        ``predictions`` and ``models`` (or None).
+        ``center``, ``members``, ``decoder``, ``output_kernel``, ``weak_outputs``, ``n_trees``,
+        ``seed``, as far as it has them, and the paths of its artifacts on the split:
+        ``regression``, ``predictions``, ``models`` and ``alignments`` (or None).
     output : path
     title : str
         Of the dataset.
@@ -117,17 +150,25 @@ def run(
     Raises
     ------
     UserError
-        If no method can be saved, or the model does not repeat the predictions of its method.
+        If the winner cannot be saved, or the model does not repeat the predictions of its method.
     """
     told = json.loads(Path(answer).read_text(encoding="utf-8"))
     source = _Source(dataset, split, features, methods, told)
-    name, regressor = _best_saved(told, source)
-    data, entry = source.data, _entry_of(told, name)
+    name = told["winner"]
+    reason = why_not_saved(name, methods)
+    if reason:
+        raise UserError(
+            place=f"{answer}, winner",
+            found=f"{name} cannot be saved: {reason}",
+            expected="a method that predicts new rows from a file",
+            remedy=f"rm {answer} and run the same snakemake command again",
+        )
+    regressor, data = source.regressor(name), source.data
     n_weak = _largest_weak_size(regressor)
     tree: dict = {
         "title": title,
         "method": name,
-        "label": str(entry.get("label", name)),
+        "label": str(told.get("label", name)),
         "training_size": source.size,
         "metric": str(told.get("metric", "")),
         "names": _names(source, n_weak),
@@ -137,10 +178,8 @@ def run(
         "inputs": saved_inputs_tree(data, source.partition, source.features, n_weak),
         "reading": json.dumps({name: (options or {}).get(name) for name in _READING}),
     }
-    if name != told["winner"]:
-        tree["instead_of"] = told["winner"]
-    if entry.get("mean") is not None:
-        tree["score"] = float(entry["mean"])
+    if told.get("mean") is not None:
+        tree["score"] = float(told["mean"])
     if "encoding" in data:
         tree["encoding"] = data["encoding"]
     if source.of_classes:
@@ -149,8 +188,10 @@ def run(
             "decoder": _class_decoder(methods[name]),
         }
     tree |= _calibrated(calibration, name, source)
+    tree |= _warning(told)
     difference = _difference(SavedModel(tree, str(output)), name, source, n_weak)
-    print(f"predictions of {name} repeated with a relative difference of {difference:.1g}")
+    how = f"with a relative difference of {difference:.1g}" if difference else "bit by bit"
+    print(f"predictions of {name} repeated {how}")
     if not difference <= LARGEST_DIFFERENCE:
         raise UserError(
             place=f"{output}, method {name}",
@@ -162,18 +203,15 @@ def run(
         )
     inputs = [answer, dataset, split, features, calibration]
     for stored in _kept_methods(name, regressor):
-        inputs += [methods[stored].get(kind) for kind in ("regression", "predictions", "models")]
+        kinds = ("regression", "predictions", "models", "alignments")
+        inputs += [methods[stored].get(kind) for kind in kinds]
     write_artifact(
         output,
         tree,
         "predictor",
         inputs=[path for path in inputs if path],
-        allow_nan=(*UNKNOWN_INPUTS, "half_widths", "limit"),
+        allow_nan=(*UNKNOWN_INPUTS, "half_widths", "factors", "limit"),
     )
-
-
-class _NotSaved(Exception):
-    """A method cannot be saved; the message says why."""
 
 
 class _Source:
@@ -187,6 +225,7 @@ class _Source:
         methods: Mapping[str, Mapping],
         told: Mapping,
     ) -> None:
+        self._dataset = dataset
         # Inputs are looked at in a few rows only; those that train are in the features too.
         self.data = read_artifact(dataset, "dataset", ("inputs",))
         self.partition = read_artifact(split, "split")
@@ -212,8 +251,7 @@ class _Source:
         if is_member:
             key = item_group(self.size, 0, SELECTED)
             return key, items[key]
-        is_winner = name == self._told["winner"]
-        return _final_item(items, self.size, self._told if is_winner else {})
+        return _final_item(items, self.size, self._told)
 
     def regressor(self, name: str, is_member: bool = False) -> dict:
         """Return the tree of `workflow_lib.experiments.saved_method` for a method.
@@ -221,32 +259,30 @@ class _Source:
         `is_member` is whether it is that of a member of a stack, which has no weak rows.
         """
         method = self.methods[name]
-        kind, decoder = method["regressor"], method.get("decoder")
-        if kind == "class_ridge" and decoder != "one_hot":
-            raise _NotSaved(f"{name} decodes classes by {decoder}")
+        kind = method["regressor"]
         if kind == "training_mean":
             Y = self.data["outputs"][self.train]
             return {"kind": "mean", "mean": means_of_observed(Y)}
         makers = {
             "stack": self._stack,
-            "random_forest": self._forest,
             "least_squares": self._past,
+            "output_kernel_regression": self._output_kernel,
             "class_ridge": self._class_ridge,
+            "self_training": self._ridge,
             "support_vector_machine": self._machines,
+            "perceptron": self._perceptron,
             "random_forest_classifier": self._class_forest,
-        } | dict.fromkeys(RIDGE_REGRESSORS, self._ridge)
-        if kind not in makers:
-            raise _NotSaved(f"{name} is a method of the kind {kind}")
-        if self.of_classes and kind not in (*SCORE_REGRESSORS, "kernel_ridge"):
-            raise _NotSaved(f"{name} predicts no classes")
+        }
+        makers |= dict.fromkeys(RIDGE_REGRESSORS, self._ridge) | dict.fromkeys(
+            FORESTS, self._forest
+        )
         return makers[kind](method, self.item_of(name, is_member)[1])
 
     def _ridge(self, method: Mapping, item: Mapping) -> dict:
-        kept = {name: item[name] for name in _RIDGE_ENTRIES if name in item}
+        kept = _entries(item, _RIDGE_ENTRIES)
         if "members" in item:
             kept["members"] = {
-                group: {name: member[name] for name in _RIDGE_ENTRIES if name in member}
-                for group, member in item["members"].items()
+                group: _entries(member, _RIDGE_ENTRIES) for group, member in item["members"].items()
             }
         # Weak rows count where they stand in the Gram matrix: not all items with a weak size do.
         for part in members_of(kept):
@@ -265,24 +301,49 @@ class _Source:
             }
         return tree
 
+    def _output_kernel(self, method: Mapping, item: Mapping) -> dict:
+        """Fit the weights of the training outputs again: the artifact holds predictions alone."""
+        preimage = method["preimage"]
+        dual, intercept = fit_dual_coefficients(
+            self._training_gram(item),
+            np.eye(self.size),
+            labelled_ridge(self.size, item["penalty_mu"]),
+            method["center"],
+        )
+        kernel = read_output_kernel(
+            method["output_kernel"], self._dataset, method.get("alignments") or None
+        )
+        decoder = kernel.decoder(self.train, item.get("output_width"))
+        tree: dict = {"kind": "output_kernel", "preimage": preimage, "outputs": decoder.outputs}
+        tree |= {"dual_coefficients": dual, "intercept": intercept}
+        if preimage not in DENSITY_PREIMAGES:
+            tree["gram"] = decoder.gram
+        if decoder.gamma is not None:
+            tree["gamma"] = float(decoder.gamma)
+        return tree | _entries(item, _KERNEL_ENTRIES)
+
     def _class_ridge(self, method: Mapping, item: Mapping) -> dict:
-        """Fit again what the item says was chosen; the artifact holds its scores alone."""
-        K = self.prepared.training_gram(self.features["kernel"], item.get("width"))
-        targets = one_hot(*self._labels())
-        ridge = labelled_ridge(self.size, item["penalty_mu"])
-        dual, intercept = fit_dual_coefficients(K, targets, ridge, method["center"])
-        kept = {name: item[name] for name in ("training_size", "width") if name in item}
-        kept |= {"weak_size": 0, "dual_coefficients": dual, "intercept": intercept}
-        return {"kind": "ridge", "item": kept}
+        tree = {"kind": "class_ridge", "decoder": method["decoder"]}
+        # Weak rows are known to the membership block only.
+        n_known = len(item.get("membership_dual_coefficients", item["dual_coefficients"]))
+        tree["weak_size"] = n_known - self.size
+        return tree | _entries(item, _CLASS_RIDGE_ENTRIES)
 
     def _machines(self, method: Mapping, item: Mapping) -> dict:
         """Fit the chosen machines again: the artifact holds their scores alone."""
-        K = self.prepared.training_gram(self.features["kernel"], item.get("width"))
+        K = self._training_gram(item)
         machines = fit_support_vector_machines(K, *self._labels(), item["cost"])
-        known = machines.known
-        tree: dict = {"kind": "machines", "known": known, "intercept": machines.intercept[known]}
-        tree["dual_coefficients"] = machines.dual[:, known]
-        return tree | {name: item[name] for name in ("width",) if name in item}
+        tree: dict = {"kind": "machines", "known": machines.known, "intercept": machines.intercept}
+        tree["dual_coefficients"] = machines.dual
+        return tree | _entries(item, _KERNEL_ENTRIES)
+
+    def _perceptron(self, method: Mapping, item: Mapping) -> dict:
+        return {"kind": "perceptron"} | _entries(item, _PERCEPTRON_ENTRIES) | self._directions()
+
+    def _training_gram(self, item: Mapping) -> np.ndarray:
+        """Return the Gram matrix of the training rows under the kernel of an item."""
+        kernel = item_kernel(item, self.features["kernel"])
+        return self.prepared.training_gram(kernel, item.get("width"))
 
     def _class_forest(self, method: Mapping, item: Mapping) -> dict:
         """As `_forest`, of the classes."""
@@ -299,31 +360,36 @@ class _Source:
         return classes["labels"][self.train], len(classes["vectors"])
 
     def _forest(self, method: Mapping, item: Mapping) -> dict:
-        """Fit the chosen forest again: seed and rows are the same, so are its trees."""
+        """Fit the chosen forest again: seed and rows are the same, and so are its trees."""
         X = self.prepared.refit_rows()[0]
         Y = filled(self.data["outputs"][self.train])
         choice = float(item["max_features"])
-        forest = fitted_forest(X, Y, int(method["n_trees"]), choice, method["seed"])
-        return self._forest_tree(forest)
+        settings = int(method["n_trees"]), choice, method["seed"]
+        return self._forest_tree(fitted_forest(method["regressor"], X, Y, *settings))
 
     def _forest_tree(self, forest) -> dict:
-        tree: dict = {"kind": "forest", "forest": forest_tree(forest)}
+        return {"kind": "forest", "forest": forest_tree(forest)} | self._directions()
+
+    def _directions(self) -> dict[str, np.ndarray]:
+        """Return what makes coordinates of kernel values, where the inputs are known by these.
+
+        Another linear algebra library may turn the coordinates, and these are what was learned in.
+        """
         inputs = self.prepared
-        if isinstance(inputs, PreparedTexts):
-            # The map from kernel values to coordinates: another linear algebra library may turn
-            # the coordinates, and the trees were grown in these.
-            products = inputs.training_gram("linear", None)
-            tree["basis"] = principal_coordinates(products, np.eye(len(products)))[1]
-        return tree
+        if not isinstance(inputs, PreparedTexts):
+            return {}
+        eigenvectors, roots = principal_directions(inputs.training_gram("linear", None))
+        return {"eigenvectors": eigenvectors, "roots": roots}
 
     def _past(self, method: Mapping, item: Mapping) -> dict:
         return {"kind": "past"} | {name: item[name] for name in ("coefficients", "intercept")}
 
     def _stack(self, method: Mapping, item: Mapping) -> dict:
-        weights = {name: float(item[f"weight_{name}"]) for name in method["members"]}
-        kept = {name: weight for name, weight in weights.items() if weight > 0}
+        weights = dict(zip(method["members"], item["member_weights"], strict=True))
+        kept = {name: weight for name, weight in weights.items() if weight.any()}
         members = {name: self.regressor(name, is_member=True) for name in kept}
-        return {"kind": "stack", "weights": kept, "members": members}
+        order = json.dumps(list(kept))
+        return {"kind": "stack", "weights": kept, "members": members, "order": order}
 
     def encoded(self, rows: np.ndarray, n_weak: int) -> EncodedRows:
         """Return rows of the dataset as if they were new."""
@@ -343,28 +409,9 @@ class _Source:
         return EncodedRows(inputs, names, past, past_names, [""] * len(rows))
 
 
-def _best_saved(told: Mapping, source: _Source) -> tuple[str, dict]:
-    """Return the winner, or the best method that can be saved, and its tree."""
-    others = [entry["method"] for entry in told["leaderboard"]]
-    others = [name for name in others if name != told["winner"]]
-    reasons = []
-    for name in [told["winner"], *others]:
-        if name not in source.methods:
-            continue
-        try:
-            regressor = source.regressor(name)
-        except _NotSaved as reason:
-            reasons.append(str(reason))
-            continue
-        if name != told["winner"]:
-            print(f"{told['winner']} cannot be saved ({reasons[0]}); {name} is, instead of it")
-        return name, regressor
-    raise UserError(
-        place="the methods of the experiment",
-        found=f"none of them can be saved: {'; '.join(reasons)}",
-        expected="one method of the kinds kernel_ridge, random_forest, training_mean or stack",
-        remedy="add m-krr to the methods of the experiment",
-    )
+def _entries(item: Mapping, names: Sequence[str]) -> dict:
+    """Return the entries of an item that have one of these names."""
+    return {name: item[name] for name in names if name in item}
 
 
 def _final_item(items: Mapping[str, Mapping], size: int, told: Mapping) -> tuple[str, Mapping]:
@@ -394,9 +441,8 @@ def _largest_weak_size(regressor: Mapping) -> int:
     """Return the number of weak rows that stand in the Gram matrices of a method."""
     if regressor["kind"] == "stack":
         return max(map(_largest_weak_size, regressor["members"].values()))
-    if regressor["kind"] == "ridge":
-        return int(regressor["item"]["weak_size"])
-    return 0
+    part = regressor["item"] if regressor["kind"] == "ridge" else regressor
+    return int(part.get("weak_size", 0))
 
 
 def _kept_methods(name: str, regressor: Mapping) -> Sequence[str]:
@@ -407,10 +453,6 @@ def _class_decoder(method: Mapping) -> str:
     if method["regressor"] in SCORE_REGRESSORS:
         return SCORES
     return method.get("decoder") or "euclidean"
-
-
-def _entry_of(told: Mapping, name: str) -> Mapping:
-    return next((entry for entry in told["leaderboard"] if entry["method"] == name), {})
 
 
 def _names(source: _Source, n_weak: int) -> dict[str, str]:
@@ -443,7 +485,7 @@ def _versions() -> dict[str, str]:
 
 
 def _calibrated(calibration: Path | None, name: str, source: _Source) -> dict:
-    """Return the half-widths and the scale of novelty."""
+    """Return the intervals, or the sets of classes, and the scale of novelty."""
     seed = derive_seed(int(source.methods[name].get("seed") or 0), "novelty")
     scale = novelty_scale(source.prepared, source.features["kernel"], seed)
     novelty = {"unit": scale.unit, "limit": scale.limit}
@@ -453,12 +495,39 @@ def _calibrated(calibration: Path | None, name: str, source: _Source) -> dict:
         return tree
     told = read_artifact(calibration, "calibration")
     novelty["limit"] = float(told.get("novelty_limit", scale.limit))
-    if source.of_classes:
-        return tree
     if told["method"] != name:
-        print(f"no intervals: they were calibrated for {told['method']}, not for {name}")
-        return tree
-    return tree | {"half_widths": told["half_widths"], "level": float(told["level"])}
+        raise UserError(
+            place=str(calibration),
+            found=f"intervals of the method {told['method']}",
+            expected=f"those of the winner, {name}",
+            remedy=f"rm {calibration} and run the same snakemake command again",
+        )
+    level = float(told["level"])
+    if source.of_classes:
+        sets = told.get("sets")
+        if sets is None or sets["decoder"] != _class_decoder(source.methods[name]):
+            return tree
+        kept = {"sets": sets, "level": level} | _measured(told, "set_coverage", "coverage")
+        return tree | kept | _measured(told, "set_size", "set_size")
+    kept = {key: told[key] for key in ("half_widths", "intervals") if key in told}
+    return tree | kept | {"level": level} | _measured(told, "coverage", "coverage")
+
+
+def _measured(told: Mapping, name: str, entry: str) -> dict[str, float]:
+    """Return the mean over splits and outputs of what was measured; nothing where that is not."""
+    values = np.ravel(told.get(name, np.empty(0)))
+    known = values[~np.isnan(values)]
+    return {entry: float(known.mean())} if len(known) else {}
+
+
+def _warning(told: Mapping) -> dict[str, str]:
+    """Return the headline of an answer in which nothing beats the training mean, for predictions.
+
+    Whoever predicts new rows may not have read the report.
+    """
+    if told.get("beats_mean") is False and told.get("sentences"):
+        return {"warning": str(told["sentences"][0])}
+    return {}
 
 
 def _n_predicted(source: _Source, name: str) -> int:
@@ -472,7 +541,7 @@ def _difference(model: SavedModel, name: str, source: _Source, n_weak: int) -> f
     """Return how far the model is from the predictions of its method, in spreads of the outputs."""
     item = source.item_of(name, is_member=False)[0]
     stored = read_artifact(source.methods[name]["predictions"], "predictions")[item]["outputs"]
-    n_rows = min(N_REPEATED, len(stored))
+    n_rows = len(stored) if len(stored) <= MOST_REPEATED else N_REPEATED
     rows = source.partition["test"][:n_rows]
     repeated = model.predict_inputs(source.encoded(rows, n_weak)).outputs
     spread = np.nanstd(source.data["outputs"], axis=0)

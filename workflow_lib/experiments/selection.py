@@ -15,6 +15,7 @@ import numpy as np
 
 from workflow_lib.experiments.fold_targets import FoldTargets, TargetColumns
 from workflow_lib.experiments.grid_errors import decoded_at, squared_errors
+from workflow_lib.experiments.input_kernels import InputKernel
 from workflow_lib.metrics import SMALLEST_GAIN, reference_errors, relative_error
 
 
@@ -24,8 +25,7 @@ class Choice:
 
     Attributes
     ----------
-    width : float or None
-        Kernel width in units of `rbf_gamma`; None for kernels without one.
+    kernel : InputKernel
     n_components : int or None
         Component count asked for; None for methods without a generative model.
     penalty_pi, penalty_mu : float
@@ -41,7 +41,7 @@ class Choice:
         The outputs predicted for each training row without its fold.
     """
 
-    width: float | None
+    kernel: InputKernel
     n_components: int | None
     penalty_pi: float
     penalty_mu: float
@@ -49,6 +49,11 @@ class Choice:
     projected: bool
     score: float
     heldout_outputs: np.ndarray
+
+    @property
+    def width(self) -> float | None:
+        """Width of the kernel; None for kernels without one."""
+        return self.kernel.width
 
 
 def best_of(choices: Iterable[Choice]) -> Choice:
@@ -71,10 +76,10 @@ def is_better(choice: Choice, than: Choice) -> bool:
 def select_each(
     outputs: np.ndarray,
     folds: np.ndarray,
-    grams_by_width: Mapping[float | None, object],
-    weak_grams_by_width: Mapping[float | None, object] | None,
+    grams_by_kernel: Mapping[InputKernel, object],
+    weak_grams_by_kernel: Mapping[InputKernel, object] | None,
     targets: Mapping[int | None, Sequence[FoldTargets]],
-    penalties: Sequence[float],
+    penalties: Mapping[InputKernel, Sequence[float]],
     weak_weights: Sequence[float],
     penalty: str,
     projections: Sequence[bool],
@@ -87,11 +92,11 @@ def select_each(
     outputs : array (n, d)
         Training outputs, NaN where missing.
     folds : int array (n,)
-    grams_by_width : mapping from width to SharedGram or SeparateGrams
-    weak_grams_by_width : mapping from width to WeakGrams, or None without weak rows
+    grams_by_kernel : mapping from InputKernel to SharedGram or SeparateGrams
+    weak_grams_by_kernel : mapping from InputKernel to WeakGrams, or None without weak rows
     targets : mapping from component count to the targets of each fold
-    penalties : sequence of float
-        Grid of lambda_0.
+    penalties : mapping from InputKernel to a sequence of float
+        Grid of lambda_0 for each kernel.
     weak_weights : sequence of float
         Grid of the weight of a weak row relative to a labelled one; ignored without weak rows.
     penalty : {"shared", "per_block"}
@@ -104,23 +109,24 @@ def select_each(
         The error that is minimised; see `workflow_lib.metrics`.
     """
     reference = reference_errors(outputs, folds)
-    weights = [np.nan] if weak_grams_by_width is None else list(weak_weights)
-    columns = TargetColumns(targets, weak_grams_by_width is not None)
+    weights = [np.nan] if weak_grams_by_kernel is None else list(weak_weights)
+    columns = TargetColumns(targets, weak_grams_by_kernel is not None)
     # Without an embedding nothing differs from fold to fold, of which there may be as many as rows.
     is_alike = all(by_fold[0].embedding is None for by_fold in targets.values())
     best: dict[int | None, Choice] = {}
-    for width, grams in grams_by_width.items():
-        weak_grams = None if weak_grams_by_width is None else weak_grams_by_width[width]
-        rows, predicted = _predictions(grams, weak_grams, columns, penalties, weights, is_alike)
+    for kernel, grams in grams_by_kernel.items():
+        weak_grams = None if weak_grams_by_kernel is None else weak_grams_by_kernel[kernel]
+        alphas = penalties[kernel]
+        rows, predicted = _predictions(grams, weak_grams, columns, alphas, weights, is_alike)
         scorer = _Scorer(outputs, rows, grams.center, penalty)
         # The Gram matrix and its decomposition are large, and done with.
         del grams, weak_grams
         for n_components, by_fold in targets.items():
-            points = grid_points(penalties, weights, penalty, by_fold[0].pi_block is not None)
+            points = grid_points(alphas, weights, penalty, by_fold[0].pi_block is not None)
             for projected in projections:
                 errors = scorer.errors(by_fold, predicted[n_components], projected)
                 choice, index = best_point(
-                    width,
+                    kernel,
                     n_components,
                     projected,
                     points,
@@ -139,7 +145,7 @@ def select_each(
 
 
 class _Scorer:
-    """The errors of all component counts for one kernel width."""
+    """The errors of all component counts for one kernel."""
 
     def __init__(self, outputs, heldout, center, penalty) -> None:
         # One fold stands for all that are alike; then so do the targets of the first.
@@ -167,7 +173,7 @@ class _Scorer:
         return outputs
 
 
-def best_point(width, n_components, projected, points, scores) -> tuple[Choice, int]:
+def best_point(kernel, n_components, projected, points, scores) -> tuple[Choice, int]:
     """Return the grid point with the lowest score, without what it predicts, and its number.
 
     A score that is not a number never wins.
@@ -175,7 +181,7 @@ def best_point(width, n_components, projected, points, scores) -> tuple[Choice, 
     scores = np.where(np.isfinite(scores), scores, np.inf)
     index = int(scores.argmin())
     return (
-        Choice(width, n_components, *points[index], projected, float(scores[index]), None),
+        Choice(kernel, n_components, *points[index], projected, float(scores[index]), None),
         index,
     )
 

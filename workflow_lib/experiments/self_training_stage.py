@@ -53,9 +53,10 @@ def run(
     The class vectors of all classes are known, labelled or not, and all rows of a class have the
     same one; so the mixture of all training rows serves every fold.
 
-    Writes the "regression" artifact: for each item what was chosen, the class scores of the test
-    rows (n_test, K), those of each training row from self-training without its fold, and as
-    ``score`` their `scaled_squared_error`; and the seconds of each item, as JSON.
+    Writes the "regression" artifact: for each item what was chosen, the dual coefficients
+    (n + w, K) and intercepts, the class scores of the test rows (n_test, K), those of each training
+    row from self-training without its fold, and as ``score`` their `scaled_squared_error`; and the
+    seconds of each item, as JSON.
 
     Parameters
     ----------
@@ -112,6 +113,8 @@ def run(
                     width=fit.width,
                     penalty_mu=fit.penalty,
                     n_components=n_components,
+                    dual_coefficients=dual,
+                    intercept=intercept,
                 )
     items.write(output, timings, [dataset, split, features, models, weak_labels])
 

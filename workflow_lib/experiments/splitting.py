@@ -26,6 +26,7 @@ BASES = {
     "chronological": ("order", "order", "times"),
     "given": ("fixed", "roles", "roles"),
     "per_class": ("classes", "labels", "classes"),
+    "stratified": ("classes", "strata", "classes"),
 }
 
 # The kind of split in which all labelled rows train, and the same rows are predicted.
@@ -43,6 +44,7 @@ def split_rows(
     groups: np.ndarray | None = None,
     roles: np.ndarray | None = None,
     labels: np.ndarray | None = None,
+    strata: np.ndarray | None = None,
 ) -> dict:
     """Return a seeded partition of the rows, as the tree of a "split" artifact.
 
@@ -52,7 +54,8 @@ def split_rows(
     fits is in ``sizes`` and ``weak_sizes``. With `order` the test set is the latest rows and only
     the rows before it (`chronological_rows`) are permuted; with `groups` it is whole groups
     (`grouped_rows`); with `roles` it is given, and `test_size` does not count. With `labels` the
-    training sizes are examples per class (`split_classes`).
+    training sizes are examples per class (`split_classes`); with `strata` they are rows, and every
+    class has its share of the test and of each training set (`stratified_rows`).
 
     Parameters
     ----------
@@ -72,6 +75,8 @@ def split_rows(
         TRAINING, TEST or WEAK for every row, for a given split.
     labels : int array (n_rows,) or None, default=None
         Class of every row, counted from 0, for a split per class.
+    strata : int array (n_rows,) or None, default=None
+        The same for a stratified split.
 
     Returns
     -------
@@ -103,6 +108,8 @@ def split_rows(
     elif groups is not None:
         test, others = grouped_rows(generator, groups, n_test)
         pool = generator.permutation(others)
+    elif strata is not None:
+        test, pool = stratified_rows(generator, strata, n_test)
     elif roles is not None:
         test = np.flatnonzero(roles == TEST)
         pool = generator.permutation(np.flatnonzero(roles == TRAINING))
@@ -127,15 +134,72 @@ def split_rows(
         "weak": weak,
         "sizes": np.array(sizes),
         "weak_sizes": np.array([size for size in weak_sizes if 0 < size <= len(weak)], dtype=int),
-        "folds": {size_group(size): _folds(size, n_folds, seed) for size in sizes},
+        "folds": {
+            size_group(size): _folds(size, n_folds, seed, strata, pool[:size]) for size in sizes
+        },
         "n_left_out": n_rows - len(test) - max(sizes) - len(weak),
     }
 
 
-def _folds(size: int, n_folds: int, seed: int) -> np.ndarray:
-    """Return the fold numbers (size,) of one training size, as equally often as can be."""
+def _folds(
+    size: int,
+    n_folds: int,
+    seed: int,
+    strata: np.ndarray | None = None,
+    rows: np.ndarray | None = None,
+) -> np.ndarray:
+    """Return the fold numbers (size,) of one training size, as equally often as can be.
+
+    With `strata`, the classes of all rows, each fold has about as many of the `rows` of each class.
+    """
     # A generator of its own for every size: leaving one size out changes no other.
-    return np.random.default_rng([seed, size]).permutation(np.arange(size) % n_folds)
+    generator = np.random.default_rng([seed, size])
+    if strata is None:
+        return generator.permutation(np.arange(size) % n_folds)
+    drawn = generator.permutation(size)
+    # Rows of a class one after the other take the folds in turn.
+    drawn = drawn[np.argsort(strata[rows][drawn], kind="stable")]
+    folds = np.empty(size, dtype=int)
+    folds[drawn] = np.arange(size) % n_folds
+    return folds
+
+
+def stratified_rows(
+    generator: np.random.Generator, strata: np.ndarray, n_test: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return `n_test` rows, and the others in an order of which every beginning is stratified.
+
+    Every class has its share of the test rows and of each number of first rows, give or take one
+    row. The last row of a class never tests, so that every class can be learned; one row of each
+    class stands first in the order, the classes of most rows before the others on average, so that
+    small training sets know as many classes as they can.
+
+    Parameters
+    ----------
+    generator : numpy.random.Generator
+    strata : int array (n,)
+        Class of every row.
+    n_test : int
+        Fewer rows test where so many classes have a single row.
+    """
+    place = np.empty(len(strata))
+    for label in np.unique(strata):
+        rows = generator.permutation(np.flatnonzero(strata == label))
+        # Evenly over the order, from a random beginning.
+        place[rows] = (np.arange(len(rows)) + generator.random()) / len(rows)
+    order = np.argsort(place, kind="stable")
+    left = np.bincount(strata)
+    tests = np.zeros(len(strata), dtype=bool)
+    for row in order:
+        if tests.sum() == n_test:
+            break
+        if left[strata[row]] > 1:
+            tests[row] = True
+            left[strata[row]] -= 1
+    pool = order[~tests[order]]
+    firsts = np.sort(np.unique(strata[pool], return_index=True)[1])
+    others = np.setdiff1d(np.arange(len(pool)), firsts)
+    return order[tests[order]], np.concatenate([pool[firsts], pool[others]])
 
 
 def split_classes(
@@ -274,7 +338,7 @@ def split_all_rows(n_rows: int, n_folds: int, seed: int, labels: np.ndarray | No
         As of `split_rows`.
     labels : int array (n_rows,) or None, default=None
         Class of every row. The folds then hold out about as many rows of every class, and
-        ``examples`` is the number of rows of the smallest class.
+        ``examples`` is the number of rows of the largest class: 1 where nothing can be selected.
 
     Raises
     ------
@@ -295,12 +359,11 @@ def split_all_rows(n_rows: int, n_folds: int, seed: int, labels: np.ndarray | No
     }
     if labels is not None:
         drawn = labels[rows]
-        counts = np.bincount(drawn)
         # Rows of a class one after the other take the folds in turn.
         folds = np.empty(n_rows, dtype=int)
         folds[np.argsort(drawn, kind="stable")] = np.arange(n_rows) % n_folds
         tree["folds"] = {size_group(n_rows): folds}
-        tree["examples"] = np.array([counts[counts > 0].min()])
+        tree["examples"] = np.array([np.bincount(drawn).max()])
     return tree
 
 
@@ -338,7 +401,7 @@ def split_labelled_rows(
     kind : str, default="random"
         As of `run`.
     **basis
-        ``order``, ``groups``, ``roles`` or ``labels`` of `split_rows`, for all n rows.
+        ``order``, ``groups``, ``roles``, ``labels`` or ``strata`` of `split_rows`, for all n rows.
 
     Returns
     -------
@@ -393,6 +456,7 @@ def _may_be_known(
     groups: np.ndarray | None = None,
     roles: np.ndarray | None = None,
     labels: np.ndarray | None = None,
+    strata: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return which of `rows` the training side of a split may know; all, for other bases."""
     if order is not None:
@@ -417,9 +481,9 @@ def run(
 ) -> None:
     """Read a dataset, split its rows and write the "split" artifact.
 
-    `kind` is ``random``, ``grouped``, ``chronological``, ``given``, ``per_class`` or ``all``. With
-    ``all``, `training_sizes` and `test_size` do not count (`split_all_rows`). Rows without any
-    known output are weak rows, and a dataset with ``weak_groups`` has no others
+    `kind` is ``random``, ``grouped``, ``chronological``, ``given``, ``per_class``, ``stratified``
+    or ``all``. With ``all``, `training_sizes` and `test_size` do not count (`split_all_rows`). Rows
+    without any known output are weak rows, and a dataset with ``weak_groups`` has no others
     (`split_labelled_rows`).
 
     Raises
@@ -487,7 +551,7 @@ def _basis_of(kind: str, data: Mapping, dataset: Path, experiment: str) -> dict:
     values = data[group]
     if kind == "chronological":
         return {argument: values}
-    if kind == "per_class":
+    if kind in ("per_class", "stratified"):
         return {argument: values["labels"]}
     (only,) = values.values()
     return {argument: only}

@@ -15,7 +15,7 @@ from workflow_lib.experiments.heldout_errors import heldout_error
 from workflow_lib.experiments.items import SELECTED, item_group, size_group
 from workflow_lib.experiments.output_items import OutputItems
 from workflow_lib.experiments.stage_timings import stage_seconds
-from workflow_lib.regression.stacking import combined, stack_weights
+from workflow_lib.regression.stacking import combined, output_weights
 
 
 def run(
@@ -29,9 +29,10 @@ def run(
 ) -> None:
     """Combine the predictions of the member methods, for every training size.
 
-    The weights are those of `workflow_lib.regression.stacking.stack_weights`, fitted to the
-    predictions that each training row got without its fold (of forests: out of bag). Writes the
-    "regression" artifact: for each item the weight of each member, the combined outputs of the
+    The weights are those of `workflow_lib.regression.stacking.output_weights`, fitted to the
+    predictions that each training row got without its fold. Writes the "regression" artifact: for
+    each item the weight of each member, its mean over outputs, and ``member_weights`` (k, d), those
+    of every output in the order of `members`; the combined outputs of the
     test rows and of the training rows, and the relative error of the latter, which is a little too
     good, as the weights are fitted to the same rows; and the seconds of each item, as JSON: the
     sums over the members that take part, with those of the stack. The pre-images of the members
@@ -71,14 +72,16 @@ def run(
         heldout = [stored[name].heldout_outputs(item) for name in present]
         of_test_rows = [stored[name].test_outputs(item) for name in present]
         started = time.perf_counter()
-        weights = stack_weights(heldout, Y)
+        weights = output_weights(heldout, Y)
         heldout_outputs = combined(weights, heldout)
         folds = partition["folds"][size_group(size)]
         score = heldout_error(Y, heldout_outputs, folds, metric)
         fitted = time.perf_counter()
         predictions = combined(weights, of_test_rows)
         predicted = time.perf_counter()
-        by_name = dict.fromkeys(stored, 0.0) | dict(zip(present, map(float, weights)))
+        member_weights = np.zeros((len(stored), Y.shape[1]))
+        member_weights[[list(stored).index(name) for name in present]] = weights
+        means = dict(zip(stored, map(float, member_weights.mean(axis=1))))
         own_seconds = stage_seconds(started, started, fitted, predicted)
         items.add(
             size,
@@ -86,7 +89,8 @@ def run(
             heldout_outputs,
             _summed([own_seconds, *(stored[name].seconds(item) for name in present)]),
             score=score,
-            **{f"weight_{name}": weight for name, weight in by_name.items()},
+            member_weights=member_weights,
+            **{f"weight_{name}": weight for name, weight in means.items()},
         )
     sources = [paths[kind] for paths in members.values() for kind in ("regression", "predictions")]
     items.write(output, timings, [dataset, split, *sources])

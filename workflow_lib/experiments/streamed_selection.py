@@ -13,6 +13,7 @@ import numpy as np
 
 from workflow_lib.experiments.fold_targets import FoldTargets, TargetColumns
 from workflow_lib.experiments.grid_errors import decoded_at, squared_errors
+from workflow_lib.experiments.input_kernels import InputKernel
 from workflow_lib.experiments.selection import Choice, best_point, grid_points, is_better
 from workflow_lib.metrics import reference_errors, relative_error
 
@@ -20,9 +21,9 @@ from workflow_lib.metrics import reference_errors, relative_error
 def select_each_streamed(
     outputs: np.ndarray,
     folds: np.ndarray,
-    solvers_by_width: Mapping[float | None, object],
+    solvers_by_kernel: Mapping[InputKernel, object],
     targets: Mapping[int | None, Sequence[FoldTargets]],
-    penalties: Sequence[float],
+    penalties: Mapping[InputKernel, Sequence[float]],
     penalty: str,
     projections: Sequence[bool],
     metric: str = "arrmse",
@@ -31,26 +32,25 @@ def select_each_streamed(
 
     Parameters
     ----------
-    solvers_by_width : mapping from width to FeatureRidge or SeparateFeatureRidges
+    solvers_by_kernel : mapping from InputKernel to FeatureRidge or SeparateFeatureRidges
     outputs, folds, targets, penalties, penalty, projections, metric
         As in `workflow_lib.experiments.selection.select_each`.
     """
     reference = reference_errors(outputs, folds)
     best: dict[int | None, Choice] = {}
-    for width, solver in solvers_by_width.items():
-        errors = _errors(outputs, solver, targets, penalties, penalty, projections)
+    for kernel, solver in solvers_by_kernel.items():
+        alphas = penalties[kernel]
+        errors = _errors(outputs, solver, targets, alphas, penalty, projections)
         for (count, projected), of_points in errors.items():
-            points = grid_points(
-                penalties, [np.nan], penalty, targets[count][0].pi_block is not None
-            )
+            points = grid_points(alphas, [np.nan], penalty, targets[count][0].pi_block is not None)
             choice, _ = best_point(
-                width, count, projected, points, relative_error(of_points, reference, metric)
+                kernel, count, projected, points, relative_error(of_points, reference, metric)
             )
             if count not in best or is_better(choice, best[count]):
                 best[count] = choice
-    for width in {choice.width for choice in best.values()}:
-        chosen = {count: choice for count, choice in best.items() if choice.width == width}
-        predicted = _heldout_outputs(outputs, solvers_by_width[width], targets, chosen)
+    for kernel in dict.fromkeys(choice.kernel for choice in best.values()):
+        chosen = {count: choice for count, choice in best.items() if choice.kernel == kernel}
+        predicted = _heldout_outputs(outputs, solvers_by_kernel[kernel], targets, chosen)
         for count, choice in chosen.items():
             best[count] = replace(choice, heldout_outputs=predicted[count])
     return best

@@ -26,15 +26,24 @@ def principal_coordinates(products: np.ndarray, *others: np.ndarray) -> list[np.
     *others : arrays (m, l)
         Inner products of other rows against them.
     """
+    eigenvectors, roots = principal_directions(products)
+    return [eigenvectors * roots, *(matrix @ eigenvectors / roots for matrix in others)]
+
+
+def principal_directions(products: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return Q (l, k) and sqrt(s) (k,) of `principal_coordinates`.
+
+    Where all products are zero, Q is a column of zeros and s is 1.
+    """
     n_rows = len(products)
     first = max(n_rows - N_COORDINATES, 0)
     eigenvalues, eigenvectors = eigh(products, subset_by_index=(first, n_rows - 1))
     kept = eigenvalues > SMALLEST_EIGENVALUE * max(eigenvalues[-1], np.finfo(float).tiny)
     if not kept.any():
-        return [np.zeros((len(matrix), 1)) for matrix in (products, *others)]
+        return np.zeros((n_rows, 1)), np.ones(1)
     # Largest first, each with its largest entry positive: eigenvectors have no sign of their own.
     eigenvalues, eigenvectors = eigenvalues[kept][::-1], eigenvectors[:, kept][:, ::-1]
     largest = np.abs(eigenvectors).argmax(axis=0)
     eigenvectors = eigenvectors * np.sign(eigenvectors[largest, np.arange(len(eigenvalues))])
-    roots = np.sqrt(eigenvalues)
-    return [eigenvectors * roots, *(matrix @ eigenvectors / roots for matrix in others)]
+    # In one order of memory, whatever it was sliced from, so that products with it repeat.
+    return np.ascontiguousarray(eigenvectors), np.sqrt(eigenvalues)

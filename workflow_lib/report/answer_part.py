@@ -84,7 +84,8 @@ def answer_part(
         The JSON of the first look; the section is left out without it, and so is every fact that
         it lacks.
     calibration : path, optional
-        The "calibration" artifact; no section without it, or without outputs that are numbers.
+        The "calibration" artifact; no section without it, or where it has neither outputs that are
+        numbers nor sets of classes.
     output_names : sequence of str
         Names of the outputs, in order; numbers from 1 where there are too few.
 
@@ -99,6 +100,8 @@ def answer_part(
         tree = read_artifact(calibration, "calibration")
         if np.size(tree["half_widths"]):
             sections.append(interval_section(tree, output_names))
+        elif "sets" in tree:
+            sections.append(set_section(tree))
     if first_look is not None:
         sections.append(first_look_section(read_json(first_look)))
     return [*sections, next_section(found, name)]
@@ -144,7 +147,7 @@ def leaderboard_section(answer: Mapping) -> Section:
         f"{n_test} test rows"
     )
     what = "Accuracy (%)" if is_accuracy else "Relative error"
-    rows = [(row["label"], _row_entries(row, answer), []) for row in answer["leaderboard"]]
+    rows = [(_row_name(row), _row_entries(row, answer), []) for row in answer["leaderboard"]]
     baseline = (answer.get("baseline") or {}).get("label") or "no baseline"
     notes = [
         f"Mean {PLUS_MINUS} standard deviation over splits; {answer['better']} is better.",
@@ -181,22 +184,29 @@ def interval_section(calibration: Mapping, output_names: Sequence[str]) -> Secti
     splits = splits_of(calibration)
     names = [*output_names, *(f"output {n + 1}" for n in range(len(output_names), len(widths)))]
     truth = np.concatenate([np.atleast_2d(split["truth"]) for split in splits]) if splits else None
+    usual = calibration.get("usual_half_widths", np.column_stack([widths, widths]))
+    thirds = calibration.get("thirds", {})
     rows = []
     for index, width in enumerate(widths):
         held = coverage[:, index][np.isfinite(coverage[:, index])]
         entries = [
             Entry(_width(width)),
+            Entry(_usual_widths(usual[index])),
             Entry(_spread_units(width, truth, index)),
             Entry(_percent(held.mean()) if held.size else MISSING),
             Entry(
                 f"{_percent(held.min())} to {_percent(held.max())}" if held.size > 1 else MISSING
             ),
+            Entry(_thirds(thirds["of_predicted"][index]) if thirds else MISSING),
             Entry(_relative_errors(splits, index)),
         ]
         rows.append((names[index], entries, []))
     notes = [
-        f"A prediction {PLUS_MINUS} the half-width is to hold {level:g} % of new outputs. The "
-        f"shares were measured in the splits, with intervals made from other test rows.",
+        f"A prediction {PLUS_MINUS} the half-width of its row is to hold {level:g} % of new "
+        f"outputs. Half-widths are means over the test rows; four fifths of the rows have one "
+        f"from the tenth to the ninth tenth. The shares were measured in the splits, with "
+        f"intervals made from other test rows; thirds are those of the rows with the lowest, the "
+        f"middle and the highest predictions.",
         "The relative error is 1 where the training mean is predicted.",
     ]
     if not np.isfinite(widths).all():
@@ -206,16 +216,63 @@ def interval_section(calibration: Mapping, output_names: Sequence[str]) -> Secti
     layout = Layout(
         f"Intervals of {level:g} % for each output",
         "Output",
-        ["Half-width", "In standard deviations", "Held", "By split", "Relative error"],
+        [
+            "Half-width, mean",
+            "From tenth to ninth tenth",
+            "In standard deviations",
+            "Held",
+            "By split",
+            "By third of the predictions",
+            "Relative error",
+        ],
         [Block("", rows)],
         notes,
     )
     table = html_markup(layout)
     if len(rows) > MOST_OUTPUTS:
         table = f"<details><summary>All {len(rows)} outputs</summary>{table}</details>"
-    sentences = [_coverage_sentence(coverage, level), _novelty_sentence(calibration, splits)]
+    sentences = [
+        _coverage_sentence(coverage, level),
+        _thirds_sentence(thirds),
+        _width_sentence(calibration),
+        _novelty_sentence(calibration, splits),
+    ]
     parts = [f"<p>{_prose(sentence)}</p>" for sentence in sentences if sentence]
     return _section("intervals", "How far predictions are off", [*parts, table])
+
+
+def set_section(calibration: Mapping) -> Section:
+    """Return the sets of classes of predictions, and the share of test rows that they held."""
+    level = 100 * float(calibration["level"])
+    coverage, size = (np.atleast_1d(calibration[key]) for key in ("set_coverage", "set_size"))
+    known = np.isfinite(coverage)
+    if not math.isfinite(calibration["sets"]["limit"]):
+        sentences = [
+            f"There are too few test rows for sets of classes that hold {level:g} % (at least "
+            f"{int(calibration['rows_needed'])} are needed). The probabilities of the classes are "
+            f"calibrated on these few rows."
+        ]
+    elif not known.any():
+        sentences = [f"There were too few test rows to measure what sets of {level:g} % hold."]
+    else:
+        text = (
+            f"Beside its class a prediction has a set of classes that is to hold the true one in "
+            f"{level:g} % of new rows. On test rows, with sets made from other ones, it held "
+            f"{_percent(coverage[known].mean())}"
+        )
+        if known.sum() > 1:
+            text += (
+                f" (lowest split {_percent(coverage[known].min())}, highest "
+                f"{_percent(coverage[known].max())})"
+            )
+        sentences = [f"{text}, with {size[known].mean():.2f} classes on average."]
+    sentences += [
+        "Probabilities of the classes are its scores after a softmax whose temperature was fitted "
+        "to the test rows.",
+        _novelty_sentence(calibration, splits_of(calibration), "sets"),
+    ]
+    parts = [f"<p>{_prose(sentence)}</p>" for sentence in sentences if sentence]
+    return _section("sets", "How sure a class is", parts)
 
 
 def first_look_section(facts: Mapping) -> Section:
@@ -273,6 +330,10 @@ def next_section(answer: Mapping, name: str) -> Section:
     ]
     parts += [f"<p>{escape(text)}</p><pre>{escape(command)}</pre>" for text, command in steps]
     return _section("next", "What to do next", parts)
+
+
+def _row_name(row: Mapping) -> str:
+    return f"{row['label']} (cannot be saved)" if row.get("why_not_saved") else row["label"]
 
 
 def _row_entries(row: Mapping, answer: Mapping) -> list[Entry]:
@@ -341,6 +402,21 @@ def _width(width: float) -> str:
     return f"{PLUS_MINUS} {width:.3g}" if math.isfinite(width) else "too few rows"
 
 
+def _usual_widths(limits: np.ndarray) -> str:
+    """Return the tenth and the ninth tenth of the half-widths of rows; one where they are equal."""
+    low, high = (f"{limit:.3g}" for limit in limits)
+    if not np.isfinite(limits).all():
+        return MISSING
+    return "all alike" if low == high else f"{low} to {high}"
+
+
+def _thirds(shares: np.ndarray) -> str:
+    """Return the shares held of three thirds of the rows."""
+    if not np.isfinite(shares).all():
+        return MISSING
+    return " / ".join(f"{100 * share:.0f}" for share in shares) + " %"
+
+
 def _spread_units(width: float, truth: np.ndarray | None, index: int) -> str:
     """Return a half-width in standard deviations of the true outputs of the test rows."""
     if truth is None or not math.isfinite(width):
@@ -374,7 +450,52 @@ def _coverage_sentence(coverage: np.ndarray, level: float) -> str:
     return f"{text}."
 
 
-def _novelty_sentence(calibration: Mapping, splits: Sequence[Mapping]) -> str:
+def _thirds_sentence(thirds: Mapping) -> str:
+    """Return what intervals held of the rows with the lowest and highest predictions."""
+    means = {}
+    for name in ("of_predicted", "of_novelty", "of_width"):
+        shares = np.atleast_2d(thirds.get(name, np.empty((0, 3))))
+        known = np.isfinite(shares).all(axis=1)
+        if not known.any():
+            return ""
+        means[name] = [_percent(share) for share in shares[known].mean(axis=0)]
+    low, middle, high = means["of_predicted"]
+    return (
+        f"Of the third of the rows with the lowest predictions they held {low}, of the middle one "
+        f"{middle}, of the highest one {high}; from the least to the most novel third of the rows "
+        f"{join_words(means['of_novelty'])}, and from the narrowest to the widest intervals "
+        f"{join_words(means['of_width'])}."
+    )
+
+
+def _width_sentence(calibration: Mapping) -> str:
+    """Return for how many outputs the width follows the row, and how wide intervals are."""
+    if "intervals" not in calibration:
+        return ""
+    follow = np.any(calibration["intervals"]["coefficients"], axis=1)
+    widths, alike = calibration["half_widths"], calibration["constant_half_widths"]
+    if not follow.any():
+        return (
+            "All rows have the same width: one that follows the row, with the predicted value and "
+            "the novelty, made no better intervals."
+        )
+    ratio = float(np.mean(widths[follow] / alike[follow]))
+    change = f"{abs(100 * (ratio - 1)):.0f} % {'narrower' if ratio < 1 else 'wider'} than"
+    compared = "as wide as" if abs(ratio - 1) < 0.005 else change
+    which = (
+        "The width of an interval follows the row"
+        if follow.all()
+        else f"For {follow.sum()} of {len(follow)} outputs the width of an interval follows the row"
+    )
+    return (
+        f"{which}, with the predicted value and the novelty; on average these intervals are "
+        f"{compared} with one width for all rows."
+    )
+
+
+def _novelty_sentence(
+    calibration: Mapping, splits: Sequence[Mapping], what: str = "intervals"
+) -> str:
     """Return how many test rows are less like the training rows than the limit."""
     limit = _number(calibration.get("novelty_limit"))
     found = [np.ravel(split["novelty"]) for split in splits if "novelty" in split]
@@ -382,7 +503,7 @@ def _novelty_sentence(calibration: Mapping, splits: Sequence[Mapping]) -> str:
         return ""
     novelty = np.concatenate(found)
     return (
-        f"Rows with a novelty above {limit:.3g} are unlike the training rows, and their intervals "
+        f"Rows with a novelty above {limit:.3g} are unlike the training rows, and their {what} "
         f"are not to be trusted; of the test rows these are {_percent((novelty > limit).mean())}."
     )
 

@@ -24,10 +24,18 @@ accuracy, by less than this share of the rows."""
 MOST_NAMED = 5
 """Methods that are not distinguishable are named up to this number, and only counted above."""
 
+USUAL_SPLITS = 10
+"""Splits that are made of a table where the time allows."""
+
 ENOUGH_SPLITS = 5
 """Splits from which on a test can tell a clear lead from chance."""
 
-_NAMES = {"arrmse": "relative error", "rrmse": "pooled relative error", "accuracy": "accuracy"}
+_NAMES = {
+    "arrmse": "relative error",
+    "rrmse": "pooled relative error",
+    "accuracy": "accuracy",
+    "accuracy_of_rows": "accuracy",
+}
 
 _DEPENDENT_SPLITS = {
     "chronological": "the latest rows test in every split",
@@ -67,6 +75,12 @@ def answer_notes(board: Leaderboard, settings: Mapping, n_folds: int) -> list[st
         f"Hyper-parameters are chosen by {n_folds}-fold cross-validation on the training rows of "
         f"each split; its test rows have no part in it."
     )
+    if board.n_splits < USUAL_SPLITS:
+        notes.append(
+            f"{count_of(board.n_splits, 'split')} instead of {USUAL_SPLITS}, for the time that "
+            f"they take or because it was asked for: differences are less sure. n_splits in the "
+            f"file of the experiment asks for more."
+        )
     if board.n_splits > 1:
         notes.append(
             "Better and worse are told by the corrected resampled t-test "
@@ -90,6 +104,12 @@ def answer_notes(board: Leaderboard, settings: Mapping, n_folds: int) -> list[st
     ceilings = [row.label for row in board.rows if row.is_ceiling]
     if ceilings:
         notes.append(ceiling_sentence(ceilings))
+    for row in board.rows:
+        if row.why_not_saved and not row.is_ceiling:
+            notes.append(
+                f"{row.label} cannot be saved for predictions of new rows, and so cannot win: "
+                f"{row.why_not_saved}."
+            )
     return notes
 
 

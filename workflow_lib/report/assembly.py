@@ -281,6 +281,7 @@ def experiment_section(
             n_folds,
             missing_share,
             (dataset.get("options") or {}).get("same_group"),
+            methods,
         ),
         "best": one.best,
         "findings": [*one.judgements, *one.equalities],

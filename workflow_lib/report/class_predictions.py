@@ -47,7 +47,7 @@ class ClassPredictions:
     method, item : str
         The method, and the name of its item in "predictions" and "regression" artifacts.
     n_train, examples : int
-        Training rows, and labelled examples per class.
+        Training rows, and labelled examples per class; the same where sizes count rows.
     accuracy, deviation : float
         Mean and standard deviation over splits of the share of test rows whose class is right.
     truth, predicted : list of int arrays (n_test,)
@@ -144,7 +144,7 @@ def best_predictions(
         best.method,
         found[best][0],
         n_train,
-        n_train // len(np.unique(labels)),
+        n_train // len(np.unique(labels)) if "examples" in partitions[0] else n_train,
         *mean_and_deviation(accuracies[best]),
         truth,
         found[best][1],

@@ -13,12 +13,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from workflow_lib.errors import UserError
 from workflow_lib.experiments.statistics import (
     corrected_resampled_t_test,
     mean_and_deviation,
     paired_t_test,
 )
 from workflow_lib.report.answer_sentences import answer_notes, answer_sentences
+from workflow_lib.report.chosen_values import edge_sentence
 from workflow_lib.report.labels import is_ceiling, method_label, variant_label
 from workflow_lib.report.leaderboard_records import (
     Baseline,
@@ -41,6 +43,7 @@ from workflow_lib.report.scores import (
     read_timings,
 )
 from workflow_lib.report.tables import CORRECTED_RISK, column_comparison, common_splits
+from workflow_lib.saved_methods import why_not_saved
 from workflow_lib.whole_files import write_text
 
 TRAINING_MEAN = "m-mean"
@@ -82,7 +85,7 @@ def run(
     timings : sequence of paths
         Its timings, one file or none; without, no cost is told.
     methods : mapping of method name to mapping
-        ``label`` and, where they are known, ``regressor``, ``weak_outputs`` and what
+        ``label`` and, where they are known, ``regressor``, ``weak_outputs``, ``members`` and what
         `is_kernel_ridge_by_theory` asks for. The order is that of the experiment.
     experiment_settings : mapping
         ``metric`` (default ``arrmse``), ``split`` (default ``random``) and ``title``.
@@ -93,7 +96,7 @@ def run(
     Raises
     ------
     UserError
-        If a file is damaged, or the scores lack the metric.
+        If a file is damaged, the scores lack the metric, or no method can win.
     """
     metric = experiment_settings.get("metric") or "arrmse"
     records = read_scores(scores)
@@ -101,6 +104,8 @@ def run(
     for times, path in (([], output), (measured, output_with_seconds)):
         board = leaderboard(records, methods=methods, timings=times, metric=metric)
         tree = answer_tree(board, experiment_settings, n_folds)
+        on_edges = edge_sentence(outside_studies(records), methods)
+        tree["notes"] += [on_edges] if on_edges else []
         tree = {"experiment": records[0].experiment, "dataset": records[0].dataset} | tree
         text = json.dumps(_without_nan(tree), indent=1, ensure_ascii=False, allow_nan=False)
         write_text(path, text + "\n")
@@ -118,8 +123,9 @@ def leaderboard(
 
     The winner is the row with the lowest mean error. Of rows that equal it in every split up to
     rounding, which are one method by algebra, the reference method of the metric wins, else the one
-    that stands first in `methods`. Rows that lack a split, and ceilings, which learn from outputs
-    that nobody has (`weak_outputs: true`), cannot win and come last. What studies of weak labels
+    that stands first in `methods`. Rows that lack a split, ceilings, which learn from outputs that
+    nobody has (`weak_outputs: true`), and methods that cannot be saved
+    (`workflow_lib.saved_methods`) cannot win and come last. What studies of weak labels
     fixed is left out.
 
     Parameters
@@ -131,6 +137,11 @@ def leaderboard(
     timings : sequence of Timing, default=()
         Rows without any have no seconds.
     metric : {"arrmse", "rrmse", "accuracy"}
+
+    Raises
+    ------
+    UserError
+        If no row can win.
     """
     scores = outside_studies(scores)
     size = max(score.training_size for score in scores)
@@ -168,9 +179,18 @@ def leaderboard(
                 seconds=seconds.get(variant),
                 versus_best=None,
                 versus_mean=versus_mean,
+                why_not_saved=why_not_saved(variant.method, methods),
             )
         )
     rows.sort(key=lambda row: (not row.can_win, not row.is_complete, row.mean, row.variant))
+    if not rows[0].can_win:
+        raise UserError(
+            place="the methods of the experiment",
+            found=f"none of them can win: {', '.join(row.label for row in rows)}",
+            expected="a method that has every split, learns from what is known in use, and can be "
+            "saved",
+            remedy="add m-krr to the methods of the experiment",
+        )
     winner = _winner(rows, column, methods, metric)
     rows = [winner] + [
         replace(row, versus_best=compared(column[row.variant], column[winner.variant]))
@@ -317,10 +337,10 @@ def answer_tree(board: Leaderboard, settings: Mapping, n_folds: int) -> dict:
         "weak_size": winner.variant.weak_size,
         "beats_mean": board.beats_mean,
         "training_size": board.n_train,
-        "examples_per_class": board.training_size if measured.is_accuracy else None,
+        "examples_per_class": board.training_size if measured.is_per_class else None,
         "n_splits": board.n_splits,
         "n_test": board.n_test,
-        "metric": board.metric,
+        "metric": "accuracy" if measured.is_accuracy else board.metric,
         "unit": "percent" if measured.is_accuracy else "relative error",
         "better": measured.better,
         "mean": measured.shown(winner.mean),
@@ -365,6 +385,7 @@ def answer_tree(board: Leaderboard, settings: Mapping, n_folds: int) -> dict:
                 "deviation": measured.shown_spread(row.deviation),
                 "n_splits": row.n_splits,
                 "can_win": row.can_win,
+                "why_not_saved": row.why_not_saved,
                 "bold": row.is_bold,
                 "seconds": None if row.seconds is None else asdict(row.seconds),
                 "versus_best": _shown(row.versus_best, board.metric),
@@ -433,9 +454,12 @@ def _baseline(
     """Return what a method must beat: the training mean, or a guess among the classes.
 
     Relative errors refer to the training mean, so that its own is 1 even where it was not run. A
-    guess among K classes is known where sizes are examples per class, None otherwise.
+    guess is that of the most frequent class, or one among K classes where sizes are examples per
+    class; None where neither is known.
     """
     if QUANTITIES[metric].is_accuracy:
+        if scores[0].guess_accuracy is not None:
+            return Baseline("guessing the most frequent class", None, chance_error(scores))
         if scores[0].training_size == scores[0].n_train:
             return None
         return Baseline("a guess among the classes", None, chance_error(scores))

@@ -70,7 +70,8 @@ class Row:
 
     ``is_complete`` says whether it has every split that any row has, ``is_ceiling`` whether it
     learns from outputs that nobody has, and ``is_bold`` whether it is better than every other row
-    by the paper's rule. ``versus_best`` is None for the winner, and ``versus_mean`` for the
+    by the paper's rule. ``why_not_saved`` is the reason why no file can predict as it does, empty
+    for most. ``versus_best`` is None for the winner, and ``versus_mean`` for the
     training mean itself and where there is none.
     """
 
@@ -85,11 +86,12 @@ class Row:
     seconds: Seconds | None
     versus_best: Difference | None
     versus_mean: Difference | None
+    why_not_saved: str = ""
 
     @property
     def can_win(self) -> bool:
-        """Whether it may be the winner."""
-        return self.is_complete and not self.is_ceiling
+        """Whether it may be the winner, which is what is saved and predicts."""
+        return self.is_complete and not self.is_ceiling and not self.why_not_saved
 
     @property
     def is_ofer(self) -> bool:

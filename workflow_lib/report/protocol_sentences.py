@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from workflow_lib.report.chosen_values import edge_sentence, kernel_sentence
 from workflow_lib.report.labels import count_of, format_share, join_words
 from workflow_lib.report.quantities import QUANTITIES, chance_error
 from workflow_lib.report.scores import Score
@@ -44,12 +45,18 @@ _PER_CLASS = (
     "Every class has equally many labelled examples, and tests in the same share of its rows."
 )
 
+_STRATIFIED = (
+    "Every class has its share of the training and of the test rows, and one training row at least "
+    "where there are so many."
+)
+
 _SPLITS = {
     "random": ("random split", ""),
     "grouped": ("grouped split", _GROUPED),
     "given": ("split", _GIVEN),
     "chronological": ("chronological split", _CHRONOLOGICAL),
     "per_class": ("random split", _PER_CLASS),
+    "stratified": ("random split", _STRATIFIED),
 }
 """Kind of split -> what it is called, and what is to be known of it."""
 
@@ -60,11 +67,13 @@ def protocol_sentences(
     n_folds: int,
     missing_share: float = 0.0,
     same_group: str | None = None,
+    methods: Mapping[str, Mapping] | None = None,
 ) -> str:
     """Return how an experiment was run, from its settings and from what the scores hold.
 
-    `missing_share` is the share of the output values of the dataset that are missing, and
-    `same_group` the column by which weak rows join labelled ones; None where they are made.
+    `missing_share` is the share of the output values of the dataset that are missing,
+    `same_group` the column by which weak rows join labelled ones, None where they are made, and
+    `methods` has the labels of methods.
     """
     measured = QUANTITIES[settings["metric"]]
     sizes = sorted({score.training_size for score in scores})
@@ -76,7 +85,7 @@ def protocol_sentences(
     each = " each" if n_splits > 1 else ""
     kind, explanation = _SPLITS[settings.get("split", "random")]
     sentences = [
-        f"{_sizes_in_words(scores, measured.is_accuracy)}{nested}; "
+        f"{_sizes_in_words(scores, measured.is_per_class)}{nested}; "
         f"{count_of(n_splits, kind)} with {rows} test rows{each}."
     ]
     if explanation:
@@ -111,12 +120,15 @@ def protocol_sentences(
         f"{chosen} are selected by {n_folds}-fold cross-validation on the training rows alone, "
         + (_CLASS_SELECTION if measured.is_accuracy else _SELECTION)
     )
-    if measured.is_accuracy and sizes[0] == 1:
+    if measured.is_per_class and sizes[0] == 1:
         sentences.append(_ONE_EXAMPLE)
     if settings["components"] != "selected":
         numbers = join_words([str(number) for number in settings["components"]])
         sentences.append(f"Numbers of components are fixed to {numbers}.")
-    sentences.append(f"Kernel on the inputs: {settings['kernel']}.")
+    sentences.append(kernel_sentence(scores, settings["kernel"]))
+    on_edges = edge_sentence(scores, methods or {})
+    if on_edges:
+        sentences.append(on_edges)
     with_landmarks = [score for score in scores if score.n_landmarks]
     if with_landmarks:
         sizes_in_words = join_words(
@@ -142,19 +154,18 @@ def protocol_sentences(
         )
     if measured.is_accuracy:
         chance = measured.write(chance_error(scores), math.nan, unit=True)
-        sentences.append(
-            f"A guess among the classes has an accuracy of {chance}; higher is better."
-        )
+        guess = "A guess among the classes" if measured.is_per_class else "The most frequent class"
+        sentences.append(f"{guess} has an accuracy of {chance}; higher is better.")
     else:
         sentences.append("An error of 1 is that of the training mean; lower is better.")
     return " ".join(sentences)
 
 
-def _sizes_in_words(scores: Sequence[Score], of_classes: bool) -> str:
-    """Return the training sizes; those of classes with the numbers of rows that they make."""
+def _sizes_in_words(scores: Sequence[Score], per_class: bool) -> str:
+    """Return the training sizes; those per class with the numbers of rows that they make."""
     n_train = {score.training_size: score.n_train for score in scores}
     numbers = join_words([str(size) for size in sorted(n_train)])
-    if not of_classes:
+    if not per_class:
         return f"{numbers} training rows"
     rows = join_words([str(n_train[size]) for size in sorted(n_train)])
     examples = "example" if list(n_train) == [1] else "examples"

@@ -36,12 +36,15 @@ class Quantity:
         False: scores hold the error itself, which is shown as it is. True: they hold the share of
         rows that are right; compared is the share that is wrong, and shown is the accuracy in
         percent.
+    is_per_class : bool
+        Whether training sizes are examples per class.
     """
 
     name: str
     heading: str
     axis: str
     is_accuracy: bool = False
+    is_per_class: bool = False
 
     @property
     def reference(self) -> str:
@@ -76,18 +79,18 @@ class Quantity:
     @property
     def size_heading(self) -> str:
         """What stands above a column of training sizes."""
-        return "Examples per class" if self.is_accuracy else "Training size"
+        return "Examples per class" if self.is_per_class else "Training size"
 
     @property
     def size_axis(self) -> str:
         """What stands under a logarithmic axis of training sizes."""
-        what = "labelled examples per class" if self.is_accuracy else "training rows"
+        what = "labelled examples per class" if self.is_per_class else "training rows"
         return f"{what} (log scale)"
 
     @property
     def size_note(self) -> str:
         """What the n of tables and sentences is, as the beginning of a sentence."""
-        what = "number of labelled examples per class" if self.is_accuracy else "training size"
+        what = "number of labelled examples per class" if self.is_per_class else "training size"
         return f"n is the {what}"
 
     @property
@@ -97,7 +100,7 @@ class Quantity:
 
     def size_in_words(self, training_size: int) -> str:
         """Return a training size, as ``50 training rows`` or ``5 examples per class``."""
-        if not self.is_accuracy:
+        if not self.is_per_class:
             return count_of(training_size, "training row")
         return f"{count_of(training_size, 'example')} per class"
 
@@ -139,6 +142,8 @@ class Quantity:
         return format_difference(self.shown_difference(difference), decimals)
 
 
+_ACCURACY = ("accuracy", "Accuracy on the test rows (%)", "Accuracy on test rows (%)")
+
 QUANTITIES = {
     "arrmse": Quantity("aRRMSE", "aRRMSE (mean over output coordinates)", "aRRMSE on test rows"),
     "rrmse": Quantity(
@@ -154,11 +159,13 @@ QUANTITIES = {
         "Relative to the norm of the outputs",
         "error relative to the norm of the outputs",
     ),
-    "accuracy": Quantity(
-        "accuracy", "Accuracy on the test rows (%)", "Accuracy on test rows (%)", is_accuracy=True
-    ),
+    "accuracy": Quantity(*_ACCURACY, is_accuracy=True, is_per_class=True),
+    "accuracy_of_rows": Quantity(*_ACCURACY, is_accuracy=True),
 }
-"""The columns of ``scores.csv`` that are measured on the test rows, and what is told of each."""
+"""The columns of ``scores.csv`` that are measured on the test rows, and what is told of each.
+
+``accuracy_of_rows`` is the accuracy of an experiment whose training sizes count rows.
+"""
 
 PERCENT = "accuracy_percent"
 """The unit of published accuracies, and of those in the CSV files of tables."""
@@ -196,10 +203,15 @@ def error_of_unit(unit: str) -> str:
 
 
 def chance_error(scores: Sequence[Score]) -> float:
-    """Return the error rate of a guess among the K classes, 1 - 1 / K.
+    """Return the error rate of the best guess that looks at no input.
 
-    K is the number of training rows by that of examples per class, the same at every size.
+    Of K classes that are equally frequent it is 1 - 1 / K, where K is the number of training rows
+    by that of examples per class, the same at every size; else that of predicting the most
+    frequent class, the mean over splits.
     """
+    guesses = [score.guess_accuracy for score in scores if score.guess_accuracy is not None]
+    if guesses:
+        return 1.0 - sum(guesses) / len(guesses)
     return 1.0 - scores[0].training_size / scores[0].n_train
 
 

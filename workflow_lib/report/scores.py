@@ -43,10 +43,12 @@ class Score:
     ``arrmse`` is the mean over output coordinates of the relative root mean squared error,
     ``rrmse`` the same ratio pooled over coordinates; both are 1 for the training mean.
     ``root_sum_rrmse`` is the root of the sum over coordinates of squared relative errors, and
-    ``norm_rrmse`` is relative to the norm of the outputs. The next seven are what was chosen, None
-    where the method has no such choice; ``n_landmarks`` is None where a Gram matrix of all rows
-    served (or no kernel); ``weights`` are those of the members of a stack, as in
-    ``m-krr=0.7 ofer-gmm=0.3``. ``setting`` is as in `Variant`.
+    ``norm_rrmse`` is relative to the norm of the outputs. The columns from ``n_components`` to
+    ``weights`` are what was chosen, None where the method has no such choice; ``n_landmarks``
+    is None where a Gram matrix of all rows served (or no kernel); ``edges`` names chosen values
+    on the edge of their grid; ``weights`` are those of the members of a stack, as in
+    ``m-krr=0.7 ofer-gmm=0.3``. ``setting`` is as in `Variant`. ``guess_accuracy``
+    is that of the most frequent class; None where all are equally frequent, and of other outputs.
     """
 
     experiment: str
@@ -64,14 +66,22 @@ class Score:
     root_sum_rrmse: float | None
     norm_rrmse: float | None
     n_components: int | None
+    kernel: str | None
     width: float | None
     penalty_pi: float | None
     penalty_mu: float | None
     weak_weight: float | None
     projected: bool | None
     n_landmarks: int | None
+    edges: str | None
     weights: str | None
     setting: str = ""
+    guess_accuracy: float | None = None
+
+    @property
+    def accuracy_of_rows(self) -> float | None:
+        """The accuracy, where training sizes count rows."""
+        return self.accuracy
 
     @property
     def variant(self) -> Variant:
@@ -186,15 +196,17 @@ def read_scores(path: str | Path) -> list[Score]:
         "accuracy": _optional(_share),
         **dict.fromkeys(ERRORS_OF_OUTPUTS, _optional(_finite)),
         "n_components": _optional(_count),
+        "kernel": _optional(_text),
         "width": _optional(_number),
         "penalty_pi": _optional(_number),
         "penalty_mu": _optional(_number),
         "weak_weight": _optional(_number),
         "projected": _optional(_flag),
         "n_landmarks": _optional(_count),
+        "edges": _optional(_text),
         "weights": _optional(_text),
     }
-    rows = _read_rows(path, columns)
+    rows = _read_rows(path, columns, {"guess_accuracy": _optional(_share)})
     _refuse_empty(path, rows, "one row per method, training size and split")
     for line, row in rows:
         _refuse_missing_errors(path, line, row)

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-from pydantic import Field
+from pydantic import Field, StrictBool
 
 from workflow_lib.config.base import Settings
 from workflow_lib.datasets.class_tables import class_dataset_tree, usable_classes
@@ -33,6 +33,19 @@ FEWEST_LABELLED = 10
 Name = Annotated[str, Field(min_length=1)]
 
 
+class Range(Settings):
+    """The values that an output can take, in the reader ``table``."""
+
+    least: float | None = None
+    """The smallest value that there can be; null: there is no such bound."""
+
+    largest: float | None = None
+    """The largest value that there can be; null: there is no such bound."""
+
+    whole: StrictBool = False
+    """Whether all values are whole numbers."""
+
+
 class Options(Settings):
     """Options of the reader ``table``. Columns are named, or meant by patterns such as ``x_*``."""
 
@@ -45,6 +58,10 @@ class Options(Settings):
 
     numbers: tuple[Name, ...] = ()
     """Columns of numbers to predict from."""
+
+    missing_indicators: tuple[Name, ...] = ()
+    """Columns among `numbers` that get a further input of 0 and 1, whether they are missing; none
+    by default. Of columns that are missing in the same rows one is enough."""
 
     categories: tuple[Name, ...] = ()
     """Columns with few different texts to predict from: one input a text."""
@@ -87,6 +104,10 @@ class Options(Settings):
     """What becomes of rows that lack some of their outputs: `keep` (the default: in training the
     mean of an output stands for a missing one, and errors count the known ones) or `drop` (such a
     row counts as one without outputs: it is not used, or weak where it has a group)."""
+
+    ranges: dict[Name, Range] = {}
+    """For outputs, or patterns of them, the values that they can take, as `y1: {least: 0, largest:
+    100, whole: true}`, each of which may be left out: intervals of predictions end there."""
 
     missing_values: tuple[str, ...] = MISSING_VALUES
     """Cells that count as missing, beside empty ones."""
@@ -151,6 +172,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     kept = np.flatnonzero(labelled | weak)
     rows = table.selected(kept)
     _check_outputs(rows.place, outputs[kept], columns["outputs"])
+    ranges = _ranges(table, outputs, columns["outputs"], options)
     inputs = _inputs(table, kept, options, columns)
     return dataset_tree(
         inputs.values,
@@ -161,7 +183,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         rows_read=table.n_rows,
         allow_missing_outputs=True,
         weak_rows=weak[kept],
-        names={"series_length": outputs.shape[1], "series_channels": 1, **inputs.names},
+        names={"series_length": outputs.shape[1], "series_channels": 1, **ranges, **inputs.names},
         report=inputs.report
         | _counts(table, labelled, weak)
         | {"rows_incomplete": int(incomplete.sum())},
@@ -236,8 +258,9 @@ def _columns(table: Table, options: Options) -> dict[str, list[str]]:
             expected="outputs (columns of numbers) or classes (a column of texts)",
             remedy="name what to predict" if not options.outputs else "remove one of the two",
         )
-    for option, other in (("class_vectors", "classes"), ("same_group", "outputs")):
-        if getattr(options, option) is not None and not getattr(options, other):
+    needs = (("class_vectors", "classes"), ("same_group", "outputs"), ("ranges", "outputs"))
+    for option, other in needs:
+        if getattr(options, option) and not getattr(options, other):
             raise UserError(
                 place=place,
                 found=f"{option} without {other}",
@@ -246,8 +269,9 @@ def _columns(table: Table, options: Options) -> dict[str, list[str]]:
             )
     columns = {
         option: table.matching(getattr(options, option), option)
-        for option in ("outputs", "numbers", "categories", "strings")
+        for option in ("outputs", "numbers", "categories", "strings", "missing_indicators")
     }
+    _refuse_other_indicators(place, columns)
     for option in ("text", "smiles", "classes", "row_name", "group", "time", "same_group"):
         name = getattr(options, option)
         columns[option] = [] if name is None else [_one_column(table, name, option)]
@@ -270,6 +294,17 @@ def _columns(table: Table, options: Options) -> dict[str, list[str]]:
             remedy="remove gram or these columns" if named else "name columns to predict from",
         )
     return columns
+
+
+def _refuse_other_indicators(place: str, columns: Mapping[str, Sequence[str]]) -> None:
+    others = [name for name in columns["missing_indicators"] if name not in columns["numbers"]]
+    if others:
+        raise UserError(
+            place=f"{place}, key missing_indicators",
+            found=f"columns that are not among numbers: {listed(others)}",
+            expected="columns of numbers to predict from",
+            remedy="add them to numbers, or take them out of missing_indicators",
+        )
 
 
 def _one_column(table: Table, name: str, option: str) -> str:
@@ -323,6 +358,68 @@ def _check_outputs(place: str, outputs: np.ndarray, names: Sequence[str]) -> Non
                 expected="outputs that vary: nothing can be learned from this one",
                 remedy="leave it out of the outputs",
             )
+
+
+def _ranges(
+    table: Table, outputs: np.ndarray, names: Sequence[str], options: Options
+) -> dict[str, str]:
+    """Return the entry ``ranges`` of the names: JSON, one object an output; refuse what is wrong.
+
+    Parameters
+    ----------
+    table : Table
+    outputs : array (n, d)
+        Of all its rows, NaN where missing or not used.
+    names : sequence of d str
+    options : Options
+    """
+    import numpy as np
+
+    if not options.ranges:
+        return {}
+    found: dict[str, Range] = {}
+    for key, limits in options.ranges.items():
+        place = f"{table.place}, options of the reader 'table', ranges.{key}"
+        if limits.least is not None and limits.largest is not None:
+            if not limits.least < limits.largest:
+                raise UserError(
+                    place=place,
+                    found=f"least {limits.least:g}, largest {limits.largest:g}",
+                    expected="a largest value above the least one",
+                    remedy="mend the two, or remove one",
+                )
+        chosen = [name for name in table.matching([key], "ranges") if name in names]
+        if not chosen:
+            raise UserError(
+                place=place,
+                found=f"'{key}' is no output",
+                expected=f"one of the outputs: {listed(names)}",
+                remedy="name an output, or remove the range",
+            )
+        for name in chosen:
+            values = outputs[:, list(names).index(name)]
+            wrong = {
+                f"a value below {limits.least}": values < _or(limits.least, -np.inf),
+                f"a value above {limits.largest}": values > _or(limits.largest, np.inf),
+                "no whole number": limits.whole & (values != np.rint(values)) & ~np.isnan(values),
+            }
+            for what, rows in wrong.items():
+                for row in np.flatnonzero(rows):
+                    raise UserError(
+                        place=table.where(row, name),
+                        found=f"{values[row]:g}: {what}",
+                        expected=f"the values of ranges.{key} in the options of the dataset",
+                        remedy="mend the value, or the range of this output, or remove the range",
+                    )
+            found[name] = limits
+    each = [
+        found[name].model_dump(exclude_defaults=True) if name in found else {} for name in names
+    ]
+    return {"ranges": json.dumps(each)}
+
+
+def _or(bound: float | None, otherwise: float) -> float:
+    return otherwise if bound is None else bound
 
 
 def _class_vectors(
@@ -388,6 +485,7 @@ def _inputs(
         columns["categories"],
         columns["strings"],
         *(next(iter(columns[option]), None) for option in ("text", "smiles")),
+        columns["missing_indicators"],
     )
     groups: dict[str, Any] = {"encoding": encoding.tree()}
     if options.gram is not None:

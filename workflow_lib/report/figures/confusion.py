@@ -234,5 +234,6 @@ def _heading(title: str, best: ClassPredictions) -> str:
     accuracy = format_percent(100 * best.accuracy, 100 * best.deviation, unit=True)
     n_splits = len(best.truth)
     pooled = f", {count_of(n_splits, 'split')} pooled" if n_splits > 1 else ", 1 split"
-    size = QUANTITIES["accuracy"].size_in_words(best.examples)
+    quantity = "accuracy_of_rows" if best.examples == best.n_train else "accuracy"
+    size = QUANTITIES[quantity].size_in_words(best.examples)
     return f"{title}\n{best.label}: accuracy {accuracy}\n{size}{pooled}"

@@ -12,6 +12,7 @@ import numpy as np
 
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
+from workflow_lib.experiments.row_intervals import RowIntervals
 from workflow_lib.report.calibration_splits import splits_of
 from workflow_lib.report.labels import MINUS, count_of, figure_title, method_label
 from workflow_lib.report.style import (
@@ -31,6 +32,9 @@ MOST_POINTS = 6000
 PANELS_BESIDE_EACH_OTHER = 4
 LONGEST_NAME = 24
 
+BAND_STEPS = 120
+"""Predictions at which the ends of intervals are drawn."""
+
 
 @dataclass(frozen=True)
 class OutputPanel:
@@ -41,8 +45,11 @@ class OutputPanel:
     name : str
     truth, predicted : arrays (m,)
         Of all test rows of all splits where the output is known.
-    half_width : float
-        Infinite where there is no interval.
+    is_outside : bool array (m,)
+        Whether the true output lies outside of the interval of its row.
+    band : array (k, 3) or None
+        Predictions, in order, and the lower and upper ends of the intervals around them at the
+        median novelty of the test rows; None where there are no intervals.
     relative_error : float
         Mean over splits of sqrt(squared errors / those of the training mean), as in
         ``coordinates.csv``; NaN for a constant output.
@@ -53,7 +60,8 @@ class OutputPanel:
     name: str
     truth: np.ndarray
     predicted: np.ndarray
-    half_width: float
+    is_outside: np.ndarray
+    band: np.ndarray | None
     relative_error: float
     r_squared: float
 
@@ -84,9 +92,10 @@ def draw_predicted_true(
     """Return the figure: a panel for each output, at most `MOST_PANELS` (`shown_outputs`).
 
     Each point is a test row of a split, so that a row stands there as often as it was tested. The
-    line is that of perfect predictions. The band around it is the interval: a point in it has its
-    true value within the half-width of its prediction; those outside have another mark. Both axes
-    of a panel have the same limits. The title of a panel gives the relative error and R^2 of the
+    line is that of perfect predictions. The band around it is the interval, from left to right, at
+    the median novelty of the test rows. Points whose true value lies outside of the interval of
+    their own row, which is wider or narrower with its novelty, have another mark. Both axes of a
+    panel have the same limits. The title of a panel gives the relative error and R^2 of the
     output (`OutputPanel`).
 
     Parameters
@@ -140,8 +149,8 @@ def output_panels(calibration: Mapping, names: Mapping, place: str | Path) -> li
     UserError
         If the outputs are classes.
     """
-    splits, widths = splits_of(calibration), calibration["half_widths"]
-    if not len(widths):
+    splits, intervals = splits_of(calibration), RowIntervals.from_tree(calibration["intervals"])
+    if not len(intervals.factors):
         raise UserError(
             str(place),
             "its outputs are classes",
@@ -152,6 +161,9 @@ def output_panels(calibration: Mapping, names: Mapping, place: str | Path) -> li
     predicted = np.vstack([split["predicted"] for split in splits])
     errors = np.array([split["errors"] for split in splits])
     reference = np.array([split["reference"] for split in splits])
+    lower = np.vstack([split["lower"] for split in splits])
+    upper = np.vstack([split["upper"] for split in splits])
+    novelty = float(np.median(np.concatenate([split["novelty"] for split in splits])))
     panels = []
     for index, name in enumerate(json.loads(names["outputs"])):
         known = ~np.isnan(truth[:, index])
@@ -162,12 +174,34 @@ def output_panels(calibration: Mapping, names: Mapping, place: str | Path) -> li
                 name,
                 truth[known, index],
                 predicted[known, index],
-                float(widths[index]),
+                ((truth < lower) | (truth > upper))[known, index],
+                _band(intervals, index, truth, predicted, novelty),
                 float(np.sqrt(of_splits[0] / of_splits[1]).mean()) if varies.any() else math.nan,
                 1.0 - float(of_splits[0].sum() / of_splits[1].sum()) if varies.any() else math.nan,
             )
         )
     return panels
+
+
+def _band(
+    intervals: RowIntervals, index: int, truth: np.ndarray, predicted: np.ndarray, novelty: float
+) -> np.ndarray | None:
+    """Return predictions of an output over the limits of its panel, and the ends of intervals."""
+    if not np.isfinite(intervals.factors[index]):
+        return None
+    low, high = _limits(truth[:, index], predicted[:, index])
+    grid = np.full((BAND_STEPS, predicted.shape[1]), low)
+    grid[:, index] = np.linspace(low, high, BAND_STEPS)
+    lower, upper = intervals.ends(grid, np.full(BAND_STEPS, novelty))
+    return np.column_stack([grid[:, index], lower[:, index], upper[:, index]])
+
+
+def _limits(truth: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    """Return the limits of both axes of a panel."""
+    values = np.concatenate([truth[~np.isnan(truth)], predicted])
+    values = values if len(values) else np.array([0.0])
+    margin = 0.05 * float(np.ptp(values)) or 0.5
+    return np.array([values.min() - margin, values.max() + margin])
 
 
 def shown_outputs(errors: Sequence[float], most: int = MOST_PANELS) -> list[int]:
@@ -215,15 +249,11 @@ def _draw_panels(panels: Sequence[OutputPanel], level: float, heading: str):
 def _draw_panel(axis, panel: OutputPanel, level: float, most_points: int) -> None:
     step = max(-(-len(panel.truth) // most_points), 1)
     truth, predicted = panel.truth[::step], panel.predicted[::step]
-    values = np.concatenate([truth, predicted]) if len(truth) else np.array([0.0])
-    margin = 0.05 * float(np.ptp(values)) or 0.5
-    limits = np.array([values.min() - margin, values.max() + margin])
-    is_outside = np.abs(truth - predicted) > panel.half_width
-    if np.isfinite(panel.half_width):
-        axis.fill_between(
-            limits,
-            limits - panel.half_width,
-            limits + panel.half_width,
+    limits = _limits(panel.truth, panel.predicted)
+    is_outside = panel.is_outside[::step]
+    if panel.band is not None:
+        axis.fill_betweenx(
+            *panel.band.T,
             color="#888888",
             alpha=0.22,
             linewidth=0,
@@ -231,7 +261,7 @@ def _draw_panel(axis, panel: OutputPanel, level: float, most_points: int) -> Non
             zorder=1,
         )
     axis.plot(limits, limits, color="#000000", linewidth=1.0, label="predicted = true", zorder=2)
-    inside_label = "test row" if not np.isfinite(panel.half_width) else "test row in its interval"
+    inside_label = "test row" if panel.band is None else "test row in its interval"
     for chosen, color, marker, label in (
         (~is_outside, BASE_COLOR, "o", inside_label),
         (is_outside, ACCENT_COLOR, "^", "test row outside of it"),

@@ -38,13 +38,14 @@ SPLITS = {
     "given": "the data say which rows test, the same in every split; the tests are too sure as "
     "well",
     "per_class": "at random, every class in the same share; sizes are labelled examples per class",
+    "stratified": "at random, every class with its share of the test and of the training rows",
 }
 """Kind of split -> how its test rows are chosen."""
 
 # All lengths are in inches, downwards from the upper edge.
 WIDTH = 10.0
 LEFT, RIGHT = 0.3, 9.7
-TABLE_TOP = 7.3
+TABLE_TOP = 7.65
 ROW = 0.165
 COLUMNS = ((LEFT, "left"), (4.45, "left"), (5.75, "right"), (5.95, "left"), (8.15, "left"))
 COLUMNS += ((RIGHT, "right"),)
@@ -79,7 +80,7 @@ class Numbers:
     split : str
         A key of `SPLITS`.
     is_stand_in, is_accuracy, has_ceiling : bool
-        ``is_accuracy``: the outputs are classes, and training sizes are examples per class.
+        ``is_accuracy``: the outputs are classes.
         ``has_ceiling``: a method learns from the outputs of weak rows, to show what they could
         give at most.
     n_splits : int
@@ -330,7 +331,7 @@ def _draw_table(axis, numbers: Sequence[Numbers]) -> None:
         axis.plot([LEFT, RIGHT], [y, y], color=PALE, linewidth=0.8)
     for number, one in enumerate(numbers, start=1):
         mark = " (a stand-in)" if one.is_stand_in else ""
-        unit = " per class" if one.is_accuracy else ""
+        unit = " per class" if one.split == "per_class" else ""
         texts = (
             shortened(one.title, TITLE_LETTERS - len(mark)) + mark,
             one.split.replace("_", " "),

@@ -54,7 +54,7 @@ def run(
 def draw_residuals_novelty(calibration: str | Path, *, title: str, methods: Mapping[str, Mapping]):
     """Return the figure: a point for each test row of each split, and the running median.
 
-    Vertically a point shows the mean over outputs of |residual| in units of the half-width of
+    Vertically a point shows the mean over outputs of |residual| in units of the mean half-width of
     their intervals, 1 where it is as large as these (`relative_residuals`); horizontally its
     novelty. The dashed line is the limit of novelty. Rows beyond it have another mark.
 
@@ -177,7 +177,7 @@ def relative_residuals(residuals: np.ndarray, half_widths: np.ndarray) -> tuple[
     unit : str
         What the unit is, in words.
     """
-    units, in_words = half_widths, "half-width of the interval"
+    units, in_words = half_widths, "mean half-width of the intervals"
     usable = np.isfinite(units) & (units > 0)
     if not usable.any():
         known = (~np.isnan(residuals)).sum(axis=0)

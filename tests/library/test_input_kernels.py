@@ -1,0 +1,164 @@
+"""Lists of kernels: relative penalties, extension beyond edges, and what is told of edges."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from small_data import regression_data
+from small_pipeline import Stages
+
+from workflow_lib.experiments import kernel_ridge_stage
+from workflow_lib.experiments.input_kernels import InputKernel, KernelGrid, penalty_unit
+from workflow_lib.experiments.prepared_inputs import kernel_gamma, prepared_inputs
+from workflow_lib.experiments.selection import Choice
+from workflow_lib.features.preparation import fit_preparation
+from workflow_lib.kernels.gram import gram_matrix
+from workflow_lib.regression.kernel_ridge import KernelRidgeRegressor
+
+NAMES = ("linear", "rbf", "laplacian")
+WIDTHS = (0.01, 1.0)
+PENALTIES = (1e-3, 1e-1, math.inf)
+
+
+def choice(kernel, penalty_mu, penalty_pi=math.nan):
+    return Choice(kernel, None, penalty_pi, penalty_mu, math.nan, False, 0.5, np.zeros((1, 1)))
+
+
+def grid(names=NAMES, widths=WIDTHS, penalties=PENALTIES, is_relative=True):
+    return KernelGrid(names, widths, penalties, n_columns=7, is_relative=is_relative)
+
+
+def test_every_kernel_takes_its_widths_and_penalties_relative_to_its_size():
+    found = grid().all()
+    assert list(found) == [
+        InputKernel("linear"),
+        *(InputKernel(name, width) for name in ("rbf", "laplacian") for width in WIDTHS),
+    ]
+    assert found[InputKernel("linear")] == pytest.approx([7e-3, 7e-1, math.inf])
+    assert found[InputKernel("rbf", 0.01)] == [1e-5, 1e-3, math.inf]
+    assert found[InputKernel("laplacian", 1.0)] == list(PENALTIES)
+    assert grid(is_relative=False).all()[InputKernel("linear")] == list(PENALTIES)
+
+
+def test_smooth_rbf_kernels_are_linear_ones_with_the_same_relative_penalty():
+    X, Y = regression_data(40)
+    X = fit_preparation(X, "standard").apply(X)
+    new = X[:5] + 0.3
+    predictions = []
+    for kernel in (InputKernel("linear"), InputKernel("rbf", 1e-7)):
+        gamma = kernel_gamma(*kernel, X.shape[1])
+        alpha = 0.01 * penalty_unit(kernel, X.shape[1])
+        model = KernelRidgeRegressor(kernel.name, gamma, alpha).fit(X, Y)
+        predictions.append(model.predict(new))
+    np.testing.assert_allclose(*predictions, rtol=1e-4, atol=1e-4)
+
+
+def test_laplacian_kernel_is_its_formula():
+    generator = np.random.default_rng(0)
+    X, Z = generator.normal(size=(5, 3)), generator.normal(size=(4, 3))
+    expected = np.exp(-0.7 * cdist(X, Z, "cityblock"))
+    np.testing.assert_allclose(gram_matrix(X, Z, "laplacian", 0.7), expected, rtol=1e-15)
+    K = gram_matrix(X, None, "laplacian", 0.7)
+    np.testing.assert_array_equal(K, K.T)
+    with pytest.raises(ValueError, match="gamma must be positive"):
+        gram_matrix(X, None, "laplacian", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "expected"),
+    [
+        (choice(InputKernel("rbf", 0.01), math.inf), [0.001, 0.01 / 10**0.5]),
+        (choice(InputKernel("rbf", 1.0), math.inf), [10**0.5, 10.0]),
+        (choice(InputKernel("linear"), math.inf), []),
+    ],
+)
+def test_widths_are_extended_beyond_the_edge(chosen, expected):
+    found = grid().extended([chosen])
+    assert sorted(kernel.width for kernel in found) == pytest.approx(expected)
+    for kernel, penalties in found.items():
+        unit = penalty_unit(kernel, 7)
+        assert penalties == pytest.approx(sorted(value * unit for value in PENALTIES))
+
+
+def test_penalties_are_extended_beyond_the_edge_for_their_kernel():
+    kernel = InputKernel("linear")
+    found = grid().extended([choice(kernel, 7e-3)])
+    lower = [7e-3 / 10, 7e-3 / 10**0.5]
+    assert found == {kernel: pytest.approx([*lower, 7e-3, 7e-1, math.inf])}
+    # The largest finite penalty lies between others where an infinite one is in the grid.
+    assert grid().extended([choice(kernel, 7 * PENALTIES[1])]) == {}
+    found = grid(penalties=PENALTIES[:2]).extended([choice(kernel, 7 * PENALTIES[1])])
+    assert max(found[kernel]) == pytest.approx(7)
+
+
+def test_edges_are_told_after_the_extension():
+    smallest = choice(InputKernel("rbf", 0.01), 1e-5)
+    assert grid().edges_of(smallest, {}) == "lowest width, lowest penalty"
+    extension = grid().extended([smallest])
+    assert grid().edges_of(smallest, extension) == ""
+    beyond = min(extension, key=lambda kernel: kernel.width)
+    told = grid().edges_of(choice(beyond, max(extension[beyond])), extension)
+    assert told == "lowest width"
+    # What is given as a single value was not chosen.
+    single = grid(widths=[1.0], penalties=[0.1])
+    assert single.edges_of(choice(InputKernel("rbf", 1.0), 0.1), {}) == ""
+    assert single.extended([choice(InputKernel("rbf", 1.0), 0.1)]) == {}
+
+
+def linear_problem(tmp_path):
+    """Outputs that are linear in the inputs, which narrow kernels cannot follow."""
+    generator = np.random.default_rng(5)
+    X = generator.normal(size=(70, 6))
+    Y = X @ generator.normal(size=(6, 3)) + 0.1 * generator.normal(size=(70, 3))
+    return Stages(tmp_path, X, Y, kind=None, scale="standard", sizes=[20, 40]).prepare()
+
+
+def run_stage(stages, kernels, widths):
+    kernel_ridge_stage.run(
+        stages.path("dataset"),
+        stages.path("split"),
+        stages.path("features"),
+        None,
+        None,
+        None,
+        stages.path("regression"),
+        stages.folder / "regression.json",
+        "selected",
+        [],
+        "best",
+        "rbf",
+        widths,
+        list(PENALTIES),
+        "shared",
+        False,
+        [],
+        None,
+        [True],
+        {},
+        True,
+        "arrmse",
+        kernels=kernels,
+    )
+    return stages.tree("regression")
+
+
+def test_the_stage_chooses_the_kernel_and_repeats_its_predictions(tmp_path):
+    stages = linear_problem(tmp_path)
+    split = stages.tree("split")
+    for item in run_stage(stages, NAMES, [1.0, 10.0]).values():
+        size = int(item["training_size"])
+        assert item["kernel"] == "linear"
+        rows, folds = split["train"][:size], split["folds"][f"n-{size}"]
+        inputs = prepared_inputs(stages.tree("features"), folds, size)
+        X, X_test = inputs.refit_rows()
+        model = KernelRidgeRegressor("linear", alpha=item["penalty_mu"]).fit(X, stages.Y[rows])
+        np.testing.assert_allclose(item["test_embedding"], model.predict(X_test), atol=1e-9)
+
+
+def test_the_stage_extends_a_grid_of_widths_that_are_too_narrow(tmp_path, capsys):
+    stages = linear_problem(tmp_path)
+    for item in run_stage(stages, ["rbf"], [1.0, 10.0]).values():
+        assert item["width"] < 1.0
+        assert "lowest width" in item["edges"]
+    assert "on the edge of the grid: lowest width" in capsys.readouterr().out

@@ -1,0 +1,83 @@
+"""The values that the outputs of a table can take, as far as the table shows it.
+
+A bound that is wrong cuts off true outputs, one that is missing leaves intervals a little too
+wide. So a bound is only taken from many rows: where none of n rows lies beyond it, fewer than 3 / n
+of all rows do, with a confidence of 95 % (Hanley and Lippman-Hand, JAMA 249, 1983).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from workflow_lib.datasets.table_file import Table
+
+FEWEST_ROWS = 30
+"""Rows with a known value that a bound needs."""
+
+FEWEST_WHOLE = 10
+"""Rows with a known value, all of them whole numbers, of which that is no chance."""
+
+FEWEST_AT_BOUND = 2
+"""Rows that must lie on an upper bound: a column that was scaled to [0, 1] has one there, and new
+rows can lie above it."""
+
+SHARE_AT_BOUND = 0.1
+"""Share of the rows, of whole numbers: few ones among zeros may be counts, of which a two is still
+to come."""
+
+UPPER_BOUNDS = (1.0, 100.0)
+"""Of shares, and of percentages."""
+
+_SHARE = re.compile(
+    r"%|(?:^|[^a-z])(?:percent(?:age)?|pct|share|fraction|proportion|probability|prob)(?:[^a-z]|$)"
+)
+
+
+def proposed_ranges(table: Table, outputs: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return the range of each output that has one: ``least``, ``largest``, ``whole``.
+
+    - ``least`` 0: no value is negative, and 0 is no farther away from the least one than this is
+      from the largest: else no interval would reach it.
+    - ``largest`` 1 or 100: no value lies beyond 0 and it, and some lie exactly on it, or the name
+      of the column says that it is a share and the largest value is above half of it. Of two
+      bounds that fit, the smaller one.
+    - ``whole``: all values are whole numbers.
+    """
+    found = {name: _range(name, table.numbers(name)) for name in outputs}
+    return {name: limits for name, limits in found.items() if limits}
+
+
+def _range(name: str, values: np.ndarray) -> dict[str, Any]:
+    values = values[~np.isnan(values)]
+    limits: dict[str, Any] = {}
+    is_whole = len(values) >= FEWEST_WHOLE and bool((values == np.rint(values)).all())
+    if len(values) >= FEWEST_ROWS and values.min() >= 0 and values.min() <= np.ptp(values):
+        limits["least"] = 0
+        fewest = max(FEWEST_AT_BOUND, SHARE_AT_BOUND * len(values) if is_whole else 0)
+        is_share = _SHARE.search(name.lower()) is not None
+        for bound in UPPER_BOUNDS:
+            at_bound = np.count_nonzero(values == bound)
+            is_near = is_share and values.max() > bound / 2
+            if values.max() <= bound and (at_bound >= fewest or is_near):
+                limits["largest"] = int(bound)
+                break
+    if is_whole:
+        limits["whole"] = True
+    return limits
+
+
+def in_words(limits: Mapping[str, Any], n_known: int) -> str:
+    """Return why an output has a range, as a sentence without its full stop."""
+    parts = []
+    if "largest" in limits:
+        parts.append(f"none of {n_known} values lies outside of 0 to {limits['largest']}")
+    elif "least" in limits:
+        parts.append(f"none of {n_known} values is negative")
+    if limits.get("whole"):
+        parts.append("all are whole numbers" if parts else f"all {n_known} are whole numbers")
+    return ", ".join(parts)

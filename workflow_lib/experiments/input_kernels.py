@@ -1,0 +1,201 @@
+"""Which kernels on the inputs compete, with which widths and penalties, and what lies on an edge.
+
+A method may name several kernels. Their grid of penalties is then relative: a penalty p stands for
+alpha = p u, with u the size of the kernel's centred diagonal for standardised inputs,
+
+    u = q                 for the linear kernel of q inputs,
+    u = min(1, width)     for kernels with a width (1 - exp(-width) is close to it).
+
+So one grid suits smooth and narrow kernels alike: as the width goes to zero, u / width goes to one,
+and rbf kernel ridge regression to the linear one with the same p. What is chosen is told as alpha.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from workflow_lib.metrics import SMALLEST_GAIN
+
+WITH_WIDTH = ("rbf", "laplacian")
+"""Kernels that have a width."""
+
+FURTHER = (10.0**0.5, 10.0)
+"""Factors by which a grid is extended beyond the edge on which a chosen value lies."""
+
+Grid = dict["InputKernel", list[float]]
+"""The penalties alpha of each kernel that competes."""
+
+
+class InputKernel(NamedTuple):
+    """A kernel on the inputs; ``width`` is in units of `kernel_gamma`, None for those without."""
+
+    name: str
+    width: float | None = None
+
+
+@dataclass(frozen=True)
+class KernelGrid:
+    """The kernels of a method, the widths of those that have one, and the penalties.
+
+    Attributes
+    ----------
+    names : sequence of str
+    widths, penalties : sequences of float
+        Penalties may be infinite.
+    n_columns : int
+        Inputs, as the linear kernel counts them.
+    is_relative : bool
+        Whether penalties are in units of `penalty_unit`; else they are alpha itself.
+    """
+
+    names: Sequence[str]
+    widths: Sequence[float]
+    penalties: Sequence[float]
+    n_columns: int = 1
+    is_relative: bool = False
+
+    def kernels(self) -> list[InputKernel]:
+        """Return the kernels that compete, in the order of their names and widths."""
+        return [
+            InputKernel(name, width)
+            for name in self.names
+            for width in (self.widths if name in WITH_WIDTH else [None])
+        ]
+
+    @classmethod
+    def of_method(
+        cls,
+        kernel: str,
+        kernels: Sequence[str] | None,
+        widths: Sequence[float],
+        penalties: Sequence[float],
+        n_columns: int,
+    ) -> KernelGrid:
+        """Return the grid of a method.
+
+        Parameters
+        ----------
+        kernel : str
+            That of the inputs.
+        kernels : sequence of str or None
+            Those that compete, with relative penalties; None for `kernel` alone, with penalties as
+            they are.
+        widths, penalties, n_columns
+        """
+        return cls(list(kernels or [kernel]), widths, penalties, n_columns, bool(kernels))
+
+    def all(self) -> Grid:
+        """Return every kernel with its penalties alpha."""
+        return {kernel: self._alphas(kernel, self.penalties) for kernel in self.kernels()}
+
+    def extended(self, choices: Iterable) -> Grid:
+        """Return what lies beyond the edges on which choices lie; nothing where none does.
+
+        Two further values half a decade apart, of the width with all penalties, of a penalty for
+        its kernel with all others.
+
+        Parameters
+        ----------
+        choices : iterable of `workflow_lib.experiments.selection.Choice`
+        """
+        found: Grid = {}
+        for choice in choices:
+            penalties = list(self.penalties)
+            kernel = choice.kernel
+            for is_lower, is_upper in self._penalty_edges(choice, self.all()):
+                finite = [value for value in self.penalties if value < float("inf")]
+                if is_lower:
+                    penalties += [min(finite) / factor for factor in FURTHER]
+                if is_upper:
+                    penalties += [max(finite) * factor for factor in FURTHER]
+            further = [kernel] if len(penalties) > len(self.penalties) else []
+            is_lower, is_upper = _edges(kernel.width, self._widths_of(kernel))
+            if is_lower:
+                further += [kernel._replace(width=kernel.width / factor) for factor in FURTHER]
+            if is_upper:
+                further += [kernel._replace(width=kernel.width * factor) for factor in FURTHER]
+            for other in further:
+                known = found.get(other, [])
+                found[other] = sorted({*known, *self._alphas(other, penalties)})
+        return found
+
+    def search(self, select: Callable[[Grid], dict], extends: bool) -> tuple[dict, Grid]:
+        """Return the best choices of the grid and of its extension, and the extension.
+
+        Parameters
+        ----------
+        select : function of a grid
+            Returns choices by any key; each has a ``score``, lower is better.
+        extends : bool
+            Whether the grid is extended once where a chosen value lies on its edge.
+        """
+        found = select(self.all())
+        extension = self.extended(found.values()) if extends else {}
+        if extension:
+            for key, choice in select(extension).items():
+                # Choices equal by algebra differ by rounding; that of the grid is kept.
+                if choice.score < found[key].score * (1.0 - SMALLEST_GAIN):
+                    found[key] = choice
+        return found, extension
+
+    def edges_of(self, choice, extension: Mapping[InputKernel, Sequence[float]]) -> str:
+        """Return which chosen values lie on an edge of the grid with its extension, in words.
+
+        For example ``lowest width, lowest penalty``; empty for none. With two penalties the one of
+        the leading block is the ``leading penalty``.
+        """
+        widths = self._widths_of(choice.kernel)
+        widths |= {other.width for other in extension if other.name == choice.kernel.name}
+        everything = {
+            kernel: [*self.all().get(kernel, []), *extension.get(kernel, [])]
+            for kernel in {*self.kernels(), *extension}
+        }
+        found = {"width": _edges(choice.kernel.width, widths)}
+        names = ("leading penalty", "penalty")
+        found |= dict(zip(names, self._penalty_edges(choice, everything), strict=True))
+        return ", ".join(
+            f"{word} {name}"
+            for name, edges in found.items()
+            for word, is_edge in zip(("lowest", "highest"), edges, strict=True)
+            if is_edge
+        )
+
+    def _widths_of(self, kernel: InputKernel) -> set[float]:
+        return set(self.widths) if kernel.name in WITH_WIDTH else set()
+
+    def _penalty_edges(self, choice, grid) -> list[tuple[bool, bool]]:
+        return [
+            _edges(penalty, set(grid.get(choice.kernel, ())))
+            for penalty in (choice.penalty_pi, choice.penalty_mu)
+        ]
+
+    def _alphas(self, kernel: InputKernel, penalties: Sequence[float]) -> list[float]:
+        unit = penalty_unit(kernel, self.n_columns) if self.is_relative else 1.0
+        return [float(penalty) * unit for penalty in penalties]
+
+
+def single_choice(select: Callable, **arguments) -> Callable[[Grid], dict]:
+    """Return what `KernelGrid.search` asks for, of a function with one choice, under the key None.
+
+    `select` takes the ``grid`` besides these arguments.
+    """
+    return lambda grid: {None: select(grid=grid, **arguments)}
+
+
+def penalty_unit(kernel: InputKernel, n_columns: int) -> float:
+    """Return the size of the centred diagonal of a kernel on `n_columns` standardised inputs."""
+    if kernel.name == "linear":
+        return float(n_columns)
+    return min(1.0, kernel.width) if kernel.name in WITH_WIDTH else 1.0
+
+
+def _edges(value: float | None, values: set[float]) -> tuple[bool, bool]:
+    """Return whether a value is the lowest and the highest of several finite ones.
+
+    A single value was given, not chosen. An infinite one is the end of all grids, and no edge.
+    """
+    if value is None or len(values) < 2 or value == float("inf"):
+        return False, False
+    return value == min(values), value == max(values)

@@ -1,0 +1,84 @@
+"""The values that outputs can take: where intervals of predictions end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class OutputRanges:
+    """The values that each of d outputs can take.
+
+    Attributes
+    ----------
+    least, largest : arrays (d,)
+        -inf and inf where there is no such bound.
+    whole : bool array (d,)
+        Whether the output is a whole number.
+    """
+
+    least: np.ndarray
+    largest: np.ndarray
+    whole: np.ndarray
+
+    @classmethod
+    def of(cls, ranges: Sequence[Mapping]) -> OutputRanges:
+        """Return the ranges from one mapping an output: ``least``, ``largest``, ``whole``.
+
+        Each of them may be left out, or None.
+        """
+        bounds = [
+            [float(each[key]) if each.get(key) is not None else beyond for each in ranges]
+            for key, beyond in (("least", -np.inf), ("largest", np.inf))
+        ]
+        whole = [bool(each.get("whole")) for each in ranges]
+        return cls(np.array(bounds[0]), np.array(bounds[1]), np.array(whole, dtype=bool))
+
+    @classmethod
+    def of_dataset(cls, data: Mapping) -> OutputRanges:
+        """Return those of a "dataset" artifact: its text ``ranges`` in ``names``, if there is one.
+
+        The text is JSON, a list with one object an output, as of `of`.
+        """
+        n_outputs = data["outputs"].shape[1]
+        text = data.get("names", {}).get("ranges")
+        return cls.of(json.loads(text) if isinstance(text, str) else [{}] * n_outputs)
+
+    def text(self) -> str:
+        """Return the JSON text that `of_dataset` reads."""
+        parts = []
+        for least, largest, whole in zip(self.least, self.largest, self.whole):
+            bounds = {"least": float(least), "largest": float(largest)}
+            part = {key: value for key, value in bounds.items() if np.isfinite(value)}
+            parts.append(part | ({"whole": True} if whole else {}))
+        return json.dumps(parts)
+
+    def ends(self, predicted: np.ndarray, half_widths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the lower and the upper ends (m, d) of intervals around predictions (m, d).
+
+        They lie in the range. A whole number lies in an interval if and only if it lies between its
+        ends rounded inwards, so these are its ends; where no whole number lies in it, the one
+        nearest to the prediction is the interval.
+
+        Parameters
+        ----------
+        predicted : array (m, d)
+        half_widths : array (m, d) or (d,)
+            Infinite where there is no interval: its ends are infinite whatever the range.
+        """
+        lower, upper = predicted - half_widths, predicted + half_widths
+        # 3 - 1e-13 is a three that rounding has moved.
+        tolerance = 1e-9 * np.maximum(np.abs(predicted), 1.0)
+        inner = np.ceil(lower - tolerance), np.floor(upper + tolerance)
+        is_empty = inner[0] > inner[1]
+        nearest = np.rint(predicted)
+        ends = []
+        for end, rounded, beyond in zip((lower, upper), inner, (-np.inf, np.inf)):
+            end = np.where(self.whole, np.where(is_empty, nearest, rounded), end)
+            end = np.clip(end, self.least, self.largest)
+            ends.append(np.where(np.isfinite(half_widths), end, beyond))
+        return ends[0], ends[1]

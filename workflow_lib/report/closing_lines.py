@@ -1,0 +1,39 @@
+"""The end of `answer` on the terminal: the headline, where the report is, and what is next."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from pathlib import Path
+
+WIDTH = 98
+
+
+def answer_lines(name: str, answer: str | Path, report: str | Path) -> list[str]:
+    """Return the last lines of `snakemake answer`.
+
+    Parameters
+    ----------
+    name : str
+        The user's table.
+    answer : path
+        The JSON that `workflow_lib.report.leaderboard.run` wrote; the first of its ``sentences`` is
+        the headline of the report.
+    report : path
+
+    Returns
+    -------
+    list of str
+        Nothing where the answer cannot be read: what is wrong with a file is told by the job that
+        needs it.
+    """
+    try:
+        headline = json.loads(Path(answer).read_text(encoding="utf-8"))["sentences"][0]
+    except (OSError, ValueError, LookupError, TypeError):
+        return []
+    return [
+        *textwrap.wrap(headline, WIDTH, break_long_words=False, break_on_hyphens=False),
+        f"Report: {report}",
+        "To predict new rows, in a table with the same input columns:",
+        f"  snakemake --cores 2 predict --config name={name} rows=new_rows.csv",
+    ]
