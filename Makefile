@@ -12,7 +12,7 @@ SNAKEFILES := Snakefile $(wildcard rules/*.smk rules/*/*.smk)
 SOURCES := workflow_lib scripts tests $(wildcard benchmarks docs examples)
 
 .DEFAULT_GOAL := help
-.PHONY: help env run prepare test faults lint docs bench why verify unlock clean
+.PHONY: help env run prepare test faults lint docs bench compare why verify unlock clean
 
 help: ## list these commands
 	@echo "make COMMAND [CORES=all] [OPTIONS='more options of snakemake'] [PYTHON=python3]"
@@ -38,10 +38,10 @@ run: env ## compute everything that is missing or out of date, up to the report
 prepare: env ## fetch the data alone, for a machine without network later
 	@$(SNAKEMAKE) --cores $(CORES) $(OPTIONS) prepare
 
-# The tests read the data from a local copy where one lies beside the checkout.
+# The tests and the comparison read the data from a local copy where one lies beside the checkout.
 ifeq ($(origin OFER_MIRROR),undefined)
 ifneq ($(wildcard ../shared/data),)
-test: export OFER_MIRROR := $(abspath ../shared/data)
+test compare: export OFER_MIRROR := $(abspath ../shared/data)
 endif
 endif
 test: env lint ## check the style, then run all tests
@@ -64,6 +64,9 @@ docs: env ## build the documentation in results/docs
 
 bench: env ## time the methods against other libraries; peers: pip install '.[benchmarks]'
 	@$(BIN)/python -m benchmarks $(OPTIONS)
+
+compare: env ## compare the methods with other libraries; peers: pip install '.[boosting]'
+	@$(BIN)/python -m benchmarks compare $(OPTIONS)
 
 why: env ## say what would run now, and why
 	@$(SNAKEMAKE) --dry-run --quiet rules host progress $(OPTIONS)

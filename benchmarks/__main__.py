@@ -1,6 +1,7 @@
 """Runs the benchmarks and writes their tables and the page.
 
     python -m benchmarks [NAME ...] [--quick] [--folder results/benchmarks]
+    python -m benchmarks compare [options]
 
 Run from the top of the checkout. Without names all benchmarks run.
 """
@@ -31,6 +32,10 @@ WITH_OWN_TABLE = ("interval_coverage",)
 
 def main(arguments: list[str] | None = None) -> int:
     """Run what the command line asks for; return 1 where a measurement failed."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] == ["compare"]:
+        # A study with options of its own; `make bench` does not run it.
+        return importlib.import_module("benchmarks.compare.command").main(arguments[1:])
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=__doc__.split("\n")[0]
     )

@@ -20,6 +20,10 @@ LIBRARIES = (
     "statsmodels",
     "dynamax",
     "jax",
+    "catboost",
+    "lightgbm",
+    "xgboost",
+    "xgboost-cpu",
 )
 FILE_NAME = "machine.json"
 

@@ -474,15 +474,16 @@ def _coverage_section(folder: Path) -> str:
     return (
         f'<section id="{COVERAGE}"><h2>{COVERAGE_TITLE}</h2>\n{_about(module)}\n'
         f'<div class="wide"><table><caption>The mean coverage must lie between {low:.0%} and '
-        f"{high:.0%}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>\n"
+        f"{high:.0%}, and no third below {module.LEAST_OF_THIRDS:.0%}</caption>"
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>\n"
         f"<figure>{_drawn_coverage(rows, laws, module)}<figcaption>A dot is one output of one "
-        "simulated table, a bar the mean of its law. The spread is that of quantiles of a few "
+        "table, a bar the mean of its law. The spread is that of quantiles of a few "
         "hundred rows.</figcaption></figure></section>"
     )
 
 
 _COVERAGE_HEADINGS = (
-    "law",
+    "law or table",
     "rows",
     "splits",
     "tables",
@@ -490,6 +491,11 @@ _COVERAGE_HEADINGS = (
     "deviation over tables",
     "tables in the band",
     "outputs in the band",
+    "thirds by prediction",
+    "thirds by novelty",
+    "thirds by width",
+    "width / one for all rows",
+    "score / one for all rows",
     "half width / ideal",
     "told by the product",
     "met",
@@ -498,6 +504,16 @@ _COVERAGE_HEADINGS = (
 
 def _coverage_cells(law: Row, module: ModuleType) -> str:
     shares = {name: f"{100 * float(law[name]):.1f} %" for name in module.SHARES}
+    ratios = {
+        name: f"{_plain(law[name])} &times;" if law[name] != "nan" else "&ndash;"
+        for name in ("width_over_constant", "score_over_constant", "half_width_over_ideal")
+    }
+    thirds = [
+        " / ".join(
+            f"{100 * float(law[name]):.0f}" for name in module.THIRDS if name.endswith(f"_{by}")
+        )
+        for by in ("predicted", "novelty", "width")
+    ]
     cells = (
         _escaped(law["rows"]),
         _escaped(law["splits"]),
@@ -506,7 +522,8 @@ def _coverage_cells(law: Row, module: ModuleType) -> str:
         shares["deviation"],
         shares["share_in_band"],
         shares["share_of_outputs_in_band"],
-        f"{_plain(law['half_width_over_ideal'])} &times;",
+        *thirds,
+        *ratios.values(),
         shares["measured_by_product"],
         {"yes": "yes", "no": "<b>no</b>"}[law["met"]],
     )

@@ -31,6 +31,7 @@ from benchmarks.measuring import (
 from benchmarks.problems import N_FOLDS, N_INPUTS, N_OUTPUTS, Problem, smooth_problem
 from workflow_lib.embeddings.forward import ForwardEmbedding
 from workflow_lib.experiments.fold_targets import FoldTargets, embedded_targets, scattered
+from workflow_lib.experiments.input_kernels import InputKernel
 from workflow_lib.experiments.selection import Choice, select_each
 from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.generative.output_scaling import fit_output_scaling
@@ -119,7 +120,7 @@ def measurements(quick: bool) -> list[Measurement]:
 
 
 class GramsByWidth(Mapping):
-    """Solvers by width, built when asked for, so that one Gram matrix lives at a time."""
+    """Solvers by kernel, built when asked for, so that one Gram matrix lives at a time."""
 
     def __init__(
         self,
@@ -133,12 +134,12 @@ class GramsByWidth(Mapping):
         self._folds = problem.folds if folds is None else folds
         self._center, self._widths, self._options = center, widths, options
 
-    def __getitem__(self, width: float) -> SharedGram:
-        gram = gram_matrix(self._inputs, None, "rbf", gamma_of(width))
+    def __getitem__(self, kernel: InputKernel) -> SharedGram:
+        gram = gram_matrix(self._inputs, None, "rbf", gamma_of(kernel.width))
         return SharedGram(gram, self._folds, self._center, overwrite=True, **self._options)
 
     def __iter__(self):
-        return iter(self._widths)
+        return (InputKernel("rbf", width) for width in self._widths)
 
     def __len__(self) -> int:
         return len(self._widths)
@@ -228,8 +229,9 @@ def _embedded(problem: Problem, model: GaussianMixtureModel, outputs, known) -> 
 
 
 def _selected(problem, folds, grams, targets, penalties, penalty) -> dict[int | None, Choice]:
+    alphas = dict.fromkeys(grams, penalties)
     return select_each(
-        problem.outputs, folds, grams, None, targets, penalties, (), penalty, (False,), METRIC
+        problem.outputs, folds, grams, None, targets, alphas, (), penalty, (False,), METRIC
     )
 
 
@@ -243,7 +245,7 @@ def scores_by_point(
     """Return our score of every (component count, width, penalty): selections from one point."""
     scores = {}
     for width in widths:
-        grams = {width: GramsByWidth(problem, center=center)[width]}
+        grams = GramsByWidth(problem, center=center, widths=[width])
         for penalty in penalties:
             found = _selected(problem, problem.folds, grams, targets, [penalty], "shared")
             scores |= {(count, width, penalty): choice.score for count, choice in found.items()}

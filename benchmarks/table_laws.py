@@ -1,12 +1,22 @@
-"""Laws from which users' tables are drawn, known here and nowhere in the product."""
+"""Laws from which users' tables are drawn, known here and nowhere in the product; real tables."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import yaml
+
+from benchmarks.measuring import ROOT, is_installed
+
+N_FRESH = 500
+"""Fresh rows of a law."""
+
+FEW_METHODS = ("m-krr", "m-mean")
+"""Methods of the laws and tables on which only the intervals are of interest."""
 
 
 class Rows(NamedTuple):
@@ -16,14 +26,14 @@ class Rows(NamedTuple):
     ----------
     inputs : dict of str to sequence
         Columns of the table that are no outputs.
-    means : array (n, d)
-        The true regression function at these inputs.
+    means : array (n, d) or None
+        The true regression function at these inputs; None of a real table.
     outputs : array (n, d)
         The means plus noise.
     """
 
     inputs: dict[str, Sequence]
-    means: np.ndarray
+    means: np.ndarray | None
     outputs: np.ndarray
 
 
@@ -41,6 +51,10 @@ class Law(NamedTuple):
         Ten is what a table of at most 500 rows is given.
     package : str or None
         What it needs beside the requirements.
+    methods : tuple of str
+        That compete.
+    n_draws : int
+        Tables that are drawn.
     """
 
     title: str
@@ -48,6 +62,82 @@ class Law(NamedTuple):
     n_rows: int
     n_splits: int
     package: str | None = None
+    methods: tuple[str, ...] = ("ofer-gmm", "m-krr", "m-mean")
+    n_draws: int = 20
+
+    is_real = False
+
+    def is_here(self) -> bool:
+        """Return whether all that it needs is installed."""
+        return is_installed(self.package)
+
+    def tables(self, generator: np.random.Generator) -> tuple[Rows, Rows]:
+        """Return the rows of a user's table, and fresh ones."""
+        return self.draw(self.n_rows, generator), self.draw(N_FRESH, generator)
+
+
+class RealTable(NamedTuple):
+    """A dataset of the catalogue, some rows of which are a user's table and the others fresh.
+
+    Attributes
+    ----------
+    title : str
+    name : str
+        Of the dataset; its reader is ``arff``.
+    n_rows : int
+        Of a user's table.
+    n_splits, methods, n_draws
+        As of `Law`.
+    """
+
+    title: str
+    name: str
+    n_rows: int
+    n_splits: int = 10
+    methods: tuple[str, ...] = FEW_METHODS
+    n_draws: int = 3
+
+    is_real = True
+
+    def is_here(self) -> bool:
+        """Return whether its file lies in a mirror."""
+        return self._file() is not None
+
+    def tables(self, generator: np.random.Generator) -> tuple[Rows, Rows]:
+        """Return the rows of a user's table, drawn at random, and the others.
+
+        Outputs that are the same in all rows of the table are left out.
+        """
+        from workflow_lib.datasets.reading import read_dataset
+
+        tree = read_dataset("arff", self._settings()["options"], [self._file()], 0)
+        inputs, outputs = tree["inputs"], tree["outputs"]
+        order = generator.permutation(len(outputs))
+        known, fresh = order[: self.n_rows], order[self.n_rows :]
+        varies = np.ptp(outputs[known], axis=0) > 0
+        columns = {f"x{column}": values for column, values in enumerate(inputs.T, start=1)}
+        return tuple(
+            Rows(
+                {
+                    name: [None if np.isnan(value) else float(value) for value in values[rows]]
+                    for name, values in columns.items()
+                },
+                None,
+                outputs[np.ix_(rows, varies)],
+            )
+            for rows in (known, fresh)
+        )
+
+    def _settings(self) -> dict:
+        path = ROOT / "config" / "datasets" / f"{self.name}.yaml"
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+    def _file(self) -> Path | None:
+        from workflow_lib.datasets.mirrors import mirrors_from_environment
+
+        name = self._settings()["sources"][0]["path"]
+        paths = [mirror / name for mirror in mirrors_from_environment()]
+        return next((path for path in paths if path.is_file()), None)
 
 
 def draw_numbers(n: int, generator: np.random.Generator) -> Rows:
@@ -74,6 +164,50 @@ def draw_numbers(n: int, generator: np.random.Generator) -> Rows:
     )
     inputs = {f"x{column}": values.tolist() for column, values in enumerate(x.T, start=1)}
     return Rows(inputs, means, means + deviations * generator.standard_normal((n, 3)))
+
+
+def draw_skewed(n: int, generator: np.random.Generator) -> Rows:
+    """Return rows of six numbers whose outputs are log-normal, with multiplicative noise.
+
+    With x normal, the logarithms of the outputs are normal with the means 1 + 0.7 x_1 + 0.3 x_2,
+    sin(x_2) + 0.4 x_3 and 0.5 x_1 - 0.5 x_4, and the standard deviations 0.4, 0.3 and 0.6; so the
+    noise of an output grows with its mean. The sixth number is of no use.
+    """
+    x = generator.standard_normal((n, 6))
+    logarithms = np.column_stack(
+        [
+            1.0 + 0.7 * x[:, 0] + 0.3 * x[:, 1],
+            np.sin(x[:, 1]) + 0.4 * x[:, 2],
+            0.5 * x[:, 0] - 0.5 * x[:, 3],
+        ]
+    )
+    deviations = np.array([0.4, 0.3, 0.6])
+    outputs = np.exp(logarithms + deviations * generator.standard_normal((n, 3)))
+    inputs = {f"x{column}": values.tolist() for column, values in enumerate(x.T, start=1)}
+    return Rows(inputs, np.exp(logarithms + 0.5 * deviations**2), outputs)
+
+
+def draw_counts(n: int, generator: np.random.Generator) -> Rows:
+    """Return rows of five numbers whose outputs are counts, the third with many zeros.
+
+    With x normal, the means are exp(1.5 + 0.6 x_1), exp(2 + 0.4 x_2 - 0.3 x_3) and
+    exp(-0.5 + 0.8 x_1 + 0.3 x_4). The first and the third output are Poisson; the second is
+    negative binomial with the variance m + m^2 / 4 at the mean m.
+    """
+    x = generator.standard_normal((n, 5))
+    means = np.exp(
+        np.column_stack(
+            [
+                1.5 + 0.6 * x[:, 0],
+                2.0 + 0.4 * x[:, 1] - 0.3 * x[:, 2],
+                -0.5 + 0.8 * x[:, 0] + 0.3 * x[:, 3],
+            ]
+        )
+    )
+    rates = means.copy()
+    rates[:, 1] *= generator.gamma(4.0, 0.25, n)
+    inputs = {f"x{column}": values.tolist() for column, values in enumerate(x.T, start=1)}
+    return Rows(inputs, means, generator.poisson(rates).astype(float))
 
 
 N_TOPICS, WORDS_OF_TOPIC, COMMON_WORDS = 4, 25, 40
@@ -192,4 +326,22 @@ LAWS = {
     "numbers": Law("numbers, with noise that varies", draw_numbers, 200, 10),
     "texts": Law("a text and two numbers, Laplace noise", draw_texts, 150, 10),
     "molecules": Law("structures of molecules", draw_molecules, 150, 10, "rdkit"),
+    "skewed": Law("log-normal, multiplicative noise", draw_skewed, 200, 10, None, FEW_METHODS),
+    "counts": Law("counts", draw_counts, 200, 10, methods=FEW_METHODS),
 }
+
+REAL_TABLES = {
+    name: RealTable(f"{name} (Mulan)", name, n_rows)
+    for name, n_rows in {
+        "atp1d": 200,
+        "oes97": 200,
+        "edm": 107,
+        "jura": 200,
+        "wq": 200,
+        "enb": 200,
+        "slump": 72,
+        "sf1": 200,
+        "sf2": 200,
+    }.items()
+}
+"""Of small ones seven tenths of the rows."""

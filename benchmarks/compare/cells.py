@@ -1,0 +1,200 @@
+"""Peers on the splits of the tables: a small file for each, which is kept while it is current.
+
+A result depends on the rows of its split and on what its peer does, and carries a digest of both.
+Where one of them has changed, it is computed anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+import os
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks.compare.own import dataset_file, split_file
+from benchmarks.compare.peers import PEERS, Bench, Rows, fingerprint
+from benchmarks.compare.tables import Table
+from benchmarks.measuring import THREAD_VARIABLES
+from workflow_lib.artifacts import read_artifact
+from workflow_lib.errors import UserError
+from workflow_lib.experiments.items import size_group
+from workflow_lib.metrics import (
+    average_relative_error,
+    squared_error_sums,
+    training_mean_errors,
+)
+from workflow_lib.seeds import derive_seed
+from workflow_lib.whole_files import write_text
+
+
+class Cell(NamedTuple):
+    """A training size of a split of a table.
+
+    Attributes
+    ----------
+    table, scale : str
+    split, size : int
+    dataset, partition : path
+        The artifacts of the table and of the split.
+    folder : path
+        Where the results of the peers go.
+    seed : int
+    """
+
+    table: str
+    scale: str
+    split: int
+    size: int
+    dataset: Path
+    partition: Path
+    folder: Path
+    seed: int
+
+    def file(self, peer: str) -> Path:
+        """Return where the result of a peer is kept."""
+        return self.folder / self.table / f"{self.size}-{self.split}-{peer}.json"
+
+
+class Data(NamedTuple):
+    """The rows of a cell."""
+
+    training: Rows
+    test_inputs: np.ndarray
+    test_outputs: np.ndarray
+
+
+def cells_of(
+    workflow: Path, tables: Iterable[Table], n_splits: int, folder: Path, seed: int
+) -> list[Cell]:
+    """Return all cells of the tables, from the splits that the workflow has made."""
+    cells = []
+    for table in tables:
+        for split in range(n_splits):
+            path = split_file(workflow, table.name, split)
+            common = (dataset_file(workflow, table.name), path, folder)
+            for size in read_artifact(path, "split")["sizes"]:
+                cells.append(Cell(table.name, table.scale, split, int(size), *common, seed))
+    return cells
+
+
+def read_cell(cell: Cell) -> Data:
+    """Return the training and test rows of a cell.
+
+    Raises
+    ------
+    UserError
+        If outputs are missing, which the peers cannot learn from.
+    """
+    data, partition = read_artifact(cell.dataset, "dataset"), read_artifact(cell.partition, "split")
+    inputs, outputs = data["inputs"], data["outputs"]
+    train, test = partition["train"][: cell.size], partition["test"]
+    if np.isnan(outputs[train]).any():
+        raise UserError(
+            place=f"the table {cell.table}",
+            found="training outputs that are missing",
+            expected="a table whose outputs are all known, as the peers need",
+            remedy="give the table a reason in LEFT_OUT of benchmarks/compare/tables.py",
+        )
+    folds = partition["folds"][size_group(cell.size)]
+    rows = Rows(inputs[train], outputs[train], folds, cell.scale)
+    return Data(rows, inputs[test], outputs[test])
+
+
+def run_peers(cells: Sequence[Cell], names: Sequence[str], cores: int) -> None:
+    """Compute what is missing or no longer current, split by split, the smallest cells first.
+
+    Every process has one thread of linear algebra.
+    """
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
+    ordered = sorted(cells, key=lambda cell: (cell.split, cell.size, cell.table))
+    # Fresh processes read the variables of the threads; this one and forks of it have begun before.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(cores, mp_context=context) as pool:
+        started = {pool.submit(run_cell, cell, names): cell for cell in ordered}
+        for number, done in enumerate(as_completed(started), start=1):
+            cell, computed = started[done], done.result()
+            if computed:
+                place = f"{cell.table}, {cell.size} rows, split {cell.split}"
+                print(
+                    f"peers {number}/{len(started)}: {place}: {len(computed)} learned", flush=True
+                )
+
+
+def run_cell(cell: Cell, names: Sequence[str]) -> list[str]:
+    """Compute what is missing of a cell; return the names of the peers that were computed."""
+    data = read_cell(cell)
+    keys = {name: _key(cell, data, name) for name in fitting_peers(data, names)}
+    missing = [name for name, key in keys.items() if _known(cell.file(name), key) is None]
+    seed = derive_seed(cell.seed, "compare", cell.table, cell.split, cell.size)
+    bench = Bench(data.training, seed)
+    reference = training_mean_errors(data.test_outputs, data.training.outputs)
+    for name in missing:
+        predictions = bench.predict(name, data.test_inputs)
+        errors = squared_error_sums(data.test_outputs, predictions)
+        result = {
+            "key": keys[name],
+            "error": float(average_relative_error(errors, reference)),
+            "seconds": round(bench.tuned(name).seconds, 4),
+            "settings": bench.tuned(name).settings,
+        }
+        write_text(cell.file(name), json.dumps(result) + "\n")
+    return missing
+
+
+def fitting_peers(data: Data, names: Sequence[str]) -> list[str]:
+    """Return the peers among `names` that are installed and can take so many inputs."""
+    n_inputs = data.training.inputs.shape[1]
+    return [
+        name
+        for name in names
+        if PEERS[name].is_installed
+        and (PEERS[name].most_inputs is None or n_inputs <= PEERS[name].most_inputs)
+    ]
+
+
+def peer_scores(cells: Iterable[Cell], names: Sequence[str]) -> list[dict]:
+    """Return the current results as rows: table, size, split, method, source, error, seconds,
+    settings."""
+    rows = []
+    for cell in cells:
+        data = read_cell(cell)
+        for name in fitting_peers(data, names):
+            known = _known(cell.file(name), _key(cell, data, name))
+            if known is None:
+                continue
+            rows.append(
+                {
+                    "table": cell.table,
+                    "size": cell.size,
+                    "split": cell.split,
+                    "method": name,
+                    "source": "peer",
+                    "error": known["error"],
+                    "seconds": known["seconds"],
+                    "settings": " ".join(f"{key}={v}" for key, v in known["settings"].items()),
+                }
+            )
+    return rows
+
+
+def _known(path: Path, key: str) -> dict | None:
+    """Return the result in a file; None where there is none, or not the one with this digest."""
+    if not path.is_file():
+        return None
+    result = json.loads(path.read_text(encoding="utf-8"))
+    return result if result["key"] == key else None
+
+
+def _key(cell: Cell, data: Data, name: str) -> str:
+    """Return the digest of the rows, the seed and the peer behind a result."""
+    digest = hashlib.sha256(f"{cell.seed} {cell.scale} {fingerprint(name)}".encode())
+    for values in (*data.training[:3], data.test_inputs, data.test_outputs):
+        digest.update(f"{values.shape} {values.dtype}".encode())
+        digest.update(np.ascontiguousarray(values))
+    return digest.hexdigest()

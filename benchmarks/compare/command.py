@@ -1,0 +1,118 @@
+"""Runs the comparison of our methods with those of other libraries, and writes its page.
+
+    python -m benchmarks compare [options]
+
+Run from the top of the checkout. What has been computed before, and is not out of date, is kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pandas
+
+from benchmarks.compare import cells, own, page, summary
+from benchmarks.compare.peers import PEERS
+from benchmarks.compare.tables import study_tables
+from benchmarks.machine import read_description, write_description
+from benchmarks.measuring import ROOT
+from workflow_lib.errors import UserError
+from workflow_lib.whole_files import write_text
+
+SEED = 1
+N_SPLITS = 3
+
+COLUMNS = ("table", "size", "split", "method", "source", "error", "seconds", "settings")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run what the command line asks for; return 1 where something failed."""
+    options = _parser().parse_args(arguments)
+    try:
+        compare(options)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def compare(options: argparse.Namespace) -> None:
+    """Compute what is missing, and write the scores and the page from all that is known."""
+    tables, left_out = study_tables(ROOT / "config")
+    names = options.tables or list(tables)
+    unknown = [name for name in names if name not in tables]
+    if unknown:
+        raise UserError(
+            place="--tables",
+            found=", ".join(f"{name} ({left_out.get(name, 'no dataset')})" for name in unknown),
+            expected=f"tables of numbers: {', '.join(tables)}",
+            remedy="leave them out",
+        )
+    chosen = {name: tables[name] for name in names}
+    folder = options.folder.resolve()
+    workflow = folder / "workflow"
+    methods = options.methods or "default"
+    if not options.page:
+        own.write_workflow(workflow, chosen, methods, options.splits, SEED)
+        own.make_splits(workflow, names, options.splits, options.cores)
+    all_cells = cells.cells_of(workflow, chosen.values(), options.splits, folder / "peers", SEED)
+    peers = options.peers or list(PEERS)
+    if not options.page and options.only != "own":
+        for name in peers:
+            if not PEERS[name].is_installed:
+                print(f"{name} is left out: {PEERS[name].package} is not installed")
+        cells.run_peers(all_cells, peers, options.cores)
+    if not options.page and options.only != "peers":
+        own.learn_methods(workflow, names, options.cores)
+    rows = own.own_scores(workflow, names) + cells.peer_scores(all_cells, peers)
+    write_rows(folder / "scores.csv", COLUMNS, rows)
+    scores = pandas.read_csv(folder / "scores.csv")
+    known = own.method_settings(workflow)
+    write_summary(folder, scores, known)
+    if not options.page:
+        write_description(folder)
+    for place in (folder, *([ROOT / "docs"] if options.docs else [])):
+        page.write_page(place, scores, chosen, left_out, known, read_description(folder))
+        print(f"The page: {place / page.PAGE_NAME}")
+
+
+def write_summary(folder: Path, scores: pandas.DataFrame, methods: Mapping[str, Mapping]) -> None:
+    """Write the errors of the cells and the summary of the methods as CSV."""
+    every = summary.cell_errors(scores)
+    errors = summary.of_enough_rows(every)
+    stacks = summary.stacks_of(methods, (name for name, peer in PEERS.items() if peer.members))
+    write_text(folder / "cells.csv", every.to_csv(lineterminator="\n"))
+    found = summary.method_summary(errors, stacks)
+    write_text(folder / "summary.csv", found.to_csv(index_label="method", lineterminator="\n"))
+
+
+def write_rows(path: Path, columns: Sequence[str], rows: Sequence[dict]) -> None:
+    """Write rows as CSV, in the order of the columns' first four."""
+    content = io.StringIO()
+    writer = csv.DictWriter(content, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(sorted(rows, key=lambda row: tuple(row[name] for name in columns[:4])))
+    write_text(path, content.getvalue())
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks compare", description=__doc__.split("\n")[0]
+    )
+    add = parser.add_argument
+    add("--tables", nargs="+", metavar="NAME", help="datasets; all tables of numbers by default")
+    add("--methods", nargs="+", metavar="NAME", help="of config/methods (default: the default set)")
+    add("--peers", nargs="+", metavar="NAME", choices=PEERS, help=f"of {', '.join(PEERS)}")
+    add("--splits", type=int, default=N_SPLITS, help="training/test splits (default: %(default)s)")
+    add("--cores", type=int, default=min(os.cpu_count() or 1, 2), help="processes at a time")
+    add("--only", choices=("own", "peers"), help="compute only our methods, or only the peers")
+    add("--page", action="store_true", help="compute nothing: the page from what is known")
+    add("--docs", action="store_true", help="put the page into docs/ as well")
+    add("--folder", type=Path, default=Path("results/compare"), help="where everything goes")
+    return parser

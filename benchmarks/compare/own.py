@@ -1,0 +1,172 @@
+"""Our methods: the workflow itself, on experiments written for the comparison.
+
+It runs in a folder of its own on a copy of the code and the settings, so that edits meanwhile do no
+harm and the results of other runs are not touched. Snakemake computes what is missing or out of
+date there: after a new method, that method alone.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import yaml
+
+from benchmarks.compare.tables import Table
+from benchmarks.measuring import ROOT
+from workflow_lib.errors import UserError
+from workflow_lib.experiments.evaluation import CHOICE_COLUMNS
+from workflow_lib.whole_files import write_text
+
+COPIED = ("Snakefile", "config", "envs", "profiles", "rules", "scripts", "workflow_lib")
+
+RUN_FILE = "config/compare.yaml"
+
+SECONDS = ("selection_seconds", "fit_seconds", "prediction_seconds", "preimage_seconds")
+
+
+def write_workflow(
+    folder: Path,
+    tables: Mapping[str, Table],
+    methods: str | Sequence[str],
+    n_splits: int,
+    seed: int,
+    root: Path = ROOT,
+) -> None:
+    """Copy the workflow to `folder`, with an experiment for each table.
+
+    Parameters
+    ----------
+    folder : path
+    tables : mapping of str to Table
+    methods : "default" or sequence of str
+        Methods of ``config/methods``; ``default`` are those with ``in_default: true`` that can work
+        on the table.
+    n_splits, seed : int
+    root : path
+        The checkout that is copied.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in COPIED:
+        source, copy = root / name, folder / name
+        if source.is_dir():
+            shutil.rmtree(copy, ignore_errors=True)
+            shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(source, copy)
+    shutil.rmtree(folder / "config" / "experiments", ignore_errors=True)
+    (folder / "config" / "experiments").mkdir()
+    chosen = methods if isinstance(methods, str) else list(methods)
+    for name, table in tables.items():
+        _write_yaml(
+            folder / "config" / "experiments" / f"{name}.yaml",
+            table.experiment | {"methods": chosen},
+        )
+    run = {"seed": seed, "n_splits": n_splits, "experiments": list(tables)}
+    _write_yaml(folder / RUN_FILE, run)
+
+
+def make_splits(folder: Path, tables: Sequence[str], n_splits: int, cores: int) -> None:
+    """Read the tables and split their rows: what all methods share."""
+    splits = [split_file(folder, name, number) for name in tables for number in range(n_splits)]
+    run_snakemake(folder, [str(path.relative_to(folder)) for path in splits], cores)
+
+
+def learn_methods(folder: Path, tables: Sequence[str], cores: int) -> None:
+    """Learn and score our methods on all splits."""
+    targets = [
+        path
+        for name in tables
+        for path in (f"results/{name}/scores.csv", f"results/timings/{name}.csv")
+    ]
+    run_snakemake(folder, targets, cores)
+
+
+def dataset_file(folder: Path, table: str) -> Path:
+    """Return the path of the artifact with all rows of a table."""
+    return folder / "results" / "datasets" / f"{table}.h5"
+
+
+def split_file(folder: Path, table: str, split: int) -> Path:
+    """Return the path of the artifact that says which rows train and test."""
+    return folder / "results" / table / f"split-{split}" / "split.h5"
+
+
+def run_snakemake(folder: Path, targets: Sequence[str], cores: int) -> None:
+    """Let Snakemake make `targets` in `folder`.
+
+    Raises
+    ------
+    UserError
+        If a job fails; Snakemake has shown the end of its log.
+    """
+    command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--quiet", "rules", "host"]
+    command += ["--configfile", RUN_FILE, "--", *targets]
+    # A test or another workflow may have set variables for its own Snakemake.
+    environment = {key: text for key, text in os.environ.items() if not key.startswith("SNAKEMAKE")}
+    if subprocess.run(command, cwd=folder, env=environment).returncode:
+        raise UserError(
+            place=f"the workflow in {folder}",
+            found="a job failed, as shown above",
+            expected="all methods learned on all tables",
+            remedy="mend what the log names and start the same command again; it goes on there",
+        )
+
+
+def own_scores(folder: Path, tables: Sequence[str]) -> list[dict]:
+    """Return the rows of our methods: table, size, split, method, source, error, seconds, settings.
+
+    Tables that have not been scored are left out.
+    """
+    rows = []
+    for name in tables:
+        scores = folder / "results" / name / "scores.csv"
+        if not scores.is_file():
+            continue
+        seconds = {
+            _key(row): sum(float(row[column]) for column in SECONDS)
+            for row in _rows_without_studies(folder / "results" / "timings" / f"{name}.csv")
+        }
+        rows += [
+            {
+                "table": name,
+                "size": int(row["training_size"]),
+                "split": int(row["split"]),
+                "method": row["method"],
+                "source": "own",
+                "error": float(row["arrmse"]),
+                "seconds": seconds[_key(row)],
+                "settings": " ".join(
+                    f"{choice}={row[choice]}" for choice in CHOICE_COLUMNS if row[choice]
+                ),
+            }
+            for row in _rows_without_studies(scores)
+        ]
+    return rows
+
+
+def method_settings(folder: Path) -> dict[str, dict]:
+    """Return the settings of every method of the copied workflow."""
+    return {
+        path.stem: yaml.safe_load(path.read_text(encoding="utf-8"))
+        for path in sorted((folder / "config" / "methods").glob("*.yaml"))
+    }
+
+
+def _rows_without_studies(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    return [row for row in rows if row["weak_size"] == "0" and not row["setting"]]
+
+
+def _key(row: Mapping[str, str]) -> tuple[str, str, str]:
+    return row["method"], row["training_size"], row["split"]
+
+
+def _write_yaml(path: Path, content: Mapping) -> None:
+    write_text(path, yaml.safe_dump(dict(content), sort_keys=False, allow_unicode=True))

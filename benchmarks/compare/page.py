@@ -1,0 +1,318 @@
+"""The page of the comparison, in Markdown, with its diagram of ranks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from string import Template
+
+import pandas as pd
+
+from benchmarks.compare import summary
+from benchmarks.compare.peers import PEERS
+from benchmarks.compare.tables import Table
+from workflow_lib.report.figures.critical_difference import draw_critical_difference
+from workflow_lib.report.ranks import Ranking, rank_methods
+from workflow_lib.report.scores import SELECTED, Score
+from workflow_lib.report.style import save_figure
+from workflow_lib.whole_files import write_text
+
+PAGE_NAME, FIGURE_NAME = "comparison.md", "comparison-ranks.svg"
+
+
+def write_page(
+    folder: Path,
+    scores: pd.DataFrame,
+    tables: Mapping[str, Table],
+    left_out: Mapping[str, str],
+    methods: Mapping[str, Mapping],
+    machine: Mapping[str, str],
+) -> None:
+    """Write the page and its figure to `folder`.
+
+    Parameters
+    ----------
+    folder : path
+    scores : data frame
+        As in ``scores.csv``.
+    tables : mapping of str to Table
+    left_out : mapping of str to str
+        Why each other dataset is left out.
+    methods : mapping of str to mapping
+        The settings of our methods.
+    machine : mapping of str to str
+        As of `benchmarks.machine.description`.
+    """
+    used = {name: methods[name] for name in scores["method"].unique() if name in methods}
+    looks = {name: _look(values) for name, values in used.items()} | {
+        name: {"label": peer.label, "color": peer.color, "marker": peer.marker}
+        for name, peer in PEERS.items()
+    }
+    # Of equal rank is named first what comes first here.
+    order = [*used, *PEERS]
+    every = summary.cell_errors(scores)
+    every = every[[name for name in order if name in every]]
+    errors = summary.of_enough_rows(every)
+    stacks = summary.stacks_of(used, (name for name, peer in PEERS.items() if peer.members))
+    ranking = ranking_of(scores, tables, order)
+    save_figure(draw_critical_difference(ranking, looks), folder / FIGURE_NAME)
+    parts = [
+        _beginning(scores, every, machine),
+        _goals(errors, stacks, looks, tables),
+        _methods(scores, errors, stacks, looks, ranking),
+        _ranks(ranking),
+        _cells(every, stacks, looks),
+        _procedure(scores, tables, left_out),
+        _machine(machine),
+    ]
+    write_text(folder / PAGE_NAME, "\n\n".join(part.strip("\n") for part in parts if part) + "\n")
+
+
+def ranking_of(
+    scores: pd.DataFrame, tables: Mapping[str, Table], order: Sequence[str]
+) -> Ranking | None:
+    """Return the ranks of the methods over the tables, each at its largest training size."""
+    nothing = dict.fromkeys(Score.__dataclass_fields__)
+    records: dict[str, list[Score]] = {}
+    for row in scores.itertuples():
+        values = nothing | {
+            "experiment": row.table,
+            "dataset": row.table,
+            "method": row.method,
+            "components": SELECTED,
+            "training_size": row.size,
+            "weak_size": 0,
+            "split": row.split,
+            "n_train": row.size,
+            "n_test": 0,
+            "arrmse": row.error,
+            "setting": "",
+        }
+        records.setdefault(row.table, []).append(Score(**values))
+    experiments = {
+        name: {
+            "title": tables[name].title,
+            "dataset": name,
+            "is_made": tables[name].is_made,
+            "metric": "arrmse",
+        }
+        for name in records
+    }
+    return rank_methods(records, experiments, order)
+
+
+# --- parts of the page ---------------------------------------------------------------------------
+
+
+def _beginning(scores: pd.DataFrame, errors: pd.DataFrame, machine: Mapping[str, str]) -> str:
+    absent = [peer.label for peer in PEERS.values() if not peer.is_installed]
+    return _BEGINNING.substitute(
+        date=machine.get("date", "an unknown date"),
+        n_peers=sum(name in PEERS for name in errors),
+        n_tables=scores["table"].nunique(),
+        n_cells=len(errors),
+        n_splits=scores["split"].nunique(),
+        absent=f"\nNot installed, and so left out: {', '.join(absent)}." if absent else "",
+    )
+
+
+def _goals(
+    errors: pd.DataFrame,
+    stacks: set[str],
+    looks: Mapping[str, Mapping],
+    tables: Mapping[str, Table],
+) -> str:
+    peers = [name for name in PEERS if name in errors]
+    is_real = [not tables[table].is_made for table, _ in errors.index]
+    groups = {"all cells": errors, "real data": errors[is_real]}
+    found = {
+        group: summary.goals(cells, stacks, peers) for group, cells in groups.items() if len(cells)
+    }
+    if not all(found.values()):
+        return ""
+    rows = [
+        [goal, group, _labelled(measured, looks), "yes" if reached else "no"]
+        for goals in zip(*found.values())
+        for group, (goal, measured, reached) in zip(found, goals)
+    ]
+    head = ["goal", "over", "measured", "reached"]
+    return f"## What {looks[summary.SUBJECT]['label']} is to reach\n\n{_table(head, rows)}"
+
+
+def _methods(
+    scores: pd.DataFrame,
+    errors: pd.DataFrame,
+    stacks: set[str],
+    looks: Mapping[str, Mapping],
+    ranking: Ranking | None,
+) -> str:
+    found = summary.method_summary(errors, stacks)
+    by_size, seconds = summary.ratios_by_size(errors, stacks), summary.mean_seconds(scores)
+    ranks = dict(zip(ranking.methods, ranking.average_ranks)) if ranking else {}
+    subject = summary.SUBJECT if summary.SUBJECT in errors else None
+    head = ["method", "cells", "mean error", "to the best", "worst", "where", "rank"]
+    head += [f"{looks[subject]['label']} wins", "loses"] if subject else []
+    rows = []
+    for method, row in found.iterrows():
+        against = []
+        if subject:
+            against = (
+                ["", ""] if method == subject else [f"{row['wins']:.0f}", f"{row['losses']:.0f}"]
+            )
+        rows.append(
+            [
+                looks[method]["label"],
+                f"{row['cells']:.0f}",
+                _number(row["mean_error"], 4),
+                _number(row["mean_ratio"], 3),
+                _number(row["worst_ratio"], 3),
+                row["worst_cell"],
+                _number(ranks.get(method, math.nan), 2),
+                *against,
+            ]
+        )
+    sizes = [f"{size} rows" for size in by_size]
+    head_by_size = ["method", *sizes, *(f"{size} rows, s" for size in seconds)]
+    rows_by_size = [
+        [
+            looks[method]["label"],
+            *(_number(value, 3) for value in by_size.loc[method]),
+            *(_number(value, 2) for value in seconds.loc[method]),
+        ]
+        for method in found.index
+    ]
+    tables = f"{_table(head, rows)}\n\n{_table(head_by_size, rows_by_size)}"
+    return f"## All methods\n\n{tables}\n\n{_COLUMNS.strip()}"
+
+
+def _ranks(ranking: Ranking | None) -> str:
+    if ranking is None:
+        return ""
+    picture = f"![Average ranks of the methods over the tables]({FIGURE_NAME})"
+    return f"## Ranks\n\n{picture}\n\n{_RANKS.strip()}"
+
+
+def _cells(errors: pd.DataFrame, stacks: set[str], looks: Mapping[str, Mapping]) -> str:
+    best = summary.best_single(errors, stacks)
+    head = ["table", "rows", "best single method", *(looks[name]["label"] for name in errors)]
+    rows = []
+    for (table, size), row in errors.iterrows():
+        lowest = row.min()
+        cells = [
+            f"**{value:.3f}**" if value == lowest else _number(value, 3) for value in row.to_numpy()
+        ]
+        rows.append([table, str(size), looks[best["method"][table, size]]["label"], *cells])
+    return (
+        f"## All cells\n\nMean errors over the splits; the lowest is bold.\n\n{_table(head, rows)}"
+    )
+
+
+def _procedure(
+    scores: pd.DataFrame, tables: Mapping[str, Table], left_out: Mapping[str, str]
+) -> str:
+    run = set(scores["method"])
+    peers = [
+        f"- **{peer.label}**: {peer.summary}"
+        + (
+            f" Left out above {peer.most_inputs} inputs: {peer.because}."
+            if peer.most_inputs
+            else ""
+        )
+        for name, peer in PEERS.items()
+        if name in run
+    ]
+    reasons: dict[str, list[str]] = {}
+    for name, reason in left_out.items():
+        reasons.setdefault(reason, []).append(f"`{name}`")
+    absent = [f"- {', '.join(names)}: {reason}." for reason, names in reasons.items()]
+    return "\n\n".join(
+        [
+            "## How it was measured",
+            _PROCEDURE.strip(),
+            "\n".join(peers),
+            "Left out are, of the catalogue,",
+            "\n".join(absent),
+        ]
+    )
+
+
+def _machine(machine: Mapping[str, str]) -> str:
+    entries = [f"- {name[:1].upper()}{name[1:]}: {text}" for name, text in machine.items()]
+    return "## The machine\n\n" + "\n".join(entries) if entries else ""
+
+
+# --- words ---------------------------------------------------------------------------------------
+
+
+def _look(values: Mapping) -> dict[str, str]:
+    return {name: values[name] for name in ("label", "color", "marker") if name in values}
+
+
+def _labelled(text: str, looks: Mapping[str, Mapping]) -> str:
+    """Return a text that ends with names of methods with their labels in the place of the names."""
+    words = text.split(" ")
+    return " ".join(
+        looks[word.rstrip(",")]["label"] + word[len(word.rstrip(",")) :]
+        if word.rstrip(",") in looks
+        else word
+        for word in words
+    )
+
+
+def _number(value: float, digits: int) -> str:
+    return "" if math.isnan(value) else f"{value:.{digits}f}"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+_BEGINNING = Template("""
+# Beside other libraries
+
+The methods of this project beside $n_peers of other libraries, measured on $date: on $n_tables
+tables of the catalogue with 20, 50, 100 and 200 training rows where they fit, $n_cells cells in
+all, $n_splits training/test splits each. All methods learn from the same rows and choose their
+settings by the same folds. Errors are the mean over outputs of the error relative to the training
+mean (aRRMSE): 1 is what the mean reaches, lower is better.$absent
+
+```sh
+pip install '.[boosting]'   # CatBoost, LightGBM and XGBoost, where they are wanted
+make compare                # writes results/compare; what is there and current is kept
+make compare OPTIONS=--docs # and this page
+```
+
+After a new method in `config/methods`, or a change of one, the same command computes what depends
+on it and nothing else.
+""")
+
+_COLUMNS = """
+To the best: the error as a multiple of that of the best single method of each cell, chosen in
+hindsight; its mean and its worst value over the cells, and its mean at each number of training
+rows. Single are all but the stacks. The mean error is that over all cells, and left out where a
+method did not run on all. Rank: see below. Wins and losses count cells. All of that is over cells
+of at least 20 training rows. Seconds are those of tuning and fitting, members of stacks included,
+with one thread; the mean over the tables: for our methods as the workflow measured them (with
+prediction), for the others as the processor counted them.
+"""
+
+_RANKS = """
+Each table counts once, at its largest training size. Methods that did not run on all tables are not
+ranked.
+"""
+
+_PROCEDURE = """
+Our methods run through the workflow, with the settings in `config/methods`. The others are tuned by
+the same five folds of the training rows and by the same score, unless their entry says otherwise.
+All get the same inputs: missing values by the training mean, standardised (and cut at 8 standard
+deviations) unless the columns of the table share a unit. Test rows are a quarter of the table (of
+`linnerud`, half of its 20 rows), drawn at random. A best method in hindsight is chosen by the test
+errors themselves, so that a part of its lead is luck: the more methods and the fewer splits, the
+larger. The members of OFER-stack, how they are weighed, the kernels of OFER-GMM and the grids of
+the forests were chosen on other splits of ten of these tables (the nine Mulan sets and
+`digits-completion`), so that a part of its lead on them is a result of that choice; the other six
+tables had no part in it. The Mulan sets, which stand in for tasks of the paper in other reports of
+this project, are here what they are.
+"""

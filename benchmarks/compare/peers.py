@@ -1,0 +1,516 @@
+"""The methods of other libraries, each with its usual tuning.
+
+A peer is a function that lists candidates: the settings that are compared by cross-validation. All
+peers are tuned and fitted by the same lines (`tune`): on the folds of the split, with the
+preparation of the inputs that our methods have too (missing values by the training mean;
+standardised where the table says so), with outputs standardised by their training rows, and by the
+score by which our methods choose. Until it predicts, a peer sees training rows only.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import inspect
+import itertools
+import math
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from workflow_lib.features.preparation import InputPreparation, fit_preparation
+from workflow_lib.metrics import average_relative_error, reference_errors, squared_error_sums
+from workflow_lib.regression.stacking import combined, stack_weights
+from workflow_lib.seeds import derive_seed
+
+N_TREES = 300
+N_TREES_OF_TUNING = 100
+"""Trees while a forest is tuned; the order of its settings needs fewer than its predictions."""
+
+BINS = 32
+"""Bins of an input for boosted trees; two hundred rows fill no more, and each costs time."""
+
+
+class Candidate(NamedTuple):
+    """Settings that compete.
+
+    Attributes
+    ----------
+    settings : dict
+        What distinguishes it, as shown.
+    estimator : estimator of scikit-learn's kind
+        What is cross-validated; it is cloned before each fit.
+    final : estimator or None
+        What is fitted to all training rows in its place; None for the same.
+    """
+
+    settings: dict[str, Any]
+    estimator: Any
+    final: Any = None
+
+
+Candidates = Callable[[int, int, int], list[Candidate]]
+"""From the training rows of a fold, the number of inputs and a seed to what competes."""
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A method of another library.
+
+    Attributes
+    ----------
+    label, color, marker : str
+        How it is shown.
+    candidates : function or None
+        None for a stack of others.
+    package : str
+        What must be installed, as imported.
+    most_inputs : int or None
+        Above this number of inputs it is left out, for `because`.
+    members : tuple of str
+        The peers that a stack combines.
+    """
+
+    label: str
+    color: str
+    marker: str
+    candidates: Candidates | None = None
+    package: str = "sklearn"
+    most_inputs: int | None = None
+    because: str = ""
+    members: tuple[str, ...] = ()
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether its package can be imported."""
+        return find_spec(self.package) is not None
+
+    @property
+    def summary(self) -> str:
+        """What it is and how it is tuned, in a sentence or two."""
+        return " ".join((inspect.getdoc(self.candidates or stacked) or "").split())
+
+
+def _grid(make: Callable[..., Any], **values: Sequence) -> list[Candidate]:
+    """Return a candidate for every combination of values; `make` takes them as arguments."""
+    points = [dict(zip(values, point)) for point in itertools.product(*values.values())]
+    return [Candidate(point, make(**point)) for point in points]
+
+
+def ridge(n_rows: int, n_inputs: int, seed: int) -> list[Candidate]:
+    """Linear ridge regression; 17 penalties from 1e-3 to 1e5."""
+    from sklearn.linear_model import Ridge
+
+    return _grid(Ridge, alpha=[float(f"{alpha:.3g}") for alpha in np.logspace(-3, 5, 17)])
+
+
+def partial_least_squares(n_rows: int, n_inputs: int, seed: int) -> list[Candidate]:
+    """Partial least squares; 1, 2, 3, 4, 6, 8, 12, 16 or 24 components, as far as they exist."""
+    from sklearn.cross_decomposition import PLSRegression
+
+    most = min(n_rows - 1, n_inputs)
+    counts = [count for count in (1, 2, 3, 4, 6, 8, 12, 16, 24) if count <= most]
+    return _grid(lambda n_components: PLSRegression(n_components, scale=False), n_components=counts)
+
+
+def random_forest(n_rows: int, n_inputs: int, seed: int) -> list[Candidate]:
+    """Random forest of 300 trees (tuned with 100); a third of the inputs or all at a cut."""
+    from sklearn.ensemble import RandomForestRegressor
+
+    return _forests(RandomForestRegressor, seed)
+
+
+def extra_trees(n_rows: int, n_inputs: int, seed: int) -> list[Candidate]:
+    """Extra trees, 300 of them (tuned with 100); a third of the inputs or all at a cut."""
+    from sklearn.ensemble import ExtraTreesRegressor
+
+    return _forests(ExtraTreesRegressor, seed)
+
+
+def _forests(kind: type, seed: int) -> list[Candidate]:
+    def forest(n_trees: int, share: float) -> Any:
+        return kind(n_trees, max_features=share, random_state=seed, n_jobs=1)
+
+    return [
+        Candidate({"max_features": share}, forest(N_TREES_OF_TUNING, share), forest(N_TREES, share))
+        for share in (0.33, 1.0)
+    ]
+
+
+def histogram_boosting(n_rows: int, n_inputs: int, seed: int) -> list[Candidate]:
+    """Histogram gradient boosting of scikit-learn, a model for each output, 100 rounds, at least 5
+    rows in a leaf; learning rates 0.05 and 0.15, 4 or 8 leaves."""
+    from sklearn.ensemble import HistGradientBoostingRegressor
+    from sklearn.multioutput import MultiOutputRegressor
+
+    def boosting(learning_rate: float, max_leaf_nodes: int) -> Any:
+        return MultiOutputRegressor(
+            HistGradientBoostingRegressor(
+                learning_rate=learning_rate,
+                max_leaf_nodes=max_leaf_nodes,
+                min_samples_leaf=5,
+                max_bins=BINS,
+                early_stopping=False,
+                random_state=seed,
+            )
+        )
+
+    return _grid(boosting, learning_rate=[0.05, 0.15], max_leaf_nodes=[4, 8])
+
+
+def kernel_ridge(n_rows: int, n_inputs: int, seed: int) -> list[Candidate]:
+    """Kernel ridge regression with an rbf kernel; 6 values of gamma from 1e-4 to 10, divided by the
+    number of inputs, and 9 penalties from 1e-6 to 100."""
+    from sklearn.kernel_ridge import KernelRidge
+
+    return _grid(
+        lambda gamma, alpha: KernelRidge(kernel="rbf", gamma=gamma / n_inputs, alpha=alpha),
+        gamma=[1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0],
+        alpha=[1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0],
+    )
+
+
+def gaussian_process(n_rows: int, n_inputs: int, seed: int) -> list[Candidate]:
+    """Gaussian process with a width for each input and a noise, shared by the outputs; chosen by
+    the marginal likelihood, in at most 50 iterations of L-BFGS-B."""
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+
+    widths = RBF(np.full(n_inputs, math.sqrt(n_inputs)), (1e-2, 1e4))
+    kernel = ConstantKernel(1.0, (1e-3, 1e3)) * widths + WhiteKernel(0.1, (1e-6, 1e1))
+    return [
+        Candidate(
+            {}, GaussianProcessRegressor(kernel, normalize_y=True, optimizer=_fifty_iterations)
+        )
+    ]
+
+
+def _fifty_iterations(obj_func, initial_theta, bounds):
+    """Minimise as scikit-learn does, with an end."""
+    from scipy.optimize import minimize
+
+    found = minimize(
+        obj_func, initial_theta, jac=True, bounds=bounds, method="L-BFGS-B", options={"maxiter": 50}
+    )
+    return found.x, found.fun
+
+
+def nearest_neighbours(n_rows: int, n_inputs: int, seed: int) -> list[Candidate]:
+    """Nearest neighbours: 1, 2, 3, 5, 8, 12, 20 or 40, as far as there are rows, with equal weights
+    or by the inverse distance."""
+    from sklearn.neighbors import KNeighborsRegressor
+
+    counts = [count for count in (1, 2, 3, 5, 8, 12, 20, 40) if count <= n_rows]
+    return _grid(KNeighborsRegressor, n_neighbors=counts, weights=["uniform", "distance"])
+
+
+def catboost(n_rows: int, n_inputs: int, seed: int) -> list[Candidate]:
+    """CatBoost, one model for all outputs, 100 rounds of trees of depth 4; learning rates 0.1 and
+    0.3."""
+    from catboost import CatBoostRegressor
+
+    def boosting(learning_rate: float) -> Any:
+        return CatBoostRegressor(
+            iterations=100,
+            depth=4,
+            learning_rate=learning_rate,
+            border_count=BINS,
+            loss_function="MultiRMSE",
+            random_seed=seed % 2**31,
+            thread_count=1,
+            allow_writing_files=False,
+            verbose=False,
+        )
+
+    return _grid(boosting, learning_rate=[0.1, 0.3])
+
+
+def lightgbm(n_rows: int, n_inputs: int, seed: int) -> list[Candidate]:
+    """LightGBM, a model for each output, 100 rounds, at least 5 rows in a leaf; learning rates 0.05
+    and 0.15, 4 or 8 leaves."""
+    from lightgbm import LGBMRegressor
+    from sklearn.multioutput import MultiOutputRegressor
+
+    def boosting(learning_rate: float, num_leaves: int) -> Any:
+        return MultiOutputRegressor(
+            LGBMRegressor(
+                n_estimators=100,
+                learning_rate=learning_rate,
+                num_leaves=num_leaves,
+                min_child_samples=5,
+                max_bin=BINS,
+                random_state=seed % 2**31,
+                n_jobs=1,
+                verbose=-1,
+            )
+        )
+
+    return _grid(boosting, learning_rate=[0.05, 0.15], num_leaves=[4, 8])
+
+
+def xgboost(n_rows: int, n_inputs: int, seed: int) -> list[Candidate]:
+    """XGBoost, a tree for each output, 100 rounds; learning rates 0.05 and 0.15, depth 2 or 3."""
+    from xgboost import XGBRegressor
+
+    def boosting(learning_rate: float, max_depth: int) -> Any:
+        return XGBRegressor(
+            n_estimators=100,
+            learning_rate=learning_rate,
+            max_depth=max_depth,
+            max_bin=BINS,
+            random_state=seed % 2**31,
+            n_jobs=1,
+        )
+
+    return _grid(boosting, learning_rate=[0.05, 0.15], max_depth=[2, 3])
+
+
+STACK = "sklearn-stack"
+
+PEERS: dict[str, Peer] = {
+    "sklearn-ridge": Peer("Ridge (scikit-learn)", "#777777", "s", ridge),
+    "sklearn-pls": Peer("PLS (scikit-learn)", "#a6761d", "D", partial_least_squares),
+    "sklearn-forest": Peer("Random forest (scikit-learn)", "#1b9e77", "v", random_forest),
+    "sklearn-extra-trees": Peer("Extra trees (scikit-learn)", "#66a61e", "^", extra_trees),
+    "sklearn-boosting": Peer("Boosting (scikit-learn)", "#d95f02", "<", histogram_boosting),
+    "sklearn-kernel-ridge": Peer("Kernel ridge (scikit-learn)", "#7570b3", "o", kernel_ridge),
+    "sklearn-gaussian-process": Peer(
+        "Gaussian process (scikit-learn)",
+        "#e7298a",
+        "P",
+        gaussian_process,
+        most_inputs=60,
+        because="a width for each of hundreds of inputs takes minutes to choose and cannot be told "
+        "from few rows",
+    ),
+    "sklearn-neighbours": Peer("Neighbours (scikit-learn)", "#999933", "X", nearest_neighbours),
+    STACK: Peer(
+        "Stack of four (scikit-learn)",
+        "#000000",
+        "*",
+        members=("sklearn-forest", "sklearn-extra-trees", "sklearn-ridge", "sklearn-kernel-ridge"),
+    ),
+    "catboost": Peer("CatBoost", "#882255", "<", catboost, package="catboost"),
+    "lightgbm": Peer("LightGBM", "#44aa99", "<", lightgbm, package="lightgbm"),
+    "xgboost": Peer("XGBoost", "#332288", "<", xgboost, package="xgboost"),
+}
+"""The peers by name."""
+
+
+# --- tuning and fitting --------------------------------------------------------------------------
+
+
+class Rows(NamedTuple):
+    """Training rows.
+
+    Attributes
+    ----------
+    inputs : array (n, q)
+        NaN where missing.
+    outputs : array (n, d)
+    folds : int array (n,)
+        The fold that holds out each row.
+    scale : {"standard", "none"}
+        The preparation of the inputs.
+    """
+
+    inputs: np.ndarray
+    outputs: np.ndarray
+    folds: np.ndarray
+    scale: str
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """An estimator with the preparation around it.
+
+    Attributes
+    ----------
+    preparation : InputPreparation
+    mean, deviation : array (d,)
+        Of the outputs it learned from; a deviation of zero marks an output that is constant there
+        and is predicted by its mean.
+    estimator : fitted estimator or None
+        None where all outputs are constant.
+    """
+
+    preparation: InputPreparation
+    mean: np.ndarray
+    deviation: np.ndarray
+    estimator: Any
+
+    @classmethod
+    def to_rows(cls, estimator: Any, inputs: np.ndarray, outputs: np.ndarray, scale: str) -> Fitted:
+        """Fit a clone of an estimator to rows (n, q), (n, d), with all that comes before it."""
+        from sklearn.base import clone
+
+        preparation = fit_preparation(inputs, scale)
+        mean, deviation = outputs.mean(axis=0), outputs.std(axis=0)
+        deviation[deviation <= 1e-12 * np.abs(outputs).max(axis=0)] = 0.0
+        varies = deviation > 0
+        if not varies.any():
+            return cls(preparation, mean, deviation, None)
+        standardised = (outputs - mean)[:, varies] / deviation[varies]
+        fitted = clone(estimator).fit(_applied(preparation, inputs), standardised)
+        return cls(preparation, mean, deviation, fitted)
+
+    def predict(self, inputs: np.ndarray) -> np.ndarray:
+        """Return the outputs (m, d) of rows (m, q)."""
+        outputs = np.tile(self.mean, (len(inputs), 1))
+        if self.estimator is not None:
+            varies = self.deviation > 0
+            predicted = self.estimator.predict(_applied(self.preparation, inputs))
+            outputs[:, varies] += np.reshape(predicted, (len(inputs), -1)) * self.deviation[varies]
+        return outputs
+
+
+def _applied(preparation: InputPreparation, inputs: np.ndarray) -> np.ndarray:
+    """Return the prepared inputs, zero in columns that are constant in these rows alone.
+
+    So every fold has the same columns, and an estimator with a setting for each can be cloned.
+    """
+    prepared = np.zeros(inputs.shape)
+    prepared[:, preparation.scale > 0] = preparation.apply(inputs)
+    return prepared
+
+
+@dataclass(frozen=True)
+class Stack:
+    """The convex combination of fitted peers."""
+
+    weights: np.ndarray
+    models: tuple[Fitted, ...]
+
+    def predict(self, inputs: np.ndarray) -> np.ndarray:
+        """Return the outputs (m, d) of rows (m, q)."""
+        return combined(self.weights, [model.predict(inputs) for model in self.models])
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """A peer that has been tuned and fitted.
+
+    Attributes
+    ----------
+    settings : dict
+        What was chosen.
+    heldout : array (n, d)
+        Predictions of the training rows by fits without their fold; zero where nothing competed.
+    model : Fitted or Stack
+        Fitted to all training rows.
+    seconds : float
+        Processor time of all that.
+    """
+
+    settings: dict[str, Any]
+    heldout: np.ndarray
+    model: Fitted | Stack
+    seconds: float
+
+
+def tune(candidates: Candidates, rows: Rows, seed: int) -> Tuned:
+    """Choose among candidates by cross-validation over the folds of the training rows, and fit.
+
+    The score is the mean over outputs of the relative error on held-out rows, as in our own
+    methods; of equal candidates the first is chosen.
+    """
+    started = time.process_time()
+    fewest = len(rows.folds) - int(np.bincount(rows.folds).max())
+    competing = candidates(fewest, rows.inputs.shape[1], seed)
+    heldout = np.zeros((len(competing), *rows.outputs.shape))
+    # Where nothing competes, only a stack would ask for predictions of held-out rows.
+    for fold in range(int(rows.folds.max()) + 1 if len(competing) > 1 else 0):
+        out = rows.folds == fold
+        for number, candidate in enumerate(competing):
+            known = rows.inputs[~out], rows.outputs[~out]
+            model = Fitted.to_rows(candidate.estimator, *known, rows.scale)
+            heldout[number, out] = model.predict(rows.inputs[out])
+    errors = squared_error_sums(rows.outputs, heldout)
+    scores = average_relative_error(errors, reference_errors(rows.outputs, rows.folds))
+    best = int(np.argmin(np.nan_to_num(scores, nan=np.inf)))
+    chosen = competing[best]
+    final = chosen.estimator if chosen.final is None else chosen.final
+    model = Fitted.to_rows(final, rows.inputs, rows.outputs, rows.scale)
+    return Tuned(chosen.settings, heldout[best], model, time.process_time() - started)
+
+
+def stacked(members: Mapping[str, Tuned], rows: Rows) -> Tuned:
+    """Convex combination of random forest, extra trees, ridge and kernel ridge that predicts
+    held-out rows best, with the settings that each of them chose by itself."""
+    started = time.process_time()
+    heldout = [member.heldout for member in members.values()]
+    weights = stack_weights(heldout, rows.outputs)
+    seconds = time.process_time() - started + sum(each.seconds for each in members.values())
+    return Tuned(
+        settings={name: round(float(w), 4) for name, w in zip(members, weights)},
+        heldout=combined(weights, heldout),
+        model=Stack(weights, tuple(member.model for member in members.values())),
+        seconds=seconds,
+    )
+
+
+class Bench:
+    """Peers on the same training rows; what a stack needs of others is learned once.
+
+    Parameters
+    ----------
+    rows : Rows
+    seed : int
+        From it every peer draws its own.
+    """
+
+    def __init__(self, rows: Rows, seed: int) -> None:
+        # Columns that are constant in all training rows go, where the preparation drops them.
+        self._columns = fit_preparation(rows.inputs, rows.scale).scale > 0
+        self._rows = rows._replace(inputs=rows.inputs[:, self._columns])
+        self._seed = seed
+        self._known: dict[str, Tuned] = {}
+
+    def tuned(self, name: str) -> Tuned:
+        """Return the peer `name`, tuned and fitted."""
+        if name not in self._known:
+            peer = PEERS[name]
+            with warnings.catch_warnings():
+                # Of widths at their bounds, and of components that find nothing more to explain.
+                warnings.simplefilter("ignore")
+                if peer.members:
+                    members = {member: self.tuned(member) for member in peer.members}
+                    self._known[name] = stacked(members, self._rows)
+                else:
+                    seed = derive_seed(self._seed, "peer", name)
+                    self._known[name] = tune(peer.candidates, self._rows, seed)
+        return self._known[name]
+
+    def predict(self, name: str, inputs: np.ndarray) -> np.ndarray:
+        """Return the outputs (m, d) that the peer `name` predicts for rows (m, q)."""
+        return self.tuned(name).model.predict(inputs[:, self._columns])
+
+
+def fingerprint(name: str) -> str:
+    """Return a digest of what a peer does: its code, that of tuning, the version of its package."""
+    return _fingerprint(name, (BINS, N_TREES, N_TREES_OF_TUNING))
+
+
+# Reading source code takes milliseconds, and every cell asks for every peer.
+@functools.cache
+def _fingerprint(name: str, constants: tuple) -> str:
+    peer = PEERS[name]
+    if peer.members:
+        members = [_fingerprint(member, constants) for member in peer.members]
+        parts = [inspect.getsource(stacked), *members]
+    else:
+        shared = (tune, Fitted, _applied, _grid, _forests, _fifty_iterations)
+        parts = [inspect.getsource(each) for each in (peer.candidates, *shared)]
+        parts += [_version("sklearn"), _version(peer.package)]
+        parts += [str(each) for each in constants]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _version(package: str) -> str:
+    return importlib.import_module(package).__version__

@@ -1,0 +1,95 @@
+"""On which tables methods are compared: all of the catalogue that are tables of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+TRAINING_SIZES = (20, 50, 100, 200)
+
+TEST_SIZE = 0.25
+"""As in config/mulan.yaml: with a larger share some tables could not fill the largest sizes."""
+
+OWN_EXPERIMENT = {"linnerud": {"training_sizes": [10], "test_size": 0.5}}
+"""Of 20 rows half train and half test."""
+
+USER_SUPPLIED = "its files are brought by the user"
+
+LEFT_OUT = {
+    "drug-activity-paper": USER_SUPPLIED,
+    "first-impressions-s1": USER_SUPPLIED,
+    "first-impressions-s2": USER_SUPPLIED,
+    "kogan10k": "its inputs are texts, and its files are fetched by hand",
+    "many-rows": "made to try 200,000 training rows; with few it is one more mixture by a recipe",
+    "series-synthetic-states": "the rows and inputs of series-synthetic with the hidden states",
+}
+"""Why a table is left out, where its settings do not say so by themselves."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the comparison.
+
+    Attributes
+    ----------
+    name, title : str
+    scale : str
+        How its inputs are prepared, for all methods: ``standard`` or ``none``.
+    is_made : bool
+        Whether a recipe draws it.
+    """
+
+    name: str
+    title: str
+    scale: str
+    is_made: bool
+
+    @property
+    def experiment(self) -> dict[str, Any]:
+        """The keys of its experiment, but for the methods."""
+        common = {"training_sizes": list(TRAINING_SIZES), "test_size": TEST_SIZE}
+        return {"title": self.title, "dataset": self.name, **common} | OWN_EXPERIMENT.get(
+            self.name, {}
+        )
+
+
+def study_tables(config: Path) -> tuple[dict[str, Table], dict[str, str]]:
+    """Return the tables of the catalogue by name, and why each other dataset is left out.
+
+    Parameters
+    ----------
+    config : path
+        The folder with ``datasets/``.
+    """
+    tables, left_out = {}, {}
+    for path in sorted((config / "datasets").glob("*.yaml")):
+        settings = yaml.safe_load(path.read_text(encoding="utf-8"))
+        reason = LEFT_OUT.get(path.stem) or _no_table_of_numbers(settings)
+        if reason:
+            left_out[path.stem] = reason
+            continue
+        tables[path.stem] = Table(
+            name=path.stem,
+            title=settings["title"],
+            scale=settings["inputs"]["scale"],
+            is_made="synthetic" in settings["reader"],
+        )
+    return tables, left_out
+
+
+def _no_table_of_numbers(settings: Mapping[str, Any]) -> str:
+    """Return why a dataset is no table of numbers; empty where it is one."""
+    inputs = settings.get("inputs", {})
+    if settings.get("task") == "classes":
+        return "it predicts classes"
+    if inputs.get("scale") == "tf-idf":
+        return "its inputs are texts"
+    if inputs.get("kernel") == "tanimoto":
+        return "its inputs are molecules"
+    if inputs.get("kernel") == "precomputed":
+        return "its inputs are a Gram matrix"
+    return ""

@@ -1,0 +1,290 @@
+"""The comparison with other libraries: its tables, what peers may see, and what is counted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from benchmarks.compare import cells, own, page, peers, summary, tables
+from benchmarks.compare.cells import Cell
+from benchmarks.compare.peers import PEERS, Bench, Candidate, Rows, tune
+from workflow_lib.artifacts import write_artifact
+from workflow_lib.experiments.splitting import split_rows
+
+ROOT = Path(__file__).resolve().parents[2]
+STACK = PEERS[peers.STACK]
+
+
+@pytest.fixture(autouse=True)
+def small_forests(monkeypatch):
+    """Forests of few trees."""
+    monkeypatch.setattr(peers, "N_TREES", 4)
+    monkeypatch.setattr(peers, "N_TREES_OF_TUNING", 3)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread_of_trees():
+    """Boosted trees of scikit-learn in one thread, as in the processes of the comparison."""
+    import sklearn.ensemble  # noqa: F401  (loads what is limited)
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        yield
+
+
+def some_rows(n: int = 20) -> Rows:
+    """Return rows with a missing input, a constant input and a constant output."""
+    generator = np.random.default_rng(3)
+    inputs = generator.standard_normal((n, 4))
+    outputs = inputs[:, :3] ** 2 + 0.1 * generator.standard_normal((n, 3))
+    inputs[0, 1], inputs[:, 3], outputs[:, 2] = np.nan, 7.0, 5.0
+    return Rows(inputs, outputs, np.arange(n) % 5, "standard")
+
+
+# --- tables --------------------------------------------------------------------------------------
+
+
+def test_every_dataset_is_a_table_of_the_comparison_or_has_a_reason():
+    chosen, left_out = tables.study_tables(ROOT / "config")
+    every = {path.stem for path in (ROOT / "config" / "datasets").glob("*.yaml")}
+    assert set(chosen) | set(left_out) == every and not set(chosen) & set(left_out)
+    mulan = {"atp1d", "oes97", "edm", "jura", "wq", "enb", "slump", "sf1", "sf2"}
+    assert mulan | {"linnerud", "digits-completion", "d2", "monthly-stocks"} <= set(chosen)
+    assert set(tables.LEFT_OUT) <= set(left_out)
+    assert left_out["earnings-calls"] == "its inputs are texts"
+    assert chosen["d2"].is_made and not chosen["edm"].is_made
+
+
+# --- peers ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_every_peer_learns_from_gaps_and_constants(name):
+    if not PEERS[name].is_installed:
+        pytest.skip(f"{PEERS[name].package} is not installed")
+    rows, new = some_rows(), np.random.default_rng(4).standard_normal((6, 4))
+    new[0, 0] = np.nan
+    predictions = Bench(rows, 1).predict(name, new)
+    assert predictions.shape == (6, 3) and np.isfinite(predictions).all()
+    np.testing.assert_array_equal(predictions[:, 2], 5.0)
+    np.testing.assert_array_equal(Bench(rows, 1).predict(name, new), predictions)
+    assert len(PEERS[name].summary) > 20
+
+
+def test_heldout_predictions_know_nothing_of_the_outputs_of_their_fold():
+    from sklearn.linear_model import Ridge
+
+    def candidates(n_rows, n_inputs, seed):
+        return [Candidate({"alpha": alpha}, Ridge(alpha=alpha)) for alpha in (1.0, 1.0)]
+
+    rows = some_rows()
+    out = rows.folds == 2
+    changed = rows._replace(outputs=np.where(out[:, None], rows.outputs + 9.0, rows.outputs))
+    first, second = tune(candidates, rows, 1).heldout, tune(candidates, changed, 1).heldout
+    np.testing.assert_array_equal(first[out], second[out])
+    assert not np.allclose(first[~out][:, :2], second[~out][:, :2])
+
+
+def test_the_chosen_settings_are_those_with_the_lowest_heldout_error():
+    from sklearn.linear_model import Ridge
+
+    def candidates(n_rows, n_inputs, seed):
+        return [Candidate({"alpha": alpha}, Ridge(alpha=alpha)) for alpha in (1e6, 1e-3)]
+
+    generator = np.random.default_rng(5)
+    inputs = generator.standard_normal((30, 2))
+    rows = Rows(inputs, inputs @ [[1.0, 2.0], [0.5, -1.0]], np.arange(30) % 5, "none")
+    assert tune(candidates, rows, 1).settings == {"alpha": 1e-3}
+
+
+def test_the_weights_of_the_stack_are_convex_and_combine_its_members():
+    rows, bench = some_rows(), Bench(some_rows(), 1)
+    weights = bench.tuned(peers.STACK).model.weights
+    assert len(weights) == len(STACK.members) and (weights >= 0).all()
+    assert weights.sum() == pytest.approx(1.0)
+    members = [bench.predict(name, rows.inputs) for name in STACK.members]
+    expected = sum(weight * each for weight, each in zip(weights, members))
+    np.testing.assert_allclose(bench.predict(peers.STACK, rows.inputs), expected, atol=1e-12)
+    assert bench.tuned(peers.STACK).seconds > bench.tuned(STACK.members[0]).seconds
+
+
+# --- cells ---------------------------------------------------------------------------------------
+
+
+def write_cell(folder: Path, change=lambda inputs, outputs, partition: None) -> Cell:
+    """Write the artifacts of a table of 40 rows and a split of it."""
+    generator = np.random.default_rng(8)
+    inputs = generator.standard_normal((40, 3))
+    outputs = inputs[:, :2] + 0.1 * generator.standard_normal((40, 2))
+    partition = split_rows(40, [10, 20], [], 10, 5, 1)
+    change(inputs, outputs, partition)
+    names = {"inputs": json.dumps(list("abc")), "outputs": json.dumps(list("yz"))}
+    tree = {"inputs": inputs, "outputs": outputs, "names": names, "report": {}}
+    dataset, split = folder / "dataset.h5", folder / "split.h5"
+    write_artifact(dataset, tree, "dataset", allow_nan=("inputs", "outputs"))
+    write_artifact(split, partition, "split")
+    return Cell("table", "standard", 0, 20, dataset, split, folder / "peers", 1)
+
+
+def test_a_result_is_kept_until_its_rows_or_its_peer_change(tmp_path, monkeypatch):
+    names = ["sklearn-ridge", "sklearn-neighbours"]
+    cell = write_cell(tmp_path)
+    assert cells.run_cell(cell, names) == names
+    assert cells.run_cell(cell, names) == []
+    first = {row["method"]: row["error"] for row in cells.peer_scores([cell], names)}
+    assert list(first) == names and all(0 < error < 1 for error in first.values())
+
+    monkeypatch.setattr(cells, "fingerprint", lambda name: f"another {name == names[0]}")
+    assert cells.run_cell(cell, names) == names
+    assert {row["method"]: row["error"] for row in cells.peer_scores([cell], names)} == first
+
+    def other_test_row(inputs, outputs, partition):
+        outputs[partition["test"][0]] += 1.0
+
+    other = write_cell(tmp_path, other_test_row)
+    assert cells.peer_scores([other], names) == []
+    assert cells.run_cell(other, names) == names
+
+
+def test_tuning_sees_training_rows_only(tmp_path):
+    names = ["sklearn-ridge", "sklearn-forest", "sklearn-kernel-ridge"]
+
+    def spoil_all_others(inputs, outputs, partition):
+        others = np.setdiff1d(np.arange(len(inputs)), partition["train"][:20])
+        inputs[others], outputs[others] = 1e3, -1e3
+
+    chosen, heldout = [], []
+    for number, change in enumerate((lambda *all_rows: None, spoil_all_others)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        bench = Bench(cells.read_cell(write_cell(folder, change)).training, 1)
+        chosen.append([bench.tuned(name).settings for name in names])
+        heldout.append([bench.tuned(name).heldout for name in names])
+    assert chosen[0] == chosen[1]
+    np.testing.assert_array_equal(heldout[0], heldout[1])
+
+
+def test_missing_outputs_are_refused(tmp_path):
+    def without_an_output(inputs, outputs, partition):
+        outputs[partition["train"][0], 0] = np.nan
+
+    with pytest.raises(cells.UserError, match="training outputs that are missing"):
+        cells.read_cell(write_cell(tmp_path, without_an_output))
+
+
+def test_peers_that_are_not_installed_or_take_fewer_inputs_are_left_out(tmp_path, monkeypatch):
+    data = cells.read_cell(write_cell(tmp_path))
+    few = {
+        "few": peers.Peer("Few", "#000000", "o", peers.ridge, most_inputs=2),
+        "absent": peers.Peer("Absent", "#000000", "o", peers.ridge, package="no_such_package"),
+        "ridge": peers.Peer("Ridge", "#000000", "o", peers.ridge, most_inputs=3),
+    }
+    monkeypatch.setattr(cells, "PEERS", few)
+    assert cells.fitting_peers(data, list(few)) == ["ridge"]
+
+
+# --- summary and page ----------------------------------------------------------------------------
+
+
+def some_scores() -> pd.DataFrame:
+    """Return scores of two tables at two sizes and two splits, with numbers that can be checked."""
+    errors = {
+        # table, size: the method's errors, the same in both splits but for +- 0.1
+        ("edm", 20): {"ofer-stack": 0.9, "m-krr": 1.0, "sklearn-ridge": 0.8},
+        ("edm", 50): {"ofer-stack": 0.5, "m-krr": 0.6, "sklearn-ridge": 0.7},
+        ("jura", 20): {"ofer-stack": 0.6, "m-krr": 0.6, "sklearn-ridge": 0.9},
+        ("linnerud", 10): {"ofer-stack": 5.0, "m-krr": 1.0, "sklearn-ridge": 1.0},
+    }
+    return pd.DataFrame(
+        [
+            {
+                "table": table,
+                "size": size,
+                "split": split,
+                "method": method,
+                "source": "peer" if method in PEERS else "own",
+                "error": error + 0.1 * (2 * split - 1),
+                "seconds": size / 10,
+                "settings": "",
+            }
+            for (table, size), methods in errors.items()
+            for method, error in methods.items()
+            for split in (0, 1)
+        ]
+    )
+
+
+def test_the_summary_counts_ratios_wins_and_losses_from_twenty_rows_on():
+    errors = summary.of_enough_rows(summary.cell_errors(some_scores()))
+    assert list(errors.index) == [("edm", 20), ("edm", 50), ("jura", 20)]
+    best = summary.best_single(errors, {"ofer-stack"})
+    assert best["method"].tolist() == ["sklearn-ridge", "m-krr", "m-krr"]
+    found = summary.method_summary(errors, {"ofer-stack"})
+    stack, ridge = found.loc["ofer-stack"], found.loc["sklearn-ridge"]
+    assert stack["mean_ratio"] == pytest.approx((0.9 / 0.8 + 0.5 / 0.6 + 1.0) / 3)
+    assert stack["worst_ratio"] == pytest.approx(0.9 / 0.8) and stack["worst_cell"] == "edm, 20"
+    assert (ridge["wins"], ridge["losses"]) == (2, 1)
+    assert found.loc["m-krr", ["wins", "losses"]].tolist() == [2, 0]
+    assert ridge["gain"] == pytest.approx(1 - 2.0 / 2.4)
+    assert summary.ratios_by_size(errors, {"ofer-stack"}).loc["m-krr", 50] == pytest.approx(1.0)
+
+
+def test_the_goals_say_what_is_reached():
+    errors = summary.of_enough_rows(summary.cell_errors(some_scores()))
+    goals = summary.goals(errors, {"ofer-stack"}, ["sklearn-ridge"])
+    assert [reached for _, _, reached in goals] == [True, False, True]
+    assert "1.125 times (edm, 20 rows); above in 1 of 3 cells" in goals[1][1]
+    behind = summary.goals(
+        errors.assign(**{"sklearn-ridge": 0.1}), {"ofer-stack"}, ["sklearn-ridge"]
+    )
+    assert [reached for _, _, reached in behind] == [False, False, False]
+    assert summary.goals(errors.drop(columns="ofer-stack"), set(), []) == []
+
+
+def test_a_method_without_all_splits_of_a_cell_has_no_error_there():
+    scores = some_scores()
+    lacking = (scores["method"] == "m-krr") & (scores["size"] == 50) & (scores["split"] == 1)
+    errors = summary.cell_errors(scores[~lacking])
+    assert np.isnan(errors.loc[("edm", 50), "m-krr"])
+    assert errors.loc[("edm", 20), "m-krr"] == pytest.approx(1.0)
+    assert np.isnan(summary.method_summary(errors, {"ofer-stack"}).loc["m-krr", "mean_error"])
+
+
+def test_the_page_names_every_method_table_and_reason(tmp_path):
+    chosen, left_out = tables.study_tables(ROOT / "config")
+    methods = {
+        "ofer-stack": {"label": "OFER-stack", "color": "#EE3377", "regressor": "stack"},
+        "m-krr": {"label": "m-KRR", "color": "#E69F00", "regressor": "kernel_ridge"},
+    }
+    page.write_page(
+        tmp_path, some_scores(), chosen, left_out, methods, {"date": "2031-02-03", "system": "x"}
+    )
+    text = (tmp_path / page.PAGE_NAME).read_text(encoding="utf-8")
+    assert "measured on 2031-02-03: on 3\ntables" in text and "4 cells in\nall" in text
+    for words in ("OFER-stack", "m-KRR", "Ridge (scikit-learn)", "`awa`", "| jura | 20 |"):
+        assert words in text
+    assert (tmp_path / page.FIGURE_NAME).read_text(encoding="utf-8").startswith("<?xml")
+
+
+# --- our methods ---------------------------------------------------------------------------------
+
+
+def test_the_copied_workflow_has_an_experiment_for_each_table_and_nothing_else(tmp_path):
+    from workflow_lib.config.loading import load_configuration
+
+    chosen, _ = tables.study_tables(ROOT / "config")
+    some = {name: chosen[name] for name in ("linnerud", "edm")}
+    own.write_workflow(tmp_path, some, ["m-krr", "m-mean"], 2, 1)
+    (tmp_path / "workflow_lib" / "left.py").touch()
+    own.write_workflow(tmp_path, some, ["m-krr", "m-mean"], 2, 1)
+    assert not (tmp_path / "workflow_lib" / "left.py").exists()
+    run = own.yaml.safe_load((tmp_path / own.RUN_FILE).read_text(encoding="utf-8"))
+    settings = load_configuration(tmp_path / "config", run)
+    assert list(settings.experiments) == ["linnerud", "edm"]
+    edm = settings.experiments["edm"]
+    assert tuple(edm.training_sizes) == tables.TRAINING_SIZES and edm.n_splits == 2
+    assert settings.methods_of("linnerud") == ("m-krr", "m-mean")
