@@ -341,6 +341,7 @@ rule stack:
         members=lambda wildcards: list(settings.members_of(wildcards.experiment, wildcards.method)),
         member_sizes=lambda wildcards: dict(method_of(wildcards).member_sizes),
         metric=lambda wildcards: experiment_of(wildcards).metric,
+        seed=lambda wildcards: seed_of(wildcards, "training", wildcards.method),
     log:
         "logs/stack/{experiment}-{split}-{method}.log",
     benchmark:

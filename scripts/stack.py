@@ -18,6 +18,7 @@ with job(snakemake):
         output=snakemake.output.regression,
         timings=snakemake.output.timings,
         metric=snakemake.params.metric,
+        seed=snakemake.params.seed,
     )
     output_predictions.run(
         regression=snakemake.output.regression,

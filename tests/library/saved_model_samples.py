@@ -271,6 +271,7 @@ class Final:
             folder / "regression.h5",
             folder / "regression.json",
             self.metric,
+            seed=1,
         )
         self._finish(name, "stack", folder, members=members)
 

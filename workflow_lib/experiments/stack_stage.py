@@ -26,6 +26,7 @@ def run(
     output: Path,
     timings: Path,
     metric: str,
+    seed: int,
 ) -> None:
     """Combine the predictions of the member methods, for every training size.
 
@@ -52,6 +53,8 @@ def run(
     output, timings : path
     metric : {"arrmse", "rrmse"}
         Error that the score gives; the weights do not depend on it.
+    seed : int
+        Of the samples of rows over which weights are averaged.
 
     Raises
     ------
@@ -72,7 +75,7 @@ def run(
         heldout = [stored[name].heldout_outputs(item) for name in present]
         of_test_rows = [stored[name].test_outputs(item) for name in present]
         started = time.perf_counter()
-        weights = output_weights(heldout, Y)
+        weights = output_weights(heldout, Y, seed)
         heldout_outputs = combined(weights, heldout)
         folds = partition["folds"][size_group(size)]
         score = heldout_error(Y, heldout_outputs, folds, metric)
@@ -93,7 +96,7 @@ def run(
             **{f"weight_{name}": weight for name, weight in means.items()},
         )
     sources = [paths[kind] for paths in members.values() for kind in ("regression", "predictions")]
-    items.write(output, timings, [dataset, split, *sources])
+    items.write(output, timings, [dataset, split, *sources], seed)
 
 
 def by_member(

@@ -6,25 +6,28 @@ non-negative and sum to one, so a stack is always between its members: with few 
 combination would follow the noise of nearly collinear members.
 
 As the weights sum to one, the residual of the stack is the combination of the members' residuals,
-and the best stack is the point nearest to zero in the convex hull of k residuals. It lies in the
-interior of the hull of some of them that are affinely independent (Caratheodory), where it is the
-point of their affine hull nearest to zero. So it is found exactly by trying all 2^k - 1 sets of
-members, each with one small least squares.
+and the best stack is the point R w nearest to zero in the convex hull of k residuals. Non-negative
+least squares finds it: with w = s v, v on the simplex and s >= 0,
+
+    min_s ||s R v||^2 + mu^2 (1 - s)^2 = mu^2 ||R v||^2 / (||R v||^2 + mu^2),
+
+which grows with ||R v||, so that for any mu > 0 the w >= 0 with the least ||R w||^2 +
+mu^2 (1 - sum_k w_k)^2, divided by its sum, is the best v (Lawson and Hanson, Solving Least Squares
+Problems, 1974, chapter 23).
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.optimize import nnls
 
-# Relative gain in squared error under which more or later members count as no better. Sets that
-# are equally good by algebra differ by rounding, which is some thousand times smaller.
-SMALLEST_IMPROVEMENT = 1e-12
+N_DRAWS = 20
+"""Bootstrap samples of the rows over which the weights of outputs are averaged."""
 
-# Residuals whose affine hull is thinner than this share of the longest count as dependent.
-SMALLEST_DISTANCE = 1e-9
+# Weights under which a member counts as left out: those of rounding.
+SMALLEST_WEIGHT = 1e-12
 
 
 def stack_weights(heldout: Sequence[np.ndarray], outputs: np.ndarray) -> np.ndarray:
@@ -39,50 +42,57 @@ def stack_weights(heldout: Sequence[np.ndarray], outputs: np.ndarray) -> np.ndar
     times the mean over outputs of squared relative errors, and the aRRMSE is the mean of their
     roots. Undivided, the output in the largest unit alone would choose the weights.
 
-    Where several combinations are equally good, as of members that predict the same, that of the
-    fewest members is returned, and among those that of the earliest.
+    Of members that predict the same, the first has their weight.
 
     Parameters
     ----------
     heldout : sequence of k arrays (n, d)
-        Predictions of the training rows by each member, fitted without the row. The work doubles
-        with every member: meant for a handful.
+        Predictions of the training rows by each member, fitted without the row.
     outputs : array (n, d)
         Training outputs, NaN where missing. Those that are constant count for nothing, as they
         have no relative error; without any other the first member has all the weight.
     """
-    scale = _scale_of_observed(outputs)
-    varies = scale > 0
-    observed = ~np.isnan(outputs[:, varies])
-    residuals = [
-        ((predictions - outputs)[:, varies] / scale[varies])[observed] for predictions in heldout
-    ]
-    # The triangular factor has the lengths and angles of the residuals, in at most k rows.
-    return _weights_nearest_to_zero(np.linalg.qr(np.column_stack(residuals), mode="r"))
+    residuals, _ = _standardised_residuals(heldout, outputs)
+    return _nearest_to_zero(_factors(residuals).reshape(-1, len(heldout)))
 
 
-def output_weights(heldout: Sequence[np.ndarray], outputs: np.ndarray) -> np.ndarray:
-    """Return weights (k, d) of the members of a stack for each output, half shared by all outputs.
+def output_weights(heldout: Sequence[np.ndarray], outputs: np.ndarray, seed: int) -> np.ndarray:
+    """Return weights (k, d) of the members of a stack for each output, averaged over samples.
 
-    The mean of `stack_weights`, which all outputs share, and of those of each output alone: where
-    one output is linear in the inputs and another is not, no common weights suit both; but those
-    of a single output rest on few rows. Over ten tables of the catalogue with 20 to 200 rows (34
-    cells, two splits) the mean aRRMSE was .6950 with half of each, .6965 with the shared weights
-    and .6978 with those of each output. Convex for each output. An output that is constant has the
+    For each of `N_DRAWS` bootstrap samples of the rows, the mean of the weights of `stack_weights`,
+    which all outputs share, and of those of each output alone: where one output is linear in the
+    inputs and another is not, no common weights suit both; but those of a single output rest on
+    few rows. What is returned is the mean over the samples (bagging; Breiman, Machine Learning
+    1996): the weights of one fit are those of few members and jump from one to another, which
+    costs most where rows are few. Convex for each output. An output that is constant has the
     shared weights.
 
-    Arguments as of `stack_weights`.
+    Over 16 tables of the catalogue with 20 to 200 rows (56 cells, three splits) the mean aRRMSE was
+    .7061 with the weights of one fit, .7043 with the mean of 20 samples (.7773 in the place of
+    .7818 at 20 rows), and .7067 and .7052 with that of shared weights and of those of each output
+    alone.
+
+    Parameters
+    ----------
+    heldout, outputs
+        As of `stack_weights`.
+    seed : int
+        Of the samples.
     """
-    shared = stack_weights(heldout, outputs)
-    varies = _scale_of_observed(outputs) > 0
-    weights = np.repeat(shared[:, None], outputs.shape[1], axis=1)
-    if outputs.shape[1] == 1:
-        return weights
-    for column in np.flatnonzero(varies):
-        members = [predictions[:, [column]] for predictions in heldout]
-        weights[:, column] += stack_weights(members, outputs[:, [column]])
-        weights[:, column] /= 2.0
-    return weights
+    residuals, varies = _standardised_residuals(heldout, outputs)
+    n_rows, d = outputs.shape
+    weights = np.zeros((len(heldout), d))
+    generator = np.random.default_rng(seed)
+    for counts in generator.multinomial(n_rows, np.full(n_rows, 1.0 / n_rows), size=N_DRAWS):
+        factors = _factors(residuals, counts)
+        shared = _nearest_to_zero(factors.reshape(-1, len(heldout)))
+        weights += shared[:, None]
+        for column, factor in zip(np.flatnonzero(varies), factors, strict=True):
+            # A sample without any observed value of an output says nothing of its weights.
+            own = _nearest_to_zero(factor) if factor.any() else shared
+            weights[:, column] += (own - shared) / 2.0
+    weights = np.maximum(weights, 0.0)
+    return weights / weights.sum(axis=0)
 
 
 def combined(weights: np.ndarray, predictions: Sequence[np.ndarray]) -> np.ndarray:
@@ -108,33 +118,39 @@ def _scale_of_observed(outputs: np.ndarray) -> np.ndarray:
     return np.where(scale > rounding, scale, 0.0)
 
 
-def _weights_nearest_to_zero(points: np.ndarray) -> np.ndarray:
+def _standardised_residuals(heldout, outputs) -> tuple[np.ndarray, np.ndarray]:
+    """Return the residuals (v, n, k) of the v outputs that vary, in standard deviations.
+
+    Zero where an output is missing. And which outputs (d,) vary.
+    """
+    scale = _scale_of_observed(outputs)
+    varies = scale > 0
+    residuals = np.empty((varies.sum(), len(outputs), len(heldout)))
+    for member, predictions in enumerate(heldout):
+        residuals[:, :, member] = ((predictions - outputs)[:, varies] / scale[varies]).T
+    residuals[np.isnan(outputs[:, varies].T)] = 0.0
+    return residuals, varies
+
+
+def _factors(residuals: np.ndarray, counts: np.ndarray | float = 1.0) -> np.ndarray:
+    """Return triangular factors (v, min(n, k), k): the lengths and angles of the residuals.
+
+    Of every row as often as `counts` (n,) says.
+    """
+    roots = np.sqrt(np.broadcast_to(counts, residuals.shape[1]))[:, None]
+    n_rows = min(residuals.shape[1:])
+    factors = np.empty((len(residuals), n_rows, residuals.shape[2]))
+    for factor, part in zip(factors, residuals, strict=True):
+        factor[:] = np.linalg.qr(roots * part, mode="r")
+    return factors
+
+
+def _nearest_to_zero(points: np.ndarray) -> np.ndarray:
     """Return the weights (k,) of the point nearest to zero in the hull of the columns (m, k)."""
     n_points = points.shape[1]
-    length = np.linalg.norm(points, axis=0).max()
-    best, weights = np.inf, np.zeros(n_points)
-    for count in range(1, n_points + 1):
-        for members in map(list, itertools.combinations(range(n_points), count)):
-            candidate = _affine_weights(points[:, members], SMALLEST_DISTANCE * length)
-            if candidate is None or (candidate <= 0).any():
-                continue
-            error = ((points[:, members] @ candidate) ** 2).sum()
-            if error < best * (1.0 - SMALLEST_IMPROVEMENT):
-                best, weights = error, np.zeros(n_points)
-                weights[members] = candidate
-    return weights
-
-
-def _affine_weights(points: np.ndarray, smallest_distance: float) -> np.ndarray | None:
-    """Return the weights (c,) of the point nearest to zero in the affine hull of the columns.
-
-    They sum to one and may be negative; None where the columns (m, c) are affinely dependent.
-    """
-    origin, directions = points[:, 0], points[:, 1:] - points[:, :1]
-    count = directions.shape[1]
-    if count == 0:
-        return np.ones(1)
-    if np.linalg.matrix_rank(directions, tol=smallest_distance) < count:
-        return None
-    steps = np.linalg.lstsq(directions, -origin, rcond=None)[0]
-    return np.concatenate([[1.0 - steps.sum()], steps])
+    # The larger of it and the lengths rules how well both are met.
+    unit = np.linalg.norm(points, axis=0).max(initial=0.0) or 1.0
+    system = np.vstack([points / unit, np.ones(n_points)])
+    weights, _ = nnls(system, np.eye(len(system))[-1])
+    weights[weights < SMALLEST_WEIGHT * weights.sum()] = 0.0
+    return weights / weights.sum()
