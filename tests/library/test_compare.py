@@ -233,16 +233,36 @@ def test_the_summary_counts_ratios_wins_and_losses_from_twenty_rows_on():
     assert summary.ratios_by_size(errors, {"ofer-stack"}).loc["m-krr", 50] == pytest.approx(1.0)
 
 
+def test_the_best_method_of_a_table_and_that_of_other_splits():
+    scores = some_scores()
+    errors = summary.of_enough_rows(summary.cell_errors(scores))
+    of_tables = summary.best_of_tables(errors, {"ofer-stack"})
+    means = errors.drop(columns="ofer-stack").loc["edm"].mean()
+    assert set(of_tables.loc["edm", "method"]) == {means.idxmin()}
+    assert of_tables.loc[("edm", 50), "error"] == errors.loc[("edm", 50), means.idxmin()]
+    # Two splits: on each the method that is best on the other.
+    rows = [("a", 20, split, method) for split in (0, 1) for method in ("one", "two", "stack")]
+    values = [0.1, 0.2, 0.0, 0.9, 0.3, 0.0]
+    columns = ["table", "size", "split", "method"]
+    few = pd.DataFrame(rows, columns=columns).assign(error=values)
+    chosen = summary.error_chosen_elsewhere(few, summary.cell_errors(few), {"stack"})
+    assert chosen.tolist() == pytest.approx([(0.2 + 0.9) / 2])
+    alone = few[few["split"] == 0]
+    assert summary.error_chosen_elsewhere(alone, summary.cell_errors(alone), set()).isna().all()
+
+
 def test_the_goals_say_what_is_reached():
-    errors = summary.of_enough_rows(summary.cell_errors(some_scores()))
-    goals = summary.goals(errors, {"ofer-stack"}, ["sklearn-ridge"])
-    assert [reached for _, _, reached in goals] == [True, False, True]
-    assert "1.125 times (edm, 20 rows); above in 1 of 3 cells" in goals[1][1]
-    behind = summary.goals(
-        errors.assign(**{"sklearn-ridge": 0.1}), {"ofer-stack"}, ["sklearn-ridge"]
-    )
-    assert [reached for _, _, reached in behind] == [False, False, False]
-    assert summary.goals(errors.drop(columns="ofer-stack"), set(), []) == []
+    scores = some_scores()
+    errors = summary.of_enough_rows(summary.cell_errors(scores))
+    goals = summary.goals(scores, errors, {"ofer-stack"}, ["sklearn-ridge"])
+    by_goal = {goal: (measured, reached) for goal, measured, reached in goals}
+    cell = "in no cell more than 1.03 times that of the best single method of each cell"
+    assert by_goal[cell] == ("1.125 times (edm, 20 rows); above in 1 of 3 cells", False)
+    assert len(goals) == 7 and goals[-1][1:] == ("lower than all", True)
+    cheap = errors.assign(**{"sklearn-ridge": 0.1})
+    behind = summary.goals(scores, cheap, {"ofer-stack"}, ["sklearn-ridge"])
+    assert not any(reached for goal, _, reached in behind if "other splits" not in goal)
+    assert summary.goals(scores, errors.drop(columns="ofer-stack"), set(), []) == []
 
 
 def test_a_method_without_all_splits_of_a_cell_has_no_error_there():
