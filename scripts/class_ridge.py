@@ -17,6 +17,7 @@ with job(snakemake):
         components=snakemake.params.components,
         component_counts=snakemake.params.component_counts,
         kernel=snakemake.params.kernel,
+        kernels=snakemake.params.kernels,
         widths=snakemake.params.widths,
         penalties=snakemake.params.penalties,
         output_widths=snakemake.params.output_widths,

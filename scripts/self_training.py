@@ -15,6 +15,7 @@ with job(snakemake):
         timings=snakemake.output.timings,
         kind=snakemake.params.kind,
         kernel=snakemake.params.kernel,
+        kernels=snakemake.params.kernels,
         widths=snakemake.params.widths,
         penalties=snakemake.params.penalties,
         components=snakemake.params.components,

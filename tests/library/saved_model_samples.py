@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -170,7 +171,13 @@ class Final:
         told = {"output_kernel": output_kernel, "preimage": preimage, "alignments": alignments}
         self._finish(name, "output_kernel_regression", folder, **told)
 
-    def class_ridge(self, name: str, decoder: str = "one_hot", weak: bool = False) -> None:
+    def class_ridge(
+        self,
+        name: str,
+        decoder: str = "one_hot",
+        weak: bool = False,
+        kernels: Sequence[str] | None = None,
+    ) -> None:
         folder = self._folder(name)
         has_mixture = decoder in class_ridge_stage.MIXTURE_DECODERS
         mixtures = self._mixtures(folder, weak) if has_mixture else [None, None]
@@ -193,10 +200,13 @@ class Final:
             weak,
             True,
             {},
+            kernels,
         )
         self._finish(name, "class_ridge", folder, decoder=decoder)
 
-    def self_training(self, name: str, pseudo_classes: str) -> None:
+    def self_training(
+        self, name: str, pseudo_classes: str, kernels: Sequence[str] | None = None
+    ) -> None:
         folder = self._folder(name)
         self_training_stage.run(
             self.path("dataset"),
@@ -213,6 +223,7 @@ class Final:
             [2, 3],
             True,
             {},
+            kernels,
         )
         self._finish(name, "self_training", folder)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from itertools import product
+from itertools import product, starmap
 from pathlib import Path
 
 import numpy as np
@@ -23,8 +23,14 @@ from workflow_lib.experiments import (
     output_predictions,
 )
 from workflow_lib.experiments.class_ridge_stage import CLASS_DECODERS
-from workflow_lib.experiments.class_selection import one_hot, scaled_squared_error
-from workflow_lib.experiments.prepared_inputs import rbf_gamma
+from workflow_lib.experiments.class_selection import (
+    heldout_class_scores,
+    one_hot,
+    scaled_squared_error,
+    squared_error,
+)
+from workflow_lib.experiments.input_kernels import InputKernel, penalty_unit
+from workflow_lib.experiments.prepared_inputs import kernel_gamma, prepared_inputs, rbf_gamma
 from workflow_lib.features.preparation import fit_preparation
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
 
@@ -522,6 +528,57 @@ def test_a_linear_kernel_has_no_width(classes):
     model = KernelRidgeRegressor(kernel="linear", alpha=item["penalty_mu"])
     expected = model.fit(X, one_hot(labels, N_CLASSES)).predict(classes.tests)
     np.testing.assert_allclose(item["test_embedding"], expected, atol=1e-9)
+
+
+def test_the_kernel_is_chosen_with_a_penalty_relative_to_it(tmp_path):
+    classes = Classes(tmp_path, scale="standard", examples=[5])
+    kernels, penalties = ["linear", "rbf", "laplacian"], [1e-2, 1e-1, 1.0]
+    lists = {"kernels": kernels, "widths": [0.1, 1.0], "penalties": penalties}
+    item = classes.run("one_hot", models=None, **lists)[name_of(30)]
+    _, labels, folds = classes.training(30)
+    features = read_artifact(classes.path("features"), "features")
+    inputs = prepared_inputs(features, folds, 30)
+    kernel = InputKernel(item["kernel"], item.get("width"))
+
+    def error(kernel, penalty):
+        alpha = penalty * penalty_unit(kernel, N_INPUTS)
+        args = (inputs, labels, N_CLASSES, kernel, [alpha], True)
+        return squared_error(heldout_class_scores(*args)[0], labels), kernel, alpha
+
+    grid = [InputKernel("linear"), *starmap(InputKernel, product(kernels[1:], [0.1, 1.0]))]
+    best = min(starmap(error, product(grid, penalties)))
+    assert (kernel, item["penalty_mu"]) == best[1:] and "edges" not in item
+    X, X_test = inputs.refit_rows()
+    model = KernelRidgeRegressor(
+        kernel.name, kernel_gamma(*kernel, N_INPUTS), alpha=item["penalty_mu"]
+    ).fit(X, one_hot(labels, N_CLASSES))
+    np.testing.assert_allclose(item["test_embedding"], model.predict(X_test), atol=1e-9)
+
+
+def test_grids_are_extended_once_and_what_lies_on_an_edge_then_is_told(classes):
+    item = classes.run("one_hot", kernels=["rbf"], widths=[100.0, 200.0])[name_of(30)]
+    assert item["width"] == pytest.approx(100.0 / 10**0.5)
+    assert item["edges"] == "lowest penalty"
+    # Kernels of these widths have the size 1, so that penalties are what they are relative to it.
+    options = {"kernels": ["rbf"], "widths": [1.0, 2.0], "penalties": [1e-9, 1e-8]}
+    for run, weak_size in ((classes.run, 0), (classes.run_weak, 50)):
+        item = run("class_block", component_counts=[3], **options)[name_of(30, weak_size)]
+        assert (item["penalty_mu"], item["penalty_pi"]) == pytest.approx((1e-7, 1e-7))
+        assert item["edges"].endswith("highest penalty, highest leading penalty")
+
+
+@pytest.mark.parametrize(
+    ("kernels", "expected"), [(["linear", "laplacian", "rbf"], "laplacian"), (["linear"], "linear")]
+)
+def test_the_first_kernel_that_is_not_linear_serves_one_example_per_class(
+    classes, kernels, expected
+):
+    item = classes.run("class_block", kernels=kernels)[name_of(6)]
+    unit = penalty_unit(InputKernel(expected, ONE_EXAMPLE["width"]), N_INPUTS)
+    assert item["kernel"] == expected
+    assert item["penalty_mu"] == item["penalty_pi"] == ONE_EXAMPLE["penalty"] * unit
+    assert item.get("width", ONE_EXAMPLE["width"]) == ONE_EXAMPLE["width"]
+    assert not {"edges", "score"} & item.keys()
 
 
 def test_test_rows_say_nothing_of_the_choice(tmp_path):

@@ -210,6 +210,11 @@ CANDIDATES = RIDGE | {
         (RIDGE | {"regressor": "support_vector_machine"}, None, "needs grid.cost"),
         (RIDGE | {"regressor": "perceptron"}, None, "needs grid.l2_penalty"),
         (RIDGE | {"grid": RIDGE["grid"] | {"cost": [1.0]}}, None, "for support vector machines"),
+        (
+            RIDGE | {"regressor": "support_vector_machine", "kernel": ["rbf"]},
+            None,
+            "the regressor support_vector_machine has the kernel of the experiment",
+        ),
     ],
 )
 def test_contradictory_methods_for_classes_are_refused(method, model, reason):
@@ -225,6 +230,7 @@ def test_good_methods_for_classes_pass():
     for method, model in (
         (ONE_HOT, None),
         (CANDIDATES, MIXTURE),
+        (ONE_HOT | {"kernel": ["linear", "rbf"]}, None),
         (RIDGE | {"decoder": "cosine"}, None),
     ):
         assert not reasons_of(method, model, {"task": "classes"}, EXPERIMENT | CLASSES)

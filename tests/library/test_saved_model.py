@@ -107,6 +107,13 @@ SAVED_CLASSES = {
     "class_ridge, component first, weak": lambda final: final.class_ridge(
         "saved", "class_block_component_first", weak=True
     ),
+    "class_ridge, class_block, laplacian": lambda final: final.class_ridge(
+        "saved", "class_block", weak=True, kernels=["laplacian"]
+    ),
+    "class_ridge, kernels": lambda final: final.class_ridge(
+        "saved", kernels=["linear", "rbf", "laplacian"]
+    ),
+    "self_training, linear": lambda final: final.self_training("saved", "soft", ["linear"]),
     "self_training, hard": lambda final: final.self_training("saved", "hard"),
     "self_training, soft": lambda final: final.self_training("saved", "soft"),
     "support_vector_machine": lambda final: final.classifier("saved", "support_vector_machine"),

@@ -19,6 +19,7 @@ from workflow_lib.experiments import (
     splitting,
 )
 from workflow_lib.experiments.class_selection import one_hot, scaled_squared_error
+from workflow_lib.experiments.input_kernels import InputKernel, penalty_unit
 from workflow_lib.experiments.prepared_inputs import rbf_gamma
 from workflow_lib.experiments.self_training import allowed_classes, self_train
 from workflow_lib.features.preparation import fit_preparation
@@ -225,6 +226,19 @@ def test_more_weak_rows_find_more_classes(tmp_path, kind):
         few, many = (items[name_of(N_CLASSES, weak_size)] for weak_size in WEAK_SIZES)
         gains.append(classes.accuracy(many) - classes.accuracy(few))
     assert np.mean(gains) > 0.0
+
+
+def test_a_kernel_is_chosen_from_a_list_and_edges_are_told(tmp_path):
+    classes = Classes(tmp_path, "standard", examples=(1, 4))
+    items = classes.run(kernels=["linear", "laplacian"], penalties=[1e-9, 1e-8])
+    for weak_size in WEAK_SIZES:
+        fixed = items[name_of(N_CLASSES, weak_size)]
+        assert (fixed["kernel"], fixed["width"]) == ("laplacian", FIXED["width"])
+        assert fixed["penalty_mu"] == FIXED["penalty"] and "edges" not in fixed
+        chosen = items[name_of(4 * N_CLASSES, weak_size)]
+        unit = penalty_unit(InputKernel(chosen["kernel"], chosen.get("width")), N_INPUTS)
+        assert chosen["penalty_mu"] == pytest.approx(1e-7 * unit)
+        assert "highest penalty" in chosen["edges"]
 
 
 def test_kernels_without_a_width_have_none_and_the_seconds_are_written(tmp_path):

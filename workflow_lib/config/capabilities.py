@@ -58,8 +58,12 @@ CLASSIFIERS = {
     "perceptron",
     "random_forest_classifier",
 }
-CHOOSING_KERNELS = {"kernel_ridge", "principal_component_ridge", "output_kernel_regression"}
 CLASS_RIDGES = {"class_ridge", "self_training"}
+CHOOSING_KERNELS = CLASS_RIDGES | {
+    "kernel_ridge",
+    "principal_component_ridge",
+    "output_kernel_regression",
+}
 FORESTS = {"random_forest", "extra_trees", "random_forest_classifier"}
 WITHOUT_GRAM = {"kernel_ridge", "random_forest", "extra_trees", "least_squares", "training_mean"}
 OF_OUTPUTS = (RIDGES - {"kernel_ridge"}) | WITHOUT_GRID | {"random_forest", "extra_trees"}
@@ -366,8 +370,9 @@ METHOD_REQUIREMENTS = (
     Requirement(
         {"regressor": REGRESSORS - CHOOSING_KERNELS},
         {"has_kernels": {False}},
-        "a list of kernels is for kernel_ridge, principal_component_ridge and "
-        "output_kernel_regression; the regressor {regressor} has the kernel of the experiment",
+        "a list of kernels is for kernel_ridge, principal_component_ridge, "
+        "output_kernel_regression, class_ridge and self_training; the regressor {regressor} has "
+        "the kernel of the experiment",
     ),
     Requirement(
         {"has_kernels_with_width": {True}},

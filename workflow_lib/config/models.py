@@ -629,8 +629,9 @@ class MethodSettings(Settings):
     widths below 1), and where a chosen value lies on an edge of its grid, the grid is extended
     there once, by two values half a decade apart. For texts and inner products there is no
     `laplacian`; the kernel `tanimoto` of an experiment stands for those with a width, and a Gram
-    matrix for all. Empty (the default): the kernel of the experiment, and penalties as they
-    are."""
+    matrix for all. With one labelled example per class, where nothing can be chosen, it is the
+    first that is not linear. Empty (the default): the kernel of the experiment, and penalties as
+    they are."""
 
     decoder: Decoder | None = None
     """How a class is found. From a predicted class vector: the class with the nearest one

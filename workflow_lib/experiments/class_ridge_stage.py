@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 
@@ -20,14 +20,16 @@ from workflow_lib.embeddings.class_decoding import decoded_scores
 from workflow_lib.embeddings.forward import ForwardEmbedding, check_choice
 from workflow_lib.experiments.class_components import ClassComponents
 from workflow_lib.experiments.class_selection import (
-    class_score_grid,
+    heldout_class_scores,
     least_error,
     one_hot,
     scaled_squared_error,
-    squared_error,
+    select_class_scores,
 )
+from workflow_lib.experiments.input_kernels import Grid, InputKernel, KernelGrid, single_choice
 from workflow_lib.experiments.items import SELECTED
 from workflow_lib.experiments.output_items import OutputItems
+from workflow_lib.experiments.prepared_inputs import PreparedInputs
 from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge, weak_ridge
 from workflow_lib.regression.weak import WeakGrams
 
@@ -59,17 +61,20 @@ def run(
     weak: bool,
     center: bool,
     fixed: Mapping[str, float],
+    kernels: Sequence[str] | None = None,
 ) -> None:
     """Select and fit kernel ridge regression on classes for every training and weak size.
 
-    The width and the penalty are those with the least `squared_error` of the out-of-fold scores of
-    the class indicators; then the parameters of the decoder are those with the least
-    `scaled_squared_error` after decoding, under that width and penalty. The penalty of a membership
-    block, and the weight of its weak rows, are those with the least squared error of the predicted
-    memberships of held-out rows. Of grid points that are equal the first is chosen.
+    The kernel, its width and the penalty are those with the least `squared_error` of the
+    out-of-fold scores of the class indicators; then the parameters of the decoder are those with
+    the least `scaled_squared_error` after decoding, under that kernel and penalty. The penalty of a
+    membership block, and the weight of its weak rows, are those with the least squared error of the
+    predicted memberships of held-out rows, under the same kernel. Of grid points that are equal the
+    first is chosen.
 
     With one example per class a held-out class has no example left, and nothing can be selected:
-    `fixed` is used instead, and the item has no score.
+    `fixed` is used instead, and the item has no score. Of several kernels the first that is not
+    linear serves then.
 
     Writes the "regression" artifact: for each item what was chosen and fitted, the class scores of
     the test rows, and those of each training row without its fold; and the seconds of each item, as
@@ -90,6 +95,10 @@ def run(
         component memberships, a block of memberships q(v_k) with a penalty and a weight of its own,
         which weak rows join. ``class_block_component_first``: the same, but only classes of the
         most probable component compete.
+    kernel, kernels, widths, penalties
+        As of `workflow_lib.experiments.input_kernels.KernelGrid.of_method`. The grid of `kernels`,
+        and the penalties of a membership block, are extended once where a chosen value lies on the
+        edge.
     output_widths : sequence of float
         Scales of the output kernel in units of `output_unit` of the class vectors.
     components : str or sequence of int
@@ -118,8 +127,6 @@ def run(
     has_mixture = decoder in MIXTURE_DECODERS
     stage = ClassComponents(dataset, split, features, models, weak_labels)
     grid = _Grid(
-        width=tuple(widths) if kernel == "rbf" else (None,),
-        penalty=tuple(penalties),
         output_width=tuple(output_widths),
         n_components=tuple(component_counts),
         block_weight=tuple(block_weights),
@@ -128,8 +135,12 @@ def run(
     items = OutputItems()
     for size in stage.sizes:
         is_fixed = stage.has_one_example(size)
-        size_grid = grid.single(fixed) if is_fixed else grid
-        fit = _Fit(stage, size, size_grid, kernel, center)
+        inputs = stage.inputs(size)
+        kernel_grid = KernelGrid.of_method(kernel, kernels, widths, penalties, inputs.n_columns)
+        size_grid = grid
+        if is_fixed:
+            size_grid, kernel_grid = grid.single(fixed), kernel_grid.single(fixed)
+        fit = _Fit(stage, size, inputs, size_grid, kernel_grid, center)
         for weak_size in stage.weak_sizes if weak else [0]:
             for count in components if has_mixture and components != SELECTED else [SELECTED]:
                 counts = size_grid.n_components if count == SELECTED else (count,)
@@ -149,8 +160,10 @@ def run(
                     weak_size,
                     count,
                     score=None if is_fixed else choice.score,
-                    width=fit.width,
+                    kernel=fit.kernel.name,
+                    width=fit.kernel.width,
                     penalty_mu=fit.penalty,
+                    edges=fit.edges_of(choice) or None,
                     test_memberships=told,
                     **_fitted_entries(duals),
                     **choice.entries(),
@@ -160,10 +173,8 @@ def run(
 
 @dataclass(frozen=True)
 class _Grid:
-    """The values of each parameter that compete."""
+    """The values of each parameter of a decoder that compete."""
 
-    width: tuple
-    penalty: tuple
     output_width: tuple
     n_components: tuple
     block_weight: tuple
@@ -173,8 +184,7 @@ class _Grid:
         """Return the grid with one value of each parameter: that of `fixed`, or the first."""
         single = {}
         for name, values in vars(self).items():
-            has_values = len(values) and values[0] is not None
-            single[name] = (fixed.get(name, values[0]),) if has_values else values
+            single[name] = (fixed.get(name, values[0]),) if values else values
         return _Grid(**single)
 
 
@@ -188,19 +198,31 @@ class _MembershipBlock:
         Component count asked for.
     codes : array (K, C)
         Memberships of the class vectors.
-    penalty : float
+    kernel : InputKernel
+        That of the class indicators.
+    penalty_pi : float
         lambda_0 of the block.
     weak_weight : float or None
         Weight of a weak row relative to a labelled one; None without weak rows.
+    score : float
+        Squared error of the memberships of held-out rows.
     heldout : array (n, C)
         Memberships predicted for each training row without its fold.
+    edges : str
+        Which chosen values lie on an edge of the grid, in words; empty for none.
+    penalty_mu : float
+        NaN: the choice is that of the leading block alone.
     """
 
     n_components: int
     codes: np.ndarray
-    penalty: float
+    kernel: InputKernel
+    penalty_pi: float
     weak_weight: float | None
+    score: float
     heldout: np.ndarray
+    edges: str = ""
+    penalty_mu: float = np.nan
 
 
 @dataclass(frozen=True)
@@ -244,7 +266,7 @@ class _Choice:
             return entries
         return entries | {
             "n_components": block.n_components,
-            "penalty_pi": block.penalty,
+            "penalty_pi": block.penalty_pi,
             "weak_weight": block.weak_weight,
         }
 
@@ -254,8 +276,8 @@ class _Fit:
 
     Attributes
     ----------
-    width : float or None
-        Width of the input kernel, and
+    kernel : InputKernel
+        Kernel on the inputs, and
     penalty : float
         penalty of the class indicators: those with the least error of their scores.
     indicator_seconds : float
@@ -263,30 +285,26 @@ class _Fit:
     """
 
     def __init__(
-        self, stage: ClassComponents, size: int, grid: _Grid, kernel: str, center: bool
+        self,
+        stage: ClassComponents,
+        size: int,
+        inputs: PreparedInputs,
+        grid: _Grid,
+        kernel_grid: KernelGrid,
+        center: bool,
     ) -> None:
         started = time.perf_counter()
-        self._stage, self._size, self._grid = stage, size, grid
-        self._kernel, self._center = kernel, center
+        self._stage, self._size, self._inputs = stage, size, inputs
+        self._grid, self._center = grid, center
         self._weak_grams_by_size: dict[int, WeakGrams] = {}
-        self._labels, self._inputs = stage.labels(size), stage.inputs(size)
-        scores = class_score_grid(
-            self._inputs,
-            self._inputs.folds,
-            self._labels,
-            len(stage.vectors),
-            kernel,
-            grid.width,
-            grid.penalty,
-            center,
+        self._labels, self._n_classes = stage.labels(size), len(stage.vectors)
+        self._indicators = select_class_scores(
+            inputs, self._labels, self._n_classes, kernel_grid, center
         )
-        points = [(width, index) for width in grid.width for index in range(len(grid.penalty))]
-        errors = [squared_error(scores[width][index], self._labels) for width, index in points]
-        self.width, index = points[least_error(errors)]
-        self.penalty = grid.penalty[index]
-        # Predictions are linear in the targets, so they hold those of every code of the classes.
-        self._by_penalty = scores[self.width]
-        self._scores = self._by_penalty[index]
+        self.kernel, self.penalty = self._indicators.kernel, self._indicators.penalty_mu
+        # Of the chosen kernel only penalties compete for a membership block.
+        name, width = self.kernel
+        self._block_grid = replace(kernel_grid, names=[name], widths=[width])
         self.indicator_seconds = time.perf_counter() - started
 
     def select(self, decoder: str, counts: Sequence[int], weak_size: int) -> _Choice:
@@ -294,15 +312,21 @@ class _Fit:
         choices = []
         for decoding in self._decodings(decoder, counts, weak_size):
             told = None if decoding.block is None else decoding.block.heldout
-            decoded = decoding.decode(self._scores, told)
+            decoded = decoding.decode(self._indicators.heldout_scores, told)
             choices.append(_Choice(decoding, scaled_squared_error(decoded, self._labels), decoded))
         return choices[least_error([choice.score for choice in choices])]
+
+    def edges_of(self, choice: _Choice) -> str:
+        """Return which chosen values lie on an edge of their grid, in words; empty for none."""
+        block = choice.decoding.block
+        edges = [self._indicators.edges, "" if block is None else block.edges]
+        return ", ".join(filter(None, edges))
 
     def refit(self, choice: _Choice, weak_size: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return dual coefficients and intercepts of each block, from all rows."""
         stage, size, block = self._stage, self._size, choice.decoding.block
         K = self._training_gram(weak_size)
-        targets = one_hot(self._labels, len(stage.vectors))
+        targets = one_hot(self._labels, self._n_classes)
         duals = [
             fit_dual_coefficients(
                 K[:size, :size], targets, labelled_ridge(size, self.penalty), self._center
@@ -310,13 +334,14 @@ class _Fit:
         ]
         if block is None:
             return duals
-        targets, ridge = targets @ block.codes, np.full(size, labelled_ridge(size, block.penalty))
+        targets = targets @ block.codes
+        ridge = np.full(size, labelled_ridge(size, block.penalty_pi))
         weights = np.ones(size + weak_size)
         if weak_size:
             told = stage.weak_memberships(size, block.n_components, weak_size)
             targets = np.vstack([targets, told])
             weak_weight = block.weak_weight / (2.0 * size)
-            ridge = np.append(ridge, np.full(weak_size, weak_ridge(block.penalty, weak_weight)))
+            ridge = np.append(ridge, np.full(weak_size, weak_ridge(block.penalty_pi, weak_weight)))
             weights[size:] = block.weak_weight
         return [*duals, fit_dual_coefficients(K, targets, ridge, self._center, weights)]
 
@@ -327,13 +352,13 @@ class _Fit:
 
         The second is None for decoders without a membership block.
         """
-        K = self._inputs.test_gram(self._kernel, self.width, weak_size)
+        K = self._inputs.test_gram(*self.kernel, weak_size)
         predictions = [K[:, : len(dual)] @ dual + intercept for dual, intercept in duals]
         told = predictions[1] if len(predictions) > 1 else None
         return choice.decoding.decode(predictions[0], told), told
 
     def _training_gram(self, weak_size: int) -> np.ndarray:
-        return self._inputs.training_gram(self._kernel, self.width, weak_size)
+        return self._inputs.training_gram(*self.kernel, weak_size)
 
     def _decodings(
         self, decoder: str, counts: Sequence[int], weak_size: int
@@ -370,10 +395,22 @@ class _Fit:
     def _membership_block(self, count: int, weak_size: int) -> _MembershipBlock:
         """Return the membership block with the penalty and weak weight of the least error."""
         model, vectors = self._stage.mixture(self._size, count)
-        codes = model.responsibilities(vectors)
-        targets = codes[self._labels]
+        select = single_choice(
+            self._best_block,
+            codes=model.responsibilities(vectors),
+            count=count,
+            weak_size=weak_size,
+        )
+        found, extension = self._block_grid.search(select, extends=self._block_grid.is_relative)
+        return replace(found[None], edges=self._block_grid.edges_of(found[None], extension))
+
+    def _best_block(
+        self, codes: np.ndarray, count: int, weak_size: int, grid: Grid
+    ) -> _MembershipBlock:
+        """Return the best membership block of a grid of the kernel and its penalties."""
+        penalties, targets = grid[self.kernel], codes[self._labels]
         if weak_size:
-            candidates = list(product(self._grid.penalty, self._grid.weak_weight))
+            candidates = list(product(penalties, self._grid.weak_weight))
             weak_targets = self._stage.weak_memberships(self._size, count, weak_size)
             predictions = np.empty((len(candidates), *targets.shape))
             solver = self._weak_grams(weak_size)
@@ -382,18 +419,24 @@ class _Fit:
             for rows, of_fold in zip(solver.heldout, by_fold, strict=True):
                 predictions[:, rows] = of_fold
         else:
-            candidates = [(penalty, None) for penalty in self._grid.penalty]
-            predictions = self._by_penalty @ codes
-        best = least_error(((predictions - targets) ** 2).sum(axis=(1, 2)))
-        return _MembershipBlock(count, codes, *candidates[best], predictions[best])
+            candidates = [(penalty, None) for penalty in penalties]
+            # Predictions are linear in the targets: those of memberships are scores times codes.
+            scores = heldout_class_scores(
+                self._inputs, self._labels, self._n_classes, self.kernel, penalties, self._center
+            )
+            predictions = scores @ codes
+        errors = ((predictions - targets) ** 2).sum(axis=(1, 2))
+        best = least_error(errors)
+        penalty, weak_weight = candidates[best]
+        return _MembershipBlock(
+            count, codes, self.kernel, penalty, weak_weight, float(errors[best]), predictions[best]
+        )
 
     def _weak_grams(self, weak_size: int) -> WeakGrams:
         if weak_size not in self._weak_grams_by_size:
             # Items come one weak size after the other, so that one is enough to keep.
             self._weak_grams_by_size = {
-                weak_size: self._inputs.weak_heldout_solver(
-                    self._kernel, self.width, self._center, weak_size
-                )
+                weak_size: self._inputs.weak_heldout_solver(*self.kernel, self._center, weak_size)
             }
         return self._weak_grams_by_size[weak_size]
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from workflow_lib.experiments.input_kernels import Grid, InputKernel, KernelGrid, single_choice
 from workflow_lib.experiments.prepared_inputs import PreparedInputs
 from workflow_lib.metrics import SMALLEST_GAIN
 from workflow_lib.regression.principal_components import first_least
@@ -68,54 +70,108 @@ def scaled_squared_error(scores: np.ndarray, labels: np.ndarray) -> float:
     return float(max(1.0 - (product / squares) * (product / (Z**2).sum()), 0.0))
 
 
-def class_score_grid(
+@dataclass(frozen=True)
+class ScoreChoice:
+    """A grid point of kernel ridge regression on class indicators, and its out-of-fold scores.
+
+    Attributes
+    ----------
+    kernel : InputKernel
+    penalty_mu : float
+        lambda_0 of eq. (13).
+    score : float
+        `squared_error` of the scores.
+    heldout_scores : array (n, K)
+        Of each training row from a fit without its fold.
+    edges : str
+        Which chosen values lie on an edge of the grid, in words; empty for none.
+    penalty_pi : float
+        NaN: there is no leading block.
+    """
+
+    kernel: InputKernel
+    penalty_mu: float
+    score: float
+    heldout_scores: np.ndarray
+    edges: str = ""
+    penalty_pi: float = np.nan
+
+
+def select_class_scores(
     inputs: PreparedInputs,
-    folds: np.ndarray,
     labels: np.ndarray,
     n_classes: int,
-    kernel: str,
-    widths: Sequence[float | None],
+    grid: KernelGrid,
+    center: bool,
+) -> ScoreChoice:
+    """Return the kernel and the penalty with the least `squared_error` of the out-of-fold scores.
+
+    Of grid points that are equal the first. A grid with relative penalties is extended once where a
+    chosen value lies on its edge.
+
+    Parameters
+    ----------
+    inputs, labels, n_classes, center
+        As of `heldout_class_scores`.
+    grid : KernelGrid
+    """
+    select = single_choice(
+        _best_scores, inputs=inputs, labels=labels, n_classes=n_classes, center=center
+    )
+    found, extension = grid.search(select, extends=grid.is_relative)
+    return replace(found[None], edges=grid.edges_of(found[None], extension))
+
+
+def _best_scores(
+    inputs: PreparedInputs, labels: np.ndarray, n_classes: int, grid: Grid, center: bool
+) -> ScoreChoice:
+    best = None
+    for kernel, penalties in grid.items():
+        by_penalty = heldout_class_scores(inputs, labels, n_classes, kernel, penalties, center)
+        for penalty, scores in zip(penalties, by_penalty, strict=True):
+            error = squared_error(scores, labels)
+            # Grid points equal by algebra differ by rounding; the earlier one is kept.
+            if best is None or error < best.score * (1.0 - SMALLEST_GAIN):
+                best = ScoreChoice(kernel, penalty, error, scores)
+    return best
+
+
+def heldout_class_scores(
+    inputs: PreparedInputs,
+    labels: np.ndarray,
+    n_classes: int,
+    kernel: InputKernel,
     penalties: Sequence[float],
     center: bool,
-) -> dict[float | None, np.ndarray]:
-    """Return the out-of-fold class scores of kernel ridge regression on indicators.
+) -> np.ndarray:
+    """Return the out-of-fold class scores (n_penalties, n, K) of kernel ridge regression.
 
-    The predictions of kernel ridge regression are linear in its targets. Where the targets are a
-    code of the class, the rows of C (K, m), they are the scores times C; so these scores serve
-    every method that predicts a code of the class with one kernel and one penalty.
+    The scores of each row are those of a fit of the class indicators without its fold. The
+    predictions of kernel ridge regression are linear in its targets. Where the targets are a code
+    of the class, the rows of C (K, m), they are the scores times C; so these scores serve every
+    method that predicts a code of the class with one kernel and one penalty.
 
     Parameters
     ----------
     inputs : PreparedInputs
-        Inputs of the n training rows.
-    folds : int array (n,)
-        Fold number of every training row.
+        Inputs of the n training rows, and their folds.
     labels : int array (n,)
         Their classes.
     n_classes : int
         K; classes without any row score like the training mean of their indicator, zero.
-    kernel : str
-    widths : sequence of float or None
-        Kernel widths in units of `rbf_gamma`; None for kernels without one.
+    kernel : InputKernel
     penalties : sequence of float
         lambda_0 of eq. (13).
     center : bool
         Fit an unpenalised intercept; the scores of a row then sum to 1.
-
-    Returns
-    -------
-    dict
-        For each width an array (n_penalties, n, K): the scores of each row from a fit without its
-        fold.
     """
+    folds = inputs.folds
     targets = [one_hot(labels, n_classes)] * (int(folds.max()) + 1)
-    grid = {}
-    for width in widths:
-        solver = inputs.heldout_solver(kernel, width, center)
-        grid[width] = np.empty((len(penalties), len(labels), n_classes))
-        for fold, predictions in enumerate(solver.predict(targets, penalties)):
-            grid[width][:, folds == fold] = predictions
-    return grid
+    scores = np.empty((len(penalties), len(labels), n_classes))
+    solver = inputs.heldout_solver(*kernel, center)
+    for fold, predictions in enumerate(solver.predict(targets, penalties)):
+        scores[:, folds == fold] = predictions
+    return scores
 
 
 def least_error(errors: Sequence[float]) -> int:

@@ -13,7 +13,7 @@ and rbf kernel ridge regression to the linear one with the same p. What is chose
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from workflow_lib.metrics import SMALLEST_GAIN
@@ -85,6 +85,21 @@ class KernelGrid:
         widths, penalties, n_columns
         """
         return cls(list(kernels or [kernel]), widths, penalties, n_columns, bool(kernels))
+
+    def single(self, values: Mapping[str, float]) -> KernelGrid:
+        """Return the grid of one point, for where nothing can be selected.
+
+        Parameters
+        ----------
+        values : mapping
+            ``width`` and ``penalty``; the first of the grid where one is missing.
+        """
+        return replace(
+            self,
+            names=[kernel_without_selection(self.names)],
+            widths=[values["width"]] if "width" in values else self.widths[:1],
+            penalties=[values["penalty"]] if "penalty" in values else self.penalties[:1],
+        )
 
     def all(self) -> Grid:
         """Return every kernel with its penalties alpha."""
@@ -182,6 +197,14 @@ def single_choice(select: Callable, **arguments) -> Callable[[Grid], dict]:
     `select` takes the ``grid`` besides these arguments.
     """
     return lambda grid: {None: select(grid=grid, **arguments)}
+
+
+def kernel_without_selection(names: Sequence[str]) -> str:
+    """Return the kernel that serves where nothing can be selected: the first that is not linear.
+
+    The linear one where there is no other.
+    """
+    return next((name for name in names if name != "linear"), names[0])
 
 
 def penalty_unit(kernel: InputKernel, n_columns: int) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from workflow_lib.experiments.input_kernels import WITH_WIDTH
+from workflow_lib.experiments.input_kernels import kernel_without_selection
 from workflow_lib.experiments.items import SELECTED, item_group
 
 
@@ -75,8 +75,7 @@ def items_of(sizes, weak_sizes, settings, studies) -> list[Item]:
 def without_selection(item: Item, grid: dict, values: Mapping) -> tuple[Item, dict]:
     """Return the item and the grid with one value in the place of each list."""
     single = {
-        "kernels": [name for name in grid["kernels"] if name in WITH_WIDTH][:1]
-        or grid["kernels"][:1],
+        "kernels": [kernel_without_selection(grid["kernels"])],
         "extends": False,
         "widths": [values["width"]] if "width" in values else grid["widths"],
         "penalties": [values["penalty"]],

@@ -10,15 +10,14 @@ import numpy as np
 
 from workflow_lib.experiments.class_components import ClassComponents
 from workflow_lib.experiments.class_selection import (
-    class_score_grid,
-    least_error,
     one_hot,
     scaled_squared_error,
-    squared_error,
+    select_class_scores,
 )
+from workflow_lib.experiments.input_kernels import KernelGrid
 from workflow_lib.experiments.items import SELECTED
 from workflow_lib.experiments.output_items import OutputItems
-from workflow_lib.experiments.prepared_inputs import Grams
+from workflow_lib.experiments.prepared_inputs import Grams, PreparedInputs
 from workflow_lib.experiments.self_training import allowed_classes, self_train
 
 
@@ -38,17 +37,19 @@ def run(
     component_counts: Sequence[int],
     center: bool,
     fixed: Mapping[str, float],
+    kernels: Sequence[str] | None = None,
 ) -> None:
     """Select and fit self-training for every training size, weak size and component count.
 
-    The width and the penalty are those of one-hot kernel ridge regression without weak rows: with
-    the least `squared_error` of the out-of-fold scores of the labelled rows, the first of
-    those that are equal. The number of components is not selected: more of them tell more of the
+    The kernel, its width and the penalty are those of one-hot kernel ridge regression without weak
+    rows: with the least `squared_error` of the out-of-fold scores of the labelled rows, the first
+    of those that are equal. The number of components is not selected: more of them tell more of the
     class, so the largest count is used. Rounds, weight and factor are fixed
     (`workflow_lib.experiments.self_training`).
 
     With one example per class a held-out class has no example left, and nothing can be selected:
-    `fixed` is used instead, and the item has no score.
+    `fixed` is used instead, and the item has no score. Of several kernels the first that is not
+    linear serves then.
 
     The class vectors of all classes are known, labelled or not, and all rows of a class have the
     same one; so the mixture of all training rows serves every fold.
@@ -62,6 +63,9 @@ def run(
     ----------
     kind : {"hard", "soft"}
         Pseudo-classes of weak rows; see `pseudo_classes`.
+    kernel, kernels, widths, penalties
+        As of `workflow_lib.experiments.input_kernels.KernelGrid.of_method`. The grid of `kernels`
+        is extended once where a chosen value lies on its edge.
     components : str or sequence of int
         SELECTED, or the fixed counts that are run one by one.
     component_counts : sequence of int
@@ -73,19 +77,16 @@ def run(
         example per class. Where one is missing: the first width and penalty, the largest count.
     """
     stage = ClassComponents(dataset, split, features, models, weak_labels)
-    widths = list(widths) if kernel == "rbf" else [None]
     items = OutputItems()
     for size in stage.sizes:
         is_fixed = stage.has_one_example(size)
         started = time.perf_counter()
         count = max(component_counts, default=None)
-        competing_widths, competing_penalties = widths, list(penalties)
+        inputs = stage.inputs(size)
+        grid = KernelGrid.of_method(kernel, kernels, widths, penalties, inputs.n_columns)
         if is_fixed:
-            competing_widths = [None if kernel != "rbf" else fixed.get("width", widths[0])]
-            competing_penalties = [fixed.get("penalty", penalties[0])]
-            count = fixed.get("n_components", count)
-        fit = _Fit(stage, size, kind, kernel, center)
-        fit.select(competing_widths, competing_penalties)
+            grid, count = grid.single(fixed), fixed.get("n_components", count)
+        fit = _Fit(stage, size, inputs, kind, grid, center)
         indicator_seconds = time.perf_counter() - started
         for weak_size in stage.weak_sizes:
             for setting in [SELECTED] if components == SELECTED else components:
@@ -110,8 +111,10 @@ def run(
                     weak_size,
                     setting,
                     score=None if is_fixed else fit.score(heldout),
-                    width=fit.width,
+                    kernel=fit.kernel.name,
+                    width=fit.kernel.width,
                     penalty_mu=fit.penalty,
+                    edges=fit.edges or None,
                     n_components=n_components,
                     dual_coefficients=dual,
                     intercept=intercept,
@@ -124,37 +127,27 @@ class _Fit:
 
     Attributes
     ----------
-    width : float or None
-        Width of the kernel, and
+    kernel : InputKernel
     penalty : float
-        penalty that were selected.
+        Selected by the labelled rows alone.
+    edges : str
+        Which of the two lie on an edge of the grid, in words; empty for none.
     """
 
-    def __init__(self, stage: ClassComponents, size: int, kind, kernel, center) -> None:
-        self._labels, self._inputs = stage.labels(size), stage.inputs(size)
-        self._n_classes = len(stage.vectors)
-        self._kind, self._kernel, self._center = kind, kernel, center
+    def __init__(
+        self,
+        stage: ClassComponents,
+        size: int,
+        inputs: PreparedInputs,
+        kind: str,
+        grid: KernelGrid,
+        center: bool,
+    ) -> None:
+        self._labels, self._inputs = stage.labels(size), inputs
+        self._kind, self._center = kind, center
         self._indicators = one_hot(self._labels, len(stage.vectors))
-
-    def select(self, widths: Sequence[float | None], penalties: Sequence[float]) -> None:
-        """Choose the width and the penalty by the labelled rows alone."""
-        points = [(width, penalty) for width in widths for penalty in penalties]
-        chosen = 0
-        if len(points) > 1:
-            grid = class_score_grid(
-                self._inputs,
-                self._inputs.folds,
-                self._labels,
-                self._n_classes,
-                self._kernel,
-                widths,
-                penalties,
-                self._center,
-            )
-            chosen = least_error(
-                [squared_error(scores, self._labels) for width in widths for scores in grid[width]]
-            )
-        self.width, self.penalty = points[chosen]
+        choice = select_class_scores(inputs, self._labels, len(stage.vectors), grid, center)
+        self.kernel, self.penalty, self.edges = choice.kernel, choice.penalty_mu, choice.edges
 
     def score(self, scores: np.ndarray) -> float:
         """Return the `scaled_squared_error` of class scores (n, K) of the training rows."""
@@ -171,12 +164,12 @@ class _Fit:
 
     def refit(self, allowed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return dual coefficients (n + w, K) and intercepts (K,) from all rows."""
-        K = self._inputs.training_gram(self._kernel, self.width, len(allowed))
+        K = self._inputs.training_gram(*self.kernel, len(allowed))
         return self._trained(K, self._indicators, allowed)
 
     def test_gram(self, weak_size: int) -> np.ndarray:
         """Return the Gram matrix of the test rows against labelled and weak rows."""
-        return self._inputs.test_gram(self._kernel, self.width, weak_size)
+        return self._inputs.test_gram(*self.kernel, weak_size)
 
     def _trained(self, K, indicators, allowed):
         return self_train(
@@ -184,4 +177,4 @@ class _Fit:
         )
 
     def _fold_grams(self, weak_size: int) -> Iterator[Grams]:
-        return self._inputs.fold_grams(self._kernel, self.width, weak_size)
+        return self._inputs.fold_grams(*self.kernel, weak_size)
