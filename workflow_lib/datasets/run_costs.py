@@ -42,7 +42,7 @@ COSTS = {
     "m-rf": Cost(jobs=2, fixed=0.8, by_inputs=1.4e-3),
     "extra-trees": Cost(jobs=2, fixed=0.4, by_inputs=8e-4, by_rows=0.02),
     "m-mean": Cost(jobs=1, fixed=0.0),
-    "class-krr": Cost(jobs=1, fixed=0.05, by_rows=0.01),
+    "class-krr": Cost(jobs=1, fixed=0.06, by_rows=0.04),
     "m-svm": Cost(jobs=2, fixed=0.3, by_rows=0.025),
     # Of classes, 20 inputs were measured and no more.
     "m-rf-classes": Cost(jobs=2, fixed=0.2, by_inputs=7e-4),
