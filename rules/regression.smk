@@ -1,7 +1,7 @@
 """Nested selection and fit of every method, up to the predicted embeddings of the test rows."""
 
 
-rule regression:
+rule kernel_ridge:
     input:
         dataset=dataset_of,
         split="results/{experiment}/split-{split}/split.h5",
@@ -9,7 +9,7 @@ rule regression:
         models=model_file,
         embeddings=embedding_file,
         weak_labels=weak_label_file,
-        code=code("regression.py", "experiments.kernel_ridge_stage"),
+        code=code("kernel_ridge.py", "experiments.kernel_ridge_stage"),
     output:
         regression="results/{experiment}/split-{split}/{method}/regression.h5",
         timings="results/timings/{experiment}/split-{split}/{method}-regression.json",
@@ -35,13 +35,13 @@ rule regression:
         landmarks=landmarks_of,
         precision=settings.run.selection_precision,
     log:
-        "logs/regression/{experiment}-{split}-{method}.log",
+        "logs/kernel_ridge/{experiment}-{split}-{method}.log",
     benchmark:
-        "results/timings/jobs/regression/{experiment}-{split}-{method}.tsv"
+        "results/timings/jobs/kernel_ridge/{experiment}-{split}-{method}.tsv"
     threads: 1
     resources:
-        mem_mb=memory_for("regression"),
-        runtime=minutes_for("regression"),
+        mem_mb=memory_for("kernel_ridge"),
+        runtime=minutes_for("kernel_ridge"),
     wildcard_constraints:
         method=alternatives(methods_with("kernel_ridge")),
     group:
@@ -51,7 +51,7 @@ rule regression:
     message:
         "regression {wildcards.method} {wildcards.experiment} split {wildcards.split}"
     script:
-        "../scripts/regression.py"
+        "../scripts/kernel_ridge.py"
 
 
 rule forest:

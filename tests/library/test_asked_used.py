@@ -36,26 +36,26 @@ def job(rule, name, seconds=6.0, memory=100.0):
 
 def test_jobs_of_one_rule_and_dataset_are_told_together():
     jobs = [
-        job("regression", "small-0-m-krr"),
-        job("regression", "small-1-m-krr", seconds=90.0, memory=350.0),
-        job("regression", "small-weak-0-wofer-gmm", memory=2000.0),
+        job("kernel_ridge", "small-0-m-krr"),
+        job("kernel_ridge", "small-1-m-krr", seconds=90.0, memory=350.0),
+        job("kernel_ridge", "small-weak-0-wofer-gmm", memory=2000.0),
         job("read", "table", memory=None),
         job("report", ""),
     ]
     rows = compare(jobs, CONFIGURATION, {"table": 10.0})
     found = {(row.rule, row.dataset, row.n_jobs): row for row in rows}
     assert set(found) == {
-        ("regression", "table", 2),
-        ("regression", "table", 1),
+        ("kernel_ridge", "table", 2),
+        ("kernel_ridge", "table", 1),
         ("read", "table", 1),
         ("report", "", 1),
     }
-    small = found["regression", "table", 2]
-    needs = job_needs("regression", 50, 10.0)
+    small = found["kernel_ridge", "table", 2]
+    needs = job_needs("kernel_ridge", 50, 10.0)
     assert (small.asked_mb, small.asked_minutes) == (needs.mem_mb, needs.runtime)
     assert (small.used_mb, small.used_minutes) == (350.0, 1.5)
-    weak = found["regression", "table", 1]
-    assert weak.asked_mb == job_needs("regression", 4050, 10.0).mem_mb
+    weak = found["kernel_ridge", "table", 1]
+    assert weak.asked_mb == job_needs("kernel_ridge", 4050, 10.0).mem_mb
     assert found["read", "table", 1].used_mb is None
 
 

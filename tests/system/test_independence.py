@@ -415,7 +415,7 @@ BLAS_RULES = (
     "models",
     "annotate",
     "embeddings",
-    "regression",
+    "kernel_ridge",
     "reduced_rank",
     "laplacian",
     "principal_components",

@@ -58,7 +58,7 @@ STAGES: dict[str, Stage] = {
     "annotate": Stage(),
     "embeddings": Stage(grams=6),
     # What is fitted on the inputs, and their selection.
-    "regression": Stage(minutes=2, grams=14, cubic_minutes=0.2),
+    "kernel_ridge": Stage(minutes=2, grams=14, cubic_minutes=0.2),
     "principal_components": Stage(minutes=2, grams=14, cubic_minutes=0.2),
     "past": Stage(minutes=2),
     "mean": Stage(),

@@ -1,7 +1,7 @@
 """Takes memory from one job of a run, as a limit or the kernel would. Python loads it by itself.
 
 The variable LIMITED_JOB holds the rule, the module before whose import it happens, and how much
-more memory the job may then take: ``regression:adapter:100`` (MiB), or ``regression:adapter:kill``.
+more memory the job may then take: ``features:adapter:100`` (MiB), or ``features:adapter:kill``.
 """
 
 import os
