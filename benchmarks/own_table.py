@@ -243,12 +243,8 @@ class OwnTable:
 
     def _predict(self, split: str, method: str) -> None:
         """Learn a method on a split and predict its test rows."""
-        from workflow_lib.experiments import (
-            forest_stage,
-            mean_stage,
-            output_predictions,
-            preimages,
-        )
+        from workflow_lib.experiments import output_predictions, preimages
+        from workflow_lib.methods import forest, training_mean
 
         settings = self.settings.methods[method]
         regression = self._file(split, f"{method}-regression")
@@ -257,11 +253,11 @@ class OwnTable:
         source = (self._dataset, self._file(split, "split"))
         if settings.regressor == "training_mean":
             metric = self.settings.experiments[self.name].metric
-            mean_stage.run(*source, regression, seconds, metric)
+            training_mean.run(*source, regression, seconds, metric)
             output_predictions.run(regression, predictions, seconds)
             return
         if settings.regressor == "random_forest":
-            forest_stage.run(
+            forest.run(
                 *source,
                 self._file(split, "features"),
                 regression,

@@ -142,6 +142,7 @@ def needs_of(rule_name, wildcards, attempt=1):
         settings.gram_rows_of(experiment) if experiment else 0,
         megabytes_of(dataset) if dataset else 0,
         attempt,
+        module_of(wildcards).needs if rule_name == "regression" else None,
     )
 
 

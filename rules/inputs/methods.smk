@@ -1,5 +1,7 @@
 """What a method needs: its models, embeddings, kernel values and weak labels, and its grid."""
 
+from workflow_lib.methods.registry import method_modules
+
 ALIGNMENT_KERNELS = ("dtw", "gak")
 
 
@@ -101,6 +103,40 @@ def kernels_of(wildcards):
 def grid_of(key):
     """Return the function of a method's wildcards that gives one list of its grid."""
     return lambda wildcards: list(getattr(method_of(wildcards).grid, key))
+
+
+SETTINGS_OF_METHODS = {
+    "center": lambda wildcards: method_of(wildcards).center,
+    "kernel": lambda wildcards: experiment_of(wildcards).kernel,
+    "kernels": kernels_of,
+    "laplacian_weights": grid_of("laplacian_weight"),
+    "max_features": grid_of("max_features"),
+    "metric": lambda wildcards: experiment_of(wildcards).metric,
+    "n_trees": lambda wildcards: method_of(wildcards).grid.n_trees,
+    "neighbours": grid_of("neighbours"),
+    "penalties": grid_of("penalty"),
+    "ranks": grid_of("rank"),
+    "regressor": lambda wildcards: method_of(wildcards).regressor,
+    "seed": lambda wildcards: seed_of(wildcards, "training", wildcards.method),
+    "widths": grid_of("width"),
+}
+"""Functions of the wildcards that give the settings that a method's module may take."""
+
+
+def module_of(wildcards):
+    """Return what the module behind a method's regressor declares."""
+    return method_modules()[method_of(wildcards).regressor]
+
+
+def settings_taken(wildcards):
+    """Return the settings that a method's module takes, by their names."""
+    return {name: SETTINGS_OF_METHODS[name](wildcards) for name in module_of(wildcards).settings}
+
+
+def features_taken(wildcards):
+    """Return the features of a split, where a method's module reads them."""
+    is_taken = "features" in module_of(wildcards).artifacts
+    return f"results/{wildcards.experiment}/split-{wildcards.split}/features.h5" if is_taken else []
 
 
 def files_of_members(*patterns):

@@ -21,13 +21,8 @@ from workflow_lib.experiments import (
     classifier_stage,
     features_stage,
     generative_models,
-    laplacian_stage,
-    mean_stage,
     output_kernel_stage,
     output_predictions,
-    past_stage,
-    principal_component_stage,
-    reduced_rank_stage,
     saved_model_stage,
     self_training_stage,
     splitting,
@@ -35,6 +30,13 @@ from workflow_lib.experiments import (
 )
 from workflow_lib.experiments.calibration_stage import NOT_ALWAYS_FINITE
 from workflow_lib.experiments.saved_model import SavedModel, load_model
+from workflow_lib.methods import (
+    laplacian_ridge,
+    least_squares,
+    principal_component_ridge,
+    reduced_rank_ridge,
+    training_mean,
+)
 
 N_ROWS, N_WEAK, SEED, METRIC = 48, 9, 5, "arrmse"
 
@@ -124,7 +126,7 @@ class Final:
     def forest(self, name: str, n_trees: int = 7, kind: str = "random_forest") -> None:
         stages = _Stages(self, name, kind=None)
         stages.prepare = lambda: stages
-        stages.forest(n_trees=n_trees, forest=kind)
+        stages.forest(n_trees=n_trees, regressor=kind)
         self._add(name, kind, n_trees=n_trees, seed=stages.seed, folder=stages.folder)
 
     def of_outputs(self, name: str, regressor: str) -> None:
@@ -135,16 +137,16 @@ class Final:
         targets = [folder / "regression.h5", folder / "regression.json"]
         grid = [self.kernel, [0.3, 3.0], [1e-4, 1e-2]]
         if regressor == "training_mean":
-            mean_stage.run(*source, *targets, self.metric)
+            training_mean.run(*source, *targets, self.metric)
         elif regressor == "least_squares":
-            past_stage.run(*source, features, *targets, self.metric)
+            least_squares.run(*source, features, *targets, self.metric)
         elif regressor == "principal_component_ridge":
-            principal_component_stage.run(*source, features, *targets, *grid, True, self.metric)
+            principal_component_ridge.run(*source, features, *targets, *grid, True, self.metric)
         elif regressor == "reduced_rank_ridge":
-            reduced_rank_stage.run(*source, features, *targets, *grid, [1, 2], True, self.metric)
+            reduced_rank_ridge.run(*source, features, *targets, *grid, [1, 2], True, self.metric)
         elif regressor == "laplacian_ridge":
             options = [[0.1, 1.0], [3, 5], True, self.metric]
-            laplacian_stage.run(*source, features, *targets, *grid, *options)
+            laplacian_ridge.run(*source, features, *targets, *grid, *options)
         self._finish(name, regressor, folder)
 
     def of_output_kernel(

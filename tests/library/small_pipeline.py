@@ -13,12 +13,12 @@ from workflow_lib.experiments import (
     annotation,
     embedding,
     features_stage,
-    forest_stage,
     generative_models,
     kernel_ridge_stage,
     preimages,
     splitting,
 )
+from workflow_lib.methods import forest
 
 
 @dataclass
@@ -169,10 +169,10 @@ class Stages:
             self.model()
         return self.regress()
 
-    def forest(self, max_features=(0.5, 1.0), n_trees=5, forest="random_forest") -> Stages:
+    def forest(self, max_features=(0.5, 1.0), n_trees=5, regressor="random_forest") -> Stages:
         """Run the stages of a forest."""
         self.prepare()
-        forest_stage.run(
+        forest.run(
             self.path("dataset"),
             self.path("split"),
             self.path("features"),
@@ -182,7 +182,7 @@ class Stages:
             n_trees,
             self.metric,
             self.seed,
-            forest,
+            regressor,
         )
         preimages.run(
             self.path("regression"),

@@ -6,6 +6,7 @@ import csv
 import json
 
 from workflow_lib.config.job_needs import job_needs
+from workflow_lib.methods.registry import method_modules
 from workflow_lib.report.asked_used import compare, run
 from workflow_lib.report.timeline import Job, write_jobs
 
@@ -26,6 +27,7 @@ CONFIGURATION = {
         },
     },
     "datasets": {"table": {"reader": "csv"}},
+    "methods": {"m-rf": {"regressor": "random_forest"}},
 }
 
 
@@ -57,6 +59,14 @@ def test_jobs_of_one_rule_and_dataset_are_told_together():
     weak = found["kernel_ridge", "table", 1]
     assert weak.asked_mb == job_needs("kernel_ridge", 4050, 10.0).mem_mb
     assert found["read", "table", 1].used_mb is None
+
+
+def test_jobs_of_one_rule_are_told_apart_by_what_their_methods_declare():
+    # The last two are left from a run of other methods, and of another experiment.
+    names = ("small-final-m-rf", "small-0-m-krr", "gone-0-m-rf")
+    rows = compare([job("regression", name) for name in names], CONFIGURATION, {})
+    forest = job_needs("regression", 50, declared=method_modules()["random_forest"].needs)
+    assert sorted(row.asked_minutes for row in rows) == [1, 1, forest.runtime]
 
 
 def test_the_tightest_stand_first():

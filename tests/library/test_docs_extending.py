@@ -20,6 +20,7 @@ from small_pipeline import Stages
 from workflow_lib.config.loading import load_configuration
 from workflow_lib.datasets.reading import reader_names
 from workflow_lib.errors import UserError
+from workflow_lib.methods.base import read_module
 from workflow_lib.report.scores import read_scores
 from workflow_lib.report.table_markup import html_markup
 
@@ -83,7 +84,7 @@ def test_a_method_with_its_own_regressor_is_refused_until_the_lists_know_it(fold
 
 
 def test_the_looks_of_the_methods_are_their_own():
-    ours = [yaml.safe_load(text) for path, text in FILES.items() if "/methods/" in path]
+    ours = [yaml.safe_load(text) for path, text in FILES.items() if "config/methods/" in path]
     theirs = [yaml.safe_load(p.read_text()) for p in (ROOT / "config/methods").glob("*.yaml")]
     for key in ("label", "color"):
         values = [method[key] for method in (*ours, *theirs)]
@@ -107,10 +108,13 @@ def test_the_reader_reads_and_names_the_line_at_fault(tmp_path, module_of):
 
 
 def test_the_stage_predicts_medians(tmp_path, module_of):
-    stage = module_of("workflow_lib/experiments/median_stage.py")
+    path = "workflow_lib/methods/training_median.py"
+    stage = module_of(path)
     X, Y = regression_data(70)
     Y[np.random.default_rng(4).random(Y.shape) < 0.1] = np.nan
     stages = Stages(tmp_path, X, Y).prepare()
+    (tmp_path / "training_median.py").write_text(FILES[path])
+    assert read_module(tmp_path / "training_median.py").regressors == (REGRESSOR_OF_THE_EXAMPLE,)
     source = stages.path("dataset"), stages.path("split")
     stage.run(*source, stages.path("regression"), tmp_path / "seconds.json", "arrmse")
     split = stages.tree("split")
@@ -147,15 +151,6 @@ def test_a_table_without_results_is_empty(module_of):
     tables = module_of("workflow_lib/report/win_tables.py")
     assert tables.win_table([], metric="arrmse", method_order=[], reference="m-krr") == []
     assert "Wins" in html_markup(tables.win_layout([], "Wins", {}, "m-krr"))
-
-
-def test_the_rule_and_the_script_are_like_those_of_the_training_mean():
-    rules = (ROOT / "rules" / "regression.smk").read_text(encoding="utf-8")
-    shown = re.search(r"```python\n(rule median:.*?)```", PAGES["add-a-method"], re.DOTALL)[1]
-    theirs = re.search(r"^rule mean:\n.*?(?=^rule |\Z)", rules, re.MULTILINE | re.DOTALL)[0]
-    assert shown.strip() == theirs.strip().replace("mean", "median")
-    script = (ROOT / "scripts" / "mean.py").read_text(encoding="utf-8")
-    assert FILES["scripts/median.py"] == script.replace("mean", "median")
 
 
 @pytest.mark.parametrize("page", PAGES)

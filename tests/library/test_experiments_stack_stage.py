@@ -11,8 +11,9 @@ from small_pipeline import Stages, assert_same_tree
 
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.errors import UserError
-from workflow_lib.experiments import mean_stage, preimages, stack_stage
+from workflow_lib.experiments import preimages, stack_stage
 from workflow_lib.experiments.stack_stage import by_member
+from workflow_lib.methods import training_mean
 from workflow_lib.metrics import reference_errors, relative_error, squared_error_sums
 from workflow_lib.regression.stacking import output_weights
 
@@ -237,7 +238,7 @@ def test_stack_of_real_methods_is_no_worse_than_each(tmp_path):
     forest = Stages(tmp_path / "forest", *regression_data(70), sizes=SIZES).forest()
     mean = Stages(tmp_path / "mean", *regression_data(70), sizes=SIZES).prepare()
     artifacts = (mean.path("regression"), mean.folder / "regression.json")
-    mean_stage.run(mean.path("dataset"), mean.path("split"), *artifacts, "arrmse")
+    training_mean.run(mean.path("dataset"), mean.path("split"), *artifacts, "arrmse")
     decoded = (mean.path("predictions"), mean.folder / "preimages.json")
     preimages.run(mean.path("regression"), None, *decoded, None, None, None, None)
     members = by_member(

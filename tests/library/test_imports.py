@@ -14,6 +14,7 @@ import pytest
 from workflow_lib.datasets.reading import reader_names
 from workflow_lib.generative.covariance import COVARIANCE_TYPES
 from workflow_lib.imports import import_closure
+from workflow_lib.methods.registry import method_modules
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "workflow_lib"
@@ -21,13 +22,8 @@ PACKAGE = ROOT / "workflow_lib"
 STAGES = [
     "splitting",
     "features_stage",
-    "principal_component_stage",
-    "past_stage",
     "alignments",
     "output_kernel_stage",
-    "reduced_rank_stage",
-    "laplacian_stage",
-    "mean_stage",
     "stack_stage",
     "class_ridge_stage",
     "self_training_stage",
@@ -37,7 +33,6 @@ STAGES = [
     "annotation",
     "embedding",
     "kernel_ridge_stage",
-    "forest_stage",
     "preimages",
     "evaluation",
     "identities_stage",
@@ -46,9 +41,15 @@ STAGES = [
     "saved_model_stage",
     "table_predictions_stage",
 ]
+METHODS = sorted({module.name for module in method_modules().values()})
+MODULES = {
+    **{stage: f"workflow_lib.experiments.{stage}" for stage in STAGES},
+    **{method: f"workflow_lib.methods.{method}" for method in METHODS},
+}
+"""The modules behind the jobs, each with a function `run`, by their names."""
 HEAVY = ("scipy", "sklearn", "pandas", "matplotlib", "pydantic", "snakemake")
 STAGES_WITH_SKLEARN = {
-    "forest_stage",
+    "forest",
     "classifier_stage",
     "identities_stage",
     "saved_model_stage",
@@ -57,9 +58,9 @@ STAGES_WITH_SKLEARN = {
 STAGES_WITHOUT_SCIPY = {
     "splitting",
     "features_stage",
-    "past_stage",
     "alignments",
-    "mean_stage",
+    "least_squares",
+    "training_mean",
     "stack_stage",
     "generative_models",
     "annotation",
@@ -88,6 +89,7 @@ FLOORS = [
     {"embeddings"},
     {"ofer", "baselines"},
     {"experiments"},
+    {"methods"},
     {"report"},
 ]
 
@@ -142,9 +144,9 @@ print(json.dumps({{"files": files, "heavy": heavy}}))
     return json.loads(printed_by(program))
 
 
-@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("stage", MODULES)
 def test_closure_holds_what_a_stage_imports_and_light_stages_stay_light(stage):
-    module = f"workflow_lib.experiments.{stage}"
+    module = MODULES[stage]
     imported = imported_by(module)
     # No stage imports library modules inside functions, so the closure holds nothing more.
     assert set(imported["files"]) == set(import_closure(str(ROOT), [module]))
@@ -221,14 +223,14 @@ def test_closures_are_small():
     names = {
         stage: {
             Path(path).relative_to(PACKAGE).as_posix()
-            for path in import_closure(str(ROOT), [f"workflow_lib.experiments.{stage}"])
+            for path in import_closure(str(ROOT), [module])
         }
-        for stage in STAGES
+        for stage, module in MODULES.items()
     }
     assert "embeddings/gradient.py" not in names["kernel_ridge_stage"]
     assert "regression/heldout.py" not in names["preimages"]
     assert "regression/ridge.py" not in names["embedding"]
-    assert "generative/mixture.py" not in names["forest_stage"]
+    assert "generative/mixture.py" not in names["forest"]
     assert "metrics.py" in names["evaluation"]
     # The estimators ask how many rows a Gram matrix may have.
     names["identities_stage"] -= {"config/__init__.py", "config/gram_limit.py"}

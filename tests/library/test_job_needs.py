@@ -40,6 +40,12 @@ def test_a_gram_matrix_is_asked_for_as_often_as_it_is_held():
     assert more == pytest.approx(STAGES["kernel_ridge"].grams * gram_mb, abs=100)
 
 
+def test_what_a_method_declares_stands_in_the_place_of_its_rule():
+    declared = {"minutes": 9, "more_mb": 500}
+    assert job_needs("kernel_ridge", 1000, declared=declared) == (BASE_MB + 500, 9, 1)
+    assert job_needs("kernel_ridge", 1000, declared={}) == job_needs("table", 1000)
+
+
 def test_rows_of_the_largest_gram_matrix():
     assert most_gram_rows([10, 400], [], limit=10_000) == 400
     assert most_gram_rows([10, 400], [50, 100], limit=10_000) == 500

@@ -12,7 +12,7 @@ from small_pipeline import Stages, assert_same_tree
 
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.errors import UserError
-from workflow_lib.experiments import features_stage, laplacian_stage, splitting
+from workflow_lib.experiments import features_stage, splitting
 from workflow_lib.experiments.annotation import memberships_of_groups
 from workflow_lib.experiments.input_kernels import InputKernel
 from workflow_lib.experiments.kernel_ridge_items import Item
@@ -27,6 +27,7 @@ from workflow_lib.experiments.splitting import (
 )
 from workflow_lib.experiments.weak_memberships import is_told, memberships
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
+from workflow_lib.methods import laplacian_ridge
 
 N_LABELLED, N_WEAK = 60, 40
 SIZES, WEAK_SIZES = (10, 23, 40), (5, 20)
@@ -503,7 +504,7 @@ def test_weak_rows_are_unlabelled_inputs_for_the_graph(tmp_path):
     stages = stages_of(tmp_path, (X, Y, None, codes), kind=None).prepare()
     paths = (*map(stages.path, ("dataset", "split", "features", "regression")),)
     grid = ("rbf", [1.0], [1e-3, 1e-1], [0.3], [4], True, "arrmse")
-    laplacian_stage.run(*paths, tmp_path / "regression.json", *grid)
+    laplacian_ridge.run(*paths, tmp_path / "regression.json", *grid)
     (weak_size,) = stages.tree("split")["weak_sizes"]
     item = stages.tree("regression")[f"n-24_w-{weak_size}_C-selected"]
     assert weak_size > 100 and np.isfinite(item["score"]) and item["score"] < 1

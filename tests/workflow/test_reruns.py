@@ -25,6 +25,8 @@ from small_run import (
     snakemake,
 )
 
+from workflow_lib.methods.registry import method_modules
+
 END = {"manifest", "timeline", "report"}
 OVER_ALL = {"critical difference", "protocol"}
 SOURCES = {
@@ -145,8 +147,8 @@ def test_the_mixture_recomputes_models_and_what_follows(finished, all_jobs):
     add_line(finished / "workflow_lib" / "generative" / "mixture.py")
     # What comes before the models, or needs none.
     others = (
-        *("acquire ", "read ", "alignments ", "split ", "features ", "forest ", "past "),
-        *("components ", "rank ", "laplacian ", "mean ", "output kernel "),
+        *("acquire ", "read ", "alignments ", "split ", "features ", "output kernel "),
+        *(f"regression {method} " for method in GRIDS if regressor_of(method) in method_modules()),
     )
     of_images = {"image features hog objects", "image features thumbnails objects"}
     expected = {job for job in all_jobs if not job.startswith(others)} | of_images
@@ -328,7 +330,7 @@ FAILING_JOB = """\
 import os
 import sys
 
-if any(name.endswith(".forest.py") for name in sys.orig_argv):
+if any(name.endswith(".regression.py") for name in sys.orig_argv):
     os._exit(1)
 """
 
@@ -336,12 +338,12 @@ if any(name.endswith(".forest.py") for name in sys.orig_argv):
 def test_what_failed_runs_again_although_older_results_follow_from_it(finished, tmp_path):
     edit_yaml(finished / "config/methods/m-rf.yaml", grid=GRIDS["m-rf"] | {"n_trees": 6})
     affected = jobs_to_run(finished)
-    assert {f"forest m-rf clusters split {split}" for split in (0, 1)} < affected
+    assert {f"regression m-rf clusters split {split}" for split in (0, 1)} < affected
     # Neither the configuration nor any file differs between the two runs.
     (tmp_path / "sitecustomize.py").write_text(FAILING_JOB)
     outcome = snakemake(finished, "--keep-going", PYTHONPATH=str(tmp_path))
     assert outcome.status == 1
-    assert "FAILED forest m-rf clusters split 0" in outcome.stderr
+    assert "FAILED regression m-rf clusters split 0" in outcome.stderr
     assert (finished / "results" / "clusters" / "scores.csv").exists()
     assert jobs_to_run(finished) == affected
 

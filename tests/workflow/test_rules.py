@@ -57,6 +57,12 @@ WITHOUT_OUTPUT = {"new"}
 # They run only when a user asks for them.
 ON_REQUEST = {"new", "predict_rows"}
 
+# Each of their jobs loads one module of a package by its name.
+PACKAGES_OF_NAMED_MODULES = {
+    "read": "workflow_lib.datasets.readers",
+    "regression": "workflow_lib.methods",
+}
+
 
 def test_all_rules_are_found():
     text = "\n".join(path.read_text() for path in RULE_FILES)
@@ -139,23 +145,29 @@ def test_a_rule_states_the_code_that_its_script_imports(first_folder):
             continue
         scripts = [ROOT / "scripts" / f"{name}.py", ROOT / "scripts" / "adapter.py"]
         modules = {module for script in scripts for module in imported_modules(script)}
-        if name == "read":
-            modules |= {
-                module[: -len(".py")].replace("/", ".")
-                for module in stated
-                if module.startswith("workflow_lib/datasets/readers/") and "__init__" not in module
+        if name in PACKAGES_OF_NAMED_MODULES:
+            package = PACKAGES_OF_NAMED_MODULES[name]
+            found = {path[: -len(".py")].replace("/", ".") for path in stated} - modules
+            (named,) = {
+                module
+                for module in found
+                if module.startswith(f"{package}.")
+                and module.split(".")[-1] not in ("__init__", "base")
             }
-            readers = [module for module in modules if ".readers." in module]
-            assert len(readers) == 1
+            modules.add(named)
         closure = {
             str(path).removeprefix(f"{ROOT}/") for path in import_closure(ROOT, sorted(modules))
         }
         assert stated == closure | {f"scripts/{name}.py", "scripts/adapter.py"}, name
 
 
-# Readers are found by name, and their rule states the one that it uses; the public names of the
-# package are for its users, and no file of it takes them from there.
-IMPORTS_BY_NAME = {"workflow_lib/__init__.py", "workflow_lib/datasets/reading.py"}
+# Readers and methods are found by name, and their rules state those that they use; the public names
+# of the package are for its users, and no file of it takes them from there.
+IMPORTS_BY_NAME = {
+    "workflow_lib/__init__.py",
+    "workflow_lib/datasets/reading.py",
+    "workflow_lib/methods/registry.py",
+}
 
 
 def test_no_import_of_the_library_escapes_the_closure():

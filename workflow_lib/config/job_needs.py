@@ -15,7 +15,7 @@ more.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 BASE_MB = 700
@@ -59,14 +59,8 @@ STAGES: dict[str, Stage] = {
     "embeddings": Stage(grams=6),
     # What is fitted on the inputs, and their selection.
     "kernel_ridge": Stage(minutes=2, grams=14, cubic_minutes=0.2),
-    "principal_components": Stage(minutes=2, grams=14, cubic_minutes=0.2),
-    "past": Stage(minutes=2),
-    "mean": Stage(),
     "stack": Stage(minutes=1, grams=2),
-    "reduced_rank": Stage(minutes=2, grams=16, cubic_minutes=0.3),
-    "laplacian": Stage(minutes=2, grams=40, cubic_minutes=1.0),
     "output_kernel": Stage(minutes=3, grams=60, cubic_minutes=0.8),
-    "forest": Stage(minutes=5, cubic_minutes=0.2, more_mb=200),
     "class_ridge": Stage(minutes=2, grams=14, cubic_minutes=0.2),
     "self_training": Stage(minutes=3, grams=14, cubic_minutes=0.4),
     "classifier": Stage(minutes=5, grams=6, cubic_minutes=0.4),
@@ -78,7 +72,8 @@ STAGES: dict[str, Stage] = {
     "saved_model": Stage(minutes=10, grams=14, cubic_minutes=0.2),
     "report": Stage(minutes=2),
 }
-"""What the rules of the workflow need, by their names; any other needs `Stage()`."""
+"""What the rules of the workflow need, by their names; any other needs `Stage()`, but for jobs of
+methods that declare what they need (`workflow_lib.methods.base`)."""
 
 
 def most_gram_rows(
@@ -106,7 +101,13 @@ def most_gram_rows(
     return min(rows + max(weak_sizes, default=0), limit)
 
 
-def job_needs(rule: str, rows: int = 0, megabytes: float = 0, attempt: int = 1) -> JobNeeds:
+def job_needs(
+    rule: str,
+    rows: int = 0,
+    megabytes: float = 0,
+    attempt: int = 1,
+    declared: Mapping[str, float] | None = None,
+) -> JobNeeds:
     """Return what a job of a rule asks for.
 
     Parameters
@@ -118,8 +119,10 @@ def job_needs(rule: str, rows: int = 0, megabytes: float = 0, attempt: int = 1) 
         Size of the dataset's file.
     attempt : int, default=1
         1 at first, one more whenever the job failed.
+    declared : mapping of str to float, optional
+        Fields of `Stage` that the method of the job declares, in the place of its rule's.
     """
-    values = STAGES.get(rule, Stage())
+    values = STAGES.get(rule, Stage()) if declared is None else Stage(**declared)
     memory = BASE_MB + values.more_mb + COPIES * megabytes + values.grams * 8 * rows**2 / 2**20
     minutes = values.minutes + values.cubic_minutes * (rows / 1000) ** 3
     return JobNeeds(attempt * math.ceil(memory / 100) * 100, attempt * math.ceil(minutes))

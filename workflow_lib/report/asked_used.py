@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from workflow_lib.config.gram_limit import default_max_gram_rows
 from workflow_lib.config.job_needs import JobNeeds, job_needs, most_gram_rows
+from workflow_lib.methods.registry import method_modules
 from workflow_lib.report.timeline import Job, read_jobs
 from workflow_lib.whole_files import write_text
 
@@ -78,7 +79,8 @@ def compare(
         if job.seconds is not None and job.rule not in RULES_OF_NO_SCHEDULER:
             experiment, dataset = _subject(job.name, configuration)
             rows = _gram_rows(configuration, experiment) if experiment else 0
-            needs = job_needs(job.rule, rows, megabytes.get(dataset, 0))
+            declared = _declared_needs(job, experiment, configuration)
+            needs = job_needs(job.rule, rows, megabytes.get(dataset, 0), declared=declared)
             groups[job.rule, dataset, needs].append(job)
     rows = []
     for (rule, dataset, needs), members in groups.items():
@@ -110,6 +112,16 @@ def _subject(name: str, configuration: Mapping) -> tuple[str, str]:
     if longest in experiments:
         return longest, experiments[longest]["dataset"]
     return "", longest
+
+
+def _declared_needs(job: Job, experiment: str, configuration: Mapping) -> Mapping | None:
+    """Return what the module of a job's method declares that it needs, where it has one."""
+    if job.rule != "regression" or not experiment:
+        return None
+    # The name of a job is EXPERIMENT-SPLIT-METHOD.
+    method = job.name.removeprefix(f"{experiment}-").partition("-")[2]
+    regressor = configuration["methods"].get(method, {}).get("regressor")
+    return method_modules()[regressor].needs if regressor in method_modules() else None
 
 
 def _gram_rows(configuration: Mapping, experiment: str) -> int:

@@ -10,9 +10,10 @@ from small_data import regression_data
 from small_pipeline import Stages, assert_same_tree
 
 from workflow_lib import KernelRidgeRegressor
-from workflow_lib.experiments import preimages, reduced_rank_stage
+from workflow_lib.experiments import preimages
 from workflow_lib.experiments.prepared_inputs import rbf_gamma
 from workflow_lib.features.preparation import fit_preparation
+from workflow_lib.methods import reduced_rank_ridge
 
 PENALTIES = [1e-4, 1e-2, 0.3, np.inf]
 RANKS = [1, 2, 4]
@@ -31,7 +32,7 @@ def small_inputs(n_outputs=6, missing=0.0):
 def run_stage(stages: Stages, ranks=RANKS) -> Stages:
     """Run the stage and the pre-images after it."""
     stages.prepare()
-    reduced_rank_stage.run(
+    reduced_rank_ridge.run(
         stages.path("dataset"),
         stages.path("split"),
         stages.path("features"),

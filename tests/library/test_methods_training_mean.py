@@ -9,7 +9,8 @@ import pytest
 from small_data import regression_data
 from small_pipeline import Stages, assert_same_tree
 
-from workflow_lib.experiments import mean_stage, preimages
+from workflow_lib.experiments import preimages
+from workflow_lib.methods import training_mean
 
 
 def run_stages(folder, Y, metric="arrmse"):
@@ -17,7 +18,7 @@ def run_stages(folder, Y, metric="arrmse"):
     X, _ = regression_data(70)
     stages = Stages(folder, X, Y).prepare()
     source = (stages.path("dataset"), stages.path("split"))
-    mean_stage.run(*source, stages.path("regression"), folder / "regression.json", metric)
+    training_mean.run(*source, stages.path("regression"), folder / "regression.json", metric)
     decoded = (stages.path("predictions"), folder / "preimages.json")
     preimages.run(stages.path("regression"), None, *decoded, None, None, None, None)
     return stages

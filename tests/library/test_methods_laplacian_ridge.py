@@ -9,10 +9,11 @@ import pytest
 from small_data import regression_data
 from small_pipeline import Stages, assert_same_tree
 
-from workflow_lib.experiments import laplacian_stage, preimages
+from workflow_lib.experiments import preimages
 from workflow_lib.experiments.prepared_inputs import rbf_gamma
 from workflow_lib.features.preparation import fit_preparation
 from workflow_lib.kernels.gram import gram_matrix
+from workflow_lib.methods import laplacian_ridge
 from workflow_lib.regression.laplacian import graph_laplacian
 
 PENALTIES = [1e-4, 1e-2, np.inf]
@@ -30,7 +31,7 @@ def small_inputs(missing=0.0):
 def run_stage(stages: Stages, weights=WEIGHTS, neighbours=NEIGHBOURS) -> Stages:
     """Run the stage and the pre-images after it."""
     stages.prepare()
-    laplacian_stage.run(
+    laplacian_ridge.run(
         stages.path("dataset"),
         stages.path("split"),
         stages.path("features"),
@@ -258,7 +259,7 @@ def test_graph_of_a_fold_holds_its_training_and_the_unlabelled_rows_only(tmp_pat
         sizes.add(len(K))
         return graph_laplacian(K, n_neighbours)
 
-    monkeypatch.setattr(laplacian_stage, "graph_laplacian", spy)
+    monkeypatch.setattr(laplacian_ridge, "graph_laplacian", spy)
     run_stage(stages_of(tmp_path, *small_inputs(), sizes=[20]))
     # Four folds hold out five of twenty rows each.
     assert sizes == {15 + 8, 15 + 15}

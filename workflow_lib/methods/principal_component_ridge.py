@@ -27,6 +27,9 @@ from workflow_lib.regression.principal_components import (
     select_component_penalties,
 )
 
+REGRESSORS = ("principal_component_ridge",)
+NEEDS = {"minutes": 2, "grams": 14, "cubic_minutes": 0.2}
+
 
 def run(
     dataset: Path,

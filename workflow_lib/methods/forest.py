@@ -18,6 +18,9 @@ from workflow_lib.experiments.output_items import OutputItems
 from workflow_lib.experiments.prepared_inputs import prepared_inputs
 from workflow_lib.metrics import reference_errors
 
+REGRESSORS = ("random_forest", "extra_trees")
+NEEDS = {"minutes": 5, "cubic_minutes": 0.2, "more_mb": 200}
+
 
 def run(
     dataset: Path,
@@ -29,12 +32,12 @@ def run(
     n_trees: int,
     metric: str,
     seed: int,
-    kind: str = "random_forest",
+    regressor: str = "random_forest",
 ) -> None:
     """Select and fit a forest for every training size; artifacts as of kernel ridge.
 
-    `kind` is a key of `workflow_lib.baselines.forest.FORESTS`. The predictions of the training rows
-    (`heldout_outputs`) are those of the folds, by the forests that selection has grown anyway.
+    `regressor` is a key of `workflow_lib.baselines.forest.FORESTS`. The predictions of the training
+    rows (`heldout_outputs`) are those of the folds, by the forests that selection has grown anyway.
     """
     outputs = read_artifact(dataset, "dataset")["outputs"]
     partition = read_artifact(split, "split")
@@ -46,7 +49,7 @@ def run(
         inputs = prepared_inputs(split_features, folds, size)
         started = time.perf_counter()
         choice = select_max_features(
-            kind,
+            regressor,
             list(inputs.fold_rows()),
             folds,
             Y,
@@ -59,7 +62,7 @@ def run(
         )
         selected = time.perf_counter()
         X_train, X_test = inputs.refit_rows()
-        forest = fitted_forest(kind, X_train, filled(Y), n_trees, choice.max_features, seed)
+        forest = fitted_forest(regressor, X_train, filled(Y), n_trees, choice.max_features, seed)
         fitted = time.perf_counter()
         predictions = forest_predictions(forest, X_test)
         items.add(

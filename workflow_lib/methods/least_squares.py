@@ -15,6 +15,9 @@ from workflow_lib.experiments.items import size_group
 from workflow_lib.experiments.missing_outputs import filled
 from workflow_lib.experiments.output_items import OutputItems
 
+REGRESSORS = ("least_squares",)
+NEEDS = {"minutes": 2}
+
 
 def run(
     dataset: Path, split: Path, features: Path, output: Path, timings: Path, metric: str

@@ -10,9 +10,10 @@ from small_data import regression_data
 from small_pipeline import Stages, assert_same_tree
 
 from workflow_lib import KernelRidgeRegressor
-from workflow_lib.experiments import preimages, principal_component_stage
+from workflow_lib.experiments import preimages
 from workflow_lib.experiments.prepared_inputs import rbf_gamma
 from workflow_lib.features.preparation import fit_preparation
+from workflow_lib.methods import principal_component_ridge
 from workflow_lib.metrics import reference_errors, relative_error
 
 PENALTIES = [1e-4, 1e-2, 0.3, np.inf]
@@ -27,7 +28,7 @@ def small_inputs(n_outputs=3):
 def run_stage(stages: Stages) -> Stages:
     """Run the stage and the pre-images after it."""
     stages.prepare()
-    principal_component_stage.run(
+    principal_component_ridge.run(
         stages.path("dataset"),
         stages.path("split"),
         stages.path("features"),

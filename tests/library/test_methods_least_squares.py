@@ -12,8 +12,8 @@ from small_pipeline import assert_same_tree
 
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.errors import UserError
-from workflow_lib.experiments import features_stage, past_stage, preimages, splitting
-from workflow_lib.experiments.past_stage import least_squares
+from workflow_lib.experiments import features_stage, preimages, splitting
+from workflow_lib.methods.least_squares import least_squares, run
 from workflow_lib.metrics import reference_errors, relative_error
 
 SIZES = [20, 30]
@@ -40,7 +40,7 @@ def run_stages(folder, X, Y, past_values, past="separate", metric="arrmse"):
     splitting.run(*source, SIZES, [], test_size=12, n_folds=4, seed=7, experiment="small")
     features_stage.run(*source, paths["features"], "standard", "rbf", past)
     timings = folder / "regression.json"
-    past_stage.run(*source, paths["features"], paths["regression"], timings, metric)
+    run(*source, paths["features"], paths["regression"], timings, metric)
     artifacts = (paths["regression"], None, paths["predictions"], folder / "preimages.json")
     preimages.run(*artifacts, None, None, None, None)
     return {name: read_artifact(path, name) for name, path in paths.items()}

@@ -55,7 +55,7 @@ def with_missing(Y, share=0.2):
 def test_training_rows_are_predicted_without_their_fold(tmp_path, kind):
     X, Y = regression_data(70)
     Y = with_missing(Y)
-    stages = Stages(tmp_path, X, Y, scale="standard").forest((0.5,), n_trees=5, forest=kind)
+    stages = Stages(tmp_path, X, Y, scale="standard").forest((0.5,), n_trees=5, regressor=kind)
     split = stages.tree("split")
     for size in (20, 30):
         rows, folds = split["train"][:size], split["folds"][f"n-{size}"]

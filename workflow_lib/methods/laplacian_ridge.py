@@ -25,6 +25,9 @@ from workflow_lib.regression.laplacian import (
 from workflow_lib.regression.principal_components import first_least
 from workflow_lib.regression.ridge import labelled_ridge
 
+REGRESSORS = ("laplacian_ridge",)
+NEEDS = {"minutes": 2, "grams": 40, "cubic_minutes": 1.0}
+
 
 def run(
     dataset: Path,

@@ -22,6 +22,9 @@ from workflow_lib.regression.reduced_rank import (
     heldout_rank_errors,
 )
 
+REGRESSORS = ("reduced_rank_ridge",)
+NEEDS = {"minutes": 2, "grams": 16, "cubic_minutes": 0.3}
+
 
 def run(
     dataset: Path,

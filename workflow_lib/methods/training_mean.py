@@ -13,6 +13,9 @@ from workflow_lib.experiments.items import size_group
 from workflow_lib.experiments.output_items import OutputItems
 from workflow_lib.metrics import means_of_observed
 
+REGRESSORS = ("training_mean",)
+NEEDS = {}
+
 
 def run(dataset: Path, split: Path, output: Path, timings: Path, metric: str) -> None:
     """Predict the mean of the training outputs, for every training size.

@@ -1,0 +1,67 @@
+"""Every module of a method keeps the contract, and is found and run by the names it declares."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from small_data import regression_data
+from small_pipeline import Stages
+
+from workflow_lib.config.job_needs import Stage
+from workflow_lib.config.models import Regressor
+from workflow_lib.methods import base, registry, training_mean
+
+MODULES = {module.name: module for module in registry.method_modules().values()}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_what_is_read_from_the_source_is_what_the_module_holds(name):
+    module, declared = importlib.import_module(f"workflow_lib.methods.{name}"), MODULES[name]
+    assert (declared.regressors, declared.needs) == (module.REGRESSORS, module.NEEDS)
+    parameters = set(inspect.signature(module.run).parameters)
+    assert parameters == {*declared.artifacts, *declared.settings, *base.RESULTS}
+    assert {"dataset", "split"} <= set(declared.artifacts)
+    assert set(declared.needs) <= set(Stage._fields)
+
+
+def test_every_file_is_a_method_and_every_regressor_has_one():
+    files = {path.stem for path in Path(base.__file__).parent.glob("*.py")}
+    assert files - {"__init__", "base", "registry"} == set(MODULES)
+    served = Counter(name for module in MODULES.values() for name in module.regressors)
+    assert set(served.values()) == {1} and set(served) <= set(get_args(Regressor))
+
+
+def test_a_module_is_read_without_loading_it(tmp_path):
+    path = tmp_path / "median.py"
+    lines = ['REGRESSORS = ("median", "mode")', 'NEEDS = {"minutes": 3}', "import no_such_module"]
+    run = "def run(dataset, split, output, timings, metric, ranks=()): pass"
+    path.write_text("\n".join([*lines, run]))
+    assert base.read_module(path) == (
+        *("median", ("median", "mode"), {"minutes": 3}),
+        *(("dataset", "split"), ("metric", "ranks")),
+    )
+
+
+def test_the_registry_loads_no_method():
+    program = (
+        "import sys\nfrom workflow_lib.methods.registry import method_modules\n"
+        "assert method_modules()\nassert 'numpy' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[2])
+
+
+def test_a_method_that_runs_by_its_name_writes_the_same_file(tmp_path):
+    stages = Stages(tmp_path, *regression_data(70)).prepare()
+    source, metric = {name: stages.path(name) for name in ("dataset", "split")}, "arrmse"
+    training_mean.run(**source, output=tmp_path / "a.h5", timings=tmp_path / "a", metric=metric)
+    results = {"output": tmp_path / "b.h5", "timings": tmp_path / "b"}
+    registry.run("training_mean", source | {"features": []}, {"metric": metric}, **results)
+    assert (tmp_path / "a.h5").read_bytes() == (tmp_path / "b.h5").read_bytes()
+    assert (tmp_path / "b").exists()

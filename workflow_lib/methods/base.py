@@ -1,0 +1,55 @@
+"""The contract of a method: what its module holds, and what is known of it before it is loaded.
+
+A method is a module of this package with three members:
+
+``REGRESSORS``
+    the values of ``regressor`` in a method's YAML file that it serves;
+``NEEDS``
+    what its jobs need, as fields of `workflow_lib.config.job_needs.Stage`;
+``run``
+    which selects, fits and predicts for every training size of a split. Its parameters are the
+    paths that it reads (some of `ARTIFACTS`), those of the "regression" artifact and the seconds
+    that it writes (`RESULTS`), and its settings.
+
+The first two are literals. They and the names of the parameters are read from the source, because
+to load what the methods fit with takes seconds, and every command asks for them.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import NamedTuple
+
+ARTIFACTS = ("dataset", "split", "features")
+RESULTS = ("output", "timings")
+
+
+class MethodModule(NamedTuple):
+    """What the module of a method declares."""
+
+    name: str
+    regressors: tuple[str, ...]
+    needs: dict[str, float]
+    artifacts: tuple[str, ...]
+    """Those of `ARTIFACTS` that `run` reads."""
+
+    settings: tuple[str, ...]
+    """The other parameters of `run`."""
+
+
+def read_module(path: Path) -> MethodModule:
+    """Return what the module of a method declares, from its source."""
+    found = {}
+    for statement in ast.parse(path.read_bytes(), str(path)).body:
+        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+            found[statement.targets[0].id] = statement.value
+        elif isinstance(statement, ast.FunctionDef):
+            found[statement.name] = [argument.arg for argument in statement.args.args]
+    return MethodModule(
+        path.stem,
+        ast.literal_eval(found["REGRESSORS"]),
+        ast.literal_eval(found["NEEDS"]),
+        tuple(name for name in found["run"] if name in ARTIFACTS),
+        tuple(name for name in found["run"] if name not in ARTIFACTS + RESULTS),
+    )
