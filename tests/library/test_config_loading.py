@@ -267,11 +267,8 @@ def test_unknown_model_is_told_once(folder):
             "methods/ridge",
             RIDGE | {"regressor": "kernel-ridge"},
             "config/methods/ridge.yaml, key regressor: found 'kernel-ridge'. Expected "
-            "'kernel_ridge', 'principal_component_ridge', 'output_kernel_regression', "
-            "'reduced_rank_ridge', 'laplacian_ridge', 'random_forest', 'extra_trees', "
-            "'least_squares', 'training_mean', 'stack', 'class_ridge', 'self_training', "
-            "'support_vector_machine', 'perceptron' or 'random_forest_classifier'. To mend it: "
-            "write 'kernel_ridge'.",
+            "'kernel_ridge', 'output_kernel_regression', 'stack', 'class_ridge', 'self_training', "
+            "'support_vector_machine', 'perceptron', 'random_forest_classifier', 'random_forest', ",
         ),
         (
             "methods/ridge",

@@ -75,7 +75,7 @@ def test_the_files_of_settings_are_accepted(folder):
     assert kinds == ["error", "coordinates"]
 
 
-def test_a_method_with_its_own_regressor_is_refused_until_the_lists_know_it(folder):
+def test_a_method_with_its_own_regressor_is_refused_until_its_module_is_there(folder):
     experiment = yaml.safe_load((folder / "experiments/linnerud-few.yaml").read_text())
     experiment["methods"] = ["m-krr", "m-median"]
     (folder / "experiments/linnerud-few.yaml").write_text(yaml.safe_dump(experiment))

@@ -160,6 +160,12 @@ def test_the_mixture_recomputes_models_and_what_follows(finished, all_jobs):
     assert jobs_to_run(finished) == expected - drawn
 
 
+def test_a_method_is_fitted_again_and_no_other(finished):
+    add_line(finished / "workflow_lib" / "methods" / "forest.py")
+    fitted = {f"regression m-rf clusters split {split}" for split in (0, 1)}
+    assert jobs_to_run(finished) == fitted | summaries_of("clusters") | END | OVER_ALL
+
+
 def test_a_reader_reads_its_own_dataset_only(finished, all_jobs):
     add_line(finished / "workflow_lib" / "datasets" / "readers" / "csv.py")
     jobs = jobs_to_run(finished)

@@ -15,6 +15,7 @@ from workflow_lib.config.models import (
     MethodSettings,
     ModelSettings,
 )
+from workflow_lib.methods.registry import method_modules
 
 OWN_READER = "table"
 """The reader of tables that users bring; their results hold an answer and a saved model."""
@@ -43,14 +44,17 @@ class Requirement(NamedTuple):
     """The reason given to the user; names of facts in braces are filled in."""
 
 
-RIDGES = {
-    "kernel_ridge",
-    "principal_component_ridge",
-    "reduced_rank_ridge",
-    "laplacian_ridge",
-    "output_kernel_regression",
-}
-WITHOUT_GRID = {"least_squares", "training_mean", "stack"}
+MODULES = method_modules()
+"""What the modules of methods declare, by regressor; all of them predict outputs."""
+
+
+def taking(setting: str) -> set[str]:
+    """Return the regressors whose module takes a setting."""
+    return {name for name, module in MODULES.items() if setting in module.settings}
+
+
+RIDGES = {"kernel_ridge", "output_kernel_regression"} | taking("penalties")
+WITHOUT_GRID = {"stack"} | {name for name in MODULES if MODULES[name].settings == ("metric",)}
 CLASSIFIERS = {
     "class_ridge",
     "self_training",
@@ -59,14 +63,10 @@ CLASSIFIERS = {
     "random_forest_classifier",
 }
 CLASS_RIDGES = {"class_ridge", "self_training"}
-CHOOSING_KERNELS = CLASS_RIDGES | {
-    "kernel_ridge",
-    "principal_component_ridge",
-    "output_kernel_regression",
-}
-FORESTS = {"random_forest", "extra_trees", "random_forest_classifier"}
-WITHOUT_GRAM = {"kernel_ridge", "random_forest", "extra_trees", "least_squares", "training_mean"}
-OF_OUTPUTS = (RIDGES - {"kernel_ridge"}) | WITHOUT_GRID | {"random_forest", "extra_trees"}
+CHOOSING_KERNELS = CLASS_RIDGES | {"kernel_ridge", "output_kernel_regression"} | taking("kernels")
+FORESTS = {"random_forest_classifier"} | taking("max_features")
+WITHOUT_GRAM = {"kernel_ridge"} | {name for name in MODULES if "grams" not in MODULES[name].needs}
+OF_OUTPUTS = {"output_kernel_regression", "stack", *MODULES}
 REGRESSORS = RIDGES | OF_OUTPUTS | CLASSIFIERS
 WITHOUT_MODEL = OF_OUTPUTS | CLASSIFIERS - CLASS_RIDGES
 PREIMAGES = {

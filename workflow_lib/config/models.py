@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field, PlainValidator, Strict, WithJsonSche
 from pydantic_core import PydanticCustomError
 
 from workflow_lib.config.base import Settings
+from workflow_lib.methods.registry import method_modules
 
 COLOR = r"^#[0-9A-Fa-f]{6}$"
 SHA256 = r"^[0-9a-f]{64}$"
@@ -548,20 +549,14 @@ class OneExampleSettings(Settings):
 
 Regressor = Literal[
     "kernel_ridge",
-    "principal_component_ridge",
     "output_kernel_regression",
-    "reduced_rank_ridge",
-    "laplacian_ridge",
-    "random_forest",
-    "extra_trees",
-    "least_squares",
-    "training_mean",
     "stack",
     "class_ridge",
     "self_training",
     "support_vector_machine",
     "perceptron",
     "random_forest_classifier",
+    *method_modules(),
 ]
 Decoder = Literal[
     "euclidean",

@@ -11,8 +11,9 @@ A method is a module of this package with three members:
     paths that it reads (some of `ARTIFACTS`), those of the "regression" artifact and the seconds
     that it writes (`RESULTS`), and its settings.
 
-The first two are literals. They and the names of the parameters are read from the source, because
-to load what the methods fit with takes seconds, and every command asks for them.
+What a method's YAML file must hold follows from these (`workflow_lib.config.capabilities`). The
+first two are literals. They and the names of the parameters are read from the source, because to
+load what the methods fit with takes seconds, and every command asks for them.
 """
 
 from __future__ import annotations
