@@ -206,7 +206,8 @@ class NewProducts:
         """As `NewRows.test_gram`."""
         n_columns = self._n_rows + weak_size
         return gram_from_products(
-            self._products[:, :n_columns],
+            # In the order of memory of the features stage: matrix products round by it.
+            np.ascontiguousarray(self._products[:, :n_columns]),
             self._lengths,
             self._known_lengths[:n_columns],
             kernel,

@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.optimize import nnls
 
 N_DRAWS = 20
 """Bootstrap samples of the rows over which the weights of outputs are averaged."""
@@ -147,6 +146,9 @@ def _factors(residuals: np.ndarray, counts: np.ndarray | float = 1.0) -> np.ndar
 
 def _nearest_to_zero(points: np.ndarray) -> np.ndarray:
     """Return the weights (k,) of the point nearest to zero in the hull of the columns (m, k)."""
+    # Loading it takes longer than all else of what only combines members.
+    from scipy.optimize import nnls
+
     n_points = points.shape[1]
     # The larger of it and the lengths rules how well both are met.
     unit = np.linalg.norm(points, axis=0).max(initial=0.0) or 1.0
