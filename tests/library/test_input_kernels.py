@@ -9,6 +9,7 @@ from small_data import regression_data
 from small_pipeline import Stages
 
 from workflow_lib.experiments import kernel_ridge_stage
+from workflow_lib.experiments import prepared_inputs as module_of_inputs
 from workflow_lib.experiments.input_kernels import InputKernel, KernelGrid, penalty_unit
 from workflow_lib.experiments.prepared_inputs import kernel_gamma, prepared_inputs
 from workflow_lib.experiments.selection import Choice
@@ -141,6 +142,32 @@ def run_stage(stages, kernels, widths):
         kernels=kernels,
     )
     return stages.tree("regression")
+
+
+@pytest.mark.parametrize("most_kept", [0, 2**20])
+def test_widths_of_a_laplacian_kernel_share_distances(tmp_path, monkeypatch, most_kept):
+    """Their Gram matrices are the same bits, whether memory keeps the distances or not."""
+    monkeypatch.setattr(module_of_inputs, "MOST_NUMBERS_KEPT", most_kept)
+    stages = linear_problem(tmp_path)
+    size = 20
+    folds = stages.tree("split")["folds"][f"n-{size}"]
+    inputs = prepared_inputs(stages.tree("features"), folds, size)
+    found, computed = [], module_of_inputs.absolute_distances
+    monkeypatch.setattr(
+        module_of_inputs, "absolute_distances", lambda *rows: found.append(1) or computed(*rows)
+    )
+    for width in WIDTHS:
+        grams = list(inputs.fold_grams("laplacian", width))
+        for (K, K_heldout), (rows, others) in zip(grams, inputs.fold_rows(), strict=True):
+            gamma = kernel_gamma("laplacian", width, rows.shape[1])
+            np.testing.assert_array_equal(K, gram_matrix(rows, None, "laplacian", gamma))
+            np.testing.assert_array_equal(K_heldout, gram_matrix(others, rows, "laplacian", gamma))
+        rows, test = inputs.refit_rows()
+        np.testing.assert_array_equal(
+            inputs.test_gram("laplacian", width), gram_matrix(test, rows, "laplacian", gamma)
+        )
+    every = 2 * len(grams) + 1
+    assert len(found) == (every if most_kept else every * len(WIDTHS))
 
 
 def test_the_stage_chooses_the_kernel_and_repeats_its_predictions(tmp_path):

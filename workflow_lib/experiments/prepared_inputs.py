@@ -15,12 +15,17 @@ from workflow_lib.experiments.features_stage import PRODUCTS_SCALE, TEXT_SCALE
 from workflow_lib.experiments.items import fold_group, size_group
 from workflow_lib.features.preparation import InputPreparation
 from workflow_lib.features.principal_coordinates import principal_coordinates
-from workflow_lib.kernels.gram import gram_from_products, gram_matrix
+from workflow_lib.kernels.gram import (
+    absolute_distances,
+    gram_from_products,
+    gram_matrix,
+    laplacian_of,
+)
 from workflow_lib.regression.heldout import SeparateGrams, SharedGram
 from workflow_lib.regression.weak import WeakGrams
 from workflow_lib.stored_rows import StoredRows
 
-# 256 MB of eigenvectors of weak rows.
+# 256 MB of eigenvectors of weak rows, and as much of distances.
 MOST_NUMBERS_KEPT = 2**25
 
 Grams = tuple[np.ndarray, np.ndarray]
@@ -177,15 +182,17 @@ class PreparedRows(PreparedInputs):
         self._test = features["inputs"]["test"]
         self._n_pool = len(features["inputs"]["train"])
         self._is_gram = features["kernel"] == "precomputed"
+        self._distances: dict[tuple, np.ndarray] = {}
 
     def training_gram(self, kernel, width, weak_size=0):
         """As `PreparedInputs.training_gram`."""
-        return _gram(self.refit_rows(weak_size)[0], None, kernel, width)
+        rows = self.refit_rows(weak_size)[0]
+        return self._gram(("training", None, weak_size), rows, rows, kernel, width)
 
     def test_gram(self, kernel, width, weak_size=0):
         """As `PreparedInputs.test_gram`."""
         rows, test = self.refit_rows(weak_size)
-        return _gram(test, rows, kernel, width)
+        return self._gram(("test", None, weak_size), test, rows, kernel, width)
 
     def fold_rows(self, weak_size: int = 0):
         """As `PreparedInputs.fold_rows`, the training rows followed by weak rows."""
@@ -221,7 +228,27 @@ class PreparedRows(PreparedInputs):
 
     def _grams(self, fold, kept, heldout, weak_size, kernel, width):
         rows, others = self._prepared(fold, kept, weak_size, self._train[heldout])
-        return _gram(rows, None, kernel, width), _gram(others, rows, kernel, width)
+        return (
+            self._gram(("training", fold, weak_size), rows, rows, kernel, width),
+            self._gram(("heldout", fold, weak_size), others, rows, kernel, width),
+        )
+
+    def _gram(self, key, X, Z, kernel, width):
+        """Return the Gram matrix of prepared rows, with the width in units of `kernel_gamma`.
+
+        Widths of a Laplacian kernel share the distances of the rows that `key` stands for, as far
+        as memory is meant to hold them.
+        """
+        gamma = kernel_gamma(kernel, width, X.shape[1])
+        if kernel != "laplacian":
+            return gram_matrix(X, None if Z is X else Z, kernel, gamma)
+        distances = self._distances.get(key)
+        if distances is None:
+            distances = absolute_distances(X, Z)
+            kept = sum(known.size for known in self._distances.values())
+            if kept + distances.size <= MOST_NUMBERS_KEPT:
+                self._distances[key] = distances
+        return laplacian_of(distances, gamma)
 
     def _prepared(self, fold, kept, weak_size, others):
         """Return the kept training and the weak rows, and other rows, as a fold prepares them."""
@@ -333,8 +360,3 @@ class PreparedProducts(PreparedTexts):
 
     def _stored(self, fold):
         return self._features
-
-
-def _gram(X: np.ndarray, Z: np.ndarray | None, kernel: str, width: float | None) -> np.ndarray:
-    """Return the Gram matrix of prepared rows, with the width in units of `kernel_gamma`."""
-    return gram_matrix(X, Z, kernel, kernel_gamma(kernel, width, X.shape[1]))

@@ -45,7 +45,9 @@ def gram_matrix(X, Z=None, kernel: str = "rbf", gamma: float | None = None) -> n
         return X @ Z.T
     if kernel in ("rbf", "laplacian"):
         gamma = 1.0 / X.shape[1] if gamma is None else gamma
-        return _rbf(X, Z, gamma) if kernel == "rbf" else _laplacian(X, Z, gamma)
+        if kernel == "rbf":
+            return _rbf(X, Z, gamma)
+        return laplacian_of(absolute_distances(X, Z), gamma)
     return _tanimoto(X, Z)
 
 
@@ -99,14 +101,22 @@ def _rbf(X, Z, gamma):
     return _exponential((centred**2).sum(axis=1), (others**2).sum(axis=1), products, gamma)
 
 
-def _laplacian(X, Z, gamma):
+def absolute_distances(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
+    """Return sum_j |x_j - z_j| (n, m) for all rows of `X` (n, q) and `Z` (m, q)."""
     # Jobs with other kernels need not load it.
     from scipy.spatial.distance import cdist
 
+    return cdist(X, Z, "cityblock")
+
+
+def laplacian_of(distances: np.ndarray, gamma: float) -> np.ndarray:
+    """Return exp(-gamma D) of `absolute_distances` D; ValueError unless gamma is positive.
+
+    The distances take most of the time of a Laplacian kernel, and widths can share them.
+    """
     check_gamma(gamma)
-    distances = cdist(X, Z, "cityblock")
-    distances *= -gamma
-    return np.exp(distances, out=distances)
+    values = -gamma * distances
+    return np.exp(values, out=values)
 
 
 def _exponential(squared_lengths, column_squared_lengths, twice_products, gamma):
