@@ -257,7 +257,7 @@ def test_modules_import_only_from_their_floor_or_below(path):
 def test_the_registry_of_methods_needs_nothing_of_its_floor_or_below():
     closure = import_closure(ROOT, [REGISTRY])
     names = {Path(path).relative_to(PACKAGE).with_suffix("").as_posix() for path in closure}
-    assert names == {"__init__", "methods/__init__", "methods/base", "methods/registry"}
+    assert names == {"__init__", "errors", "methods/__init__", "methods/base", "methods/registry"}
 
 
 def test_no_module_imports_itself_by_a_detour():

@@ -16,6 +16,7 @@ from small_pipeline import Stages
 
 from workflow_lib.config.job_needs import Stage
 from workflow_lib.config.models import Regressor
+from workflow_lib.errors import UserError
 from workflow_lib.methods import base, registry, training_mean
 
 MODULES = {module.name: module for module in registry.method_modules().values()}
@@ -66,3 +67,10 @@ def test_a_method_that_runs_by_its_name_writes_the_same_file(tmp_path):
     registry.run("training_mean", source | {"features": []}, {"metric": metric}, **results)
     assert (tmp_path / "a.h5").read_bytes() == (tmp_path / "b.h5").read_bytes()
     assert (tmp_path / "b").exists()
+
+
+def test_a_module_that_lacks_a_member_is_refused_by_name(tmp_path):
+    path = tmp_path / "median.py"
+    path.write_text('REGRESSORS = ("median",)\n', encoding="utf-8")
+    with pytest.raises(UserError, match=r"median\.py: a module without NEEDS, run"):
+        base.read_module(path)

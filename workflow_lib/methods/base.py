@@ -22,6 +22,8 @@ import ast
 from pathlib import Path
 from typing import NamedTuple
 
+from workflow_lib.errors import UserError
+
 ARTIFACTS = ("dataset", "split", "features")
 RESULTS = ("output", "timings")
 
@@ -40,13 +42,27 @@ class MethodModule(NamedTuple):
 
 
 def read_module(path: Path) -> MethodModule:
-    """Return what the module of a method declares, from its source."""
+    """Return what the module of a method declares, from its source.
+
+    Raises
+    ------
+    UserError
+        If one of the three members is missing.
+    """
     found = {}
     for statement in ast.parse(path.read_bytes(), str(path)).body:
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
             found[statement.targets[0].id] = statement.value
         elif isinstance(statement, ast.FunctionDef):
             found[statement.name] = [argument.arg for argument in statement.args.args]
+    missing = [name for name in ("REGRESSORS", "NEEDS", "run") if name not in found]
+    if missing:
+        raise UserError(
+            place=str(path),
+            found=f"a module without {', '.join(missing)}",
+            expected="REGRESSORS, NEEDS and run, as every method has them",
+            remedy="add what is missing as docs/add-a-method.md shows, or move the file elsewhere",
+        )
     return MethodModule(
         path.stem,
         ast.literal_eval(found["REGRESSORS"]),
