@@ -306,17 +306,16 @@ class OwnTable:
         embedding.run(*source, self._file(split, "embeddings"), settings.form, block)
 
     def _regress(self, split: str, method: str, seconds: Path) -> None:
-        from workflow_lib.experiments import kernel_ridge_stage
+        from workflow_lib.methods import kernel_ridge
 
         settings, run = self.settings.methods[method], self.settings.run
         models, landmarks = self._models(split, method), self.settings.landmarks_of(self.name)
-        kernel_ridge_stage.run(
+        kernel_ridge.run(
             dataset=self._dataset,
             split=self._file(split, "split"),
             features=self._file(split, "features"),
             embeddings=models and self._file(split, "embeddings"),
             models=models,
-            weak_labels=None,
             output=self._file(split, f"{method}-regression"),
             timings=seconds,
             components=self.settings.components_of(self.name, method)[0],

@@ -25,7 +25,7 @@ rule preimages:
         mem_mb=memory_for("preimages"),
         runtime=minutes_for("preimages"),
     wildcard_constraints:
-        method=alternatives(methods_with("kernel_ridge")),
+        method=alternatives(methods_with_preimages()),
     group:
         "{experiment}-split-{split}"
     conda:

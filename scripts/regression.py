@@ -6,19 +6,18 @@ with job(snakemake):
     from workflow_lib.experiments import output_predictions
     from workflow_lib.methods import registry
 
+    artifacts = {name: path for name, path in snakemake.input.items() if name != "code"}
     registry.run(
         snakemake.params.module,
-        artifacts={
-            "dataset": snakemake.input.dataset,
-            "split": snakemake.input.split,
-            "features": snakemake.input.features,
-        },
+        artifacts=artifacts,
         settings=snakemake.params.settings,
         output=snakemake.output.regression,
         timings=snakemake.output.timings,
     )
-    output_predictions.run(
-        regression=snakemake.output.regression,
-        output=snakemake.output.predictions,
-        timings=snakemake.output.preimages,
-    )
+    if "predictions" in snakemake.output.keys():
+        output_predictions.run(
+            regression=snakemake.output.regression,
+            output=snakemake.output.predictions,
+            timings=snakemake.output.preimages,
+            of_classes=snakemake.params.of_classes,
+        )

@@ -1,12 +1,14 @@
 """What a method needs: its models, embeddings, kernel values and weak labels, and its grid."""
 
+from workflow_lib.methods.base import ARTIFACTS
 from workflow_lib.methods.registry import method_modules
 
 ALIGNMENT_KERNELS = ("dtw", "gak")
 
 
-def methods_with(*regressors):
-    return [name for name, method in settings.methods.items() if method.regressor in regressors]
+def methods_with_preimages():
+    """Return the methods that predict embeddings, or vectors from which a class is found."""
+    return {name for name, method in settings.methods.items() if method.regressor == "kernel_ridge"}
 
 
 def looks(methods, *keys):
@@ -100,27 +102,77 @@ def kernels_of(wildcards):
     return settings.kernels_of(wildcards.experiment, wildcards.method)
 
 
+def files_of_members(*patterns):
+    """Return the function of a stack's wildcards that fills in each of its members."""
+    return lambda wildcards: [
+        pattern.format(experiment=wildcards.experiment, split=wildcards.split, member=member)
+        for member in settings.members_of(wildcards.experiment, wildcards.method)
+        for pattern in patterns
+    ]
+
+
+def split_file(wildcards):
+    return f"results/{wildcards.experiment}/split-{wildcards.split}/split.h5"
+
+
+def feature_file(wildcards):
+    return f"results/{wildcards.experiment}/split-{wildcards.split}/features.h5"
+
+
+ARTIFACT_FILES = {
+    "dataset": dataset_of,
+    "split": split_file,
+    "features": feature_file,
+    "models": model_file,
+    "embeddings": embedding_file,
+    "weak_labels": weak_label_file,
+    "alignments": alignment_file,
+    "regressions": files_of_members("results/{experiment}/split-{split}/{member}/regression.h5"),
+    "predictions": files_of_members("results/{experiment}/split-{split}/{member}/predictions.h5"),
+    "member_timings": files_of_members(
+        "results/timings/{experiment}/split-{split}/{member}-regression.json",
+        "results/timings/{experiment}/split-{split}/{member}-preimages.json",
+    ),
+}
+"""Functions of a method's wildcards that give the paths of the artifacts that it may read."""
+
+
 def grid_of(key):
     """Return the function of a method's wildcards that gives one list of its grid."""
     return lambda wildcards: list(getattr(method_of(wildcards).grid, key))
 
 
 SETTINGS_OF_METHODS = {
-    "center": lambda wildcards: method_of(wildcards).center,
+    "block_weights": grid_of("block_weight"),
+    "component_counts": component_candidates,
+    "components": components_of,
+    "grid": lambda wildcards: plain(method_of(wildcards).grid, *CLASSIFIER_GRID),
     "kernel": lambda wildcards: experiment_of(wildcards).kernel,
     "kernels": kernels_of,
+    "landmarks": landmarks_of,
     "laplacian_weights": grid_of("laplacian_weight"),
     "max_features": grid_of("max_features"),
-    "metric": lambda wildcards: experiment_of(wildcards).metric,
+    "members": lambda wildcards: list(settings.members_of(wildcards.experiment, wildcards.method)),
+    "metric": lambda wildcards: settings.selection_metric_of(wildcards.experiment),
     "n_trees": lambda wildcards: method_of(wildcards).grid.n_trees,
     "neighbours": grid_of("neighbours"),
+    "one_example": lambda wildcards: settings.one_example_of(wildcards.method),
+    "output_widths": grid_of("output_width"),
     "penalties": grid_of("penalty"),
+    "precision": lambda wildcards: settings.run.selection_precision,
+    "projections": lambda wildcards: settings.projections_of(
+        wildcards.experiment, wildcards.method
+    ),
     "ranks": grid_of("rank"),
-    "regressor": lambda wildcards: method_of(wildcards).regressor,
     "seed": lambda wildcards: seed_of(wildcards, "training", wildcards.method),
+    "studies": lambda wildcards: settings.studies_of(wildcards.experiment, wildcards.method),
+    "weak_weights": grid_of("weak_weight"),
     "widths": grid_of("width"),
 }
-"""Functions of the wildcards that give the settings that a method's module may take."""
+"""Functions of the wildcards that give the settings of a method's module that are no keys of the
+method's file."""
+
+CLASSIFIER_GRID = ("width", "cost", "l2_penalty", "max_features", "n_trees")
 
 
 def module_of(wildcards):
@@ -130,22 +182,25 @@ def module_of(wildcards):
 
 def settings_taken(wildcards):
     """Return the settings that a method's module takes, by their names."""
-    return {name: SETTINGS_OF_METHODS[name](wildcards) for name in module_of(wildcards).settings}
+    method = method_of(wildcards)
+    return {
+        name: (
+            SETTINGS_OF_METHODS[name](wildcards)
+            if name in SETTINGS_OF_METHODS
+            else getattr(method, name)
+        )
+        for name in module_of(wildcards).settings
+    }
 
 
-def features_taken(wildcards):
-    """Return the features of a split, where a method's module reads them."""
-    is_taken = "features" in module_of(wildcards).artifacts
-    return f"results/{wildcards.experiment}/split-{wildcards.split}/features.h5" if is_taken else []
+def artifact_taken(name):
+    """Return the function of a method's wildcards that gives an artifact if its module reads it."""
 
+    def taken(wildcards):
+        is_taken = name in module_of(wildcards).artifacts
+        return ARTIFACT_FILES[name](wildcards) if is_taken else []
 
-def files_of_members(*patterns):
-    """Return the function of a stack's wildcards that fills in each of its members."""
-    return lambda wildcards: [
-        pattern.format(experiment=wildcards.experiment, split=wildcards.split, member=member)
-        for member in settings.members_of(wildcards.experiment, wildcards.method)
-        for pattern in patterns
-    ]
+    return taken
 
 
 def decoder_distance(wildcards):

@@ -17,24 +17,24 @@ from workflow_lib.datasets.table_file import Table
 from workflow_lib.datasets.tables import dataset_tree
 from workflow_lib.experiments import (
     annotation,
-    class_ridge_stage,
-    classifier_stage,
     features_stage,
     generative_models,
-    output_kernel_stage,
     output_predictions,
     saved_model_stage,
-    self_training_stage,
     splitting,
-    stack_stage,
 )
 from workflow_lib.experiments.calibration_stage import NOT_ALWAYS_FINITE
 from workflow_lib.experiments.saved_model import SavedModel, load_model
 from workflow_lib.methods import (
+    class_ridge,
+    classifiers,
     laplacian_ridge,
     least_squares,
+    output_kernel_regression,
     principal_component_ridge,
     reduced_rank_ridge,
+    self_training,
+    stack,
     training_mean,
 )
 
@@ -154,11 +154,10 @@ class Final:
     ) -> None:
         """Add a method of the regressor output_kernel_regression."""
         folder = self._folder(name)
-        output_kernel_stage.run(
+        output_kernel_regression.run(
             self.path("dataset"),
             self.path("split"),
             self.path("features"),
-            alignments,
             folder / "regression.h5",
             folder / "regression.json",
             self.kernel,
@@ -169,6 +168,7 @@ class Final:
             preimage,
             True,
             self.metric,
+            alignments=alignments,
         )
         told = {"output_kernel": output_kernel, "preimage": preimage, "alignments": alignments}
         self._finish(name, "output_kernel_regression", folder, **told)
@@ -181,13 +181,12 @@ class Final:
         kernels: Sequence[str] | None = None,
     ) -> None:
         folder = self._folder(name)
-        has_mixture = decoder in class_ridge_stage.MIXTURE_DECODERS
+        has_mixture = decoder in class_ridge.MIXTURE_DECODERS
         mixtures = self._mixtures(folder, weak) if has_mixture else [None, None]
-        class_ridge_stage.run(
+        class_ridge.run(
             self.path("dataset"),
             self.path("split"),
             self.path("features"),
-            *mixtures,
             folder / "regression.h5",
             folder / "regression.json",
             decoder,
@@ -203,6 +202,7 @@ class Final:
             True,
             {},
             kernels,
+            *mixtures,
         )
         self._finish(name, "class_ridge", folder, decoder=decoder)
 
@@ -210,7 +210,7 @@ class Final:
         self, name: str, pseudo_classes: str, kernels: Sequence[str] | None = None
     ) -> None:
         folder = self._folder(name)
-        self_training_stage.run(
+        self_training.run(
             self.path("dataset"),
             self.path("split"),
             self.path("features"),
@@ -242,26 +242,22 @@ class Final:
         return annotated
 
     def classifier(self, name: str, regressor: str, n_trees: int = 9) -> None:
-        """Add a method that `classifier_stage` fits."""
+        """Add a method that `workflow_lib.methods.classifiers` fits."""
         folder = self._folder(name)
         grids = {
-            "support_vector_machine": ("svm", {"width": [0.3, 3.0], "cost": [1, 10]}),
-            "perceptron": ("perceptron", {"l2_penalty": [1e-2, 1.0]}),
-            "random_forest_classifier": (
-                "forest",
-                {"max_features": [0.4, 1.0], "n_trees": n_trees},
-            ),
+            "support_vector_machine": {"width": [0.3, 3.0], "cost": [1, 10]},
+            "perceptron": {"l2_penalty": [1e-2, 1.0]},
+            "random_forest_classifier": {"max_features": [0.4, 1.0], "n_trees": n_trees},
         }
-        classifier, grid = grids[regressor]
-        classifier_stage.run(
+        classifiers.run(
             self.path("dataset"),
             self.path("split"),
             self.path("features"),
             folder / "regression.h5",
             folder / "regression.json",
-            classifier,
+            regressor,
             self.kernel,
-            grid,
+            grids[regressor],
             {},
             SEED,
         )
@@ -269,20 +265,16 @@ class Final:
 
     def stack(self, name: str, members: list[str]) -> None:
         folder = self._folder(name)
-        stack_stage.run(
+        stack.run(
             self.path("dataset"),
             self.path("split"),
-            {
-                member: {
-                    "regression": self.methods[member]["regression"],
-                    "predictions": self.methods[member]["predictions"],
-                    "timings": [self.folder / member / "regression.json"],
-                }
-                for member in members
-            },
-            {},
+            [self.methods[member]["regression"] for member in members],
+            [self.methods[member]["predictions"] for member in members],
+            [self.folder / member / "regression.json" for member in members],
             folder / "regression.h5",
             folder / "regression.json",
+            members,
+            {},
             self.metric,
             seed=1,
         )

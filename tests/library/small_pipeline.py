@@ -14,11 +14,10 @@ from workflow_lib.experiments import (
     embedding,
     features_stage,
     generative_models,
-    kernel_ridge_stage,
     preimages,
     splitting,
 )
-from workflow_lib.methods import forest
+from workflow_lib.methods import forest, kernel_ridge
 
 
 @dataclass
@@ -124,13 +123,10 @@ class Stages:
         """Run the kernel ridge and the pre-image stages."""
         has_model = self.kind is not None
         has_embedding = has_model and self.weak_outputs is None
-        kernel_ridge_stage.run(
+        kernel_ridge.run(
             self.path("dataset"),
             self.path("split"),
             self.path("features"),
-            self.path("embeddings") if has_embedding else None,
-            self._models() if has_model else None,
-            self.path("weak_labels") if self.weak_sizes and has_model else None,
             self.path("regression"),
             self.folder / "regression.json",
             self.components,
@@ -149,6 +145,9 @@ class Stages:
             self.metric,
             landmarks=self.landmarks,
             precision=self.precision,
+            embeddings=self.path("embeddings") if has_embedding else None,
+            models=self._models() if has_model else None,
+            weak_labels=self.path("weak_labels") if self.weak_sizes and has_model else None,
         )
         preimages.run(
             self.path("regression"),

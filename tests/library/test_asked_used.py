@@ -27,8 +27,13 @@ CONFIGURATION = {
         },
     },
     "datasets": {"table": {"reader": "csv"}},
-    "methods": {"m-rf": {"regressor": "random_forest"}},
+    "methods": {
+        "m-krr": {"regressor": "kernel_ridge"},
+        "m-rf": {"regressor": "random_forest"},
+        "wofer-gmm": {"regressor": "kernel_ridge"},
+    },
 }
+NEEDS = method_modules()["kernel_ridge"].needs
 
 
 def job(rule, name, seconds=6.0, memory=100.0):
@@ -38,32 +43,32 @@ def job(rule, name, seconds=6.0, memory=100.0):
 
 def test_jobs_of_one_rule_and_dataset_are_told_together():
     jobs = [
-        job("kernel_ridge", "small-0-m-krr"),
-        job("kernel_ridge", "small-1-m-krr", seconds=90.0, memory=350.0),
-        job("kernel_ridge", "small-weak-0-wofer-gmm", memory=2000.0),
+        job("regression", "small-0-m-krr"),
+        job("regression", "small-1-m-krr", seconds=90.0, memory=350.0),
+        job("regression", "small-weak-0-wofer-gmm", memory=2000.0),
         job("read", "table", memory=None),
         job("report", ""),
     ]
     rows = compare(jobs, CONFIGURATION, {"table": 10.0})
     found = {(row.rule, row.dataset, row.n_jobs): row for row in rows}
     assert set(found) == {
-        ("kernel_ridge", "table", 2),
-        ("kernel_ridge", "table", 1),
+        ("regression", "table", 2),
+        ("regression", "table", 1),
         ("read", "table", 1),
         ("report", "", 1),
     }
-    small = found["kernel_ridge", "table", 2]
-    needs = job_needs("kernel_ridge", 50, 10.0)
+    small = found["regression", "table", 2]
+    needs = job_needs("regression", 50, 10.0, declared=NEEDS)
     assert (small.asked_mb, small.asked_minutes) == (needs.mem_mb, needs.runtime)
     assert (small.used_mb, small.used_minutes) == (350.0, 1.5)
-    weak = found["kernel_ridge", "table", 1]
-    assert weak.asked_mb == job_needs("kernel_ridge", 4050, 10.0).mem_mb
+    weak = found["regression", "table", 1]
+    assert weak.asked_mb == job_needs("regression", 4050, 10.0, declared=NEEDS).mem_mb
     assert found["read", "table", 1].used_mb is None
 
 
 def test_jobs_of_one_rule_are_told_apart_by_what_their_methods_declare():
     # The last two are left from a run of other methods, and of another experiment.
-    names = ("small-final-m-rf", "small-0-m-krr", "gone-0-m-rf")
+    names = ("small-final-m-rf", "small-0-m-gone", "gone-0-m-rf")
     rows = compare([job("regression", name) for name in names], CONFIGURATION, {})
     forest = job_needs("regression", 50, declared=method_modules()["random_forest"].needs)
     assert sorted(row.asked_minutes for row in rows) == [1, 1, forest.runtime]

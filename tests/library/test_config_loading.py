@@ -267,8 +267,8 @@ def test_unknown_model_is_told_once(folder):
             "methods/ridge",
             RIDGE | {"regressor": "kernel-ridge"},
             "config/methods/ridge.yaml, key regressor: found 'kernel-ridge'. Expected "
-            "'kernel_ridge', 'output_kernel_regression', 'stack', 'class_ridge', 'self_training', "
-            "'support_vector_machine', 'perceptron', 'random_forest_classifier', 'random_forest', ",
+            "'class_ridge', 'support_vector_machine', 'perceptron', 'random_forest_classifier', "
+            "'random_forest', ",
         ),
         (
             "methods/ridge",

@@ -12,11 +12,11 @@ from workflow_lib import KernelRidgeRegressor
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.experiments import (
     features_stage,
-    kernel_ridge_stage,
     output_predictions,
     preimages,
     splitting,
 )
+from workflow_lib.methods import kernel_ridge
 
 N_CLASSES, PENALTIES, ONE_EXAMPLE = 6, [1e-4, 1e-2], {"penalty": 3e-3, "width": 0.7}
 
@@ -39,7 +39,7 @@ def folder(tmp_path_factory):
     source = (folder / "dataset.h5", folder / "split.h5")
     splitting.run(*source, [1, 4], [], 0.4, 4, 1, "small", "per_class")
     features_stage.run(*source, folder / "features.h5", "none", "rbf", "none")
-    kernel_ridge_stage.run(
+    kernel_ridge.run(
         *source,
         folder / "features.h5",
         embeddings=None,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from small_data import regression_data
 from small_pipeline import Stages
-from test_class_ridge_stage import Classes
+from test_methods_class_ridge import Classes
 
 from workflow_lib.experiments import identities_stage
 from workflow_lib.experiments.identities_stage import relative_difference, standardised

@@ -23,16 +23,10 @@ STAGES = [
     "splitting",
     "features_stage",
     "alignments",
-    "output_kernel_stage",
-    "stack_stage",
-    "class_ridge_stage",
-    "self_training_stage",
-    "classifier_stage",
     "image_features_stage",
     "generative_models",
     "annotation",
     "embedding",
-    "kernel_ridge_stage",
     "preimages",
     "evaluation",
     "identities_stage",
@@ -50,7 +44,7 @@ MODULES = {
 HEAVY = ("scipy", "sklearn", "pandas", "matplotlib", "pydantic", "snakemake")
 STAGES_WITH_SKLEARN = {
     "forest",
-    "classifier_stage",
+    "classifiers",
     "identities_stage",
     "saved_model_stage",
 }
@@ -61,7 +55,7 @@ STAGES_WITHOUT_SCIPY = {
     "alignments",
     "least_squares",
     "training_mean",
-    "stack_stage",
+    "stack",
     "generative_models",
     "annotation",
     "embedding",
@@ -231,7 +225,7 @@ def test_closures_are_small():
         }
         for stage, module in MODULES.items()
     }
-    assert "embeddings/gradient.py" not in names["kernel_ridge_stage"]
+    assert "embeddings/gradient.py" not in names["kernel_ridge"]
     assert "regression/heldout.py" not in names["preimages"]
     assert "regression/ridge.py" not in names["embedding"]
     assert "generative/mixture.py" not in names["forest"]

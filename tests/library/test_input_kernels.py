@@ -8,13 +8,13 @@ from scipy.spatial.distance import cdist
 from small_data import regression_data
 from small_pipeline import Stages
 
-from workflow_lib.experiments import kernel_ridge_stage
 from workflow_lib.experiments import prepared_inputs as module_of_inputs
 from workflow_lib.experiments.input_kernels import InputKernel, KernelGrid, penalty_unit
 from workflow_lib.experiments.prepared_inputs import kernel_gamma, prepared_inputs
 from workflow_lib.experiments.selection import Choice
 from workflow_lib.features.preparation import fit_preparation
 from workflow_lib.kernels.gram import gram_matrix
+from workflow_lib.methods import kernel_ridge
 from workflow_lib.regression.kernel_ridge import KernelRidgeRegressor
 
 NAMES = ("linear", "rbf", "laplacian")
@@ -116,13 +116,10 @@ def linear_problem(tmp_path):
 
 
 def run_stage(stages, kernels, widths):
-    kernel_ridge_stage.run(
+    kernel_ridge.run(
         stages.path("dataset"),
         stages.path("split"),
         stages.path("features"),
-        None,
-        None,
-        None,
         stages.path("regression"),
         stages.folder / "regression.json",
         "selected",

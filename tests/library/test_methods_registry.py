@@ -25,7 +25,8 @@ MODULES = {module.name: module for module in registry.method_modules().values()}
 @pytest.mark.parametrize("name", MODULES)
 def test_what_is_read_from_the_source_is_what_the_module_holds(name):
     module, declared = importlib.import_module(f"workflow_lib.methods.{name}"), MODULES[name]
-    assert (declared.regressors, declared.needs) == (module.REGRESSORS, module.NEEDS)
+    assert (declared.regressors, declared.tasks) == (module.REGRESSORS, module.TASKS)
+    assert declared.needs == module.NEEDS
     parameters = set(inspect.signature(module.run).parameters)
     assert parameters == {*declared.artifacts, *declared.settings, *base.RESULTS}
     assert {"dataset", "split"} <= set(declared.artifacts)
@@ -42,11 +43,16 @@ def test_every_file_is_a_method_and_every_regressor_has_one():
 
 def test_a_module_is_read_without_loading_it(tmp_path):
     path = tmp_path / "median.py"
-    lines = ['REGRESSORS = ("median", "mode")', 'NEEDS = {"minutes": 3}', "import no_such_module"]
+    lines = [
+        'REGRESSORS = ("median", "mode")',
+        'TASKS = ("series",)',
+        'NEEDS = {"minutes": 3}',
+        "import no_such_module",
+    ]
     run = "def run(dataset, split, output, timings, metric, ranks=()): pass"
     path.write_text("\n".join([*lines, run]))
     assert base.read_module(path) == (
-        *("median", ("median", "mode"), {"minutes": 3}),
+        *("median", ("median", "mode"), ("series",), {"minutes": 3}),
         *(("dataset", "split"), ("metric", "ranks")),
     )
 
@@ -72,5 +78,5 @@ def test_a_method_that_runs_by_its_name_writes_the_same_file(tmp_path):
 def test_a_module_that_lacks_a_member_is_refused_by_name(tmp_path):
     path = tmp_path / "median.py"
     path.write_text('REGRESSORS = ("median",)\n', encoding="utf-8")
-    with pytest.raises(UserError, match=r"median\.py: a module without NEEDS, run"):
+    with pytest.raises(UserError, match=r"median\.py: a module without TASKS, NEEDS, run"):
         base.read_module(path)

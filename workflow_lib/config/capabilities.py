@@ -45,7 +45,7 @@ class Requirement(NamedTuple):
 
 
 MODULES = method_modules()
-"""What the modules of methods declare, by regressor; all of them predict outputs."""
+"""What the modules of methods declare, by regressor."""
 
 
 def taking(setting: str) -> set[str]:
@@ -53,21 +53,15 @@ def taking(setting: str) -> set[str]:
     return {name for name, module in MODULES.items() if setting in module.settings}
 
 
-RIDGES = {"kernel_ridge", "output_kernel_regression"} | taking("penalties")
+REGRESSORS = set(MODULES)
+CLASSIFIERS = {name for name in MODULES if MODULES[name].tasks == ("classes",)}
+OF_OUTPUTS = {name for name in MODULES if "classes" not in MODULES[name].tasks}
+CLASS_RIDGES = taking("penalties") & CLASSIFIERS
+RIDGES = taking("penalties") - CLASSIFIERS
 WITHOUT_GRID = {"stack"} | {name for name in MODULES if MODULES[name].settings == ("metric",)}
-CLASSIFIERS = {
-    "class_ridge",
-    "self_training",
-    "support_vector_machine",
-    "perceptron",
-    "random_forest_classifier",
-}
-CLASS_RIDGES = {"class_ridge", "self_training"}
-CHOOSING_KERNELS = CLASS_RIDGES | {"kernel_ridge", "output_kernel_regression"} | taking("kernels")
+CHOOSING_KERNELS = taking("kernels")
 FORESTS = {"random_forest_classifier"} | taking("max_features")
 WITHOUT_GRAM = {"kernel_ridge"} | {name for name in MODULES if "grams" not in MODULES[name].needs}
-OF_OUTPUTS = {"output_kernel_regression", "stack", *MODULES}
-REGRESSORS = RIDGES | OF_OUTPUTS | CLASSIFIERS
 WITHOUT_MODEL = OF_OUTPUTS | CLASSIFIERS - CLASS_RIDGES
 PREIMAGES = {
     "closed_form",

@@ -57,13 +57,6 @@ STAGES: dict[str, Stage] = {
     "models": Stage(minutes=4, cubic_minutes=0.1),
     "annotate": Stage(),
     "embeddings": Stage(grams=6),
-    # What is fitted on the inputs, and their selection.
-    "kernel_ridge": Stage(minutes=2, grams=14, cubic_minutes=0.2),
-    "stack": Stage(minutes=1, grams=2),
-    "output_kernel": Stage(minutes=3, grams=60, cubic_minutes=0.8),
-    "class_ridge": Stage(minutes=2, grams=14, cubic_minutes=0.2),
-    "self_training": Stage(minutes=3, grams=14, cubic_minutes=0.4),
-    "classifier": Stage(minutes=5, grams=6, cubic_minutes=0.4),
     "preimages": Stage(minutes=2, grams=2, cubic_minutes=0.1),
     # What is made of the predictions.
     "scores": Stage(minutes=2),

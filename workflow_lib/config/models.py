@@ -547,17 +547,7 @@ class OneExampleSettings(Settings):
     """In the place of `grid.max_features`."""
 
 
-Regressor = Literal[
-    "kernel_ridge",
-    "output_kernel_regression",
-    "stack",
-    "class_ridge",
-    "self_training",
-    "support_vector_machine",
-    "perceptron",
-    "random_forest_classifier",
-    *method_modules(),
-]
+Regressor = Literal[*method_modules()]
 Decoder = Literal[
     "euclidean",
     "cosine",

@@ -145,7 +145,7 @@ def decoded_scores(
     ----------
     decoder : {"one_hot", "output_kernel", "candidates", "class_block", \
             "class_block_component_first"}
-        As in `workflow_lib.experiments.class_ridge_stage.run`.
+        As in `workflow_lib.methods.class_ridge.run`.
     indicators : array (n, K)
         Predicted indicators of the classes.
     memberships : array (n, C) or None

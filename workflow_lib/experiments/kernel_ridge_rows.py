@@ -18,7 +18,7 @@ class KernelRidgeRows:
     Where the largest training set has more rows than a Gram matrix allows, the inputs of training
     and weak rows stay in their file (`workflow_lib.stored_rows.StoredRows`), for every size.
 
-    Parameters are those of `workflow_lib.experiments.kernel_ridge_stage.run`; `max_gram_rows` is
+    Parameters are those of `workflow_lib.methods.kernel_ridge.run`; `max_gram_rows` is
     that of its `landmarks`, or None if any number of rows has a Gram matrix.
 
     Raises

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
+from workflow_lib.artifacts import read_artifact
 from workflow_lib.baselines.output_kernels import (
     ascend_rbf_scores,
     clip_spectrum,
@@ -23,6 +25,8 @@ from workflow_lib.baselines.output_kernels import (
 )
 from workflow_lib.embeddings.density import mean_shift
 from workflow_lib.embeddings.simplex import project_on_simplex
+from workflow_lib.errors import UserError
+from workflow_lib.experiments.alignments import output_series
 from workflow_lib.experiments.missing_outputs import filled
 from workflow_lib.kernels.alignment import global_alignment_gram, lattice_sigma
 
@@ -144,3 +148,32 @@ class OutputKernel:
         if not len(cached):
             return global_alignment_gram(self._series[rows], sigma)
         return self._alignments["grams"][f"sigma-{cached[0]}"][np.ix_(rows, rows)]
+
+
+def read_output_kernel(name: str, dataset: Path, alignments: Path | None) -> OutputKernel:
+    """Return the output kernel on all rows of a dataset.
+
+    Parameters
+    ----------
+    name : str
+    dataset : path
+    alignments : path or None
+        Artifact of the output kernels ``dtw`` and ``gak``; None for the others.
+
+    Raises
+    ------
+    UserError
+        If the artifact of alignments is of another output kernel.
+    """
+    tree = read_artifact(dataset, "dataset")
+    if alignments is None:
+        return OutputKernel(name, tree["outputs"])
+    cached = read_artifact(alignments, "alignments")
+    if cached["kernel"] != name:
+        raise UserError(
+            place=str(alignments),
+            found=f"alignments of the output kernel {cached['kernel']}",
+            expected=f"those of {name}",
+            remedy=f"rm {alignments} and run the same snakemake command again",
+        )
+    return OutputKernel(name, tree["outputs"], output_series(tree, dataset), cached)

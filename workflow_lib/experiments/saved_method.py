@@ -9,7 +9,7 @@ computed, ``kernel`` and ``width`` say of what, and ``weak_size`` how many weak 
 - ``output_kernel``: dual coefficients (n, n) and intercept (n,) of the weights of the training
   outputs, these ``outputs`` (n, d), the ``preimage``, and the ``gamma`` and the matrix ``gram``
   (n, n) of the output kernel, as far as the pre-image needs them.
-- ``class_ridge``: the fitted entries of an item of `workflow_lib.experiments.class_ridge_stage`,
+- ``class_ridge``: the fitted entries of an item of `workflow_lib.methods.class_ridge`,
   and the ``decoder``.
 - ``forest``: the arrays of `workflow_lib.baselines.stored_forest`; where it predicts probabilities
   of classes, ``known`` (K,), which of them have a training row, each a column of its values.

@@ -30,8 +30,7 @@ from workflow_lib.experiments.items import (
 )
 from workflow_lib.experiments.missing_outputs import filled
 from workflow_lib.experiments.novelty import novelty_scale
-from workflow_lib.experiments.output_decoding import DENSITY_PREIMAGES
-from workflow_lib.experiments.output_kernel_stage import read_output_kernel
+from workflow_lib.experiments.output_decoding import DENSITY_PREIMAGES, read_output_kernel
 from workflow_lib.experiments.preimages import members_of
 from workflow_lib.experiments.prepared_inputs import PreparedInputs, PreparedTexts, prepared_inputs
 from workflow_lib.experiments.saved_inputs import UNKNOWN_INPUTS, saved_inputs_tree

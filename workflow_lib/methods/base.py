@@ -1,9 +1,11 @@
 """The contract of a method: what its module holds, and what is known of it before it is loaded.
 
-A method is a module of this package with three members:
+A method is a module of this package with four members:
 
 ``REGRESSORS``
     the values of ``regressor`` in a method's YAML file that it serves;
+``TASKS``
+    the values of ``task`` of the datasets that it works on;
 ``NEEDS``
     what its jobs need, as fields of `workflow_lib.config.job_needs.Stage`;
 ``run``
@@ -12,7 +14,7 @@ A method is a module of this package with three members:
     that it writes (`RESULTS`), and its settings.
 
 What a method's YAML file must hold follows from these (`workflow_lib.config.capabilities`). The
-first two are literals. They and the names of the parameters are read from the source, because to
+first three are literals. They and the names of the parameters are read from the source, because to
 load what the methods fit with takes seconds, and every command asks for them.
 """
 
@@ -24,7 +26,10 @@ from typing import NamedTuple
 
 from workflow_lib.errors import UserError
 
-ARTIFACTS = ("dataset", "split", "features")
+ARTIFACTS = (
+    *("dataset", "split", "features", "models", "embeddings", "weak_labels", "alignments"),
+    *("regressions", "predictions", "member_timings"),
+)
 RESULTS = ("output", "timings")
 
 
@@ -33,6 +38,7 @@ class MethodModule(NamedTuple):
 
     name: str
     regressors: tuple[str, ...]
+    tasks: tuple[str, ...]
     needs: dict[str, float]
     artifacts: tuple[str, ...]
     """Those of `ARTIFACTS` that `run` reads."""
@@ -47,7 +53,7 @@ def read_module(path: Path) -> MethodModule:
     Raises
     ------
     UserError
-        If one of the three members is missing.
+        If one of the four members is missing.
     """
     found = {}
     for statement in ast.parse(path.read_bytes(), str(path)).body:
@@ -55,17 +61,18 @@ def read_module(path: Path) -> MethodModule:
             found[statement.targets[0].id] = statement.value
         elif isinstance(statement, ast.FunctionDef):
             found[statement.name] = [argument.arg for argument in statement.args.args]
-    missing = [name for name in ("REGRESSORS", "NEEDS", "run") if name not in found]
+    missing = [name for name in ("REGRESSORS", "TASKS", "NEEDS", "run") if name not in found]
     if missing:
         raise UserError(
             place=str(path),
             found=f"a module without {', '.join(missing)}",
-            expected="REGRESSORS, NEEDS and run, as every method has them",
+            expected="REGRESSORS, TASKS, NEEDS and run, as every method has them",
             remedy="add what is missing as docs/add-a-method.md shows, or move the file elsewhere",
         )
     return MethodModule(
         path.stem,
         ast.literal_eval(found["REGRESSORS"]),
+        ast.literal_eval(found["TASKS"]),
         ast.literal_eval(found["NEEDS"]),
         tuple(name for name in found["run"] if name in ARTIFACTS),
         tuple(name for name in found["run"] if name not in ARTIFACTS + RESULTS),

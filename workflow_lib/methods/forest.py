@@ -19,6 +19,7 @@ from workflow_lib.experiments.prepared_inputs import prepared_inputs
 from workflow_lib.metrics import reference_errors
 
 REGRESSORS = ("random_forest", "extra_trees")
+TASKS = ("regression", "series")
 NEEDS = {"minutes": 5, "cubic_minutes": 0.2, "more_mb": 200}
 
 

@@ -26,6 +26,7 @@ from workflow_lib.regression.principal_components import first_least
 from workflow_lib.regression.ridge import labelled_ridge
 
 REGRESSORS = ("laplacian_ridge",)
+TASKS = ("regression", "series")
 NEEDS = {"minutes": 2, "grams": 40, "cubic_minutes": 1.0}
 
 

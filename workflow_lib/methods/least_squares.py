@@ -16,6 +16,7 @@ from workflow_lib.experiments.missing_outputs import filled
 from workflow_lib.experiments.output_items import OutputItems
 
 REGRESSORS = ("least_squares",)
+TASKS = ("regression", "series")
 NEEDS = {"minutes": 2}
 
 

@@ -28,6 +28,7 @@ from workflow_lib.regression.principal_components import (
 )
 
 REGRESSORS = ("principal_component_ridge",)
+TASKS = ("regression", "series")
 NEEDS = {"minutes": 2, "grams": 14, "cubic_minutes": 0.2}
 
 

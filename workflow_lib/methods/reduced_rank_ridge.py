@@ -23,6 +23,7 @@ from workflow_lib.regression.reduced_rank import (
 )
 
 REGRESSORS = ("reduced_rank_ridge",)
+TASKS = ("regression", "series")
 NEEDS = {"minutes": 2, "grams": 16, "cubic_minutes": 0.3}
 
 

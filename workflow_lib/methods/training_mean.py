@@ -14,6 +14,7 @@ from workflow_lib.experiments.output_items import OutputItems
 from workflow_lib.metrics import means_of_observed
 
 REGRESSORS = ("training_mean",)
+TASKS = ("regression", "series")
 NEEDS = {}
 
 

@@ -25,6 +25,10 @@ from workflow_lib.experiments.prepared_inputs import Grams, PreparedInputs
 
 Point = dict[str, Any]
 
+REGRESSORS = ("support_vector_machine", "perceptron", "random_forest_classifier")
+TASKS = ("classes",)
+NEEDS = {"minutes": 5, "grams": 6, "cubic_minutes": 0.4}
+
 
 def run(
     dataset: Path,
@@ -32,17 +36,18 @@ def run(
     features: Path,
     output: Path,
     timings: Path,
-    classifier: str,
+    regressor: str,
     kernel: str,
     grid: Mapping[str, Any],
-    fixed: Mapping[str, Any],
+    one_example: Mapping[str, Any],
     seed: int,
 ) -> None:
     """Select and fit a classifier for every training size.
 
     The grid point is that with the least `squared_error` of the class scores of held-out
     rows, the first of those that are equal. With one example per class a held-out class has no
-    example left, and nothing can be selected: `fixed` is used instead, and the item has no score.
+    example left, and nothing can be selected: `one_example` is used instead, and the item has
+    no score.
 
     Writes the "regression" artifact: for each training size what was chosen, the class scores of
     the test rows (n_test, K), and those of each training row without its fold (of forests: out of
@@ -52,19 +57,19 @@ def run(
 
     Parameters
     ----------
-    classifier : {"svm", "perceptron", "forest"}
-        ``svm``: a support vector machine for each class against the rest, on Gram matrices; the
+    regressor : {"support_vector_machine", "perceptron", "random_forest_classifier"}
+        ``support_vector_machine``: a machine for each class against the rest, on Gram matrices; the
         scores are its decision functions. ``perceptron``: one hidden layer, on feature vectors;
-        the scores are probabilities. ``forest``: classification trees, on feature vectors; the
-        scores are probabilities. The forest that predicts is that which was scored out of bag, so
-        its seconds count as those of selection.
+        the scores are probabilities. ``random_forest_classifier``: classification trees, on feature
+        vectors; the scores are probabilities. The forest that predicts is that which was scored out
+        of bag, so its seconds count as those of selection.
     kernel : str
         Kernel of the Gram matrices; only ``rbf`` has widths.
     grid : mapping
-        Lists of the values that compete: ``width`` and ``cost`` of ``svm``, ``l2_penalty`` of
-        ``perceptron``, ``max_features`` of ``forest``; and the number ``n_trees`` of ``forest``.
+        Lists of the values that compete: ``width`` and ``cost`` of machines, ``l2_penalty`` of
+        the perceptron, ``max_features`` of the forest; and its number ``n_trees``.
         What another classifier needs is ignored.
-    fixed : mapping
+    one_example : mapping
         One value of each with one example per class; the first of its list where one is missing.
     seed : int
         Of the perceptron's first weights, and of the forest.
@@ -72,22 +77,22 @@ def run(
     Raises
     ------
     ValueError
-        If `classifier` is unknown, or the grid holds no value of what it needs.
+        If `regressor` is unknown, or the grid holds no value of what it needs.
     """
-    if classifier not in CLASSIFIERS:
-        raise ValueError(f"classifier is {classifier!r}; expected one of {sorted(CLASSIFIERS)}.")
+    if regressor not in CLASSIFIERS:
+        raise ValueError(f"regressor is {regressor!r}; expected one of {sorted(CLASSIFIERS)}.")
     rows = ClassRows(dataset, split, features)
     items = OutputItems()
     for size in rows.sizes:
         is_fixed = rows.has_one_example(size)
         inputs, labels = rows.inputs(size), rows.labels(size)
         started = time.perf_counter()
-        competing = CLASSIFIERS[classifier](
+        competing = CLASSIFIERS[regressor](
             inputs,
             labels,
             len(rows.vectors),
             kernel,
-            _single(grid, fixed) if is_fixed else grid,
+            _single(grid, one_example) if is_fixed else grid,
             seed,
         )
         point, score, heldout = _selected(competing, labels)
@@ -273,4 +278,8 @@ class _Forest(_Classifier):
         return class_probabilities(fitted, self._test_rows, self._n_classes)
 
 
-CLASSIFIERS = {"svm": _SupportVectorMachines, "perceptron": _Perceptron, "forest": _Forest}
+CLASSIFIERS = {
+    "support_vector_machine": _SupportVectorMachines,
+    "perceptron": _Perceptron,
+    "random_forest_classifier": _Forest,
+}

@@ -11,9 +11,8 @@ from small_pipeline import Stages, assert_same_tree
 
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.errors import UserError
-from workflow_lib.experiments import preimages, stack_stage
-from workflow_lib.experiments.stack_stage import by_member
-from workflow_lib.methods import training_mean
+from workflow_lib.experiments import preimages
+from workflow_lib.methods import stack, training_mean
 from workflow_lib.metrics import reference_errors, relative_error, squared_error_sums
 from workflow_lib.regression.stacking import output_weights
 
@@ -66,15 +65,22 @@ def write_member(stages, name, regression, predictions):
     return paths
 
 
+def files_of(members):
+    """Return the regressions, predictions and timings of members, each in a list."""
+    kinds = [[paths[kind] for paths in members] for kind in ("regression", "predictions")]
+    return [*kinds, [path for paths in members for path in paths["timings"]]]
+
+
 def run_stack(stages, members, member_sizes=None, metric="arrmse"):
     """Run the stack and the pre-images after it; return the tree of its regression artifact."""
-    stack_stage.run(
+    stack.run(
         stages.path("dataset"),
         stages.path("split"),
-        members,
-        member_sizes or {},
+        *files_of(members.values()),
         stages.path("regression"),
         stages.folder / "regression.json",
+        list(members),
+        member_sizes or {},
         metric,
         SEED,
     )
@@ -241,30 +247,21 @@ def test_stack_of_real_methods_is_no_worse_than_each(tmp_path):
     training_mean.run(mean.path("dataset"), mean.path("split"), *artifacts, "arrmse")
     decoded = (mean.path("predictions"), mean.folder / "preimages.json")
     preimages.run(mean.path("regression"), None, *decoded, None, None, None, None)
-    members = by_member(
-        ["forest", "mean"],
-        [forest.path("regression"), mean.path("regression")],
-        [forest.path("predictions"), mean.path("predictions")],
-        [stages.folder / f"{kind}.json" for stages in (forest, mean) for kind in STAGES],
-    )
-    stack = Stages(tmp_path / "stack", *regression_data(70), sizes=SIZES).prepare()
-    tree = run_stack(stack, members)
-    train = stack.tree("split")["train"]
+    members = {
+        name: {kind: stages.path(kind) for kind in ("regression", "predictions")}
+        | {"timings": [stages.folder / f"{stage}.json" for stage in STAGES]}
+        for name, stages in (("forest", forest), ("mean", mean))
+    }
+    combining = Stages(tmp_path / "stack", *regression_data(70), sizes=SIZES).prepare()
+    tree = run_stack(combining, members)
+    train = combining.tree("split")["train"]
     for size in SIZES:
-        Y = stack.Y[train[:size]]
+        Y = combining.Y[train[:size]]
         combined = tree[item_of(size)]["heldout_outputs"]
         for stages in (forest, mean):
             single = stages.tree("regression")[item_of(size)]["heldout_outputs"]
             ours, other = (((part - Y) ** 2 / Y.var(axis=0)).sum() for part in (combined, single))
             assert ours <= other * (1 + 1e-9)
-
-
-def test_paths_are_regrouped_by_member():
-    found = by_member(["a", "b"], ["ra", "rb"], ["pa", "pb"], ["ta1", "ta2", "tb1", "tb2"])
-    assert found == {
-        "a": {"regression": "ra", "predictions": "pa", "timings": ["ta1", "ta2"]},
-        "b": {"regression": "rb", "predictions": "pb", "timings": ["tb1", "tb2"]},
-    }
 
 
 def test_artifacts_are_the_same_bytes_when_computed_again(tmp_path):

@@ -20,6 +20,10 @@ from workflow_lib.experiments.output_items import OutputItems
 from workflow_lib.experiments.prepared_inputs import Grams, PreparedInputs
 from workflow_lib.experiments.self_training import allowed_classes, self_train
 
+REGRESSORS = ("self_training",)
+TASKS = ("classes",)
+NEEDS = {"minutes": 3, "grams": 14, "cubic_minutes": 0.4}
+
 
 def run(
     dataset: Path,
@@ -29,14 +33,14 @@ def run(
     weak_labels: Path,
     output: Path,
     timings: Path,
-    kind: str,
+    pseudo_classes: str,
     kernel: str,
     widths: Sequence[float],
     penalties: Sequence[float],
     components: str | Sequence[int],
     component_counts: Sequence[int],
     center: bool,
-    fixed: Mapping[str, float],
+    one_example: Mapping[str, float],
     kernels: Sequence[str] | None = None,
 ) -> None:
     """Select and fit self-training for every training size, weak size and component count.
@@ -48,8 +52,8 @@ def run(
     (`workflow_lib.experiments.self_training`).
 
     With one example per class a held-out class has no example left, and nothing can be selected:
-    `fixed` is used instead, and the item has no score. Of several kernels the first that is not
-    linear serves then.
+    `one_example` is used instead, and the item has no score. Of several kernels the first that
+    is not linear serves then.
 
     The class vectors of all classes are known, labelled or not, and all rows of a class have the
     same one; so the mixture of all training rows serves every fold.
@@ -61,8 +65,8 @@ def run(
 
     Parameters
     ----------
-    kind : {"hard", "soft"}
-        Pseudo-classes of weak rows; see `pseudo_classes`.
+    pseudo_classes : {"hard", "soft"}
+        Of weak rows; see `workflow_lib.experiments.self_training.pseudo_classes`.
     kernel, kernels, widths, penalties
         As of `workflow_lib.experiments.input_kernels.KernelGrid.of_method`. The grid of `kernels`
         is extended once where a chosen value lies on its edge.
@@ -72,7 +76,7 @@ def run(
         Counts of which the largest is used where `components` is SELECTED.
     center : bool
         Fit an unpenalised intercept.
-    fixed : mapping
+    one_example : mapping
         ``width``, ``penalty`` and ``n_components`` (where `components` is SELECTED) with one
         example per class. Where one is missing: the first width and penalty, the largest count.
     """
@@ -85,8 +89,8 @@ def run(
         inputs = stage.inputs(size)
         grid = KernelGrid.of_method(kernel, kernels, widths, penalties, inputs.n_columns)
         if is_fixed:
-            grid, count = grid.single(fixed), fixed.get("n_components", count)
-        fit = _Fit(stage, size, inputs, kind, grid, center)
+            grid, count = grid.single(one_example), one_example.get("n_components", count)
+        fit = _Fit(stage, size, inputs, pseudo_classes, grid, center)
         indicator_seconds = time.perf_counter() - started
         for weak_size in stage.weak_sizes:
             for setting in [SELECTED] if components == SELECTED else components:

@@ -16,15 +16,10 @@ from workflow_lib.baselines.output_kernels import clip_spectrum, output_unit
 from workflow_lib.embeddings.density import mean_shift
 from workflow_lib.embeddings.simplex import project_on_simplex
 from workflow_lib.errors import UserError
-from workflow_lib.experiments import alignments, output_kernel_stage, preimages
+from workflow_lib.experiments import alignments, preimages
 from workflow_lib.experiments.heldout_errors import heldout_error
 from workflow_lib.experiments.input_kernels import InputKernel
 from workflow_lib.experiments.output_decoding import OutputKernel
-from workflow_lib.experiments.output_kernel_stage import (
-    OutputKernelChoice,
-    heldout_predictions,
-    heldout_weights,
-)
 from workflow_lib.experiments.prepared_inputs import prepared_inputs, rbf_gamma
 from workflow_lib.features.preparation import fit_preparation
 from workflow_lib.kernels.alignment import (
@@ -33,6 +28,12 @@ from workflow_lib.kernels.alignment import (
     squared_dtw_distances,
 )
 from workflow_lib.kernels.gram import gram_matrix
+from workflow_lib.methods import output_kernel_regression
+from workflow_lib.methods.output_kernel_regression import (
+    OutputKernelChoice,
+    heldout_predictions,
+    heldout_weights,
+)
 from workflow_lib.metrics import average_relative_error, reference_errors
 from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
 
@@ -77,11 +78,10 @@ def regressed(stages, output_kernel, preimage="candidates", penalties=PENALTIES)
         pytest.importorskip("tslearn")
         aligned = stages.path(output_kernel)
         alignments.run(stages.path("dataset"), aligned, output_kernel, OUTPUT_WIDTHS[output_kernel])
-    output_kernel_stage.run(
+    output_kernel_regression.run(
         stages.path("dataset"),
         stages.path("split"),
         stages.path("features"),
-        aligned,
         stages.path("regression"),
         stages.folder / "regression.json",
         stages.kernel,
@@ -92,6 +92,7 @@ def regressed(stages, output_kernel, preimage="candidates", penalties=PENALTIES)
         preimage,
         stages.center,
         stages.metric,
+        alignments=aligned,
     )
     return stages.tree("regression")
 
@@ -457,4 +458,6 @@ def test_alignments_of_another_kernel_are_refused(tmp_path):
     stages = prepared(tmp_path)
     alignments.run(stages.path("dataset"), stages.path("gak"), "dtw", [1.0])
     with pytest.raises(UserError, match="alignments of the output kernel dtw.*those of gak"):
-        output_kernel_stage.read_output_kernel("gak", stages.path("dataset"), stages.path("gak"))
+        output_kernel_regression.read_output_kernel(
+            "gak", stages.path("dataset"), stages.path("gak")
+        )

@@ -17,14 +17,21 @@ from workflow_lib.experiments.output_items import OutputItems
 from workflow_lib.experiments.stage_timings import stage_seconds
 from workflow_lib.regression.stacking import combined, output_weights
 
+REGRESSORS = ("stack",)
+TASKS = ("regression", "series")
+NEEDS = {"minutes": 1, "grams": 2}
+
 
 def run(
     dataset: Path,
     split: Path,
-    members: Mapping[str, Mapping],
-    member_sizes: Mapping[str, int],
+    regressions: Sequence[Path],
+    predictions: Sequence[Path],
+    member_timings: Sequence[Path],
     output: Path,
     timings: Path,
+    members: Sequence[str],
+    member_sizes: Mapping[str, int],
     metric: str,
     seed: int,
 ) -> None:
@@ -43,10 +50,12 @@ def run(
     ----------
     dataset, split : path
         Artifacts. No output of a test row is looked at.
-    members : mapping from the names of methods
-        For each the paths of its artifacts ``regression`` and ``predictions`` and, as a list, of
-        the JSON files of its ``timings``. Of members that are equally good the earlier is
-        preferred.
+    regressions, predictions : sequences of paths
+        Artifacts of the members, in their order.
+    member_timings : sequence of paths
+        JSON files of the members' seconds, equally many consecutive ones for each.
+    members : sequence of str
+        Their names. Of members that are equally good the earlier is preferred.
     member_sizes : mapping from the names of methods
         Smallest training size from which a member takes part; below it its weight is zero.
         Those without an entry always do.
@@ -64,7 +73,8 @@ def run(
     """
     outputs = read_artifact(dataset, "dataset")["outputs"]
     partition = read_artifact(split, "split")
-    stored = {name: _Member(name, paths) for name, paths in members.items()}
+    paths = by_member(members, regressions, predictions, member_timings)
+    stored = {name: _Member(name, paths[name]) for name in members}
     items = OutputItems()
     for size in map(int, partition["sizes"]):
         Y = outputs[partition["train"]][:size]
@@ -80,7 +90,7 @@ def run(
         folds = partition["folds"][size_group(size)]
         score = heldout_error(Y, heldout_outputs, folds, metric)
         fitted = time.perf_counter()
-        predictions = combined(weights, of_test_rows)
+        test_outputs = combined(weights, of_test_rows)
         predicted = time.perf_counter()
         member_weights = np.zeros((len(stored), Y.shape[1]))
         member_weights[[list(stored).index(name) for name in present]] = weights
@@ -88,14 +98,14 @@ def run(
         own_seconds = stage_seconds(started, started, fitted, predicted)
         items.add(
             size,
-            predictions,
+            test_outputs,
             heldout_outputs,
             _summed([own_seconds, *(stored[name].seconds(item) for name in present)]),
             score=score,
             member_weights=member_weights,
             **{f"weight_{name}": weight for name, weight in means.items()},
         )
-    sources = [paths[kind] for paths in members.values() for kind in ("regression", "predictions")]
+    sources = [paths[name][kind] for name in members for kind in ("regression", "predictions")]
     items.write(output, timings, [dataset, split, *sources], seed)
 
 

@@ -13,12 +13,14 @@ from sklearn.svm import SVC
 
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.baselines.classifiers import class_probabilities, fit_perceptron
-from workflow_lib.experiments import classifier_stage, features_stage, splitting
+from workflow_lib.experiments import features_stage, splitting
 from workflow_lib.experiments.class_selection import squared_error
 from workflow_lib.experiments.prepared_inputs import rbf_gamma
 from workflow_lib.features.preparation import fit_preparation
+from workflow_lib.methods import classifiers
 
 N_CLASSES, N_INPUTS, ROWS_PER_CLASS, N_FOLDS, SEED = 4, 3, 18, 3, 7
+SVM = "support_vector_machine"
 GRID = {
     "width": [0.3, 3.0],
     "cost": [0.5, 20.0],
@@ -28,9 +30,9 @@ GRID = {
 }
 FIXED = {"width": 0.9, "cost": 4.0, "l2_penalty": 2.0, "max_features": 0.67, "n_trees": 11}
 PARAMETERS = {
-    "svm": ("width", "cost"),
+    SVM: ("width", "cost"),
     "perceptron": ("l2_penalty",),
-    "forest": ("max_features",),
+    "random_forest_classifier": ("max_features",),
 }
 
 
@@ -64,8 +66,8 @@ class Classes:
 
     def run(self, classifier: str, **options) -> dict:
         """Run the stage and return its items."""
-        settings = {"kernel": "rbf", "grid": GRID, "fixed": FIXED, "seed": SEED} | options
-        classifier_stage.run(
+        settings = {"kernel": "rbf", "grid": GRID, "one_example": FIXED, "seed": SEED} | options
+        classifiers.run(
             *self.source,
             self.path("features"),
             self.path("regression"),
@@ -111,14 +113,14 @@ def perceptron_scores(penalty):
 
 
 @pytest.mark.parametrize("scale", ["none", "standard"])
-@pytest.mark.parametrize("classifier", ["svm", "perceptron"])
+@pytest.mark.parametrize("classifier", [SVM, "perceptron"])
 def test_scores_and_choice_equal_those_of_each_fold_by_hand(tmp_path, classifier, scale):
     classes = Classes(tmp_path, scale)
     items = classes.run(classifier)
     sizes = classes.split["sizes"].tolist()
     assert sizes == [12, 24] and len(items) == 2
     points = {
-        "svm": [((w, c), machine_scores(w, c)) for w in GRID["width"] for c in GRID["cost"]],
+        SVM: [((w, c), machine_scores(w, c)) for w in GRID["width"] for c in GRID["cost"]],
         "perceptron": [((a,), perceptron_scores(a)) for a in GRID["l2_penalty"]],
     }[classifier]
     for size in sizes:
@@ -127,7 +129,7 @@ def test_scores_and_choice_equal_those_of_each_fold_by_hand(tmp_path, classifier
         for point, scores_of in points:
             labels, heldout, tests = classes.expected(size, scores_of)
             # Decision values are 1 and -1 where the margin is met, probabilities 1 and 0.
-            indicators = (heldout + 1.0) / 2.0 if classifier == "svm" else heldout
+            indicators = (heldout + 1.0) / 2.0 if classifier == SVM else heldout
             found[point] = squared_error(indicators, labels), heldout, tests
         best = min(found, key=lambda point: found[point][0])
         assert tuple(item[name] for name in PARAMETERS[classifier]) == best
@@ -140,7 +142,7 @@ def test_scores_and_choice_equal_those_of_each_fold_by_hand(tmp_path, classifier
 
 def test_forests_are_selected_out_of_bag(tmp_path):
     classes = Classes(tmp_path, "standard")
-    items = classes.run("forest")
+    items = classes.run("random_forest_classifier")
     for size in (12, 24):
         item, rows = items[f"n-{size}_w-0_C-selected"], classes.split["train"][:size]
         X, tests = classes.prepared(classes.X[rows], classes.X[classes.split["test"]])
@@ -181,12 +183,12 @@ def test_with_one_example_per_class_nothing_is_selected(tmp_path, classifier):
 @pytest.mark.parametrize("classifier", PARAMETERS)
 def test_values_that_are_not_fixed_are_the_first_of_the_grid(tmp_path, classifier):
     classes = Classes(tmp_path, examples=(1,))
-    (item,) = classes.run(classifier, fixed={}).values()
+    (item,) = classes.run(classifier, one_example={}).values()
     for name in PARAMETERS[classifier]:
         assert item[name] == GRID[name][0]
 
 
-@pytest.mark.parametrize("classifier", ["svm", "perceptron"])
+@pytest.mark.parametrize("classifier", [SVM, "perceptron"])
 def test_a_held_out_class_without_another_example_has_the_lowest_score(tmp_path, classifier):
     classes = Classes(tmp_path, examples=(1,))
     (item,) = classes.run(classifier).values()
@@ -206,8 +208,8 @@ def test_classes_are_found_more_often_than_by_chance(tmp_path, classifier):
 def test_machines_need_inner_products_only(tmp_path):
     (tmp_path / "rows").mkdir()
     (tmp_path / "products").mkdir()
-    rows = Classes(tmp_path / "rows").run("svm", kernel="linear")
-    products = Classes(tmp_path / "products", products=True).run("svm", kernel="linear")
+    rows = Classes(tmp_path / "rows").run(SVM, kernel="linear")
+    products = Classes(tmp_path / "products", products=True).run(SVM, kernel="linear")
     for name, item in rows.items():
         assert "width" not in item and item["cost"] == products[name]["cost"]
         expected = products[name]["test_embedding"]
@@ -216,7 +218,7 @@ def test_machines_need_inner_products_only(tmp_path):
 
 def test_the_kernel_of_texts_and_products_has_the_width_of_one_column(tmp_path):
     classes = Classes(tmp_path, products=True, examples=(5,))
-    (item,) = classes.run("svm", grid=GRID | {"width": [0.4], "cost": [3.0]}).values()
+    (item,) = classes.run(SVM, grid=GRID | {"width": [0.4], "cost": [3.0]}).values()
     rows = classes.split["train"]
     X, tests, labels = classes.X[rows], classes.X[classes.split["test"]], classes.labels[rows]
     gamma = rbf_gamma(0.4, 1)
@@ -228,8 +230,8 @@ def test_the_kernel_of_texts_and_products_has_the_width_of_one_column(tmp_path):
 
 def test_the_seed_draws_the_forest_and_the_seconds_are_written(tmp_path):
     classes = Classes(tmp_path)
-    first, again = classes.run("forest"), classes.run("forest")
-    other = classes.run("forest", seed=SEED + 1)
+    first, again = classes.run("random_forest_classifier"), classes.run("random_forest_classifier")
+    other = classes.run("random_forest_classifier", seed=SEED + 1)
     name = "n-24_w-0_C-selected"
     np.testing.assert_array_equal(first[name]["test_embedding"], again[name]["test_embedding"])
     assert not np.array_equal(first[name]["test_embedding"], other[name]["test_embedding"])
@@ -241,9 +243,11 @@ def test_the_seed_draws_the_forest_and_the_seconds_are_written(tmp_path):
 
 def test_unknown_classifiers_and_empty_grids_are_refused(tmp_path):
     classes = Classes(tmp_path)
-    with pytest.raises(ValueError, match="'boosting'; expected one of .*forest.*perceptron.*svm"):
+    with pytest.raises(
+        ValueError, match="'boosting'; expected one of .*perceptron.*forest.*support_vector"
+    ):
         classes.run("boosting")
     with pytest.raises(ValueError, match="no value of cost"):
-        classes.run("svm", grid=GRID | {"cost": []})
+        classes.run(SVM, grid=GRID | {"cost": []})
     with pytest.raises(ValueError, match="no value of n_trees"):
-        classes.run("forest", grid=GRID | {"n_trees": None})
+        classes.run("random_forest_classifier", grid=GRID | {"n_trees": None})

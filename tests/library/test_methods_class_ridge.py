@@ -17,12 +17,10 @@ from workflow_lib.embeddings.class_decoding import nearest_scores
 from workflow_lib.embeddings.forward import ForwardEmbedding
 from workflow_lib.experiments import (
     annotation,
-    class_ridge_stage,
     features_stage,
     generative_models,
     output_predictions,
 )
-from workflow_lib.experiments.class_ridge_stage import CLASS_DECODERS
 from workflow_lib.experiments.class_selection import (
     heldout_class_scores,
     one_hot,
@@ -33,6 +31,8 @@ from workflow_lib.experiments.input_kernels import InputKernel, penalty_unit
 from workflow_lib.experiments.prepared_inputs import kernel_gamma, prepared_inputs, rbf_gamma
 from workflow_lib.features.preparation import fit_preparation
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
+from workflow_lib.methods import class_ridge
+from workflow_lib.methods.class_ridge import CLASS_DECODERS
 
 N_CLASSES, DIMENSION, N_INPUTS, ROWS_PER_CLASS, N_TEST = 6, 3, 4, 24, 8
 EXAMPLES = [1, 3, 5]
@@ -153,9 +153,9 @@ class Classes:
             "weak_weights": [],
             "weak": False,
             "center": True,
-            "fixed": ONE_EXAMPLE,
+            "one_example": ONE_EXAMPLE,
         } | options
-        class_ridge_stage.run(
+        class_ridge.run(
             self.path("dataset"),
             self.path("split"),
             self.path("features"),
@@ -379,7 +379,7 @@ def test_a_block_without_weak_rows_and_with_the_same_penalty_is_a_decoding_of_th
 
 
 def test_a_membership_block_of_no_weight_leaves_the_one_hot_decision(classes):
-    options = {"fixed": ONE_EXAMPLE | {"block_weight": 0.0}, "block_weights": [0.0]}
+    options = {"one_example": ONE_EXAMPLE | {"block_weight": 0.0}, "block_weights": [0.0]}
     block, indicators = classes.run("class_block", **options), classes.run("one_hot")
     for name, item in block.items():
         scores = indicators[name]["test_embedding"]
@@ -446,7 +446,7 @@ def test_weak_rows_join_the_membership_block_as_in_a_plain_weighted_regression(
 
 def test_weak_rows_help_where_one_example_does_not_tell_the_component(tmp_path):
     classes = Classes(tmp_path, examples=[1], weak_sizes=[90], inputs=striped_inputs)
-    options = {"widths": [16.0], "penalties": [1e-3], "block_weights": [1.0], "fixed": {}}
+    options = {"widths": [16.0], "penalties": [1e-3], "block_weights": [1.0], "one_example": {}}
     options["component_counts"] = [3]
     few = classes.run("class_block", **options)[name_of(6)]
     many = classes.run_weak("class_block", weak_weights=[1.0], **options)[name_of(6, 90)]
@@ -483,7 +483,7 @@ def test_with_one_example_per_class_nothing_is_selected(classes, decoder):
         "output_widths": [0.9],
         "component_counts": [3],
         "block_weights": [0.4],
-        "fixed": {},
+        "one_example": {},
     }
     fixed = classes.run(decoder)[name_of(6)]
     expected = classes.run(decoder, **single)[name_of(6)]

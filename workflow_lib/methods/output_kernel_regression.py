@@ -10,8 +10,6 @@ from pathlib import Path
 import numpy as np
 
 from workflow_lib.artifacts import read_artifact
-from workflow_lib.errors import UserError
-from workflow_lib.experiments.alignments import output_series
 from workflow_lib.experiments.input_kernels import (
     Grid,
     InputKernel,
@@ -19,18 +17,25 @@ from workflow_lib.experiments.input_kernels import (
     single_choice,
 )
 from workflow_lib.experiments.items import size_group
-from workflow_lib.experiments.output_decoding import OutputKernel, preimage_weights
+from workflow_lib.experiments.output_decoding import (
+    OutputKernel,
+    preimage_weights,
+    read_output_kernel,
+)
 from workflow_lib.experiments.output_items import OutputItems
 from workflow_lib.experiments.prepared_inputs import PreparedInputs, prepared_inputs
 from workflow_lib.metrics import SMALLEST_GAIN, reference_errors, relative_error, squared_error_sums
 from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
+
+REGRESSORS = ("output_kernel_regression",)
+TASKS = ("regression", "series")
+NEEDS = {"minutes": 3, "grams": 60, "cubic_minutes": 0.8}
 
 
 def run(
     dataset: Path,
     split: Path,
     features: Path,
-    alignments: Path | None,
     output: Path,
     timings: Path,
     kernel: str,
@@ -42,6 +47,7 @@ def run(
     center: bool,
     metric: str,
     kernels: Sequence[str] | None = None,
+    alignments: Path | None = None,
 ) -> None:
     """Select and fit output kernel regression (IOKR, OFER-density) for every training size.
 
@@ -242,19 +248,3 @@ def heldout_weights(
     solver = inputs.heldout_solver(kernel, width, center)
     predictions = solver.predict([np.eye(len(folds))] * n_folds, penalties)
     return [predictions[fold][:, :, folds != fold] for fold in range(n_folds)]
-
-
-def read_output_kernel(name: str, dataset: Path, alignments: Path | None) -> OutputKernel:
-    """Return the output kernel on all rows of a dataset; parameters are those of `run`."""
-    tree = read_artifact(dataset, "dataset")
-    if alignments is None:
-        return OutputKernel(name, tree["outputs"])
-    cached = read_artifact(alignments, "alignments")
-    if cached["kernel"] != name:
-        raise UserError(
-            place=str(alignments),
-            found=f"alignments of the output kernel {cached['kernel']}",
-            expected=f"those of {name}",
-            remedy=f"rm {alignments} and run the same snakemake command again",
-        )
-    return OutputKernel(name, tree["outputs"], output_series(tree, dataset), cached)

@@ -22,14 +22,15 @@ from workflow_lib.experiments.landmark_ridge_fit import LandmarkRidgeFit
 from workflow_lib.experiments.selection import Choice, best_of
 from workflow_lib.experiments.stage_timings import stage_seconds, write_timings
 
+REGRESSORS = ("kernel_ridge",)
+TASKS = ("regression", "series", "classes")
+NEEDS = {"minutes": 2, "grams": 14, "cubic_minutes": 0.2}
+
 
 def run(
     dataset: Path,
     split: Path,
     features: Path,
-    embeddings: Path | None,
-    models: Path | None,
-    weak_labels: Path | None,
     output: Path,
     timings: Path,
     components: str | Sequence[int],
@@ -50,6 +51,9 @@ def run(
     landmarks: Mapping[str, int] | None = None,
     precision: str = "float64",
     kernels: Sequence[str] | None = None,
+    embeddings: Path | None = None,
+    models: Path | None = None,
+    weak_labels: Path | None = None,
 ) -> None:
     """Select and fit a kernel ridge method for every training size, weak size and component count.
 

@@ -15,7 +15,6 @@ from workflow_lib.experiments import (
     annotation,
     features_stage,
     generative_models,
-    self_training_stage,
     splitting,
 )
 from workflow_lib.experiments.class_selection import one_hot, scaled_squared_error
@@ -24,6 +23,7 @@ from workflow_lib.experiments.prepared_inputs import rbf_gamma
 from workflow_lib.experiments.self_training import allowed_classes, self_train
 from workflow_lib.features.preparation import fit_preparation
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
+from workflow_lib.methods import self_training
 
 N_CLASSES, N_INPUTS, DIMENSION, ROWS_PER_CLASS, N_FOLDS = 8, 5, 2, 34, 3
 WEAK_SIZES, COUNTS = [20, 100], [2, 4]
@@ -68,14 +68,14 @@ class Classes:
     def run(self, **options) -> dict:
         """Run the stage and return its items."""
         settings = {
-            "kind": "soft",
+            "pseudo_classes": "soft",
             "kernel": "rbf",
             "components": "selected",
             "component_counts": COUNTS,
             "center": True,
-            "fixed": FIXED,
+            "one_example": FIXED,
         }
-        self_training_stage.run(
+        self_training.run(
             *self.inputs,
             self.path("regression"),
             self.folder / "regression.json",
@@ -135,7 +135,7 @@ def name_of(size, weak_size, components="selected"):
 @pytest.mark.parametrize("kind, center", [("soft", True), ("hard", False)])
 def test_scores_and_choice_equal_those_of_each_fold_by_hand(tmp_path, kind, center, scale):
     classes = Classes(tmp_path, scale)
-    items = classes.run(kind=kind, center=center)
+    items = classes.run(pseudo_classes=kind, center=center)
     sizes = classes.split["sizes"].tolist()
     assert sizes == [16, 32]
     assert items.keys() == {name_of(size, weak) for size in sizes for weak in WEAK_SIZES}
@@ -201,7 +201,7 @@ def test_with_one_example_per_class_nothing_is_selected(tmp_path):
 
 def test_values_that_are_not_fixed_are_the_first_and_the_largest_count(tmp_path):
     classes = Classes(tmp_path, examples=(1,))
-    item = classes.run(fixed={})[name_of(N_CLASSES, 20)]
+    item = classes.run(one_example={})[name_of(N_CLASSES, 20)]
     point = (item["width"], item["penalty_mu"], item["n_components"])
     assert point == (GRID["widths"][0], GRID["penalties"][0], max(COUNTS))
 
@@ -222,7 +222,7 @@ def test_more_weak_rows_find_more_classes(tmp_path, kind):
         folder = tmp_path / str(seed)
         folder.mkdir()
         classes = Classes(folder, examples=(1,), seed=seed)
-        items = classes.run(kind=kind, fixed=FIXED | {"n_components": 4})
+        items = classes.run(pseudo_classes=kind, one_example=FIXED | {"n_components": 4})
         few, many = (items[name_of(N_CLASSES, weak_size)] for weak_size in WEAK_SIZES)
         gains.append(classes.accuracy(many) - classes.accuracy(few))
     assert np.mean(gains) > 0.0

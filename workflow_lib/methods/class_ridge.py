@@ -40,13 +40,15 @@ MIXTURE_DECODERS = ("candidates", *BLOCK_DECODERS)
 
 CLASS_DECODERS = ("one_hot", "output_kernel", *MIXTURE_DECODERS)
 
+REGRESSORS = ("class_ridge",)
+TASKS = ("classes",)
+NEEDS = {"minutes": 2, "grams": 14, "cubic_minutes": 0.2}
+
 
 def run(
     dataset: Path,
     split: Path,
     features: Path,
-    models: Path | None,
-    weak_labels: Path | None,
     output: Path,
     timings: Path,
     decoder: str,
@@ -60,8 +62,10 @@ def run(
     weak_weights: Sequence[float],
     weak: bool,
     center: bool,
-    fixed: Mapping[str, float],
+    one_example: Mapping[str, float],
     kernels: Sequence[str] | None = None,
+    models: Path | None = None,
+    weak_labels: Path | None = None,
 ) -> None:
     """Select and fit kernel ridge regression on classes for every training and weak size.
 
@@ -73,8 +77,8 @@ def run(
     first is chosen.
 
     With one example per class a held-out class has no example left, and nothing can be selected:
-    `fixed` is used instead, and the item has no score. Of several kernels the first that is not
-    linear serves then.
+    `one_example` is used instead, and the item has no score. Of several kernels the first that
+    is not linear serves then.
 
     Writes the "regression" artifact: for each item what was chosen and fitted, the class scores of
     the test rows, and those of each training row without its fold; and the seconds of each item, as
@@ -111,7 +115,7 @@ def run(
         Weights of a weak row relative to a labelled one.
     weak : bool
         Whether weak rows join.
-    fixed : mapping
+    one_example : mapping
         ``width``, ``penalty`` (of every block), ``output_width``, ``n_components``,
         ``block_weight`` and ``weak_weight`` with one example per class; the first of its list
         where one is missing.
@@ -139,7 +143,7 @@ def run(
         kernel_grid = KernelGrid.of_method(kernel, kernels, widths, penalties, inputs.n_columns)
         size_grid = grid
         if is_fixed:
-            size_grid, kernel_grid = grid.single(fixed), kernel_grid.single(fixed)
+            size_grid, kernel_grid = grid.single(one_example), kernel_grid.single(one_example)
         fit = _Fit(stage, size, inputs, size_grid, kernel_grid, center)
         for weak_size in stage.weak_sizes if weak else [0]:
             for count in components if has_mixture and components != SELECTED else [SELECTED]:
