@@ -19,6 +19,9 @@ rule regression:
         module=lambda wildcards: module_of(wildcards).name,
         settings=settings_taken,
         of_classes=lambda wildcards: module_of(wildcards).tasks == ("classes",),
+        of_vectors=lambda wildcards: (
+            "classes" in module_of(wildcards).tasks and bool(class_vectors_of(wildcards))
+        ),
     log:
         "logs/regression/{experiment}-{split}-{method}.log",
     benchmark:

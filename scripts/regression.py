@@ -20,4 +20,5 @@ with job(snakemake):
             output=snakemake.output.predictions,
             timings=snakemake.output.preimages,
             of_classes=snakemake.params.of_classes,
+            dataset=snakemake.input.dataset if snakemake.params.of_vectors else None,
         )

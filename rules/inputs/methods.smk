@@ -7,8 +7,12 @@ ALIGNMENT_KERNELS = ("dtw", "gak")
 
 
 def methods_with_preimages():
-    """Return the methods that predict embeddings, or vectors from which a class is found."""
-    return {name for name, method in settings.methods.items() if method.regressor == "kernel_ridge"}
+    """Return the methods that predict embeddings, or class vectors that a decoder searches."""
+    return {
+        name
+        for name, method in settings.methods.items()
+        if method.regressor == "kernel_ridge" and (method.form or method.decoder)
+    }
 
 
 def looks(methods, *keys):

@@ -415,9 +415,8 @@ BLAS_RULES = (
     "models",
     "annotate",
     "embeddings",
-    "kernel_ridge",
+    "embedding_regression",
     "regression",
-    "output_kernel",
     "preimages",
     "scores",
 )

@@ -25,8 +25,8 @@ WAYS_ON = ("run the same snakemake command again", "To resume:")
 
 STAGES = [
     [
-        "results/measurements/split-0/m-krr/predictions.h5",
-        "results/timings/measurements/split-0/m-krr-preimages.json",
+        "results/measurements/split-0/ofer-gaussian-full/predictions.h5",
+        "results/timings/measurements/split-0/ofer-gaussian-full-preimages.json",
     ],
     ["resources/measurements/measurements.csv"],
     ["results/datasets/measurements.h5"],
@@ -39,8 +39,8 @@ STAGES = [
         "results/clusters/split-1/mixture-tied-annotated/weak_labels.h5",
     ],
     [
-        "results/measurements/split-0/m-krr/regression.h5",
-        "results/timings/measurements/split-0/m-krr-regression.json",
+        "results/measurements/split-0/ofer-gaussian-full/regression.h5",
+        "results/timings/measurements/split-0/ofer-gaussian-full-regression.json",
     ],
     ["results/timings/clusters.csv"],
     ["results/figures/clusters-curve.svg", "results/figures/clusters-curve.png"],
@@ -75,7 +75,7 @@ FORBIDDEN_FOLDERS = ["results", ".snakemake", "logs", "resources", "."]
 
 LIMITED_JOBS = [
     ("learning_curve", "matplotlib.backends.backend_agg", STAGES[10]),
-    ("kernel_ridge", "workflow_lib.experiments.stage_timings", STAGES[8]),
+    ("embedding_regression", "workflow_lib.experiments.stage_timings", STAGES[8]),
     ("models", "workflow_lib.generative.storage", STAGES[6]),
     ("scores", "workflow_lib.metrics", STAGES[14]),
 ]

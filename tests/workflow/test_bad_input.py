@@ -206,10 +206,10 @@ def alter(path: Path) -> None:
         values[...] = values[...] + 1.0
 
 
-REGRESSION = "results/clusters/split-0/m-krr/regression.h5"
+REGRESSION = "results/clusters/split-0/ofer-gmm/regression.h5"
 OF_ITS_CONSUMER = (
-    "results/clusters/split-0/m-krr/predictions.h5",
-    "results/timings/clusters/split-0/m-krr-preimages.json",
+    "results/clusters/split-0/ofer-gmm/predictions.h5",
+    "results/timings/clusters/split-0/ofer-gmm-preimages.json",
 )
 
 
@@ -226,7 +226,7 @@ def test_a_damaged_artifact(finished, damage, has_digest, words):
     damage(finished / REGRESSION)
     if not has_digest:
         digest_path(finished / REGRESSION).unlink()
-    error = refused(finished, "logs/preimages/clusters-0-m-krr.log", lost=OF_ITS_CONSUMER)
+    error = refused(finished, "logs/preimages/clusters-0-ofer-gmm.log", lost=OF_ITS_CONSUMER)
     assert error.startswith(f"error: {REGRESSION}: {words}")
     assert f"rm {REGRESSION} and run the same snakemake command again" in error
 

@@ -47,9 +47,23 @@ def splits_of(name: str) -> list:
     return [*numbered, "final"] if name in OWN_TABLES else [*numbered]
 
 
+# What their modules import has no part in mixtures, and they combine no other methods.
+WITHOUT_MIXTURES = set(method_modules()) - {"kernel_ridge", "class_ridge", "self_training", "stack"}
+
+
+def settings_of(method: str) -> dict:
+    return yaml.safe_load((ROOT / "config" / "methods" / f"{method}.yaml").read_text())
+
+
 def regressor_of(method: str) -> str:
-    settings = yaml.safe_load((ROOT / "config" / "methods" / f"{method}.yaml").read_text())
-    return settings.get("regressor", "kernel_ridge")
+    return settings_of(method).get("regressor", "kernel_ridge")
+
+
+def has_preimages(method: str) -> bool:
+    """Return whether a method predicts embeddings, or class vectors that a decoder searches."""
+    settings = settings_of(method)
+    is_searched = bool(settings.get("form") or settings.get("decoder"))
+    return regressor_of(method) == "kernel_ridge" and is_searched
 
 
 def predictions_of(name: str) -> set[str]:
@@ -57,9 +71,9 @@ def predictions_of(name: str) -> set[str]:
     methods = EXPERIMENTS[name]["methods"]
     methods = DEFAULT_METHODS if methods == "default" else methods
     # Other methods predict the outputs, or the classes, themselves.
-    embedded = [method for method in methods if regressor_of(method) == "kernel_ridge"]
+    embedded = [method for method in methods if has_preimages(method)]
     jobs = {f"preimages {method} {name} split {i}" for method in embedded for i in splits_of(name)}
-    stacks = {f"stack {method} {name} split" for method in methods if method == "ofer-stack"}
+    stacks = {f"regression {method} {name} split" for method in methods if method == "ofer-stack"}
     return jobs | {f"{stack} {i}" for stack in stacks for i in splits_of(name)}
 
 
@@ -81,6 +95,12 @@ def summaries_of(name: str) -> set[str]:
 
 PREDICTIONS = {job for name in EXPERIMENTS for job in predictions_of(name)}
 SUMMARIES = {*(job for name in EXPERIMENTS for job in summaries_of(name)), *END, *OVER_ALL}
+EMBEDDED = [name for name in EXPERIMENTS if predictions_of(name)]
+SUMMARIES_OF_PREIMAGES = {
+    *(job for name in EMBEDDED for job in summaries_of(name)),
+    *END,
+    *OVER_ALL,
+}
 
 
 @pytest.fixture(scope="module")
@@ -134,21 +154,21 @@ def test_the_gradient_preimage_recomputes_predictions_and_no_model(finished):
     add_line(finished / "workflow_lib" / "embeddings" / "gradient.py")
     # The figure of the geometry searches pre-images itself, and what is tried has pre-images.
     others = {"figure measurements-space", *(f"identities {name}" for name in EXPERIMENTS)}
-    assert jobs_to_run(finished) == {*PREDICTIONS, *SUMMARIES, *others}
+    assert jobs_to_run(finished) == {*PREDICTIONS, *SUMMARIES_OF_PREIMAGES, *others}
 
 
 @pytest.mark.parametrize("path", ["workflow_lib/experiments/preimages.py", "scripts/preimages.py"])
 def test_the_stage_of_preimages_recomputes_predictions_and_no_model(finished, path):
     add_line(finished / path)
-    assert jobs_to_run(finished) == {*PREDICTIONS, *SUMMARIES}
+    assert jobs_to_run(finished) == {*PREDICTIONS, *SUMMARIES_OF_PREIMAGES}
 
 
 def test_the_mixture_recomputes_models_and_what_follows(finished, all_jobs):
     add_line(finished / "workflow_lib" / "generative" / "mixture.py")
     # What comes before the models, or needs none.
     others = (
-        *("acquire ", "read ", "alignments ", "split ", "features ", "output kernel "),
-        *(f"regression {method} " for method in GRIDS if regressor_of(method) in method_modules()),
+        *("acquire ", "read ", "alignments ", "split ", "features "),
+        *(f"regression {method} " for method in GRIDS if regressor_of(method) in WITHOUT_MIXTURES),
     )
     of_images = {"image features hog objects", "image features thumbnails objects"}
     expected = {job for job in all_jobs if not job.startswith(others)} | of_images
@@ -235,7 +255,7 @@ def test_a_grid_recomputes_its_method(finished):
         for split in splits_of(name)
     }
     # A stack combines what its members predict.
-    expected |= {"stack ofer-stack levers split 0"}
+    expected |= {"regression ofer-stack levers split 0"}
     summaries = summaries_of("clusters") | summaries_of("levers") | summaries_of("assay")
     assert jobs_to_run(finished) == {*expected, *summaries, *END, *OVER_ALL}
 

@@ -6,24 +6,37 @@ import time
 from pathlib import Path
 
 from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.embeddings.class_decoding import nearest_scores
 from workflow_lib.experiments.items import UNBOUNDED_ENTRIES, chosen_entries
 from workflow_lib.experiments.stage_timings import write_timings
 
 
-def run(regression: Path, output: Path, timings: Path, of_classes: bool = False) -> None:
+def run(
+    regression: Path,
+    output: Path,
+    timings: Path,
+    of_classes: bool = False,
+    dataset: Path | None = None,
+) -> None:
     """Write the "predictions" artifact of a "regression" artifact, and its seconds.
 
     What stands there for embeddings are the predicted outputs (n_test, d) already. With
     `of_classes` they are scores of the classes, and the predicted ``classes`` (n_test,), those of
-    the highest score, are added.
+    the highest score, are added; of class vectors the classes are those in `dataset` with the
+    nearest vector.
     """
     tree: dict = {}
     seconds: dict = {}
+    vectors = read_artifact(dataset, "dataset")["classes"]["vectors"] if dataset else None
     for name, item in read_artifact(regression, "regression").items():
         started = time.perf_counter()
-        tree[name] = {"outputs": item["test_embedding"]} | chosen_entries(item)
+        outputs = item["test_embedding"]
+        tree[name] = {"outputs": outputs} | chosen_entries(item)
         if of_classes:
-            tree[name]["classes"] = item["test_embedding"].argmax(axis=1)
+            tree[name]["classes"] = outputs.argmax(axis=1)
+        elif vectors is not None:
+            tree[name]["classes"] = nearest_scores(outputs, vectors, "euclidean").argmax(axis=1)
         seconds[name] = {"preimage_seconds": time.perf_counter() - started}
-    write_artifact(output, tree, "predictions", inputs=[regression], allow_nan=UNBOUNDED_ENTRIES)
+    sources = [path for path in (regression, dataset) if path]
+    write_artifact(output, tree, "predictions", inputs=sources, allow_nan=UNBOUNDED_ENTRIES)
     write_timings(timings, seconds)
