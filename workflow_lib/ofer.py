@@ -12,7 +12,7 @@ from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.kernels.gram import gram_matrix
 from workflow_lib.regression.kernel_ridge import KernelInputMixin, check_alpha, check_square
 from workflow_lib.regression.landmark_solution import LandmarkSolutionMixin
-from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge, weak_ridge
+from workflow_lib.regression.ridge import fit_blocks
 
 
 class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMixin, BaseEstimator):
@@ -169,21 +169,16 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
             n_weak = len(X_weak)
             self._exceeds_gram_limit(n_labelled + n_weak, has_weak_rows=True)
             K = self._joint_gram(X, X_weak, K)
-        self.dual_coef_ = np.zeros((n_labelled + n_weak, targets.shape[1]))
-        self.intercept_ = np.zeros(targets.shape[1])
-        for name, columns in self.embedding_.blocks.items():
-            block, rows = targets[:, columns], slice(0, n_labelled)
-            ridge = np.full(n_labelled, labelled_ridge(n_labelled, penalties[name]))
-            weights = np.ones(n_labelled + n_weak)
-            if n_weak and name == "pi" and self.weak_weight > 0:
-                block = np.vstack([block, memberships / self.model_.weights_])
-                rows = slice(0, n_labelled + n_weak)
-                weak = weak_ridge(penalties[name], self.weak_weight)
-                ridge = np.concatenate([ridge, np.full(n_weak, weak)])
-                weights[n_labelled:] = 2.0 * n_labelled * self.weak_weight
-            self.dual_coef_[rows, columns], self.intercept_[columns] = fit_dual_coefficients(
-                K[rows, rows], block, ridge, self.center, weights[rows]
-            )
+        joins = n_weak and self.weak_weight > 0
+        self.dual_coef_, self.intercept_ = fit_blocks(
+            K,
+            targets,
+            self.embedding_.blocks,
+            penalties,
+            self.center,
+            {"pi": memberships / self.model_.weights_} if joins else None,
+            2.0 * n_labelled * self.weak_weight,
+        )
         if self.kernel == "precomputed":
             self.X_fit_ = None
         else:

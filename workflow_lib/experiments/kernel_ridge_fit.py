@@ -14,7 +14,7 @@ from workflow_lib.experiments.kernel_ridge_rows import KernelRidgeRows
 from workflow_lib.experiments.kernel_ridge_targets import KernelRidgeTargets
 from workflow_lib.experiments.prepared_inputs import prepared_inputs
 from workflow_lib.experiments.selection import Choice, select_each
-from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge, weak_ridge
+from workflow_lib.regression.ridge import fit_blocks
 
 
 class KernelRidgeFit:
@@ -90,28 +90,21 @@ class KernelRidgeFit:
 
     def solution(self, choice: Choice) -> dict[str, np.ndarray]:
         """Return what a choice learns from all rows: arrays that predict embeddings."""
-        size, weak_size = self._item.training_size, self._targets.weak_size
+        weak_size = self._targets.weak_size
         K = self._inputs.training_gram(*choice.kernel, weak_size)
         embedding, targets = self._targets.of_all_rows(choice.n_components)
         weak_targets = self._targets.of_weak_rows(choice.n_components, None, embedding)
-        dual = np.zeros((len(K), targets.shape[1]))
-        intercept = np.zeros(targets.shape[1])
-        for name, columns in embedding.blocks.items():
-            block, rows = targets[:, columns], slice(0, size)
-            is_leading = self._targets.is_leading(name)
-            penalty = choice.penalty_pi if is_leading else choice.penalty_mu
-            ridge = np.full(size, labelled_ridge(size, penalty))
-            weights = np.ones(len(K))
-            if weak_size and is_leading:
-                weak_weight = choice.weak_weight / (2.0 * size)
-                block, rows = np.vstack([block, weak_targets]), slice(0, len(K))
-                ridge = np.concatenate(
-                    [ridge, np.full(weak_size, weak_ridge(penalty, weak_weight))]
-                )
-                weights[size:] = choice.weak_weight
-            dual[rows, columns], intercept[columns] = fit_dual_coefficients(
-                K[rows, rows], block, ridge, self._rows.center, weights[rows]
-            )
+        leading = [name for name in embedding.blocks if self._targets.is_leading(name)]
+        penalties = dict.fromkeys(embedding.blocks, choice.penalty_mu)
+        dual, intercept = fit_blocks(
+            K,
+            targets,
+            embedding.blocks,
+            penalties | dict.fromkeys(leading, choice.penalty_pi),
+            self._rows.center,
+            dict.fromkeys(leading, weak_targets) if weak_size else None,
+            choice.weak_weight,
+        )
         return {"dual_coefficients": dual, "intercept": intercept}
 
     def test_embedding(self, choice: Choice, solution: Mapping[str, np.ndarray]) -> np.ndarray:

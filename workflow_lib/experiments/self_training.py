@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from workflow_lib.embeddings.simplex import project_on_simplex
-from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge, weak_ridge
+from workflow_lib.regression.ridge import fit_blocks
 
 ROUNDS = 5
 """Rounds of pseudo-classes; later ones change little."""
@@ -120,23 +120,16 @@ def self_train(
     center : bool, default=True
         Fit an unpenalised intercept.
     """
-    n_labelled, n_weak = len(labels_one_hot), len(allowed)
-    ridge = np.full(n_labelled, labelled_ridge(n_labelled, penalty))
-    dual = np.zeros((n_labelled + n_weak, labels_one_hot.shape[1]))
-    dual[:n_labelled], intercept = fit_dual_coefficients(
-        K[:n_labelled, :n_labelled], labels_one_hot, ridge, center
-    )
-    if n_weak == 0 or weight == 0.0:
+    n_labelled = len(labels_one_hot)
+    problem = (K, labels_one_hot, {"": slice(None)}, {"": penalty}, center)
+    dual, intercept = fit_blocks(*problem)
+    if len(allowed) == 0 or weight == 0.0:
         return dual, intercept
-    weak_ridges = np.full(n_weak, weak_ridge(penalty, weight / (2.0 * n_labelled)))
-    ridge = np.concatenate([ridge, weak_ridges])
-    weights = np.concatenate([np.ones(n_labelled), np.full(n_weak, weight)])
     previous = None
     for _ in range(rounds):
         pseudo = pseudo_classes(K[n_labelled:] @ dual + intercept, allowed, kind, factor)
         if previous is not None and np.array_equal(pseudo, previous):
             break
         previous = pseudo
-        targets = np.vstack([labels_one_hot, pseudo])
-        dual, intercept = fit_dual_coefficients(K, targets, ridge, center, weights)
+        dual, intercept = fit_blocks(*problem, {"": pseudo}, weight)
     return dual, intercept

@@ -30,7 +30,7 @@ from workflow_lib.experiments.input_kernels import Grid, InputKernel, KernelGrid
 from workflow_lib.experiments.items import SELECTED
 from workflow_lib.experiments.output_items import OutputItems
 from workflow_lib.experiments.prepared_inputs import PreparedInputs
-from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge, weak_ridge
+from workflow_lib.regression.ridge import fit_blocks
 from workflow_lib.regression.weak import WeakGrams
 
 BLOCK_DECODERS = ("class_block", "class_block_component_first")
@@ -330,24 +330,26 @@ class _Fit:
         """Return dual coefficients and intercepts of each block, from all rows."""
         stage, size, block = self._stage, self._size, choice.decoding.block
         K = self._training_gram(weak_size)
-        targets = one_hot(self._labels, self._n_classes)
+        indicators = one_hot(self._labels, self._n_classes)
+        all_columns = {"": slice(None)}
         duals = [
-            fit_dual_coefficients(
-                K[:size, :size], targets, labelled_ridge(size, self.penalty), self._center
-            )
+            fit_blocks(K[:size, :size], indicators, all_columns, {"": self.penalty}, self._center)
         ]
         if block is None:
             return duals
-        targets = targets @ block.codes
-        ridge = np.full(size, labelled_ridge(size, block.penalty_pi))
-        weights = np.ones(size + weak_size)
+        weak = None
         if weak_size:
-            told = stage.weak_memberships(size, block.n_components, weak_size)
-            targets = np.vstack([targets, told])
-            weak_weight = block.weak_weight / (2.0 * size)
-            ridge = np.append(ridge, np.full(weak_size, weak_ridge(block.penalty_pi, weak_weight)))
-            weights[size:] = block.weak_weight
-        return [*duals, fit_dual_coefficients(K, targets, ridge, self._center, weights)]
+            weak = {"": stage.weak_memberships(size, block.n_components, weak_size)}
+        memberships = fit_blocks(
+            K,
+            indicators @ block.codes,
+            all_columns,
+            {"": block.penalty_pi},
+            self._center,
+            weak,
+            block.weak_weight,
+        )
+        return [*duals, memberships]
 
     def predict(
         self, choice: _Choice, duals: list, weak_size: int

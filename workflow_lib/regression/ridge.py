@@ -13,6 +13,8 @@ b = 0 and the first row alone is solved.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
@@ -33,6 +35,54 @@ def not_positive_definite(ridge: float) -> LinAlgError:
         f"The Gram matrix plus its ridge (smallest {ridge:.3g}) is not positive definite. Raise "
         "alpha (penalty in a grid), or check that the kernel is positive semi-definite."
     )
+
+
+def fit_blocks(
+    K: np.ndarray,
+    targets: np.ndarray,
+    blocks: Mapping[str, slice],
+    penalties: Mapping[str, float],
+    center: bool = True,
+    weak_targets: Mapping[str, np.ndarray] | None = None,
+    weak_weight: float = 1.0,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the dual coefficients (l + w, m) and intercepts (m,) of all blocks of the targets.
+
+    Each block is the solution of eq. (13) with a penalty of its own, or of eq. (14) where weak rows
+    join it; elsewhere the coefficients of weak rows are zero.
+
+    Parameters
+    ----------
+    K : array (l + w, l + w)
+        Gram matrix of the labelled, then the weak rows.
+    targets : array (l, m)
+        Of the labelled rows.
+    blocks : mapping of str to slice
+        Columns of each block.
+    penalties : mapping of str to float
+        lambda_0 of each block; infinity predicts its mean.
+    center : bool, default=True
+        Fit an unpenalised intercept.
+    weak_targets : mapping of str to array (w, columns), optional
+        Targets of the weak rows in the blocks that they join.
+    weak_weight : float, default=1.0
+        Weight of a weak row relative to a labelled one, 2 l lambda_2; positive.
+    """
+    n_labelled, n_rows = len(targets), len(K)
+    dual, intercept = np.zeros((n_rows, targets.shape[1])), np.zeros(targets.shape[1])
+    for name, columns in blocks.items():
+        block, rows = targets[:, columns], slice(0, n_labelled)
+        ridge = np.full(n_labelled, labelled_ridge(n_labelled, penalties[name]))
+        weights = np.ones(n_rows)
+        if weak_targets and name in weak_targets:
+            block, rows = np.vstack([block, weak_targets[name]]), slice(0, n_rows)
+            weak = weak_ridge(penalties[name], weak_weight / (2.0 * n_labelled))
+            ridge = np.append(ridge, np.full(n_rows - n_labelled, weak))
+            weights[n_labelled:] = weak_weight
+        dual[rows, columns], intercept[columns] = fit_dual_coefficients(
+            K[rows, rows], block, ridge, center, weights[rows]
+        )
+    return dual, intercept
 
 
 def fit_dual_coefficients(
