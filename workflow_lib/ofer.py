@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from workflow_lib.embeddings.fisher import PREIMAGES, FisherEmbedding
 from workflow_lib.embeddings.forward import check_choice
 from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.kernels.gram import gram_matrix
+from workflow_lib.regression.any_estimator import fit_outputs, predict_outputs
 from workflow_lib.regression.kernel_ridge import KernelInputMixin, check_alpha, check_square
 from workflow_lib.regression.landmark_solution import LandmarkSolutionMixin
 from workflow_lib.regression.ridge import fit_blocks
@@ -60,6 +62,11 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
         with their number.
     random_state : int, Generator, RandomState or None, default=0
         Of the draw of the landmarks.
+    regressor : scikit-learn regressor or None, default=None
+        What predicts the embedding; a clone is fitted, one for each column where it predicts
+        single outputs. None: kernel ridge regression as above. With a regressor, `kernel`, `gamma`,
+        `alpha`, `weak_weight`, `center`, `max_gram_rows`, `n_landmarks` and `random_state` are not
+        used, and there are no weak rows.
 
     Attributes
     ----------
@@ -73,6 +80,9 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
         Above `max_gram_rows` the landmarks, or the unit vectors where there are none.
     landmarks_ : array (n_landmarks, q) or None
         None where the solution is exact.
+    regressor_ : the fitted regressor
+        Where `regressor` is given; the four attributes before it are those of kernel ridge
+        regression alone.
 
     Notes
     -----
@@ -100,6 +110,7 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
         max_gram_rows=None,
         n_landmarks=1000,
         random_state=0,
+        regressor=None,
     ):
         self.model = model
         self.form = form
@@ -112,6 +123,14 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
         self.max_gram_rows = max_gram_rows
         self.n_landmarks = n_landmarks
         self.random_state = random_state
+        self.regressor = regressor
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        if self.regressor is not None:
+            tags.input_tags.pairwise = get_tags(self.regressor).input_tags.pairwise
+            tags.input_tags.positive_only = False
+        return tags
 
     def fit(self, X, Y, X_weak=None, weak_responsibilities=None):
         """Fit to labelled rows, and to weak rows where given.
@@ -133,22 +152,34 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
         ------
         ValueError
             If data are not finite or shapes differ, a penalty is not positive, a block or a
-            choice is unknown, weak rows are given to a model without a `pi` block, or there are
-            more than `max_gram_rows` rows, some of them weak or all of them precomputed.
+            choice is unknown, weak rows are given to a model without a `pi` block or beside a
+            `regressor`, or there are more than `max_gram_rows` rows, some of them weak or all of
+            them precomputed.
         """
         check_choice("preimage", self.preimage, PREIMAGES)
         if X_weak is None and weak_responsibilities is not None:
             raise ValueError("weak_responsibilities was given without X_weak.")
+        if X_weak is not None and self.regressor is not None:
+            raise ValueError(
+                "Weak rows join kernel ridge regression only; leave out X_weak or regressor."
+            )
         model = GaussianMixtureModel() if self.model is None else self.model
         series_shape = np.shape(Y)[1:] if model.outputs_are_series and np.ndim(Y) == 3 else None
         if series_shape is not None:
             Y = np.asarray(Y).reshape(len(Y), -1)
         X, Y = validate_data(self, X, Y, multi_output=True, y_numeric=True, dtype=np.float64)
-        is_large = self._exceeds_gram_limit(len(X), has_weak_rows=X_weak is not None)
+        is_large = self.regressor is None and self._exceeds_gram_limit(
+            len(X), has_weak_rows=X_weak is not None
+        )
         self._output_shape = Y.shape[1:] if series_shape is None else series_shape
         outputs = np.asarray(Y, dtype=np.float64).reshape(len(Y), *(self._output_shape or (1,)))
         self.model_ = clone(model).fit(outputs)
         self.embedding_ = FisherEmbedding(self.model_, self.form)
+        if self.regressor is not None:
+            targets = self.embedding_.transform(outputs)
+            self.regressor_ = fit_outputs(self.regressor, X, targets)
+            self._fit_without_landmarks()
+            return self
         penalties = self._penalties()
         if is_large:
             by_column = np.empty(self.embedding_.n_features)
@@ -197,16 +228,22 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
 
     def predict_embedding(self, X) -> np.ndarray:
         """Return the predicted embeddings h(x), an array (n, m), before the pre-image."""
-        return self._in_blocks(self._kernel_predictions, self._checked_inputs(X))
+        return self._in_blocks(self._embeddings, self._checked_inputs(X))
 
     def _outputs(self, X) -> np.ndarray:
         """Return the outputs (n, d) or (n, T, p) predicted from checked inputs."""
-        return self.embedding_.inverse_transform(self._kernel_predictions(X), self.preimage)
+        return self.embedding_.inverse_transform(self._embeddings(X), self.preimage)
+
+    def _embeddings(self, X) -> np.ndarray:
+        """Return the embeddings (n, m) predicted from checked inputs."""
+        if self.regressor is not None:
+            return predict_outputs(self.regressor_, X)
+        return self._kernel_predictions(X)
 
     def _checked_inputs(self, X) -> np.ndarray:
         """Return the inputs (n, q) or precomputed kernel values (n, l + w) of `predict`."""
         check_is_fitted(self)
-        if self.kernel != "precomputed":
+        if self.kernel != "precomputed" or self.regressor is not None:
             return validate_data(self, X, reset=False, dtype=np.float64)
         K = check_array(X, dtype=np.float64)
         if K.shape[1] != len(self.dual_coef_):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from small_data import regression_data
@@ -38,6 +39,7 @@ ESTIMATORS = [
     KernelRidgeRegressor(max_gram_rows=10, n_landmarks=40),
     KernelRidgeRegressor(kernel="linear", max_gram_rows=10),
     OutputFisherRegressor(model=TIED, max_gram_rows=10, n_landmarks=40),
+    OutputFisherRegressor(model=TIED, regressor=ExtraTreesRegressor(3, random_state=0)),
 ]
 
 

@@ -6,6 +6,8 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.ensemble import ExtraTreesRegressor, GradientBoostingRegressor
 from small_data import COVARIANCE_TYPES, clustered_outputs, numerical_jacobian, regression_data
 
 from workflow_lib import (
@@ -386,3 +388,37 @@ def test_default_model_is_a_mixture_and_warns_of_nothing():
     assert isinstance(estimator.model_, GaussianMixtureModel)
     assert estimator.embedding_.form == "reduced"
     assert clustered_outputs().shape[1] == estimator.predict(X).shape[1]
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("preimage", ["closed_form", "projected"])
+def test_kernel_ridge_as_the_regressor_is_the_default_path(kernel, preimage):
+    X, X_test, Y = split_data(kernel)
+    model = GaussianMixtureModel(3, "tied_spherical", n_init=1)
+    default = OutputFisherRegressor(model, kernel=kernel, alpha=0.01, preimage=preimage)
+    regressor = KernelRidgeRegressor(kernel=kernel, alpha=0.01)
+    ours = OutputFisherRegressor(model, preimage=preimage, regressor=regressor)
+    for name in ("predict", "predict_embedding"):
+        expected, found = (
+            getattr(estimator.fit(X, Y), name)(X_test) for estimator in (default, ours)
+        )
+        np.testing.assert_allclose(found, expected, atol=1e-10)
+
+
+def test_a_regressor_of_single_outputs_is_fitted_once_for_each_column_of_the_embedding():
+    X, X_test, Y = split_data("rbf")
+    regressor = GradientBoostingRegressor(n_estimators=3, random_state=0)
+    ours = OutputFisherRegressor(GaussianModel(), regressor=regressor).fit(X, Y)
+    targets = ours.embedding_.transform(Y)
+    expected = np.column_stack(
+        [clone(regressor).fit(X, column).predict(X_test) for column in targets.T]
+    )
+    np.testing.assert_allclose(ours.predict_embedding(X_test), expected)
+    assert not hasattr(regressor, "estimators_")
+
+
+def test_weak_rows_beside_a_regressor_are_refused():
+    X, X_test, Y = split_data("rbf")
+    ours = OutputFisherRegressor(GaussianMixtureModel(2), regressor=ExtraTreesRegressor())
+    with pytest.raises(ValueError, match="leave out X_weak or regressor"):
+        ours.fit(X, Y, X_test, np.full((len(X_test), 2), 0.5))

@@ -1,0 +1,66 @@
+"""Any scikit-learn estimator as the regression of several outputs, or as a classifier."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.multioutput import MultiOutputRegressor
+from sklearn.utils import get_tags
+
+
+def predicts_several_outputs(estimator) -> bool:
+    """Return whether an estimator says that it fits several outputs at once."""
+    try:
+        return bool(get_tags(estimator).target_tags.multi_output)
+    except (AttributeError, TypeError, ValueError):
+        return False
+
+
+def fit_outputs(estimator, X: np.ndarray, Y: np.ndarray):
+    """Return a fitted clone of a regressor; one of single outputs is fitted once per output.
+
+    Parameters
+    ----------
+    estimator : scikit-learn regressor
+    X : array (n, q)
+    Y : array (n, d)
+    """
+    if Y.shape[1] == 1:
+        return clone(estimator).fit(X, Y[:, 0])
+    if predicts_several_outputs(estimator):
+        return clone(estimator).fit(X, Y)
+    return MultiOutputRegressor(clone(estimator)).fit(X, Y)
+
+
+def predict_outputs(fitted, X: np.ndarray) -> np.ndarray:
+    """Return the outputs (n, d) that a regressor of `fit_outputs` predicts."""
+    return np.asarray(fitted.predict(X), dtype=np.float64).reshape(len(X), -1)
+
+
+def class_scores(fitted, X: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return scores (n, K) of the classes by a fitted classifier, higher is better.
+
+    Probabilities where the classifier has them, else decision values, else the indicators of the
+    predicted classes. A class without a training row scores zero, or less than all others.
+
+    Parameters
+    ----------
+    fitted : scikit-learn classifier
+        Fitted to numbers of classes below `n_classes`.
+    X : array (n, q)
+    n_classes : int
+    """
+    known = np.asarray(fitted.classes_, dtype=np.intp)
+    if hasattr(fitted, "predict_proba"):
+        scores = np.zeros((len(X), n_classes))
+        scores[:, known] = fitted.predict_proba(X)
+        return scores
+    if hasattr(fitted, "decision_function"):
+        values = np.asarray(fitted.decision_function(X), dtype=np.float64)
+        if values.ndim == 1:
+            values = np.column_stack([-values, values])
+        lowest = np.minimum(values.min(axis=1, keepdims=True), -1.0)
+        scores = np.repeat(lowest, n_classes, axis=1)
+        scores[:, known] = values
+        return scores
+    return np.eye(n_classes)[np.asarray(fitted.predict(X), dtype=np.intp).ravel()]
