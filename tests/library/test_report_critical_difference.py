@@ -13,10 +13,10 @@ import pytest
 from report_samples import METHODS, write_accuracies, write_scores
 
 from workflow_lib.errors import UserError
-from workflow_lib.report.figures import critical_difference
-from workflow_lib.report.figures.critical_difference import draw_critical_difference
 from workflow_lib.report.rank_sentences import NOTHING_RANKED, data_sentences, rank_sentences
 from workflow_lib.report.ranks import rank_methods
+from workflow_lib.report.run_figures import critical_difference
+from workflow_lib.report.run_figures.critical_difference import draw_critical_difference
 from workflow_lib.report.scores import read_scores
 from workflow_lib.report.style import applied_style, save_figure
 
@@ -357,7 +357,7 @@ sys.path.insert(0, "tests/library")
 from pathlib import Path
 from report_samples import METHODS
 from test_report_critical_difference import SIX, rank
-from workflow_lib.report.figures.critical_difference import draw_critical_difference
+from workflow_lib.report.run_figures.critical_difference import draw_critical_difference
 from workflow_lib.report.style import save_figure
 
 folder = Path(sys.argv[1])

@@ -11,8 +11,8 @@ import pytest
 from report_samples import base_error, write_accuracies, write_scores
 
 from workflow_lib.experiments.splitting import BASES
-from workflow_lib.report.figures import protocol
-from workflow_lib.report.figures.protocol import (
+from workflow_lib.report.run_figures import protocol
+from workflow_lib.report.run_figures.protocol import (
     PALE,
     SPLITS,
     Numbers,
@@ -184,7 +184,7 @@ sys.path.insert(0, "tests/library")
 from pathlib import Path
 from report_samples import base_error, write_scores
 from test_report_protocol import SETTINGS
-from workflow_lib.report.figures import protocol
+from workflow_lib.report.run_figures import protocol
 
 folder = Path(sys.argv[1])
 rows = [("m-krr", "selected", 0, base_error), ("wofer-gmm", "selected", 100, base_error)]
