@@ -320,6 +320,11 @@ def write_calibration(
     return folder / "calibration.h5", folder / "data.h5"
 
 
+def overlapping(boxes: Sequence) -> bool:
+    """Return whether any two of the boxes of a figure overlap."""
+    return any(a.overlaps(b) for place, a in enumerate(boxes) for b in boxes[place + 1 :])
+
+
 class StrictParser(HTMLParser):
     """A parser that fails on tags that are not closed in order, and collects the text."""
 

@@ -26,6 +26,8 @@ from report_samples import (
     write_coordinates,
     write_scores,
 )
+from test_report_critical_difference import SIX, rank
+from test_report_protocol import SETTINGS as PROTOCOL
 
 from workflow_lib.artifacts import write_artifact
 from workflow_lib.config.capabilities import experiment_facts
@@ -33,10 +35,13 @@ from workflow_lib.config.job_needs import Stage
 from workflow_lib.config.models import DatasetSettings, ExperimentSettings
 from workflow_lib.errors import UserError
 from workflow_lib.report.figures import base, registry
+from workflow_lib.report.run_figures import protocol
+from workflow_lib.report.run_figures.critical_difference import draw_critical_difference
 from workflow_lib.report.style import save_figure
 
 ROOT = Path(__file__).parents[2]
 KINDS = registry.figure_modules()
+OF_A_RUN = ("ranks", "protocol")
 SETTINGS = {"title": "Toy (a stand-in)", "seed": 3, "training_size": 50, "weak_size": 300}
 SETTINGS |= {"output_scale": "standard"}
 STUDIES = [
@@ -53,8 +58,8 @@ def write_sample(folder: Path) -> tuple[dict, dict]:
     inputs, outputs = random.random((2, 24, 3))
     names = {"outputs": json.dumps(["week_1", "week_2", "week_3"]), "series_length": 3}
     names |= {"image_rows": 2, "image_columns": 3}
-    files = {"calibration": write_calibration(folder, n_outputs=3)[0], "models": []}
-    files["dataset"] = folder / "data.h5"
+    files = {"calibration": write_calibration(folder, n_outputs=3)[0]}
+    files |= {"dataset": folder / "data.h5", "models": [], "regressions": []}
     tree = {"inputs": inputs, "outputs": outputs, "names": names}
     write_artifact(files["dataset"], tree, "dataset")
     files["splits"] = [folder / f"split-{split}" / "split.h5" for split in range(2)]
@@ -80,15 +85,17 @@ def write_class_sample(folder: Path) -> tuple[dict, dict]:
     files["regressions"] = list(files["regressions"].values())
     rows = [(method, "selected", 0, base_accuracy) for method in CLASS_METHODS]
     files["scores"] = write_accuracies(folder / "scores.csv", rows)
-    return files, {
-        "methods": CLASS_METHODS,
-        "shown_methods": CLASS_METHODS,
-        "metric": "accuracy",
-    }
+    files["coordinates"] = write_coordinates(folder / "coordinates.csv", rows)
+    shown = {"methods": CLASS_METHODS, "shown_methods": CLASS_METHODS}
+    return files, shown | {"metric": "accuracy"}
+
+
+def save(figure, path: Path) -> None:
+    save_figure(figure, path.with_suffix(".svg"), path.with_suffix(".png"))
 
 
 def draw_all(folder: Path) -> None:
-    """Write a picture of every kind."""
+    """Write a picture of every kind, and of the figures of a whole run."""
     samples = {
         "classes": write_class_sample(folder / "classes"),
         "series": write_sample(folder / "series"),
@@ -98,9 +105,11 @@ def draw_all(folder: Path) -> None:
         files |= {"first_split": files["splits"][0]}
         files |= {"first_predictions": [p for p in files["predictions"] if "split-0" in str(p)]}
         given = {name: (SETTINGS | settings)[name] for name in module.settings}
-        save_figure(
-            registry.draw(kind, files, given), folder / f"{kind}.svg", folder / f"{kind}.png"
-        )
+        save(registry.draw(kind, files, given), folder / kind)
+    save(draw_critical_difference(rank(folder, SIX), METHODS), folder / "ranks")
+    scores = {name: write_scores(folder / f"{name}.csv", ROWS) for name in ("b", "a")}
+    pictures = folder / "protocol.svg", folder / "protocol.png"
+    protocol.run(scores, dict.fromkeys(scores, PROTOCOL), 5, *pictures)
 
 
 def tasks_of(module: base.FigureModule) -> set[str]:
@@ -121,7 +130,7 @@ def drawn(tmp_path_factory):
     return folders
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, *OF_A_RUN])
 def test_a_figure_can_be_read_and_has_the_same_bytes_in_every_process(drawn, kind):
     first, second = (
         [(folder / f"{kind}.{suffix}").read_bytes() for suffix in ("svg", "png")]

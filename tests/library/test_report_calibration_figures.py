@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from report_samples import METHODS, write_calibration
+from report_samples import METHODS, overlapping, write_calibration
 
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.errors import UserError
@@ -199,10 +199,6 @@ def test_groups_of_points_are_told_apart_without_colors(tmp_path):
         assert shapes[0] != shapes[1]
     # Blue and vermilion of the palette of Okabe and Ito, which color-blind readers tell apart.
     assert (BASE_COLOR, ACCENT_COLOR) == ("#0072B2", "#D55E00")
-
-
-def overlapping(boxes):
-    return any(a.overlaps(b) for place, a in enumerate(boxes) for b in boxes[place + 1 :])
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3, 7, 20])

@@ -9,6 +9,7 @@ from report_samples import (
     base_error,
     better_error,
     noisy_error,
+    overlapping,
     worse_error,
     write_coordinates,
 )
@@ -272,10 +273,6 @@ def test_a_method_that_fails_makes_the_axis_logarithmic(tmp_path):
     rows.append(("m-rf", "selected", 0, lambda n, s: 50 * base_error(n, s)))
     figure = draw_errors(tmp_path, rows)
     assert figure.axes[0].get_yscale() == "log"
-
-
-def overlapping(boxes):
-    return any(a.overlaps(b) for place, a in enumerate(boxes) for b in boxes[place + 1 :])
 
 
 @pytest.mark.parametrize("kind", ["series", "coordinates"])

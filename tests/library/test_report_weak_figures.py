@@ -9,6 +9,7 @@ from report_samples import (
     base_error,
     better_error,
     noisy_error,
+    overlapping,
     worse_error,
     write_scores,
 )
@@ -130,10 +131,6 @@ def test_component_counts_have_different_lines(tmp_path):
 def test_an_experiment_without_the_study_is_told(tmp_path):
     with pytest.raises(UserError, match="figure of kind weak_weight"):
         draw(tmp_path, "weak_weight", ROWS[:2])
-
-
-def overlapping(boxes):
-    return any(a.overlaps(b) for place, a in enumerate(boxes) for b in boxes[place + 1 :])
 
 
 @pytest.mark.parametrize("kind", ["weak_weight", "weak_noise"])
