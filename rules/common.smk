@@ -137,12 +137,13 @@ def needs_of(rule_name, wildcards, attempt=1):
     experiment = getattr(wildcards, "experiment", None)
     dataset = settings.experiments[experiment].dataset if experiment else None
     dataset = dataset or getattr(wildcards, "dataset", None)
+    declaring = {"regression": module_of, "figure": kind_of}.get(rule_name)
     return job_needs(
         rule_name,
         settings.gram_rows_of(experiment) if experiment else 0,
         megabytes_of(dataset) if dataset else 0,
         attempt,
-        module_of(wildcards).needs if rule_name == "regression" else None,
+        declaring(wildcards).needs if declaring else None,
     )
 
 

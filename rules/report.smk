@@ -84,376 +84,40 @@ rule component_names:
         "../scripts/component_names.py"
 
 
-rule learning_curve:
+rule figure:
     input:
-        scores=of_figure("results/{experiment}/scores.csv"),
-        code=code("learning_curve.py", "report.figures.learning_curves"),
+        unpack(files_of_figure),
+        code=lambda wildcards: code(
+            "figure.py",
+            "report.figures.registry",
+            "report.style",
+            f"report.figures.{kind_of(wildcards).name}",
+        ),
     output:
-        svg=shown_result("results/figures/{figure}.svg", "learning_curve"),
+        svg=shown_result("results/figures/{figure}.svg", "figure"),
         png="results/figures/{figure}.png",
     params:
-        dataset_title=lambda wildcards: settings.dataset_of(experiment_of_figure(wildcards)).title,
-        stand_in_for=lambda wildcards: stand_in(experiment_of_figure(wildcards)),
-        methods=lambda wildcards: looks(
-            shown_methods(wildcards), "label", "color", "marker", "regressor"
-        ),
-        metric=lambda wildcards: shown_metric(experiment_of_figure(wildcards)),
+        kind=lambda wildcards: kind_of(wildcards).name,
+        caption=lambda wildcards: kind_of(wildcards).caption,
+        settings=settings_of_figure,
     log:
         "logs/figure/{figure}.log",
     benchmark:
         "results/timings/jobs/figure/{figure}.tsv"
     threads: 1
     resources:
-        mem_mb=memory_for("learning_curve"),
-        runtime=minutes_for("learning_curve"),
+        mem_mb=memory_for("figure"),
+        runtime=minutes_for("figure"),
     wildcard_constraints:
-        figure=figures_of_kind("learning_curve"),
+        figure=alternatives(FIGURES),
     group:
-        of_figure("{experiment}-results")
+        lambda wildcards: f"{experiment_of_figure(wildcards)}-results"
     conda:
         CONDA
     message:
         "figure {wildcards.figure}"
     script:
-        "../scripts/learning_curve.py"
-
-
-rule completion:
-    input:
-        dataset=of_figure("results/datasets/{dataset}.h5"),
-        split=of_figure("results/{experiment}/split-0/split.h5"),
-        predictions=completion_predictions,
-        code=code("completion.py", "report.figures.completion"),
-    output:
-        svg=shown_result("results/figures/{figure}.svg", "completion"),
-        png="results/figures/{figure}.png",
-    params:
-        dataset_title=lambda wildcards: settings.dataset_of(experiment_of_figure(wildcards)).title,
-        stand_in_for=lambda wildcards: stand_in(experiment_of_figure(wildcards)),
-        methods=lambda wildcards: looks(
-            settings.methods_of(experiment_of_figure(wildcards)), "label"
-        ),
-        training_size=lambda wildcards: largest(
-            settings.experiments[experiment_of_figure(wildcards)].training_sizes
-        ),
-        weak_size=lambda wildcards: largest(
-            settings.experiments[experiment_of_figure(wildcards)].weak_sizes
-        ),
-    log:
-        "logs/figure/{figure}.log",
-    benchmark:
-        "results/timings/jobs/figure/{figure}.tsv"
-    threads: 1
-    resources:
-        mem_mb=memory_for("completion"),
-        runtime=minutes_for("completion"),
-    wildcard_constraints:
-        figure=figures_of_kind("completion"),
-    group:
-        of_figure("{experiment}-results")
-    conda:
-        CONDA
-    message:
-        "figure {wildcards.figure}"
-    script:
-        "../scripts/completion.py"
-
-
-rule series_figure:
-    input:
-        dataset=of_figure("results/datasets/{dataset}.h5"),
-        splits=lambda wildcards: all_splits(
-            SimpleNamespace(experiment=experiment_of_figure(wildcards))
-        ),
-        predictions=lambda wildcards: prediction_files(
-            SimpleNamespace(experiment=experiment_of_figure(wildcards))
-        ),
-        code=code("series_figure.py", "experiments.evaluation", "report.figures.series"),
-    output:
-        svg=shown_result("results/figures/{figure}.svg", "series_figure"),
-        png="results/figures/{figure}.png",
-    params:
-        dataset_title=lambda wildcards: settings.dataset_of(experiment_of_figure(wildcards)).title,
-        stand_in_for=lambda wildcards: stand_in(experiment_of_figure(wildcards)),
-        methods=lambda wildcards: looks(
-            settings.methods_of(experiment_of_figure(wildcards)), "label", "color", "marker"
-        ),
-    log:
-        "logs/figure/{figure}.log",
-    benchmark:
-        "results/timings/jobs/figure/{figure}.tsv"
-    threads: 1
-    resources:
-        mem_mb=memory_for("series_figure"),
-        runtime=minutes_for("series_figure"),
-    wildcard_constraints:
-        figure=figures_of_kind("series"),
-    group:
-        of_figure("{experiment}-results")
-    conda:
-        CONDA
-    message:
-        "figure {wildcards.figure}"
-    script:
-        "../scripts/series_figure.py"
-
-
-rule coordinate_figure:
-    input:
-        coordinates=of_figure("results/{experiment}/coordinates.csv"),
-        dataset=of_figure("results/datasets/{dataset}.h5"),
-        code=code("coordinate_figure.py", "report.figures.coordinates"),
-    output:
-        svg=shown_result("results/figures/{figure}.svg", "coordinate_figure"),
-        png="results/figures/{figure}.png",
-    params:
-        dataset_title=lambda wildcards: settings.dataset_of(experiment_of_figure(wildcards)).title,
-        stand_in_for=lambda wildcards: stand_in(experiment_of_figure(wildcards)),
-        methods=lambda wildcards: looks(shown_methods(wildcards), "label", "color", "marker"),
-        metric=lambda wildcards: shown_metric(experiment_of_figure(wildcards)),
-    log:
-        "logs/figure/{figure}.log",
-    benchmark:
-        "results/timings/jobs/figure/{figure}.tsv"
-    threads: 1
-    resources:
-        mem_mb=memory_for("coordinate_figure"),
-        runtime=minutes_for("coordinate_figure"),
-    wildcard_constraints:
-        figure=figures_of_kind("coordinates"),
-    group:
-        of_figure("{experiment}-results")
-    conda:
-        CONDA
-    message:
-        "figure {wildcards.figure}"
-    script:
-        "../scripts/coordinate_figure.py"
-
-
-rule confusion:
-    input:
-        dataset=of_figure("results/datasets/{dataset}.h5"),
-        splits=lambda wildcards: all_splits(
-            SimpleNamespace(experiment=experiment_of_figure(wildcards))
-        ),
-        predictions=lambda wildcards: prediction_files(
-            SimpleNamespace(experiment=experiment_of_figure(wildcards))
-        ),
-        models=lambda wildcards: mixture_models(experiment_of_figure(wildcards)),
-        code=code("confusion.py", "experiments.evaluation", "report.figures.confusion"),
-    output:
-        svg=shown_result("results/figures/{figure}.svg", "confusion"),
-        png="results/figures/{figure}.png",
-    params:
-        dataset_title=lambda wildcards: settings.dataset_of(experiment_of_figure(wildcards)).title,
-        stand_in_for=lambda wildcards: stand_in(experiment_of_figure(wildcards)),
-        methods=lambda wildcards: looks(
-            settings.methods_of(experiment_of_figure(wildcards)), "label", "regressor"
-        ),
-    log:
-        "logs/figure/{figure}.log",
-    benchmark:
-        "results/timings/jobs/figure/{figure}.tsv"
-    threads: 1
-    resources:
-        mem_mb=memory_for("confusion"),
-        runtime=minutes_for("confusion"),
-    wildcard_constraints:
-        figure=figures_of_kind("confusion"),
-    group:
-        of_figure("{experiment}-results")
-    conda:
-        CONDA
-    message:
-        "figure {wildcards.figure}"
-    script:
-        "../scripts/confusion.py"
-
-
-rule image_sheet:
-    input:
-        dataset=of_figure("results/datasets/{dataset}.h5"),
-        splits=lambda wildcards: all_splits(
-            SimpleNamespace(experiment=experiment_of_figure(wildcards))
-        ),
-        predictions=lambda wildcards: prediction_files(
-            SimpleNamespace(experiment=experiment_of_figure(wildcards))
-        ),
-        regressions=lambda wildcards: [
-            f"results/{experiment_of_figure(wildcards)}/split-0/{method}/regression.h5"
-            for method in membership_methods(experiment_of_figure(wildcards))
-        ],
-        models=lambda wildcards: mixture_models(experiment_of_figure(wildcards)),
-        code=code("image_sheet.py", "experiments.evaluation", "report.figures.image_sheet"),
-    output:
-        svg=shown_result("results/figures/{figure}.svg", "image_sheet"),
-        png="results/figures/{figure}.png",
-    params:
-        dataset_title=lambda wildcards: settings.dataset_of(experiment_of_figure(wildcards)).title,
-        stand_in_for=lambda wildcards: stand_in(experiment_of_figure(wildcards)),
-        methods=lambda wildcards: looks(
-            settings.methods_of(experiment_of_figure(wildcards)), "label", "regressor"
-        ),
-        membership_methods=lambda wildcards: membership_methods(experiment_of_figure(wildcards)),
-    log:
-        "logs/figure/{figure}.log",
-    benchmark:
-        "results/timings/jobs/figure/{figure}.tsv"
-    threads: 1
-    resources:
-        mem_mb=memory_for("image_sheet"),
-        runtime=minutes_for("image_sheet"),
-    wildcard_constraints:
-        figure=figures_of_kind("image_sheet"),
-    group:
-        of_figure("{experiment}-results")
-    conda:
-        CONDA
-    message:
-        "figure {wildcards.figure}"
-    script:
-        "../scripts/image_sheet.py"
-
-
-rule weak_study:
-    input:
-        scores=of_figure("results/{experiment}/scores.csv"),
-        code=code("weak_study.py", "report.figures.weak_studies"),
-    output:
-        svg=shown_result("results/figures/{figure}.svg", "weak_study"),
-        png="results/figures/{figure}.png",
-    params:
-        kind=lambda wildcards: figure_of(wildcards).kind,
-        dataset_title=lambda wildcards: settings.dataset_of(experiment_of_figure(wildcards)).title,
-        stand_in_for=lambda wildcards: stand_in(experiment_of_figure(wildcards)),
-        methods=lambda wildcards: looks(
-            settings.methods_of(experiment_of_figure(wildcards)), "label", "color", "marker"
-        ),
-        metric=lambda wildcards: shown_metric(experiment_of_figure(wildcards)),
-    log:
-        "logs/figure/{figure}.log",
-    benchmark:
-        "results/timings/jobs/figure/{figure}.tsv"
-    threads: 1
-    resources:
-        mem_mb=memory_for("weak_study"),
-        runtime=minutes_for("weak_study"),
-    wildcard_constraints:
-        figure=figures_of_kind("weak_weight", "weak_noise"),
-    group:
-        of_figure("{experiment}-results")
-    conda:
-        CONDA
-    message:
-        "figure {wildcards.figure}"
-    script:
-        "../scripts/weak_study.py"
-
-
-rule profiles:
-    input:
-        dataset=of_figure("results/datasets/{dataset}.h5"),
-        split=of_figure("results/{experiment}/split-0/split.h5"),
-        predictions=completion_predictions,
-        code=code("profiles.py", "report.figures.profiles"),
-    output:
-        svg=shown_result("results/figures/{figure}.svg", "profiles"),
-        png="results/figures/{figure}.png",
-    params:
-        dataset_title=lambda wildcards: settings.dataset_of(experiment_of_figure(wildcards)).title,
-        stand_in_for=lambda wildcards: stand_in(experiment_of_figure(wildcards)),
-        methods=lambda wildcards: looks(
-            settings.methods_of(experiment_of_figure(wildcards)), "label"
-        ),
-        output_scale=lambda wildcards: settings.dataset_of(
-            experiment_of_figure(wildcards)
-        ).outputs.scale,
-    log:
-        "logs/figure/{figure}.log",
-    benchmark:
-        "results/timings/jobs/figure/{figure}.tsv"
-    threads: 1
-    resources:
-        mem_mb=memory_for("profiles"),
-        runtime=minutes_for("profiles"),
-    wildcard_constraints:
-        figure=figures_of_kind("profiles"),
-    group:
-        of_figure("{experiment}-results")
-    conda:
-        CONDA
-    message:
-        "figure {wildcards.figure}"
-    script:
-        "../scripts/profiles.py"
-
-
-rule predicted_true:
-    input:
-        calibration=of_figure("results/{experiment}/calibration.h5"),
-        dataset=of_figure("results/datasets/{dataset}.h5"),
-        code=code("predicted_true.py", "report.figures.predicted_true"),
-    output:
-        svg=shown_result("results/figures/{figure}.svg", "predicted_true"),
-        png="results/figures/{figure}.png",
-    params:
-        dataset_title=lambda wildcards: settings.dataset_of(experiment_of_figure(wildcards)).title,
-        stand_in_for=lambda wildcards: stand_in(experiment_of_figure(wildcards)),
-        methods=lambda wildcards: looks(
-            settings.methods_of(experiment_of_figure(wildcards)), "label"
-        ),
-    log:
-        "logs/figure/{figure}.log",
-    benchmark:
-        "results/timings/jobs/figure/{figure}.tsv"
-    threads: 1
-    resources:
-        mem_mb=memory_for("predicted_true"),
-        runtime=minutes_for("predicted_true"),
-    wildcard_constraints:
-        figure=figures_of_kind("predicted_true"),
-    group:
-        of_figure("{experiment}-results")
-    conda:
-        CONDA
-    message:
-        "figure {wildcards.figure}"
-    script:
-        "../scripts/predicted_true.py"
-
-
-rule residuals_novelty:
-    input:
-        calibration=of_figure("results/{experiment}/calibration.h5"),
-        code=code("residuals_novelty.py", "report.figures.residuals_novelty"),
-    output:
-        svg=shown_result("results/figures/{figure}.svg", "residuals_novelty"),
-        png="results/figures/{figure}.png",
-    params:
-        dataset_title=lambda wildcards: settings.dataset_of(experiment_of_figure(wildcards)).title,
-        stand_in_for=lambda wildcards: stand_in(experiment_of_figure(wildcards)),
-        methods=lambda wildcards: looks(
-            settings.methods_of(experiment_of_figure(wildcards)), "label"
-        ),
-    log:
-        "logs/figure/{figure}.log",
-    benchmark:
-        "results/timings/jobs/figure/{figure}.tsv"
-    threads: 1
-    resources:
-        mem_mb=memory_for("residuals_novelty"),
-        runtime=minutes_for("residuals_novelty"),
-    wildcard_constraints:
-        figure=figures_of_kind("residuals_novelty"),
-    group:
-        of_figure("{experiment}-results")
-    conda:
-        CONDA
-    message:
-        "figure {wildcards.figure}"
-    script:
-        "../scripts/residuals_novelty.py"
+        "../scripts/figure.py"
 
 
 rule typical_rows:
@@ -498,66 +162,10 @@ rule typical_rows:
         "../scripts/typical_rows.py"
 
 
-rule geometry:
-    input:
-        code=code("geometry.py", "report.figures.geometry"),
-    output:
-        svg=shown_result("results/figures/{figure}.svg", "geometry"),
-        png="results/figures/{figure}.png",
-    params:
-        seed=derive_seed(settings.run.seed, "figure", "geometry"),
-    log:
-        "logs/figure/{figure}.log",
-    benchmark:
-        "results/timings/jobs/figure/{figure}.tsv"
-    threads: 1
-    resources:
-        mem_mb=memory_for("geometry"),
-        runtime=minutes_for("geometry"),
-    wildcard_constraints:
-        figure=figures_of_kind("geometry"),
-    group:
-        of_figure("{experiment}-results")
-    conda:
-        CONDA
-    message:
-        "figure {wildcards.figure}"
-    script:
-        "../scripts/geometry.py"
-
-
-rule steps:
-    input:
-        code=code("steps.py", "report.figures.steps"),
-    output:
-        svg=shown_result("results/figures/{figure}.svg", "steps"),
-        png="results/figures/{figure}.png",
-    params:
-        kind=lambda wildcards: figure_of(wildcards).kind,
-    log:
-        "logs/figure/{figure}.log",
-    benchmark:
-        "results/timings/jobs/figure/{figure}.tsv"
-    threads: 1
-    resources:
-        mem_mb=memory_for("steps"),
-        runtime=minutes_for("steps"),
-    wildcard_constraints:
-        figure=figures_of_kind("steps", "class_steps"),
-    group:
-        of_figure("{experiment}-results")
-    conda:
-        CONDA
-    message:
-        "figure {wildcards.figure}"
-    script:
-        "../scripts/steps.py"
-
-
 rule critical_difference:
     input:
         scores=[f"results/{experiment}/scores.csv" for experiment in settings.experiments],
-        code=code("critical_difference.py", "report.figures.critical_difference"),
+        code=code("critical_difference.py", "report.run_figures.critical_difference"),
     output:
         svg=shown_result(f"{RUN_FOLDER}/figures/ranks.svg", "critical_difference", "ranks"),
         png=f"{RUN_FOLDER}/figures/ranks.png",
@@ -587,7 +195,7 @@ rule critical_difference:
 rule protocol:
     input:
         scores=[f"results/{experiment}/scores.csv" for experiment in settings.experiments],
-        code=code("protocol.py", "report.figures.protocol"),
+        code=code("protocol.py", "report.run_figures.protocol"),
     output:
         svg=shown_result(f"{RUN_FOLDER}/figures/protocol.svg", "protocol", "protocol"),
         png=f"{RUN_FOLDER}/figures/protocol.png",
@@ -643,7 +251,7 @@ rule timeline:
     input:
         manifest=f"{RUN_FOLDER}/run.json",
         results=last_results(),
-        code=code("timeline.py", "report.figures.timeline", "report.asked_used"),
+        code=code("timeline.py", "report.run_figures.timeline", "report.asked_used"),
     output:
         asked_used=shown_result(
             "results/timings/jobs/asked-used.csv", "asked_used", "asked and used"

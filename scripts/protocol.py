@@ -3,7 +3,7 @@
 from adapter import job
 
 with job(snakemake):
-    from workflow_lib.report.figures import protocol
+    from workflow_lib.report.run_figures import protocol
 
     protocol.run(
         scores=dict(zip(snakemake.params.experiments, snakemake.input.scores, strict=True)),

@@ -4,7 +4,7 @@ from adapter import job
 
 with job(snakemake):
     from workflow_lib.report import asked_used
-    from workflow_lib.report.figures import timeline
+    from workflow_lib.report.run_figures import timeline
 
     timeline.run(
         output_csv=snakemake.output.csv,

@@ -12,7 +12,7 @@ import pandas as pd
 from benchmarks.compare import summary
 from benchmarks.compare.peers import PEERS
 from benchmarks.compare.tables import Table
-from workflow_lib.report.figures.critical_difference import draw_critical_difference
+from workflow_lib.report.run_figures.critical_difference import draw_critical_difference
 from workflow_lib.report.ranks import Ranking, rank_methods
 from workflow_lib.report.scores import SELECTED, Score
 from workflow_lib.report.style import save_figure

@@ -1,5 +1,8 @@
 """Which tables and figures there are, and what each of them shows."""
 
+from workflow_lib.report.figures.registry import figure_modules
+from workflow_lib.report.labels import figure_title
+
 PUBLISHED = {
     int(path.stem.removeprefix("table-")): str(path)
     for path in sorted(Path(CONFIG, "paper_tables").glob("table-*.csv"))
@@ -105,16 +108,21 @@ def final_mixture(experiment):
     return mixture_models(experiment, FINAL)
 
 
-def figure_of(wildcards):
-    """Return the settings of a figure."""
-    experiment = experiment_of_figure(wildcards)
-    return parts_of(experiment, "figures")[wildcards.figure.removeprefix(f"{experiment}-")]
+FIGURES = {
+    f"{experiment}-{figure.name}": (experiment, figure)
+    for experiment, values in settings.experiments.items()
+    for figure in values.figures
+}
+"""The experiment and the settings of each figure, by its file name."""
 
 
-def shown_methods(wildcards):
-    """Return the methods that a figure shows."""
-    methods = settings.methods_of(experiment_of_figure(wildcards))
-    return [name for name in figure_of(wildcards).methods if name in methods] or methods
+def experiment_of_figure(wildcards):
+    return FIGURES[wildcards.figure][0]
+
+
+def kind_of(wildcards):
+    """Return what the module of a figure's kind declares."""
+    return figure_modules()[FIGURES[wildcards.figure][1].kind]
 
 
 def membership_methods(experiment):
@@ -124,35 +132,6 @@ def membership_methods(experiment):
         for method in settings.methods_of(experiment)
         if settings.methods[method].decoder in ("class_block", "class_block_component_first")
     ]
-
-
-def figures_of_kind(*kinds):
-    """Return the pattern of the file names of all figures of these kinds."""
-    return alternatives(
-        f"{experiment}-{name}"
-        for experiment in settings.experiments
-        for name, figure in parts_of(experiment, "figures").items()
-        if figure.kind in kinds
-    )
-
-
-def experiment_of_figure(wildcards):
-    """Return the experiment whose figure has this file name."""
-    return next(
-        experiment
-        for experiment in settings.experiments
-        for name in parts_of(experiment, "figures")
-        if wildcards.figure == f"{experiment}-{name}"
-    )
-
-
-def of_figure(pattern, **values):
-    """Return the function of a figure's wildcards that fills in its experiment."""
-    return lambda wildcards: pattern.format(
-        experiment=experiment_of_figure(wildcards),
-        dataset=settings.experiments[experiment_of_figure(wildcards)].dataset,
-        **values,
-    )
 
 
 def figure_files(experiment, suffix):
@@ -171,16 +150,44 @@ def all_figures(suffix):
     ]
 
 
-def completion_predictions(wildcards):
+def files_of_figure(wildcards):
+    """Return what the module of a figure reads of its experiment, by name."""
     experiment = experiment_of_figure(wildcards)
-    return [
-        f"results/{experiment}/split-0/{method}/predictions.h5"
-        for method in settings.methods_of(experiment)
-    ]
+    folder, methods = f"results/{experiment}", settings.methods_of(experiment)
+    known = {
+        "calibration": f"{folder}/calibration.h5",
+        "coordinates": f"{folder}/coordinates.csv",
+        "dataset": f"results/datasets/{settings.experiments[experiment].dataset}.h5",
+        "first_predictions": [f"{folder}/split-0/{name}/predictions.h5" for name in methods],
+        "first_split": f"{folder}/split-0/split.h5",
+        "models": next(iter(mixture_models(experiment)), []),
+        "predictions": prediction_files(SimpleNamespace(experiment=experiment)),
+        "regressions": [
+            f"{folder}/split-0/{name}/regression.h5" for name in membership_methods(experiment)
+        ],
+        "scores": f"{folder}/scores.csv",
+        "splits": all_splits(SimpleNamespace(experiment=experiment)),
+    }
+    return {name: known[name] for name in kind_of(wildcards).artifacts}
 
 
-def largest(sizes):
-    return max(sizes, default=0)
+def settings_of_figure(wildcards):
+    """Return the settings that the module of a figure takes, by name."""
+    (name, figure), kind = FIGURES[wildcards.figure], kind_of(wildcards)
+    experiment, methods = settings.experiments[name], settings.methods_of(name)
+    dataset = settings.datasets[experiment.dataset]
+    shown = [method for method in figure.methods if method in methods] or methods
+    known = {
+        "methods": looks(methods, *kind.method_fields),
+        "metric": shown_metric(name),
+        "output_scale": dataset.outputs.scale,
+        "seed": derive_seed(settings.run.seed, "figure", kind.name),
+        "shown_methods": looks(shown, *kind.method_fields),
+        "title": figure_title(dataset.title, stand_in(name)),
+        "training_size": max(experiment.training_sizes),
+        "weak_size": max(experiment.weak_sizes, default=0),
+    }
+    return {setting: known[setting] for setting in kind.settings}
 
 
 def has_time_table(experiment):

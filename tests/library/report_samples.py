@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from workflow_lib.artifacts import write_artifact
+from workflow_lib.experiments.row_intervals import RowIntervals
 from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.generative.output_scaling import fit_output_scaling
 from workflow_lib.generative.storage import model_to_tree
@@ -251,7 +252,7 @@ def write_class_results(
                 entries = {"training_size": int(size), "weak_size": weak_size, "setting": ""}
                 entries |= {"components": "selected", "classes": classes}
                 items[f"n-{size}_w-{weak_size}_C-selected"] = entries
-            path = folder / f"{method}-{split}.h5"
+            path = folder / f"split-{split}" / method / "predictions.h5"
             write_artifact(path, items, "predictions")
             paths["predictions"].setdefault(method, []).append(path)
     told = (
@@ -259,7 +260,7 @@ def write_class_results(
         + 0.7 * np.eye(n_components)[components][labels[test]]
     )
     items = {f"n-{sizes[-1]}_w-100_C-selected": {"test_memberships": told}}
-    paths["regressions"] = {"wofer-gmm": folder / "regression.h5"}
+    paths["regressions"] = {"wofer-gmm": folder / "split-0/wofer-gmm/regression.h5"}
     write_artifact(paths["regressions"]["wofer-gmm"], items, "regression")
     rows = vectors[labels]
     scaling = fit_output_scaling(rows, "center")
@@ -273,6 +274,55 @@ def write_class_results(
         "vectors": vectors,
         "components": components,
     }
+
+
+def write_calibration(
+    folder, n_outputs=2, n_test=15, n_splits=3, half_width=1.5, names=None, far=3.0
+):
+    """Write a calibration of made numbers and its dataset; return their paths.
+
+    The noise of output j grows with j. In every split the first row lacks its first output and
+    the last row is novel, `far` times the limit.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    generator = np.random.default_rng(0)
+    widths = np.full(n_outputs, half_width)
+    intervals = RowIntervals.constant(widths, 0.9)
+    tree = {
+        "level": 0.9,
+        "intervals": intervals.tree(),
+        "method": "ofer-gmm",
+        "training_size": 40,
+        "half_widths": widths,
+        "coverage": np.full((n_splits, n_outputs), 0.9),
+        "novelty_limit": 2.0,
+    }
+    for split in range(n_splits):
+        truth = 3 * generator.normal(size=(n_test, n_outputs))
+        noise = generator.normal(size=truth.shape) * (1 + np.arange(n_outputs) / n_outputs)
+        truth[0, 0] = np.nan
+        novelty = generator.uniform(0.1, 1.9, size=n_test)
+        novelty[-1] = 2.0 * far
+        tree[f"split-{split}"] = {
+            "rows": generator.permutation(60)[:n_test],
+            "predicted": np.nan_to_num(truth) + noise,
+            "truth": truth,
+            "novelty": novelty,
+            "lower": np.nan_to_num(truth) + noise - widths,
+            "upper": np.nan_to_num(truth) + noise + widths,
+            "errors": np.nansum((np.nan_to_num(noise) * ~np.isnan(truth)) ** 2, axis=0),
+            "reference": np.nansum(truth**2, axis=0),
+        }
+    allow_nan = ("truth", "half_widths", "factors", "lower", "upper")
+    write_artifact(folder / "calibration.h5", tree, "calibration", allow_nan=allow_nan)
+    names = names or [f"output_{number}" for number in range(n_outputs)]
+    write_artifact(folder / "data.h5", {"names": {"outputs": json.dumps(names)}}, "dataset")
+    return folder / "calibration.h5", folder / "data.h5"
+
+
+def overlapping(boxes: Sequence) -> bool:
+    """Return whether any two of the boxes of a figure overlap."""
+    return any(a.overlaps(b) for place, a in enumerate(boxes) for b in boxes[place + 1 :])
 
 
 class StrictParser(HTMLParser):

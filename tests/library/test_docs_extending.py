@@ -1,4 +1,4 @@
-"""What the pages on adding a dataset, a method and a table show can be copied, and works."""
+"""What the pages on adding datasets, methods, tables and figures show can be copied, and works."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from small_pipeline import Stages
 from workflow_lib.config.loading import load_configuration
 from workflow_lib.datasets.reading import reader_names
 from workflow_lib.errors import UserError
-from workflow_lib.methods.base import read_module
+from workflow_lib.methods import base as methods
+from workflow_lib.report.figures import base as figures
 from workflow_lib.report.scores import read_scores
 from workflow_lib.report.table_markup import html_markup
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {
     name: (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
-    for name in ("add-a-dataset", "add-a-method", "add-a-table")
+    for name in ("add-a-dataset", "add-a-method", "add-a-table", "add-a-figure")
 }
 FILES = {
     path: content
@@ -83,6 +84,25 @@ def test_a_method_with_its_own_regressor_is_refused_until_its_module_is_there(fo
         load_configuration(folder, run_of("linnerud-few"))
 
 
+def test_a_figure_of_its_own_kind_is_refused_until_its_module_is_there(folder):
+    with pytest.raises(UserError, match=r"key figures\[0\]\.kind: found 'split_errors'"):
+        load_configuration(folder, run_of("linnerud-splits"))
+
+
+def test_the_figure_shows_the_error_of_each_split(tmp_path, module_of):
+    path = "workflow_lib/report/figures/split_errors.py"
+    (tmp_path / "split_errors.py").write_text(FILES[path])
+    declared = figures.read_module(tmp_path / "split_errors.py")
+    assert declared.artifacts == ("scores",)
+    assert set(declared.settings) == {"title", "shown_methods", "metric"}
+    rows = [("m-krr", "selected", 0, lambda size, split: size / 100 + split)]
+    scores = write_scores(tmp_path / "scores.csv", rows, n_splits=3)
+    shown = {"m-krr": METHODS["m-krr"]}
+    figure = module_of(path).draw(scores, title="Toy", shown_methods=shown, metric="arrmse")
+    (line,) = figure.axes[0].lines
+    np.testing.assert_array_equal(line.get_data(), [[0, 1, 2], [0.5, 1.5, 2.5]])
+
+
 def test_the_looks_of_the_methods_are_their_own():
     ours = [yaml.safe_load(text) for path, text in FILES.items() if "config/methods/" in path]
     theirs = [yaml.safe_load(p.read_text()) for p in (ROOT / "config/methods").glob("*.yaml")]
@@ -114,7 +134,9 @@ def test_the_stage_predicts_medians(tmp_path, module_of):
     Y[np.random.default_rng(4).random(Y.shape) < 0.1] = np.nan
     stages = Stages(tmp_path, X, Y).prepare()
     (tmp_path / "training_median.py").write_text(FILES[path])
-    assert read_module(tmp_path / "training_median.py").regressors == (REGRESSOR_OF_THE_EXAMPLE,)
+    assert methods.read_module(tmp_path / "training_median.py").regressors == (
+        REGRESSOR_OF_THE_EXAMPLE,
+    )
     source = stages.path("dataset"), stages.path("split")
     stage.run(*source, stages.path("regression"), tmp_path / "seconds.json", "arrmse")
     split = stages.tree("split")

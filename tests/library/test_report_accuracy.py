@@ -28,14 +28,12 @@ from workflow_lib.errors import UserError
 from workflow_lib.experiments.evaluation import run_scores
 from workflow_lib.report import assembly, table_text
 from workflow_lib.report.coordinate_tables import coordinate_table
-from workflow_lib.report.figures import confusion
-from workflow_lib.report.figures.coordinates import draw_coordinates
-from workflow_lib.report.figures.learning_curves import draw_learning_curves
-from workflow_lib.report.figures.weak_studies import draw_weak_study
+from workflow_lib.report.figures import confusion, coordinates, learning_curve, weak_weight
 from workflow_lib.report.manifest import run_manifest, write_manifest
 from workflow_lib.report.published_tables import published_layouts
 from workflow_lib.report.quantities import QUANTITIES, chance_error, error_of_unit, shown_cells
 from workflow_lib.report.scores import read_coordinates, read_scores, read_timings
+from workflow_lib.report.style import save_figure
 from workflow_lib.report.table_markup import html_markup
 from workflow_lib.report.table_text import html_table, latex_table, table_cells
 from workflow_lib.report.verdict import count_sentences, verdict
@@ -348,9 +346,9 @@ def test_the_protocol_tells_examples_and_chance(tmp_path):
 
 
 def test_learning_curves_show_percent_and_chance(tmp_path):
-    figure = draw_learning_curves(
-        read(tmp_path, n_classes=40), CLASS_METHODS, title="Toy", metric="accuracy"
-    )
+    path = write_accuracies(tmp_path / "scores.csv", ROWS, n_classes=40)
+    shown = {"title": "Toy", "shown_methods": CLASS_METHODS, "metric": "accuracy"}
+    figure = learning_curve.draw(path, **shown)
     (axis,) = figure.axes
     line = axis.containers[0].lines[0]
     means = [100 * np.mean([base_accuracy(size, s) for s in range(5)]) for size in (1, 5)]
@@ -372,9 +370,8 @@ def test_chance_is_one_class_in_all(tmp_path):
 
 
 def test_studies_are_drawn_in_percent(tmp_path):
-    figure = draw_weak_study(
-        read(tmp_path, STUDY), "weak_weight", CLASS_METHODS, title="Toy", metric="accuracy"
-    )
+    path = write_accuracies(tmp_path / "scores.csv", STUDY)
+    figure = weak_weight.draw(path, title="Toy", methods=CLASS_METHODS, metric="accuracy")
     (axis,) = figure.axes
     means = axis.containers[0].lines[0].get_ydata(orig=False)
     expected = [
@@ -393,7 +390,9 @@ def test_studies_are_drawn_in_percent(tmp_path):
 def test_classes_are_drawn_in_percent(tmp_path):
     rows = [("class-krr", "selected", 0, lambda n, s: 0.2 + 0.01 * s)]
     path = write_coordinates(tmp_path / "c.csv", rows, names=["ant", "bat"], n_classes=2)
-    figure = draw_coordinates(read_coordinates(path), CLASS_METHODS, title="Toy", metric="accuracy")
+    dataset = write_class_results(tmp_path)["dataset"]
+    shown = {"title": "Toy", "shown_methods": CLASS_METHODS, "metric": "accuracy"}
+    figure = coordinates.draw(path, dataset, **shown)
     (axis,) = figure.axes
     np.testing.assert_allclose(axis.containers[0].lines[0].get_ydata(orig=False), [78.0, 68.0])
     assert (axis.get_xlabel(), axis.get_ylabel()) == ("class", "Accuracy on test rows (%)")
@@ -436,7 +435,7 @@ def test_a_report_of_classes_is_one_page(tmp_path):
     write_manifest(tmp_path / "run.json", run_manifest({}, {}, tmp_path))
     arguments = paths["dataset"], paths["splits"], paths["predictions"], paths["models"]
     figure = tmp_path / "c.svg", tmp_path / "c.png"
-    confusion.run(*arguments, *figure, "Toy", None, CLASS_METHODS)
+    save_figure(confusion.draw(*arguments, title="Toy", methods=CLASS_METHODS), *figure)
     kinds = ("error", "weak", "coordinates", "weak_weight", "component_names", "time")
     settings = {
         "title": "Toy classes",

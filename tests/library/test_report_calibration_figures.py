@@ -2,73 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-from report_samples import METHODS
+from report_samples import METHODS, overlapping, write_calibration
 
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.row_intervals import RowIntervals
 from workflow_lib.report.figures import predicted_true, residuals_novelty
-from workflow_lib.report.figures.predicted_true import draw_predicted_true, shown_outputs
-from workflow_lib.report.figures.residuals_novelty import (
-    draw_residuals_novelty,
-    relative_residuals,
-    running_median,
-)
+from workflow_lib.report.figures.predicted_true import shown_outputs
+from workflow_lib.report.figures.residuals_novelty import relative_residuals, running_median
 from workflow_lib.report.style import ACCENT_COLOR, BASE_COLOR, applied_style
-
-REPOSITORY = Path(__file__).parents[2]
-
-
-def write_calibration(
-    folder, n_outputs=2, n_test=15, n_splits=3, half_width=1.5, names=None, far=3.0
-):
-    """Write a calibration of made numbers and its dataset; return their paths.
-
-    The noise of output j grows with j. In every split the first row lacks its first output and
-    the last row is novel, `far` times the limit.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    generator = np.random.default_rng(0)
-    widths = np.full(n_outputs, half_width)
-    intervals = RowIntervals.constant(widths, 0.9)
-    tree = {
-        "level": 0.9,
-        "intervals": intervals.tree(),
-        "method": "ofer-gmm",
-        "training_size": 40,
-        "half_widths": widths,
-        "coverage": np.full((n_splits, n_outputs), 0.9),
-        "novelty_limit": 2.0,
-    }
-    for split in range(n_splits):
-        truth = 3 * generator.normal(size=(n_test, n_outputs))
-        noise = generator.normal(size=truth.shape) * (1 + np.arange(n_outputs) / n_outputs)
-        truth[0, 0] = np.nan
-        novelty = generator.uniform(0.1, 1.9, size=n_test)
-        novelty[-1] = 2.0 * far
-        tree[f"split-{split}"] = {
-            "rows": generator.permutation(60)[:n_test],
-            "predicted": np.nan_to_num(truth) + noise,
-            "truth": truth,
-            "novelty": novelty,
-            "lower": np.nan_to_num(truth) + noise - widths,
-            "upper": np.nan_to_num(truth) + noise + widths,
-            "errors": np.nansum((np.nan_to_num(noise) * ~np.isnan(truth)) ** 2, axis=0),
-            "reference": np.nansum(truth**2, axis=0),
-        }
-    allow_nan = ("truth", "half_widths", "factors", "lower", "upper")
-    write_artifact(folder / "calibration.h5", tree, "calibration", allow_nan=allow_nan)
-    names = names or [f"output_{number}" for number in range(n_outputs)]
-    write_artifact(folder / "data.h5", {"names": {"outputs": json.dumps(names)}}, "dataset")
-    return folder / "calibration.h5", folder / "data.h5"
 
 
 def points(axis):
@@ -87,7 +31,7 @@ def pooled(path, name):
 
 def test_every_known_output_of_every_split_is_a_point(tmp_path):
     paths = write_calibration(tmp_path)
-    figure = draw_predicted_true(*paths, title="Toy", methods=METHODS)
+    figure = predicted_true.draw(*paths, title="Toy", methods=METHODS)
     truth, predicted = pooled(paths[0], "truth"), pooled(paths[0], "predicted")
     assert len(figure.axes) == 2
     for output, axis in enumerate(figure.axes):
@@ -105,7 +49,7 @@ def test_every_known_output_of_every_split_is_a_point(tmp_path):
 
 def test_the_band_is_as_wide_as_the_interval(tmp_path):
     paths = write_calibration(tmp_path)
-    axis = draw_predicted_true(*paths, title="Toy", methods=METHODS).axes[0]
+    axis = predicted_true.draw(*paths, title="Toy", methods=METHODS).axes[0]
     (band,) = [c for c in axis.collections if c.get_label() == "90 % interval"]
     corners = band.get_paths()[0].vertices
     assert set(np.round(corners[:, 0] - corners[:, 1], 9)) == {-1.5, 1.5}
@@ -123,7 +67,7 @@ def test_the_band_follows_the_prediction_and_the_marks_the_row(tmp_path):
     tree["split-0"]["upper"][3] = tree["split-0"]["truth"][3] - 1.0
     tree["split-0"]["lower"][3] = tree["split-0"]["truth"][3] - 2.0
     write_artifact(path, tree, "calibration", allow_nan=("truth",))
-    (axis,) = draw_predicted_true(path, data, title="Toy", methods=METHODS).axes
+    (axis,) = predicted_true.draw(path, data, title="Toy", methods=METHODS).axes
     (band,) = [c for c in axis.collections if c.get_label() == "90 % interval"]
     corners = band.get_paths()[0].vertices
     widths = np.abs(corners[:, 0] - corners[:, 1])
@@ -136,7 +80,7 @@ def test_the_band_follows_the_prediction_and_the_marks_the_row(tmp_path):
 
 def test_the_titles_of_panels_hold_the_errors_of_the_outputs(tmp_path):
     paths = write_calibration(tmp_path, n_outputs=1, names=["dose_response"])
-    (axis,) = draw_predicted_true(*paths, title="Toy", methods=METHODS).axes
+    (axis,) = predicted_true.draw(*paths, title="Toy", methods=METHODS).axes
     tree = read_artifact(paths[0], "calibration")
     errors = [tree[f"split-{split}"]["errors"][0] for split in range(3)]
     reference = [tree[f"split-{split}"]["reference"][0] for split in range(3)]
@@ -148,7 +92,7 @@ def test_the_titles_of_panels_hold_the_errors_of_the_outputs(tmp_path):
 
 def test_without_a_finite_interval_there_is_no_band_and_no_point_outside(tmp_path):
     paths = write_calibration(tmp_path, half_width=np.inf)
-    figure = draw_predicted_true(*paths, title="Toy", methods=METHODS)
+    figure = predicted_true.draw(*paths, title="Toy", methods=METHODS)
     assert list(points(figure.axes[0])) == ["test row"]
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert labels == ["predicted = true", "test row"]
@@ -159,7 +103,7 @@ def test_of_many_outputs_those_from_the_lowest_to_the_highest_error_are_drawn(tm
     assert shown_outputs([3.0, 1.0, np.nan, 2.0, 4.0], 2) == [1, 4]
     assert shown_outputs([0.0, 9.0, 1.0, 8.0, 2.0, 7.0, 3.0], 4) == [0, 4, 5, 1]
     paths = write_calibration(tmp_path, n_outputs=30)
-    figure = draw_predicted_true(*paths, title="Toy", methods=METHODS)
+    figure = predicted_true.draw(*paths, title="Toy", methods=METHODS)
     assert len(figure.axes) == 12
     errors = [float(axis.get_title("left").split("error ")[1][:4]) for axis in figure.axes]
     assert errors == sorted(errors)
@@ -170,16 +114,16 @@ def test_only_so_many_points_are_drawn(tmp_path, monkeypatch):
     paths = write_calibration(tmp_path, n_test=200)
     monkeypatch.setattr(predicted_true, "MOST_POINTS", 100)
     monkeypatch.setattr(residuals_novelty, "MOST_POINTS", 100)
-    figure = draw_predicted_true(*paths, title="Toy", methods=METHODS)
+    figure = predicted_true.draw(*paths, title="Toy", methods=METHODS)
     for axis in figure.axes:
         assert 25 < sum(map(len, points(axis).values())) <= 50
-    (axis,) = draw_residuals_novelty(paths[0], title="Toy", methods=METHODS).axes
+    (axis,) = residuals_novelty.draw(paths[0], title="Toy", methods=METHODS).axes
     assert 50 < sum(map(len, points(axis).values())) <= 100
 
 
 def test_residuals_stand_above_the_novelty_of_their_rows(tmp_path):
     path, _ = write_calibration(tmp_path)
-    figure = draw_residuals_novelty(path, title="Toy", methods=METHODS)
+    figure = residuals_novelty.draw(path, title="Toy", methods=METHODS)
     (axis,) = figure.axes
     residuals = pooled(path, "truth") - pooled(path, "predicted")
     expected = np.column_stack(
@@ -196,7 +140,7 @@ def test_residuals_stand_above_the_novelty_of_their_rows(tmp_path):
     )
     assert axis.get_xscale() == "linear"
     path, _ = write_calibration(tmp_path / "far", far=50.0)
-    (axis,) = draw_residuals_novelty(path, title="Toy", methods=METHODS).axes
+    (axis,) = residuals_novelty.draw(path, title="Toy", methods=METHODS).axes
     assert axis.get_xscale() == "symlog"
 
 
@@ -230,13 +174,13 @@ def test_classes_and_unknown_outputs_have_no_such_figures(tmp_path):
         tree[f"split-{split}"]["truth"][:] = np.nan
     write_artifact(path, tree, "calibration", allow_nan=("truth", "factors"))
     with pytest.raises(UserError, match=r"calibration\.h5: no test row has a known output"):
-        draw_residuals_novelty(path, title="Toy", methods=METHODS)
+        residuals_novelty.draw(path, title="Toy", methods=METHODS)
     tree |= {"half_widths": np.empty(0)}
     tree["intervals"] = RowIntervals.constant(np.empty(0), 0.9).tree()
     write_artifact(path, tree, "calibration", allow_nan=("truth", "factors"))
     for draw in (
-        lambda: draw_residuals_novelty(path, title="Toy", methods=METHODS),
-        lambda: draw_predicted_true(path, data, title="Toy", methods=METHODS),
+        lambda: residuals_novelty.draw(path, title="Toy", methods=METHODS),
+        lambda: predicted_true.draw(path, data, title="Toy", methods=METHODS),
     ):
         with pytest.raises(UserError, match=r"calibration\.h5: its outputs are classes"):
             draw()
@@ -245,8 +189,8 @@ def test_classes_and_unknown_outputs_have_no_such_figures(tmp_path):
 def test_groups_of_points_are_told_apart_without_colors(tmp_path):
     paths = write_calibration(tmp_path)
     figures = (
-        draw_predicted_true(*paths, title="Toy", methods=METHODS),
-        draw_residuals_novelty(paths[0], title="Toy", methods=METHODS),
+        predicted_true.draw(*paths, title="Toy", methods=METHODS),
+        residuals_novelty.draw(paths[0], title="Toy", methods=METHODS),
     )
     for figure in figures:
         scatters = [c for c in figure.axes[0].collections if c.get_label().startswith("test row")]
@@ -257,17 +201,13 @@ def test_groups_of_points_are_told_apart_without_colors(tmp_path):
     assert (BASE_COLOR, ACCENT_COLOR) == ("#0072B2", "#D55E00")
 
 
-def overlapping(boxes):
-    return any(a.overlaps(b) for place, a in enumerate(boxes) for b in boxes[place + 1 :])
-
-
 @pytest.mark.parametrize("n_outputs", [1, 3, 7, 20])
 def test_no_text_overlaps(tmp_path, n_outputs):
     names = [f"a_rather_long_name_of_an_output_{number}" for number in range(n_outputs)]
     paths = write_calibration(tmp_path, n_outputs=n_outputs, names=names)
     figures = (
-        draw_predicted_true(*paths, title="A dataset with a long title", methods=METHODS),
-        draw_residuals_novelty(paths[0], title="A dataset with a long title", methods=METHODS),
+        predicted_true.draw(*paths, title="A dataset with a long title", methods=METHODS),
+        residuals_novelty.draw(paths[0], title="A dataset with a long title", methods=METHODS),
     )
     with applied_style():
         for figure in figures:
@@ -283,34 +223,3 @@ def test_no_text_overlaps(tmp_path, n_outputs):
                 )
             boxes += [box for box in titles if box.width]
             assert all(box.x1 <= figure.bbox.x1 + 1 and box.x0 >= -1 for box in boxes)
-
-
-SCRIPT = """
-import sys
-from pathlib import Path
-sys.path.insert(0, "tests/library")
-from report_samples import METHODS
-from workflow_lib.report.figures import predicted_true, residuals_novelty
-folder = Path(sys.argv[1])
-paths = folder / "calibration.h5", folder / "data.h5"
-predicted_true.run(*paths, folder / "p.svg", folder / "p.png", "Toy", METHODS, "the real one")
-residuals_novelty.run(paths[0], folder / "r.svg", folder / "r.png", "Toy", METHODS)
-"""
-
-
-def test_figures_are_the_same_bytes_in_every_process(tmp_path):
-    contents = []
-    for seed in ("1", "2"):
-        write_calibration(tmp_path / seed)
-        subprocess.run(
-            [sys.executable, "-c", SCRIPT, str(tmp_path / seed)],
-            cwd=REPOSITORY,
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            check=True,
-        )
-        names = ("p.svg", "p.png", "r.svg", "r.png")
-        contents.append([(tmp_path / seed / name).read_bytes() for name in names])
-    assert contents[0] == contents[1]
-    assert contents[0][1].startswith(b"\x89PNG")
-    assert contents[0][0].lstrip().startswith(b"<?xml")
-    assert b"<dc:date>" not in b"".join(contents[0])

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import csv
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from report_samples import METHODS, write_accuracies, write_scores
 
 from workflow_lib.errors import UserError
-from workflow_lib.report.figures import critical_difference
-from workflow_lib.report.figures.critical_difference import draw_critical_difference
 from workflow_lib.report.rank_sentences import NOTHING_RANKED, data_sentences, rank_sentences
 from workflow_lib.report.ranks import rank_methods
+from workflow_lib.report.run_figures import critical_difference
+from workflow_lib.report.run_figures.critical_difference import draw_critical_difference
 from workflow_lib.report.scores import read_scores
 from workflow_lib.report.style import applied_style, save_figure
-
-REPOSITORY = Path(__file__).parents[2]
 
 
 def constant(value):
@@ -349,30 +343,3 @@ def test_the_csv_holds_every_rank_and_error(tmp_path):
     critical_difference.run({"a": paths["a"]}, told, METHODS, *outputs)
     assert outputs[2].read_text().count("\n") == 1
     assert "there are no ranks" in outputs[3].read_text()
-
-
-SCRIPT = """
-import sys
-sys.path.insert(0, "tests/library")
-from pathlib import Path
-from report_samples import METHODS
-from test_report_critical_difference import SIX, rank
-from workflow_lib.report.figures.critical_difference import draw_critical_difference
-from workflow_lib.report.style import save_figure
-
-folder = Path(sys.argv[1])
-figure = draw_critical_difference(rank(folder, SIX), METHODS)
-save_figure(figure, folder / "a.svg", folder / "a.png")
-"""
-
-
-def test_the_same_scores_give_the_same_bytes(tmp_path):
-    written = []
-    for seed in ("1", "2"):
-        folder = tmp_path / seed
-        folder.mkdir()
-        environment = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": str(REPOSITORY)}
-        command = [sys.executable, "-c", SCRIPT, str(folder)]
-        subprocess.run(command, check=True, cwd=REPOSITORY, env=environment)
-        written.append([(folder / name).read_bytes() for name in ("a.svg", "a.png")])
-    assert written[0] == written[1]

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from report_samples import METHODS, base_error, better_error, noisy_error, write_scores
 
 from workflow_lib.artifacts import write_artifact
 from workflow_lib.errors import UserError
-from workflow_lib.report.figures import completion, geometry, learning_curves, steps
-from workflow_lib.report.figures.completion import draw_completion
+from workflow_lib.report.figures import class_steps, completion, geometry, learning_curve, steps
 from workflow_lib.report.figures.geometry import embed_gaussian_sample
-from workflow_lib.report.figures.learning_curves import draw_learning_curves
-from workflow_lib.report.scores import read_scores
 from workflow_lib.report.style import applied_style, plain_name, save_figure
-
-REPOSITORY = Path(__file__).parents[2]
 
 
 def draw(tmp_path, rows, **options):
-    scores = read_scores(write_scores(tmp_path / "scores.csv", rows, **options))
-    return draw_learning_curves(scores, METHODS, title="Toy")
+    scores = write_scores(tmp_path / "scores.csv", rows, **options)
+    return learning_curve.draw(scores, title="Toy", shown_methods=METHODS, metric="arrmse")
 
 
 def legend_of(figure):
@@ -132,45 +122,6 @@ def test_no_text_overlaps_the_legend_or_leaves_the_page(tmp_path):
         assert legend.x1 <= figure.bbox.x1 + 1
 
 
-SCRIPT = """
-import sys
-from pathlib import Path
-sys.path.insert(0, "tests/library")
-from report_samples import METHODS
-from workflow_lib.report.figures import geometry, learning_curves, steps
-folder = Path(sys.argv[1])
-learning_curves.run(
-    folder / "scores.csv", folder / "c.svg", folder / "c.png", "Toy", "the real one", METHODS
-)
-geometry.run(folder / "g.svg", folder / "g.png", 5)
-steps.run(folder / "s.svg", folder / "s.png", "class_steps")
-"""
-
-
-def test_figures_are_the_same_bytes_in_every_process(tmp_path):
-    rows = [
-        ("m-krr", "selected", 0, base_error),
-        ("ofer-gmm", "2", 0, noisy_error),
-        ("ofer-gmm", "4", 0, better_error),
-    ]
-    contents = []
-    for seed in ("1", "2"):
-        folder = tmp_path / seed
-        write_scores(folder / "scores.csv", rows)
-        subprocess.run(
-            [sys.executable, "-c", SCRIPT, str(folder)],
-            cwd=REPOSITORY,
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            check=True,
-        )
-        names = ("c.svg", "c.png", "g.svg", "g.png", "s.svg", "s.png")
-        contents.append([(folder / name).read_bytes() for name in names])
-    assert contents[0] == contents[1]
-    everything = b"".join(contents[0])
-    assert b"<dc:date>" not in everything
-    assert str(REPOSITORY).encode() not in everything
-
-
 def test_names_with_two_dollars_are_no_formulas(tmp_path):
     from matplotlib.figure import Figure
 
@@ -225,7 +176,7 @@ def test_the_embedding_of_a_gaussian_is_a_paraboloid(dimension):
 
 
 def test_the_geometry_figure_has_three_panels():
-    figure = geometry.draw_geometry(seed=3)
+    figure = geometry.draw(seed=3)
     assert len(figure.axes) == 3
     bars = sum(patch.get_height() for patch in figure.axes[0].patches)
     assert bars == 500
@@ -254,20 +205,20 @@ def images(tmp_path):
     return tmp_path / "data.h5", tmp_path / "split.h5", paths, inputs[test], outputs[test]
 
 
+GIVEN = {"title": "Toy", "methods": METHODS, "training_size": 50, "weak_size": 0}
+
+
 def pixels_of(figure):
     return [np.ma.filled(axis.images[0].get_array(), np.nan) for axis in figure.axes]
 
 
 def test_completion_shows_truth_input_and_predictions(images):
     dataset, split, paths, inputs, outputs = images
-    figure = draw_completion(
+    figure = completion.draw(
         dataset,
         split,
         paths,
-        title="Toy",
-        methods=METHODS,
-        training_size=50,
-        weak_size=300,
+        **GIVEN | {"weak_size": 300},
         n_images=3,
     )
     pixels = pixels_of(figure)
@@ -286,19 +237,10 @@ def test_completion_shows_truth_input_and_predictions(images):
     ]
 
 
-def test_completion_is_written(images, tmp_path):
-    dataset, split, paths, *_ = images
-    files = tmp_path / "out.svg", tmp_path / "out.png"
-    completion.run(dataset, split, paths, *files, "Toy", None, METHODS, 50)
-    first = [path.read_bytes() for path in files]
-    completion.run(dataset, split, paths, *files, "Toy", None, METHODS, 50)
-    assert [path.read_bytes() for path in files] == first
-
-
 def test_completion_needs_predictions_at_the_size(images):
     dataset, split, paths, *_ = images
     with pytest.raises(UserError, match="no predictions with 77 training rows"):
-        draw_completion(dataset, split, paths, title="Toy", methods=METHODS, training_size=77)
+        completion.draw(dataset, split, paths, **GIVEN | {"training_size": 77})
 
 
 def test_completion_needs_images(images, tmp_path):
@@ -306,24 +248,16 @@ def test_completion_needs_images(images, tmp_path):
     tree = {"inputs": inputs, "outputs": outputs, "names": {"inputs": "[]", "outputs": "[]"}}
     write_artifact(tmp_path / "table.h5", tree, "dataset")
     with pytest.raises(UserError, match="table.h5: its rows have 6 inputs and outputs"):
-        draw_completion(
-            tmp_path / "table.h5", split, paths, title="Toy", methods=METHODS, training_size=50
-        )
+        completion.draw(tmp_path / "table.h5", split, paths, **GIVEN)
 
 
-def test_learning_curves_are_written_from_a_file(tmp_path):
-    path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
-    learning_curves.run(path, tmp_path / "a.svg", tmp_path / "a.png", "Toy", None, METHODS)
-    assert b"<svg" in (tmp_path / "a.svg").read_bytes()
-
-
-@pytest.mark.parametrize(("kind", "n_spaces", "n_maps"), [("steps", 3, 4), ("class_steps", 4, 6)])
+@pytest.mark.parametrize(("kind", "n_spaces", "n_maps"), [(steps, 3, 4), (class_steps, 4, 6)])
 def test_the_schemes_show_every_space_and_map_and_no_words_over_others(kind, n_spaces, n_maps):
-    scheme = steps.SCHEMES[kind]
+    scheme = kind.SCHEME
     assert (len(scheme.spaces), len(scheme.maps)) == (n_spaces, n_maps)
     numbers = [one.number for one in scheme.maps if one.number]
     assert numbers == [str(number + 1) for number in range(n_maps - 1)]
-    figure = steps.draw_steps(kind)
+    figure = kind.draw()
     figure.canvas.draw()
     boxes = [text.get_window_extent() for text in figure.axes[0].texts if text.get_text()]
     assert len(boxes) > 2 * n_spaces + n_maps

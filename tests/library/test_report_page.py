@@ -26,8 +26,8 @@ from workflow_lib.artifacts import write_artifact
 from workflow_lib.datasets.sparse_inputs import sparse_tree
 from workflow_lib.errors import UserError
 from workflow_lib.report import assembly, manifest
-from workflow_lib.report.figures import timeline
 from workflow_lib.report.manifest import read_manifest, run_manifest, write_manifest
+from workflow_lib.report.run_figures import timeline
 from workflow_lib.report.scores import read_scores
 from workflow_lib.whole_files import write_text
 

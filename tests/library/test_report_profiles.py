@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,10 +10,10 @@ from report_samples import METHODS
 
 from workflow_lib.artifacts import write_artifact
 from workflow_lib.errors import UserError
-from workflow_lib.report.figures.profiles import N_ROWS, draw_profiles, shown_methods
+from workflow_lib.report.figures import profiles
+from workflow_lib.report.figures.profiles import N_ROWS, shown_methods
 from workflow_lib.report.style import applied_style
 
-REPOSITORY = Path(__file__).parents[2]
 TRAIN = [20, 21, 22, 23, 24, 25]
 TEST = list(range(10, 0, -1))
 
@@ -43,8 +39,9 @@ def write_inputs(folder, names=("m-krr", "ofer-gmm", "m-rf"), n_outputs=3):
     return (folder / "data.h5", folder / "split.h5", predictions), outputs
 
 
-def draw(arguments, **options):
-    return draw_profiles(*arguments, title="Toy", methods=METHODS, **options)
+def draw(arguments, output_scale="standard", **options):
+    options |= {"title": "Toy", "methods": METHODS, "output_scale": output_scale}
+    return profiles.draw(*arguments, **options)
 
 
 def blocks_of(figure):
@@ -180,33 +177,3 @@ def test_no_text_overlaps(tmp_path, n_outputs):
                 assert box.x0 >= -1
                 assert box.y0 >= -1
                 assert box.x1 <= figure.bbox.x1 + 1
-
-
-SCRIPT = """
-import sys
-from pathlib import Path
-sys.path.insert(0, "tests/library")
-from report_samples import METHODS
-from workflow_lib.report.figures import profiles
-folder = Path(sys.argv[1])
-predictions = {name: folder / f"{name}.h5" for name in ("ofer-gmm", "m-krr", "m-rf")}
-names = folder / "p.svg", folder / "p.png"
-profiles.run(
-    folder / "data.h5", folder / "split.h5", predictions, *names, "Toy", "x", METHODS, "center"
-)
-"""
-
-
-def test_figures_are_the_same_bytes_in_every_process(tmp_path):
-    contents = []
-    for seed in ("1", "2"):
-        folder = tmp_path / seed
-        write_inputs(folder)
-        subprocess.run(
-            [sys.executable, "-c", SCRIPT, str(folder)],
-            cwd=REPOSITORY,
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            check=True,
-        )
-        contents.append([(folder / name).read_bytes() for name in ("p.svg", "p.png")])
-    assert contents[0] == contents[1]

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 from report_samples import base_error, write_accuracies, write_scores
 
 from workflow_lib.experiments.splitting import BASES
-from workflow_lib.report.figures import protocol
-from workflow_lib.report.figures.protocol import (
+from workflow_lib.report.run_figures import protocol
+from workflow_lib.report.run_figures.protocol import (
     PALE,
     SPLITS,
     Numbers,
@@ -22,8 +17,6 @@ from workflow_lib.report.figures.protocol import (
 )
 from workflow_lib.report.scores import read_scores
 from workflow_lib.report.style import applied_style
-
-REPOSITORY = Path(__file__).parents[2]
 
 SETTINGS = {"title": "Toy", "split": "random", "metric": "arrmse", "stand_in_for": None}
 
@@ -176,31 +169,3 @@ def test_no_text_overlaps_another_or_leaves_the_page(n_experiments, n_folds):
         for frame in frames:
             is_inside = box.x0 > frame.x0 and box.x1 < frame.x1 and box.y0 > frame.y0
             assert is_inside or not box.overlaps(frame)
-
-
-SCRIPT = """
-import sys
-sys.path.insert(0, "tests/library")
-from pathlib import Path
-from report_samples import base_error, write_scores
-from test_report_protocol import SETTINGS
-from workflow_lib.report.figures import protocol
-
-folder = Path(sys.argv[1])
-rows = [("m-krr", "selected", 0, base_error), ("wofer-gmm", "selected", 100, base_error)]
-scores = {name: write_scores(folder / f"{name}.csv", rows) for name in ("b", "a")}
-protocol.run(scores, dict.fromkeys(scores, SETTINGS), 5, folder / "p.svg", folder / "p.png")
-"""
-
-
-def test_the_same_scores_give_the_same_bytes(tmp_path):
-    written = []
-    for seed in ("1", "2"):
-        folder = tmp_path / seed
-        folder.mkdir()
-        environment = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": str(REPOSITORY)}
-        command = [sys.executable, "-c", SCRIPT, str(folder)]
-        subprocess.run(command, check=True, cwd=REPOSITORY, env=environment)
-        written.append([(folder / name).read_bytes() for name in ("p.svg", "p.png")])
-    assert written[0] == written[1]
-    assert written[0][1].startswith(b"\x89PNG")

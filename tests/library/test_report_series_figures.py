@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from report_samples import (
@@ -14,24 +9,24 @@ from report_samples import (
     base_error,
     better_error,
     noisy_error,
+    overlapping,
     worse_error,
     write_coordinates,
 )
 
 from workflow_lib.artifacts import write_artifact
 from workflow_lib.errors import UserError
-from workflow_lib.report.figures.coordinates import draw_coordinates
-from workflow_lib.report.figures.series import chosen_rows, draw_series, shown_methods
-from workflow_lib.report.scores import read_coordinates
+from workflow_lib.report.chosen_rows import chosen_rows
+from workflow_lib.report.figures import coordinates, series
+from workflow_lib.report.figures.series import shown_methods
 from workflow_lib.report.style import applied_style
 
-REPOSITORY = Path(__file__).parents[2]
 TESTS = [[0, 1, 2, 3, 4, 5, 6], [6, 5, 4, 3, 2, 1, 7], [0, 1, 2, 3, 4, 8, 5]]
 """Test rows of three splits: rows 1 to 5 are in all of them, 0 and 6 in two, 7 and 8 in one."""
 
 
 def write_series(folder, n_channels=1, methods=("m-krr", "ofer-gmm"), length=3):
-    """Write a dataset, three splits and predictions; return what `draw_series` takes."""
+    """Write a dataset, three splits and predictions; return what the figure takes."""
     random = np.random.default_rng(0)
     outputs = random.normal(size=(9, length * n_channels))
     names = {"outputs": "[]", "series_length": length, "series_channels": n_channels}
@@ -102,7 +97,7 @@ def test_the_reference_and_the_first_others_are_drawn():
 
 def test_panels_show_truth_means_and_deviations(tmp_path):
     arguments, outputs = write_series(tmp_path)
-    figure = draw_series(*arguments, title="Toy", methods=METHODS)
+    figure = series.draw(*arguments, title="Toy", methods=METHODS)
     assert len(figure.axes) == 6
     titles = [axis.get_title("left") for axis in figure.axes]
     assert titles[0] == "lowest error: row 0, 2 splits"
@@ -128,7 +123,7 @@ def test_panels_show_truth_means_and_deviations(tmp_path):
 
 def test_panels_span_the_same_height(tmp_path):
     arguments, _ = write_series(tmp_path)
-    figure = draw_series(*arguments, title="Toy", methods=METHODS)
+    figure = series.draw(*arguments, title="Toy", methods=METHODS)
     heights = [np.ptp(axis.get_ylim()) for axis in figure.axes]
     np.testing.assert_allclose(heights, heights[0])
     for axis in figure.axes:
@@ -139,7 +134,7 @@ def test_panels_span_the_same_height(tmp_path):
 
 def test_the_first_of_several_channels_is_drawn_and_said(tmp_path):
     arguments, outputs = write_series(tmp_path, n_channels=2)
-    figure = draw_series(*arguments, title="Toy", methods=METHODS)
+    figure = series.draw(*arguments, title="Toy", methods=METHODS)
     assert "first of 2 channels" in figure.get_suptitle()
     _, truth = panel_lines(figure.axes[0])["true series"]
     np.testing.assert_array_equal(truth, outputs[0, [0, 2, 4]])
@@ -148,7 +143,7 @@ def test_the_first_of_several_channels_is_drawn_and_said(tmp_path):
 def test_a_single_split_has_no_bars(tmp_path):
     (dataset, splits, predictions), _ = write_series(tmp_path)
     first = {method: paths[:1] for method, paths in predictions.items()}
-    figure = draw_series(dataset, splits[:1], first, title="Toy", methods=METHODS)
+    figure = series.draw(dataset, splits[:1], first, title="Toy", methods=METHODS)
     assert "80 training rows" in figure.get_suptitle()
     assert "deviation" not in figure.get_suptitle()
     segments = figure.axes[0].containers[0].lines[2][0].get_segments()
@@ -159,7 +154,7 @@ def test_a_single_split_has_no_bars(tmp_path):
 def test_methods_differ_without_colors(tmp_path):
     names = ("m-krr", "m-rf", "ofer-gmm", "wofer-gmm")
     arguments, _ = write_series(tmp_path, methods=names)
-    figure = draw_series(*arguments, title="Toy", methods=METHODS)
+    figure = series.draw(*arguments, title="Toy", methods=METHODS)
     lines = [container.lines[0] for container in figure.axes[0].containers]
     assert len({str(line._dash_pattern) for line in lines}) == 4
     assert len({line.get_marker() for line in lines}) == 4
@@ -168,7 +163,7 @@ def test_methods_differ_without_colors(tmp_path):
 def test_the_methods_can_be_named(tmp_path):
     arguments, _ = write_series(tmp_path, methods=("m-krr", "m-rf", "ofer-gmm", "wofer-gmm", "z"))
     shown = ["z", "m-rf"]
-    figure = draw_series(*arguments, title="Toy", methods=METHODS, shown=shown)
+    figure = series.draw(*arguments, title="Toy", methods=METHODS, shown=shown)
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [
         "true series",
         "z",
@@ -178,7 +173,7 @@ def test_the_methods_can_be_named(tmp_path):
     assert "highest error of z" in figure.get_suptitle()
     for shown in (["m-krr", "absent"], [], ["m-krr", "m-rf", "ofer-gmm", "wofer-gmm", "z"]):
         with pytest.raises(UserError, match="figure of kind series"):
-            draw_series(*arguments, title="Toy", methods=METHODS, shown=shown)
+            series.draw(*arguments, title="Toy", methods=METHODS, shown=shown)
 
 
 def test_a_method_without_predictions_is_told(tmp_path):
@@ -187,7 +182,7 @@ def test_a_method_without_predictions_is_told(tmp_path):
         tmp_path / "m-krr-1.h5", {"n-50_w-0_C-2": {"outputs": np.ones(1)}}, "predictions"
     )
     with pytest.raises(UserError, match=r"m-krr-1\.h5: no predictions of m-krr with 50 training"):
-        draw_series(*arguments, title="Toy", methods=METHODS)
+        series.draw(*arguments, title="Toy", methods=METHODS)
 
 
 def test_data_that_are_no_series_are_refused(tmp_path):
@@ -195,16 +190,19 @@ def test_data_that_are_no_series_are_refused(tmp_path):
     tree = {"inputs": outputs, "outputs": outputs, "names": {"outputs": "[]"}}
     write_artifact(tmp_path / "table.h5", tree, "dataset")
     with pytest.raises(UserError, match=r"table\.h5: its rows have 3 outputs"):
-        draw_series(tmp_path / "table.h5", *arguments, title="Toy", methods=METHODS)
+        series.draw(tmp_path / "table.h5", *arguments, title="Toy", methods=METHODS)
 
 
-def coordinates(tmp_path, rows, **options):
-    return read_coordinates(write_coordinates(tmp_path / "coordinates.csv", rows, **options))
+def draw_errors(tmp_path, rows, n_channels=1, title="Toy", **options):
+    names = {"outputs": "[]", "series_channels": n_channels}
+    write_artifact(tmp_path / "data.h5", {"names": names}, "dataset")
+    errors = write_coordinates(tmp_path / "coordinates.csv", rows, **options)
+    settings = {"title": title, "shown_methods": METHODS, "metric": "arrmse"}
+    return coordinates.draw(errors, tmp_path / "data.h5", **settings)
 
 
 def test_curves_go_through_the_errors_of_the_largest_size(tmp_path):
-    errors = coordinates(tmp_path, [("m-krr", "selected", 0, base_error)])
-    figure = draw_coordinates(errors, METHODS, title="Toy")
+    figure = draw_errors(tmp_path, [("m-krr", "selected", 0, base_error)])
     (container,) = figure.axes[0].containers
     mean = np.mean([base_error(50, split) for split in range(5)])
     np.testing.assert_array_equal(container.lines[0].get_xdata(orig=False), [0, 1, 2])
@@ -225,20 +223,18 @@ def test_curves_go_through_the_errors_of_the_largest_size(tmp_path):
 
 
 def test_the_training_mean_is_a_dashed_line(tmp_path):
-    errors = coordinates(tmp_path, [("m-krr", "selected", 0, base_error)])
-    figure = draw_coordinates(errors, METHODS, title="Toy")
+    figure = draw_errors(tmp_path, [("m-krr", "selected", 0, base_error)])
     (line,) = [line for line in figure.axes[0].lines if line.get_linestyle() == "--"]
     assert list(line.get_ydata()) == [1.0, 1.0]
     assert figure.legends[0].get_title().get_text() == "dashed line: training mean"
-    low = coordinates(tmp_path, [("m-krr", "selected", 0, lambda n, s: 0.1)], names=["a"])
-    figure = draw_coordinates(low, METHODS, title="Toy")
+    figure = draw_errors(tmp_path, [("m-krr", "selected", 0, lambda n, s: 0.1)], names=["a"])
     assert figure.axes[0].get_ylim()[1] < 0.5
     assert figure.legends[0].get_title().get_text() == ""
 
 
 def test_equal_methods_stand_side_by_side(tmp_path):
     rows = [(method, "selected", 0, base_error) for method in ("m-krr", "m-rf", "ofer-gmm")]
-    figure = draw_coordinates(coordinates(tmp_path, rows), METHODS, title="Toy")
+    figure = draw_errors(tmp_path, rows)
     places = [container.lines[0].get_xdata(orig=False) for container in figure.axes[0].containers]
     assert np.all(np.diff(places, axis=0) > 0)
     assert np.abs(np.array(places) - [0, 1, 2]).max() < 0.5
@@ -246,8 +242,9 @@ def test_equal_methods_stand_side_by_side(tmp_path):
 
 def test_channels_of_series_stand_beside_each_other(tmp_path):
     names = ["a_1", "b_1", "a_2", "b_2"]
-    errors = coordinates(tmp_path, [("m-krr", "selected", 0, base_error)], names=names)
-    figure = draw_coordinates(errors, METHODS, title="Toy", n_channels=2)
+    figure = draw_errors(
+        tmp_path, [("m-krr", "selected", 0, base_error)], names=names, n_channels=2
+    )
     labels = [text.get_text() for text in figure.axes[0].get_xticklabels()]
     assert labels == ["a 1", "a 2", "b 1", "b 2"]
     values = figure.axes[0].containers[0].lines[0].get_ydata(orig=False)
@@ -257,30 +254,25 @@ def test_channels_of_series_stand_beside_each_other(tmp_path):
 
 def test_many_coordinates_are_counted(tmp_path):
     names = [f"a_long_name_of_pixel_{number}" for number in range(40)]
-    errors = coordinates(tmp_path, [("m-krr", "selected", 0, base_error)], names=names)
-    axis = draw_coordinates(errors, METHODS, title="Toy").axes[0]
+    axis = draw_errors(tmp_path, [("m-krr", "selected", 0, base_error)], names=names).axes[0]
     assert [text.get_text() for text in axis.get_xticklabels()][:3] == ["1", "5", "9"]
     assert axis.get_xlabel().endswith("from a long name of pixel 0 to a long name of pixel 39")
 
 
 def test_rows_of_one_method_have_different_lines(tmp_path):
     rows = [("wofer-gmm", "selected", weak, base_error) for weak in (0, 100, 300)]
-    figure = draw_coordinates(coordinates(tmp_path, rows), METHODS, title="Toy")
+    figure = draw_errors(tmp_path, rows)
     styles = [container.lines[0].get_linestyle() for container in figure.axes[0].containers]
     assert styles == ["-", "--", ":"]
 
 
 def test_a_method_that_fails_makes_the_axis_logarithmic(tmp_path):
     rows = [("m-krr", "selected", 0, base_error)]
-    figure = draw_coordinates(coordinates(tmp_path, rows), METHODS, title="Toy")
+    figure = draw_errors(tmp_path, rows)
     assert figure.axes[0].get_yscale() == "linear"
     rows.append(("m-rf", "selected", 0, lambda n, s: 50 * base_error(n, s)))
-    figure = draw_coordinates(coordinates(tmp_path, rows), METHODS, title="Toy")
+    figure = draw_errors(tmp_path, rows)
     assert figure.axes[0].get_yscale() == "log"
-
-
-def overlapping(boxes):
-    return any(a.overlaps(b) for place, a in enumerate(boxes) for b in boxes[place + 1 :])
 
 
 @pytest.mark.parametrize("kind", ["series", "coordinates"])
@@ -288,14 +280,12 @@ def test_no_text_overlaps(tmp_path, kind):
     if kind == "series":
         names = ("m-krr", "m-rf", "ofer-gmm", "wofer-gmm")
         arguments, _ = write_series(tmp_path, methods=names, length=24)
-        figure = draw_series(*arguments, title="A dataset with a long title", methods=METHODS)
+        figure = series.draw(*arguments, title="A dataset with a long title", methods=METHODS)
     else:
         functions = [base_error, better_error, worse_error, noisy_error]
         rows = [(name, "selected", 0, f) for name, f in zip(METHODS, functions, strict=True)]
         names = [f"log_volatility_after_{year}_report" for year in range(2001, 2006)]
-        figure = draw_coordinates(
-            coordinates(tmp_path, rows, names=names), METHODS, title="A dataset with a long title"
-        )
+        figure = draw_errors(tmp_path, rows, names=names, title="A dataset with a long title")
     with applied_style():
         figure.draw_without_rendering()
         boxes = [figure._suptitle.get_window_extent(), figure.legends[0].get_window_extent()]
@@ -307,43 +297,3 @@ def test_no_text_overlaps(tmp_path, kind):
             titles = [axis._left_title.get_window_extent()]
             assert not overlapping([figure._suptitle.get_window_extent(), *titles])
         assert all(box.x1 <= figure.bbox.x1 + 1 and box.x0 >= -1 for box in boxes)
-
-
-SCRIPT = """
-import sys
-from pathlib import Path
-sys.path.insert(0, "tests/library")
-from report_samples import METHODS
-from workflow_lib.report.figures import coordinates, series
-folder = Path(sys.argv[1])
-methods = ["ofer-gmm", "m-krr"]
-predictions = {m: [folder / f"{m}-{split}.h5" for split in range(3)] for m in methods}
-splits = [folder / f"split-{split}.h5" for split in range(3)]
-data = folder / "data.h5"
-series.run(data, splits, predictions, folder / "s.svg", folder / "s.png", "Toy", "x", METHODS)
-coordinates.run(
-    folder / "c.csv", data, folder / "c.svg", folder / "c.png", "Toy", "the real one", METHODS
-)
-"""
-
-
-def test_figures_are_the_same_bytes_in_every_process(tmp_path):
-    contents = []
-    for seed in ("1", "2"):
-        folder = tmp_path / seed
-        write_series(folder)
-        rows = [("m-krr", "selected", 0, base_error), ("ofer-gmm", "2", 0, noisy_error)]
-        write_coordinates(folder / "c.csv", rows)
-        subprocess.run(
-            [sys.executable, "-c", SCRIPT, str(folder)],
-            cwd=REPOSITORY,
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            check=True,
-        )
-        names = ("s.svg", "s.png", "c.svg", "c.png")
-        contents.append([(folder / name).read_bytes() for name in names])
-    assert contents[0] == contents[1]
-    assert contents[0][1].startswith(b"\x89PNG")
-    everything = b"".join(contents[0])
-    assert b"<dc:date>" not in everything
-    assert str(REPOSITORY).encode() not in everything

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from workflow_lib.errors import UserError
-from workflow_lib.report.figures import timeline as timeline_figure
-from workflow_lib.report.figures.timeline import COLORS, draw_timeline, rule_colors
+from workflow_lib.report.run_figures import timeline as timeline_figure
+from workflow_lib.report.run_figures.timeline import COLORS, draw_timeline, rule_colors
 from workflow_lib.report.style import OTHER_COLOR, applied_style
 from workflow_lib.report.timeline import (
     LONGEST_HANDOVER,
@@ -478,7 +478,7 @@ def test_the_svg_of_many_jobs_holds_an_image_instead(monkeypatch, tmp_path):
 SCRIPT = """
 import sys
 from pathlib import Path
-from workflow_lib.report.figures import timeline
+from workflow_lib.report.run_figures import timeline
 jobs = Path(sys.argv[1]) / "jobs"
 timeline.run(jobs / "jobs.csv", jobs / "jobs.svg", jobs / "jobs.png")
 """

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from report_samples import (
@@ -14,16 +9,15 @@ from report_samples import (
     base_error,
     better_error,
     noisy_error,
+    overlapping,
     worse_error,
     write_scores,
 )
 
 from workflow_lib.errors import UserError
-from workflow_lib.report.figures.weak_studies import BREAK, draw_weak_study
-from workflow_lib.report.scores import read_scores
+from workflow_lib.report.figures import registry
 from workflow_lib.report.style import applied_style
-
-REPOSITORY = Path(__file__).parents[2]
+from workflow_lib.report.weak_study_figure import BREAK
 
 ROWS = [
     ("m-krr", "selected", 0, base_error),
@@ -39,8 +33,9 @@ ROWS = [
 
 
 def draw(tmp_path, kind, rows=ROWS, **options):
-    scores = read_scores(write_scores(tmp_path / "scores.csv", rows, **options))
-    return draw_weak_study(scores, kind, METHODS, title="Toy")
+    scores = write_scores(tmp_path / "scores.csv", rows, **options)
+    settings = {"title": "Toy", "methods": METHODS, "metric": "arrmse"}
+    return registry.draw(kind, {"scores": scores}, settings)
 
 
 def mean_of(error):
@@ -138,10 +133,6 @@ def test_an_experiment_without_the_study_is_told(tmp_path):
         draw(tmp_path, "weak_weight", ROWS[:2])
 
 
-def overlapping(boxes):
-    return any(a.overlaps(b) for place, a in enumerate(boxes) for b in boxes[place + 1 :])
-
-
 @pytest.mark.parametrize("kind", ["weak_weight", "weak_noise"])
 def test_no_text_overlaps(tmp_path, kind):
     settings = [f"{kind}={value:g}" for value in (0, 0.001, 0.01, 0.1, 1, 10)]
@@ -161,32 +152,3 @@ def test_no_text_overlaps(tmp_path, kind):
         ticks = [text.get_window_extent() for text in figure.axes[0].get_xticklabels()]
         assert kind == "weak_noise" or not overlapping(ticks)
         assert max(box.x1 for box in ticks) <= boxes[1].x0
-
-
-SCRIPT = """
-import sys
-from pathlib import Path
-sys.path.insert(0, "tests/library")
-from report_samples import METHODS
-from workflow_lib.report.figures import weak_studies
-folder = Path(sys.argv[1])
-for kind in ("weak_weight", "weak_noise"):
-    names = folder / f"{kind}.svg", folder / f"{kind}.png"
-    weak_studies.run(folder / "scores.csv", *names, kind, "Toy", "x", METHODS, "rrmse")
-"""
-
-
-def test_figures_are_the_same_bytes_in_every_process(tmp_path):
-    contents = []
-    for seed in ("1", "2"):
-        folder = tmp_path / seed
-        write_scores(folder / "scores.csv", ROWS)
-        subprocess.run(
-            [sys.executable, "-c", SCRIPT, str(folder)],
-            cwd=REPOSITORY,
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            check=True,
-        )
-        contents.append([path.read_bytes() for path in sorted(folder.glob("weak_*"))])
-    assert contents[0] == contents[1]
-    assert len(contents[0]) == 4

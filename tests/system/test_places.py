@@ -74,7 +74,7 @@ OTHER_DISKS = [
 FORBIDDEN_FOLDERS = ["results", ".snakemake", "logs", "resources", "."]
 
 LIMITED_JOBS = [
-    ("learning_curve", "matplotlib.backends.backend_agg", STAGES[10]),
+    ("figure", "matplotlib.backends.backend_agg", STAGES[10]),
     ("embedding_regression", "workflow_lib.experiments.stage_timings", STAGES[8]),
     ("models", "workflow_lib.generative.storage", STAGES[6]),
     ("scores", "workflow_lib.metrics", STAGES[14]),

@@ -208,6 +208,11 @@ def test_the_style_of_figures_redraws_figures(finished):
     }
 
 
+def test_a_kind_of_figure_is_drawn_again_and_no_other(finished):
+    add_line(finished / "workflow_lib" / "report" / "figures" / "coordinates.py")
+    assert jobs_to_run(finished) == {"figure calls-weeks", "timeline", "report"}
+
+
 @pytest.mark.parametrize(
     "edit", [{"caption": "Other words."}, {"decimals": 1}], ids=["caption", "decimals"]
 )

@@ -61,6 +61,7 @@ ON_REQUEST = {"new", "predict_rows"}
 PACKAGES_OF_NAMED_MODULES = {
     "read": "workflow_lib.datasets.readers",
     "regression": "workflow_lib.methods",
+    "figure": "workflow_lib.report.figures",
 }
 
 
@@ -161,12 +162,13 @@ def test_a_rule_states_the_code_that_its_script_imports(first_folder):
         assert stated == closure | {f"scripts/{name}.py", "scripts/adapter.py"}, name
 
 
-# Readers and methods are found by name, and their rules state those that they use; the public names
-# of the package are for its users, and no file of it takes them from there.
+# Readers, methods and figures are found by name, and their rules state those that they use; the
+# public names of the package are for its users, and no file of it takes them from there.
 IMPORTS_BY_NAME = {
     "workflow_lib/__init__.py",
     "workflow_lib/datasets/reading.py",
     "workflow_lib/methods/registry.py",
+    "workflow_lib/report/figures/registry.py",
 }
 
 

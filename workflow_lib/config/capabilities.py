@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from workflow_lib.config.models import (
+    FIGURES,
     DatasetSettings,
     ExperimentSettings,
     MethodSettings,
@@ -461,11 +462,6 @@ EXPERIMENT_REQUIREMENTS = (
         "a table or figure of kind weak_noise needs studies.weak_noise and weak_sizes",
     ),
     Requirement(
-        {"has_series_figure": {True}},
-        {"task": {"series"}},
-        "a figure of kind series needs series, and the task is {task}",
-    ),
-    Requirement(
         {"shows_classes": {True}},
         {"task": {"classes"}},
         "tables of kind component_names and figures of kind confusion or image_sheet show classes, "
@@ -483,7 +479,8 @@ EXPERIMENT_REQUIREMENTS = (
         "a table of kind weak needs weak_sizes",
     ),
 )
-"""What a dataset and an experiment must satisfy whatever methods run on them."""
+"""What a dataset and an experiment must satisfy whatever methods run on them; what a figure needs
+stands in its module."""
 
 COMBINATION_REQUIREMENTS = (
     Requirement(
@@ -598,7 +595,11 @@ def check_method(method: MethodSettings, model: ModelSettings | None) -> list[st
 
 def check_experiment(dataset: DatasetSettings, experiment: ExperimentSettings) -> list[str]:
     """Return the reasons why the experiment can run with no method; none when it may."""
-    return _unmet(EXPERIMENT_REQUIREMENTS, experiment_facts(dataset, experiment))
+    kinds = dict.fromkeys(figure.kind for figure in experiment.figures or ())
+    figures = [Requirement({}, FIGURES[kind].requires, FIGURES[kind].because) for kind in kinds]
+    facts = experiment_facts(dataset, experiment)
+    # A table and a figure may have the same reason.
+    return list(dict.fromkeys(_unmet((*EXPERIMENT_REQUIREMENTS, *figures), facts)))
 
 
 def blocks(method: MethodSettings, model: ModelSettings | None) -> tuple[str, ...]:
@@ -661,7 +662,7 @@ def experiment_facts(
     dataset: DatasetSettings, experiment: ExperimentSettings, max_gram_rows: int | None = None
 ) -> dict[str, Any]:
     """Return what the tables may ask about a dataset and an experiment."""
-    kinds = {part.kind for part in (*(experiment.tables or ()), *(experiment.figures or ()))}
+    tables = {table.kind for table in experiment.tables or ()}
     return {
         "task": dataset.task,
         "reader": dataset.reader,
@@ -672,15 +673,14 @@ def experiment_facts(
         "split": experiment.split,
         "metric": experiment.metric,
         "has_weak_sizes": bool(experiment.weak_sizes),
-        "shows_weak_weight": "weak_weight" in kinds,
-        "shows_weak_noise": "weak_noise" in kinds,
+        "shows_weak_weight": "weak_weight" in tables,
+        "shows_weak_noise": "weak_noise" in tables,
         "studies_weak_weight": bool(experiment.studies and experiment.studies.weak_weight),
         "studies_weak_noise": bool(experiment.studies and experiment.studies.weak_noise),
         "components_are_selected": experiment.components == "selected",
-        "has_series_figure": "series" in kinds,
-        "shows_classes": bool(kinds & {"component_names", "confusion", "image_sheet"}),
-        "shows_answer": bool(kinds & {"typical_rows", "predicted_true", "residuals_novelty"}),
-        "has_weak_table": "weak" in kinds,
+        "shows_classes": "component_names" in tables,
+        "shows_answer": "typical_rows" in tables,
+        "has_weak_table": "weak" in tables,
         "is_large": exceeds(experiment, max_gram_rows),
     }
 

@@ -13,6 +13,7 @@ from pydantic_core import PydanticCustomError
 
 from workflow_lib.config.base import Settings
 from workflow_lib.methods.registry import method_modules
+from workflow_lib.report.figures.registry import figure_modules
 
 COLOR = r"^#[0-9A-Fa-f]{6}$"
 SHA256 = r"^[0-9a-f]{64}$"
@@ -163,45 +164,39 @@ class TableSettings(Settings):
     `typical_rows` have no such setting."""
 
 
+FIGURES = figure_modules()
+"""What the modules of figures declare, by kind."""
+
+
+def _what_figures_show() -> str:
+    shown = ", ".join(f"`{kind}` ({module.shows})" for kind, module in FIGURES.items())
+    return f"What it shows: {shown}."
+
+
+def _figures_of_named_methods() -> str:
+    kinds = [f"`{kind}`" for kind, module in FIGURES.items() if "shown_methods" in module.settings]
+    return (
+        f"Methods that a figure of kind {' or '.join(kinds)} shows; by default all of the "
+        "experiment, which a figure of many coordinates does not bear."
+    )
+
+
 class FigureSettings(Settings):
     """One figure of an experiment."""
 
     name: Name
     """Name of the figure, once per experiment; part of its file name."""
 
-    kind: Literal[
-        "learning_curve",
-        "completion",
-        "geometry",
-        "steps",
-        "class_steps",
-        "series",
-        "coordinates",
-        "profiles",
-        "weak_weight",
-        "weak_noise",
-        "confusion",
-        "image_sheet",
-        "predicted_true",
-        "residuals_novelty",
-    ]
-    """What it shows: `learning_curve` (aRRMSE against the number of labelled rows), `completion`
-    (predicted output images beside the true ones), `geometry` (samples of a Gaussian in one and
-    two dimensions and their Fisher embeddings, figure 2 of the paper), `steps` or `class_steps`
-    (the steps of the method, for vectors and for classes, figures 1 and 3 of the paper), `series`
-    (predicted beside true series), `coordinates` (the error of each output coordinate), `profiles`
-    (a heat map of predicted beside true outputs), `weak_weight` or `weak_noise` (the error in
-    these studies), for classes `confusion` (which classes are taken for which) or `image_sheet`
-    (test images with their true and predicted classes), or for tables of your own `predicted_true`
-    (predictions of the best method for test rows against their true outputs) or
-    `residuals_novelty` (its errors against how unlike the training rows a test row is)."""
+    kind: Annotated[Literal[*FIGURES], Field(description=_what_figures_show())]
 
     caption: Text
     """The sentence under the figure."""
 
-    methods: Annotated[tuple[Name, ...], AfterValidator(without_repeats)] = ()
-    """Methods that a figure of kind `learning_curve` or `coordinates` shows; by default all of the
-    experiment, which a figure of many coordinates does not bear."""
+    methods: Annotated[
+        tuple[Name, ...],
+        AfterValidator(without_repeats),
+        Field(description=_figures_of_named_methods()),
+    ] = ()
 
 
 SomeTables = Annotated[tuple[TableSettings, ...], AfterValidator(named_once)]

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from workflow_lib.config.gram_limit import default_max_gram_rows
 from workflow_lib.config.job_needs import JobNeeds, job_needs, most_gram_rows
 from workflow_lib.methods.registry import method_modules
+from workflow_lib.report.figures.registry import figure_modules
 from workflow_lib.report.timeline import Job, read_jobs
 from workflow_lib.whole_files import write_text
 
@@ -115,7 +116,11 @@ def _subject(name: str, configuration: Mapping) -> tuple[str, str]:
 
 
 def _declared_needs(job: Job, experiment: str, configuration: Mapping) -> Mapping | None:
-    """Return what the module of a job's method declares that it needs, where it has one."""
+    """Return what the module of a job's method or figure declares that it needs, if it has one."""
+    if job.rule == "figure" and experiment:
+        figures = configuration["experiments"][experiment]["figures"]
+        kinds = {f"{experiment}-{figure['name']}": figure["kind"] for figure in figures}
+        return figure_modules()[kinds[job.name]].needs if job.name in kinds else None
     if job.rule != "regression" or not experiment:
         return None
     # The name of a job is EXPERIMENT-SPLIT-METHOD.

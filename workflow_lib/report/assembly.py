@@ -10,6 +10,7 @@ from workflow_lib.artifacts import read_artifact
 from workflow_lib.report.answer_part import answer_part
 from workflow_lib.report.component_names import component_names, html_names
 from workflow_lib.report.dataset_records import dataset_record, is_made
+from workflow_lib.report.figures.registry import figure_modules
 from workflow_lib.report.findings import (
     effect_words,
     replaced_sentences,
@@ -88,7 +89,7 @@ def run(
     n_folds : int
         Folds of the selection, for the protocol.
     jobs, timeline, timeline_png : path, optional
-        The CSV of the jobs and the figure of them (`workflow_lib.report.figures.timeline`); the
+        The CSV of the jobs and the figure of them (`workflow_lib.report.run_figures.timeline`); the
         page has none without them.
     reference : str, optional
         The method that the others are compared with; by default that of the metric of each
@@ -332,6 +333,6 @@ def comparison_rows(one: Verdict) -> list[list[str]]:
 
 def _alternative_text(figure: Mapping, one: Verdict) -> str:
     """Return what a figure shows, for who cannot see it."""
-    if figure["kind"] == "learning_curve":
+    if figure_modules()[figure["kind"]].names_best:
         return f"{figure['caption']} {one.best}"
     return figure["caption"]

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from workflow_lib.report.answer_part import Section
 from workflow_lib.report.downloads import figure_with_downloads, table_with_downloads
-from workflow_lib.report.figures.protocol import numbers_of, protocol_in_words
 from workflow_lib.report.page_markup import bullets, section
 from workflow_lib.report.rank_sentences import data_sentences, rank_sentences
 from workflow_lib.report.rank_tables import ranks_layout
 from workflow_lib.report.ranks import rank_methods
+from workflow_lib.report.run_figures.protocol import numbers_of, protocol_in_words
 from workflow_lib.report.scores import read_scores
 from workflow_lib.report.table_markup import html_markup
 
@@ -31,7 +31,7 @@ def ranks_section(
     Parameters
     ----------
     scores, experiments, methods : mappings
-        As `workflow_lib.report.figures.critical_difference.run` takes them.
+        As `workflow_lib.report.run_figures.critical_difference.run` takes them.
     files : mapping
         ``svg`` and ``png`` (paths) of the diagram, ``csv`` and ``tex`` of the table.
     folder : path
@@ -62,7 +62,7 @@ def protocol_section(
     Parameters
     ----------
     scores, experiments, n_folds
-        As `workflow_lib.report.figures.protocol.run` takes them.
+        As `workflow_lib.report.run_figures.protocol.run` takes them.
     figure : mapping
         ``svg`` and ``png`` (paths) of the figure.
     folder : path

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from workflow_lib.report.agreement import Comparison
 from workflow_lib.report.coordinate_tables import CoordinateCell
-from workflow_lib.report.figures.steps import SCHEMES
+from workflow_lib.report.figures.registry import figure_modules
 from workflow_lib.report.labels import variant_label
 from workflow_lib.report.quantities import QUANTITIES, error_of_unit
 from workflow_lib.report.scores import Published, Variant, read_published_apart
@@ -144,7 +144,8 @@ def twins_of(
         if figure["kind"] in drawn_as:
             item = ("figure", drawn_as[figure["kind"]])
             # It shows samples of its own or none, whatever the data of the experiment.
-            shown = DRAWING if figure["kind"] in SCHEMES else RECIPE
+            module = figure_modules()[figure["kind"]]
+            shown = RECIPE if module.artifacts or module.settings else DRAWING
             twins.append(Twin(item, experiment, figure["name"], "", shown))
     reproduced = {twin.item for twin in twins}
     for number in tables_named(dataset["stand_in_for"]):

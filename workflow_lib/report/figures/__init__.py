@@ -1,1 +1,1 @@
-"""The figures of the report."""
+"""The figures of an experiment: a module for each kind."""

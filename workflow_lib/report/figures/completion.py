@@ -10,51 +10,27 @@ import numpy as np
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.items import item_group
-from workflow_lib.report.labels import figure_title, method_label
+from workflow_lib.report.labels import method_label
 from workflow_lib.report.scores import SELECTED
-from workflow_lib.report.style import ACCENT_COLOR, applied_style, save_figure
+from workflow_lib.report.style import ACCENT_COLOR, applied_style
+
+SHOWS = "output images completed from input images, beside the true ones"
+CAPTION = (
+    "Images completed from one half: the input, the truth, and what each method predicts, for "
+    "test rows of the first split."
+)
+METHOD_FIELDS = ("label",)
 
 
-def run(
+def draw(
     dataset: str | Path,
-    split: str | Path,
-    predictions: Mapping[str, str | Path],
-    output_svg: str | Path,
-    output_png: str | Path,
-    dataset_title: str,
-    stand_in_for: str | None,
-    methods: Mapping[str, Mapping],
-    training_size: int,
-    weak_size: int = 0,
-    n_images: int = 10,
-) -> None:
-    """Draw the completion figure and write it.
-
-    The title is that of the dataset, marked when it is a stand-in; the other parameters are
-    those of `draw_completion`.
-    """
-    figure = draw_completion(
-        dataset,
-        split,
-        predictions,
-        title=figure_title(dataset_title, stand_in_for),
-        methods=methods,
-        training_size=training_size,
-        weak_size=weak_size,
-        n_images=n_images,
-    )
-    save_figure(figure, output_svg, output_png)
-
-
-def draw_completion(
-    dataset: str | Path,
-    split: str | Path,
-    predictions: Mapping[str, str | Path],
+    first_split: str | Path,
+    first_predictions: Mapping[str, str | Path],
     *,
     title: str,
     methods: Mapping[str, Mapping],
     training_size: int,
-    weak_size: int = 0,
+    weak_size: int,
     n_images: int = 10,
 ):
     """Return the figure: a column for each of the first test rows, a row for each method.
@@ -69,9 +45,9 @@ def draw_completion(
     dataset : path
         A "dataset" artifact whose ``names`` hold ``image_rows`` and ``image_columns``: a row of
         inputs followed by its row of outputs is an image, line by line from the top.
-    split : path
+    first_split : path
         The "split" artifact of the split drawn.
-    predictions : mapping of method name to path
+    first_predictions : mapping of method name to path
         The "predictions" artifacts of that split. A method without predictions at the training
         size is left out; one with weak rows is drawn with `weak_size` of them.
     title : str
@@ -80,7 +56,7 @@ def draw_completion(
         Its order is the order of the rows.
     training_size : int
         The training size of the predictions.
-    weak_size : int, default=0
+    weak_size : int
         The number of weak rows, for methods that use them.
     n_images : int, default=10
         Number of columns.
@@ -88,7 +64,6 @@ def draw_completion(
     Returns
     -------
     matplotlib.figure.Figure
-        To be written by `workflow_lib.report.style.save_figure`.
 
     Raises
     ------
@@ -97,9 +72,9 @@ def draw_completion(
     """
     data = read_artifact(dataset, "dataset")
     shape = _image_shape(data, dataset)
-    test = read_artifact(split, "split")["test"][:n_images]
+    test = read_artifact(first_split, "split")["test"][:n_images]
     inputs, outputs = data["inputs"][test], data["outputs"][test]
-    completed = _completed_outputs(predictions, methods, training_size, weak_size, len(test))
+    completed = _completed_outputs(first_predictions, methods, training_size, weak_size, len(test))
     rows = [("true image", np.hstack([inputs, outputs]))]
     rows.append(("input", np.hstack([inputs, np.full_like(outputs, np.nan)])))
     rows += [(label, np.hstack([inputs, predicted])) for label, predicted in completed.items()]

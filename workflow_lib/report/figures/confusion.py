@@ -15,9 +15,21 @@ from workflow_lib.report.class_predictions import (
     order_by_component,
     read_classes,
 )
-from workflow_lib.report.labels import count_of, figure_title, format_percent
+from workflow_lib.report.labels import count_of, format_percent
 from workflow_lib.report.quantities import QUANTITIES
-from workflow_lib.report.style import ACCENT_COLOR, applied_style, plain_name, save_figure
+from workflow_lib.report.style import ACCENT_COLOR, applied_style, plain_name
+
+SHOWS = "of classes, which are taken for which"
+CAPTION = (
+    "Which classes are taken for which, by the best method at the largest training size, over the "
+    "test rows of all splits."
+)
+METHOD_FIELDS = ("label", "regressor")
+REQUIRES = {"task": {"classes"}}
+BECAUSE = (
+    "tables of kind component_names and figures of kind confusion or image_sheet show classes, "
+    "and the task is {task}"
+)
 
 COLORS = "Blues"
 """White to dark blue: one hue of falling lightness, which color-blind readers see as it is."""
@@ -29,36 +41,7 @@ MOST_NAMES = 110
 """Of more classes than this, only every second, third or further one is named."""
 
 
-def run(
-    dataset: str | Path,
-    splits: Sequence[str | Path],
-    predictions: Mapping[str, Sequence[str | Path]],
-    models: str | Path | None,
-    output_svg: str | Path,
-    output_png: str | Path,
-    dataset_title: str,
-    stand_in_for: str | None,
-    methods: Mapping[str, Mapping],
-    n_components: int | None = None,
-) -> None:
-    """Draw the confusion matrix and write it.
-
-    The title is that of the dataset, marked when it is a stand-in; the other parameters are
-    those of `draw_confusion`.
-    """
-    figure = draw_confusion(
-        dataset,
-        splits,
-        predictions,
-        models,
-        title=figure_title(dataset_title, stand_in_for),
-        methods=methods,
-        n_components=n_components,
-    )
-    save_figure(figure, output_svg, output_png)
-
-
-def draw_confusion(
+def draw(
     dataset: str | Path,
     splits: Sequence[str | Path],
     predictions: Mapping[str, Sequence[str | Path]],
@@ -96,7 +79,6 @@ def draw_confusion(
     Returns
     -------
     matplotlib.figure.Figure
-        To be written by `workflow_lib.report.style.save_figure`.
 
     Raises
     ------

@@ -9,55 +9,36 @@ from pathlib import Path
 
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.report.coordinate_tables import CoordinateCell, coordinate_table
-from workflow_lib.report.labels import figure_title, splits_in_words, variant_label
+from workflow_lib.report.labels import splits_in_words, variant_label
 from workflow_lib.report.quantities import QUANTITIES, Quantity
-from workflow_lib.report.scores import CoordinateError, order_variants, read_coordinates
+from workflow_lib.report.scores import order_variants, read_coordinates
 from workflow_lib.report.style import (
     LOWEST_ERROR_WITH_TRAINING_MEAN,
     applied_style,
     line_style,
     method_look,
     plain_name,
-    save_figure,
     scale_errors,
 )
+
+SHOWS = "the error of each output coordinate"
+CAPTION = (
+    "The error of each coordinate of the outputs at the largest training size, for every method "
+    "shown."
+)
+METHOD_FIELDS = ("label", "color", "marker")
 
 MOST_NAMES = 12
 """More coordinates than this are counted on the axis, not named."""
 
 
-def run(
+def draw(
     coordinates: str | Path,
     dataset: str | Path,
-    output_svg: str | Path,
-    output_png: str | Path,
-    dataset_title: str,
-    stand_in_for: str | None,
-    methods: Mapping[str, Mapping],
-    metric: str = "arrmse",
-) -> None:
-    """Read the errors of the coordinates, draw them and write the figure.
-
-    The title is that of the dataset, marked when it is a stand-in. The "dataset" artifact tells
-    the channels of series; `methods` and `metric` are those of `draw_coordinates`.
-    """
-    figure = draw_coordinates(
-        read_coordinates(coordinates),
-        methods,
-        title=figure_title(dataset_title, stand_in_for),
-        n_channels=int(read_artifact(dataset, "dataset")["names"].get("series_channels", 1)),
-        metric=metric,
-    )
-    save_figure(figure, output_svg, output_png)
-
-
-def draw_coordinates(
-    errors: Sequence[CoordinateError],
-    methods: Mapping[str, Mapping],
     *,
     title: str,
-    n_channels: int = 1,
-    metric: str = "arrmse",
+    shown_methods: Mapping[str, Mapping],
+    metric: str,
 ):
     """Return the figure: mean and standard deviation over splits of each coordinate's error.
 
@@ -67,24 +48,25 @@ def draw_coordinates(
 
     Parameters
     ----------
-    errors : sequence of CoordinateError
-        The rows of one ``coordinates.csv``; only the largest training size is drawn.
-    methods : mapping of method name to {"label", "color", "marker"}
-        Its order is the order of the legend; other methods are not drawn.
+    coordinates : path
+        A ``coordinates.csv``; only the largest training size is drawn.
+    dataset : path
+        The "dataset" artifact, which tells the channels of series.
     title : str
         The dataset, and that it is a stand-in where it is one.
-    n_channels : int, default=1
-        Channels of series, whose coordinates are time-major.
-    metric : str, default="arrmse"
+    shown_methods : mapping of method name to {"label", "color", "marker"}
+        Its order is the order of the legend; other methods are not drawn.
+    metric : str
         With ``accuracy`` coordinates are classes, and the accuracy of each is drawn in percent.
 
     Returns
     -------
     matplotlib.figure.Figure
-        To be written by `workflow_lib.report.style.save_figure`.
     """
     from matplotlib.figure import Figure
 
+    methods, errors = shown_methods, read_coordinates(coordinates)
+    n_channels = int(read_artifact(dataset, "dataset")["names"].get("series_channels", 1))
     cells = [
         cell
         for cell in coordinate_table(

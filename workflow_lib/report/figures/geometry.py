@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from workflow_lib.embeddings.fisher import FisherEmbedding
 from workflow_lib.generative.gaussian import GaussianModel
-from workflow_lib.report.style import ACCENT_COLOR, BASE_COLOR, applied_style, save_figure
+from workflow_lib.report.style import ACCENT_COLOR, BASE_COLOR, applied_style
+
+SHOWS = (
+    "samples of a Gaussian in one and two dimensions and their Fisher embeddings, figure 2 of the "
+    "paper"
+)
+CAPTION = (
+    "Samples of a Gaussian in one and two dimensions, and their Fisher embeddings (figure 2 of "
+    "the paper)."
+)
 
 N_SAMPLES = 500
 VARIANCE_IN_ONE_DIMENSION = 0.5
 VARIANCE_IN_TWO_DIMENSIONS = 5.0
-
-
-def run(output_svg: str | Path, output_png: str | Path, seed: int) -> None:
-    """Draw the geometry figure from samples of `seed` and write it."""
-    save_figure(draw_geometry(seed), output_svg, output_png)
 
 
 def embed_gaussian_sample(
@@ -45,7 +47,7 @@ def embed_gaussian_sample(
     return sample, embedding, distance <= spread
 
 
-def draw_geometry(seed: int):
+def draw(seed: int):
     """Return the figure: a histogram of N(0, 0.5), its embedding, and that of N(0, 5 I) in 2-D.
 
     Both samples have 500 points; those within one standard deviation of the mean are marked.
@@ -60,7 +62,6 @@ def draw_geometry(seed: int):
     Returns
     -------
     matplotlib.figure.Figure
-        To be written by `workflow_lib.report.style.save_figure`.
     """
     from matplotlib.figure import Figure
 

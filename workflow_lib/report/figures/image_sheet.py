@@ -17,9 +17,20 @@ from workflow_lib.report.class_predictions import (
     class_memberships,
     read_classes,
 )
-from workflow_lib.report.labels import figure_title
 from workflow_lib.report.quantities import QUANTITIES
-from workflow_lib.report.style import ACCENT_COLOR, BASE_COLOR, applied_style, save_figure
+from workflow_lib.report.style import ACCENT_COLOR, BASE_COLOR, applied_style
+
+SHOWS = "of classes, test images with their true and predicted classes"
+CAPTION = (
+    "Test images of the first split with their true and predicted classes, and the components "
+    "into which they were put."
+)
+METHOD_FIELDS = ("label", "regressor")
+REQUIRES = {"task": {"classes"}}
+BECAUSE = (
+    "tables of kind component_names and figures of kind confusion or image_sheet show classes, "
+    "and the task is {task}"
+)
 
 N_LINES = 4
 N_COLUMNS = 6
@@ -53,38 +64,7 @@ class SheetEntry:
     memberships: np.ndarray | None
 
 
-def run(
-    dataset: str | Path,
-    splits: Sequence[str | Path],
-    predictions: Mapping[str, Sequence[str | Path]],
-    regressions: Mapping[str, str | Path],
-    models: str | Path | None,
-    output_svg: str | Path,
-    output_png: str | Path,
-    dataset_title: str,
-    stand_in_for: str | None,
-    methods: Mapping[str, Mapping],
-    n_components: int | None = None,
-) -> None:
-    """Draw the sheet of images and write it.
-
-    The title is that of the dataset, marked when it is a stand-in; the other parameters are
-    those of `draw_image_sheet`.
-    """
-    figure = draw_image_sheet(
-        dataset,
-        splits,
-        predictions,
-        regressions,
-        models,
-        title=figure_title(dataset_title, stand_in_for),
-        methods=methods,
-        n_components=n_components,
-    )
-    save_figure(figure, output_svg, output_png)
-
-
-def draw_image_sheet(
+def draw(
     dataset: str | Path,
     splits: Sequence[str | Path],
     predictions: Mapping[str, Sequence[str | Path]],
@@ -128,7 +108,6 @@ def draw_image_sheet(
     Returns
     -------
     matplotlib.figure.Figure
-        To be written by `workflow_lib.report.style.save_figure`.
 
     Raises
     ------

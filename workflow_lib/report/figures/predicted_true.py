@@ -14,13 +14,27 @@ from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.row_intervals import RowIntervals
 from workflow_lib.report.calibration_splits import splits_of
-from workflow_lib.report.labels import MINUS, count_of, figure_title, method_label
+from workflow_lib.report.labels import MINUS, count_of, method_label
 from workflow_lib.report.style import (
     ACCENT_COLOR,
     BASE_COLOR,
     applied_style,
     plain_name,
-    save_figure,
+)
+
+SHOWS = (
+    "for tables of your own, predictions of the best method for test rows against their true "
+    "outputs"
+)
+CAPTION = (
+    "Predictions of the best method for the test rows of all splits against their true outputs, a "
+    "panel for each output."
+)
+METHOD_FIELDS = ("label",)
+REQUIRES = {"reader": {"table"}, "task": {"regression", "series"}}
+BECAUSE = (
+    "tables of kind typical_rows and figures of kind predicted_true or residuals_novelty show "
+    "the answer on a table of your own (reader table), to outputs that are numbers"
 )
 
 MOST_PANELS = 12
@@ -66,27 +80,7 @@ class OutputPanel:
     r_squared: float
 
 
-def run(
-    calibration: str | Path,
-    dataset: str | Path,
-    output_svg: str | Path,
-    output_png: str | Path,
-    dataset_title: str,
-    methods: Mapping[str, Mapping],
-    stand_in_for: str | None = None,
-) -> None:
-    """Draw the figure of the method that was calibrated and write it.
-
-    The title is that of the dataset, marked when it is a stand-in; the other parameters are those
-    of `draw_predicted_true`.
-    """
-    figure = draw_predicted_true(
-        calibration, dataset, title=figure_title(dataset_title, stand_in_for), methods=methods
-    )
-    save_figure(figure, output_svg, output_png)
-
-
-def draw_predicted_true(
+def draw(
     calibration: str | Path, dataset: str | Path, *, title: str, methods: Mapping[str, Mapping]
 ):
     """Return the figure: a panel for each output, at most `MOST_PANELS` (`shown_outputs`).
@@ -111,7 +105,6 @@ def draw_predicted_true(
     Returns
     -------
     matplotlib.figure.Figure
-        To be written by `workflow_lib.report.style.save_figure`.
 
     Raises
     ------

@@ -14,11 +14,18 @@ from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.items import item_group
 from workflow_lib.metrics import means_of_observed
-from workflow_lib.report.figures.series import chosen_rows, place_of_row
-from workflow_lib.report.labels import figure_title, method_label
+from workflow_lib.report.chosen_rows import chosen_rows, place_of_row
+from workflow_lib.report.labels import method_label
 from workflow_lib.report.scores import SELECTED
-from workflow_lib.report.style import applied_style, plain_name, save_figure
+from workflow_lib.report.style import applied_style, plain_name
 from workflow_lib.report.tables import REFERENCE_METHOD
+
+SHOWS = "a heat map of predicted beside true outputs"
+CAPTION = (
+    "True and predicted outputs of some test rows of the first split as a heat map, from the best "
+    "to the worst predicted row."
+)
+METHOD_FIELDS = ("label",)
 
 FOREST = "m-rf"
 N_ROWS = 8
@@ -40,45 +47,14 @@ class Profile:
     stripes: dict[str, np.ndarray]
 
 
-def run(
+def draw(
     dataset: str | Path,
-    split: str | Path,
-    predictions: Mapping[str, str | Path],
-    output_svg: str | Path,
-    output_png: str | Path,
-    dataset_title: str,
-    stand_in_for: str | None,
-    methods: Mapping[str, Mapping],
-    output_scale: str,
-    shown: Sequence[str] | None = None,
-    reference: str = REFERENCE_METHOD,
-) -> None:
-    """Draw the heat map and write it.
-
-    The title is that of the dataset, marked when it is a stand-in; the other parameters are
-    those of `draw_profiles`.
-    """
-    figure = draw_profiles(
-        dataset,
-        split,
-        predictions,
-        title=figure_title(dataset_title, stand_in_for),
-        methods=methods,
-        output_scale=output_scale,
-        shown=shown,
-        reference=reference,
-    )
-    save_figure(figure, output_svg, output_png)
-
-
-def draw_profiles(
-    dataset: str | Path,
-    split: str | Path,
-    predictions: Mapping[str, str | Path],
+    first_split: str | Path,
+    first_predictions: Mapping[str, str | Path],
     *,
     title: str,
     methods: Mapping[str, Mapping],
-    output_scale: str = "standard",
+    output_scale: str,
     shown: Sequence[str] | None = None,
     reference: str = REFERENCE_METHOD,
 ):
@@ -86,7 +62,7 @@ def draw_profiles(
 
     The training size is the largest of the split, without weak rows. No row is chosen by hand: they
     stand at even steps from the lowest to the highest error of the reference method
-    (`workflow_lib.report.figures.series.chosen_rows`). Outputs stand in the order of the dataset.
+    (`workflow_lib.report.chosen_rows`). Outputs stand in the order of the dataset.
     A color is the difference from the mean of that output over the training rows, which is white,
     and is the same for all stripes. Outputs that were not observed are hatched.
 
@@ -94,9 +70,9 @@ def draw_profiles(
     ----------
     dataset : path
         A "dataset" artifact.
-    split : path
+    first_split : path
         The "split" artifact of the split drawn.
-    predictions : mapping of method name to path
+    first_predictions : mapping of method name to path
         The "predictions" artifacts of that split. Only those of the methods drawn are read.
     title : str
         The dataset, for the title.
@@ -112,15 +88,15 @@ def draw_profiles(
     Returns
     -------
     matplotlib.figure.Figure
-        To be written by `workflow_lib.report.style.save_figure`.
 
     Raises
     ------
     UserError
         If a method to be drawn has no predictions.
     """
-    data, partition = read_artifact(dataset, "dataset"), read_artifact(split, "split")
+    data, partition = read_artifact(dataset, "dataset"), read_artifact(first_split, "split")
     size, test = int(max(partition["sizes"])), partition["test"]
+    predictions = first_predictions
     names = shown_methods(list(predictions), reference) if shown is None else list(shown)
     if not names or not set(names) <= set(predictions):
         raise UserError(

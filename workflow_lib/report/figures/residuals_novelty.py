@@ -10,13 +10,27 @@ import numpy as np
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.report.calibration_splits import splits_of
-from workflow_lib.report.labels import count_of, figure_title, format_share, method_label
+from workflow_lib.report.labels import count_of, format_share, method_label
 from workflow_lib.report.style import (
     ACCENT_COLOR,
     BASE_COLOR,
     OTHER_COLOR,
     applied_style,
-    save_figure,
+)
+
+SHOWS = (
+    "for tables of your own, errors of the best method against how unlike the training rows a "
+    "test row is"
+)
+CAPTION = (
+    "The errors of the best method against how unlike the training rows a test row is, with the "
+    "running median: where predictions are not to be trusted."
+)
+METHOD_FIELDS = ("label",)
+REQUIRES = {"reader": {"table"}, "task": {"regression", "series"}}
+BECAUSE = (
+    "tables of kind typical_rows and figures of kind predicted_true or residuals_novelty show "
+    "the answer on a table of your own (reader table), to outputs that are numbers"
 )
 
 MOST_POINTS = 3000
@@ -32,26 +46,7 @@ LARGEST_LINEAR_NOVELTY = 6.0
 """With rows beyond this the axis of novelty is logarithmic from 1 on."""
 
 
-def run(
-    calibration: str | Path,
-    output_svg: str | Path,
-    output_png: str | Path,
-    dataset_title: str,
-    methods: Mapping[str, Mapping],
-    stand_in_for: str | None = None,
-) -> None:
-    """Draw the figure of the method that was calibrated and write it.
-
-    The title is that of the dataset, marked when it is a stand-in; the other parameters are those
-    of `draw_residuals_novelty`.
-    """
-    figure = draw_residuals_novelty(
-        calibration, title=figure_title(dataset_title, stand_in_for), methods=methods
-    )
-    save_figure(figure, output_svg, output_png)
-
-
-def draw_residuals_novelty(calibration: str | Path, *, title: str, methods: Mapping[str, Mapping]):
+def draw(calibration: str | Path, *, title: str, methods: Mapping[str, Mapping]):
     """Return the figure: a point for each test row of each split, and the running median.
 
     Vertically a point shows the mean over outputs of |residual| in units of the mean half-width of
@@ -69,7 +64,6 @@ def draw_residuals_novelty(calibration: str | Path, *, title: str, methods: Mapp
     Returns
     -------
     matplotlib.figure.Figure
-        To be written by `workflow_lib.report.style.save_figure`.
 
     Raises
     ------

@@ -11,13 +11,21 @@ import numpy as np
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.items import item_group
-from workflow_lib.report.labels import count_of, figure_title, method_label
+from workflow_lib.report.chosen_rows import chosen_rows, place_of_row
+from workflow_lib.report.labels import count_of, method_label
 from workflow_lib.report.scores import SELECTED
-from workflow_lib.report.style import applied_style, method_look, save_figure
+from workflow_lib.report.style import applied_style, method_look
 from workflow_lib.report.tables import REFERENCE_METHOD
 
+SHOWS = "predicted beside true series"
+CAPTION = (
+    "Predicted series beside the true ones, for test rows from the best to the worst predicted."
+)
+METHOD_FIELDS = ("label", "color", "marker")
+REQUIRES = {"task": {"series"}}
+BECAUSE = "a figure of kind series needs series, and the task is {task}"
+
 MOST_METHODS = 4
-N_PANELS = 6
 LINES = ("--", "-.", ":", (0, (6, 1.5)))
 """Line styles of the methods, so that they are told apart without colors."""
 
@@ -36,36 +44,7 @@ class PredictedRow:
     deviations: dict[str, np.ndarray]
 
 
-def run(
-    dataset: str | Path,
-    splits: Sequence[str | Path],
-    predictions: Mapping[str, Sequence[str | Path]],
-    output_svg: str | Path,
-    output_png: str | Path,
-    dataset_title: str,
-    stand_in_for: str | None,
-    methods: Mapping[str, Mapping],
-    shown: Sequence[str] | None = None,
-    reference: str = REFERENCE_METHOD,
-) -> None:
-    """Draw the figure of the series and write it.
-
-    The title is that of the dataset, marked when it is a stand-in; the other parameters are
-    those of `draw_series`.
-    """
-    figure = draw_series(
-        dataset,
-        splits,
-        predictions,
-        title=figure_title(dataset_title, stand_in_for),
-        methods=methods,
-        shown=shown,
-        reference=reference,
-    )
-    save_figure(figure, output_svg, output_png)
-
-
-def draw_series(
+def draw(
     dataset: str | Path,
     splits: Sequence[str | Path],
     predictions: Mapping[str, Sequence[str | Path]],
@@ -104,7 +83,6 @@ def draw_series(
     Returns
     -------
     matplotlib.figure.Figure
-        To be written by `workflow_lib.report.style.save_figure`.
 
     Raises
     ------
@@ -153,51 +131,6 @@ def shown_methods(names: Sequence[str], reference: str) -> list[str]:
     others = [name for name in names if name != reference]
     kept = {reference, *others[: MOST_METHODS - (reference in names)]}
     return [name for name in names if name in kept]
-
-
-def chosen_rows(
-    outputs: np.ndarray,
-    tests: Sequence[np.ndarray],
-    predicted: Sequence[np.ndarray],
-    n_rows: int = N_PANELS,
-) -> list[int]:
-    """Return rows that are test rows in the most splits, at even steps of their error.
-
-    Rows of fewer splits are taken in only where there are less than `n_rows` otherwise. The error
-    of a row is its mean squared error over observed coordinates and splits; the first row returned
-    has the lowest and the last the highest one, and equal errors follow the row numbers. Rows of
-    which no output was observed are left out.
-
-    Parameters
-    ----------
-    outputs : array (n, d)
-        The true outputs of all rows of the dataset; NaN where one is missing.
-    tests : sequence of arrays (n_test,)
-        The test rows of each split.
-    predicted : sequence of arrays (n_test, d)
-        Their predicted outputs.
-    n_rows : int, default=6
-    """
-    n_observed = (~np.isnan(outputs)).sum(axis=1)
-    n_splits, errors = np.zeros(len(outputs), dtype=int), np.zeros(len(outputs))
-    for test, values in zip(tests, predicted, strict=True):
-        n_splits[test] += n_observed[test] > 0
-        errors[test] += np.nansum((outputs[test] - values) ** 2, axis=1)
-    tested = n_splits[n_splits > 0]
-    n_rows = min(n_rows, len(tested))
-    least = np.sort(tested)[-n_rows]
-    candidates = np.flatnonzero(n_splits >= least)
-    means = errors[candidates] / (n_splits[candidates] * n_observed[candidates])
-    ordered = candidates[np.argsort(means, kind="stable")]
-    steps = np.linspace(0, len(ordered) - 1, n_rows).round().astype(int)
-    return [int(row) for row in ordered[steps]]
-
-
-def place_of_row(index: int, n_rows: int, decimals: int = 1) -> str:
-    """Return where one of `n_rows` chosen rows stands between the lowest and the highest error."""
-    share = index / (n_rows - 1) if n_rows > 1 else 0.0
-    named = {0.0: "lowest error", 1.0: "highest error"}
-    return named.get(share, f"quantile {share:.{decimals}f}")
 
 
 def _predicted_row(row: int, tests: Sequence[np.ndarray], outputs: Mapping) -> PredictedRow:

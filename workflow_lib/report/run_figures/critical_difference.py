@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from workflow_lib.report.figures.inches import GREY, INK, page, shortened, write
+from workflow_lib.report.inches import GREY, INK, page, shortened, write
 from workflow_lib.report.labels import count_of, method_label
 from workflow_lib.report.rank_sentences import data_sentences, rank_sentences
 from workflow_lib.report.rank_tables import ranks_layout

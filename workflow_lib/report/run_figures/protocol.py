@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workflow_lib.experiments.statistics import EQUALITY_TOLERANCE
-from workflow_lib.report.figures.inches import (
+from workflow_lib.report.inches import (
     GREY,
     INK,
     LINE,

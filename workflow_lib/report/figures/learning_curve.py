@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from workflow_lib.experiments.statistics import mean_and_deviation
-from workflow_lib.report.labels import figure_title, splits_in_words, variant_label
+from workflow_lib.report.labels import splits_in_words, variant_label
 from workflow_lib.report.quantities import QUANTITIES, chance_error, error_of
 from workflow_lib.report.scores import (
     SELECTED,
@@ -24,38 +24,19 @@ from workflow_lib.report.style import (
     WEAK_LINES,
     applied_style,
     method_look,
-    save_figure,
     scale_errors,
 )
 
-
-def run(
-    scores: str | Path,
-    output_svg: str | Path,
-    output_png: str | Path,
-    dataset_title: str,
-    stand_in_for: str | None,
-    methods: Mapping[str, Mapping],
-    metric: str = "arrmse",
-) -> None:
-    """Read the scores, draw the learning curves and write them.
-
-    The title is that of the dataset, marked when it is a stand-in; the other parameters are
-    those of `draw_learning_curves`.
-    """
-    figure = draw_learning_curves(
-        read_scores(scores), methods, title=figure_title(dataset_title, stand_in_for), metric=metric
-    )
-    save_figure(figure, output_svg, output_png)
+SHOWS = "aRRMSE, or the accuracy, against the number of labelled rows"
+CAPTION = (
+    "The error on the test rows, or the accuracy, against the number of labelled training rows; a "
+    "line is a method. Points are means over the splits, bars their sample standard deviation."
+)
+METHOD_FIELDS = ("label", "color", "marker", "regressor")
+NAMES_BEST = True
 
 
-def draw_learning_curves(
-    scores: Sequence[Score],
-    methods: Mapping[str, Mapping],
-    *,
-    title: str,
-    metric: str = "arrmse",
-):
+def draw(scores: str | Path, *, title: str, shown_methods: Mapping[str, Mapping], metric: str):
     """Return the figure: mean and standard deviation over splits against the training size.
 
     Points of one training size stand side by side, so that methods with equal errors are all
@@ -66,28 +47,28 @@ def draw_learning_curves(
 
     Parameters
     ----------
-    scores : sequence of Score
-        The rows of one ``scores.csv``; at least one.
-    methods : mapping of method name to {"label", "color", "marker"}
-        Its order is the order of the legend.
+    scores : path
+        A ``scores.csv``.
     title : str
         The dataset, and that it is a stand-in where it is one.
+    shown_methods : mapping of method name to {"label", "color", "marker"}
+        Its order is the order of the legend.
     metric : {"arrmse", "rrmse", "accuracy"}
         Which error to draw; an accuracy is drawn in percent, against examples per class.
 
     Returns
     -------
     matplotlib.figure.Figure
-        To be written by `workflow_lib.report.style.save_figure`.
     """
     from matplotlib.figure import Figure
 
-    scores, measured = outside_studies(scores), QUANTITIES[metric]
+    measured, methods = QUANTITIES[metric], shown_methods
+    rows = outside_studies(read_scores(scores))
     cells = {
         key: _shown_mean_and_deviation(
             [error_of(splits[s], metric) for s in sorted(splits)], metric
         )
-        for key, splits in group_by_cell(scores).items()
+        for key, splits in group_by_cell(rows).items()
     }
     variants = order_variants([variant for variant, _ in cells], methods)
     panels = _panels(variants)
@@ -95,7 +76,7 @@ def draw_learning_curves(
     baseline, baseline_name = 1.0, "training mean"
     shows_baseline = max(means) >= LOWEST_ERROR_WITH_TRAINING_MEAN
     if measured.is_accuracy:
-        baseline, shows_baseline = measured.shown(chance_error(scores)), True
+        baseline, shows_baseline = measured.shown(chance_error(rows)), True
         baseline_name = f"chance, {baseline:.2g} %"
     with applied_style():
         n_columns = 2 if len(panels) == 4 else min(len(panels), 3)
@@ -136,7 +117,7 @@ def draw_learning_curves(
             if index + n_columns >= len(figure.axes):
                 axis.set_xlabel(measured.size_axis)
                 axis.tick_params(labelbottom=True)
-        figure.suptitle(_full_title(title, scores), x=0.01, ha="left", fontsize=11)
+        figure.suptitle(_full_title(title, rows), x=0.01, ha="left", fontsize=11)
         legend = figure.legend(
             list(handles.values()),
             list(handles),

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from workflow_lib.report.labels import figure_title, splits_in_words, variant_label
+from workflow_lib.report.labels import splits_in_words, variant_label
 from workflow_lib.report.quantities import QUANTITIES, Quantity
-from workflow_lib.report.scores import Score, Variant, read_scores
+from workflow_lib.report.scores import Variant, read_scores
 from workflow_lib.report.study_tables import (
     StudyCell,
     reference_cell,
@@ -19,7 +19,6 @@ from workflow_lib.report.style import (
     applied_style,
     line_style,
     method_look,
-    save_figure,
     scale_errors,
 )
 
@@ -31,38 +30,13 @@ BREAK = 1.5
 """Distance between two stretches of the axis, in powers of ten."""
 
 
-def run(
-    scores: str | Path,
-    output_svg: str | Path,
-    output_png: str | Path,
-    kind: str,
-    dataset_title: str,
-    stand_in_for: str | None,
-    methods: Mapping[str, Mapping],
-    metric: str = "arrmse",
-) -> None:
-    """Read the scores, draw the study and write the figure.
-
-    The title is that of the dataset, marked when it is a stand-in; the other parameters are
-    those of `draw_weak_study`.
-    """
-    figure = draw_weak_study(
-        read_scores(scores),
-        kind,
-        methods,
-        title=figure_title(dataset_title, stand_in_for),
-        metric=metric,
-    )
-    save_figure(figure, output_svg, output_png)
-
-
 def draw_weak_study(
-    scores: Sequence[Score],
+    scores: str | Path,
     kind: str,
     methods: Mapping[str, Mapping],
     *,
     title: str,
-    metric: str = "arrmse",
+    metric: str,
     reference: str | None = None,
 ):
     """Return the figure: mean and standard deviation over splits against the value of the study.
@@ -73,8 +47,8 @@ def draw_weak_study(
 
     Parameters
     ----------
-    scores : sequence of Score
-        The rows of one ``scores.csv``.
+    scores : path
+        A ``scores.csv``.
     kind : {"weak_weight", "weak_noise"}
         The study.
     methods : mapping of method name to {"label", "color", "marker"}
@@ -89,7 +63,6 @@ def draw_weak_study(
     Returns
     -------
     matplotlib.figure.Figure
-        To be written by `workflow_lib.report.style.save_figure`.
 
     Raises
     ------
@@ -100,7 +73,9 @@ def draw_weak_study(
 
     measured = QUANTITIES[metric]
     reference = reference or measured.reference
-    cells = study_table(scores, kind, metric=metric, method_order=methods, reference=reference)
+    cells = study_table(
+        read_scores(scores), kind, metric=metric, method_order=methods, reference=reference
+    )
     variants = varied_variants(cells)
     stretches = _stretches(cells, kind)
     places = _places(stretches, kind)

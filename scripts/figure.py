@@ -1,0 +1,14 @@
+"""Draw a figure of an experiment."""
+
+from adapter import job
+
+with job(snakemake):
+    from workflow_lib.report.figures import registry
+    from workflow_lib.report.style import save_figure
+
+    figure = registry.draw(
+        snakemake.params.kind,
+        files=snakemake.input,
+        settings=snakemake.params.settings,
+    )
+    save_figure(figure, snakemake.output.svg, snakemake.output.png)

@@ -1,0 +1,201 @@
+"""Every module of a figure keeps the contract, and draws the same bytes in every process."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+from report_samples import (
+    CLASS_METHODS,
+    METHODS,
+    base_accuracy,
+    base_error,
+    noisy_error,
+    write_accuracies,
+    write_calibration,
+    write_class_results,
+    write_coordinates,
+    write_scores,
+)
+from test_report_critical_difference import SIX, rank
+from test_report_protocol import SETTINGS as PROTOCOL
+
+from workflow_lib.artifacts import write_artifact
+from workflow_lib.config.capabilities import experiment_facts
+from workflow_lib.config.job_needs import Stage
+from workflow_lib.config.models import DatasetSettings, ExperimentSettings
+from workflow_lib.errors import UserError
+from workflow_lib.report.figures import base, registry
+from workflow_lib.report.run_figures import protocol
+from workflow_lib.report.run_figures.critical_difference import draw_critical_difference
+from workflow_lib.report.style import save_figure
+
+ROOT = Path(__file__).parents[2]
+KINDS = registry.figure_modules()
+OF_A_RUN = ("ranks", "protocol")
+SETTINGS = {"title": "Toy (a stand-in)", "seed": 3, "training_size": 50, "weak_size": 300}
+SETTINGS |= {"output_scale": "standard"}
+STUDIES = [
+    ("wofer-gmm", "selected", 300, base_error, f"{study}={value}")
+    for study in ("weak_weight", "weak_noise")
+    for value in (0, 0.2, 1)
+]
+ROWS = [("m-krr", "selected", 0, base_error), ("wofer-gmm", "selected", 300, noisy_error)]
+
+
+def write_sample(folder: Path) -> tuple[dict, dict]:
+    """Write an experiment on short series that are images too; return its files and settings."""
+    random, test = np.random.default_rng(0), np.arange(12, 24)
+    inputs, outputs = random.random((2, 24, 3))
+    names = {"outputs": json.dumps(["week_1", "week_2", "week_3"]), "series_length": 3}
+    names |= {"image_rows": 2, "image_columns": 3}
+    files = {"calibration": write_calibration(folder, n_outputs=3)[0]}
+    files |= {"dataset": folder / "data.h5", "models": [], "regressions": []}
+    tree = {"inputs": inputs, "outputs": outputs, "names": names}
+    write_artifact(files["dataset"], tree, "dataset")
+    files["splits"] = [folder / f"split-{split}" / "split.h5" for split in range(2)]
+    files["predictions"] = []
+    for path in files["splits"]:
+        split = {"train": np.arange(12), "test": test, "sizes": np.array([20, 50])}
+        write_artifact(path, split, "split")
+    for method in METHODS:
+        for path in files["splits"]:
+            noise = random.normal(size=(12, 3))
+            items = {f"n-50_w-{w}_C-selected": {"outputs": outputs[test] + noise} for w in (0, 300)}
+            files["predictions"].append(path.parent / method / "predictions.h5")
+            write_artifact(files["predictions"][-1], items, "predictions")
+    files["scores"] = write_scores(folder / "scores.csv", [*ROWS, *STUDIES])
+    files["coordinates"] = write_coordinates(folder / "coordinates.csv", ROWS)
+    return files, {"methods": METHODS, "shown_methods": METHODS, "metric": "arrmse"}
+
+
+def write_class_sample(folder: Path) -> tuple[dict, dict]:
+    """Write an experiment on images with classes; return its files and settings."""
+    files = write_class_results(folder)
+    files["predictions"] = [path for paths in files["predictions"].values() for path in paths]
+    files["regressions"] = list(files["regressions"].values())
+    rows = [(method, "selected", 0, base_accuracy) for method in CLASS_METHODS]
+    files["scores"] = write_accuracies(folder / "scores.csv", rows)
+    files["coordinates"] = write_coordinates(folder / "coordinates.csv", rows)
+    shown = {"methods": CLASS_METHODS, "shown_methods": CLASS_METHODS}
+    return files, shown | {"metric": "accuracy"}
+
+
+def save(figure, path: Path) -> None:
+    save_figure(figure, path.with_suffix(".svg"), path.with_suffix(".png"))
+
+
+def draw_all(folder: Path) -> None:
+    """Write a picture of every kind, and of the figures of a whole run."""
+    samples = {
+        "classes": write_class_sample(folder / "classes"),
+        "series": write_sample(folder / "series"),
+    }
+    for kind, module in KINDS.items():
+        files, settings = samples["classes" if "classes" in tasks_of(module) else "series"]
+        files |= {"first_split": files["splits"][0]}
+        files |= {"first_predictions": [p for p in files["predictions"] if "split-0" in str(p)]}
+        given = {name: (SETTINGS | settings)[name] for name in module.settings}
+        save(registry.draw(kind, files, given), folder / kind)
+    save(draw_critical_difference(rank(folder, SIX), METHODS), folder / "ranks")
+    scores = {name: write_scores(folder / f"{name}.csv", ROWS) for name in ("b", "a")}
+    pictures = folder / "protocol.svg", folder / "protocol.png"
+    protocol.run(scores, dict.fromkeys(scores, PROTOCOL), 5, *pictures)
+
+
+def tasks_of(module: base.FigureModule) -> set[str]:
+    return module.requires.get("task", {"series"})
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    """Return two folders with pictures of every kind, each drawn by a process of its own."""
+    folders = [tmp_path_factory.mktemp(f"drawn-{number}") for number in range(2)]
+    program = "from test_figures_contract import *; draw_all(Path(sys.argv[1]))"
+    for seed, folder in enumerate(folders):
+        paths = os.pathsep.join([str(ROOT / "tests" / "library"), str(ROOT)])
+        environment = {**os.environ, "PYTHONHASHSEED": str(seed), "PYTHONPATH": paths}
+        command = [sys.executable, "-c", program, str(folder)]
+        outcome = subprocess.run(command, env=environment, capture_output=True, text=True)
+        assert outcome.returncode == 0, outcome.stderr
+    return folders
+
+
+@pytest.mark.parametrize("kind", [*KINDS, *OF_A_RUN])
+def test_a_figure_can_be_read_and_has_the_same_bytes_in_every_process(drawn, kind):
+    first, second = (
+        [(folder / f"{kind}.{suffix}").read_bytes() for suffix in ("svg", "png")]
+        for folder in drawn
+    )
+    assert first == second
+    assert ElementTree.fromstring(first[0]).tag == "{http://www.w3.org/2000/svg}svg"
+    height, width, _ = imread(drawn[0] / f"{kind}.png").shape
+    assert min(height, width) > 200
+    assert b"<dc:date>" not in first[0]
+    assert str(drawn[0]).encode() not in first[0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_read_from_the_source_is_what_the_module_holds(kind):
+    module, declared = importlib.import_module(f"workflow_lib.report.figures.{kind}"), KINDS[kind]
+    for name in ("shows", "caption", "method_fields", "requires", "because", "needs", "names_best"):
+        if hasattr(module, name.upper()):
+            assert getattr(declared, name) == getattr(module, name.upper())
+    assert declared.shows and declared.caption.endswith(".") and module.__doc__
+    assert set(declared.needs) <= set(Stage._fields)
+    takes_methods = {"methods", "shown_methods"} & set(declared.settings)
+    assert bool(takes_methods) == bool(declared.method_fields)
+    parameters = inspect.signature(module.draw).parameters.values()
+    required = [p.name for p in parameters if p.default is p.empty]
+    assert required == [*declared.artifacts, *declared.settings]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_figure_needs_of_an_experiment_is_made_of_facts(kind):
+    dataset = dict.fromkeys(("title", "description", "reader", "licence", "citation"), "x")
+    experiment = ExperimentSettings(title="Toy", dataset="x")
+    facts = experiment_facts(DatasetSettings(**dataset), experiment)
+    assert set(KINDS[kind].requires) <= set(facts)
+    assert bool(KINDS[kind].because.format(**facts)) == bool(KINDS[kind].requires)
+
+
+def test_the_registry_loads_no_figure():
+    program = (
+        "import sys\nfrom workflow_lib.report.figures.registry import figure_modules\n"
+        "assert figure_modules()\nassert 'numpy' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
+
+
+def test_a_module_is_read_without_loading_it(tmp_path):
+    path = tmp_path / "dots.py"
+    lines = ["import no_such_module", 'SHOWS = "dots"', 'CAPTION = "Dots."']
+    lines += ["def draw(scores, n=3, *, title, metric=None): pass"]
+    path.write_text("\n".join(lines))
+    module = base.read_module(path)
+    assert (module.name, module.shows, module.caption) == ("dots", "dots", "Dots.")
+    assert (module.artifacts, module.settings) == (("scores",), ("title",))
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        ('SHOWS = "dots"', "a module without CAPTION, draw"),
+        ('SHOWS = "dots"\nREQUIRES = {}', "a module without CAPTION, draw, BECAUSE"),
+        ('SHOWS = "a"\nCAPTION = "b"\ndef draw(scores, dots): pass', "parameters of draw: dots"),
+    ],
+)
+def test_a_module_that_breaks_the_contract_is_refused_by_name(tmp_path, lines, reason):
+    path = tmp_path / "dots.py"
+    path.write_text(lines)
+    with pytest.raises(UserError, match=rf"dots\.py.*{reason}"):
+        base.read_module(path)

@@ -1,0 +1,109 @@
+"""The keys that the file of every method may have, whatever its regressor."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from workflow_lib.config.base import Settings
+from workflow_lib.config.values import COLOR, Flag, Name, Text, TextInFigures
+from workflow_lib.methods.registry import method_modules
+
+PreImage = Literal[
+    "closed_form", "projected", "gradient", "candidates", "minimiser", "mean", "mean_shift"
+]
+
+ABSENT: dict[str, Any] = {
+    "kernel": (),
+    "decoder": None,
+    "pseudo_classes": None,
+    "output_kernel": None,
+    "penalty": "shared",
+    "center": True,
+    "weak": False,
+    "weak_outputs": None,
+    "combine": "best",
+    "members": (),
+    "member_sizes": {},
+}
+"""What the workflow takes for keys that a method of another regressor does not have."""
+
+
+class MethodFile(Settings):
+    """A method: `config/methods/NAME.yaml`. What can work together is checked before anything
+    runs (see `workflow_lib/config/capabilities.py`)."""
+
+    label: TextInFigures
+    """Name in tables and figures."""
+
+    summary: Text
+    """What the method does, in one sentence."""
+
+    color: Annotated[str, Field(pattern=COLOR)]
+    """Colour in figures, written '#RRGGBB'."""
+
+    marker: Literal["o", "s", "D", "^", "v", "<", ">", "P", "X", "*", "p", "h", "d", "8", "H"]
+    """Marker in figures, in Matplotlib's notation."""
+
+    in_default: Flag = False
+    """Whether it belongs to `methods: default`. Off by default, so that a new file changes no
+    run before it is asked to."""
+
+    model: Name | None = None
+    """Generative model of the outputs, a file of `config/models`; null (the default) to predict
+    the outputs themselves."""
+
+    form: Literal["reduced", "full"] | None = None
+    """Form of the Fisher embedding: `reduced` (blocks pi and mu, equations 7 and 10) or `full`
+    (also the covariance block, equation 1); null (the default) without a model."""
+
+    covariance_block: Literal["constrained", "matrix"] | None = None
+    """Covariance block of the full form: `matrix` (every entry, as printed in equation 1) or
+    `constrained` (only the parameters of the covariance type); null (the default) otherwise."""
+
+    preimage: PreImage | None = None
+    """How an output is found from a predicted embedding: `closed_form` (equations 7 and 10),
+    `projected` (the same after projecting the predicted memberships onto the simplex; those of
+    series are used as they are, since a series may leave the hull of the training ones) or
+    `gradient` (numerical search, for the full form); of output kernel regression `candidates` (the
+    nearest training output), `minimiser` (numerical search, for the rbf output kernel), or, with
+    weights projected on the simplex, `mean` (the weighted mean, for the linear output kernel) or
+    `mean_shift` (the mode above it, for the rbf one); null (the default) for methods that predict
+    the outputs themselves."""
+
+    start: Literal["closed_form", "mean"] | None = None
+    """Where the search of the `gradient` pre-image starts: at the closed form or at the mean of the
+    training outputs; null (the default) for the other pre-images."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what a key that the regressor does not have stands for."""
+        return ABSENT[name] if name in ABSENT else super().__getattr__(name)
+
+    def grid_values(self, key: str) -> tuple:
+        """Return the values of a key of `grid`; none where the method has no such key."""
+        return tuple(getattr(self.grid, key, ()) or ())
+
+    def plain_grid(self) -> dict[str, Any]:
+        """Return what stands in `grid`, by key."""
+        return {key: value for key, value in self.grid.model_dump().items() if value}
+
+    def one_example_values(self) -> dict[str, Any]:
+        """Return one value of each key of `grid`, for where nothing can be selected."""
+        chosen = self.one_example.model_dump(exclude_none=True)
+        return {
+            key: chosen.get(key, values[0] if isinstance(values, tuple) else values)
+            for key, values in self.plain_grid().items()
+        }
+
+    def faults(self) -> list[tuple[str, str, str, str]]:
+        """Return what is wrong with the values of keys: key, found, expected and remedy."""
+        return []
+
+    def reasons_against(self, task: str) -> list[str]:
+        """Return why the method cannot predict what a task asks for; none where it can."""
+        return []
+
+    def predicts_scores(self, task: str) -> bool:
+        """Return whether what it predicts for a task are scores of the classes."""
+        return method_modules()[self.regressor].tasks == ("classes",)

@@ -1,0 +1,100 @@
+"""Types of the values that configuration files hold, with the limits of each."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, PlainValidator, Strict, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+COLOR = r"^#[0-9A-Fa-f]{6}$"
+SHA256 = r"^[0-9a-f]{64}$"
+ADDRESS = r"^https?://[^\s/]+/\S+$"
+RELATIVE_PATH = r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)*$"
+MEMBERS = r"^[A-Za-z0-9_*?\[][A-Za-z0-9_.*?\[\]+-]*(/[A-Za-z0-9_*?\[][A-Za-z0-9_.*?\[\]+-]*)*$"
+NAME = r"^[a-z0-9][a-z0-9_-]*$"
+
+NO_FORMULA = r"^[^$]+$"
+
+LONGEST_NAME = 60
+"""Characters; up to three names stand in the name of one file, which has room for 255."""
+
+MOST = 1_000_000_000
+"""Of what is counted; a larger number is a slip, and might not fit the machine's integers."""
+
+PATTERNS_IN_WORDS = {
+    COLOR: "a colour written '#RRGGBB'",
+    SHA256: "a SHA-256: 64 characters out of 0-9 and a-f",
+    ADDRESS: "an address that begins with https:// or http://",
+    RELATIVE_PATH: "a relative path without spaces, for example 'mulan-mtr/edm.arff'",
+    MEMBERS: "a pattern of names in an archive without spaces, for example 'data/*/text.txt'",
+    NO_FORMULA: "a text that is not empty, without '$', which begins a formula in figures",
+    NAME: "a name of lower-case letters, digits, '-' and '_' that begins with a letter or digit",
+}
+
+TEST_SIZE_IN_WORDS = "a fraction between 0 and 1, or a whole number of rows from 1"
+
+
+def strictly_increasing(values: tuple) -> tuple:
+    """Return `values`; raise when one is not larger than the one before it."""
+    if any(later <= earlier for earlier, later in zip(values, values[1:], strict=False)):
+        raise PydanticCustomError("setting", "numbers in strictly increasing order")
+    return values
+
+
+def without_repeats(values: tuple) -> tuple:
+    """Return `values`; raise when one stands there twice."""
+    if len(set(values)) < len(values):
+        raise PydanticCustomError("setting", "a list in which nothing stands twice")
+    return values
+
+
+def named_once(items: tuple) -> tuple:
+    """Return `items` (tables or figures); raise when two of them share a name."""
+    without_repeats(tuple(item.name for item in items))
+    return items
+
+
+def different_file_names(sources: tuple) -> tuple:
+    """Return `sources`; raise when two of them have one file name, whatever their folders."""
+    names = [source.path.rpartition("/")[2] for source in sources]
+    if len(set(names)) < len(names):
+        raise PydanticCustomError("setting", "paths whose last parts (the file names) differ")
+    return sources
+
+
+def check_test_size(value: Any) -> int | float:
+    """Return `value` when it is a fraction in (0, 1) or a whole number from 1; raise otherwise."""
+    whole = isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    fraction = isinstance(value, float) and 0 < value < 1
+    if not (whole or fraction):
+        raise PydanticCustomError("setting", TEST_SIZE_IN_WORDS)
+    return value
+
+
+Text = Annotated[str, Field(min_length=1)]
+TextInFigures = Annotated[str, Field(pattern=NO_FORMULA)]
+Name = Annotated[str, Field(pattern=NAME, max_length=LONGEST_NAME)]
+Flag = Annotated[bool, Strict()]
+Count = Annotated[int, Strict(), Field(ge=1, le=MOST)]
+Repeats = Annotated[int, Strict(), Field(ge=1, le=1000)]
+Positive = Annotated[float, Strict(), Field(gt=0, allow_inf_nan=False)]
+PositiveOrInfinite = Annotated[float, Strict(), Field(gt=0)]
+NotNegative = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)]
+Share = Annotated[float, Strict(), Field(ge=0, le=1)]
+Fraction = Annotated[float, Strict(), Field(gt=0, le=1)]
+TestSize = Annotated[
+    int | float,
+    PlainValidator(check_test_size),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "integer", "minimum": 1},
+                {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+            ]
+        }
+    ),
+]
+Sizes = Annotated[tuple[Count, ...], AfterValidator(strictly_increasing)]
+SomeSizes = Annotated[tuple[Count, ...], Field(min_length=1), AfterValidator(strictly_increasing)]
+SomeNames = Annotated[tuple[Name, ...], Field(min_length=1), AfterValidator(without_repeats)]

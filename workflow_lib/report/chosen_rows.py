@@ -1,0 +1,52 @@
+"""Which test rows a figure of single rows shows, so that nobody chooses them by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+
+def chosen_rows(
+    outputs: np.ndarray,
+    tests: Sequence[np.ndarray],
+    predicted: Sequence[np.ndarray],
+    n_rows: int = 6,
+) -> list[int]:
+    """Return rows that are test rows in the most splits, at even steps of their error.
+
+    Rows of fewer splits are taken in only where there are less than `n_rows` otherwise. The error
+    of a row is its mean squared error over observed coordinates and splits; the first row returned
+    has the lowest and the last the highest one, and equal errors follow the row numbers. Rows of
+    which no output was observed are left out.
+
+    Parameters
+    ----------
+    outputs : array (n, d)
+        The true outputs of all rows of the dataset; NaN where one is missing.
+    tests : sequence of arrays (n_test,)
+        The test rows of each split.
+    predicted : sequence of arrays (n_test, d)
+        Their predicted outputs.
+    n_rows : int, default=6
+    """
+    n_observed = (~np.isnan(outputs)).sum(axis=1)
+    n_splits, errors = np.zeros(len(outputs), dtype=int), np.zeros(len(outputs))
+    for test, values in zip(tests, predicted, strict=True):
+        n_splits[test] += n_observed[test] > 0
+        errors[test] += np.nansum((outputs[test] - values) ** 2, axis=1)
+    tested = n_splits[n_splits > 0]
+    n_rows = min(n_rows, len(tested))
+    least = np.sort(tested)[-n_rows]
+    candidates = np.flatnonzero(n_splits >= least)
+    means = errors[candidates] / (n_splits[candidates] * n_observed[candidates])
+    ordered = candidates[np.argsort(means, kind="stable")]
+    steps = np.linspace(0, len(ordered) - 1, n_rows).round().astype(int)
+    return [int(row) for row in ordered[steps]]
+
+
+def place_of_row(index: int, n_rows: int, decimals: int = 1) -> str:
+    """Return where one of `n_rows` chosen rows stands between the lowest and the highest error."""
+    share = index / (n_rows - 1) if n_rows > 1 else 0.0
+    named = {0.0: "lowest error", 1.0: "highest error"}
+    return named.get(share, f"quantile {share:.{decimals}f}")

@@ -1,0 +1,137 @@
+"""The contract of a figure: what its module holds, and what is known of it before it is loaded.
+
+A kind of figure is a module of this package; its name is the name of the kind. It has
+
+``SHOWS``
+    what it shows, for the reference of the configuration;
+``CAPTION``
+    what it shows, in sentences, for the report that Snakemake makes;
+``draw``
+    which returns a `matplotlib.figure.Figure`. Its parameters are what it reads and is given (some
+    of `ARTIFACTS` and of `SETTINGS`); those with a default value are for other callers.
+
+and may have
+
+``METHOD_FIELDS``
+    the settings of each method that it shows: what ``methods`` or ``shown_methods`` hold;
+``REQUIRES`` and ``BECAUSE``
+    what an experiment must satisfy to have it, as facts of `workflow_lib.config.capabilities` each
+    with the values that are possible, and the reason given to the user where it does not;
+``NEEDS``
+    what its jobs need, as fields of `workflow_lib.config.job_needs.Stage`;
+``NAMES_BEST``
+    whether it shows which method is best, so that its alternative text says so.
+
+All but ``draw`` are literals. They and the parameters are read from the source, because to load
+what a figure is drawn with takes seconds, and every command asks for them.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+
+from workflow_lib.errors import UserError
+
+ARTIFACTS = (
+    "calibration",
+    "coordinates",
+    "dataset",
+    "first_predictions",
+    "first_split",
+    "models",
+    "predictions",
+    "regressions",
+    "scores",
+    "splits",
+)
+"""What figures may read of an experiment, each a path but for these: the splits are a list;
+`first_predictions` and `regressions` map the methods to their files of the first split, and
+`predictions` to their files of every split; `models` is None without a mixture."""
+
+SETTINGS = (
+    "methods",
+    "metric",
+    "output_scale",
+    "seed",
+    "shown_methods",
+    "title",
+    "training_size",
+    "weak_size",
+)
+"""What figures may be given besides. `methods` are all of the experiment and `shown_methods` those
+that the figure names, both as mappings to their `METHOD_FIELDS`; the sizes are the largest."""
+
+_REQUIRED = ("SHOWS", "CAPTION", "draw")
+
+
+@dataclass(frozen=True)
+class FigureModule:
+    """What the module of a kind of figure declares."""
+
+    name: str
+    artifacts: tuple[str, ...]
+    """Those of `ARTIFACTS` that `draw` reads."""
+
+    settings: tuple[str, ...]
+    """Those of `SETTINGS` that it takes."""
+
+    shows: str
+    caption: str
+    method_fields: tuple[str, ...] = ()
+    requires: dict[str, set] = field(default_factory=dict)
+    because: str = ""
+    needs: dict[str, float] = field(default_factory=dict)
+    names_best: bool = False
+
+
+def read_module(path: Path) -> FigureModule:
+    """Return what the module of a kind of figure declares, from its source.
+
+    Raises
+    ------
+    UserError
+        If a member is missing, or `draw` takes what no figure is given.
+    """
+    found = {}
+    for statement in ast.parse(path.read_bytes(), str(path)).body:
+        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+            found[statement.targets[0].id] = statement.value
+        elif isinstance(statement, ast.FunctionDef):
+            found[statement.name] = statement.args
+    required = (*_REQUIRED, "BECAUSE") if "REQUIRES" in found else _REQUIRED
+    missing = [name for name in required if name not in found]
+    if missing:
+        raise UserError(
+            place=str(path),
+            found=f"a module without {', '.join(missing)}",
+            expected="SHOWS, CAPTION and draw, and BECAUSE beside REQUIRES",
+            remedy="add what is missing as docs/add-a-figure.md shows, or move the file elsewhere",
+        )
+    parameters = _without_default(found["draw"])
+    unknown = [name for name in parameters if name not in ARTIFACTS + SETTINGS]
+    if unknown:
+        raise UserError(
+            place=f"{path}, parameters of draw",
+            found=", ".join(unknown),
+            expected=f"some of {', '.join(ARTIFACTS + SETTINGS)}",
+            remedy="take these alone, or give other parameters a default value",
+        )
+    return FigureModule(
+        path.stem,
+        tuple(name for name in parameters if name in ARTIFACTS),
+        tuple(name for name in parameters if name in SETTINGS),
+        **{
+            literal.name: ast.literal_eval(found[literal.name.upper()])
+            for literal in fields(FigureModule)
+            if literal.name.upper() in found
+        },
+    )
+
+
+def _without_default(arguments: ast.arguments) -> list[str]:
+    """Return the names of the parameters that every call must give."""
+    by_place = arguments.args[: len(arguments.args) - len(arguments.defaults)]
+    by_name = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    return [a.arg for a in by_place] + [a.arg for a, default in by_name if default is None]
