@@ -3,20 +3,23 @@
 PYTHON ?= python3
 CORES ?= all
 OPTIONS ?=
+WORKERS ?= 2
 
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 SNAKEMAKE := $(BIN)/snakemake
 SNAKEFILES := Snakefile $(wildcard rules/*.smk rules/*/*.smk)
+# Files of tests go to the processes in the order given, the longest first.
+PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 SOURCES := workflow_lib scripts tests $(wildcard benchmarks docs examples)
 
 .DEFAULT_GOAL := help
-.PHONY: help env run prepare test faults lint docs bench compare why verify unlock clean
+.PHONY: help env run prepare test test-system faults lint docs bench compare why verify unlock clean
 
 help: ## list these commands
-	@echo "make COMMAND [CORES=all] [OPTIONS='more options of snakemake'] [PYTHON=python3]"
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{printf "%-10s %s\n", $$1, $$2}'
+	@echo "make COMMAND [CORES=all] [OPTIONS='more options of snakemake'] [PYTHON=python3] [WORKERS=2]"
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{printf "%-12s %s\n", $$1, $$2}'
 
 env: $(INSTALLED) ## build the environment in .venv from requirements.lock
 
@@ -41,11 +44,15 @@ prepare: env ## fetch the data alone, for a machine without network later
 # The tests and the comparison read the data from a local copy where one lies beside the checkout.
 ifeq ($(origin OFER_MIRROR),undefined)
 ifneq ($(wildcard ../shared/data),)
-test compare: export OFER_MIRROR := $(abspath ../shared/data)
+test test-system compare: export OFER_MIRROR := $(abspath ../shared/data)
 endif
 endif
-test: env lint ## check the style, then run all tests
-	@$(BIN)/python -m pytest --cov=workflow_lib --cov-report=term:skip-covered
+test: env lint ## check the style, test the library and one small run, in minutes
+	@$(PYTEST) tests/workflow tests/library \
+	  --cov=workflow_lib --cov-report=term:skip-covered --cov-fail-under=95
+
+test-system: env ## test edits, own tables, faults, Slurm, a browser; takes longer
+	@$(PYTEST) tests/scenarios tests/system
 
 faults: env ## break a small run in every way; takes hours, writes results/faults.json
 	@$(BIN)/python -m pytest tests/system -m fault --faults=full --fault-record=results/faults.json

@@ -19,6 +19,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "myst_parser",
     # Own ones, in extensions/.
+    "configuration_table",
     "fault_record",
     "offline_mathml",
     "plain_docstrings",
@@ -27,7 +28,7 @@ extensions = [
 # The reference of the configuration is a file of Markdown, so all pages but the API are.
 myst_enable_extensions = ["deflist", "dollarmath"]
 myst_heading_anchors = 3
-suppress_warnings = ["myst.header"]  # parts of the README begin below its title
+suppress_warnings = ["myst.header"]  # a part of the README begins below its title
 
 default_role = "code"
 autodoc_member_order = "bysource"

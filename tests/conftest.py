@@ -1,4 +1,4 @@
-"""How many faults are tried, and the record of how they ended.
+"""One small run of the real workflow, which tests share; and how many faults are tried.
 
 A test of a fault is marked with its kind, and with how often it is tried::
 
@@ -7,19 +7,21 @@ A test of a fault is marked with its kind, and with how often it is tried::
     def test_it_is_resumed(number): ...
 
 `pytest --faults=full` tries all, the default a few of each; `--fault-record=FILE` writes how many
-were tried, and which did not end well.
+were tried, and which did not end well. It counts in one process, so without `-n`.
 """
 
 from __future__ import annotations
 
 import json
 import platform
+import shutil
 import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from small_run import Outcome, copy_folder, copy_project, run_once, snakemake
 
 RECORD = pytest.StashKey[dict]()
 
@@ -36,6 +38,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "fault(kind): a fault of this kind is tried")
     config.addinivalue_line("markers", "trials(short, full): how often; the test takes `number`")
     config.stash[RECORD] = {}
+    if config.getoption("--fault-record") and config.getoption("numprocesses", None):
+        raise pytest.UsageError("--fault-record counts the faults of one process; leave out -n")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -108,3 +112,38 @@ def commit_of_the_project() -> str | None:
     except OSError:
         return None
     return done.stdout.strip() or None
+
+
+@pytest.fixture(scope="session")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a copy of the project in which nothing has run yet; it must not be changed."""
+    folder = tmp_path_factory.mktemp("project")
+    copy_project(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def first_run(project: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcome]:
+    """Return a folder with a finished run on two cores, and how it ended; not to be changed."""
+
+    def run(folder: Path) -> Outcome:
+        return snakemake(copy_folder(project, folder), cores=2)
+
+    return run_once("first", run, tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def first_folder(first_run: tuple[Path, Outcome]) -> Path:
+    """Return the folder of the finished run; it must not be changed."""
+    folder, outcome = first_run
+    if outcome.status:
+        pytest.fail(f"the small run failed:\n{outcome.text}")
+    return folder
+
+
+@pytest.fixture
+def finished(first_folder: Path, tmp_path: Path) -> Iterator[Path]:
+    """Return a copy of the finished run, dates kept, that a test may change."""
+    folder = copy_folder(first_folder, tmp_path / "run")
+    yield folder
+    shutil.rmtree(folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import io
 import json
@@ -11,11 +12,13 @@ import shutil
 import subprocess
 import sys
 import tarfile
+from collections.abc import Callable
 from datetime import date, timedelta
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
+import pytest
 import yaml
 
 from workflow_lib.datasets.archive_members import members_digest
@@ -514,6 +517,22 @@ def snakemake(folder: Path, *options: str, cores: int | None = 2, **variables: s
         timeout=900,
     )
     return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+def run_once(
+    name: str, run: Callable[[Path], Outcome], factory: pytest.TempPathFactory
+) -> tuple[Path, Outcome]:
+    """Return a folder in which `run` was called, and how it ended: once for all test processes."""
+    base = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        base = base.parent
+    folder, end = base / name / "run", base / name / "outcome.json"
+    folder.parent.mkdir(exist_ok=True)
+    with (folder.parent / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not end.exists():
+            end.write_text(json.dumps(run(folder)))
+    return folder, Outcome(*json.loads(end.read_text()))
 
 
 def jobs_to_run(folder: Path, *options: str) -> set[str]:

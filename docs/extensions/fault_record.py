@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from docutils import nodes
+from plain_table import table_of
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -38,7 +39,12 @@ class FaultRecord(SphinxDirective):
         rows.append(("all", *(sum(row[place] for row in rows) for place in (1, 2, 3)), ""))
         where = f"Python {record['python']}, {record['system']}."
         found = [name for kind in record["kinds"] for name in kind["found"]]
-        return [table_of(HEAD, rows), nodes.paragraph(text=where), *list_of("Found:", found)]
+        cells = [[[nodes.paragraph(text=str(cell))] for cell in row] for row in rows]
+        return [
+            table_of(HEAD, cells, WIDTHS),
+            nodes.paragraph(text=where),
+            *list_of("Found:", found),
+        ]
 
 
 def list_of(title: str, names: list[str]) -> list[nodes.Node]:
@@ -47,23 +53,6 @@ def list_of(title: str, names: list[str]) -> list[nodes.Node]:
         nodes.list_item("", nodes.paragraph("", "", nodes.literal(text=name))) for name in names
     ]
     return [nodes.paragraph(text=title), nodes.bullet_list("", *items)] if names else []
-
-
-def table_of(head: tuple, rows: list[tuple]) -> nodes.table:
-    """Return a table of texts and numbers."""
-    table, group = nodes.table(), nodes.tgroup(cols=len(head))
-    table += group
-    group += [nodes.colspec(colwidth=width) for width in WIDTHS]
-    for part, lines in ((nodes.thead(), [head]), (nodes.tbody(), rows)):
-        group += part
-        for line in lines:
-            row = nodes.row()
-            part += row
-            for cell in line:
-                entry = nodes.entry()
-                entry += nodes.paragraph(text=str(cell))
-                row += entry
-    return table
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -7,7 +7,7 @@ do not see them.
 from __future__ import annotations
 
 import ast
-import re
+from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 
@@ -20,11 +20,10 @@ LETTER, LINE, PAD = 6.7, 16.0, 8.0
 GAP, BETWEEN = 16.0, 34.0
 
 
-def edges_of_mermaid(text: str) -> list[tuple[str, str]]:
-    """Return the arrows of the first mermaid picture in a text of Markdown."""
-    block = re.search(r"```mermaid\n(.*?)```", text, re.DOTALL)[1]
-    edges = []
-    for line in block.splitlines():
+def edges_of_arrows(lines: Iterable[str]) -> list[tuple[str, str]]:
+    """Return the pairs of names between which the lines have arrows, as in ``a --> b --> c``."""
+    edges: list[tuple[str, str]] = []
+    for line in lines:
         names = [name.strip() for name in line.split("-->")]
         edges += zip(names, names[1:])
     return edges
@@ -137,12 +136,12 @@ def _picture(name: str, title: str, words: str, parts: list[str], width: float, 
 
 
 class RuleGraph(SphinxDirective):
-    """Draws the rules from the mermaid picture of the Markdown file named by its argument."""
+    """Draws the rules from the arrows in its content, as mermaid writes them."""
 
-    required_arguments = 1
+    has_content = True
 
     def run(self) -> list[nodes.Node]:
-        return [nodes.raw("", rule_graph(edges_of_mermaid(read(self))), format="html")]
+        return [nodes.raw("", rule_graph(edges_of_arrows(self.content)), format="html")]
 
 
 class LibraryFloors(SphinxDirective):

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from functools import cache
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -66,14 +67,17 @@ def test_messages_that_are_explained_are_those_of_the_code():
 
 def test_methods_that_are_recommended_exist():
     named = set(re.findall(r"`([a-z]+-[a-z-]+)`", page("methods.md") + page("your-table.md")))
-    methods = {path.stem for path in (ROOT / "config" / "methods").glob("*.yaml")}
-    assert {"ofer-stack", "m-mean", "wofer-gmm"} <= named <= methods
+    methods, datasets = (
+        {path.stem for path in (ROOT / "config" / folder).glob("*.yaml")}
+        for folder in ("methods", "datasets")
+    )
+    assert {"ofer-stack", "m-mean", "wofer-gmm"} <= named <= methods | datasets
 
 
 def test_commands_of_make_and_files_of_configuration_exist():
     text = "".join(path.read_text(encoding="utf-8") for path in DOCS.glob("*.md"))
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    named = set(re.findall(r"`make ([a-z]+)`|^make ([a-z]+)", text, re.MULTILINE))
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = set(re.findall(r"`make ([a-z-]+)`|^make ([a-z-]+)", text, re.MULTILINE))
     named = {name for pair in named for name in pair if name}
     assert {"env", "run", "docs"} <= named <= targets
     for name in re.findall(r"--configfile (\S+)", text):
@@ -198,3 +202,13 @@ def test_the_reference_of_the_configuration_is_the_generated_one(built):
     for heading in headings:
         words = re.sub(r"`(.*?)`", r"\1", heading)
         assert words in re.sub(r"<[^>]*>", "", text)
+
+
+@needs_sphinx
+@pytest.mark.parametrize(("folder", "key"), [("methods", "summary"), ("datasets", "title")])
+def test_every_method_and_dataset_is_listed(built, folder, key):
+    text = unescape((built / f"{folder}.html").read_text(encoding="utf-8"))
+    shown = re.sub(r"<[^>]*>", "", text).replace("’", "'")
+    for path in (ROOT / "config" / folder).glob("*.yaml"):
+        words = " ".join(yaml.safe_load(path.read_text(encoding="utf-8"))[key].split())
+        assert path.stem in shown and words in shown, path

@@ -16,7 +16,8 @@ from sklearn.isotonic import isotonic_regression
 pytest.importorskip("sphinx", reason="the extra 'docs' is not installed")
 
 ROOT = Path(__file__).resolve().parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+DESIGN = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+ARROWS = re.search(r"```{rule-graph}\n(.*?)```", DESIGN, re.DOTALL)[1].splitlines()
 FLOORS = (ROOT / "tests" / "library" / "test_imports.py").read_text(encoding="utf-8")
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -97,10 +98,11 @@ def test_a_circle_is_refused(extensions):
 
 def test_the_picture_of_the_rules_shows_each_rule_once(extensions):
     _, drawing = extensions
-    edges = drawing.edges_of_mermaid(README)
+    edges = drawing.edges_of_arrows(ARROWS)
     picture = drawing.rule_graph(edges)
     rules = "".join(path.read_text() for path in (ROOT / "rules").rglob("*.smk"))
-    assert sorted(texts_of(picture)) == sorted(re.findall(r"^rule (\w+):", rules, re.MULTILINE))
+    names = re.findall(r"^(?:use rule \w+ as|rule) (\w+)", rules, re.MULTILINE)
+    assert sorted(texts_of(picture)) == sorted(names)
     words = ElementTree.fromstring(picture).find(f".//{SVG}desc").text
     for a, b in edges:
         assert re.search(rf"\b{a} leads to [^;]*\b{b}\b", words)
@@ -119,7 +121,7 @@ def test_the_picture_of_the_floors_shows_each_part_once(extensions):
 def test_pictures_are_named_and_told_in_words(extensions):
     _, drawing = extensions
     floors = drawing.floors_of_tests(FLOORS)
-    rules = drawing.rule_graph(drawing.edges_of_mermaid(README))
+    rules = drawing.rule_graph(drawing.edges_of_arrows(ARROWS))
     for picture in (rules, drawing.library_floors(floors, ROOT / "workflow_lib")):
         drawn = ElementTree.fromstring(picture).find(f"{SVG}svg")
         named = drawn.get("aria-labelledby").split()

@@ -610,15 +610,6 @@ def test_predictions_keep_the_class_scores_and_name_the_class_of_the_highest(cla
     assert predictions["block_weight"] == item["block_weight"]
 
 
-def test_seconds_are_written_for_every_item(classes):
-    regression = classes.run("candidates")
-    seconds = json.loads((classes.folder / "regression.json").read_text())
-    assert seconds.keys() == regression.keys()
-    for item in seconds.values():
-        assert item["selection_seconds"] > 0
-        assert all(value >= 0 for value in item.values())
-
-
 def test_unknown_decoders_and_weak_rows_without_a_membership_block_are_refused(classes):
     with pytest.raises(ValueError, match="decoder must be one of"):
         classes.run("nearest")

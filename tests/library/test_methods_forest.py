@@ -101,10 +101,3 @@ def test_missing_outputs_take_the_mean_of_the_training_rows_at_hand(tmp_path):
         ).fit(preparation.apply(X[rows]), known)
         expected = forest.predict(preparation.apply(X[split["test"]]))
         np.testing.assert_allclose(item["outputs"], expected, rtol=1e-12)
-
-
-def test_constant_outputs_are_predicted_as_they_are(tmp_path):
-    X, Y = regression_data(70)
-    stages = Stages(tmp_path, X, np.full_like(Y, 0.1)).forest()
-    for item in stages.tree("predictions").values():
-        np.testing.assert_allclose(item["outputs"], 0.1, rtol=1e-12)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 from small_data import regression_data
@@ -168,10 +166,6 @@ def test_fields_of_the_artifact(tmp_path, kernel):
         predicted = predictions[f"n-{size}_w-{weak_size}_C-selected"]
         assert predicted.keys() == scalars | {"outputs"}
         np.testing.assert_array_equal(predicted["outputs"], item["test_embedding"])
-    seconds = json.loads((tmp_path / "regression.json").read_text())
-    assert seconds.keys() == regression.keys()
-    for parts in seconds.values():
-        assert sorted(parts) == ["fit_seconds", "prediction_seconds", "selection_seconds"]
 
 
 def test_a_gram_matrix_gives_what_its_inputs_give(tmp_path):
@@ -199,14 +193,6 @@ def test_an_infinite_penalty_predicts_the_training_mean(tmp_path):
         np.testing.assert_allclose(item["test_embedding"], np.tile(mean, (12, 1)), atol=1e-12)
 
 
-def test_constant_outputs_are_predicted_as_they_are(tmp_path):
-    X, Y = small_inputs()
-    stages = run_stage(stages_of(tmp_path, X, np.full_like(Y, 0.1)))
-    for item in stages.tree("regression").values():
-        assert item["score"] == np.inf
-        np.testing.assert_allclose(item["test_embedding"], 0.1, rtol=1e-9)
-
-
 # What each item may see.
 
 
@@ -225,19 +211,6 @@ def test_outputs_of_test_and_unlabelled_rows_change_nothing(tmp_path):
         Y[split["weak"]] = -100.0
 
     assert_same_tree(*pair(tmp_path, change))
-
-
-def test_inputs_of_test_rows_change_their_own_predictions_only(tmp_path):
-    def change(X, Y, split):
-        X[split["test"][3:]] = 100.0
-
-    first, second = pair(tmp_path, change)
-    for name, item in first.items():
-        other = second[name]
-        before, after = item.pop("test_embedding"), other.pop("test_embedding")
-        assert_same_tree(item, other)
-        np.testing.assert_allclose(before[:3], after[:3], atol=1e-10)
-        assert (before[3:] != after[3:]).any()
 
 
 def test_inputs_of_unlabelled_rows_change_the_items_that_have_them(tmp_path):
@@ -263,11 +236,3 @@ def test_graph_of_a_fold_holds_its_training_and_the_unlabelled_rows_only(tmp_pat
     run_stage(stages_of(tmp_path, *small_inputs(), sizes=[20]))
     # Four folds hold out five of twenty rows each.
     assert sizes == {15 + 8, 15 + 15}
-
-
-def test_artifacts_are_the_same_bytes_when_computed_again(tmp_path):
-    first, second = (
-        run_stage(stages_of(tmp_path / name, *small_inputs())) for name in ("first", "second")
-    )
-    for name in ("regression", "predictions"):
-        assert first.path(name).read_bytes() == second.path(name).read_bytes()

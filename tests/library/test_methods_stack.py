@@ -204,18 +204,6 @@ def test_members_take_part_from_their_smallest_size_on(tmp_path):
         np.testing.assert_array_equal(tree[item_of(20)][name], alone[item_of(20)][name])
 
 
-def test_outputs_of_test_rows_change_nothing(tmp_path):
-    trees = []
-    for name, change in (("first", 0.0), ("second", 100.0)):
-        stages = prepared(tmp_path / name)
-        members = {key: member(stages, key, 1.0, seed) for seed, key in enumerate("ab")}
-        tree = read_artifact(stages.path("dataset"), "dataset")
-        tree["outputs"][stages.tree("split")["test"]] += change
-        write_artifact(stages.path("dataset"), tree, "dataset")
-        trees.append(run_stack(stages, members))
-    assert_same_tree(*trees)
-
-
 def test_predictions_of_test_rows_change_no_weight(tmp_path):
     stages = prepared(tmp_path)
     members = {key: member(stages, key, 1.0, seed) for seed, key in enumerate("ab")}
@@ -262,16 +250,6 @@ def test_stack_of_real_methods_is_no_worse_than_each(tmp_path):
             single = stages.tree("regression")[item_of(size)]["heldout_outputs"]
             ours, other = (((part - Y) ** 2 / Y.var(axis=0)).sum() for part in (combined, single))
             assert ours <= other * (1 + 1e-9)
-
-
-def test_artifacts_are_the_same_bytes_when_computed_again(tmp_path):
-    contents = []
-    for name in ("first", "second"):
-        stages = prepared(tmp_path / name)
-        members = {key: member(stages, key, 1.0, seed) for seed, key in enumerate("ab")}
-        run_stack(stages, members)
-        contents.append(stages.path("regression").read_bytes())
-    assert contents[0] == contents[1]
 
 
 # What is told.

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import smoke
+from small_run import Outcome, run_once
 
 
 @pytest.fixture(scope="session")
@@ -21,8 +22,11 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def undisturbed(fresh: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of an undisturbed run on two cores; it must not be changed."""
-    folder = smoke.copy_of(fresh, tmp_path_factory.mktemp("undisturbed") / "run")
-    outcome = smoke.snakemake(folder)
+
+    def run(folder: Path) -> Outcome:
+        return smoke.snakemake(smoke.copy_of(fresh, folder))
+
+    folder, outcome = run_once("undisturbed", run, tmp_path_factory)
     assert outcome.status == 0, outcome.text
     return folder
 

@@ -272,7 +272,7 @@ ELSEWHERE = (
     "rules/models.smk",
     "scripts/terminal.py",
     "config/README.md",
-    "tests/workflow/test_reruns.py",
+    "tests/scenarios/test_reruns.py",
     "workflow_lib/config/models.py",
     "workflow_lib/datasets/acquisition.py",
 )

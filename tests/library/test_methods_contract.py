@@ -1,0 +1,232 @@
+"""What holds for every method that the registry finds, on numbers or, of classifiers, on classes.
+
+A method whose `run` takes a setting that has no value in `SETTINGS` needs one there.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from small_data import regression_data
+from small_pipeline import assert_same_tree
+
+from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.experiments import annotation, features_stage, generative_models, preimages
+from workflow_lib.experiments.splitting import split_rows
+from workflow_lib.methods.registry import method_modules
+
+MODULES = method_modules()
+OF_NUMBERS = [name for name, module in MODULES.items() if "regression" in module.tasks]
+N_ROWS, N_CLASSES, N_TEST, SEED = 72, 4, 12, 7
+MEMBERS = ("training_mean", "reduced_rank_ridge")
+
+SETTINGS = {
+    "block_weights": [0.0, 1.0],
+    "center": True,
+    "combine": "best",
+    "component_counts": [2],
+    "components": "selected",
+    "decoder": "one_hot",
+    "estimator": "sklearn.linear_model.Ridge",
+    "grid": {
+        "width": [0.3, 3.0],
+        "cost": [1.0],
+        "l2_penalty": [0.1],
+        "max_features": [1.0],
+        "n_trees": 5,
+    },
+    "kernel": "rbf",
+    "laplacian_weights": [0.1],
+    "max_features": [0.5, 1.0],
+    "member_sizes": {},
+    "members": list(MEMBERS),
+    "method_file": "config/methods/tried.yaml",
+    "metric": "arrmse",
+    "n_trees": 5,
+    "neighbours": [3],
+    "one_example": {},
+    "output_kernel": "rbf",
+    "output_widths": [1.0],
+    "penalties": [1e-4, 1e-2],
+    "penalty": "shared",
+    "preimage": "candidates",
+    "projections": [False],
+    "pseudo_classes": "soft",
+    "ranks": [1, 2],
+    "seed": SEED,
+    "settings": {},
+    "studies": {},
+    "weak": False,
+    "weak_outputs": None,
+    "weak_weights": [],
+    "widths": [0.3, 3.0],
+}
+OF_ONE = {"estimator": {"grid": {"alpha": [0.01, 1.0]}}}
+"""Settings of one regressor that differ."""
+
+
+class Data(NamedTuple):
+    """Rows of numbers, or of classes where there are labels."""
+
+    X: np.ndarray
+    Y: np.ndarray
+    past: np.ndarray
+    split: dict
+    labels: np.ndarray | None = None
+
+    def changed(self, rows: np.ndarray, *names: str) -> Data:
+        """Return a copy in which some rows of some fields have other values."""
+        copies = {name: getattr(self, name).copy() for name in names}
+        for name, values in copies.items():
+            values[rows] = (values[rows] + 1) % N_CLASSES if name == "labels" else 50.0
+        return self._replace(**copies)
+
+
+def data_for(regressor: str, n_outputs: int = 3) -> Data:
+    """Return data of a task of the regressor; of numbers where it has both."""
+    X, Y = regression_data(N_ROWS)
+    past = Y[:, :2] + np.random.default_rng(5).normal(size=(N_ROWS, 2))
+    if regressor in OF_NUMBERS:
+        split = split_rows(N_ROWS, [20, 30], [8], N_TEST, 4, SEED)
+        return Data(X, Y[:, :n_outputs], past, split)
+    labels = np.arange(N_ROWS) % N_CLASSES
+    X = X + 3.0 * np.eye(N_CLASSES)[labels]
+    split = split_rows(N_ROWS, [3, 5], [8], N_TEST / N_ROWS, 3, SEED, labels=labels)
+    return Data(X, Y, past, split, labels)
+
+
+def run(regressor: str, folder: Path, data: Data) -> dict:
+    """Run a method in `folder`; return the tree of its artifact."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = {name: folder / f"{name}.h5" for name in ("dataset", "split", "features")}
+    tree = {"inputs": data.X, "outputs": data.Y, "names": {"series_channels": 1}}
+    tree["past"] = {"values": data.past}
+    if data.labels is not None:
+        vectors = np.random.default_rng(3).normal(size=(N_CLASSES, 2))
+        tree["outputs"] = vectors[data.labels]
+        tree["classes"] = {"labels": data.labels, "vectors": vectors}
+    write_artifact(paths["dataset"], tree, "dataset", allow_nan=("outputs",))
+    write_artifact(paths["split"], data.split, "split")
+    source = (paths["dataset"], paths["split"])
+    features_stage.run(*source, paths["features"], "standard", "rbf", "separate")
+    method = importlib.import_module(f"workflow_lib.methods.{MODULES[regressor].name}")
+    parameters = inspect.signature(method.run).parameters.values()
+    needed = {item.name for item in parameters if item.default is inspect.Parameter.empty}
+    if "models" in needed:
+        fitted = folder / "fitted.h5"
+        options = ("gaussian_mixture", "tied_spherical", 0.05, 2, [2], "none", SEED)
+        generative_models.run(*source, fitted, *options)
+        paths |= {name: folder / f"{name}.h5" for name in ("models", "weak_labels")}
+        annotation.run(*source, fitted, paths["models"], paths["weak_labels"], "one-hot", SEED)
+    if "regressions" in needed:
+        for name in MEMBERS:
+            run(name, folder / name, data)
+        of_members = [folder / name / "regression.h5" for name in MEMBERS]
+        paths["regressions"] = of_members
+        paths["predictions"] = [folder / name / "predictions.h5" for name in MEMBERS]
+        for regression, predictions in zip(of_members, paths["predictions"], strict=True):
+            preimages.run(
+                regression, None, predictions, predictions.with_suffix(".json"), *[None] * 4
+            )
+        paths["member_timings"] = [folder / name / "regression.json" for name in MEMBERS]
+        paths["member_timings"] += [path.with_suffix(".json") for path in paths["predictions"]]
+    settings = SETTINGS | {"regressor": regressor} | OF_ONE.get(regressor, {})
+    paths |= {"output": folder / "regression.h5", "timings": folder / "regression.json"}
+    method.run(**{name: paths.get(name, settings.get(name)) for name in needed})
+    return read_artifact(paths["output"], "regression")
+
+
+def assert_same_but_for_test_rows(item: dict, other: dict, kept: slice) -> None:
+    """Assert that two items are the same, and the predictions of the kept test rows."""
+    names = item.keys() - {"test_embedding"}
+    assert_same_tree({name: item[name] for name in names}, {name: other[name] for name in names})
+    before, after = item["test_embedding"], other["test_embedding"]
+    np.testing.assert_allclose(before[kept], after[kept], atol=1e-8)
+
+
+@pytest.mark.parametrize("regressor", MODULES)
+def test_items_and_their_seconds(tmp_path, regressor):
+    data = data_for(regressor)
+    tree = run(regressor, tmp_path, data)
+    assert {item["training_size"] for item in tree.values()} == set(map(int, data.split["sizes"]))
+    for item in tree.values():
+        assert {"training_size", "weak_size", "components", "score"} <= item.keys()
+        n_targets = item["test_embedding"].shape[1]
+        assert item["test_embedding"].shape[0] == len(data.split["test"])
+        assert item["heldout_outputs"].shape == (item["training_size"], n_targets)
+        assert np.isfinite(item["test_embedding"]).all() and np.isfinite(item["score"])
+    seconds = json.loads((tmp_path / "regression.json").read_text())
+    assert seconds.keys() == tree.keys()
+    parts = ["fit_seconds", "prediction_seconds", "selection_seconds"]
+    assert all(sorted(values) == parts for values in seconds.values())
+
+
+@pytest.mark.parametrize("regressor", MODULES)
+def test_the_same_bytes_when_computed_again(tmp_path, regressor):
+    for name in ("first", "second"):
+        run(regressor, tmp_path / name, data_for(regressor))
+    first, second = (tmp_path / name / "regression.h5" for name in ("first", "second"))
+    assert first.read_bytes() == second.read_bytes()
+
+
+@pytest.mark.parametrize("regressor", MODULES)
+def test_outputs_of_test_rows_have_no_part(tmp_path, regressor):
+    data = data_for(regressor)
+    if regressor in OF_NUMBERS:
+        data.Y[np.random.default_rng(6).random(data.Y.shape) < 0.1] = np.nan
+    names = ("Y",) if data.labels is None else ("Y", "labels")
+    changed = data.changed(data.split["test"], *names)
+    first = run(regressor, tmp_path / "first", data)
+    assert_same_tree(first, run(regressor, tmp_path / "second", changed))
+
+
+@pytest.mark.parametrize("regressor", MODULES)
+def test_inputs_of_test_rows_change_their_own_predictions_only(tmp_path, regressor):
+    data = data_for(regressor)
+    changed = data.changed(data.split["test"][3:], "X", "past")
+    first = run(regressor, tmp_path / "first", data)
+    second = run(regressor, tmp_path / "second", changed)
+    for name, item in first.items():
+        assert_same_but_for_test_rows(item, second[name], slice(3))
+        if regressor != "training_mean":
+            assert (item["test_embedding"][3:] != second[name]["test_embedding"][3:]).any()
+
+
+@pytest.mark.parametrize("regressor", MODULES)
+def test_rows_of_larger_training_sets_have_no_part_in_smaller_ones(tmp_path, regressor):
+    data = data_for(regressor)
+    size = int(data.split["sizes"][0])
+    names = ("X", "past", "Y") if data.labels is None else ("X", "past")
+    changed = data.changed(data.split["train"][size:], *names)
+    first = run(regressor, tmp_path / "first", data)
+    second = run(regressor, tmp_path / "second", changed)
+    smaller = [name for name in first if name.startswith(f"n-{size}_")]
+    assert smaller
+    for name in smaller:
+        assert_same_tree(first[name], second[name])
+
+
+@pytest.mark.parametrize("regressor", OF_NUMBERS)
+def test_constant_outputs_are_predicted_as_they_are(tmp_path, regressor):
+    data = data_for(regressor)
+    tree = run(regressor, tmp_path, data._replace(Y=np.full_like(data.Y, 0.1)))
+    for item in tree.values():
+        assert item["score"] == np.inf
+        np.testing.assert_allclose(item["test_embedding"], 0.1, rtol=1e-9)
+        np.testing.assert_allclose(item["heldout_outputs"], 0.1, rtol=1e-9)
+
+
+@pytest.mark.parametrize("regressor", OF_NUMBERS)
+def test_one_input_and_one_output_with_gaps_are_enough(tmp_path, regressor):
+    data = data_for(regressor, n_outputs=1)
+    data.Y[np.random.default_rng(6).random(data.Y.shape) < 0.1] = np.nan
+    tree = run(regressor, tmp_path, data._replace(X=data.X[:, :1]))
+    for item in tree.values():
+        assert item["test_embedding"].shape == (N_TEST, 1)
+        assert np.isfinite(item["test_embedding"]).all() and np.isfinite(item["score"])
