@@ -6,10 +6,9 @@ with job(snakemake):
     from workflow_lib.experiments import output_predictions
     from workflow_lib.methods import registry
 
-    artifacts = {name: path for name, path in snakemake.input.items() if name != "code"}
     registry.run(
         snakemake.params.module,
-        artifacts=artifacts,
+        artifacts=dict(snakemake.input.items()),
         settings=snakemake.params.settings,
         output=snakemake.output.regression,
         timings=snakemake.output.timings,

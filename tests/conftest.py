@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from small_run import Outcome, copy_folder, copy_project, run_once, snakemake
+from small_run import Outcome, copy_folder, copy_project, make_once, snakemake
 
 RECORD = pytest.StashKey[dict]()
 
@@ -117,9 +117,7 @@ def commit_of_the_project() -> str | None:
 @pytest.fixture(scope="session")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a copy of the project in which nothing has run yet; it must not be changed."""
-    folder = tmp_path_factory.mktemp("project")
-    copy_project(folder)
-    return folder
+    return make_once("project", copy_project, tmp_path_factory)[0]
 
 
 @pytest.fixture(scope="session")
@@ -129,7 +127,7 @@ def first_run(project: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[
     def run(folder: Path) -> Outcome:
         return snakemake(copy_folder(project, folder), cores=2)
 
-    return run_once("first", run, tmp_path_factory)
+    return make_once("first", run, tmp_path_factory)
 
 
 @pytest.fixture(scope="session")

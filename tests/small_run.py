@@ -519,10 +519,8 @@ def snakemake(folder: Path, *options: str, cores: int | None = 2, **variables: s
     return Outcome(done.returncode, done.stdout, done.stderr)
 
 
-def run_once(
-    name: str, run: Callable[[Path], Outcome], factory: pytest.TempPathFactory
-) -> tuple[Path, Outcome]:
-    """Return a folder in which `run` was called, and how it ended: once for all test processes."""
+def make_once(name: str, make: Callable[[Path], Outcome | None], factory: pytest.TempPathFactory):
+    """Return a folder that `make` filled, and what it returned: once for all test processes."""
     base = factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         base = base.parent
@@ -531,8 +529,9 @@ def run_once(
     with (folder.parent / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not end.exists():
-            end.write_text(json.dumps(run(folder)))
-    return folder, Outcome(*json.loads(end.read_text()))
+            end.write_text(json.dumps(make(folder)))
+    outcome = json.loads(end.read_text())
+    return folder, outcome and Outcome(*outcome)
 
 
 def jobs_to_run(folder: Path, *options: str) -> set[str]:

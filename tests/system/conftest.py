@@ -8,15 +8,13 @@ from pathlib import Path
 
 import pytest
 import smoke
-from small_run import Outcome, run_once
+from small_run import Outcome, make_once
 
 
 @pytest.fixture(scope="session")
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the smoke experiment in which nothing has run yet; it must not be changed."""
-    folder = tmp_path_factory.mktemp("fresh") / "run"
-    folder.mkdir()
-    return smoke.make_smoke(folder)
+    return make_once("fresh", smoke.make_smoke, tmp_path_factory)[0]
 
 
 @pytest.fixture(scope="session")
@@ -26,7 +24,7 @@ def undisturbed(fresh: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     def run(folder: Path) -> Outcome:
         return smoke.snakemake(smoke.copy_of(fresh, folder))
 
-    folder, outcome = run_once("undisturbed", run, tmp_path_factory)
+    folder, outcome = make_once("undisturbed", run, tmp_path_factory)
     assert outcome.status == 0, outcome.text
     return folder
 

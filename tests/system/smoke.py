@@ -42,14 +42,13 @@ CHANGES = {
 """What differs from the experiments of the small run."""
 
 
-def make_smoke(folder: Path) -> Path:
-    """Copy the project to `folder` and give it the smoke experiment; return the folder."""
+def make_smoke(folder: Path) -> None:
+    """Copy the project to `folder` and give it the smoke experiment."""
     copy_project(folder)
     write_yaml(folder / CONFIGURATION, RUN)
     for name, changes in CHANGES.items():
         edit_yaml(folder / "config" / "experiments" / f"{name}.yaml", **changes)
     commit(folder)
-    return folder
 
 
 def environment(folder: Path, **variables: str) -> dict[str, str]:

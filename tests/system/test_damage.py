@@ -106,7 +106,7 @@ def test_an_unreadable_file_is_refused_and_mended(number, finished, files, expec
 @pytest.mark.fault("a result that cannot be read")
 def test_a_file_that_snakemake_itself_cannot_read_or_replace_is_named(finished, files, tmp_path):
     prefix = unprivileged(tmp_path)
-    name = "results/clusters/split-0/m-krr/regression.h5"
+    name = "results/clusters/split-0/m-krr/predictions.h5"
     (finished / name).chmod(0)
     # Of a file with a later date, Snakemake compares the checksum before any job.
     (finished / name).touch()
@@ -117,7 +117,7 @@ def test_a_file_that_snakemake_itself_cannot_read_or_replace_is_named(finished, 
     assert remedy_for(name, [error]) == f"rm {name}"
     # With another file of its job missing, Snakemake would write the file anew.
     (finished / "results/timings/clusters/split-0/m-krr-regression.json").unlink()
-    (finished / name).with_name("predictions.h5").unlink()
+    (finished / name).with_name("regression.h5").unlink()
     outcome = run(finished, prefix)
     assert (outcome.status, "Traceback" in outcome.text) == (1, False)
     assert f"To mend it: rm {name} and run the same snakemake command again." in outcome.text

@@ -25,8 +25,8 @@ WAYS_ON = ("run the same snakemake command again", "To resume:")
 
 STAGES = [
     [
-        "results/measurements/split-0/ofer-gaussian-full/predictions.h5",
-        "results/timings/measurements/split-0/ofer-gaussian-full-preimages.json",
+        "results/clusters/split-0/wofer-gmm/predictions.h5",
+        "results/timings/clusters/split-0/wofer-gmm-preimages.json",
     ],
     ["resources/measurements/measurements.csv"],
     ["results/datasets/measurements.h5"],
@@ -39,8 +39,8 @@ STAGES = [
         "results/clusters/split-1/mixture-tied-annotated/weak_labels.h5",
     ],
     [
-        "results/measurements/split-0/ofer-gaussian-full/regression.h5",
-        "results/timings/measurements/split-0/ofer-gaussian-full-regression.json",
+        "results/clusters/split-0/wofer-gmm/regression.h5",
+        "results/timings/clusters/split-0/wofer-gmm-regression.json",
     ],
     ["results/timings/clusters.csv"],
     ["results/figures/clusters-curve.svg", "results/figures/clusters-curve.png"],

@@ -47,6 +47,12 @@ def rules() -> dict[str, list[str]]:
 
 RULES = rules()
 RULES_WITH_JOBS = {name: stated for name, stated in RULES.items() if "script" in stated}
+# Rules that are others with some directives exchanged: their names -> the names of those.
+ALIKE = {
+    new: name
+    for path in RULE_FILES
+    for name, new in re.findall(r"^use rule (\w+) as (\w+) with:", path.read_text(), re.MULTILINE)
+}
 # They read nothing but what they fetch: a change of their code does not change what was fetched.
 WITHOUT_INPUT = {"acquire", "introductions"}
 # It fetches from one public address and from no mirror, so that no test can run it.
@@ -133,14 +139,13 @@ def is_module(name: str) -> bool:
 
 def test_a_rule_states_the_code_that_its_script_imports(first_folder):
     records = records_of_jobs(first_folder)
-    assert {record["rule"] for record in records} == set(
-        RULES_WITH_JOBS
-    ) - NEEDS_NETWORK - ON_REQUEST
+    of_the_run = {*RULES_WITH_JOBS, *ALIKE} - NEEDS_NETWORK - ON_REQUEST
+    assert {record["rule"] for record in records} == of_the_run
     for record in records:
         stated = {
             path for path in record["input"] if path.startswith(("workflow_lib/", "scripts/"))
         }
-        name = record["rule"]
+        name = ALIKE.get(record["rule"], record["rule"])
         if name in WITHOUT_INPUT:
             assert record["input"] == []
             continue
@@ -212,4 +217,5 @@ def test_parameters_are_all_recorded(first_folder):
         for block in re.findall(r"^    params:\n((?:        .*\n)*)", body, flags=re.MULTILINE)
     }
     for record in records_of_jobs(first_folder):
-        assert len(record["params"]) == len(stated.get(record["rule"], [])), record["rule"]
+        name = ALIKE.get(record["rule"], record["rule"])
+        assert len(record["params"]) == len(stated.get(name, [])), record["rule"]

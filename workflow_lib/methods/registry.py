@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from workflow_lib.methods.base import MethodModule, read_module
+from workflow_lib.methods.base import ARTIFACTS, MethodModule, read_module
 
 _CONTRACT = ("__init__", "base", "registry")
 
@@ -43,12 +43,12 @@ def run(
     module : str
         Its name in this package.
     artifacts : mapping of str to path or None
-        The paths of those that the method reads; none of the others.
+        The paths of those that the method reads; other names count for nothing.
     settings : mapping of str
         The settings that it takes.
     output, timings : path
         Where it writes the "regression" artifact, and the seconds of each item as JSON.
     """
-    read = {name: path for name, path in artifacts.items() if path}
+    read = {name: path for name, path in artifacts.items() if path and name in ARTIFACTS}
     method = importlib.import_module(f"workflow_lib.methods.{module}")
     method.run(**read, **settings, output=output, timings=timings)
