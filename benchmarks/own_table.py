@@ -262,8 +262,8 @@ class OwnTable:
                 self._file(split, "features"),
                 regression,
                 seconds,
-                list(settings.grid.max_features),
-                settings.grid.n_trees,
+                list(settings.grid_values("max_features")),
+                settings.grid_values("n_trees")[0],
                 self.settings.selection_metric_of(self.name),
                 self._seed("training", split, method),
             )
@@ -353,7 +353,7 @@ class OwnTable:
         keys += ("output_kernel", "weak_outputs")
         return {key: getattr(settings, key) for key in keys} | {
             "members": [],
-            "n_trees": settings.grid.n_trees,
+            "n_trees": settings.grid_values("n_trees")[0],
             "seed": self._seed("training", FINAL, method),
             "regression": self._file(FINAL, f"{method}-regression"),
             "predictions": self._file(FINAL, f"{method}-predictions"),

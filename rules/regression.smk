@@ -18,9 +18,9 @@ rule regression:
     params:
         module=lambda wildcards: module_of(wildcards).name,
         settings=settings_taken,
-        of_classes=lambda wildcards: module_of(wildcards).tasks == ("classes",),
+        of_classes=predicts_scores,
         of_vectors=lambda wildcards: (
-            "classes" in module_of(wildcards).tasks and bool(class_vectors_of(wildcards))
+            bool(class_vectors_of(wildcards)) and not predicts_scores(wildcards)
         ),
     log:
         "logs/regression/{experiment}-{split}-{method}.log",

@@ -12,8 +12,8 @@ import pandas as pd
 from benchmarks.compare import summary
 from benchmarks.compare.peers import PEERS
 from benchmarks.compare.tables import Table
-from workflow_lib.report.run_figures.critical_difference import draw_critical_difference
 from workflow_lib.report.ranks import Ranking, rank_methods
+from workflow_lib.report.run_figures.critical_difference import draw_critical_difference
 from workflow_lib.report.scores import SELECTED, Score
 from workflow_lib.report.style import save_figure
 from workflow_lib.whole_files import write_text

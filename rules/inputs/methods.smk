@@ -11,7 +11,7 @@ def methods_with_preimages():
     return {
         name
         for name, method in settings.methods.items()
-        if method.regressor == "kernel_ridge" and (method.form or method.decoder)
+        if method.form or (method.decoder and method.regressor != "class_ridge")
     }
 
 
@@ -28,7 +28,7 @@ def compared_methods(wildcards):
     for method, values in methods.items():
         model = settings.model_of(method)
         values["model"] = model and plain(model, "kind", "covariance_type")
-        values["grid"] = {"projection": list(settings.methods[method].grid.projection)}
+        values["grid"] = {"projection": list(settings.methods[method].grid_values("projection"))}
     return methods
 
 
@@ -83,7 +83,7 @@ def alignment_widths(wildcards):
             width
             for method in settings.methods.values()
             if method.output_kernel == wildcards.alignment
-            for width in method.grid.output_width
+            for width in method.grid_values("output_width")
         }
     )
 
@@ -143,14 +143,14 @@ ARTIFACT_FILES = {
 
 def grid_of(key):
     """Return the function of a method's wildcards that gives one list of its grid."""
-    return lambda wildcards: list(getattr(method_of(wildcards).grid, key))
+    return lambda wildcards: list(method_of(wildcards).grid_values(key))
 
 
 SETTINGS_OF_METHODS = {
     "block_weights": grid_of("block_weight"),
     "component_counts": component_candidates,
     "components": components_of,
-    "grid": lambda wildcards: plain(method_of(wildcards).grid, *CLASSIFIER_GRID),
+    "grid": lambda wildcards: method_of(wildcards).plain_grid(),
     "kernel": lambda wildcards: experiment_of(wildcards).kernel,
     "kernels": kernels_of,
     "landmarks": landmarks_of,
@@ -158,7 +158,8 @@ SETTINGS_OF_METHODS = {
     "max_features": grid_of("max_features"),
     "members": lambda wildcards: list(settings.members_of(wildcards.experiment, wildcards.method)),
     "metric": lambda wildcards: settings.selection_metric_of(wildcards.experiment),
-    "n_trees": lambda wildcards: method_of(wildcards).grid.n_trees,
+    "method_file": lambda wildcards: shown(Path(CONFIG, "methods", f"{wildcards.method}.yaml")),
+    "n_trees": lambda wildcards: method_of(wildcards).grid_values("n_trees")[0],
     "neighbours": grid_of("neighbours"),
     "one_example": lambda wildcards: settings.one_example_of(wildcards.method),
     "output_widths": grid_of("output_width"),
@@ -175,8 +176,6 @@ SETTINGS_OF_METHODS = {
 }
 """Functions of the wildcards that give the settings of a method's module that are no keys of the
 method's file."""
-
-CLASSIFIER_GRID = ("width", "cost", "l2_penalty", "max_features", "n_trees")
 
 
 def module_of(wildcards):
@@ -212,6 +211,12 @@ def decoder_distance(wildcards):
     if experiment_of(wildcards).metric != "accuracy":
         return None
     return method_of(wildcards).decoder or "euclidean"
+
+
+def predicts_scores(wildcards):
+    """Return whether a method predicts scores of the classes in an experiment."""
+    task = settings.dataset_of(wildcards.experiment).task
+    return method_of(wildcards).predicts_scores(task)
 
 
 def class_vectors_of(wildcards):

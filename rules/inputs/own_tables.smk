@@ -146,7 +146,7 @@ def parts_of_saved_methods(wildcards):
         step = SimpleNamespace(experiment=wildcards.experiment, split=FINAL, method=method)
         values |= {
             "members": list(settings.members_of(step.experiment, method)),
-            "n_trees": method_of(step).grid.n_trees,
+            "n_trees": next(iter(method_of(step).grid_values("n_trees")), None),
             "seed": seed_of(step, "training", method),
             "regression": f"{folder}/{method}/regression.h5",
             "predictions": f"{folder}/{method}/predictions.h5",

@@ -268,7 +268,7 @@ def test_unknown_model_is_told_once(folder):
             RIDGE | {"regressor": "kernel-ridge"},
             "config/methods/ridge.yaml, key regressor: found 'kernel-ridge'. Expected "
             "'class_ridge', 'support_vector_machine', 'perceptron', 'random_forest_classifier', "
-            "'random_forest', ",
+            "'estimator', 'random_forest', ",
         ),
         (
             "methods/ridge",

@@ -53,7 +53,7 @@ def test_a_module_is_read_without_loading_it(tmp_path):
     path.write_text("\n".join([*lines, run]))
     assert base.read_module(path) == (
         *("median", ("median", "mode"), ("series",), {"minutes": 3}),
-        *(("dataset", "split"), ("metric", "ranks")),
+        *(("dataset", "split"), ("metric", "ranks"), False),
     )
 
 

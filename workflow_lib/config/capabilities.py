@@ -327,7 +327,7 @@ METHOD_REQUIREMENTS = (
         "of kernel_ridge, which predicts class vectors, the decoder is euclidean or cosine",
     ),
     Requirement(
-        {"regressor": REGRESSORS - {"class_ridge", "kernel_ridge"}},
+        {"regressor": REGRESSORS - {"class_ridge", "kernel_ridge", "estimator"}},
         {"decoder": {None}},
         "decoder is for kernel_ridge and class_ridge",
     ),
@@ -528,7 +528,7 @@ COMBINATION_REQUIREMENTS = (
         "a state-space model is one of series, and the task is {task}",
     ),
     Requirement(
-        {"regressor": FORESTS | {"perceptron"}},
+        {"regressor": FORESTS | {"perceptron", "estimator"}},
         {"kernel": {"rbf", "linear", "tanimoto"}},
         "the regressor {regressor} needs feature vectors, and the inputs are a Gram matrix",
     ),
@@ -574,7 +574,8 @@ def check(
     `max_gram_rows` is the most training rows of a Gram matrix; None for no limit.
     """
     facts = method_facts(method, model) | experiment_facts(dataset, experiment, max_gram_rows)
-    return _unmet(METHOD_REQUIREMENTS + COMBINATION_REQUIREMENTS, facts)
+    reasons = _unmet(METHOD_REQUIREMENTS + COMBINATION_REQUIREMENTS, facts)
+    return reasons + method.reasons_against(dataset.task)
 
 
 def exceeds(experiment: ExperimentSettings, max_gram_rows: int | None) -> bool:
@@ -631,30 +632,32 @@ def method_facts(method: MethodSettings, model: ModelSettings | None) -> dict[st
         "decoder": method.decoder,
         "pseudo_classes": method.pseudo_classes,
         "combine": method.combine,
-        "has_projection": bool(method.grid.projection),
-        "has_rank": bool(method.grid.rank),
-        "has_laplacian": bool(method.grid.laplacian_weight and method.grid.neighbours),
+        "has_projection": bool(method.grid_values("projection")),
+        "has_rank": bool(method.grid_values("rank")),
+        "has_laplacian": bool(
+            method.grid_values("laplacian_weight") and method.grid_values("neighbours")
+        ),
         "has_members": bool(method.members) and set(method.member_sizes) <= set(method.members),
         "blocks": ", ".join(names) or "none",
         "has_pi_block": "pi" in names or not names,
         "has_several_blocks": len(names) != 1,
-        "has_penalty": bool(method.grid.penalty),
-        "has_width": bool(method.grid.width),
+        "has_penalty": bool(method.grid_values("penalty")),
+        "has_width": bool(method.grid_values("width")),
         "has_kernels": bool(method.kernel),
         "is_linear": method.kernel == ("linear",),
         "has_kernels_with_width": bool({"rbf", "laplacian"} & set(method.kernel)),
-        "has_output_width": bool(method.grid.output_width),
-        "has_n_components": bool(method.grid.n_components),
-        "has_state_dim": bool(method.grid.state_dim),
+        "has_output_width": bool(method.grid_values("output_width")),
+        "has_n_components": bool(method.grid_values("n_components")),
+        "has_state_dim": bool(method.grid_values("state_dim")),
         "covariance_type": model.covariance_type if model else None,
-        "has_weak_weight": bool(method.grid.weak_weight),
-        "one_example_is_in_grid": method.one_example.n_components
-        in (None, *method.grid.n_components),
-        "has_cost": bool(method.grid.cost),
-        "has_l2_penalty": bool(method.grid.l2_penalty),
-        "has_block_weight": bool(method.grid.block_weight),
-        "has_max_features": bool(method.grid.max_features),
-        "has_n_trees": method.grid.n_trees is not None,
+        "has_weak_weight": bool(method.grid_values("weak_weight")),
+        "one_example_is_in_grid": getattr(method.one_example, "n_components", None)
+        in (None, *method.grid_values("n_components")),
+        "has_cost": bool(method.grid_values("cost")),
+        "has_l2_penalty": bool(method.grid_values("l2_penalty")),
+        "has_block_weight": bool(method.grid_values("block_weight")),
+        "has_max_features": bool(method.grid_values("max_features")),
+        "has_n_trees": bool(method.grid_values("n_trees")),
     }
 
 

@@ -14,16 +14,15 @@ from pydantic import ValidationError
 
 from workflow_lib.config.base import Settings
 from workflow_lib.config.models import (
-    LONGEST_NAME,
-    NAME,
-    PATTERNS_IN_WORDS,
     DatasetSettings,
     ExperimentSettings,
     MethodSettings,
     ModelSettings,
 )
 from workflow_lib.config.problems import settings_errors
+from workflow_lib.config.values import LONGEST_NAME, NAME, PATTERNS_IN_WORDS
 from workflow_lib.errors import UserError, unknown_name
+from workflow_lib.methods.registry import parameters_of
 
 SETTINGS_OF_KIND: dict[str, type[Settings]] = {
     "dataset": DatasetSettings,
@@ -265,7 +264,10 @@ class ConfigurationFiles:
         except UserError as error:
             self.errors.append(error)
             return None
-        settings, errors = validated(SETTINGS_OF_KIND[kind], data, shown(path))
+        model = SETTINGS_OF_KIND[kind]
+        if kind == "method":
+            model = parameters_of(str(data.get("regressor"))) or model
+        settings, errors = validated(model, data, shown(path))
         if kind == "dataset" and settings is not None:
             errors = option_errors(settings, shown(path))
         self.errors += errors

@@ -137,8 +137,8 @@ class Configuration:
         settings = self.methods[method]
         if self.dataset_of(experiment).task == "series" or settings.preimage == "closed_form":
             return [False]
-        if settings.grid.projection:
-            return [projection == "simplex" for projection in settings.grid.projection]
+        if projections := settings.grid_values("projection"):
+            return [projection == "simplex" for projection in projections]
         return [True]
 
     def kernels_of(self, experiment: str, method: str) -> list[str] | None:
@@ -174,13 +174,7 @@ class Configuration:
 
     def one_example_of(self, method: str) -> dict[str, Any]:
         """Return the values of a method's grid that serve where nothing can be selected, by key."""
-        settings = self.methods[method]
-        chosen = settings.one_example.model_dump(exclude_none=True)
-        lists = {key: values for key, values in settings.grid.model_dump().items() if values}
-        return {
-            key: chosen.get(key, values[0] if isinstance(values, tuple) else values)
-            for key, values in lists.items()
-        }
+        return self.methods[method].one_example_values()
 
     def landmarks_of(self, experiment: str) -> dict[str, int] | None:
         """Return from how many training rows on landmarks are used, and how many; None for never.
@@ -226,8 +220,8 @@ class Configuration:
         """Return the numbers of components compared under a label of :meth:`components_of`."""
         if components != "selected":
             return (int(components),)
-        grid = self.methods[method].grid
-        return grid.n_components or grid.state_dim or (1,)
+        settings = self.methods[method]
+        return settings.grid_values("n_components") or settings.grid_values("state_dim") or (1,)
 
     def component_counts(self, experiment: str, model: str) -> tuple[int, ...]:
         """Return every number of components that a model is fitted with in an experiment."""
@@ -631,10 +625,14 @@ def _is_consistent(files: ConfigurationFiles, name: str, method: MethodSettings)
         return False
     reasons = capabilities.check_method(method, model)
     remedy = f"change it or its model, {files.place('model', method.model)}" if model else ""
+    place = files.place("method", name)
+    files.errors += [UserError(place, reason, remedy=remedy) for reason in reasons]
+    faults = [] if reasons else method.faults()
     files.errors += [
-        UserError(files.place("method", name), reason, remedy=remedy) for reason in reasons
+        UserError(f"{place}, key {key}", found, expected, then)
+        for key, found, expected, then in faults
     ]
-    return not reasons
+    return not reasons and not faults
 
 
 def _where_to_mend(

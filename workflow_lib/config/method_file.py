@@ -26,6 +26,7 @@ ABSENT: dict[str, Any] = {
     "combine": "best",
     "members": (),
     "member_sizes": {},
+    "one_example": None,
 }
 """What the workflow takes for keys that a method of another regressor does not have."""
 
@@ -82,7 +83,8 @@ class MethodFile(Settings):
 
     def grid_values(self, key: str) -> tuple:
         """Return the values of a key of `grid`; none where the method has no such key."""
-        return tuple(getattr(self.grid, key, ()) or ())
+        values = getattr(self.grid, key, ()) or ()
+        return values if isinstance(values, tuple) else (values,)
 
     def plain_grid(self) -> dict[str, Any]:
         """Return what stands in `grid`, by key."""

@@ -8,104 +8,38 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, PlainValidator, Strict, WithJsonSchema
-from pydantic_core import PydanticCustomError
+from pydantic import AfterValidator, Field, Strict
 
 from workflow_lib.config.base import Settings
+from workflow_lib.config.method_file import MethodFile
+from workflow_lib.config.values import (
+    ADDRESS,
+    MEMBERS,
+    RELATIVE_PATH,
+    SHA256,
+    Count,
+    Flag,
+    Fraction,
+    Name,
+    NotNegative,
+    Positive,
+    PositiveOrInfinite,
+    Repeats,
+    Share,
+    Sizes,
+    SomeNames,
+    SomeSizes,
+    TestSize,
+    Text,
+    TextInFigures,
+    different_file_names,
+    named_once,
+    strictly_increasing,
+    without_repeats,
+)
 from workflow_lib.methods.registry import method_modules
 from workflow_lib.report.figures.registry import figure_modules
 
-COLOR = r"^#[0-9A-Fa-f]{6}$"
-SHA256 = r"^[0-9a-f]{64}$"
-ADDRESS = r"^https?://[^\s/]+/\S+$"
-RELATIVE_PATH = r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)*$"
-MEMBERS = r"^[A-Za-z0-9_*?\[][A-Za-z0-9_.*?\[\]+-]*(/[A-Za-z0-9_*?\[][A-Za-z0-9_.*?\[\]+-]*)*$"
-NAME = r"^[a-z0-9][a-z0-9_-]*$"
-
-NO_FORMULA = r"^[^$]+$"
-
-LONGEST_NAME = 60
-"""Characters; up to three names stand in the name of one file, which has room for 255."""
-
-MOST = 1_000_000_000
-"""Of what is counted; a larger number is a slip, and might not fit the machine's integers."""
-
-PATTERNS_IN_WORDS = {
-    COLOR: "a colour written '#RRGGBB'",
-    SHA256: "a SHA-256: 64 characters out of 0-9 and a-f",
-    ADDRESS: "an address that begins with https:// or http://",
-    RELATIVE_PATH: "a relative path without spaces, for example 'mulan-mtr/edm.arff'",
-    MEMBERS: "a pattern of names in an archive without spaces, for example 'data/*/text.txt'",
-    NO_FORMULA: "a text that is not empty, without '$', which begins a formula in figures",
-    NAME: "a name of lower-case letters, digits, '-' and '_' that begins with a letter or digit",
-}
-
-TEST_SIZE_IN_WORDS = "a fraction between 0 and 1, or a whole number of rows from 1"
-
-
-def strictly_increasing(values: tuple) -> tuple:
-    """Return `values`; raise when one is not larger than the one before it."""
-    if any(later <= earlier for earlier, later in zip(values, values[1:], strict=False)):
-        raise PydanticCustomError("setting", "numbers in strictly increasing order")
-    return values
-
-
-def without_repeats(values: tuple) -> tuple:
-    """Return `values`; raise when one stands there twice."""
-    if len(set(values)) < len(values):
-        raise PydanticCustomError("setting", "a list in which nothing stands twice")
-    return values
-
-
-def named_once(items: tuple) -> tuple:
-    """Return `items` (tables or figures); raise when two of them share a name."""
-    without_repeats(tuple(item.name for item in items))
-    return items
-
-
-def different_file_names(sources: tuple) -> tuple:
-    """Return `sources`; raise when two of them have one file name, whatever their folders."""
-    names = [source.path.rpartition("/")[2] for source in sources]
-    if len(set(names)) < len(names):
-        raise PydanticCustomError("setting", "paths whose last parts (the file names) differ")
-    return sources
-
-
-def check_test_size(value: Any) -> int | float:
-    """Return `value` when it is a fraction in (0, 1) or a whole number from 1; raise otherwise."""
-    whole = isinstance(value, int) and not isinstance(value, bool) and value >= 1
-    fraction = isinstance(value, float) and 0 < value < 1
-    if not (whole or fraction):
-        raise PydanticCustomError("setting", TEST_SIZE_IN_WORDS)
-    return value
-
-
-Text = Annotated[str, Field(min_length=1)]
-TextInFigures = Annotated[str, Field(pattern=NO_FORMULA)]
-Name = Annotated[str, Field(pattern=NAME, max_length=LONGEST_NAME)]
-Flag = Annotated[bool, Strict()]
-Count = Annotated[int, Strict(), Field(ge=1, le=MOST)]
-Repeats = Annotated[int, Strict(), Field(ge=1, le=1000)]
-Positive = Annotated[float, Strict(), Field(gt=0, allow_inf_nan=False)]
-PositiveOrInfinite = Annotated[float, Strict(), Field(gt=0)]
-NotNegative = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)]
-Share = Annotated[float, Strict(), Field(ge=0, le=1)]
-Fraction = Annotated[float, Strict(), Field(gt=0, le=1)]
-TestSize = Annotated[
-    int | float,
-    PlainValidator(check_test_size),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"type": "integer", "minimum": 1},
-                {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
-            ]
-        }
-    ),
-]
-Sizes = Annotated[tuple[Count, ...], AfterValidator(strictly_increasing)]
-SomeSizes = Annotated[tuple[Count, ...], Field(min_length=1), AfterValidator(strictly_increasing)]
-SomeNames = Annotated[tuple[Name, ...], Field(min_length=1), AfterValidator(without_repeats)]
 Methods = Literal["default"] | SomeNames
 Components = Literal["selected"] | SomeSizes
 Past = Literal["none", "separate", "added"]
@@ -552,42 +486,11 @@ Decoder = Literal[
     "class_block",
     "class_block_component_first",
 ]
-PreImage = Literal[
-    "closed_form", "projected", "gradient", "candidates", "minimiser", "mean", "mean_shift"
-]
 
 
-class MethodSettings(Settings):
+class MethodSettings(MethodFile):
     """A method: `config/methods/NAME.yaml`. What can work together is checked before anything
     runs (see `workflow_lib/config/capabilities.py`)."""
-
-    label: TextInFigures
-    """Name in tables and figures."""
-
-    summary: Text
-    """What the method does, in one sentence."""
-
-    color: Annotated[str, Field(pattern=COLOR)]
-    """Colour in figures, written '#RRGGBB'."""
-
-    marker: Literal["o", "s", "D", "^", "v", "<", ">", "P", "X", "*", "p", "h", "d", "8", "H"]
-    """Marker in figures, in Matplotlib's notation."""
-
-    in_default: Flag = False
-    """Whether it belongs to `methods: default`. Off by default, so that a new file changes no
-    run before it is asked to."""
-
-    model: Name | None = None
-    """Generative model of the outputs, a file of `config/models`; null (the default) to predict
-    the outputs themselves."""
-
-    form: Literal["reduced", "full"] | None = None
-    """Form of the Fisher embedding: `reduced` (blocks pi and mu, equations 7 and 10) or `full`
-    (also the covariance block, equation 1); null (the default) without a model."""
-
-    covariance_block: Literal["constrained", "matrix"] | None = None
-    """Covariance block of the full form: `matrix` (every entry, as printed in equation 1) or
-    `constrained` (only the parameters of the covariance type); null (the default) otherwise."""
 
     regressor: Regressor = "kernel_ridge"
     """What predicts the embedding, or the outputs, from the inputs: `kernel_ridge` (the default,
@@ -595,7 +498,8 @@ class MethodSettings(Settings):
     component of the outputs), `reduced_rank_ridge` (of the leading components only),
     `laplacian_ridge` (with unlabelled inputs), `output_kernel_regression` (IOKR), `random_forest`,
     `extra_trees`, `least_squares` (from the values of the past alone), `training_mean` (no inputs
-    at all) or `stack` (a convex combination of other methods). For classes also: `class_ridge`
+    at all), `stack` (a convex combination of other methods) or `estimator` (any estimator of
+    scikit-learn, with keys of its own). For classes also: `class_ridge`
     (kernel ridge regression on the indicators of the classes, decoded as `decoder` says),
     `self_training` (the same with pseudo-classes for weak rows), `support_vector_machine` (one
     against rest), `perceptron` (one hidden layer) or `random_forest_classifier`."""
@@ -629,20 +533,6 @@ class MethodSettings(Settings):
     output_kernel: Literal["rbf", "linear", "dtw", "gak"] | None = None
     """Kernel on the outputs of output kernel regression: `rbf`, `linear`, or for series `dtw`
     (dynamic time warping) or `gak` (global alignment); null (the default) for other regressors."""
-
-    preimage: PreImage | None = None
-    """How an output is found from a predicted embedding: `closed_form` (equations 7 and 10),
-    `projected` (the same after projecting the predicted memberships onto the simplex; those of
-    series are used as they are, since a series may leave the hull of the training ones) or
-    `gradient` (numerical search, for the full form); of output kernel regression `candidates` (the
-    nearest training output), `minimiser` (numerical search, for the rbf output kernel), or, with
-    weights projected on the simplex, `mean` (the weighted mean, for the linear output kernel) or
-    `mean_shift` (the mode above it, for the rbf one); null (the default) for methods that predict
-    the outputs themselves."""
-
-    start: Literal["closed_form", "mean"] | None = None
-    """Where the search of the `gradient` pre-image starts: at the closed form or at the mean of the
-    training outputs; null (the default) for the other pre-images."""
 
     penalty: Literal["shared", "per_block"] = "shared"
     """One penalty for the whole embedding (the default, as in the paper) or one per block."""

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from workflow_lib.config.base import Settings
-from workflow_lib.config.models import NAME, PATTERNS_IN_WORDS
+from workflow_lib.config.values import NAME, PATTERNS_IN_WORDS
 from workflow_lib.datasets.table_request import possible_name
 from workflow_lib.errors import UserError, nearest_name
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from workflow_lib.config.base import Settings
-from workflow_lib.config.models import Name
+from workflow_lib.config.values import Name
 
 
 def as_typed(value: Any) -> Any:

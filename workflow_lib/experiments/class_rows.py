@@ -33,7 +33,7 @@ class ClassRows:
 
     def has_one_example(self, size: int) -> bool:
         """Return whether no class has more than one labelled row, so that nothing is selected."""
-        return int(np.bincount(self._labels[:size]).max()) == 1
+        return has_one_example(self._labels[:size])
 
     def labels(self, size: int) -> np.ndarray:
         """Return the classes (n,) of the first `size` training rows."""
@@ -42,3 +42,8 @@ class ClassRows:
     def inputs(self, size: int) -> PreparedInputs:
         """Return the inputs of one training size."""
         return prepared_inputs(self._features, self._partition["folds"][size_group(size)], size)
+
+
+def has_one_example(labels: np.ndarray) -> bool:
+    """Return whether no class has more than one of the rows with these classes (n,)."""
+    return int(np.bincount(labels).max()) == 1

@@ -24,7 +24,7 @@ class OutputItems:
     def add(
         self,
         training_size: int,
-        test_outputs: np.ndarray,
+        test_outputs: np.ndarray | None,
         heldout_outputs: np.ndarray,
         seconds: Mapping[str, float] | Sequence[float],
         weak_size: int = 0,
@@ -37,10 +37,10 @@ class OutputItems:
         Parameters
         ----------
         training_size, weak_size : int
-        test_outputs : array (n_test, d)
+        test_outputs : array (n_test, d) or None
             Predicted outputs of the test rows, or scores of the classes (n_test, K). They stand
             where other methods have embeddings; `workflow_lib.experiments.output_predictions`
-            makes predictions of them.
+            makes predictions of them. None where the entry ``members`` holds them.
         heldout_outputs : array (n, d)
             Predictions of the training rows, each without its fold.
         seconds : four readings of a clock, or the seconds by name
@@ -59,9 +59,10 @@ class OutputItems:
             "training_size": training_size,
             "weak_size": weak_size,
             "components": str(components),
-            "test_embedding": test_outputs,
             "heldout_outputs": heldout_outputs,
         } | chosen
+        if test_outputs is not None:
+            self._tree[name]["test_embedding"] = test_outputs
         if setting:
             self._tree[name]["setting"] = setting
         is_named = isinstance(seconds, Mapping)

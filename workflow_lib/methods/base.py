@@ -13,9 +13,11 @@ A method is a module of this package with four members:
     paths that it reads (some of `ARTIFACTS`), those of the "regression" artifact and the seconds
     that it writes (`RESULTS`), and its settings.
 
-What a method's YAML file must hold follows from these (`workflow_lib.config.capabilities`). The
-first three are literals. They and the names of the parameters are read from the source, because to
-load what the methods fit with takes seconds, and every command asks for them.
+A fifth, ``Parameters``, is the class of the keys of the YAML file, where these are the method's own
+(`workflow_lib.config.method_file.MethodFile`). What the file must hold otherwise follows from the
+other four (`workflow_lib.config.capabilities`). The first three are literals. They and the names of
+the parameters are read from the source, because to load what the methods fit with takes seconds,
+and every command asks for them.
 """
 
 from __future__ import annotations
@@ -46,6 +48,9 @@ class MethodModule(NamedTuple):
     settings: tuple[str, ...]
     """The other parameters of `run`."""
 
+    has_keys: bool = False
+    """Whether the keys of the YAML file are its own, in a class `Parameters`."""
+
 
 def read_module(path: Path) -> MethodModule:
     """Return what the module of a method declares, from its source.
@@ -61,6 +66,8 @@ def read_module(path: Path) -> MethodModule:
             found[statement.targets[0].id] = statement.value
         elif isinstance(statement, ast.FunctionDef):
             found[statement.name] = [argument.arg for argument in statement.args.args]
+        elif isinstance(statement, ast.ClassDef):
+            found[statement.name] = statement
     missing = [name for name in ("REGRESSORS", "TASKS", "NEEDS", "run") if name not in found]
     if missing:
         raise UserError(
@@ -76,4 +83,5 @@ def read_module(path: Path) -> MethodModule:
         ast.literal_eval(found["NEEDS"]),
         tuple(name for name in found["run"] if name in ARTIFACTS),
         tuple(name for name in found["run"] if name not in ARTIFACTS + RESULTS),
+        "Parameters" in found,
     )

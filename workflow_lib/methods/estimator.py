@@ -34,6 +34,7 @@ from workflow_lib.experiments.prepared_inputs import PreparedInputs, prepared_in
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
 from workflow_lib.imports import imported_class
 from workflow_lib.metrics import SMALLEST_GAIN
+from workflow_lib.regression.any_estimator import class_scores, fit_outputs, predict_outputs
 
 REGRESSORS = ("estimator",)
 TASKS = ("regression", "series", "classes")
@@ -150,8 +151,9 @@ class Parameters(MethodFile):
         for point in self.points():
             try:
                 estimator = new_estimator(found, self.settings, point, 0)
-                # scikit-learn checks the values themselves when it fits.
-                getattr(estimator, "_validate_params", lambda: None)()
+                # What scikit-learn does when it fits; other packages check in their own way.
+                if hasattr(estimator, "_parameter_constraints"):
+                    estimator._validate_params()
             except Exception as error:
                 name = next((name for name in point if f"'{name}'" in str(error)), None)
                 key = f"grid.{name}" if name else "settings"
@@ -213,10 +215,13 @@ def new_estimator(found: type, settings: Mapping, point: Mapping, seed: int):
     arguments = dict(settings) | dict(point)
     plain = {name: value for name, value in arguments.items() if "__" not in name}
     nested = {name: value for name, value in arguments.items() if "__" in name}
-    names = inspect.signature(found.__init__).parameters
-    defaults = {"random_state": seed % 2**32, "n_jobs": 1}
-    given = {name: value for name, value in defaults.items() if name in names}
-    return found(**(given | plain)).set_params(**nested)
+    estimator = found(**plain)
+    known = dict.fromkeys(inspect.signature(found.__init__).parameters) | estimator.get_params()
+    # One thread is what scikit-learn takes where nothing is given.
+    given = set(plain) | ({"n_jobs"} if found.__module__.startswith("sklearn.") else set())
+    usual = {"random_state": seed % 2**32, "n_jobs": 1}
+    usual = {name: value for name, value in usual.items() if name in known and name not in given}
+    return estimator.set_params(**usual, **nested)
 
 
 def grid_points(grid: Mapping[str, Sequence], has_model: bool) -> list[Point]:
@@ -340,9 +345,7 @@ def _add_item(items, item, search, points, combine, is_fixed) -> None:
         for choice, part in zip(choices, parts, strict=True)
     }
     score = search.targets.error(average, search.inputs.folds)
-    items.add(
-        item.training_size, None, average, seconds, **place, score=score, members=members
-    )
+    items.add(item.training_size, None, average, seconds, **place, score=score, members=members)
 
 
 @dataclass(frozen=True)
@@ -478,8 +481,6 @@ class _Outputs:
 
     def fit(self, estimator, X, count, fold, known):
         """Return an estimator fitted to the targets of a fold (None: of all rows)."""
-        from workflow_lib.regression.any_estimator import fit_outputs
-
         if count is None:
             mask = None if fold is None else known
             targets = filled(self._outputs, mask)[known]
@@ -489,8 +490,6 @@ class _Outputs:
 
     def predict(self, fitted, X) -> np.ndarray:
         """Return the predicted outputs, or embeddings."""
-        from workflow_lib.regression.any_estimator import predict_outputs
-
         return predict_outputs(fitted, X)
 
     def decoded(self, predicted, count, fold) -> np.ndarray:
@@ -525,8 +524,6 @@ class _Labels:
 
     def predict(self, fitted, X) -> np.ndarray:
         """Return scores of the classes; of a single class its indicator."""
-        from workflow_lib.regression.any_estimator import class_scores
-
         if isinstance(fitted, int):
             return np.tile(np.eye(self._n_classes)[fitted], (len(X), 1))
         return class_scores(fitted, X, self._n_classes)

@@ -21,6 +21,14 @@ def method_modules() -> dict[str, MethodModule]:
     return {regressor: module for module in modules for regressor in module.regressors}
 
 
+def parameters_of(regressor: str) -> type | None:
+    """Return the class of the keys of a regressor's YAML files, where these are its own."""
+    declared = method_modules().get(regressor)
+    if declared is None or not declared.has_keys:
+        return None
+    return importlib.import_module(f"workflow_lib.methods.{declared.name}").Parameters
+
+
 def run(
     module: str,
     artifacts: Mapping[str, Path | None],

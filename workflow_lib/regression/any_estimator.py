@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.multioutput import MultiOutputRegressor
-from sklearn.utils import get_tags
 
 
 def predicts_several_outputs(estimator) -> bool:
     """Return whether an estimator says that it fits several outputs at once."""
+    from sklearn.utils import get_tags
+
     try:
         return bool(get_tags(estimator).target_tags.multi_output)
     except (AttributeError, TypeError, ValueError):
@@ -25,6 +24,9 @@ def fit_outputs(estimator, X: np.ndarray, Y: np.ndarray):
     X : array (n, q)
     Y : array (n, d)
     """
+    from sklearn.base import clone
+    from sklearn.multioutput import MultiOutputRegressor
+
     if Y.shape[1] == 1:
         return clone(estimator).fit(X, Y[:, 0])
     if predicts_several_outputs(estimator):

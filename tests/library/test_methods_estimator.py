@@ -1,0 +1,249 @@
+"""Any scikit-learn estimator as a method: equal to the estimator by hand, and its refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from configuration_example import EMBEDDED
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.ensemble import GradientBoostingRegressor
+from sklearn.linear_model import LogisticRegression
+from small_data import regression_data
+from small_pipeline import Stages
+from test_methods_class_ridge import Classes
+
+from workflow_lib import KernelRidgeRegressor
+from workflow_lib.artifacts import read_artifact
+from workflow_lib.errors import UserError
+from workflow_lib.experiments import preimages
+from workflow_lib.experiments.class_selection import scaled_squared_error
+from workflow_lib.experiments.heldout_errors import heldout_error
+from workflow_lib.features.preparation import fit_preparation
+from workflow_lib.methods import estimator
+from workflow_lib.methods.estimator import Parameters
+
+PLS = "sklearn.cross_decomposition.PLSRegression"
+FILE = "config/methods/mine.yaml"
+KEYS = {name: EMBEDDED[name] for name in ("label", "summary", "color", "marker")}
+KEYS |= {"regressor": "estimator", "estimator": PLS}
+
+
+class FailsWithoutSomeRow(RegressorMixin, BaseEstimator):
+    """The training mean, of rows of which one has a first input below a limit."""
+
+    def __init__(self, limit=0.0):
+        self.limit = limit
+
+    def fit(self, X, Y):
+        if X[:, 0].min() > self.limit:
+            raise ValueError("a row is missing")
+        self.mean_ = np.mean(Y, axis=0)
+        return self
+
+    def predict(self, X):
+        return np.tile(self.mean_, (len(X), 1))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def run(stages, name, settings=None, grid=None, **options):
+    """Run the method and return its items."""
+    estimator.run(
+        *(stages.path(part) for part in ("dataset", "split", "features", "regression")),
+        stages.folder / "regression.json",
+        name,
+        settings or {},
+        grid or {},
+        "arrmse",
+        7,
+        FILE,
+        **options,
+    )
+    return stages.tree("regression")
+
+
+def stages_of(folder, missing=0.0, **options):
+    X, Y = regression_data(70)
+    Y[np.random.default_rng(3).random(Y.shape) < missing] = np.nan
+    return Stages(folder, X, Y, **options)
+
+
+def by_hand(stages, size, fit):
+    """Return out-of-fold and test predictions of a function of training rows and other inputs."""
+    split = stages.tree("split")
+    rows, folds = split["train"][:size], split["folds"][f"n-{size}"]
+    X, Y, test = stages.X[rows], stages.Y[rows], stages.X[split["test"]]
+
+    def predicted(kept, others):
+        preparation = fit_preparation(X[kept], stages.scale)
+        known = np.where(np.isnan(Y[kept]), np.nanmean(Y[kept], axis=0), Y[kept])
+        return fit(preparation.apply(X[kept]), known, preparation.apply(others))
+
+    heldout = np.empty_like(Y)
+    for fold in range(folds.max() + 1):
+        heldout[folds == fold] = predicted(folds != fold, X[folds == fold])
+    everything = np.ones(size, dtype=bool)
+    return heldout, predicted(everything, test), heldout_error(Y, heldout, folds, "arrmse")
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_a_grid_is_searched_by_refits_over_the_folds(tmp_path, missing):
+    stages = stages_of(tmp_path, missing, scale="standard").prepare()
+    items = run(stages, PLS, {"scale": False}, {"n_components": [1, 2, 4]})
+    for size in stages.sizes:
+        item, found = items[f"n-{size}_w-0_C-selected"], {}
+        for count in (1, 2, 4):
+            found[count] = by_hand(
+                stages,
+                size,
+                lambda X, Y, Z, k=count: PLSRegression(k, scale=False).fit(X, Y).predict(Z),
+            )
+        best = min(found, key=lambda count: found[count][2])
+        assert item["estimator__n_components"] == best
+        for name, expected in zip(("heldout_outputs", "test_embedding"), found[best], strict=False):
+            np.testing.assert_allclose(item[name], expected, rtol=1e-10)
+        assert item["score"] == pytest.approx(found[best][2])
+
+
+def test_an_estimator_of_one_output_is_fitted_for_each_with_the_seed(tmp_path):
+    stages = stages_of(tmp_path, sizes=[20]).prepare()
+    settings = {"n_estimators": 4, "subsample": 0.5}
+    name = "sklearn.ensemble.GradientBoostingRegressor"
+    (item,) = run(stages, name, settings).values()
+
+    def fit(X, Y, Z):
+        columns = [
+            GradientBoostingRegressor(random_state=7, **settings).fit(X, y).predict(Z) for y in Y.T
+        ]
+        return np.column_stack(columns)
+
+    np.testing.assert_allclose(item["test_embedding"], by_hand(stages, 20, fit)[1])
+
+
+@pytest.mark.parametrize("combine", ["best", "average"])
+def test_with_a_model_kernel_ridge_is_ofer_itself(tmp_path, combine):
+    """With one penalty and tied variance this is kernel ridge regression of the outputs."""
+    stages = stages_of(tmp_path, sizes=[30], preimage="closed_form").prepare().model()
+    (item,) = run(
+        stages,
+        "workflow_lib.KernelRidgeRegressor",
+        {"kernel": "linear"},
+        {"n_components": [1, 3], "alpha": [1e-3, 1e-1]},
+        component_counts=[1, 3],
+        combine=combine,
+        embeddings=stages.path("embeddings"),
+        models=stages.path("models"),
+    ).values()
+    preimages.run(
+        *(stages.path(name) for name in ("regression", "models", "predictions")),
+        stages.folder / "preimages.json",
+        *("reduced", "constrained", "closed_form", None),
+    )
+    (found,) = stages.tree("predictions").values()
+    expected = {
+        alpha: by_hand(
+            stages,
+            30,
+            lambda X, Y, Z, a=alpha: KernelRidgeRegressor("linear", alpha=a).fit(X, Y).predict(Z),
+        )
+        for alpha in (1e-3, 1e-1)
+    }
+    heldout, predicted, score = min(expected.values(), key=lambda values: values[2])
+    np.testing.assert_allclose(item["heldout_outputs"], heldout, atol=1e-8)
+    np.testing.assert_allclose(found["outputs"], predicted, atol=1e-8)
+    assert item["score"] == pytest.approx(score)
+    assert ("members" in item) == (combine == "average")
+
+
+def test_a_classifier_predicts_scores_of_the_classes(tmp_path):
+    classes = Classes(tmp_path, examples=(1, 4))
+    paths = [classes.path(name) for name in ("dataset", "split", "features", "regression")]
+    name = "sklearn.linear_model.LogisticRegression"
+    grid = {"C": [0.01, 1.0]}
+    estimator.run(*paths, tmp_path / "times.json", name, {}, grid, "rrmse", 7, FILE)
+    items = read_artifact(classes.path("regression"), "regression").values()
+    one, four = sorted(items, key=lambda item: item["training_size"])
+    # With one example per class nothing can be selected.
+    assert one["estimator__C"] == 0.01 and "score" not in one
+    X, labels, folds = classes.training(four["training_size"])
+    scores = {}
+    for cost in grid["C"]:
+        heldout = np.zeros_like(four["heldout_outputs"])
+        for fold in range(folds.max() + 1):
+            kept = folds != fold
+            fitted = LogisticRegression(C=cost).fit(X[kept], labels[kept])
+            heldout[np.ix_(~kept, fitted.classes_)] = fitted.predict_proba(X[~kept])
+        scores[cost] = scaled_squared_error(heldout, labels), heldout
+    best = min(scores, key=lambda cost: scores[cost][0])
+    assert four["estimator__C"] == best and four["score"] == pytest.approx(scores[best][0])
+    np.testing.assert_allclose(four["heldout_outputs"], scores[best][1], atol=1e-6)
+
+
+def test_a_grid_point_that_fails_is_left_out_and_told(tmp_path, capsys):
+    stages = stages_of(tmp_path, sizes=[20]).prepare()
+    n_inputs = stages.X.shape[1]
+    (item,) = run(stages, PLS, {}, {"n_components": [1, n_inputs + 1]}).values()
+    assert item["estimator__n_components"] == 1
+    told = capsys.readouterr().out
+    assert f"left out: PLSRegression(n_components={n_inputs + 1}) with 20 training rows" in told
+
+
+def test_an_estimator_that_fails_in_one_fold_is_refused_by_its_file(tmp_path):
+    stages = stages_of(tmp_path, sizes=[20]).prepare()
+    split = stages.tree("split")
+    first_inputs = np.sort(stages.X[split["train"][:20], 0])
+    name = "test_methods_estimator.FailsWithoutSomeRow"
+    with pytest.raises(
+        UserError, match="mine.yaml, keys estimator.*failed in fold .*a row is miss"
+    ):
+        # Only the fold that holds out the row with the least first input lacks it.
+        run(stages, name, {"limit": float(first_inputs[:2].mean())})
+
+
+def test_keys_of_an_argument_that_is_named_like_one_of_the_model():
+    grid = {"n_components": [3], "estimator__n_components": [1, 2]}
+    embedded = Parameters(**KEYS, model="mixture", form="reduced", grid=grid)
+    assert embedded.points() == [{"n_components": 1}, {"n_components": 2}]
+    assert embedded.grid_values("n_components") == (3,)
+    assert Parameters(**KEYS, grid={"n_components": [3]}).grid_values("n_components") == ()
+
+
+@pytest.mark.parametrize(
+    ("keys", "key", "words"),
+    [
+        (
+            {"estimator": "no_such_package.Ridge"},
+            "estimator",
+            "install the package no_such_package",
+        ),
+        ({"estimator": "sklearn.linear_model.Rigde"}, "estimator", "has no Rigde"),
+        ({"estimator": "pathlib.Path"}, "estimator", "is no scikit-learn estimator"),
+        ({"settings": {"n_component": 2}}, "settings.n_component", "write 'n_components'"),
+        ({"grid": {"depth": [2]}}, "grid.depth", "has no argument 'depth'"),
+        (
+            {"settings": {"n_components": 2}, "grid": {"n_components": [1]}},
+            "settings.n_components",
+            "stands in settings and in grid",
+        ),
+        ({"grid": {"n_components": [1, "two"]}}, "grid.n_components", "refuses"),
+    ],
+)
+def test_what_cannot_work_is_found_before_anything_runs(keys, key, words):
+    ((found_key, *told),) = Parameters(**KEYS | keys).faults()
+    assert found_key == key
+    assert words in " ".join(told)
+
+
+def test_good_files_have_no_faults_and_know_their_tasks():
+    assert Parameters(**KEYS, grid={"n_components": [1, 2]}).faults() == []
+    regressor = Parameters(**KEYS)
+    assert not regressor.reasons_against("series") and not regressor.predicts_scores("classes")
+    classifier = Parameters(**KEYS | {"estimator": "sklearn.svm.SVC"})
+    assert classifier.predicts_scores("classes") and not classifier.reasons_against("classes")
+    assert "predicts classes" in classifier.reasons_against("regression")[0]
+    with_model = Parameters(**KEYS | {"estimator": "sklearn.svm.SVC"}, model="mixture")
+    assert "model and decoder must be null" in with_model.reasons_against("classes")[0]
