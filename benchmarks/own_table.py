@@ -263,7 +263,7 @@ class OwnTable:
                 regression,
                 seconds,
                 list(settings.grid_values("max_features")),
-                settings.grid_values("n_trees")[0],
+                next(iter(settings.grid_values("n_trees")), None),
                 self.settings.selection_metric_of(self.name),
                 self._seed("training", split, method),
             )
@@ -353,7 +353,7 @@ class OwnTable:
         keys += ("output_kernel", "weak_outputs")
         return {key: getattr(settings, key) for key in keys} | {
             "members": [],
-            "n_trees": settings.grid_values("n_trees")[0],
+            "n_trees": next(iter(settings.grid_values("n_trees")), None),
             "seed": self._seed("training", FINAL, method),
             "regression": self._file(FINAL, f"{method}-regression"),
             "predictions": self._file(FINAL, f"{method}-predictions"),

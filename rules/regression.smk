@@ -9,6 +9,7 @@ rule regression:
             "experiments.output_predictions",
             "methods.registry",
             f"methods.{module_of(wildcards).name}",
+            *method_of(wildcards).library_modules(),
         ),
     output:
         regression="results/{experiment}/split-{split}/{method}/regression.h5",

@@ -1,4 +1,4 @@
-"""Which source files a module of the library needs, read from the source; and imports by name.
+"""Which source files a module of the library needs: its import closure, read from the source.
 
 The rules declare these files as inputs, so that an edit re-runs exactly what it can affect.
 """
@@ -6,7 +6,6 @@ The rules declare these files as inputs, so that an edit re-runs exactly what it
 from __future__ import annotations
 
 import ast
-import importlib
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -91,18 +90,3 @@ def _imported_modules(root: str, module: str) -> tuple[str, ...]:
         parts = name.split(".")
         modules.update(".".join(parts[:length]) for length in range(1, len(parts)))
     return tuple(sorted(modules - {module}))
-
-
-def imported_class(path: str):
-    """Return what a dotted path names, such as ``sklearn.linear_model.Ridge``.
-
-    Raises
-    ------
-    ImportError
-        If the module cannot be imported, or has nothing of that name.
-    """
-    module, _, name = path.rpartition(".")
-    found = importlib.import_module(module)
-    if not hasattr(found, name):
-        raise ImportError(f"the module {module} has no {name}")
-    return getattr(found, name)

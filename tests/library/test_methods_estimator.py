@@ -247,3 +247,11 @@ def test_good_files_have_no_faults_and_know_their_tasks():
     assert "predicts classes" in classifier.reasons_against("regression")[0]
     with_model = Parameters(**KEYS | {"estimator": "sklearn.svm.SVC"}, model="mixture")
     assert "model and decoder must be null" in with_model.reasons_against("classes")[0]
+
+
+def test_modules_of_the_library_that_are_named_are_known_to_the_rules():
+    process = "workflow_lib.regression.gaussian_process.WidthPerInputGaussianProcess"
+    assert Parameters(**KEYS | {"estimator": process}).library_modules() == [
+        "regression.gaussian_process"
+    ]
+    assert Parameters(**KEYS).library_modules() == []

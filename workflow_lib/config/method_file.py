@@ -98,6 +98,10 @@ class MethodFile(Settings):
             for key, values in self.plain_grid().items()
         }
 
+    def library_modules(self) -> list[str]:
+        """Return the modules of this library that the method loads by name, without the package."""
+        return []
+
     def faults(self) -> list[tuple[str, str, str, str]]:
         """Return what is wrong with the values of keys: key, found, expected and remedy."""
         return []

@@ -6,6 +6,7 @@ regressor. The grid is searched by plain refits, over the folds and by the score
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import itertools
 import time
@@ -32,7 +33,6 @@ from workflow_lib.experiments.output_items import OutputItems
 from workflow_lib.experiments.preimages import Decoder
 from workflow_lib.experiments.prepared_inputs import PreparedInputs, prepared_inputs
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
-from workflow_lib.imports import imported_class
 from workflow_lib.metrics import SMALLEST_GAIN
 from workflow_lib.regression.any_estimator import class_scores, fit_outputs, predict_outputs
 
@@ -86,6 +86,11 @@ class Parameters(MethodFile):
 
     def one_example_values(self) -> dict[str, Any]:
         return {key: values[0] for key, values in self.grid.items()}
+
+    def library_modules(self) -> list[str]:
+        module = self.estimator.rpartition(".")[0]
+        package, _, rest = module.partition(".")
+        return [rest] if package == "workflow_lib" and rest else []
 
     def points(self) -> list[Point]:
         """Return the grid points of the estimator."""
@@ -191,6 +196,21 @@ _NOT_INSTALLED = dict.fromkeys(
     ("lightgbm", "xgboost", "catboost"),
     "install it: python -m pip install '.[boosting]' in the folder of the workflow",
 )
+
+
+def imported_class(path: str):
+    """Return what a dotted path names, such as ``sklearn.linear_model.Ridge``.
+
+    Raises
+    ------
+    ImportError
+        If the module cannot be imported, or has nothing of that name.
+    """
+    module, _, name = path.rpartition(".")
+    found = importlib.import_module(module)
+    if not hasattr(found, name):
+        raise ImportError(f"the module {module} has no {name}")
+    return getattr(found, name)
 
 
 def argument_names(found: type) -> set[str] | None:
