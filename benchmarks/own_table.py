@@ -14,6 +14,7 @@ import numpy as np
 import yaml
 
 from benchmarks.measuring import ROOT
+from workflow_lib.methods.registry import method_modules
 from workflow_lib.seeds import derive_seed
 
 METHODS = ("ofer-gmm", "m-krr", "m-mean")
@@ -243,36 +244,21 @@ class OwnTable:
 
     def _predict(self, split: str, method: str) -> None:
         """Learn a method on a split and predict its test rows."""
-        from workflow_lib.experiments import output_predictions, preimages
-        from workflow_lib.methods import forest, training_mean
+        from workflow_lib.experiments import output_predictions, preimages, regression
 
         settings = self.settings.methods[method]
-        regression = self._file(split, f"{method}-regression")
+        written = self._file(split, f"{method}-regression")
         predictions = self._file(split, f"{method}-predictions")
         seconds = self._file(split, method).with_suffix(".json")
-        source = (self._dataset, self._file(split, "split"))
-        if settings.regressor == "training_mean":
-            metric = self.settings.experiments[self.name].metric
-            training_mean.run(*source, regression, seconds, metric)
-            output_predictions.run(regression, predictions, seconds)
-            return
-        if settings.regressor == "random_forest":
-            forest.run(
-                *source,
-                self._file(split, "features"),
-                regression,
-                seconds,
-                list(settings.grid_values("max_features")),
-                next(iter(settings.grid_values("n_trees")), None),
-                self.settings.selection_metric_of(self.name),
-                self._seed("training", split, method),
-            )
-            output_predictions.run(regression, predictions, seconds)
-            return
         self._embed(split, method)
-        self._regress(split, method, seconds)
+        chosen = self._settings_of(split, method)
+        module = method_modules()[settings.regressor].name
+        regression.run(module, self._artifacts(split, method), chosen, written, seconds)
+        if settings.form is None:
+            output_predictions.run(written, predictions, seconds)
+            return
         preimages.run(
-            regression=regression,
+            regression=written,
             models=self._models(split, method),
             output=predictions,
             timings=seconds,
@@ -281,6 +267,46 @@ class OwnTable:
             preimage=settings.preimage,
             start=settings.start,
         )
+
+    def _artifacts(self, split: str, method: str) -> dict[str, Path]:
+        """Return what a method reads."""
+        has_model = self.settings.methods[method].model is not None
+        kinds = ("split", "features", *(("models", "embeddings") if has_model else ()))
+        return {"dataset": self._dataset} | {kind: self._file(split, kind) for kind in kinds}
+
+    def _settings_of(self, split: str, method: str) -> dict[str, Any]:
+        """Return the settings of a method: of the mean, of forests or of kernel ridge."""
+        settings, run = self.settings.methods[method], self.settings.run
+        if settings.regressor == "training_mean":
+            return {"metric": self.settings.experiments[self.name].metric}
+        metric = self.settings.selection_metric_of(self.name)
+        if settings.regressor == "random_forest":
+            return {
+                "max_features": list(settings.grid_values("max_features")),
+                "n_trees": next(iter(settings.grid_values("n_trees")), None),
+                "metric": metric,
+                "seed": self._seed("training", split, method),
+            }
+        landmarks = self.settings.landmarks_of(self.name)
+        return {
+            "components": self.settings.components_of(self.name, method)[0],
+            "component_counts": list(self.settings.component_candidates(method, "selected")),
+            "combine": settings.combine,
+            "kernel": self.settings.experiments[self.name].kernel,
+            "widths": list(settings.grid_values("width")),
+            "penalties": list(settings.grid_values("penalty")),
+            "penalty": settings.penalty,
+            "weak": settings.weak,
+            "weak_weights": list(settings.grid_values("weak_weight")),
+            "weak_outputs": settings.weak_outputs,
+            "projections": self.settings.projections_of(self.name, method),
+            "studies": self.settings.studies_of(self.name, method),
+            "center": settings.center,
+            "metric": metric,
+            "one_example": self.settings.one_example_of(method),
+            "landmarks": landmarks and {**landmarks, "seed": self._seed("landmarks", split)},
+            "precision": run.selection_precision,
+        }
 
     def _models(self, split: str, method: str) -> Path | None:
         return self._file(split, "models") if self.settings.methods[method].model else None
@@ -305,38 +331,6 @@ class OwnTable:
         block = settings.covariance_block or "constrained"
         embedding.run(*source, self._file(split, "embeddings"), settings.form, block)
 
-    def _regress(self, split: str, method: str, seconds: Path) -> None:
-        from workflow_lib.methods import kernel_ridge
-
-        settings, run = self.settings.methods[method], self.settings.run
-        models, landmarks = self._models(split, method), self.settings.landmarks_of(self.name)
-        kernel_ridge.run(
-            dataset=self._dataset,
-            split=self._file(split, "split"),
-            features=self._file(split, "features"),
-            embeddings=models and self._file(split, "embeddings"),
-            models=models,
-            output=self._file(split, f"{method}-regression"),
-            timings=seconds,
-            components=self.settings.components_of(self.name, method)[0],
-            component_counts=list(self.settings.component_candidates(method, "selected")),
-            combine=settings.combine,
-            kernel=self.settings.experiments[self.name].kernel,
-            widths=list(settings.grid.width),
-            penalties=list(settings.grid.penalty),
-            penalty=settings.penalty,
-            weak=settings.weak,
-            weak_weights=list(settings.grid.weak_weight),
-            weak_outputs=settings.weak_outputs,
-            projections=self.settings.projections_of(self.name, method),
-            studies=self.settings.studies_of(self.name, method),
-            center=settings.center,
-            metric=self.settings.selection_metric_of(self.name),
-            one_example=self.settings.one_example_of(method),
-            landmarks=landmarks and {**landmarks, "seed": self._seed("landmarks", split)},
-            precision=run.selection_precision,
-        )
-
     def _compared(self, method: str) -> dict[str, Any]:
         """Return what the leaderboard must know of a method."""
         keys = ("label", "regressor", "penalty", "center", "form", "preimage", "weak")
@@ -349,13 +343,12 @@ class OwnTable:
     def _saved_parts(self, method: str) -> dict[str, Any]:
         """Return what a saved model must know of a method."""
         settings = self.settings.methods[method]
-        keys = ("regressor", "form", "covariance_block", "preimage", "start", "center", "decoder")
-        keys += ("output_kernel", "weak_outputs")
+        keys = ("form", "covariance_block", "preimage", "start", "decoder", "weak_outputs")
         return {key: getattr(settings, key) for key in keys} | {
-            "members": [],
-            "n_trees": next(iter(settings.grid_values("n_trees")), None),
+            "module": method_modules()[settings.regressor].name,
+            "settings": self._settings_of(FINAL, method),
+            "artifacts": self._artifacts(FINAL, method),
             "seed": self._seed("training", FINAL, method),
             "regression": self._file(FINAL, f"{method}-regression"),
             "predictions": self._file(FINAL, f"{method}-predictions"),
-            "models": self._models(FINAL, method) if settings.form else None,
         }

@@ -30,9 +30,9 @@ from benchmarks.measuring import (
 )
 from benchmarks.problems import N_FOLDS, N_INPUTS, N_OUTPUTS, Problem, smooth_problem
 from workflow_lib.embeddings.forward import ForwardEmbedding
-from workflow_lib.experiments.fold_targets import FoldTargets, embedded_targets, scattered
-from workflow_lib.experiments.input_kernels import InputKernel
-from workflow_lib.experiments.selection import Choice, select_each
+from workflow_lib.fitting.fold_targets import FoldTargets, embedded_targets, scattered
+from workflow_lib.fitting.input_kernels import InputKernel
+from workflow_lib.fitting.selection import Choice, select_each
 from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.generative.output_scaling import fit_output_scaling
 from workflow_lib.kernels.gram import gram_matrix

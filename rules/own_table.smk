@@ -133,7 +133,9 @@ rule saved_model:
         split="results/{experiment}/split-final/split.h5",
         features="results/{experiment}/split-final/features.h5",
         steps=final_steps,
-        code=code("saved_model.py", "experiments.saved_model_stage"),
+        code=lambda wildcards: code(
+            "saved_model.py", "experiments.saved_model_stage", *method_code(wildcards)
+        ),
     output:
         "results/{experiment}/model.h5",
     params:
@@ -164,7 +166,9 @@ rule predict_rows:
     input:
         model="results/{experiment}/model.h5",
         rows=lambda wildcards: settings.run.rows,
-        code=code("predict_rows.py", "experiments.table_predictions_stage"),
+        code=lambda wildcards: code(
+            "predict_rows.py", "experiments.table_predictions_stage", *method_code(wildcards)
+        ),
     output:
         shown_result("results/{experiment}/predictions/{rows}.csv", "predict_rows", "predictions"),
     log:

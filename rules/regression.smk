@@ -7,7 +7,7 @@ rule regression:
         code=lambda wildcards: code(
             "regression.py",
             "experiments.output_predictions",
-            "methods.registry",
+            "experiments.regression",
             f"methods.{module_of(wildcards).name}",
             *method_of(wildcards).library_modules(),
         ),

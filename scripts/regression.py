@@ -3,10 +3,9 @@
 from adapter import job
 
 with job(snakemake):
-    from workflow_lib.experiments import output_predictions
-    from workflow_lib.methods import registry
+    from workflow_lib.experiments import output_predictions, regression
 
-    registry.run(
+    regression.run(
         snakemake.params.module,
         artifacts=dict(snakemake.input.items()),
         settings=snakemake.params.settings,

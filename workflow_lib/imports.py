@@ -16,7 +16,8 @@ PACKAGE = "workflow_lib"
 def import_closure(root: Path | str, modules: Iterable[str]) -> list[str]:
     """Return the files of `modules` and of all library modules that they import, sorted.
 
-    Imports inside functions count too. Only modules of this package are followed.
+    Imports inside functions count too, those for types alone (``if TYPE_CHECKING``) do not. Only
+    modules of this package are followed.
 
     Parameters
     ----------
@@ -67,9 +68,17 @@ def _is_module(root: str, module: str) -> bool:
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
     """Yield all statements within a node; no expression is looked into, which takes most time."""
     for block in ("body", "orelse", "handlers", "finalbody", "cases"):
+        if block == "body" and _is_for_types_alone(node):
+            continue
         for statement in getattr(node, block, ()):
             yield statement
             yield from _statements(statement)
+
+
+def _is_for_types_alone(node: ast.AST) -> bool:
+    """Return whether the body of a statement is never run: ``if TYPE_CHECKING``."""
+    condition = node.test if isinstance(node, ast.If) else None
+    return isinstance(condition, ast.Name) and condition.id == "TYPE_CHECKING"
 
 
 @cache

@@ -8,24 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-SAVED_REGRESSORS = (
-    "kernel_ridge",
-    "principal_component_ridge",
-    "output_kernel_regression",
-    "reduced_rank_ridge",
-    "laplacian_ridge",
-    "random_forest",
-    "extra_trees",
-    "least_squares",
-    "training_mean",
-    "stack",
-    "class_ridge",
-    "self_training",
-    "support_vector_machine",
-    "perceptron",
-    "random_forest_classifier",
-)
-"""Regressors of which `workflow_lib.experiments.saved_model_stage` can keep what they learned."""
+TRUSTED_PACKAGES = ("sklearn", "workflow_lib", "lightgbm", "xgboost", "catboost")
+"""Packages whose estimators are kept in a file, and made again from it."""
 
 
 def why_not_saved(name: str, methods: Mapping[str, Mapping]) -> str:
@@ -35,16 +19,19 @@ def why_not_saved(name: str, methods: Mapping[str, Mapping]) -> str:
     ----------
     name : str
     methods : mapping from the names of methods
-        ``regressor``, ``weak_outputs`` and ``members`` of each, as in `config/methods`; the members
+        ``weak_outputs``, ``estimator`` and ``members`` of each, as in `config/methods`; the members
         of a stack are among them. What is not given speaks for the method: names alone are no
         reason against it.
     """
     method = methods.get(name, {})
     if method.get("weak_outputs") == "true":
         return "it learns from outputs of weak rows, which are hidden in use"
-    regressor = method.get("regressor")
-    if regressor is not None and regressor not in SAVED_REGRESSORS:
-        return f"what the regressor {regressor} learns is not kept in a file"
+    package = (method.get("estimator") or TRUSTED_PACKAGES[0]).partition(".")[0]
+    if package not in TRUSTED_PACKAGES:
+        return (
+            f"an estimator of the package {package} is not kept in a file, for a file is trusted "
+            f"with those of {', '.join(TRUSTED_PACKAGES)} alone"
+        )
     for member in method.get("members") or ():
         reason = why_not_saved(member, methods)
         if reason:

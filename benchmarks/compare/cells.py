@@ -23,7 +23,7 @@ from benchmarks.compare.tables import Table
 from benchmarks.measuring import THREAD_VARIABLES
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
-from workflow_lib.experiments.items import size_group
+from workflow_lib.fitting.items import size_group
 from workflow_lib.metrics import (
     average_relative_error,
     squared_error_sums,

@@ -23,7 +23,7 @@ def looks(methods, *keys):
 def compared_methods(wildcards):
     """Return what decides whether a method of an experiment is kernel ridge regression, and more."""
     keys = ("label", "regressor", "penalty", "center", "form", "preimage", "weak", "weak_outputs")
-    keys += ("members",)
+    keys += ("members", "estimator")
     methods = looks(settings.methods_of(wildcards.experiment), *keys)
     for method, values in methods.items():
         model = settings.model_of(method)

@@ -136,22 +136,34 @@ def final_steps(wildcards):
     return sorted(steps)
 
 
+def method_code(wildcards):
+    """Return the modules of the methods of an experiment, one of which a saved model holds."""
+    methods = [settings.methods[name] for name in settings.methods_of(wildcards.experiment)]
+    modules = {f"methods.{method_modules()[method.regressor].name}" for method in methods}
+    return sorted(modules | {name for method in methods for name in method.library_modules()})
+
+
 def parts_of_saved_methods(wildcards):
     """Return what a saved model must know of each method of an experiment, by method."""
     folder = placed(f"results/{wildcards.experiment}/split-{FINAL}")
-    keys = ("regressor", "form", "covariance_block", "preimage", "start", "center", "decoder")
-    keys += ("output_kernel", "weak_outputs")
+    keys = ("form", "covariance_block", "preimage", "start", "decoder", "weak_outputs", "estimator")
     parts = {}
     for method, values in looks(settings.methods_of(wildcards.experiment), *keys).items():
         step = SimpleNamespace(experiment=wildcards.experiment, split=FINAL, method=method)
+        declared = module_of(step)
+        artifacts = {name: ARTIFACT_FILES[name](step) for name in declared.artifacts}
         values |= {
+            "module": declared.name,
+            "settings": settings_taken(step),
+            "artifacts": {
+                name: placed(paths) if isinstance(paths, str) else [placed(path) for path in paths]
+                for name, paths in artifacts.items()
+            },
             "members": list(settings.members_of(step.experiment, method)),
-            "n_trees": next(iter(method_of(step).grid_values("n_trees")), None),
+            "predicts_scores": predicts_scores(step),
             "seed": seed_of(step, "training", method),
             "regression": f"{folder}/{method}/regression.h5",
             "predictions": f"{folder}/{method}/predictions.h5",
-            "models": placed(embedding_model_file(step)),
-            "alignments": placed(alignment_file(step)),
         }
         parts[method] = {key: value for key, value in values.items() if value not in (None, [])}
     return parts

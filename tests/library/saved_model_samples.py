@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from fit_methods import run_method
 from small_pipeline import Stages
 
 from workflow_lib.artifacts import read_artifact, write_artifact
@@ -25,18 +26,9 @@ from workflow_lib.experiments import (
 )
 from workflow_lib.experiments.calibration_stage import NOT_ALWAYS_FINITE
 from workflow_lib.experiments.saved_model import SavedModel, load_model
-from workflow_lib.methods import (
-    class_ridge,
-    classifiers,
-    laplacian_ridge,
-    least_squares,
-    output_kernel_regression,
-    principal_component_ridge,
-    reduced_rank_ridge,
-    self_training,
-    stack,
-    training_mean,
-)
+from workflow_lib.methods.base import ARTIFACTS
+from workflow_lib.methods.class_ridge import MIXTURE_DECODERS
+from workflow_lib.methods.registry import method_modules
 
 N_ROWS, N_WEAK, SEED, METRIC = 48, 9, 5, "arrmse"
 
@@ -109,69 +101,71 @@ class Final:
             stages.model()
         stages.regress()
         has_embedding = stages.kind is not None and stages.weak_outputs is None
+        decoding = {"form": stages.form, "covariance_block": stages.covariance_block}
+        decoding |= {"preimage": stages.preimage, "start": stages.start}
         self._add(
             name,
             "kernel_ridge",
-            form=stages.form if has_embedding else None,
-            covariance_block=stages.covariance_block,
-            preimage=stages.preimage if has_embedding else None,
-            start=stages.start if has_embedding else None,
-            models=stages._models() if has_embedding else None,
-            folder=stages.folder,
+            stages.folder,
+            stages.arguments(),
+            predicts_scores=False,
+            **(decoding if has_embedding else {}),
         )
 
     def _weak_sizes(self, options) -> list:
         return [self.n_weak] if self.n_weak and options.get("weak") else []
 
     def forest(self, name: str, n_trees: int = 7, kind: str = "random_forest") -> None:
-        stages = _Stages(self, name, kind=None)
-        stages.prepare = lambda: stages
-        stages.forest(n_trees=n_trees, regressor=kind)
-        self._add(name, kind, n_trees=n_trees, seed=stages.seed, folder=stages.folder)
+        settings = {"max_features": (0.5, 1.0), "n_trees": n_trees, "metric": self.metric}
+        self._run(name, kind, **settings, seed=7, regressor=kind)
 
     def of_outputs(self, name: str, regressor: str) -> None:
         """Add a method that predicts outputs without an embedding."""
-        folder = self._folder(name)
-        source = [self.path("dataset"), self.path("split")]
-        features = self.path("features")
-        targets = [folder / "regression.h5", folder / "regression.json"]
-        grid = [self.kernel, [0.3, 3.0], [1e-4, 1e-2]]
-        if regressor == "training_mean":
-            training_mean.run(*source, *targets, self.metric)
-        elif regressor == "least_squares":
-            least_squares.run(*source, features, *targets, self.metric)
-        elif regressor == "principal_component_ridge":
-            principal_component_ridge.run(*source, features, *targets, *grid, True, self.metric)
-        elif regressor == "reduced_rank_ridge":
-            reduced_rank_ridge.run(*source, features, *targets, *grid, [1, 2], True, self.metric)
-        elif regressor == "laplacian_ridge":
-            options = [[0.1, 1.0], [3, 5], True, self.metric]
-            laplacian_ridge.run(*source, features, *targets, *grid, *options)
-        self._finish(name, regressor, folder)
+        grid = {
+            "kernel": self.kernel,
+            "widths": [0.3, 3.0],
+            "penalties": [1e-4, 1e-2],
+            "center": True,
+        }
+        more = {
+            "training_mean": {},
+            "least_squares": {},
+            "principal_component_ridge": grid,
+            "reduced_rank_ridge": grid | {"ranks": [1, 2]},
+            "laplacian_ridge": grid | {"laplacian_weights": [0.1, 1.0], "neighbours": [3, 5]},
+        }
+        self._run(name, regressor, metric=self.metric, **more[regressor])
 
     def of_output_kernel(
         self, name: str, output_kernel: str, preimage: str, alignments: Path | None = None
     ) -> None:
         """Add a method of the regressor output_kernel_regression."""
-        folder = self._folder(name)
-        output_kernel_regression.run(
-            self.path("dataset"),
-            self.path("split"),
-            self.path("features"),
-            folder / "regression.h5",
-            folder / "regression.json",
-            self.kernel,
-            [0.3, 3.0],
-            [1e-4, 1e-2],
-            output_kernel,
-            [0.3, 1.0],
-            preimage,
-            True,
-            self.metric,
+        self._run(
+            name,
+            "output_kernel_regression",
+            kernel=self.kernel,
+            widths=[0.3, 3.0],
+            penalties=[1e-4, 1e-2],
+            output_kernel=output_kernel,
+            output_widths=[0.3, 1.0],
+            preimage=preimage,
+            center=True,
+            metric=self.metric,
             alignments=alignments,
         )
-        told = {"output_kernel": output_kernel, "preimage": preimage, "alignments": alignments}
-        self._finish(name, "output_kernel_regression", folder, **told)
+
+    def estimator(self, name: str, estimator: str, **settings) -> None:
+        """Add a method of the regressor estimator."""
+        self._run(
+            name,
+            "estimator",
+            estimator=estimator,
+            settings=settings,
+            grid={},
+            metric=self.metric,
+            seed=SEED,
+            method_file=f"config/methods/{name}.yaml",
+        )
 
     def class_ridge(
         self,
@@ -180,132 +174,116 @@ class Final:
         weak: bool = False,
         kernels: Sequence[str] | None = None,
     ) -> None:
-        folder = self._folder(name)
-        has_mixture = decoder in class_ridge.MIXTURE_DECODERS
-        mixtures = self._mixtures(folder, weak) if has_mixture else [None, None]
-        class_ridge.run(
-            self.path("dataset"),
-            self.path("split"),
-            self.path("features"),
-            folder / "regression.h5",
-            folder / "regression.json",
-            decoder,
-            self.kernel,
-            [0.3, 3.0],
-            [1e-3, 1e-1],
-            [0.5, 2.0] if decoder == "output_kernel" else [],
-            "selected",
-            [2, 3] if has_mixture else [],
-            [0.5, 2.0] if has_mixture else [],
-            [0.3, 1.0] if weak else [],
-            weak,
-            True,
-            {},
-            kernels,
-            *mixtures,
+        has_mixture = decoder in MIXTURE_DECODERS
+        self._run(
+            name,
+            "class_ridge",
+            decoder=decoder,
+            kernel=self.kernel,
+            widths=[0.3, 3.0],
+            penalties=[1e-3, 1e-1],
+            output_widths=[0.5, 2.0] if decoder == "output_kernel" else [],
+            components="selected",
+            component_counts=[2, 3] if has_mixture else [],
+            block_weights=[0.5, 2.0] if has_mixture else [],
+            weak_weights=[0.3, 1.0] if weak else [],
+            weak=weak,
+            center=True,
+            one_example={},
+            kernels=kernels,
+            **(self._mixtures(name, weak) if has_mixture else {}),
         )
-        self._finish(name, "class_ridge", folder, decoder=decoder)
 
     def self_training(
         self, name: str, pseudo_classes: str, kernels: Sequence[str] | None = None
     ) -> None:
-        folder = self._folder(name)
-        self_training.run(
-            self.path("dataset"),
-            self.path("split"),
-            self.path("features"),
-            *self._mixtures(folder, weak=True),
-            folder / "regression.h5",
-            folder / "regression.json",
-            pseudo_classes,
-            self.kernel,
-            [0.3, 3.0],
-            [1e-3, 1e-1],
-            "selected",
-            [2, 3],
-            True,
-            {},
-            kernels,
+        self._run(
+            name,
+            "self_training",
+            pseudo_classes=pseudo_classes,
+            kernel=self.kernel,
+            widths=[0.3, 3.0],
+            penalties=[1e-3, 1e-1],
+            components="selected",
+            component_counts=[2, 3],
+            center=True,
+            one_example={},
+            kernels=kernels,
+            **self._mixtures(name, weak=True),
         )
-        self._finish(name, "self_training", folder)
 
-    def _mixtures(self, folder: Path, weak: bool) -> list[Path | None]:
+    def _mixtures(self, name: str, weak: bool) -> dict[str, Path]:
         """Fit mixtures of two and three components; return them, and the labels of weak rows."""
-        source = (self.path("dataset"), self.path("split"))
+        source, folder = (self.path("dataset"), self.path("split")), self._folder(name)
         models = folder / "models.h5"
         kind = ("gaussian_mixture", "tied_spherical", 0.05, 2, [2, 3], "none", SEED)
         generative_models.run(*source, models, *kind)
         if not weak:
-            return [models, None]
+            return {"models": models}
         annotated = [folder / "annotated.h5", folder / "weak_labels.h5"]
         annotation.run(*source, models, *annotated, "one-hot", SEED)
-        return annotated
+        return dict(zip(("models", "weak_labels"), annotated, strict=True))
 
     def classifier(self, name: str, regressor: str, n_trees: int = 9) -> None:
         """Add a method that `workflow_lib.methods.classifiers` fits."""
-        folder = self._folder(name)
         grids = {
             "support_vector_machine": {"width": [0.3, 3.0], "cost": [1, 10]},
             "perceptron": {"l2_penalty": [1e-2, 1.0]},
             "random_forest_classifier": {"max_features": [0.4, 1.0], "n_trees": n_trees},
         }
-        classifiers.run(
-            self.path("dataset"),
-            self.path("split"),
-            self.path("features"),
-            folder / "regression.h5",
-            folder / "regression.json",
-            regressor,
-            self.kernel,
-            grids[regressor],
-            {},
-            SEED,
-        )
-        self._finish(name, regressor, folder, n_trees=n_trees)
+        settings = {"kernel": self.kernel, "one_example": {}, "seed": SEED}
+        self._run(name, regressor, regressor=regressor, grid=grids[regressor], **settings)
 
     def stack(self, name: str, members: list[str]) -> None:
-        folder = self._folder(name)
-        stack.run(
-            self.path("dataset"),
-            self.path("split"),
-            [self.methods[member]["regression"] for member in members],
-            [self.methods[member]["predictions"] for member in members],
-            [self.folder / member / "regression.json" for member in members],
-            folder / "regression.h5",
-            folder / "regression.json",
-            members,
-            {},
-            self.metric,
+        self._run(
+            name,
+            "stack",
+            regressions=[self.methods[member]["regression"] for member in members],
+            predictions=[self.methods[member]["predictions"] for member in members],
+            member_timings=[self.folder / member / "regression.json" for member in members],
+            members=members,
+            member_sizes={},
+            metric=self.metric,
             seed=1,
         )
-        self._finish(name, "stack", folder, members=members)
 
-    def _folder(self, name: str) -> Path:
-        folder = self.folder / name
-        folder.mkdir()
-        return folder
+    def _run(self, name: str, kind: str, **arguments) -> None:
+        """Run a method of the regressor `kind`, predict, and add it."""
+        folder, module = self._folder(name), method_modules()[kind].name
 
-    def _finish(self, name, regressor, folder, **parts) -> None:
+        def path(file: str) -> Path:
+            is_shared = file in ("dataset", "split", "features")
+            return self.path(file) if is_shared else folder / f"{file}.h5"
+
+        run_method(module, path, **arguments)
         output_predictions.run(
             folder / "regression.h5",
             folder / "predictions.h5",
             folder / "preimages.json",
             self.metric == "accuracy",
         )
-        self._add(name, regressor, folder=folder, **parts)
+        self._add(name, module, folder, arguments)
 
-    def _add(self, name: str, regressor: str, folder: Path, **parts) -> None:
-        keys = ("form", "covariance_block", "preimage", "start", "decoder", "models", "n_trees")
-        self.methods[name] = dict.fromkeys(keys) | {
-            "regressor": regressor,
-            "members": [],
-            "center": True,
+    def _folder(self, name: str) -> Path:
+        folder = self.folder / name
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    def _add(self, name: str, module: str, folder: Path, arguments: dict, **parts) -> None:
+        """Add what `saved_model_stage.run` takes of a method."""
+        shared = {kind: self.path(kind) for kind in ("dataset", "split", "features")}
+        given = {key: value for key, value in arguments.items() if key in ARTIFACTS}
+        self.methods[name] = {
+            "module": module,
+            "settings": {key: value for key, value in arguments.items() if key not in ARTIFACTS},
+            "artifacts": shared | given,
+            "members": arguments.get("members", []),
+            "decoder": arguments.get("decoder"),
+            "predicts_scores": self.metric == "accuracy",
             "seed": SEED,
-            "kernel": self.kernel,
             "regression": folder / "regression.h5",
             "predictions": folder / "predictions.h5",
-        }
-        self.methods[name] |= parts
+        } | parts
 
     def stored(self, name: str) -> np.ndarray:
         """Return what the workflow predicted for the test rows, outputs or scores of classes."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from fit_methods import run_method
 from small_data import write_dataset
 
 from workflow_lib.artifacts import read_artifact
@@ -17,7 +18,6 @@ from workflow_lib.experiments import (
     preimages,
     splitting,
 )
-from workflow_lib.methods import forest, kernel_ridge
 
 
 @dataclass
@@ -119,36 +119,37 @@ class Stages:
     def _models(self) -> Path:
         return self.path("annotated" if self.weak_sizes else "models")
 
+    def arguments(self) -> dict:
+        """Return the artifacts and settings of kernel ridge regression."""
+        has_model = self.kind is not None
+        has_embedding = has_model and self.weak_outputs is None
+        return {
+            "components": self.components,
+            "component_counts": [1] if self.kind == "gaussian" else self.counts,
+            "combine": self.combine,
+            "kernel": self.kernel,
+            "widths": self.widths,
+            "penalties": self.penalties,
+            "penalty": self.penalty,
+            "weak": bool(self.weak_sizes),
+            "weak_weights": self.weak_weights,
+            "weak_outputs": self.weak_outputs,
+            "projections": self.projections or [self.preimage != "closed_form"],
+            "studies": self.studies,
+            "center": self.center,
+            "metric": self.metric,
+            "landmarks": self.landmarks,
+            "precision": self.precision,
+            "embeddings": self.path("embeddings") if has_embedding else None,
+            "models": self._models() if has_model else None,
+            "weak_labels": self.path("weak_labels") if self.weak_sizes and has_model else None,
+        }
+
     def regress(self) -> Stages:
         """Run the kernel ridge and the pre-image stages."""
         has_model = self.kind is not None
         has_embedding = has_model and self.weak_outputs is None
-        kernel_ridge.run(
-            self.path("dataset"),
-            self.path("split"),
-            self.path("features"),
-            self.path("regression"),
-            self.folder / "regression.json",
-            self.components,
-            [1] if self.kind == "gaussian" else self.counts,
-            self.combine,
-            self.kernel,
-            self.widths,
-            self.penalties,
-            self.penalty,
-            bool(self.weak_sizes),
-            self.weak_weights,
-            self.weak_outputs,
-            self.projections or [self.preimage != "closed_form"],
-            self.studies,
-            self.center,
-            self.metric,
-            landmarks=self.landmarks,
-            precision=self.precision,
-            embeddings=self.path("embeddings") if has_embedding else None,
-            models=self._models() if has_model else None,
-            weak_labels=self.path("weak_labels") if self.weak_sizes and has_model else None,
-        )
+        run_method("kernel_ridge", self.path, **self.arguments())
         preimages.run(
             self.path("regression"),
             self._models() if has_model else None,
@@ -171,17 +172,14 @@ class Stages:
     def forest(self, max_features=(0.5, 1.0), n_trees=5, regressor="random_forest") -> Stages:
         """Run the stages of a forest."""
         self.prepare()
-        forest.run(
-            self.path("dataset"),
-            self.path("split"),
-            self.path("features"),
-            self.path("regression"),
-            self.folder / "regression.json",
-            max_features,
-            n_trees,
-            self.metric,
-            self.seed,
-            regressor,
+        run_method(
+            "forest",
+            self.path,
+            max_features=max_features,
+            n_trees=n_trees,
+            metric=self.metric,
+            seed=self.seed,
+            regressor=regressor,
         )
         preimages.run(
             self.path("regression"),

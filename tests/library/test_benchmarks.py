@@ -28,7 +28,7 @@ from benchmarks import (
 )
 from benchmarks.measuring import Measurement, Timing, at_least, at_most
 from benchmarks.problems import N_FOLDS, Problem, smooth_problem
-from workflow_lib.experiments.input_kernels import InputKernel
+from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.regression.kernel_ridge import KernelRidgeRegressor
 
 SMALL = 40

@@ -16,8 +16,8 @@ from workflow_lib.experiments import calibration_stage, features_stage, splittin
 from workflow_lib.experiments.conformal import coverage_by_thirds, half_widths, held_by_other_rows
 from workflow_lib.experiments.novelty import distances_of_test_rows, novelty_scale
 from workflow_lib.experiments.output_ranges import OutputRanges
-from workflow_lib.experiments.prepared_inputs import prepared_inputs
 from workflow_lib.experiments.row_intervals import HeldOutRows, RowIntervals
+from workflow_lib.fitting.prepared_inputs import prepared_inputs
 from workflow_lib.metrics import average_relative_error, means_of_observed
 from workflow_lib.seeds import derive_seed
 

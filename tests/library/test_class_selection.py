@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from workflow_lib import KernelRidgeRegressor
-from workflow_lib.experiments.class_selection import (
+from workflow_lib.features.preparation import fit_preparation
+from workflow_lib.fitting.class_selection import (
     heldout_class_scores,
     one_hot,
     scaled_squared_error,
     squared_error,
 )
-from workflow_lib.experiments.input_kernels import InputKernel
-from workflow_lib.experiments.items import fold_group, size_group
-from workflow_lib.experiments.prepared_inputs import prepared_inputs, rbf_gamma
-from workflow_lib.features.preparation import fit_preparation
+from workflow_lib.fitting.input_kernels import InputKernel
+from workflow_lib.fitting.items import fold_group, size_group
+from workflow_lib.fitting.prepared_inputs import prepared_inputs, rbf_gamma
 
 N_CLASSES = 4
 LABELS = np.arange(24) % N_CLASSES

@@ -13,6 +13,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 import yaml
+from fit_methods import run_method
 from report_samples import METHODS, write_scores
 from small_data import regression_data
 from small_pipeline import Stages
@@ -21,6 +22,7 @@ from workflow_lib.config.loading import load_configuration
 from workflow_lib.datasets.reading import reader_names
 from workflow_lib.errors import UserError
 from workflow_lib.methods import base as methods
+from workflow_lib.methods import registry
 from workflow_lib.report.figures import base as figures
 from workflow_lib.report.scores import read_scores
 from workflow_lib.report.table_markup import html_markup
@@ -127,9 +129,9 @@ def test_the_reader_reads_and_names_the_line_at_fault(tmp_path, module_of):
             reader.read(options, [path], 1)
 
 
-def test_the_stage_predicts_medians(tmp_path, module_of):
+def test_the_method_predicts_medians(tmp_path, module_of, monkeypatch):
     path = "workflow_lib/methods/training_median.py"
-    stage = module_of(path)
+    module = module_of(path)
     X, Y = regression_data(70)
     Y[np.random.default_rng(4).random(Y.shape) < 0.1] = np.nan
     stages = Stages(tmp_path, X, Y).prepare()
@@ -137,15 +139,18 @@ def test_the_stage_predicts_medians(tmp_path, module_of):
     assert methods.read_module(tmp_path / "training_median.py").regressors == (
         REGRESSOR_OF_THE_EXAMPLE,
     )
-    source = stages.path("dataset"), stages.path("split")
-    stage.run(*source, stages.path("regression"), tmp_path / "seconds.json", "arrmse")
+    monkeypatch.setattr(registry, "load", lambda name: module)
+    items = run_method("training_median", stages.path, metric="arrmse")
     split = stages.tree("split")
     for size in stages.sizes:
         known, folds = Y[split["train"][:size]], split["folds"][f"n-{size}"]
-        item = stages.tree("regression")[f"n-{size}_w-0_C-selected"]
-        np.testing.assert_array_equal(item["test_embedding"][3], np.nanmedian(known, axis=0))
+        item = items[f"n-{size}_w-0_C-selected"]
+        median = np.nanmedian(known, axis=0)
+        np.testing.assert_array_equal(item["test_embedding"][3], median)
         expected = np.nanmedian(known[folds != folds[0]], axis=0)
         np.testing.assert_array_equal(item["heldout_outputs"][0], expected)
+        saved = module.Fitted.from_arrays(module.Fitted(median).to_arrays())
+        np.testing.assert_array_equal(saved.predict([0, 1])[1], median)
 
 
 def test_the_table_counts_the_splits_that_are_won(tmp_path, module_of):

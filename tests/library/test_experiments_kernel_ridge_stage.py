@@ -11,8 +11,8 @@ from small_pipeline import Stages, assert_same_tree
 
 from workflow_lib import GaussianMixtureModel, KernelRidgeRegressor, OutputFisherRegressor
 from workflow_lib.errors import UserError
-from workflow_lib.experiments.prepared_inputs import prepared_inputs, rbf_gamma
 from workflow_lib.features.preparation import fit_preparation
+from workflow_lib.fitting.prepared_inputs import prepared_inputs, rbf_gamma
 from workflow_lib.generative.gaussian import GaussianModel
 from workflow_lib.generative.state_space import StateSpaceModel
 from workflow_lib.kernels.gram import gram_matrix

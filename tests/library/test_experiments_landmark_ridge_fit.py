@@ -10,8 +10,8 @@ from small_pipeline import Stages, assert_same_tree
 from workflow_lib import stored_rows
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
-from workflow_lib.experiments import kernel_ridge_rows
-from workflow_lib.experiments.items import fold_group
+from workflow_lib.fitting import fit_data
+from workflow_lib.fitting.items import fold_group
 from workflow_lib.stored_rows import StoredRows
 
 ALL_ROWS = {"max_gram_rows": 10, "n_landmarks": 100, "seed": 3}
@@ -132,7 +132,7 @@ def regression_bytes(made: Stages, monkeypatch, is_streamed: bool) -> tuple[byte
         return tree
 
     with monkeypatch.context() as patch:
-        patch.setattr(kernel_ridge_rows, "read_artifact", read)
+        patch.setattr(fit_data, "read_artifact", read)
         # Blocks of two rows.
         patch.setattr(stored_rows, "BLOCK_BYTES", 2 * 4 * 8)
         made.regress()

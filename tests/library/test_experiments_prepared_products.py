@@ -9,8 +9,8 @@ from small_data import regression_data
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.experiments import features_stage
-from workflow_lib.experiments.prepared_inputs import prepared_inputs
 from workflow_lib.experiments.splitting import split_rows
+from workflow_lib.fitting.prepared_inputs import prepared_inputs
 
 SIZES, WEAK_SIZE = (12, 20), 7
 

@@ -18,11 +18,11 @@ from workflow_lib import (
     OutputFisherRegressor,
 )
 from workflow_lib.embeddings.forward import ForwardEmbedding
-from workflow_lib.experiments import selection
-from workflow_lib.experiments.fold_targets import FoldTargets, embedded_targets, scattered
-from workflow_lib.experiments.input_kernels import InputKernel
-from workflow_lib.experiments.missing_outputs import filled
-from workflow_lib.experiments.selection import best_of
+from workflow_lib.fitting import selection
+from workflow_lib.fitting.fold_targets import FoldTargets, embedded_targets, scattered
+from workflow_lib.fitting.input_kernels import InputKernel
+from workflow_lib.fitting.missing_outputs import filled
+from workflow_lib.fitting.selection import best_of
 from workflow_lib.generative.output_scaling import fit_output_scaling
 from workflow_lib.kernels.gram import gram_matrix
 from workflow_lib.metrics import average_relative_error, reference_errors

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from fit_methods import run_method
 from scipy.spatial.distance import cdist
 
 from workflow_lib import KernelRidgeRegressor
@@ -16,7 +17,6 @@ from workflow_lib.experiments import (
     preimages,
     splitting,
 )
-from workflow_lib.methods import kernel_ridge
 
 N_CLASSES, PENALTIES, ONE_EXAMPLE = 6, [1e-4, 1e-2], {"penalty": 3e-3, "width": 0.7}
 
@@ -39,14 +39,9 @@ def folder(tmp_path_factory):
     source = (folder / "dataset.h5", folder / "split.h5")
     splitting.run(*source, [1, 4], [], 0.4, 4, 1, "small", "per_class")
     features_stage.run(*source, folder / "features.h5", "none", "rbf", "none")
-    kernel_ridge.run(
-        *source,
-        folder / "features.h5",
-        embeddings=None,
-        models=None,
-        weak_labels=None,
-        output=folder / "regression.h5",
-        timings=folder / "regression.json",
+    run_method(
+        "kernel_ridge",
+        lambda name: folder / f"{name}.h5",
         components="selected",
         component_counts=[],
         combine="best",

@@ -7,9 +7,9 @@ import pytest
 from small_data import regression_data
 from small_pipeline import Stages
 
-from workflow_lib.experiments.missing_outputs import filled
-from workflow_lib.experiments.weak_memberships import memberships
-from workflow_lib.experiments.weak_outputs import N_NEIGHBOURS, weak_outputs_of
+from workflow_lib.fitting.missing_outputs import filled
+from workflow_lib.fitting.weak_memberships import memberships
+from workflow_lib.fitting.weak_outputs import N_NEIGHBOURS, weak_outputs_of
 from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.generative.output_scaling import OutputScaling
 from workflow_lib.metrics import means_of_observed

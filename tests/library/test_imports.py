@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "workflow_lib"
 
 STAGES = [
+    "regression",
     "splitting",
     "features_stage",
     "alignments",
@@ -40,14 +41,9 @@ MODULES = {
     **{stage: f"workflow_lib.experiments.{stage}" for stage in STAGES},
     **{method: f"workflow_lib.methods.{method}" for method in METHODS},
 }
-"""The modules behind the jobs, each with a function `run`, by their names."""
+"""The modules behind the jobs, by their names."""
 HEAVY = ("scipy", "sklearn", "pandas", "matplotlib", "pydantic", "snakemake")
-STAGES_WITH_SKLEARN = {
-    "forest",
-    "classifiers",
-    "identities_stage",
-    "saved_model_stage",
-}
+STAGES_WITH_SKLEARN = {"identities_stage"}
 # Loading scipy.linalg takes as long as loading Python, numpy and h5py together.
 STAGES_WITHOUT_SCIPY = {
     "splitting",
@@ -82,8 +78,9 @@ FLOORS = [
     {"generative", "kernels", "regression"},
     {"embeddings"},
     {"ofer", "baselines"},
-    {"experiments"},
+    {"fitting"},
     {"methods"},
+    {"experiments"},
     {"report"},
 ]
 REGISTRIES = ("workflow_lib.methods.registry", "workflow_lib.report.figures.registry")
@@ -146,8 +143,9 @@ print(json.dumps({{"files": files, "heavy": heavy}}))
 def test_closure_holds_what_a_stage_imports_and_light_stages_stay_light(stage):
     module = MODULES[stage]
     imported = imported_by(module)
-    # No stage imports library modules inside functions, so the closure holds nothing more.
-    assert set(imported["files"]) == set(import_closure(str(ROOT), [module]))
+    # The closure holds more where a module is imported inside a function, to load scikit-learn or
+    # SciPy where they are needed.
+    assert set(imported["files"]) <= set(import_closure(str(ROOT), [module]))
     allowed = set() if stage in STAGES_WITHOUT_SCIPY else {"scipy"}
     if stage in STAGES_WITH_SKLEARN:
         # scikit-learn itself imports pandas.
@@ -261,7 +259,9 @@ def test_a_registry_needs_nothing_of_its_floor_or_below(registry):
     names = {".".join(Path(path).relative_to(ROOT).with_suffix("").parts) for path in closure}
     packages = {name for name in names if name.endswith(".__init__")}
     package = registry.removesuffix(".registry")
-    assert names - packages == {"workflow_lib.errors", f"{package}.base", registry}
+    fitting = {f"workflow_lib.fitting.{name}" for name in ("fit_spec", "fitted", "items")}
+    contract = {"workflow_lib.errors", f"{package}.base", registry} | fitting
+    assert names - packages <= contract
 
 
 def test_no_module_imports_itself_by_a_detour():

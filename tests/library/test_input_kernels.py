@@ -4,17 +4,17 @@ import math
 
 import numpy as np
 import pytest
+from fit_methods import run_method
 from scipy.spatial.distance import cdist
 from small_data import regression_data
 from small_pipeline import Stages
 
-from workflow_lib.experiments import prepared_inputs as module_of_inputs
-from workflow_lib.experiments.input_kernels import InputKernel, KernelGrid, penalty_unit
-from workflow_lib.experiments.prepared_inputs import kernel_gamma, prepared_inputs
-from workflow_lib.experiments.selection import Choice
 from workflow_lib.features.preparation import fit_preparation
+from workflow_lib.fitting import prepared_inputs as module_of_inputs
+from workflow_lib.fitting.input_kernels import InputKernel, KernelGrid, penalty_unit
+from workflow_lib.fitting.prepared_inputs import kernel_gamma, prepared_inputs
+from workflow_lib.fitting.selection import Choice
 from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.methods import kernel_ridge
 from workflow_lib.regression.kernel_ridge import KernelRidgeRegressor
 
 NAMES = ("linear", "rbf", "laplacian")
@@ -116,26 +116,23 @@ def linear_problem(tmp_path):
 
 
 def run_stage(stages, kernels, widths):
-    kernel_ridge.run(
-        stages.path("dataset"),
-        stages.path("split"),
-        stages.path("features"),
-        stages.path("regression"),
-        stages.folder / "regression.json",
-        "selected",
-        [],
-        "best",
-        "rbf",
-        widths,
-        list(PENALTIES),
-        "shared",
-        False,
-        [],
-        None,
-        [True],
-        {},
-        True,
-        "arrmse",
+    run_method(
+        "kernel_ridge",
+        stages.path,
+        components="selected",
+        component_counts=[],
+        combine="best",
+        kernel="rbf",
+        widths=widths,
+        penalties=list(PENALTIES),
+        penalty="shared",
+        weak=False,
+        weak_weights=[],
+        weak_outputs=None,
+        projections=[True],
+        studies={},
+        center=True,
+        metric="arrmse",
         kernels=kernels,
     )
     return stages.tree("regression")
@@ -185,4 +182,4 @@ def test_the_stage_extends_a_grid_of_widths_that_are_too_narrow(tmp_path, capsys
     for item in run_stage(stages, ["rbf"], [1.0, 10.0]).values():
         assert item["width"] < 1.0
         assert "lowest width" in item["edges"]
-    assert "on the edge of the grid: lowest width" in capsys.readouterr().out
+    assert "edges lowest width" in capsys.readouterr().out

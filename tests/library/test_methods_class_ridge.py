@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fit_methods import run_method
 from small_pipeline import assert_same_tree
 
 from workflow_lib import KernelRidgeRegressor
@@ -21,17 +22,16 @@ from workflow_lib.experiments import (
     generative_models,
     output_predictions,
 )
-from workflow_lib.experiments.class_selection import (
+from workflow_lib.features.preparation import fit_preparation
+from workflow_lib.fitting.class_selection import (
     heldout_class_scores,
     one_hot,
     scaled_squared_error,
     squared_error,
 )
-from workflow_lib.experiments.input_kernels import InputKernel, penalty_unit
-from workflow_lib.experiments.prepared_inputs import kernel_gamma, prepared_inputs, rbf_gamma
-from workflow_lib.features.preparation import fit_preparation
+from workflow_lib.fitting.input_kernels import InputKernel, penalty_unit
+from workflow_lib.fitting.prepared_inputs import kernel_gamma, prepared_inputs, rbf_gamma
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
-from workflow_lib.methods import class_ridge
 from workflow_lib.methods.class_ridge import CLASS_DECODERS
 
 N_CLASSES, DIMENSION, N_INPUTS, ROWS_PER_CLASS, N_TEST = 6, 3, 4, 24, 8
@@ -155,16 +155,7 @@ class Classes:
             "center": True,
             "one_example": ONE_EXAMPLE,
         } | options
-        class_ridge.run(
-            self.path("dataset"),
-            self.path("split"),
-            self.path("features"),
-            output=self.path("regression"),
-            timings=self.folder / "regression.json",
-            decoder=decoder,
-            **settings,
-        )
-        return read_artifact(self.path("regression"), "regression")
+        return run_method("class_ridge", self.path, decoder=decoder, **settings)
 
     def run_weak(self, decoder: str, **options) -> dict:
         weak = {"weak": True, "weak_labels": self.path("weak_labels"), "weak_weights": [0.1, 1.0]}

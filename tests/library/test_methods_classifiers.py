@@ -7,17 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fit_methods import run_method
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
-from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.artifacts import write_artifact
 from workflow_lib.baselines.classifiers import class_probabilities, fit_perceptron
 from workflow_lib.experiments import features_stage, splitting
-from workflow_lib.experiments.class_selection import squared_error
-from workflow_lib.experiments.prepared_inputs import rbf_gamma
 from workflow_lib.features.preparation import fit_preparation
-from workflow_lib.methods import classifiers
+from workflow_lib.fitting.class_selection import squared_error
+from workflow_lib.fitting.prepared_inputs import rbf_gamma
 
 N_CLASSES, N_INPUTS, ROWS_PER_CLASS, N_FOLDS, SEED = 4, 3, 18, 3, 7
 SVM = "support_vector_machine"
@@ -67,15 +67,7 @@ class Classes:
     def run(self, classifier: str, **options) -> dict:
         """Run the stage and return its items."""
         settings = {"kernel": "rbf", "grid": GRID, "one_example": FIXED, "seed": SEED} | options
-        classifiers.run(
-            *self.source,
-            self.path("features"),
-            self.path("regression"),
-            self.folder / "regression.json",
-            classifier,
-            **settings,
-        )
-        return read_artifact(self.path("regression"), "regression")
+        return run_method("classifiers", self.path, regressor=classifier, **settings)
 
     def prepared(self, kept, others):
         preparation = fit_preparation(kept, self.scale)

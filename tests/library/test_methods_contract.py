@@ -1,12 +1,11 @@
 """What holds for every method that the registry finds, on numbers or, of classifiers, on classes.
 
-A method whose `run` takes a setting that has no value in `SETTINGS` needs one there.
+A method with a setting that has no value in `SETTINGS` needs one there.
 """
 
 from __future__ import annotations
 
-import importlib
-import inspect
+import dataclasses
 import json
 from pathlib import Path
 from typing import NamedTuple
@@ -17,8 +16,15 @@ from small_data import regression_data
 from small_pipeline import assert_same_tree
 
 from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.experiments import annotation, features_stage, generative_models, preimages
+from workflow_lib.experiments import (
+    annotation,
+    features_stage,
+    generative_models,
+    preimages,
+    regression,
+)
 from workflow_lib.experiments.splitting import split_rows
+from workflow_lib.methods import registry
 from workflow_lib.methods.registry import method_modules
 
 MODULES = method_modules()
@@ -115,31 +121,29 @@ def run(regressor: str, folder: Path, data: Data) -> dict:
     write_artifact(paths["split"], data.split, "split")
     source = (paths["dataset"], paths["split"])
     features_stage.run(*source, paths["features"], "standard", "rbf", "separate")
-    method = importlib.import_module(f"workflow_lib.methods.{MODULES[regressor].name}")
-    parameters = inspect.signature(method.run).parameters.values()
-    needed = {item.name for item in parameters if item.default is inspect.Parameter.empty}
-    if "models" in needed:
+    declared = MODULES[regressor]
+    fields = dataclasses.fields(registry.load(declared.name).Method)
+    needed = {field.name for field in fields if field.default is dataclasses.MISSING}
+    if declared.name == "self_training":
         fitted = folder / "fitted.h5"
         options = ("gaussian_mixture", "tied_spherical", 0.05, 2, [2], "none", SEED)
         generative_models.run(*source, fitted, *options)
         paths |= {name: folder / f"{name}.h5" for name in ("models", "weak_labels")}
         annotation.run(*source, fitted, paths["models"], paths["weak_labels"], "one-hot", SEED)
-    if "regressions" in needed:
+    if "regressions" in declared.artifacts:
         for name in MEMBERS:
             run(name, folder / name, data)
         of_members = [folder / name / "regression.h5" for name in MEMBERS]
         paths["regressions"] = of_members
         paths["predictions"] = [folder / name / "predictions.h5" for name in MEMBERS]
-        for regression, predictions in zip(of_members, paths["predictions"], strict=True):
-            preimages.run(
-                regression, None, predictions, predictions.with_suffix(".json"), *[None] * 4
-            )
+        for source, predictions in zip(of_members, paths["predictions"], strict=True):
+            preimages.run(source, None, predictions, predictions.with_suffix(".json"), *[None] * 4)
         paths["member_timings"] = [folder / name / "regression.json" for name in MEMBERS]
         paths["member_timings"] += [path.with_suffix(".json") for path in paths["predictions"]]
     settings = SETTINGS | {"regressor": regressor} | OF_ONE.get(regressor, {})
-    paths |= {"output": folder / "regression.h5", "timings": folder / "regression.json"}
-    method.run(**{name: paths.get(name, settings.get(name)) for name in needed})
-    return read_artifact(paths["output"], "regression")
+    results = folder / "regression.h5", folder / "regression.json"
+    regression.run(declared.name, paths, {name: settings[name] for name in needed}, *results)
+    return read_artifact(results[0], "regression")
 
 
 def assert_same_but_for_test_rows(item: dict, other: dict, kept: slice) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from configuration_example import EMBEDDED
+from fit_methods import run_method
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.ensemble import GradientBoostingRegressor
@@ -14,13 +15,11 @@ from small_pipeline import Stages
 from test_methods_class_ridge import Classes
 
 from workflow_lib import KernelRidgeRegressor
-from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.experiments import preimages
-from workflow_lib.experiments.class_selection import scaled_squared_error
-from workflow_lib.experiments.heldout_errors import heldout_error
 from workflow_lib.features.preparation import fit_preparation
-from workflow_lib.methods import estimator
+from workflow_lib.fitting.class_selection import scaled_squared_error
+from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.methods.estimator import Parameters
 
 PLS = "sklearn.cross_decomposition.PLSRegression"
@@ -52,18 +51,17 @@ class FailsWithoutSomeRow(RegressorMixin, BaseEstimator):
 
 def run(stages, name, settings=None, grid=None, **options):
     """Run the method and return its items."""
-    estimator.run(
-        *(stages.path(part) for part in ("dataset", "split", "features", "regression")),
-        stages.folder / "regression.json",
-        name,
-        settings or {},
-        grid or {},
-        "arrmse",
-        7,
-        FILE,
+    return run_method(
+        "estimator",
+        stages.path,
+        estimator=name,
+        settings=settings or {},
+        grid=grid or {},
+        metric="arrmse",
+        seed=7,
+        method_file=FILE,
         **options,
     )
-    return stages.tree("regression")
 
 
 def stages_of(folder, missing=0.0, **options):
@@ -161,11 +159,8 @@ def test_with_a_model_kernel_ridge_is_ofer_itself(tmp_path, combine):
 
 def test_a_classifier_predicts_scores_of_the_classes(tmp_path):
     classes = Classes(tmp_path, examples=(1, 4))
-    paths = [classes.path(name) for name in ("dataset", "split", "features", "regression")]
-    name = "sklearn.linear_model.LogisticRegression"
     grid = {"C": [0.01, 1.0]}
-    estimator.run(*paths, tmp_path / "times.json", name, {}, grid, "rrmse", 7, FILE)
-    items = read_artifact(classes.path("regression"), "regression").values()
+    items = run(classes, "sklearn.linear_model.LogisticRegression", {}, grid).values()
     one, four = sorted(items, key=lambda item: item["training_size"])
     # With one example per class nothing can be selected.
     assert one["estimator__C"] == 0.01 and "score" not in one

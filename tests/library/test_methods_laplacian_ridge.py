@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from fit_methods import run_method
 from small_data import regression_data
 from small_pipeline import Stages, assert_same_tree
 
 from workflow_lib.experiments import preimages
-from workflow_lib.experiments.prepared_inputs import rbf_gamma
 from workflow_lib.features.preparation import fit_preparation
+from workflow_lib.fitting.prepared_inputs import rbf_gamma
 from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.methods import laplacian_ridge
 from workflow_lib.regression.laplacian import graph_laplacian
 
 PENALTIES = [1e-4, 1e-2, np.inf]
@@ -29,19 +29,16 @@ def small_inputs(missing=0.0):
 def run_stage(stages: Stages, weights=WEIGHTS, neighbours=NEIGHBOURS) -> Stages:
     """Run the stage and the pre-images after it."""
     stages.prepare()
-    laplacian_ridge.run(
-        stages.path("dataset"),
-        stages.path("split"),
-        stages.path("features"),
-        stages.path("regression"),
-        stages.folder / "regression.json",
-        stages.kernel,
-        stages.widths,
-        stages.penalties,
-        weights,
-        neighbours,
-        stages.center,
-        stages.metric,
+    run_method(
+        "laplacian_ridge",
+        stages.path,
+        kernel=stages.kernel,
+        widths=stages.widths,
+        penalties=stages.penalties,
+        laplacian_weights=weights,
+        neighbours=neighbours,
+        center=stages.center,
+        metric=stages.metric,
     )
     timings = stages.folder / "preimages.json"
     artifacts = (stages.path("regression"), None, stages.path("predictions"), timings)
@@ -232,7 +229,7 @@ def test_graph_of_a_fold_holds_its_training_and_the_unlabelled_rows_only(tmp_pat
         sizes.add(len(K))
         return graph_laplacian(K, n_neighbours)
 
-    monkeypatch.setattr(laplacian_ridge, "graph_laplacian", spy)
+    monkeypatch.setattr("workflow_lib.methods.laplacian_ridge.graph_laplacian", spy)
     run_stage(stages_of(tmp_path, *small_inputs(), sizes=[20]))
     # Four folds hold out five of twenty rows each.
     assert sizes == {15 + 8, 15 + 15}

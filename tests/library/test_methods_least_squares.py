@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from fit_methods import run_method
 from sklearn.linear_model import LinearRegression
 from small_data import regression_data
 from small_pipeline import assert_same_tree
@@ -11,7 +12,7 @@ from small_pipeline import assert_same_tree
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.experiments import features_stage, preimages, splitting
-from workflow_lib.methods.least_squares import least_squares, run
+from workflow_lib.methods.least_squares import least_squares
 from workflow_lib.metrics import reference_errors, relative_error
 
 SIZES = [20, 30]
@@ -37,8 +38,7 @@ def run_stages(folder, X, Y, past_values, past="separate", metric="arrmse"):
     source = (paths["dataset"], paths["split"])
     splitting.run(*source, SIZES, [], test_size=12, n_folds=4, seed=7, experiment="small")
     features_stage.run(*source, paths["features"], "standard", "rbf", past)
-    timings = folder / "regression.json"
-    run(*source, paths["features"], paths["regression"], timings, metric)
+    run_method("least_squares", paths.get, metric=metric)
     artifacts = (paths["regression"], None, paths["predictions"], folder / "preimages.json")
     preimages.run(*artifacts, None, None, None, None)
     return {name: read_artifact(path, name) for name, path in paths.items()}

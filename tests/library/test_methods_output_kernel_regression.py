@@ -7,6 +7,7 @@ import json
 
 import numpy as np
 import pytest
+from fit_methods import run_method
 from small_data import regression_data
 from small_pipeline import Stages, assert_same_tree
 
@@ -17,18 +18,17 @@ from workflow_lib.embeddings.density import mean_shift
 from workflow_lib.embeddings.simplex import project_on_simplex
 from workflow_lib.errors import UserError
 from workflow_lib.experiments import alignments, preimages
-from workflow_lib.experiments.heldout_errors import heldout_error
-from workflow_lib.experiments.input_kernels import InputKernel
-from workflow_lib.experiments.output_decoding import OutputKernel
-from workflow_lib.experiments.prepared_inputs import prepared_inputs, rbf_gamma
 from workflow_lib.features.preparation import fit_preparation
+from workflow_lib.fitting.heldout_errors import heldout_error
+from workflow_lib.fitting.input_kernels import InputKernel
+from workflow_lib.fitting.output_decoding import OutputKernel, read_output_kernel
+from workflow_lib.fitting.prepared_inputs import prepared_inputs, rbf_gamma
 from workflow_lib.kernels.alignment import (
     global_alignment_gram,
     lattice_sigma,
     squared_dtw_distances,
 )
 from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.methods import output_kernel_regression
 from workflow_lib.methods.output_kernel_regression import (
     OutputKernelChoice,
     heldout_predictions,
@@ -78,23 +78,19 @@ def regressed(stages, output_kernel, preimage="candidates", penalties=PENALTIES)
         pytest.importorskip("tslearn")
         aligned = stages.path(output_kernel)
         alignments.run(stages.path("dataset"), aligned, output_kernel, OUTPUT_WIDTHS[output_kernel])
-    output_kernel_regression.run(
-        stages.path("dataset"),
-        stages.path("split"),
-        stages.path("features"),
-        stages.path("regression"),
-        stages.folder / "regression.json",
-        stages.kernel,
-        WIDTHS,
-        penalties,
-        output_kernel,
-        OUTPUT_WIDTHS[output_kernel],
-        preimage,
-        stages.center,
-        stages.metric,
+    return run_method(
+        "output_kernel_regression",
+        stages.path,
+        kernel=stages.kernel,
+        widths=WIDTHS,
+        penalties=penalties,
+        output_kernel=output_kernel,
+        output_widths=OUTPUT_WIDTHS[output_kernel],
+        preimage=preimage,
+        center=stages.center,
+        metric=stages.metric,
         alignments=aligned,
     )
-    return stages.tree("regression")
 
 
 def grid_of(kernel, output_kernel):
@@ -458,6 +454,4 @@ def test_alignments_of_another_kernel_are_refused(tmp_path):
     stages = prepared(tmp_path)
     alignments.run(stages.path("dataset"), stages.path("gak"), "dtw", [1.0])
     with pytest.raises(UserError, match="alignments of the output kernel dtw.*those of gak"):
-        output_kernel_regression.read_output_kernel(
-            "gak", stages.path("dataset"), stages.path("gak")
-        )
+        read_output_kernel("gak", stages.path("dataset"), stages.path("gak"))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from fit_methods import run_method
 from small_data import regression_data
 from small_pipeline import Stages
 
 from workflow_lib import KernelRidgeRegressor
 from workflow_lib.experiments import preimages
-from workflow_lib.experiments.prepared_inputs import rbf_gamma
 from workflow_lib.features.preparation import fit_preparation
-from workflow_lib.methods import principal_component_ridge
+from workflow_lib.fitting.prepared_inputs import rbf_gamma
 from workflow_lib.metrics import reference_errors, relative_error
 
 PENALTIES = [1e-4, 1e-2, 0.3, np.inf]
@@ -26,17 +26,14 @@ def small_inputs(n_outputs=3):
 def run_stage(stages: Stages) -> Stages:
     """Run the stage and the pre-images after it."""
     stages.prepare()
-    principal_component_ridge.run(
-        stages.path("dataset"),
-        stages.path("split"),
-        stages.path("features"),
-        stages.path("regression"),
-        stages.folder / "regression.json",
-        stages.kernel,
-        stages.widths,
-        stages.penalties,
-        stages.center,
-        stages.metric,
+    run_method(
+        "principal_component_ridge",
+        stages.path,
+        kernel=stages.kernel,
+        widths=stages.widths,
+        penalties=stages.penalties,
+        center=stages.center,
+        metric=stages.metric,
     )
     timings = stages.folder / "preimages.json"
     artifacts = (stages.path("regression"), None, stages.path("predictions"), timings)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from fit_methods import run_method
 from small_data import regression_data
 from small_pipeline import Stages, assert_same_tree
 
 from workflow_lib import KernelRidgeRegressor
 from workflow_lib.experiments import preimages
-from workflow_lib.experiments.prepared_inputs import rbf_gamma
 from workflow_lib.features.preparation import fit_preparation
-from workflow_lib.methods import reduced_rank_ridge
+from workflow_lib.fitting.prepared_inputs import rbf_gamma
 
 PENALTIES = [1e-4, 1e-2, 0.3, np.inf]
 RANKS = [1, 2, 4]
@@ -30,18 +30,15 @@ def small_inputs(n_outputs=6, missing=0.0):
 def run_stage(stages: Stages, ranks=RANKS) -> Stages:
     """Run the stage and the pre-images after it."""
     stages.prepare()
-    reduced_rank_ridge.run(
-        stages.path("dataset"),
-        stages.path("split"),
-        stages.path("features"),
-        stages.path("regression"),
-        stages.folder / "regression.json",
-        stages.kernel,
-        stages.widths,
-        stages.penalties,
-        ranks,
-        stages.center,
-        stages.metric,
+    run_method(
+        "reduced_rank_ridge",
+        stages.path,
+        kernel=stages.kernel,
+        widths=stages.widths,
+        penalties=stages.penalties,
+        ranks=ranks,
+        center=stages.center,
+        metric=stages.metric,
     )
     timings = stages.folder / "preimages.json"
     artifacts = (stages.path("regression"), None, stages.path("predictions"), timings)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
-import inspect
 import subprocess
 import sys
 from collections import Counter
@@ -11,13 +11,11 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from small_data import regression_data
-from small_pipeline import Stages
 
 from workflow_lib.config.job_needs import Stage
 from workflow_lib.config.models import Regressor
 from workflow_lib.errors import UserError
-from workflow_lib.methods import base, registry, training_mean
+from workflow_lib.methods import base, registry
 
 MODULES = {module.name: module for module in registry.method_modules().values()}
 
@@ -27,15 +25,16 @@ def test_what_is_read_from_the_source_is_what_the_module_holds(name):
     module, declared = importlib.import_module(f"workflow_lib.methods.{name}"), MODULES[name]
     assert (declared.regressors, declared.tasks) == (module.REGRESSORS, module.TASKS)
     assert declared.needs == module.NEEDS
-    parameters = set(inspect.signature(module.run).parameters)
-    assert parameters == {*declared.artifacts, *declared.settings, *base.RESULTS}
-    assert {"dataset", "split"} <= set(declared.artifacts)
+    assert issubclass(module.Method, base.Method) and issubclass(module.Fitted, base.Fitted)
+    assert declared.settings == tuple(field.name for field in dataclasses.fields(module.Method))
+    assert declared.artifacts == module.READS
+    assert {"dataset", "split"} <= set(declared.artifacts) <= set(base.ARTIFACTS)
     assert set(declared.needs) <= set(Stage._fields)
 
 
 def test_every_file_is_a_method_and_every_regressor_has_one():
     files = {path.stem for path in Path(base.__file__).parent.glob("*.py")}
-    assert files - {"__init__", "base", "registry"} == set(MODULES)
+    assert files - set(registry.NO_METHODS) == set(MODULES)
     served = Counter(name for module in MODULES.values() for name in module.regressors)
     regressors = get_args(Regressor)
     assert set(served.values()) == {1} and len(regressors) == len(set(regressors))
@@ -43,14 +42,20 @@ def test_every_file_is_a_method_and_every_regressor_has_one():
 
 def test_a_module_is_read_without_loading_it(tmp_path):
     path = tmp_path / "median.py"
-    lines = [
-        'REGRESSORS = ("median", "mode")',
-        'TASKS = ("series",)',
-        'NEEDS = {"minutes": 3}',
-        "import no_such_module",
-    ]
-    run = "def run(dataset, split, output, timings, metric, ranks=()): pass"
-    path.write_text("\n".join([*lines, run]))
+    path.write_text("""
+REGRESSORS = ("median", "mode")
+TASKS = ("series",)
+NEEDS = {"minutes": 3}
+READS = ("dataset", "split")
+import no_such_module
+from no_such_module import Median as Fitted
+
+
+class Method(no_such_module.Method):
+    metric: str
+    ranks: tuple = ()
+    not_finite = ("median",)
+""")
     assert base.read_module(path) == (
         *("median", ("median", "mode"), ("series",), {"minutes": 3}),
         *(("dataset", "split"), ("metric", "ranks"), False),
@@ -65,18 +70,8 @@ def test_the_registry_loads_no_method():
     subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[2])
 
 
-def test_a_method_that_runs_by_its_name_writes_the_same_file(tmp_path):
-    stages = Stages(tmp_path, *regression_data(70)).prepare()
-    source, metric = {name: stages.path(name) for name in ("dataset", "split")}, "arrmse"
-    training_mean.run(**source, output=tmp_path / "a.h5", timings=tmp_path / "a", metric=metric)
-    results = {"output": tmp_path / "b.h5", "timings": tmp_path / "b"}
-    registry.run("training_mean", source | {"features": []}, {"metric": metric}, **results)
-    assert (tmp_path / "a.h5").read_bytes() == (tmp_path / "b.h5").read_bytes()
-    assert (tmp_path / "b").exists()
-
-
 def test_a_module_that_lacks_a_member_is_refused_by_name(tmp_path):
     path = tmp_path / "median.py"
     path.write_text('REGRESSORS = ("median",)\n', encoding="utf-8")
-    with pytest.raises(UserError, match=r"median\.py: a module without TASKS, NEEDS, run"):
+    with pytest.raises(UserError, match=r"median\.py: .* without TASKS, NEEDS, READS, Method, F"):
         base.read_module(path)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fit_methods import run_method
 from sklearn.metrics.pairwise import rbf_kernel
 
 from workflow_lib import KernelRidgeRegressor
@@ -17,13 +18,12 @@ from workflow_lib.experiments import (
     generative_models,
     splitting,
 )
-from workflow_lib.experiments.class_selection import one_hot, scaled_squared_error
-from workflow_lib.experiments.input_kernels import InputKernel, penalty_unit
-from workflow_lib.experiments.prepared_inputs import rbf_gamma
-from workflow_lib.experiments.self_training import allowed_classes, self_train
 from workflow_lib.features.preparation import fit_preparation
+from workflow_lib.fitting.class_selection import one_hot, scaled_squared_error
+from workflow_lib.fitting.input_kernels import InputKernel, penalty_unit
+from workflow_lib.fitting.prepared_inputs import rbf_gamma
+from workflow_lib.fitting.self_training import allowed_classes, self_train
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
-from workflow_lib.methods import self_training
 
 N_CLASSES, N_INPUTS, DIMENSION, ROWS_PER_CLASS, N_FOLDS = 8, 5, 2, 34, 3
 WEAK_SIZES, COUNTS = [20, 100], [2, 4]
@@ -60,7 +60,6 @@ class Classes:
         generative_models.run(*source, self.path("fitted"), *mixture)
         annotated = (self.path("models"), self.path("weak_labels"))
         annotation.run(*source, self.path("fitted"), *annotated, label_kind, 7)
-        self.inputs = (*source, self.path("features"), *annotated)
 
     def path(self, name: str) -> Path:
         return self.folder / f"{name}.h5"
@@ -75,13 +74,8 @@ class Classes:
             "center": True,
             "one_example": FIXED,
         }
-        self_training.run(
-            *self.inputs,
-            self.path("regression"),
-            self.folder / "regression.json",
-            **(settings | GRID | options),
-        )
-        return read_artifact(self.path("regression"), "regression")
+        annotated = {name: self.path(name) for name in ("models", "weak_labels")}
+        return run_method("self_training", self.path, **annotated, **(settings | GRID | options))
 
     def training(self, size):
         """Return inputs, labels and folds of one training size."""

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from fit_methods import run_method
 from small_data import regression_data
 from small_pipeline import Stages
 
 from workflow_lib.experiments import preimages
-from workflow_lib.methods import training_mean
 
 
 def run_stages(folder, Y, metric="arrmse"):
     """Run all stages of the method."""
     X, _ = regression_data(70)
     stages = Stages(folder, X, Y).prepare()
-    source = (stages.path("dataset"), stages.path("split"))
-    training_mean.run(*source, stages.path("regression"), folder / "regression.json", metric)
+    run_method("training_mean", stages.path, metric=metric)
     decoded = (stages.path("predictions"), folder / "preimages.json")
     preimages.run(stages.path("regression"), None, *decoded, None, None, None, None)
     return stages

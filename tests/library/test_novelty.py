@@ -19,7 +19,7 @@ from workflow_lib.experiments.novelty import (
     nearest_by_rows,
     novelty_scale,
 )
-from workflow_lib.experiments.prepared_inputs import prepared_inputs
+from workflow_lib.fitting.prepared_inputs import prepared_inputs
 from workflow_lib.kernels.gram import gram_matrix
 
 SIZE = 30

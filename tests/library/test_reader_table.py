@@ -18,7 +18,7 @@ from workflow_lib.datasets.table_file import read_table
 from workflow_lib.datasets.tables import dataset_tree
 from workflow_lib.errors import UserError
 from workflow_lib.experiments import features_stage
-from workflow_lib.experiments.items import fold_group, size_group
+from workflow_lib.fitting.items import fold_group, size_group
 
 N_LABELLED, N_WEAK, N_UNLABELLED = 12, 3, 2
 HEADER = "id,x1,x2,colour,product,notes,y1,y2,plate,day,patient"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workflow_lib.experiments.prepared_inputs import PreparedRows
+from workflow_lib.fitting.prepared_inputs import PreparedRows
 from workflow_lib.kernels.gram import gram_matrix
 from workflow_lib.regression import heldout
 from workflow_lib.regression.heldout import Decomposition, SeparateGrams, SharedGram, fold_rows

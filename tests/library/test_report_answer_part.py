@@ -152,13 +152,13 @@ def test_every_table_has_a_caption_scoped_heads_and_equal_rows(tmp_path):
 
 def test_a_method_that_cannot_be_saved_is_marked_and_not_recommended(tmp_path):
     methods = {name: dict(METHODS[name]) for name in ("m-krr", "ofer-gmm")}
-    methods["ofer-gmm"]["regressor"] = "crystal_ball"
+    methods["ofer-gmm"]["estimator"] = "crystal.Ball"
     path = write_answer(tmp_path, methods=methods)
     answer, board = answer_part(path, "assay")[:2]
     assert "Use m-KRR" in answer.html
     assert "OFER-GMM (cannot be saved)" in board.html
     assert "Out of competition (see the limits above): OFER-GMM." in board.html
-    assert "what the regressor crystal_ball learns is not kept in a file" in answer.html
+    assert "an estimator of the package crystal is not kept in a file" in answer.html
 
 
 def test_the_answer_stands_first_and_large(tmp_path):

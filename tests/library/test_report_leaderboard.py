@@ -42,6 +42,7 @@ from workflow_lib.report.leaderboard import (
 )
 from workflow_lib.report.scores import read_scores, read_timings
 from workflow_lib.report.tables import error_table
+from workflow_lib.saved_methods import why_not_saved
 
 CONFIG = Path(__file__).parents[2] / "config"
 
@@ -480,8 +481,9 @@ def test_one_split_is_not_tested(tmp_path):
 
 def test_what_cannot_be_saved_cannot_win_and_is_marked_with_the_reason(tmp_path):
     rows = rows_of(m_krr=base_error, m_rf=worse_error, odd=better_error, pair=better_error)
-    kinds = {"m-krr": "kernel_ridge", "m-rf": "random_forest", "odd": "crystal_ball"}
+    kinds = {"m-krr": "kernel_ridge", "m-rf": "random_forest", "odd": "estimator"}
     methods = {name: {"label": name.upper(), "regressor": kind} for name, kind in kinds.items()}
+    methods["odd"]["estimator"] = "crystal.Ball"
     methods["pair"] = {"label": "PAIR", "regressor": "stack", "members": ("m-krr", "odd")}
     board = board_of(tmp_path, rows, methods)
     assert board.winner.variant.method == "m-krr"
@@ -489,13 +491,15 @@ def test_what_cannot_be_saved_cannot_win_and_is_marked_with_the_reason(tmp_path)
     assert [row.can_win for row in board.rows] == [True, True, False, False]
     sentences, notes = answer_sentences(board), " ".join(answer_notes(board, {}, 5))
     assert "ODD" not in " ".join(sentences) and "PAIR" not in " ".join(sentences)
-    reason = "what the regressor crystal_ball learns is not kept in a file"
+    reason = why_not_saved("odd", methods)
+    assert "the package crystal is not kept in a file" in reason
     assert f"ODD cannot be saved for predictions of new rows, and so cannot win: {reason}." in notes
     assert f"cannot win: its member odd cannot be saved: {reason}." in notes
 
 
 def test_without_a_method_that_can_win_there_is_no_answer(tmp_path):
-    methods = {"odd": {"label": "odd", "regressor": "crystal_ball"}}
+    odd = {"label": "odd", "regressor": "estimator", "estimator": "crystal.Ball"}
+    methods = {"odd": odd}
     with pytest.raises(UserError, match="none of them can win: odd"):
         board_of(tmp_path, rows_of(odd=better_error), methods)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
-from workflow_lib.experiments.class_selection import one_hot
-from workflow_lib.experiments.self_training import (
+from workflow_lib.fitting.class_selection import one_hot
+from workflow_lib.fitting.self_training import (
     KINDS,
     allowed_classes,
     pseudo_classes,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fit_methods import run_method
 from small_data import regression_data, write_dataset
 from small_pipeline import Stages, assert_same_tree
 
@@ -14,20 +15,19 @@ from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.experiments import features_stage, splitting
 from workflow_lib.experiments.annotation import memberships_of_groups
-from workflow_lib.experiments.input_kernels import InputKernel
-from workflow_lib.experiments.kernel_ridge_items import Item
-from workflow_lib.experiments.kernel_ridge_rows import KernelRidgeRows
-from workflow_lib.experiments.kernel_ridge_targets import KernelRidgeTargets
-from workflow_lib.experiments.missing_outputs import filled
-from workflow_lib.experiments.prepared_inputs import prepared_inputs
 from workflow_lib.experiments.splitting import (
     split_all_rows,
     split_labelled_rows,
     split_rows,
 )
-from workflow_lib.experiments.weak_memberships import is_told, memberships
+from workflow_lib.fitting.fit_data import FitData, SplitData
+from workflow_lib.fitting.fit_spec import FitSpec
+from workflow_lib.fitting.input_kernels import InputKernel
+from workflow_lib.fitting.kernel_ridge_targets import KernelRidgeTargets
+from workflow_lib.fitting.missing_outputs import filled
+from workflow_lib.fitting.split_models import embedding_of
+from workflow_lib.fitting.weak_memberships import is_told, memberships
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
-from workflow_lib.methods import laplacian_ridge
 
 N_LABELLED, N_WEAK = 60, 40
 SIZES, WEAK_SIZES = (10, 23, 40), (5, 20)
@@ -406,11 +406,12 @@ def test_groups_help_where_they_tell_of_the_outputs(tmp_path):
 
 def targets_of(stages, weak_outputs=None) -> KernelRidgeTargets:
     """Return the targets of the largest item, as the regression stage makes them."""
-    names = ("dataset", "split", "features", "embeddings", "annotated", "weak_labels")
-    rows = KernelRidgeRows(*map(stages.path, names), stages.kernel, True, weak_outputs)
-    size, weak_size = rows.sizes[-1], rows.weak_sizes[-1]
-    inputs = prepared_inputs(rows.features, rows.partition["folds"][f"n-{size}"], size)
-    return KernelRidgeTargets(rows, Item(size, weak_size, 3, (3,)), inputs, InputKernel("rbf", 1.0))
+    names = ("dataset", "split", "features", "embeddings", "weak_labels")
+    split = SplitData(
+        {name: stages.path(name) for name in names} | {"models": stages.path("annotated")}
+    )
+    spec = FitSpec(split.sizes[-1], split.weak_sizes[-1], 3, (3,))
+    return KernelRidgeTargets(FitData(split, spec), weak_outputs, InputKernel("rbf", 1.0))
 
 
 @pytest.mark.parametrize("weak_outputs", [None, "component_mean", "neighbours"])
@@ -425,7 +426,7 @@ def test_targets_of_weak_rows_do_not_depend_on_held_out_outputs(tmp_path, weak_o
     for stages in (first, second):
         targets = targets_of(stages, weak_outputs)
         folds = (2, 1, None)
-        embeddings = [targets._rows.embedding(24, 3, fold) for fold in folds]
+        embeddings = [embedding_of(targets._split, 24, 3, fold) for fold in folds]
         pairs = zip(folds, embeddings, strict=True)
         found.append([targets.of_weak_rows(3, fold, embedding) for fold, embedding in pairs])
     np.testing.assert_array_equal(found[0][0], found[1][0])
@@ -441,11 +442,11 @@ def test_rows_of_which_nothing_is_told_have_the_mean_of_the_block(tmp_path, weak
     for fold in range(4):
         neutral = ~labels[f"fold-{fold}"]["is_told"]
         assert neutral.any() and not neutral.all()
-        embedding = targets._rows.embedding(24, 3, fold)
+        embedding = embedding_of(targets._split, 24, 3, fold)
         found = targets.of_weak_rows(3, fold, embedding)
         block = stages.Y[partition["train"][:24][folds != fold]]
         if weak_outputs is None:
-            block = targets._rows.embedded(24, 3, fold)[:, embedding.leading_columns]
+            block = targets._split.embedded(24, 3, fold)[:, embedding.leading_columns]
         expected = block.mean(axis=0)
         np.testing.assert_allclose(found[neutral] - expected, 0.0, atol=1e-3)
         assert np.abs(found[~neutral] - expected).max() > 0.5
@@ -502,10 +503,18 @@ def test_the_split_of_all_rows_goes_through_every_stage(tmp_path):
 def test_weak_rows_are_unlabelled_inputs_for_the_graph(tmp_path):
     X, Y, _, codes = grouped_data()
     stages = stages_of(tmp_path, (X, Y, None, codes), kind=None).prepare()
-    paths = (*map(stages.path, ("dataset", "split", "features", "regression")),)
-    grid = ("rbf", [1.0], [1e-3, 1e-1], [0.3], [4], True, "arrmse")
-    laplacian_ridge.run(*paths, tmp_path / "regression.json", *grid)
+    items = run_method(
+        "laplacian_ridge",
+        stages.path,
+        kernel="rbf",
+        widths=[1.0],
+        penalties=[1e-3, 1e-1],
+        laplacian_weights=[0.3],
+        neighbours=[4],
+        center=True,
+        metric="arrmse",
+    )
     (weak_size,) = stages.tree("split")["weak_sizes"]
-    item = stages.tree("regression")[f"n-24_w-{weak_size}_C-selected"]
+    item = items[f"n-24_w-{weak_size}_C-selected"]
     assert weak_size > 100 and np.isfinite(item["score"]) and item["score"] < 1
     assert len(item["dual_coefficients"]) == 24 + weak_size

@@ -8,7 +8,6 @@ units of the others.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 
 import numpy as np
 from sklearn import config_context
@@ -16,6 +15,8 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC
+
+from workflow_lib.baselines.machines import SupportVectorMachines
 
 HIDDEN_UNITS = 100
 """Units of the hidden layer, the default of scikit-learn."""
@@ -25,34 +26,6 @@ MOST_ITERATIONS = 100
 
 # scikit-learn asks whether labels of so many classes are numbers; a few examples of each are meant.
 FEW_EXAMPLES = "The number of unique classes is greater than 50%"
-
-
-@dataclass(frozen=True)
-class SupportVectorMachines:
-    """One fitted machine for every class, against the rest.
-
-    Attributes
-    ----------
-    dual : array (l, K)
-        Coefficients of the l training rows, zero for those that are no support vector.
-    intercept : array (K,)
-    known : bool array (K,)
-        Which classes have a training row.
-    """
-
-    dual: np.ndarray
-    intercept: np.ndarray
-    known: np.ndarray
-
-    def scores(self, K_others: np.ndarray) -> np.ndarray:
-        """Return the decision functions (m, K) of rows, from their Gram matrix (m, l).
-
-        That of a class without a training row is -1, the wrong side of the margin, or the lowest
-        of the row.
-        """
-        scores = K_others @ self.dual + self.intercept
-        lowest = scores[:, self.known].min(axis=1, keepdims=True)
-        return np.where(self.known, scores, np.minimum(lowest, -1.0))
 
 
 def fit_support_vector_machines(

@@ -17,6 +17,7 @@ PreImage = Literal[
 ABSENT: dict[str, Any] = {
     "kernel": (),
     "decoder": None,
+    "estimator": None,
     "pseudo_classes": None,
     "output_kernel": None,
     "penalty": "shared",

@@ -9,14 +9,14 @@ training rows which of them is used.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.baselines.output_kernels import output_unit
-from workflow_lib.errors import UserError
+from workflow_lib.fitting.output_series import output_series
 from workflow_lib.kernels.alignment import (
     global_alignment_gram,
     lattice_between,
@@ -56,34 +56,6 @@ def run(dataset: Path, output: Path, kernel: str, output_widths: Sequence[float]
             print(f"gak: {_described(series)}, sigma {sigma:g} ({index + 1} of {len(sigmas)})")
             result["grams"][f"sigma-{index}"] = global_alignment_gram(series, sigma)
     write_artifact(output, result, "alignments", inputs=[dataset])
-
-
-def output_series(tree: Mapping, place: Path) -> np.ndarray:
-    """Return the outputs of a "dataset" tree as series (N, T, p).
-
-    Raises
-    ------
-    UserError
-        If the outputs are no series, or some are missing; `place` names the file.
-    """
-    names = tree["names"]
-    if "series_length" not in names:
-        raise UserError(
-            place=f"{place}, with an output kernel on series",
-            found="outputs that are no series",
-            expected="a reader that gives series_length and series_channels",
-            remedy="leave the methods with the output kernels dtw and gak out of this experiment",
-        )
-    outputs = tree["outputs"]
-    incomplete = np.flatnonzero(np.isnan(outputs).any(axis=1))
-    if len(incomplete):
-        raise UserError(
-            place=f"{place}, with an output kernel on series",
-            found=f"{len(incomplete)} series with missing values, the first in row {incomplete[0]}",
-            expected="complete series: an alignment passes over no step",
-            remedy="leave the methods with the output kernels dtw and gak out of this experiment",
-        )
-    return outputs.reshape(len(outputs), int(names["series_length"]), -1)
 
 
 def _described(series: np.ndarray) -> str:

@@ -28,8 +28,8 @@ import numpy as np
 
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.errors import UserError
-from workflow_lib.experiments.items import fold_group, size_group
-from workflow_lib.experiments.missing_outputs import filled, filled_from
+from workflow_lib.fitting.items import fold_group, size_group
+from workflow_lib.fitting.missing_outputs import filled, filled_from
 from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.generative.storage import (
     model_from_tree,

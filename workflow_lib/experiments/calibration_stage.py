@@ -20,12 +20,12 @@ from workflow_lib.experiments.conformal import (
     row_weights,
     rows_needed,
 )
-from workflow_lib.experiments.items import SELECTED, asked_weak_size, item_group, size_group
 from workflow_lib.experiments.novelty import NoveltyScale, distances_of_test_rows, novelty_scale
 from workflow_lib.experiments.output_ranges import OutputRanges
-from workflow_lib.experiments.prepared_inputs import prepared_inputs
 from workflow_lib.experiments.row_intervals import HeldOutRows, RowIntervals
 from workflow_lib.experiments.saved_model import SCORES
+from workflow_lib.fitting.items import SELECTED, asked_weak_size, item_group, size_group
+from workflow_lib.fitting.prepared_inputs import prepared_inputs
 from workflow_lib.metrics import training_mean_errors
 from workflow_lib.seeds import derive_seed
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.embeddings.forward import ForwardEmbedding
-from workflow_lib.experiments.items import fold_group, size_group
-from workflow_lib.experiments.missing_outputs import filled
+from workflow_lib.fitting.items import fold_group, size_group
+from workflow_lib.fitting.missing_outputs import filled
 from workflow_lib.generative.output_scaling import OutputScaling
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from workflow_lib.artifacts import read_artifact
-from workflow_lib.experiments.items import asked_weak_size
+from workflow_lib.fitting.items import asked_weak_size
 from workflow_lib.metrics import (
     average_relative_error,
     norm_relative_error,

@@ -15,12 +15,14 @@ import numpy as np
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.datasets.sparse_inputs import inputs_of
 from workflow_lib.errors import UserError
-from workflow_lib.experiments.items import fold_group, size_group
-from workflow_lib.features.preparation import fit_preparation, preparation_learns
+from workflow_lib.features.preparation import (
+    PRODUCTS_SCALE,
+    TEXT_SCALE,
+    fit_preparation,
+    preparation_learns,
+)
 from workflow_lib.features.term_weights import fit_term_weights
-
-TEXT_SCALE = "tf-idf"
-PRODUCTS_SCALE = "products"
+from workflow_lib.fitting.items import fold_group, size_group
 
 
 def run(dataset: Path, split: Path, output: Path, scale: str, kernel: str, past: str) -> None:

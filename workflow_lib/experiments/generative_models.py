@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.experiments.items import components_group, fold_group, size_group
-from workflow_lib.experiments.missing_outputs import filled
+from workflow_lib.fitting.items import components_group, fold_group, size_group
+from workflow_lib.fitting.missing_outputs import filled
 from workflow_lib.generative.mixture import BATCH_SIZE, BATCHES_FROM
 from workflow_lib.generative.output_scaling import fit_output_scaling
 from workflow_lib.generative.storage import model_to_tree, new_model

@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from workflow_lib.artifacts import read_artifact
-from workflow_lib.experiments.items import size_group
-from workflow_lib.experiments.missing_outputs import filled
-from workflow_lib.experiments.prepared_inputs import prepared_inputs
+from workflow_lib.fitting.items import size_group
+from workflow_lib.fitting.missing_outputs import filled
+from workflow_lib.fitting.prepared_inputs import prepared_inputs
 from workflow_lib.generative.gaussian import GaussianModel
 from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.generative.state_space import StateSpaceModel

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workflow_lib.experiments.prepared_inputs import PreparedInputs, PreparedTexts
+from workflow_lib.fitting.prepared_inputs import PreparedInputs, PreparedTexts
 from workflow_lib.kernels.gram import gram_matrix
 
 MOST_LEFT_OUT = 5000

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.embeddings.class_decoding import nearest_scores
-from workflow_lib.experiments.items import UNBOUNDED_ENTRIES, chosen_entries
 from workflow_lib.experiments.stage_timings import write_timings
+from workflow_lib.fitting.items import UNBOUNDED_ENTRIES, chosen_entries
 
 
 def run(

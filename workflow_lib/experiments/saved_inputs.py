@@ -1,23 +1,27 @@
 """The inputs of a saved model: what must be kept of the training rows to predict new ones.
 
 New rows take the place of the test rows: their Gram matrix against the training rows is made as
-`workflow_lib.experiments.prepared_inputs` makes that of the test rows of a split.
+`workflow_lib.fitting.prepared_inputs` makes that of the test rows of a split.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from workflow_lib.datasets.sparse_inputs import inputs_of, sparse_tree
-from workflow_lib.experiments.features_stage import PRODUCTS_SCALE, TEXT_SCALE
-from workflow_lib.experiments.items import fold_group, size_group
 from workflow_lib.experiments.novelty import distances_of_test_rows, nearest_by_products
-from workflow_lib.experiments.prepared_inputs import prepared_inputs, rbf_gamma
-from workflow_lib.features.preparation import InputPreparation, fit_preparation
+from workflow_lib.features.preparation import (
+    PRODUCTS_SCALE,
+    TEXT_SCALE,
+    InputPreparation,
+    fit_preparation,
+)
 from workflow_lib.features.term_weights import TermWeights, fit_term_weights
+from workflow_lib.fitting.items import fold_group, size_group
+from workflow_lib.fitting.prepared_inputs import prepared_inputs, rbf_gamma
 from workflow_lib.kernels.gram import gram_from_products
 
 if TYPE_CHECKING:
@@ -159,11 +163,15 @@ class SavedInputs:
         return NewProducts(products, lengths, known_lengths, self.n_rows, n_parts, past)
 
 
+Directions = Callable[[], Mapping[str, np.ndarray]]
+"""A function that returns `workflow_lib.fitting.fit_data.FitData.directions`, or more."""
+
+
 class NewRows:
-    """New rows of numbers; each method is that of `PreparedInputs` for the test rows."""
+    """New rows of numbers; each method is that of `workflow_lib.fitting.fit_data.RowsOfTest`."""
 
     def __init__(self, tree: Mapping, inputs: np.ndarray, past: np.ndarray | None) -> None:
-        size, self.past = int(tree["n_rows"]), past
+        size, self.past, self._n_new = int(tree["n_rows"]), past, len(inputs)
         features = {
             "scale": "",
             "kernel": tree["kernel"],
@@ -180,6 +188,13 @@ class NewRows:
     def test_rows(self) -> np.ndarray:
         """Return the prepared rows (m, k)."""
         return self._prepared.test_rows()
+
+    def __len__(self) -> int:
+        return self._n_new
+
+    def vectors(self, directions: Directions) -> np.ndarray:
+        """Return feature vectors (m, k): those of `test_rows`."""
+        return self.test_rows()
 
     def distances(self) -> np.ndarray:
         """Return the distances (m,) to the nearest training rows (`experiments.novelty`)."""
@@ -214,6 +229,14 @@ class NewProducts:
             rbf_gamma(width, self._n_parts),
         )
 
+    def __len__(self) -> int:
+        return len(self._products)
+
+    def vectors(self, directions: Directions) -> np.ndarray:
+        """Return feature vectors (m, k), from inner products with the training rows."""
+        found = directions()
+        return self.test_gram("linear", None) @ found["eigenvectors"] / found["roots"]
+
     def distances(self) -> np.ndarray:
         """As `NewRows.distances`."""
         n = self._n_rows
@@ -236,6 +259,13 @@ class NewGram:
     def test_rows(self) -> np.ndarray:
         """As `NewRows.test_rows`: the kernel values with the training rows."""
         return self._values[:, : self._n_rows]
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def vectors(self, directions: Directions) -> np.ndarray:
+        """As `NewRows.vectors`."""
+        return self.test_rows()
 
     def distances(self) -> np.ndarray:
         """As `NewRows.distances`."""

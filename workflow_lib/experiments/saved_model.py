@@ -21,7 +21,7 @@ from workflow_lib.experiments.class_sets import ClassSets
 from workflow_lib.experiments.novelty import NoveltyScale
 from workflow_lib.experiments.row_intervals import RowIntervals
 from workflow_lib.experiments.saved_inputs import SavedInputs
-from workflow_lib.experiments.saved_method import SavedMethod
+from workflow_lib.methods.saved_method import SavedMethod
 
 if TYPE_CHECKING:
     import pandas
@@ -204,7 +204,7 @@ class SavedModel:
         self.versions: dict[str, str] = json.loads(tree["versions"])
         self.dataset_digest = tree["dataset_digest"]
         self._inputs = SavedInputs(tree["inputs"])
-        self._method = SavedMethod(tree["regressor"], self._inputs.kernel)
+        self._method = SavedMethod(tree["regressor"])
         self._classes = tree.get("classes")
         self._names = {name: json.loads(text) for name, text in tree["names"].items()}
         if self._classes is not None and self._classes["decoder"] == SCORES:
@@ -353,7 +353,7 @@ class SavedModel:
             block = slice(begin, min(begin + step, n_rows))
             past = None if encoded.past is None else encoded.past[block]
             rows = self._inputs.new_rows(encoded.inputs[block], past)
-            outputs.append(self._method.outputs(rows, block.stop - block.start))
+            outputs.append(self._method.predict(rows))
             distances.append(rows.distances())
         predicted = np.concatenate(outputs)
         novelty = self.novelty_scale.novelty(np.concatenate(distances))

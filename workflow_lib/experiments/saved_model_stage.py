@@ -4,94 +4,37 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
 
 from workflow_lib.artifacts import artifact_digest, read_artifact, write_artifact
-from workflow_lib.baselines.classifiers import (
-    fit_forest_classifier,
-    fit_support_vector_machines,
-)
-from workflow_lib.baselines.forest import FORESTS, fitted_forest
-from workflow_lib.baselines.stored_forest import forest_tree
 from workflow_lib.datasets.sparse_inputs import inputs_of
 from workflow_lib.datasets.table_encoding import EncodedRows
 from workflow_lib.errors import UserError
-from workflow_lib.experiments.items import (
+from workflow_lib.experiments.novelty import novelty_scale
+from workflow_lib.experiments.regression import split_data
+from workflow_lib.experiments.saved_inputs import UNKNOWN_INPUTS, saved_inputs_tree
+from workflow_lib.experiments.saved_model import SCORES, SavedModel
+from workflow_lib.fitting.fit_data import FitData
+from workflow_lib.fitting.fit_spec import FitSpec
+from workflow_lib.fitting.items import (
     SELECTED,
     components_group,
     fold_group,
     item_group,
-    item_kernel,
     size_group,
 )
-from workflow_lib.experiments.missing_outputs import filled
-from workflow_lib.experiments.novelty import novelty_scale
-from workflow_lib.experiments.output_decoding import DENSITY_PREIMAGES, read_output_kernel
-from workflow_lib.experiments.preimages import members_of
-from workflow_lib.experiments.prepared_inputs import PreparedInputs, PreparedTexts, prepared_inputs
-from workflow_lib.experiments.saved_inputs import UNKNOWN_INPUTS, saved_inputs_tree
-from workflow_lib.experiments.saved_model import SCORES, SavedModel
-from workflow_lib.features.principal_coordinates import principal_directions
-from workflow_lib.metrics import means_of_observed
-from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
+from workflow_lib.fitting.prepared_inputs import PreparedInputs, prepared_inputs
+from workflow_lib.methods import registry
+from workflow_lib.methods.saved_method import SavedMethod
 from workflow_lib.saved_methods import why_not_saved
 from workflow_lib.seeds import derive_seed
 
-RIDGE_REGRESSORS = (
-    "kernel_ridge",
-    "principal_component_ridge",
-    "reduced_rank_ridge",
-    "laplacian_ridge",
-)
-"""Regressors whose predictions are dual coefficients times kernel values."""
-
-SCORE_REGRESSORS = (
-    "class_ridge",
-    "self_training",
-    "support_vector_machine",
-    "perceptron",
-    "random_forest_classifier",
-)
-"""Regressors that predict scores of the classes, one for each."""
-
-# What says of an item which kernel it has.
-_KERNEL_ENTRIES = ("kernel", "width")
-
-# What a prediction needs of an item of a "regression" artifact.
-_RIDGE_ENTRIES = (
-    *_KERNEL_ENTRIES,
-    "training_size",
-    "weak_size",
-    "n_components",
-    "projected",
-    "dual_coefficients",
-    "weights",
-    "landmarks",
-    "projection",
-    "intercept",
-)
-
-_CLASS_RIDGE_ENTRIES = (
-    *_KERNEL_ENTRIES,
-    "dual_coefficients",
-    "intercept",
-    "membership_dual_coefficients",
-    "membership_intercept",
-    "codes",
-    "code_weights",
-)
-
-_PERCEPTRON_ENTRIES = (
-    "known",
-    "hidden_weights",
-    "hidden_intercept",
-    "output_weights",
-    "output_intercept",
-)
+# What decoding a predicted embedding needs to know of what was chosen.
+_CHOSEN = ("training_size", "n_components", "projected")
 
 _PACKAGES = ("numpy", "scipy", "h5py", "scikit-learn")
 
@@ -135,10 +78,11 @@ def run(
         The "calibration" artifact: ``method``, ``level``, ``half_widths``, ``intervals`` or, of
         classes, ``sets``, and ``novelty_limit``. None for a model without them.
     methods : mapping from the names of methods
-        For each ``regressor``, ``form``, ``covariance_block``, ``preimage``, ``start``,
-        ``center``, ``members``, ``decoder``, ``output_kernel``, ``weak_outputs``, ``n_trees``,
-        ``seed``, as far as it has them, and the paths of its artifacts on the split:
-        ``regression``, ``predictions``, ``models`` and ``alignments`` (or None).
+        For each the ``module``, ``settings`` and ``artifacts`` of
+        `workflow_lib.experiments.regression.run` on the split; its files ``regression`` and
+        ``predictions``; and ``form``, ``covariance_block``, ``preimage``, ``start``, ``members``,
+        ``decoder``, ``weak_outputs``, ``estimator``, ``seed`` and ``predicts_scores`` (whether it
+        predicts scores of the classes), as far as it has them.
     output : path
     title : str
         Of the dataset.
@@ -162,8 +106,8 @@ def run(
             expected="a method that predicts new rows from a file",
             remedy=f"rm {answer} and run the same snakemake command again",
         )
-    regressor, data = source.regressor(name), source.data
-    n_weak = _largest_weak_size(regressor)
+    saved, data = source.tree(name), source.data
+    n_weak = _largest_weak_size(saved)
     tree: dict = {
         "title": title,
         "method": name,
@@ -173,7 +117,7 @@ def run(
         "names": _names(source, n_weak),
         "dataset_digest": artifact_digest(dataset),
         "versions": json.dumps(_versions(), sort_keys=True),
-        "regressor": regressor,
+        "regressor": saved,
         "inputs": saved_inputs_tree(data, source.partition, source.features, n_weak),
         "reading": json.dumps({name: (options or {}).get(name) for name in _READING}),
     }
@@ -201,9 +145,11 @@ def run(
             "same snakemake command again",
         )
     inputs = [answer, dataset, split, features, calibration]
-    for stored in _kept_methods(name, regressor):
-        kinds = ("regression", "predictions", "models", "alignments")
-        inputs += [methods[stored].get(kind) for kind in kinds]
+    for stored in _kept_methods(name, saved):
+        kinds = ("regression", "predictions")
+        inputs += [methods[stored][kind] for kind in kinds]
+        artifacts = methods[stored]["artifacts"]
+        inputs += [artifacts.get(kind) for kind in ("models", "alignments")]
     write_artifact(
         output,
         tree,
@@ -224,7 +170,6 @@ class _Source:
         methods: Mapping[str, Mapping],
         told: Mapping,
     ) -> None:
-        self._dataset = dataset
         # Inputs are looked at in a few rows only; those that train are in the features too.
         self.data = read_artifact(dataset, "dataset", ("inputs",))
         self.partition = read_artifact(split, "split")
@@ -252,143 +197,40 @@ class _Source:
             return key, items[key]
         return _final_item(items, self.size, self._told)
 
-    def regressor(self, name: str, is_member: bool = False) -> dict:
-        """Return the tree of `workflow_lib.experiments.saved_method` for a method.
+    def tree(self, name: str, is_member: bool = False) -> dict:
+        """Return the tree of `workflow_lib.methods.saved_method` for a method.
 
         `is_member` is whether it is that of a member of a stack, which has no weak rows.
         """
-        method = self.methods[name]
-        kind = method["regressor"]
-        if kind == "training_mean":
-            Y = self.data["outputs"][self.train]
-            return {"kind": "mean", "mean": means_of_observed(Y)}
-        makers = {
-            "stack": self._stack,
-            "least_squares": self._past,
-            "output_kernel_regression": self._output_kernel,
-            "class_ridge": self._class_ridge,
-            "self_training": self._ridge,
-            "support_vector_machine": self._machines,
-            "perceptron": self._perceptron,
-            "random_forest_classifier": self._class_forest,
-        }
-        makers |= dict.fromkeys(RIDGE_REGRESSORS, self._ridge) | dict.fromkeys(
-            FORESTS, self._forest
-        )
-        return makers[kind](method, self.item_of(name, is_member)[1])
-
-    def _ridge(self, method: Mapping, item: Mapping) -> dict:
-        kept = _entries(item, _RIDGE_ENTRIES)
-        if "members" in item:
-            kept["members"] = {
-                group: _entries(member, _RIDGE_ENTRIES) for group, member in item["members"].items()
+        described, item = self.methods[name], self.item_of(name, is_member)[1]
+        method = registry.load(described["module"]).Method(**described["settings"])
+        members = None
+        if described.get("members"):
+            weights = zip(described["members"], item["member_weights"], strict=True)
+            kept = [member for member, weight in weights if weight.any()]
+            members = {member: SavedMethod(self.tree(member, is_member=True)) for member in kept}
+        split = split_data(method, described["artifacts"])
+        data = FitData(split, FitSpec(self.size, int(item["weak_size"])), members)
+        tree: dict = {"module": described["module"], "parts": {}}
+        for group, part in item.get("members", {"all": {}}).items():
+            entries = {**item, **part}
+            tree["parts"][group] = {
+                "fitted": method.restored(data, entries).to_arrays(),
+                "chosen": {name: entries[name] for name in _CHOSEN if name in entries},
             }
-        # Weak rows count where they stand in the Gram matrix: not all items with a weak size do.
-        for part in members_of(kept):
-            if "dual_coefficients" in part:
-                kept["weak_size"] = len(part["dual_coefficients"]) - self.size
-        tree: dict = {"kind": "ridge", "item": kept}
-        names = ("form", "covariance_block", "preimage", "start")
-        tree |= {name: method[name] for name in names if method.get(name) is not None}
-        tree.setdefault("covariance_block", "constrained")
-        if method.get("models") and method.get("form"):
-            fitted = read_artifact(method["models"], "models")[size_group(self.size)]
-            groups = [components_group(member["n_components"]) for member in members_of(kept)]
-            rows = fold_group(None)
+        if described.get("form"):
+            names = ("form", "covariance_block", "preimage", "start")
+            tree |= {name: described[name] for name in names if described.get(name) is not None}
+            tree.setdefault("covariance_block", "constrained")
+            size, rows = size_group(self.size), fold_group(None)
+            counts = [part["chosen"]["n_components"] for part in tree["parts"].values()]
             tree["models"] = {
-                size_group(self.size): {group: {rows: fitted[group][rows]} for group in groups}
+                size: {
+                    components_group(count): {rows: split.stored_model(self.size, count, None)}
+                    for count in counts
+                }
             }
         return tree
-
-    def _output_kernel(self, method: Mapping, item: Mapping) -> dict:
-        """Fit the weights of the training outputs again: the artifact holds predictions alone."""
-        preimage = method["preimage"]
-        dual, intercept = fit_dual_coefficients(
-            self._training_gram(item),
-            np.eye(self.size),
-            labelled_ridge(self.size, item["penalty_mu"]),
-            method["center"],
-        )
-        kernel = read_output_kernel(
-            method["output_kernel"], self._dataset, method.get("alignments") or None
-        )
-        decoder = kernel.decoder(self.train, item.get("output_width"))
-        tree: dict = {"kind": "output_kernel", "preimage": preimage, "outputs": decoder.outputs}
-        tree |= {"dual_coefficients": dual, "intercept": intercept}
-        if preimage not in DENSITY_PREIMAGES:
-            tree["gram"] = decoder.gram
-        if decoder.gamma is not None:
-            tree["gamma"] = float(decoder.gamma)
-        return tree | _entries(item, _KERNEL_ENTRIES)
-
-    def _class_ridge(self, method: Mapping, item: Mapping) -> dict:
-        tree = {"kind": "class_ridge", "decoder": method["decoder"]}
-        # Weak rows are known to the membership block only.
-        n_known = len(item.get("membership_dual_coefficients", item["dual_coefficients"]))
-        tree["weak_size"] = n_known - self.size
-        return tree | _entries(item, _CLASS_RIDGE_ENTRIES)
-
-    def _machines(self, method: Mapping, item: Mapping) -> dict:
-        """Fit the chosen machines again: the artifact holds their scores alone."""
-        K = self._training_gram(item)
-        machines = fit_support_vector_machines(K, *self._labels(), item["cost"])
-        tree: dict = {"kind": "machines", "known": machines.known, "intercept": machines.intercept}
-        tree["dual_coefficients"] = machines.dual
-        return tree | _entries(item, _KERNEL_ENTRIES)
-
-    def _perceptron(self, method: Mapping, item: Mapping) -> dict:
-        return {"kind": "perceptron"} | _entries(item, _PERCEPTRON_ENTRIES) | self._directions()
-
-    def _training_gram(self, item: Mapping) -> np.ndarray:
-        """Return the Gram matrix of the training rows under the kernel of an item."""
-        kernel = item_kernel(item, self.features["kernel"])
-        return self.prepared.training_gram(kernel, item.get("width"))
-
-    def _class_forest(self, method: Mapping, item: Mapping) -> dict:
-        """As `_forest`, of the classes."""
-        labels, n_classes = self._labels()
-        X = self.prepared.refit_rows()[0]
-        choice = float(item["max_features"])
-        forest = fit_forest_classifier(X, labels, int(method["n_trees"]), choice, method["seed"])
-        known = np.isin(np.arange(n_classes), forest.classes_)
-        return self._forest_tree(forest) | {"known": known}
-
-    def _labels(self) -> tuple[np.ndarray, int]:
-        """Return the classes of the training rows, and how many classes there are."""
-        classes = self.data["classes"]
-        return classes["labels"][self.train], len(classes["vectors"])
-
-    def _forest(self, method: Mapping, item: Mapping) -> dict:
-        """Fit the chosen forest again: seed and rows are the same, and so are its trees."""
-        X = self.prepared.refit_rows()[0]
-        Y = filled(self.data["outputs"][self.train])
-        choice = float(item["max_features"])
-        settings = int(method["n_trees"]), choice, method["seed"]
-        return self._forest_tree(fitted_forest(method["regressor"], X, Y, *settings))
-
-    def _forest_tree(self, forest) -> dict:
-        return {"kind": "forest", "forest": forest_tree(forest)} | self._directions()
-
-    def _directions(self) -> dict[str, np.ndarray]:
-        """Return what makes coordinates of kernel values, where the inputs are known by these.
-
-        Another linear algebra library may turn the coordinates, and these are what was learned in.
-        """
-        inputs = self.prepared
-        if not isinstance(inputs, PreparedTexts):
-            return {}
-        eigenvectors, roots = principal_directions(inputs.training_gram("linear", None))
-        return {"eigenvectors": eigenvectors, "roots": roots}
-
-    def _past(self, method: Mapping, item: Mapping) -> dict:
-        return {"kind": "past"} | {name: item[name] for name in ("coefficients", "intercept")}
-
-    def _stack(self, method: Mapping, item: Mapping) -> dict:
-        weights = dict(zip(method["members"], item["member_weights"], strict=True))
-        kept = {name: weight for name, weight in weights.items() if weight.any()}
-        members = {name: self.regressor(name, is_member=True) for name in kept}
-        order = json.dumps(list(kept))
-        return {"kind": "stack", "weights": kept, "members": members, "order": order}
 
     def encoded(self, rows: np.ndarray, n_weak: int) -> EncodedRows:
         """Return rows of the dataset as if they were new."""
@@ -406,11 +248,6 @@ class _Source:
         n_past = 0 if past is None else past.shape[1]
         past_names = [f"past {column}" for column in range(n_past)]
         return EncodedRows(inputs, names, past, past_names, [""] * len(rows))
-
-
-def _entries(item: Mapping, names: Sequence[str]) -> dict:
-    """Return the entries of an item that have one of these names."""
-    return {name: item[name] for name in names if name in item}
 
 
 def _final_item(items: Mapping[str, Mapping], size: int, told: Mapping) -> tuple[str, Mapping]:
@@ -436,22 +273,22 @@ def _final_item(items: Mapping[str, Mapping], size: int, told: Mapping) -> tuple
     return name, able[name]
 
 
-def _largest_weak_size(regressor: Mapping) -> int:
+def _largest_weak_size(tree: Mapping) -> int:
     """Return the number of weak rows that stand in the Gram matrices of a method."""
-    if regressor["kind"] == "stack":
-        return max(map(_largest_weak_size, regressor["members"].values()))
-    part = regressor["item"] if regressor["kind"] == "ridge" else regressor
-    return int(part.get("weak_size", 0))
+    fitted = [part["fitted"] for part in tree["parts"].values()]
+    members = [member for arrays in fitted for member in arrays.get("members", {}).values()]
+    sizes = [int(arrays.get("weak_size", 0)) for arrays in fitted]
+    return max([*sizes, *map(_largest_weak_size, members)])
 
 
-def _kept_methods(name: str, regressor: Mapping) -> Sequence[str]:
-    return [name, *regressor.get("members", ())] if regressor["kind"] == "stack" else [name]
+def _kept_methods(name: str, tree: Mapping) -> list[str]:
+    """Return the name of a method, and those of the members that it is made of."""
+    members = [part["fitted"].get("members", {}) for part in tree["parts"].values()]
+    return [name, *(member for named in members for member in named)]
 
 
 def _class_decoder(method: Mapping) -> str:
-    if method["regressor"] in SCORE_REGRESSORS:
-        return SCORES
-    return method.get("decoder") or "euclidean"
+    return SCORES if method.get("predicts_scores") else method.get("decoder") or "euclidean"
 
 
 def _names(source: _Source, n_weak: int) -> dict[str, str]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.errors import UserError
-from workflow_lib.experiments.items import size_group
+from workflow_lib.fitting.items import size_group
 from workflow_lib.seeds import derive_seed
 
 # What a row of a given split is for.

@@ -9,6 +9,12 @@ import numpy as np
 
 SCALES = ("none", "standard")
 
+TEXT_SCALE = "tf-idf"
+"""Of counts of terms, of which inner products are kept."""
+
+PRODUCTS_SCALE = "products"
+"""Of inputs that are inner products already."""
+
 # Standardised inputs further out than this are cut: with few training rows, the standard deviation
 # of a rare feature can be tiny and one test value would dominate every distance.
 LARGEST_STANDARD_VALUE = 8.0

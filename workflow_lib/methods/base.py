@@ -1,6 +1,6 @@
 """The contract of a method: what its module holds, and what is known of it before it is loaded.
 
-A method is a module of this package with four members:
+A method is a module of this package with six members:
 
 ``REGRESSORS``
     the values of ``regressor`` in a method's YAML file that it serves;
@@ -8,31 +8,81 @@ A method is a module of this package with four members:
     the values of ``task`` of the datasets that it works on;
 ``NEEDS``
     what its jobs need, as fields of `workflow_lib.config.job_needs.Stage`;
-``run``
-    which selects, fits and predicts for every training size of a split. Its parameters are the
-    paths that it reads (some of `ARTIFACTS`), those of the "regression" artifact and the seconds
-    that it writes (`RESULTS`), and its settings.
+``READS``
+    the artifacts that it reads, some of `ARTIFACTS`;
+``Method``
+    a dataclass whose fields are its settings, with the base class below;
+``Fitted``
+    what it returns when it is fitted, a `workflow_lib.fitting.fitted.Fitted`.
 
-A fifth, ``Parameters``, is the class of the keys of the YAML file, where these are the method's own
-(`workflow_lib.config.method_file.MethodFile`). What the file must hold otherwise follows from the
-other four (`workflow_lib.config.capabilities`). The first three are literals. They and the names of
-the parameters are read from the source, because to load what the methods fit with takes seconds,
-and every command asks for them.
+A seventh, ``Parameters``, is the class of the keys of the YAML file, where these are the method's
+own (`workflow_lib.config.method_file.MethodFile`). What the file must hold otherwise follows from
+the others (`workflow_lib.config.capabilities`). The first four are literals. They and the names of
+the fields are read from the source, because to load what the methods fit with takes seconds, and
+every command asks for them.
 """
 
 from __future__ import annotations
 
 import ast
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from workflow_lib.errors import UserError
+from workflow_lib.fitting.fitted import Fitted, Selection
+
+if TYPE_CHECKING:
+    from workflow_lib.fitting.fit_data import FitData, SplitData
+    from workflow_lib.fitting.fit_spec import FitSpec
 
 ARTIFACTS = (
     *("dataset", "split", "features", "models", "embeddings", "weak_labels", "alignments"),
     *("regressions", "predictions", "member_timings"),
 )
-RESULTS = ("output", "timings")
+
+
+class Method(ABC):
+    """A method on one split, one fit after the other.
+
+    Attributes
+    ----------
+    not_finite : tuple of str
+        Names of entries that may be infinite, besides those of all methods.
+    """
+
+    not_finite: ClassVar[tuple[str, ...]] = ()
+
+    def specs(self, split: SplitData) -> list[FitSpec]:
+        """Return what is fitted: by default one fit for each training size."""
+        from workflow_lib.fitting.fit_spec import fit_specs
+
+        return fit_specs(split.sizes)
+
+    @abstractmethod
+    def select(self, data: FitData) -> Selection:
+        """Return the best grid point, and what it predicts for each training row without its fold.
+
+        Raises
+        ------
+        UserError
+            If the method cannot be fitted to these rows.
+        """
+
+    @abstractmethod
+    def fit(self, data: FitData, selection: Selection) -> Fitted:
+        """Return the method fitted to all training rows.
+
+        `selection` is what `select` returned, or one of its parts.
+        """
+
+    def restored(self, data: FitData, entries: Mapping[str, Any]) -> Fitted:
+        """Return the fitted method of an item of the "regression" artifact, or of its member.
+
+        By default it is fitted again to what was chosen, which must then be all that `fit` needs.
+        """
+        return self.fit(data, Selection(None, dict(entries)))
 
 
 class MethodModule(NamedTuple):
@@ -43,13 +93,17 @@ class MethodModule(NamedTuple):
     tasks: tuple[str, ...]
     needs: dict[str, float]
     artifacts: tuple[str, ...]
-    """Those of `ARTIFACTS` that `run` reads."""
+    """Those of `ARTIFACTS` that it reads."""
 
     settings: tuple[str, ...]
-    """The other parameters of `run`."""
+    """The fields of ``Method``."""
 
     has_keys: bool = False
     """Whether the keys of the YAML file are its own, in a class `Parameters`."""
+
+
+MEMBERS = ("REGRESSORS", "TASKS", "NEEDS", "READS", "Method", "Fitted")
+"""What every module of a method holds."""
 
 
 def read_module(path: Path) -> MethodModule:
@@ -58,30 +112,28 @@ def read_module(path: Path) -> MethodModule:
     Raises
     ------
     UserError
-        If one of the four members is missing.
+        If one of `MEMBERS` is missing.
     """
-    found = {}
+    found: dict[str, Any] = {}
     for statement in ast.parse(path.read_bytes(), str(path)).body:
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
             found[statement.targets[0].id] = statement.value
-        elif isinstance(statement, ast.FunctionDef):
-            found[statement.name] = [argument.arg for argument in statement.args.args]
         elif isinstance(statement, ast.ClassDef):
             found[statement.name] = statement
-    missing = [name for name in ("REGRESSORS", "TASKS", "NEEDS", "run") if name not in found]
+        elif isinstance(statement, ast.ImportFrom):
+            found |= {alias.asname or alias.name: alias for alias in statement.names}
+    missing = [name for name in MEMBERS if name not in found]
     if missing:
         raise UserError(
             place=str(path),
             found=f"a module without {', '.join(missing)}",
-            expected="REGRESSORS, TASKS, NEEDS and run, as every method has them",
+            expected=f"{', '.join(MEMBERS[:-1])} and {MEMBERS[-1]}, as every method has them",
             remedy="add what is missing as docs/add-a-method.md shows, or move the file elsewhere",
         )
-    return MethodModule(
-        path.stem,
-        ast.literal_eval(found["REGRESSORS"]),
-        ast.literal_eval(found["TASKS"]),
-        ast.literal_eval(found["NEEDS"]),
-        tuple(name for name in found["run"] if name in ARTIFACTS),
-        tuple(name for name in found["run"] if name not in ARTIFACTS + RESULTS),
-        "Parameters" in found,
-    )
+    fields = [
+        statement.target.id
+        for statement in found["Method"].body
+        if isinstance(statement, ast.AnnAssign)
+    ]
+    literals = [ast.literal_eval(found[name]) for name in MEMBERS[:4]]
+    return MethodModule(path.stem, *literals, tuple(fields), "Parameters" in found)

@@ -1,4 +1,4 @@
-"""The regression stage of kernel ridge regression on classes: one set of scores, many decoders.
+"""Kernel ridge regression on classes: one set of scores, many decoders.
 
 The class vectors of all classes are known, labelled or not, and all rows of a class have the same
 one. So one mixture, fitted to all training rows, serves every fold: the class vectors that it saw
@@ -7,29 +7,29 @@ say nothing of which class a held-out row has.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 
 from workflow_lib.baselines.output_kernels import output_gram, output_unit
 from workflow_lib.embeddings.class_decoding import decoded_scores
 from workflow_lib.embeddings.forward import ForwardEmbedding, check_choice
-from workflow_lib.experiments.class_components import ClassComponents
-from workflow_lib.experiments.class_selection import (
+from workflow_lib.fitting.class_selection import (
     heldout_class_scores,
     least_error,
     one_hot,
     scaled_squared_error,
     select_class_scores,
 )
-from workflow_lib.experiments.input_kernels import Grid, InputKernel, KernelGrid, single_choice
-from workflow_lib.experiments.items import SELECTED
-from workflow_lib.experiments.output_items import OutputItems
-from workflow_lib.experiments.prepared_inputs import PreparedInputs
+from workflow_lib.fitting.fit_data import FitData, SplitData
+from workflow_lib.fitting.fit_spec import FitSpec, fit_specs
+from workflow_lib.fitting.fitted_ridge import kernel_arrays, kernel_in
+from workflow_lib.fitting.input_kernels import Grid, InputKernel, KernelGrid, single_choice
+from workflow_lib.fitting.items import SELECTED, item_kernel
+from workflow_lib.fitting.split_models import class_mixture
+from workflow_lib.methods import base
 from workflow_lib.regression.ridge import fit_blocks
 from workflow_lib.regression.weak import WeakGrams
 
@@ -43,31 +43,12 @@ CLASS_DECODERS = ("one_hot", "output_kernel", *MIXTURE_DECODERS)
 REGRESSORS = ("class_ridge",)
 TASKS = ("classes",)
 NEEDS = {"minutes": 2, "grams": 14, "cubic_minutes": 0.2}
+READS = ("dataset", "split", "features", "models", "weak_labels")
 
 
-def run(
-    dataset: Path,
-    split: Path,
-    features: Path,
-    output: Path,
-    timings: Path,
-    decoder: str,
-    kernel: str,
-    widths: Sequence[float],
-    penalties: Sequence[float],
-    output_widths: Sequence[float],
-    components: str | Sequence[int],
-    component_counts: Sequence[int],
-    block_weights: Sequence[float],
-    weak_weights: Sequence[float],
-    weak: bool,
-    center: bool,
-    one_example: Mapping[str, float],
-    kernels: Sequence[str] | None = None,
-    models: Path | None = None,
-    weak_labels: Path | None = None,
-) -> None:
-    """Select and fit kernel ridge regression on classes for every training and weak size.
+@dataclass
+class Method(base.Method):
+    """Select and fit kernel ridge regression on classes.
 
     The kernel, its width and the penalty are those with the least `squared_error` of the
     out-of-fold scores of the class indicators; then the parameters of the decoder are those with
@@ -80,17 +61,8 @@ def run(
     `one_example` is used instead, and the item has no score. Of several kernels the first that
     is not linear serves then.
 
-    Writes the "regression" artifact: for each item what was chosen and fitted, the class scores of
-    the test rows, and those of each training row without its fold; and the seconds of each item, as
-    JSON. What was fitted: ``dual_coefficients`` (n, K) and ``intercept`` (K,) of the indicators;
-    ``membership_dual_coefficients`` (n + w, C) and ``membership_intercept`` (C,) of a membership
-    block; ``codes`` and ``code_weights`` of the decoder, as far as it has them
-    (`workflow_lib.embeddings.class_decoding.decoded_scores`).
-
-    Parameters
+    Attributes
     ----------
-    models, weak_labels : path or None
-        None for decoders without a mixture, and without weak rows.
     decoder : str
         ``one_hot``: the scores themselves. ``output_kernel``: the class nearest to the prediction
         in the feature space of a Gaussian kernel on the class vectors. ``candidates``: the class
@@ -100,7 +72,7 @@ def run(
         which weak rows join. ``class_block_component_first``: the same, but only classes of the
         most probable component compete.
     kernel, kernels, widths, penalties
-        As of `workflow_lib.experiments.input_kernels.KernelGrid.of_method`. The grid of `kernels`,
+        As of `workflow_lib.fitting.input_kernels.KernelGrid.of_method`. The grid of `kernels`,
         and the penalties of a membership block, are extended once where a chosen value lies on the
         edge.
     output_widths : sequence of float
@@ -115,6 +87,8 @@ def run(
         Weights of a weak row relative to a labelled one.
     weak : bool
         Whether weak rows join.
+    center : bool
+        Fit an unpenalised intercept.
     one_example : mapping
         ``width``, ``penalty`` (of every block), ``output_width``, ``n_components``,
         ``block_weight`` and ``weak_weight`` with one example per class; the first of its list
@@ -125,54 +99,142 @@ def run(
     ValueError
         If `decoder` is unknown, or weak rows are to join one without a membership block.
     """
-    check_choice("decoder", decoder, CLASS_DECODERS)
-    if weak and decoder not in BLOCK_DECODERS:
-        raise ValueError(f"weak rows join the decoders {BLOCK_DECODERS}; found {decoder!r}.")
-    has_mixture = decoder in MIXTURE_DECODERS
-    stage = ClassComponents(dataset, split, features, models, weak_labels)
-    grid = _Grid(
-        output_width=tuple(output_widths),
-        n_components=tuple(component_counts),
-        block_weight=tuple(block_weights),
-        weak_weight=tuple(weak_weights),
+
+    decoder: str
+    kernel: str
+    widths: Sequence[float]
+    penalties: Sequence[float]
+    output_widths: Sequence[float]
+    components: str | Sequence[int]
+    component_counts: Sequence[int]
+    block_weights: Sequence[float]
+    weak_weights: Sequence[float]
+    weak: bool
+    center: bool
+    one_example: Mapping[str, float]
+    kernels: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("decoder", self.decoder, CLASS_DECODERS)
+        if self.weak and self.decoder not in BLOCK_DECODERS:
+            raise ValueError(
+                f"weak rows join the decoders {BLOCK_DECODERS}; found {self.decoder!r}."
+            )
+
+    def specs(self, split: SplitData) -> list[FitSpec]:
+        """Return the fits of each weak size, and of each fixed number of components."""
+        counts: dict = {SELECTED: tuple(self.component_counts)}
+        if self.decoder in MIXTURE_DECODERS and self.components != SELECTED:
+            counts = {count: (count,) for count in self.components}
+        return fit_specs(split.sizes, split.weak_sizes if self.weak else [0], counts)
+
+    def select(self, data: FitData) -> base.Selection:
+        fit, seconds = data.split.once("fit", data.size, lambda: self._fit_of_size(data))
+        # With one example the number of components is fixed too, but for one that is run by itself.
+        is_selected = data.spec.components == SELECTED
+        counts = fit.grid.n_components if is_selected else data.spec.counts
+        choice = fit.select(self.decoder, counts, data.spec.weak_size)
+        entries = {
+            "score": None if data.has_one_example else choice.score,
+            "kernel": fit.kernel.name,
+            "width": fit.kernel.width,
+            "penalty_mu": fit.penalty,
+            "edges": fit.edges_of(choice) or None,
+        }
+        return base.Selection(
+            choice.heldout_scores,
+            entries | choice.entries(),
+            # All fits of a size share these seconds, and each would need them alone.
+            more_seconds={"selection_seconds": seconds},
+            fitting=(fit, choice),
+        )
+
+    def fit(self, data: FitData, selection: base.Selection) -> Fitted:
+        fit, choice = selection.fitting
+        duals = fit.refit(choice, data.spec.weak_size)
+        decoding = choice.decoding
+        codes = {"codes": decoding.codes, "code_weights": decoding.weights}
+        arrays = _fitted_entries(duals) | codes
+        return Fitted(self.decoder, fit.kernel, data.spec.weak_size, arrays)
+
+    def restored(self, data: FitData, entries: Mapping) -> Fitted:
+        kernel = InputKernel(item_kernel(entries, self.kernel), entries.get("width"))
+        # Weak rows are known to the membership block only.
+        known = entries.get("membership_dual_coefficients", entries["dual_coefficients"])
+        return Fitted(self.decoder, kernel, len(known) - data.size, entries)
+
+    def _fit_of_size(self, data: FitData) -> _Fit:
+        """Return the fit of the training size, of which all its weak sizes and counts are made."""
+        grid = _Grid(
+            output_width=tuple(self.output_widths),
+            n_components=tuple(self.component_counts),
+            block_weight=tuple(self.block_weights),
+            weak_weight=tuple(self.weak_weights),
+        )
+        kernel_grid = KernelGrid.of_method(
+            self.kernel, self.kernels, self.widths, self.penalties, data.inputs.n_columns
+        )
+        if data.has_one_example:
+            grid = grid.single(self.one_example)
+            kernel_grid = kernel_grid.single(self.one_example)
+        return _Fit(data, grid, kernel_grid, self.center)
+
+
+class Fitted(base.Fitted):
+    """Dual coefficients of the indicators and of a membership block, and codes of the classes.
+
+    Parameters
+    ----------
+    decoder : str
+    kernel : InputKernel
+    weak_size : int
+        Weak rows of the membership block.
+    arrays : mapping
+        ``dual_coefficients`` (n, K) and ``intercept`` (K,) of the indicators;
+        ``membership_dual_coefficients`` (n + w, C) and ``membership_intercept`` (C,) of a
+        membership block; ``codes`` and ``code_weights`` of the decoder, as far as it has them
+        (`workflow_lib.embeddings.class_decoding.decoded_scores`).
+    """
+
+    ARRAYS = (
+        *("dual_coefficients", "intercept"),
+        *("membership_dual_coefficients", "membership_intercept", "codes", "code_weights"),
     )
-    items = OutputItems()
-    for size in stage.sizes:
-        is_fixed = stage.has_one_example(size)
-        inputs = stage.inputs(size)
-        kernel_grid = KernelGrid.of_method(kernel, kernels, widths, penalties, inputs.n_columns)
-        size_grid = grid
-        if is_fixed:
-            size_grid, kernel_grid = grid.single(one_example), kernel_grid.single(one_example)
-        fit = _Fit(stage, size, inputs, size_grid, kernel_grid, center)
-        for weak_size in stage.weak_sizes if weak else [0]:
-            for count in components if has_mixture and components != SELECTED else [SELECTED]:
-                counts = size_grid.n_components if count == SELECTED else (count,)
-                # All items of a size share these seconds, and each would need them alone.
-                started = time.perf_counter() - fit.indicator_seconds
-                choice = fit.select(decoder, counts, weak_size)
-                selected = time.perf_counter()
-                duals = fit.refit(choice, weak_size)
-                fitted = time.perf_counter()
-                scores, told = fit.predict(choice, duals, weak_size)
-                predicted = time.perf_counter()
-                items.add(
-                    size,
-                    scores,
-                    choice.heldout_scores,
-                    (started, selected, fitted, predicted),
-                    weak_size,
-                    count,
-                    score=None if is_fixed else choice.score,
-                    kernel=fit.kernel.name,
-                    width=fit.kernel.width,
-                    penalty_mu=fit.penalty,
-                    edges=fit.edges_of(choice) or None,
-                    test_memberships=told,
-                    **_fitted_entries(duals),
-                    **choice.entries(),
-                )
-    items.write(output, timings, [dataset, split, features, models, weak_labels])
+
+    def __init__(
+        self, decoder: str, kernel: InputKernel, weak_size: int, arrays: Mapping[str, np.ndarray]
+    ) -> None:
+        self._decoder, self._kernel, self._weak_size = decoder, kernel, weak_size
+        kept = {name: arrays.get(name) for name in self.ARRAYS}
+        self._arrays = {name: array for name, array in kept.items() if array is not None}
+
+    def predict(self, rows):
+        return self.predictions(rows)["test_embedding"]
+
+    def predictions(self, rows):
+        """Return the class scores (m, K), and ``test_memberships`` (m, C) of a membership block."""
+        arrays = self._arrays
+        K = rows.test_gram(*self._kernel, self._weak_size)
+        dual = arrays["dual_coefficients"]
+        indicators = K[:, : len(dual)] @ dual + arrays["intercept"]
+        memberships = None
+        if "membership_dual_coefficients" in arrays:
+            dual = arrays["membership_dual_coefficients"]
+            memberships = K[:, : len(dual)] @ dual + arrays["membership_intercept"]
+        codes, weights = arrays.get("codes"), arrays.get("code_weights")
+        scores = decoded_scores(self._decoder, indicators, memberships, codes, weights)
+        return {"test_embedding": scores, "test_memberships": memberships}
+
+    def entries(self):
+        return dict(self._arrays)
+
+    def to_arrays(self):
+        kernel = kernel_arrays(self._kernel, self._weak_size)
+        return self._arrays | kernel | {"decoder": self._decoder}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping) -> Fitted:
+        return cls(arrays["decoder"], *kernel_in(arrays), arrays)
 
 
 @dataclass(frozen=True)
@@ -264,11 +326,10 @@ class _Choice:
 
     def entries(self) -> dict:
         """Return what was chosen, by the names of the artifact."""
-        decoding, block = self.decoding, self.decoding.block
-        entries = decoding.parameters | {"codes": decoding.codes, "code_weights": decoding.weights}
+        block = self.decoding.block
         if block is None:
-            return entries
-        return entries | {
+            return self.decoding.parameters
+        return self.decoding.parameters | {
             "n_components": block.n_components,
             "penalty_pi": block.penalty_pi,
             "weak_weight": block.weak_weight,
@@ -276,40 +337,29 @@ class _Choice:
 
 
 class _Fit:
-    """Selection, refit and prediction of all items of one training size.
+    """Selection and refit of all items of one training size.
 
     Attributes
     ----------
+    grid : _Grid
     kernel : InputKernel
         Kernel on the inputs, and
     penalty : float
         penalty of the class indicators: those with the least error of their scores.
-    indicator_seconds : float
-        Seconds that their selection took.
     """
 
-    def __init__(
-        self,
-        stage: ClassComponents,
-        size: int,
-        inputs: PreparedInputs,
-        grid: _Grid,
-        kernel_grid: KernelGrid,
-        center: bool,
-    ) -> None:
-        started = time.perf_counter()
-        self._stage, self._size, self._inputs = stage, size, inputs
-        self._grid, self._center = grid, center
+    def __init__(self, data: FitData, grid: _Grid, kernel_grid: KernelGrid, center: bool) -> None:
+        self._split, self._size, self._inputs = data.split, data.size, data.inputs
+        self.grid, self._center = grid, center
         self._weak_grams_by_size: dict[int, WeakGrams] = {}
-        self._labels, self._n_classes = stage.labels(size), len(stage.vectors)
+        self._labels, self._n_classes = data.labels, data.n_classes
         self._indicators = select_class_scores(
-            inputs, self._labels, self._n_classes, kernel_grid, center
+            self._inputs, self._labels, self._n_classes, kernel_grid, center
         )
         self.kernel, self.penalty = self._indicators.kernel, self._indicators.penalty_mu
         # Of the chosen kernel only penalties compete for a membership block.
         name, width = self.kernel
         self._block_grid = replace(kernel_grid, names=[name], widths=[width])
-        self.indicator_seconds = time.perf_counter() - started
 
     def select(self, decoder: str, counts: Sequence[int], weak_size: int) -> _Choice:
         """Return the best grid point of a decoder, with one of the component `counts`."""
@@ -328,7 +378,7 @@ class _Fit:
 
     def refit(self, choice: _Choice, weak_size: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return dual coefficients and intercepts of each block, from all rows."""
-        stage, size, block = self._stage, self._size, choice.decoding.block
+        split, size, block = self._split, self._size, choice.decoding.block
         K = self._training_gram(weak_size)
         indicators = one_hot(self._labels, self._n_classes)
         all_columns = {"": slice(None)}
@@ -339,7 +389,7 @@ class _Fit:
             return duals
         weak = None
         if weak_size:
-            weak = {"": stage.weak_memberships(size, block.n_components, weak_size)}
+            weak = {"": split.memberships(size, block.n_components, weak_size)}
         memberships = fit_blocks(
             K,
             indicators @ block.codes,
@@ -351,18 +401,6 @@ class _Fit:
         )
         return [*duals, memberships]
 
-    def predict(
-        self, choice: _Choice, duals: list, weak_size: int
-    ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the class scores (n_test, K) and the memberships (n_test, C) of the test rows.
-
-        The second is None for decoders without a membership block.
-        """
-        K = self._inputs.test_gram(*self.kernel, weak_size)
-        predictions = [K[:, : len(dual)] @ dual + intercept for dual, intercept in duals]
-        told = predictions[1] if len(predictions) > 1 else None
-        return choice.decoding.decode(predictions[0], told), told
-
     def _training_gram(self, weak_size: int) -> np.ndarray:
         return self._inputs.training_gram(*self.kernel, weak_size)
 
@@ -373,24 +411,24 @@ class _Fit:
         if decoder == "one_hot":
             yield _Decoding(decoder)
         elif decoder == "output_kernel":
-            for width in self._grid.output_width:
+            for width in self.grid.output_width:
                 yield self._output_kernel_decoding(width)
         elif decoder == "candidates":
-            for count, weight in product(counts, self._grid.block_weight):
+            for count, weight in product(counts, self.grid.block_weight):
                 yield self._candidate_decoding(count, weight)
         else:
             for count in counts:
                 block = self._membership_block(count, weak_size)
-                for weight in self._grid.block_weight:
+                for weight in self.grid.block_weight:
                     yield _block_decoding(decoder, block, weight)
 
     def _output_kernel_decoding(self, width: float) -> _Decoding:
-        vectors = self._stage.vectors
+        vectors = self._split.vectors
         gram = output_gram(vectors, None, "rbf", (width * output_unit(vectors)) ** -2)
         return _Decoding("output_kernel", gram, parameters={"output_width": width})
 
     def _candidate_decoding(self, count: int, weight: float) -> _Decoding:
-        model, vectors = self._stage.mixture(self._size, count)
+        model, vectors = class_mixture(self._split, self._size, count)
         embedding = ForwardEmbedding(model)
         codes = embedding.transform(vectors)
         weights = np.ones(codes.shape[1])
@@ -400,7 +438,7 @@ class _Fit:
 
     def _membership_block(self, count: int, weak_size: int) -> _MembershipBlock:
         """Return the membership block with the penalty and weak weight of the least error."""
-        model, vectors = self._stage.mixture(self._size, count)
+        model, vectors = class_mixture(self._split, self._size, count)
         select = single_choice(
             self._best_block,
             codes=model.responsibilities(vectors),
@@ -416,8 +454,8 @@ class _Fit:
         """Return the best membership block of a grid of the kernel and its penalties."""
         penalties, targets = grid[self.kernel], codes[self._labels]
         if weak_size:
-            candidates = list(product(penalties, self._grid.weak_weight))
-            weak_targets = self._stage.weak_memberships(self._size, count, weak_size)
+            candidates = list(product(penalties, self.grid.weak_weight))
+            weak_targets = self._split.memberships(self._size, count, weak_size)
             predictions = np.empty((len(candidates), *targets.shape))
             solver = self._weak_grams(weak_size)
             n_folds = len(solver.heldout)

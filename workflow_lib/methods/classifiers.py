@@ -1,68 +1,49 @@
-"""The regression stage of classifiers: nested selection, fit, class scores."""
+"""Classifiers: support vector machines, a perceptron and a forest."""
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from workflow_lib.baselines.classifiers import (
-    class_probabilities,
-    fit_forest_classifier,
-    fit_perceptron,
-    fit_support_vector_machines,
-    out_of_bag_probabilities,
-)
-from workflow_lib.baselines.stored_perceptron import perceptron_tree
-from workflow_lib.experiments.class_rows import ClassRows
-from workflow_lib.experiments.class_selection import least_error, squared_error
-from workflow_lib.experiments.output_items import OutputItems
-from workflow_lib.experiments.prepared_inputs import Grams, PreparedInputs
+from workflow_lib.baselines.stored_perceptron import perceptron_probabilities, perceptron_tree
+from workflow_lib.fitting.class_selection import least_error, squared_error
+from workflow_lib.fitting.fit_data import FitData
+from workflow_lib.fitting.fitted_forest import FittedForest
+from workflow_lib.fitting.fitted_ridge import kernel_arrays, kernel_in
+from workflow_lib.fitting.input_kernels import InputKernel
+from workflow_lib.fitting.prepared_inputs import Grams
+from workflow_lib.methods import base
 
 Point = dict[str, Any]
 
 REGRESSORS = ("support_vector_machine", "perceptron", "random_forest_classifier")
 TASKS = ("classes",)
 NEEDS = {"minutes": 5, "grams": 6, "cubic_minutes": 0.4}
+READS = ("dataset", "split", "features")
 
 
-def run(
-    dataset: Path,
-    split: Path,
-    features: Path,
-    output: Path,
-    timings: Path,
-    regressor: str,
-    kernel: str,
-    grid: Mapping[str, Any],
-    one_example: Mapping[str, Any],
-    seed: int,
-) -> None:
-    """Select and fit a classifier for every training size.
+@dataclass
+class Method(base.Method):
+    """Select and fit a classifier.
 
     The grid point is that with the least `squared_error` of the class scores of held-out
     rows, the first of those that are equal. With one example per class a held-out class has no
     example left, and nothing can be selected: `one_example` is used instead, and the item has
     no score.
 
-    Writes the "regression" artifact: for each training size what was chosen, the class scores of
-    the test rows (n_test, K), and those of each training row without its fold (of forests: out of
-    bag); of a perceptron also its weights, as
-    `workflow_lib.baselines.stored_perceptron.perceptron_tree` names them; and the seconds of each
-    item, as JSON.
-
-    Parameters
+    Attributes
     ----------
     regressor : {"support_vector_machine", "perceptron", "random_forest_classifier"}
         ``support_vector_machine``: a machine for each class against the rest, on Gram matrices; the
         scores are its decision functions. ``perceptron``: one hidden layer, on feature vectors;
-        the scores are probabilities. ``random_forest_classifier``: classification trees, on feature
-        vectors; the scores are probabilities. The forest that predicts is that which was scored out
-        of bag, so its seconds count as those of selection.
+        the scores are probabilities; its weights are in the artifact. ``random_forest_classifier``:
+        classification trees, on feature vectors; the scores are probabilities, those of training
+        rows out of bag. The forest that predicts is that which was scored out of bag, so its
+        seconds count as those of selection.
     kernel : str
         Kernel of the Gram matrices; only ``rbf`` has widths.
     grid : mapping
@@ -73,43 +54,109 @@ def run(
         One value of each with one example per class; the first of its list where one is missing.
     seed : int
         Of the perceptron's first weights, and of the forest.
-
-    Raises
-    ------
-    ValueError
-        If `regressor` is unknown, or the grid holds no value of what it needs.
     """
-    if regressor not in CLASSIFIERS:
-        raise ValueError(f"regressor is {regressor!r}; expected one of {sorted(CLASSIFIERS)}.")
-    rows = ClassRows(dataset, split, features)
-    items = OutputItems()
-    for size in rows.sizes:
-        is_fixed = rows.has_one_example(size)
-        inputs, labels = rows.inputs(size), rows.labels(size)
-        started = time.perf_counter()
-        competing = CLASSIFIERS[regressor](
-            inputs,
-            labels,
-            len(rows.vectors),
-            kernel,
-            _single(grid, one_example) if is_fixed else grid,
-            seed,
-        )
-        point, score, heldout = _selected(competing, labels)
-        selected = time.perf_counter()
-        fitted_model = competing.fit(point)
-        fitted = time.perf_counter()
-        scores = competing.test_scores(fitted_model, point)
-        items.add(
-            size,
-            scores,
-            heldout,
-            (started, selected, fitted, time.perf_counter()),
-            score=None if is_fixed else score,
-            **point,
-            **competing.fitted_arrays(fitted_model),
-        )
-    items.write(output, timings, [dataset, split, features], seed)
+
+    regressor: str
+    kernel: str
+    grid: Mapping[str, Any]
+    one_example: Mapping[str, Any]
+    seed: int
+
+    def select(self, data: FitData) -> base.Selection:
+        """Return the best grid point.
+
+        Raises
+        ------
+        ValueError
+            If `regressor` is unknown, or the grid holds no value of what it needs.
+        """
+        grid = _single(self.grid, self.one_example) if data.has_one_example else self.grid
+        competing = self._classifier(data, grid)
+        tried = list(competing.heldout_scores())
+        errors = [
+            squared_error(competing.as_indicators(heldout), data.labels) for _, heldout in tried
+        ]
+        best = least_error(errors)
+        point, heldout = tried[best]
+        score = None if data.has_one_example else errors[best]
+        return base.Selection(heldout, {"score": score} | point, fitting=competing)
+
+    def fit(self, data: FitData, selection: base.Selection) -> base.Fitted:
+        competing = selection.fitting or self._classifier(data, self.grid)
+        return competing.fit(selection.entries)
+
+    def restored(self, data: FitData, entries: Mapping) -> base.Fitted:
+        if self.regressor == "perceptron":
+            return FittedPerceptron(_entries_of_perceptron(entries), data.directions)
+        return super().restored(data, entries)
+
+    def _classifier(self, data: FitData, grid: Mapping[str, Any]) -> _Classifier:
+        if self.regressor not in CLASSIFIERS:
+            raise ValueError(
+                f"regressor is {self.regressor!r}; expected one of {sorted(CLASSIFIERS)}."
+            )
+        return CLASSIFIERS[self.regressor](data, self.kernel, grid, self.seed)
+
+
+class Fitted(base.Fitted):
+    """A fitted classifier of one of the three kinds."""
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping) -> base.Fitted:
+        """Return the classifier that the arrays are of."""
+        if "forest" in arrays:
+            return FittedForest.from_arrays(arrays)
+        kind = FittedPerceptron if "hidden_weights" in arrays else FittedMachines
+        return kind.from_arrays(arrays)
+
+
+class FittedMachines(Fitted):
+    """Machines of one class against the rest."""
+
+    def __init__(self, machines: Any, kernel: InputKernel) -> None:
+        self._machines, self._kernel = machines, kernel
+
+    def predict(self, rows):
+        return self._machines.scores(rows.test_gram(*self._kernel))
+
+    def to_arrays(self):
+        machines = self._machines
+        arrays = {"dual_coefficients": machines.dual, "intercept": machines.intercept}
+        return arrays | {"known": machines.known} | kernel_arrays(self._kernel)
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping) -> FittedMachines:
+        from workflow_lib.baselines.machines import SupportVectorMachines
+
+        fitted = arrays["dual_coefficients"], arrays["intercept"], arrays["known"]
+        return cls(SupportVectorMachines(*fitted), kernel_in(arrays)[0])
+
+
+class FittedPerceptron(Fitted):
+    """The weights of a perceptron, as `workflow_lib.baselines.stored_perceptron` names them."""
+
+    def __init__(self, weights: Mapping[str, np.ndarray], directions: Any) -> None:
+        self._weights, self._directions = weights, directions
+
+    def predict(self, rows):
+        return perceptron_probabilities(self._weights, rows.vectors(self._directions))
+
+    def entries(self):
+        # Many steps of a search that is stopped early: on another processor a second fit would
+        # end elsewhere.
+        return dict(self._weights)
+
+    def to_arrays(self):
+        return dict(self._weights) | self._directions()
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping) -> FittedPerceptron:
+        return cls(_entries_of_perceptron(arrays), lambda: arrays)
+
+
+def _entries_of_perceptron(arrays: Mapping) -> dict[str, np.ndarray]:
+    names = ("known", "hidden_weights", "hidden_intercept", "output_weights", "output_intercept")
+    return {name: arrays[name] for name in names}
 
 
 def _single(grid: Mapping[str, Any], fixed: Mapping[str, Any]) -> dict[str, Any]:
@@ -123,15 +170,6 @@ def _single(grid: Mapping[str, Any], fixed: Mapping[str, Any]) -> dict[str, Any]
     return single
 
 
-def _selected(classifier: _Classifier, labels: np.ndarray) -> tuple[Point, float, np.ndarray]:
-    """Return the best grid point, its score, and its class scores of held-out rows."""
-    tried = list(classifier.heldout_scores())
-    errors = [squared_error(classifier.as_indicators(heldout), labels) for _, heldout in tried]
-    best = least_error(errors)
-    point, heldout = tried[best]
-    return point, errors[best], heldout
-
-
 class _Classifier(ABC):
     """A classifier of one training size, with the grid points that compete."""
 
@@ -141,16 +179,9 @@ class _Classifier(ABC):
         """Return class scores (n, K) in the units of indicators: probabilities are already."""
         return scores
 
-    def __init__(
-        self,
-        inputs: PreparedInputs,
-        labels: np.ndarray,
-        n_classes: int,
-        kernel: str,
-        grid: Mapping[str, Any],
-        seed: int,
-    ) -> None:
-        self._inputs, self._labels, self._n_classes = inputs, labels, n_classes
+    def __init__(self, data: FitData, kernel: str, grid: Mapping[str, Any], seed: int) -> None:
+        self._data, self._inputs, self._labels = data, data.inputs, data.labels
+        self._n_classes = data.n_classes
         self._kernel, self._grid, self._seed = kernel, dict(grid), seed
         if kernel != "rbf":
             self._grid["width"] = [None]
@@ -163,21 +194,12 @@ class _Classifier(ABC):
         """Yield each grid point with the class scores (n, K) of the training rows held out."""
 
     @abstractmethod
-    def fit(self, point: Point) -> Any:
+    def fit(self, point: Point) -> base.Fitted:
         """Return the classifier fitted to all training rows."""
-
-    @abstractmethod
-    def test_scores(self, fitted: Any, point: Point) -> np.ndarray:
-        """Return the class scores (n_test, K) of the test rows."""
-
-    def fitted_arrays(self, fitted: Any) -> dict[str, np.ndarray]:
-        """Return what is kept of the fitted classifier: nothing where a second fit is the same."""
-        return {}
 
     def _folds(self) -> list[np.ndarray]:
         """Return the held-out rows (n,) of each fold, as a mask."""
-        folds = self._inputs.folds
-        return [folds == fold for fold in range(folds.max() + 1)]
+        return [self._data.folds == fold for fold in self._data.fold_numbers]
 
     def _no_scores(self) -> np.ndarray:
         return np.empty((len(self._labels), self._n_classes))
@@ -203,13 +225,13 @@ class _SupportVectorMachines(_Classifier):
                 yield {"width": width, "cost": cost}, scores
 
     def fit(self, point):
-        K = self._inputs.training_gram(self._kernel, point["width"])
-        return self._machines(K, self._labels, point["cost"])
-
-    def test_scores(self, fitted, point):
-        return fitted.scores(self._inputs.test_gram(self._kernel, point["width"]))
+        kernel = InputKernel(self._kernel, point.get("width"))
+        K = self._inputs.training_gram(*kernel)
+        return FittedMachines(self._machines(K, self._labels, point["cost"]), kernel)
 
     def _machines(self, K, labels, cost):
+        from workflow_lib.baselines.classifiers import fit_support_vector_machines
+
         return fit_support_vector_machines(K, labels, self._n_classes, cost)
 
     def _fold_grams(self, width: float | None) -> Iterator[Grams]:
@@ -233,21 +255,18 @@ class _Perceptron(_Classifier):
         for penalty in self._grid["l2_penalty"]:
             scores = self._no_scores()
             for heldout, (X, X_heldout) in zip(self._folds(), rows, strict=True):
-                perceptron = fit_perceptron(X, self._labels[~heldout], penalty, self._seed)
-                scores[heldout] = class_probabilities(perceptron, X_heldout, self._n_classes)
+                weights = self._weights(X, self._labels[~heldout], penalty)
+                scores[heldout] = perceptron_probabilities(weights, X_heldout)
             yield {"l2_penalty": penalty}, scores
 
     def fit(self, point):
-        X, _ = self._inputs.refit_rows()
-        return fit_perceptron(X, self._labels, point["l2_penalty"], self._seed)
+        weights = self._weights(self._data.vectors[0], self._labels, point["l2_penalty"])
+        return FittedPerceptron(weights, self._data.directions)
 
-    def test_scores(self, fitted, point):
-        return class_probabilities(fitted, self._inputs.refit_rows()[1], self._n_classes)
+    def _weights(self, X, labels, penalty):
+        from workflow_lib.baselines.classifiers import fit_perceptron
 
-    def fitted_arrays(self, fitted):
-        # Many steps of a search that is stopped early: on another processor a second fit would
-        # end elsewhere.
-        return perceptron_tree(fitted, self._n_classes)
+        return perceptron_tree(fit_perceptron(X, labels, penalty, self._seed), self._n_classes)
 
 
 class _Forest(_Classifier):
@@ -257,25 +276,29 @@ class _Forest(_Classifier):
 
     def __init__(self, *arguments) -> None:
         super().__init__(*arguments)
-        self._fitted: dict[float, Any] = {}
-        self._rows, self._test_rows = self._inputs.refit_rows()
+        self._grown: dict[float, Any] = {}
 
     def heldout_scores(self):
+        from workflow_lib.baselines.classifiers import out_of_bag_probabilities
+
         for share in self._grid["max_features"]:
-            forest = fit_forest_classifier(
-                self._rows, self._labels, self._grid["n_trees"], share, self._seed
-            )
-            self._fitted[share] = forest
-            yield (
-                {"max_features": share},
-                out_of_bag_probabilities(forest, self._labels, self._n_classes),
-            )
+            forest = self._forest(share)
+            scores = out_of_bag_probabilities(forest, self._labels, self._n_classes)
+            yield {"max_features": share}, scores
 
     def fit(self, point):
-        return self._fitted[point["max_features"]]
+        forest = self._forest(point["max_features"])
+        known = np.isin(np.arange(self._n_classes), forest.classes_)
+        return FittedForest(forest, self._data.directions, known)
 
-    def test_scores(self, fitted, point):
-        return class_probabilities(fitted, self._test_rows, self._n_classes)
+    def _forest(self, share: float):
+        from workflow_lib.baselines.classifiers import fit_forest_classifier
+
+        if share not in self._grown:
+            self._grown[share] = fit_forest_classifier(
+                self._data.vectors[0], self._labels, self._grid["n_trees"], share, self._seed
+            )
+        return self._grown[share]
 
 
 CLASSIFIERS = {

@@ -9,36 +9,33 @@ from __future__ import annotations
 import importlib
 import inspect
 import itertools
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
 
-from workflow_lib.artifacts import read_artifact
 from workflow_lib.config.method_file import MethodFile
 from workflow_lib.embeddings.fisher import FisherEmbedding
 from workflow_lib.errors import UserError, nearest_name
-from workflow_lib.experiments.class_rows import has_one_example
-from workflow_lib.experiments.class_selection import scaled_squared_error
-from workflow_lib.experiments.heldout_errors import heldout_error
-from workflow_lib.experiments.items import components_group, size_group
-from workflow_lib.experiments.kernel_ridge_items import Item, component_settings, items_of
-from workflow_lib.experiments.kernel_ridge_rows import KernelRidgeRows
-from workflow_lib.experiments.missing_outputs import filled
-from workflow_lib.experiments.output_items import OutputItems
-from workflow_lib.experiments.preimages import Decoder
-from workflow_lib.experiments.prepared_inputs import PreparedInputs, prepared_inputs
+from workflow_lib.fitting.class_selection import scaled_squared_error
+from workflow_lib.fitting.embedding_decoding import Decoder
+from workflow_lib.fitting.fit_data import FitData, SplitData
+from workflow_lib.fitting.fit_spec import FitSpec, counts_by_setting, fit_specs
+from workflow_lib.fitting.heldout_errors import heldout_error
+from workflow_lib.fitting.items import SELECTED
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
+from workflow_lib.methods import base
 from workflow_lib.metrics import SMALLEST_GAIN
 from workflow_lib.regression.any_estimator import class_scores, fit_outputs, predict_outputs
+from workflow_lib.regression.stored_estimator import estimator_bytes, estimator_from_bytes
 
 REGRESSORS = ("estimator",)
 TASKS = ("regression", "series", "classes")
 NEEDS = {"minutes": 10, "cubic_minutes": 1.0, "more_mb": 500}
+READS = ("dataset", "split", "features", "models", "embeddings")
 
 DOTTED = r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)+$"
 
@@ -259,113 +256,139 @@ def written_point(point: Mapping) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in point.items()) or "no arguments"
 
 
-def run(
-    dataset: Path,
-    split: Path,
-    features: Path,
-    output: Path,
-    timings: Path,
-    estimator: str,
-    settings: Mapping[str, Any],
-    grid: Mapping[str, Sequence],
-    metric: str,
-    seed: int,
-    method_file: str,
-    projections: Sequence[bool] = (False,),
-    components: str | Sequence[int] = "selected",
-    component_counts: Sequence[int] = (1,),
-    combine: str = "best",
-    covariance_block: str | None = None,
-    embeddings: Path | None = None,
-    models: Path | None = None,
-) -> None:
-    """Select and fit an estimator for every training size, and every number of components.
+@dataclass
+class Method(base.Method):
+    """Select and fit an estimator, for every number of components where there is a model.
 
     A grid point that fails in a fold, or predicts what is not finite, does not compete, and the log
     says so. With one labelled example per class nothing can be selected: the first grid point is
-    used.
+    used. The artifact holds what was chosen as ``estimator__NAME`` for each argument. A classifier
+    predicts scores of the classes; a regressor outputs or, with the artifact of embeddings,
+    embeddings.
 
-    Writes the "regression" artifact: for each item what was chosen (``estimator__NAME`` for each
-    argument), the predictions of the test rows and those of each training row without its fold;
-    and the seconds of each item, as JSON. Of a classifier these are scores of the classes, else
-    outputs or, with `embeddings`, embeddings.
-
-    Parameters
+    Attributes
     ----------
     estimator, settings, grid
         As of `Parameters`.
     metric : {"arrmse", "rrmse"}
         Error that is minimised; of a classifier it is `scaled_squared_error` of the scores.
+    seed : int
     method_file : str
         The YAML file, as errors name it.
-    projections : sequence of bool
+    projections : sequence of bool, default=(False,)
         Whether predicted memberships are projected on the simplex before they are scored; the last
         counts.
     components, component_counts, combine
-        As of `workflow_lib.methods.kernel_ridge.run`.
-
-    Raises
-    ------
-    UserError
-        If every grid point fails.
+        As of `workflow_lib.methods.kernel_ridge.Method`.
+    covariance_block : str or None, default=None
+        Of the full form of the embedding.
     """
-    rows = KernelRidgeRows(dataset, split, features, embeddings, models, None, "", True, None)
-    labels, n_classes = None, 0
-    found = imported_class(estimator)
-    if is_classifier(found):
-        classes = read_artifact(dataset, "dataset")["classes"]
-        labels, n_classes = classes["labels"][rows.partition["train"]], len(classes["vectors"])
-    points = grid_points(grid, models is not None)
-    items = OutputItems()
-    settings_of_components = component_settings(components, component_counts, models is not None)
-    for item in items_of(rows.sizes, [0], settings_of_components, {}):
-        size = item.training_size
-        is_fixed = rows.has_one_example(size) or (
-            labels is not None and has_one_example(labels[:size])
+
+    estimator: str
+    settings: Mapping[str, Any]
+    grid: Mapping[str, Sequence]
+    metric: str
+    seed: int
+    method_file: str
+    projections: Sequence[bool] = (False,)
+    components: str | Sequence[int] = SELECTED
+    component_counts: Sequence[int] = (1,)
+    combine: str = "best"
+    covariance_block: str | None = None
+
+    def specs(self, split: SplitData) -> list[FitSpec]:
+        """Return the fits of each size, and of each fixed number of components."""
+        has_model = split.models is not None
+        counts = counts_by_setting(self.components, self.component_counts, has_model)
+        return fit_specs(split.sizes, [0], counts)
+
+    def select(self, data: FitData) -> base.Selection:
+        """Return the grid point with the least error, for the best number of components or each.
+
+        Raises
+        ------
+        UserError
+            If every grid point fails.
+        """
+        search = self._search(data)
+        points = grid_points(self.grid, data.split.models is not None)
+        is_fixed = data.split.is_one_example_of_each(data.size)
+        if search.is_of_classes:
+            is_fixed = is_fixed or data.has_one_example
+        if is_fixed:
+            points = points[:1]
+        choices = [search.best(points, count) for count in data.spec.counts]
+        if self.combine == "best" or len(choices) == 1:
+            least = choices[0]
+            for choice in choices[1:]:
+                if choice.score < least.score * (1.0 - SMALLEST_GAIN):
+                    least = choice
+            entries = least.entries() | {"score": None if is_fixed else least.score}
+            return base.Selection(least.heldout, entries, fitting=(search, least.point))
+        parts = tuple(
+            base.Selection(choice.heldout, choice.entries(), fitting=(search, choice.point))
+            for choice in choices
         )
-        inputs = prepared_inputs(rows.features, rows.partition["folds"][size_group(size)], size)
-        if labels is None:
-            targets = _Outputs(rows, item, metric, projections[-1], covariance_block)
+        average = np.mean([choice.heldout for choice in choices], axis=0)
+        return base.Selection(average, {"score": search.targets.error(average)}, parts)
+
+    def fit(self, data: FitData, selection: base.Selection) -> Fitted:
+        search, point = selection.fitting or (self._search(data), None)
+        chosen = selection.entries
+        if point is None:
+            points = grid_points(self.grid, data.split.models is not None)
+            point = next(point for point in points if _entries_of(point).items() <= chosen.items())
+        fitted = search.refit(point, chosen.get("n_components"))
+        return Fitted(fitted, data.directions, data.n_classes if search.is_of_classes else None)
+
+    def _search(self, data: FitData) -> _Search:
+        found = imported_class(self.estimator)
+        if is_classifier(found):
+            targets: _Outputs | _Labels = _Labels(data)
         else:
-            targets = _Labels(labels[:size], n_classes)
-        search = _Search(inputs, targets, found, settings, seed, method_file)
-        _add_item(items, item, search, points[:1] if is_fixed else points, combine, is_fixed)
-    items.write(output, timings, [dataset, split, features, embeddings, models], seed)
+            targets = _Outputs(data, self.metric, self.projections[-1], self.covariance_block)
+        return _Search(data, targets, found, self.settings, self.seed, self.method_file)
 
 
-def _add_item(items, item, search, points, combine, is_fixed) -> None:
-    """Select, fit and predict one item, and add it."""
-    started = time.perf_counter()
-    choices = [search.best(points, count) for count in item.counts]
-    if combine == "best" or len(choices) == 1:
-        least = choices[0]
-        for choice in choices[1:]:
-            if choice.score < least.score * (1.0 - SMALLEST_GAIN):
-                least = choice
-        choices = [least]
-    selected = time.perf_counter()
-    fitted_estimators = [search.refit(choice) for choice in choices]
-    fitted = time.perf_counter()
-    parts = [
-        choice.entries()
-        | {"test_embedding": search.predict(estimator), "heldout_outputs": choice.heldout}
-        for choice, estimator in zip(choices, fitted_estimators, strict=True)
-    ]
-    seconds = (started, selected, fitted, time.perf_counter())
-    place = {"components": item.components}
-    if len(parts) == 1:
-        (part,) = parts
-        predicted = part.pop("test_embedding"), part.pop("heldout_outputs")
-        part["score"] = None if is_fixed else part["score"]
-        items.add(item.training_size, *predicted, seconds, **place, **part)
-        return
-    average = np.mean([choice.heldout for choice in choices], axis=0)
-    members = {
-        components_group(choice.n_components): part
-        for choice, part in zip(choices, parts, strict=True)
-    }
-    score = search.targets.error(average, search.inputs.folds)
-    items.add(item.training_size, None, average, seconds, **place, score=score, members=members)
+class Fitted(base.Fitted):
+    """A fitted estimator.
+
+    Parameters
+    ----------
+    estimator : fitted estimator, or int
+        The only class of the training rows in the place of a classifier.
+    directions : function
+        Returns `FitData.directions`.
+    n_classes : int or None
+        K, where the estimator is a classifier.
+    """
+
+    def __init__(self, estimator: Any, directions: Callable, n_classes: int | None) -> None:
+        self._estimator, self._directions, self._n_classes = estimator, directions, n_classes
+
+    def predict(self, rows):
+        return predicted_by(self._estimator, rows.vectors(self._directions), self._n_classes)
+
+    def to_arrays(self):
+        arrays = {"estimator": estimator_bytes(self._estimator)} | self._directions()
+        return arrays if self._n_classes is None else arrays | {"n_classes": self._n_classes}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping) -> Fitted:
+        n_classes = arrays.get("n_classes")
+        return cls(estimator_from_bytes(arrays["estimator"]), lambda: arrays, n_classes)
+
+
+def predicted_by(estimator: Any, X: np.ndarray, n_classes: int | None) -> np.ndarray:
+    """Return the outputs (m, d) that an estimator predicts, or scores (m, K) of classes.
+
+    Of a classifier that knows one class, a number, it is the indicator of this class.
+    """
+    if n_classes is None:
+        return predict_outputs(estimator, X)
+    if isinstance(estimator, int):
+        return np.tile(np.eye(n_classes)[estimator], (len(X), 1))
+    return class_scores(estimator, X, n_classes)
 
 
 @dataclass(frozen=True)
@@ -379,33 +402,42 @@ class _Choice:
 
     def entries(self) -> dict[str, Any]:
         """Return what was chosen, by the names of the artifact."""
-        chosen = {
-            f"{OF_ESTIMATOR}{name}": value
-            if isinstance(value, int | float) and not isinstance(value, bool)
-            else str(value)
-            for name, value in self.point.items()
-        }
+        chosen = _entries_of(self.point)
         if self.n_components is not None:
             chosen["n_components"] = self.n_components
         return chosen | {"score": self.score}
 
 
+def _entries_of(point: Point) -> dict[str, Any]:
+    """Return a grid point by the names of the artifact."""
+    return {
+        f"{OF_ESTIMATOR}{name}": value
+        if isinstance(value, int | float) and not isinstance(value, bool)
+        else str(value)
+        for name, value in point.items()
+    }
+
+
 class _Search:
-    """The grid points of an estimator on the rows of one item."""
+    """The grid points of an estimator on the rows of one fit."""
 
     def __init__(
         self,
-        inputs: PreparedInputs,
+        data: FitData,
         targets: _Outputs | _Labels,
         found: type,
         settings: Mapping[str, Any],
         seed: int,
         method_file: str,
     ) -> None:
-        self.inputs, self.targets = inputs, targets
+        self._data, self.targets = data, targets
         self._found, self._settings, self._seed = found, settings, seed
         self._method_file = method_file
-        self._fold_rows = list(inputs.fold_rows())
+        self.is_of_classes = targets.n_classes is not None
+
+    @cached_property
+    def _fold_rows(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        return list(self._data.inputs.fold_rows())
 
     def best(self, points: Sequence[Point], count: int | None) -> _Choice:
         """Return the grid point with the least error, the first of those that are equal."""
@@ -417,7 +449,7 @@ class _Search:
                 failures.append(str(failure))
                 print(f"left out: {failure}")
                 continue
-            error = self.targets.error(heldout, self.inputs.folds)
+            error = self.targets.error(heldout)
             score = error if np.isfinite(error) else np.inf
             if best is None or score < best.score * (1.0 - SMALLEST_GAIN):
                 best = _Choice(point, count, score, heldout)
@@ -428,7 +460,7 @@ class _Search:
     def _heldout(self, point: Point, count: int | None) -> np.ndarray:
         """Return what is predicted of each training row by an estimator without its fold."""
         heldout = self.targets.empty()
-        folds = self.inputs.folds
+        folds = self._data.folds
         for fold, (X_train, X_heldout) in enumerate(self._fold_rows):
             predicted = self._tried(point, fold, count, X_train, X_heldout)
             heldout[folds == fold] = self.targets.decoded(predicted, count, fold)
@@ -437,34 +469,28 @@ class _Search:
     def _tried(self, point, fold, count, X_train, X_heldout) -> np.ndarray:
         try:
             fitted = self._fitted(point, X_train, count, fold)
-            predicted = self.targets.predict(fitted, X_heldout)
+            predicted = predicted_by(fitted, X_heldout, self.targets.n_classes)
         except Exception as error:
             raise _Failure(f"{self._called(point)} failed in fold {fold + 1}: {error}") from error
         if not np.isfinite(predicted).all():
             raise _Failure(f"{self._called(point)} predicts what is not finite in fold {fold + 1}")
         return predicted
 
-    def refit(self, choice: _Choice):
-        """Return the estimator of a choice, fitted to all training rows."""
-        rows = self.inputs.refit_rows()[0]
+    def refit(self, point: Point, count: int | None):
+        """Return the estimator of a grid point, fitted to all training rows."""
         try:
-            return self._fitted(choice.point, rows, choice.n_components, None)
+            return self._fitted(point, self._data.vectors[0], count, None)
         except Exception as error:
-            called = self._called(choice.point)
+            called = self._called(point)
             raise self._refusal(f"{called} failed on all training rows: {error}") from error
 
-    def predict(self, fitted) -> np.ndarray:
-        """Return what a fitted estimator predicts for the test rows."""
-        return self.targets.predict(fitted, self.inputs.refit_rows()[1])
-
     def _fitted(self, point, X, count, fold):
-        known = slice(None) if fold is None else self.inputs.folds != fold
         estimator = new_estimator(self._found, self._settings, point, self._seed)
-        return self.targets.fit(estimator, X, count, fold, known)
+        return self.targets.fit(estimator, X, count, fold)
 
     def _called(self, point: Point) -> str:
-        size = len(self.inputs.folds)
-        return f"{self._found.__name__}({written_point(point)}) with {size} training rows"
+        called = f"{self._found.__name__}({written_point(point)})"
+        return f"{called} with {self._data.size} training rows"
 
     def _refusal(self, failure: str) -> UserError:
         return UserError(
@@ -482,76 +508,61 @@ class _Failure(Exception):
 class _Outputs:
     """Outputs as the targets of regressors, or their embeddings."""
 
+    n_classes = None
+
     def __init__(
-        self,
-        rows: KernelRidgeRows,
-        item: Item,
-        metric: str,
-        projected: bool,
-        covariance_block: str | None,
+        self, data: FitData, metric: str, projected: bool, covariance_block: str | None
     ) -> None:
-        self._rows, self._size, self._metric = rows, item.training_size, metric
+        self._data, self._metric = data, metric
         self._preimage = "projected" if projected else "closed_form"
         self._covariance_block = covariance_block or "constrained"
-        self._outputs = rows.train[: item.training_size]
 
     def empty(self) -> np.ndarray:
         """Return an array for what is predicted of the training rows."""
-        return np.empty_like(self._outputs)
+        return np.empty_like(self._data.outputs)
 
-    def fit(self, estimator, X, count, fold, known):
+    def fit(self, estimator, X, count, fold):
         """Return an estimator fitted to the targets of a fold (None: of all rows)."""
         if count is None:
-            mask = None if fold is None else known
-            targets = filled(self._outputs, mask)[known]
-        else:
-            targets = self._rows.embedded(self._size, count, fold)
-        return fit_outputs(estimator, X, targets)
-
-    def predict(self, fitted, X) -> np.ndarray:
-        """Return the predicted outputs, or embeddings."""
-        return predict_outputs(fitted, X)
+            known = slice(None) if fold is None else self._data.folds != fold
+            return fit_outputs(estimator, X, self._data.targets(fold)[known])
+        return fit_outputs(estimator, X, self._data.split.embedded(self._data.size, count, fold))
 
     def decoded(self, predicted, count, fold) -> np.ndarray:
         """Return the outputs (h, d) of predictions under the model of a fold."""
         if count is None:
             return predicted
-        stored = self._rows.stored_model(self._size, count, fold)
-        form = self._rows.embeddings["form"]
+        split = self._data.split
+        stored = split.stored_model(self._data.size, count, fold)
+        form = split.embeddings["form"]
         embedding = FisherEmbedding(model_from_tree(stored), form, self._covariance_block)
         member = {"test_embedding": predicted}
         return Decoder(embedding, scaling_from_tree(stored)).outputs(member, self._preimage, None)
 
-    def error(self, heldout: np.ndarray, folds: np.ndarray) -> float:
+    def error(self, heldout: np.ndarray) -> float:
         """Return the relative error of predictions of the training rows."""
-        return heldout_error(self._outputs, heldout, folds, self._metric)
+        return heldout_error(self._data.outputs, heldout, self._data.folds, self._metric)
 
 
 class _Labels:
     """Classes as the targets of classifiers."""
 
-    def __init__(self, labels: np.ndarray, n_classes: int) -> None:
-        self._labels, self._n_classes = labels, n_classes
+    def __init__(self, data: FitData) -> None:
+        self._labels, self._folds, self.n_classes = data.labels, data.folds, data.n_classes
 
     def empty(self) -> np.ndarray:
         """Return an array for the scores of the training rows."""
-        return np.empty((len(self._labels), self._n_classes))
+        return np.empty((len(self._labels), self.n_classes))
 
-    def fit(self, estimator, X, count, fold, known):
+    def fit(self, estimator, X, count, fold):
         """Return a classifier fitted to the training rows of a fold (None: to all)."""
-        labels = self._labels[known]
+        labels = self._labels if fold is None else self._labels[self._folds != fold]
         return estimator.fit(X, labels) if len(np.unique(labels)) > 1 else int(labels[0])
-
-    def predict(self, fitted, X) -> np.ndarray:
-        """Return scores of the classes; of a single class its indicator."""
-        if isinstance(fitted, int):
-            return np.tile(np.eye(self._n_classes)[fitted], (len(X), 1))
-        return class_scores(fitted, X, self._n_classes)
 
     def decoded(self, predicted, count, fold) -> np.ndarray:
         """Return the scores as they are."""
         return predicted
 
-    def error(self, heldout: np.ndarray, folds: np.ndarray) -> float:
+    def error(self, heldout: np.ndarray) -> float:
         """Return the `scaled_squared_error` of the scores."""
         return scaled_squared_error(heldout, self._labels)

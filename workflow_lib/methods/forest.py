@@ -1,77 +1,68 @@
-"""The regression stage of forests: nested selection, fit, predicted outputs."""
+"""Forests of regression trees that predict all outputs."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import dataclass
 
-from workflow_lib.artifacts import read_artifact
-from workflow_lib.baselines.forest import (
-    fitted_forest,
-    forest_predictions,
-    select_max_features,
-)
-from workflow_lib.experiments.items import size_group
-from workflow_lib.experiments.missing_outputs import filled
-from workflow_lib.experiments.output_items import OutputItems
-from workflow_lib.experiments.prepared_inputs import prepared_inputs
+from workflow_lib.fitting.fit_data import FitData
+from workflow_lib.fitting.fitted_forest import FittedForest as Fitted
+from workflow_lib.methods import base
 from workflow_lib.metrics import reference_errors
 
 REGRESSORS = ("random_forest", "extra_trees")
 TASKS = ("regression", "series")
 NEEDS = {"minutes": 5, "cubic_minutes": 0.2, "more_mb": 200}
+READS = ("dataset", "split", "features")
 
 
-def run(
-    dataset: Path,
-    split: Path,
-    features: Path,
-    output: Path,
-    timings: Path,
-    max_features: Sequence[float],
-    n_trees: int,
-    metric: str,
-    seed: int,
-    regressor: str = "random_forest",
-) -> None:
-    """Select and fit a forest for every training size; artifacts as of kernel ridge.
+@dataclass
+class Method(base.Method):
+    """Select the share of the inputs that a cut may look at, and fit a forest.
 
-    `regressor` is a key of `workflow_lib.baselines.forest.FORESTS`. The predictions of the training
-    rows (`heldout_outputs`) are those of the folds, by the forests that selection has grown anyway.
+    Attributes
+    ----------
+    max_features : sequence of float
+        The shares that compete.
+    n_trees : int
+    metric : {"arrmse", "rrmse"}
+        The error that is minimised.
+    seed : int
+    regressor : str, default="random_forest"
+        A key of `workflow_lib.baselines.forest.FORESTS`.
     """
-    outputs = read_artifact(dataset, "dataset")["outputs"]
-    partition = read_artifact(split, "split")
-    split_features = read_artifact(features, "features")
-    items = OutputItems()
-    for size in map(int, partition["sizes"]):
-        Y = outputs[partition["train"]][:size]
-        folds = partition["folds"][size_group(size)]
-        inputs = prepared_inputs(split_features, folds, size)
-        started = time.perf_counter()
+
+    max_features: Sequence[float]
+    n_trees: int
+    metric: str
+    seed: int
+    regressor: str = "random_forest"
+
+    def select(self, data: FitData) -> base.Selection:
+        """Return the best share; held-out rows are predicted by the forests of the folds."""
+        from workflow_lib.baselines.forest import select_max_features
+
         choice = select_max_features(
-            regressor,
-            list(inputs.fold_rows()),
-            folds,
-            Y,
-            [filled(Y, folds != fold) for fold in range(folds.max() + 1)],
-            reference_errors(Y, folds),
-            max_features,
-            n_trees,
-            seed,
-            metric,
+            self.regressor,
+            list(data.inputs.fold_rows()),
+            data.folds,
+            data.outputs,
+            [data.targets(fold) for fold in data.fold_numbers],
+            reference_errors(data.outputs, data.folds),
+            self.max_features,
+            self.n_trees,
+            self.seed,
+            self.metric,
         )
-        selected = time.perf_counter()
-        X_train, X_test = inputs.refit_rows()
-        forest = fitted_forest(regressor, X_train, filled(Y), n_trees, choice.max_features, seed)
-        fitted = time.perf_counter()
-        predictions = forest_predictions(forest, X_test)
-        items.add(
-            size,
-            predictions,
-            choice.heldout_outputs,
-            (started, selected, fitted, time.perf_counter()),
-            score=choice.score,
-            max_features=choice.max_features,
+        entries = {"score": choice.score, "max_features": choice.max_features}
+        return base.Selection(choice.heldout_outputs, entries)
+
+    def fit(self, data: FitData, selection: base.Selection) -> Fitted:
+        """Seed and rows are the same in every job, and so are the trees."""
+        from workflow_lib.baselines.forest import fitted_forest
+
+        share = float(selection.entries["max_features"])
+        forest = fitted_forest(
+            self.regressor, data.vectors[0], data.targets(), self.n_trees, share, self.seed
         )
-    items.write(output, timings, [dataset, split, features], seed)
+        return Fitted(forest, data.directions)

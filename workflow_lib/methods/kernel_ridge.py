@@ -1,94 +1,65 @@
-"""The regression stage of kernel ridge methods: nested selection, refit, predicted embeddings."""
+"""Kernel ridge regression of the outputs or of their Fisher embedding, with weak rows."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from workflow_lib.artifacts import write_artifact
-from workflow_lib.experiments.items import UNBOUNDED_ENTRIES, components_group
-from workflow_lib.experiments.kernel_ridge_fit import KernelRidgeFit
-from workflow_lib.experiments.kernel_ridge_items import (
-    Item,
-    component_settings,
-    items_of,
-    without_selection,
-)
-from workflow_lib.experiments.kernel_ridge_rows import KernelRidgeRows
-from workflow_lib.experiments.landmark_ridge_fit import LandmarkRidgeFit
-from workflow_lib.experiments.selection import Choice, best_of
-from workflow_lib.experiments.stage_timings import stage_seconds, write_timings
+from workflow_lib.fitting.fit_data import FitData, SplitData
+from workflow_lib.fitting.fit_spec import FitSpec, counts_by_setting, fit_specs
+from workflow_lib.fitting.fitted_features import FittedFeatureRidge
+from workflow_lib.fitting.fitted_ridge import FittedRidge
+from workflow_lib.fitting.items import SELECTED
+from workflow_lib.fitting.kernel_ridge_fit import KernelRidgeFit, KernelRidgeGrid
+from workflow_lib.fitting.landmark_ridge_fit import LandmarkRidgeFit
+from workflow_lib.fitting.selection import Choice, best_of
+from workflow_lib.methods import base
 
 REGRESSORS = ("kernel_ridge",)
 TASKS = ("regression", "series", "classes")
 NEEDS = {"minutes": 2, "grams": 14, "cubic_minutes": 0.2}
+READS = ("dataset", "split", "features", "models", "embeddings", "weak_labels")
 
 
-def run(
-    dataset: Path,
-    split: Path,
-    features: Path,
-    output: Path,
-    timings: Path,
-    components: str | Sequence[int],
-    component_counts: Sequence[int],
-    combine: str,
-    kernel: str,
-    widths: Sequence[float],
-    penalties: Sequence[float],
-    penalty: str,
-    weak: bool,
-    weak_weights: Sequence[float],
-    weak_outputs: str | None,
-    projections: Sequence[bool],
-    studies: Mapping[str, Sequence[float]],
-    center: bool,
-    metric: str,
-    one_example: Mapping[str, object] | None = None,
-    landmarks: Mapping[str, int] | None = None,
-    precision: str = "float64",
-    kernels: Sequence[str] | None = None,
-    embeddings: Path | None = None,
-    models: Path | None = None,
-    weak_labels: Path | None = None,
-) -> None:
-    """Select and fit a kernel ridge method for every training size, weak size and component count.
+@dataclass
+class Method(base.Method):
+    """Select and fit kernel ridge regression.
 
-    Writes the "regression" artifact: for each item what was chosen, the dual coefficients, the
-    intercepts, the predicted embeddings of the test rows, and the outputs predicted for the
-    training rows without their folds; and the seconds of each item, as JSON. An item that averages
-    over component counts holds these for each of them, in the group ``members``.
+    Without the artifact of embeddings the outputs themselves are regressed; with models and without
+    embeddings the model gives the outputs of weak rows only.
 
-    Parameters
+    Attributes
     ----------
-    embeddings, models : path or None
-        None for methods that regress the outputs themselves; those with a model and without an
-        embedding use the model for the outputs of weak rows only.
-    weak_labels : path or None
-        None for methods that know nothing of the components of weak rows.
     components : str or sequence of int
         SELECTED, or the fixed counts that are run one by one.
+    component_counts : sequence of int
+        Counts that compete where `components` is SELECTED.
     combine : {"best", "average"}
         Whether the selected component counts compete, or their predictions are averaged.
     kernel : str
         That of the "features" artifact.
-    kernels : sequence of str or None
-        Those that compete. Penalties are then relative to each, and a grid is extended once where
-        a chosen value lies on its edge; see `workflow_lib.experiments.input_kernels`. None for
-        `kernel` alone, with penalties as they are.
+    widths : sequence of float
+    penalties : sequence of float
+    penalty : {"shared", "per_block"}
+        Whether the leading blocks and the others share one penalty.
     weak : bool
         Whether weak rows join.
+    weak_weights : sequence of float
+        Weights of a weak row relative to a labelled one.
     weak_outputs : str or None
         What stands in for the outputs of weak rows where they are regressed as outputs; see
-        `workflow_lib.experiments.weak_outputs`.
+        `workflow_lib.fitting.weak_outputs`.
     projections : sequence of bool
         Whether predicted memberships are projected on the simplex; both compete if both are given.
     studies : mapping
         ``weak_weight`` (values of lambda_2 of eq. (14)) and ``weak_noise`` (shares of wrong
         labels): each value is run on its own, at the largest training and weak size.
+    center : bool
+        Whether there is an unpenalised intercept.
+    metric : {"arrmse", "rrmse"}
     one_example : mapping or None, default=None
         What is used in the place of the grid with one labelled example per class: ``penalty``,
         ``width``, ``n_components``, ``weak_weight`` and ``projection``, as far as the method has
@@ -99,113 +70,112 @@ def run(
         for never. Where it is done, inputs are read from their file as they are needed.
     precision : {"float64", "float32"}, default="float64"
         Of the grid where all folds share one Gram matrix; the winner is fitted in float64.
+    kernels : sequence of str or None, default=None
+        Those that compete. Penalties are then relative to each, and a grid is extended once where
+        a chosen value lies on its edge; see `workflow_lib.fitting.input_kernels`. None for
+        `kernel` alone, with penalties as they are.
     """
-    paths = (dataset, split, features, embeddings, models, weak_labels)
-    max_gram_rows = landmarks["max_gram_rows"] if landmarks else None
-    rows = KernelRidgeRows(*paths, kernel, center, weak_outputs, max_gram_rows)
-    grid = {
-        "kernels": list(kernels or [kernel]),
-        "is_relative": bool(kernels),
-        "extends": bool(kernels),
-        "widths": list(widths),
-        "penalties": list(penalties),
-        "penalty": penalty,
-        "weak_weights": list(weak_weights),
-        "projections": list(projections),
-        "metric": metric,
-        "precision": precision,
-    }
-    settings = component_settings(components, component_counts, models is not None)
-    tree: dict = {}
-    seconds: dict = {}
-    for item in items_of(rows.sizes, rows.weak_sizes if weak else [0], settings, studies):
-        if rows.has_one_example(item.training_size):
-            item, item_grid = without_selection(item, grid, one_example)
-        else:
-            item_grid = grid
-        tree[item.name], seconds[item.name] = _solve(rows, item, item_grid, combine, landmarks)
-        tree[item.name] |= {
-            "training_size": item.training_size,
-            "weak_size": item.weak_size,
-            "components": str(item.components),
-            "setting": item.setting,
-        }
-        print(f"{item.name}: {_describe(tree[item.name])}")
-    write_artifact(
-        output,
-        tree,
-        "regression",
-        inputs=[path for path in paths if path],
-        allow_nan=UNBOUNDED_ENTRIES,
-    )
-    write_timings(timings, seconds)
+
+    components: str | Sequence[int]
+    component_counts: Sequence[int]
+    combine: str
+    kernel: str
+    widths: Sequence[float]
+    penalties: Sequence[float]
+    penalty: str
+    weak: bool
+    weak_weights: Sequence[float]
+    weak_outputs: str | None
+    projections: Sequence[bool]
+    studies: Mapping[str, Sequence[float]]
+    center: bool
+    metric: str
+    one_example: Mapping[str, object] | None = None
+    landmarks: Mapping[str, int] | None = None
+    precision: str = "float64"
+    kernels: Sequence[str] | None = None
+
+    def specs(self, split: SplitData) -> list[FitSpec]:
+        """Return the fits of each size, of each fixed number of components, and of studies.
+
+        Raises
+        ------
+        UserError
+            If the true outputs of weak rows are asked for, and some have none.
+        """
+        if self.weak_outputs == "true":
+            split.check_weak_outputs()
+        counts = counts_by_setting(self.components, self.component_counts, split.models is not None)
+        return fit_specs(split.sizes, split.weak_sizes if self.weak else [0], counts, self.studies)
+
+    def select(self, data: FitData) -> base.Selection:
+        fit = self._fit(data)
+        choices = list(fit.choices().values())
+        if self.combine == "best" or len(choices) == 1:
+            choices = [best_of(choices)]
+        parts = tuple(
+            base.Selection(
+                choice.heldout_outputs,
+                _choice_entries(choice) | {"edges": fit.edges_of(choice) or None},
+                fitting=(fit, choice),
+            )
+            for choice in choices
+        )
+        if len(parts) == 1:
+            parts[0].entries.update(fit.description)
+            return parts[0]
+        average = np.mean([choice.heldout_outputs for choice in choices], axis=0)
+        edges = {choice.n_components: fit.edges_of(choice) for choice in choices}
+        told = "; ".join(f"C = {count}: {text}" for count, text in edges.items() if text)
+        entries = {"score": fit.score(average), "edges": told or None, **fit.description}
+        return base.Selection(average, entries, parts)
+
+    def fit(self, data: FitData, selection: base.Selection) -> base.Fitted:
+        fit, choice = selection.fitting
+        return fit.fitted(choice)
+
+    def restored(self, data: FitData, entries: Mapping) -> base.Fitted:
+        if "weights" in entries:
+            return FittedFeatureRidge.from_arrays({"kernel": self.kernel} | dict(entries))
+        return FittedRidge.from_entries(entries, data.size, self.kernel)
+
+    def _fit(self, data: FitData) -> KernelRidgeFit:
+        """Return the fit, on landmarks where a Gram matrix would be too large."""
+        grid = KernelRidgeGrid(
+            kernels=list(self.kernels or [self.kernel]),
+            widths=list(self.widths),
+            penalties=list(self.penalties),
+            is_relative=bool(self.kernels),
+            extends=bool(self.kernels),
+            penalty=self.penalty,
+            weak_weights=list(self.weak_weights),
+            projections=list(self.projections),
+            metric=self.metric,
+            precision=self.precision,
+            center=self.center,
+            weak_outputs=self.weak_outputs,
+        )
+        if data.split.is_one_example_of_each(data.size):
+            grid, spec = grid.single(self.one_example), data.spec
+            if spec.components == SELECTED and "n_components" in self.one_example:
+                spec = replace(spec, counts=(self.one_example["n_components"],))
+            data = FitData(data.split, spec)
+        if self.landmarks is None or data.size <= self.landmarks["max_gram_rows"]:
+            return KernelRidgeFit(data, grid)
+        return LandmarkRidgeFit(data, grid, self.landmarks["n_landmarks"], self.landmarks["seed"])
 
 
-def _solve(
-    rows: KernelRidgeRows, item: Item, grid: dict, combine: str, landmarks: Mapping[str, int] | None
-) -> tuple[dict, dict]:
-    """Return the item's part of the artifact, and its seconds."""
-    started = time.perf_counter()
-    fit = _fit(rows, item, grid, landmarks)
-    choices = list(fit.choices().values())
-    if combine == "best" or len(choices) == 1:
-        choices = [best_of(choices)]
-    selected = time.perf_counter()
-    solutions = [fit.solution(choice) for choice in choices]
-    fitted = time.perf_counter()
-    members = [
-        {
-            **solution,
-            "test_embedding": fit.test_embedding(choice, solution),
-            "heldout_outputs": choice.heldout_outputs,
-        }
-        | _choice_entries(choice)
-        | _edge_entry(fit.edges_of(choice))
-        for choice, solution in zip(choices, solutions, strict=True)
-    ]
-    seconds = stage_seconds(started, selected, fitted, time.perf_counter())
-    if len(members) == 1:
-        return members[0] | fit.description, seconds
-    edges = {choice.n_components: fit.edges_of(choice) for choice in choices}
-    average = np.mean([choice.heldout_outputs for choice in choices], axis=0)
-    return {
-        "members": {
-            components_group(choice.n_components): member
-            for choice, member in zip(choices, members, strict=True)
-        },
-        "heldout_outputs": average,
-        "score": fit.score(average),
-        **_edge_entry("; ".join(f"C = {count}: {text}" for count, text in edges.items() if text)),
-        **fit.description,
-    }, seconds
+class Fitted(base.Fitted):
+    """Dual coefficients, or weights of features where there were too many rows."""
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping) -> base.Fitted:
+        """Return the regression that the arrays are of."""
+        kind = FittedFeatureRidge if "weights" in arrays else FittedRidge
+        return kind.from_arrays(arrays)
 
 
-def _fit(rows, item, grid, landmarks) -> KernelRidgeFit:
-    """Return the fit of one item, on landmarks where a Gram matrix would be too large."""
-    if landmarks is None or item.training_size <= landmarks["max_gram_rows"]:
-        return KernelRidgeFit(rows, item, grid)
-    return LandmarkRidgeFit(rows, item, grid, landmarks["n_landmarks"], landmarks["seed"])
-
-
-def _describe(item: Mapping) -> str:
-    parts = [f"error {item['score']:.3f}"]
-    if "kernel" in item:
-        parts.append(f"kernel {item['kernel']}")
-    for name in ("n_components", "width", "penalty_pi", "penalty_mu", "weak_weight"):
-        if name in item:
-            parts.append(f"{name} {item[name]:.3g}")
-    if "members" in item:
-        parts.append(f"mean over {', '.join(item['members'])}")
-    if "edges" in item:
-        parts.append(f"on the edge of the grid: {item['edges']}")
-    return ", ".join(parts)
-
-
-def _edge_entry(edges: str) -> dict[str, str]:
-    return {"edges": edges} if edges else {}
-
-
-def _choice_entries(choice: Choice) -> dict:
+def _choice_entries(choice: Choice) -> dict[str, Any]:
     """Return the numbers of a choice that mean something for this method."""
     entries = {
         "kernel": choice.kernel.name,

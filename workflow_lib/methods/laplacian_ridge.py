@@ -1,19 +1,19 @@
-"""The regression stage of Laplacian-regularised kernel ridge regression on unlabelled inputs."""
+"""Laplacian-regularised kernel ridge regression, which learns from unlabelled inputs too."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from workflow_lib.artifacts import read_artifact
-from workflow_lib.experiments.items import size_group
-from workflow_lib.experiments.missing_outputs import filled
-from workflow_lib.experiments.output_items import OutputItems
-from workflow_lib.experiments.prepared_inputs import PreparedInputs, prepared_inputs
+from workflow_lib.fitting.fit_data import FitData, SplitData
+from workflow_lib.fitting.fit_spec import FitSpec, fit_specs
+from workflow_lib.fitting.fitted_ridge import FittedRidge as Fitted
+from workflow_lib.fitting.input_kernels import InputKernel
+from workflow_lib.fitting.missing_outputs import filled
+from workflow_lib.fitting.prepared_inputs import PreparedInputs
+from workflow_lib.methods import base
 from workflow_lib.metrics import SMALLEST_GAIN, reference_errors, relative_error, sum_of_observed
 from workflow_lib.regression.heldout import SeparateGrams
 from workflow_lib.regression.laplacian import (
@@ -28,23 +28,12 @@ from workflow_lib.regression.ridge import labelled_ridge
 REGRESSORS = ("laplacian_ridge",)
 TASKS = ("regression", "series")
 NEEDS = {"minutes": 2, "grams": 40, "cubic_minutes": 1.0}
+READS = ("dataset", "split", "features")
 
 
-def run(
-    dataset: Path,
-    split: Path,
-    features: Path,
-    output: Path,
-    timings: Path,
-    kernel: str,
-    widths: Sequence[float],
-    penalties: Sequence[float],
-    laplacian_weights: Sequence[float],
-    neighbours: Sequence[int],
-    center: bool,
-    metric: str,
-) -> None:
-    """Select and fit the method for every training size and number of unlabelled rows.
+@dataclass
+class Method(base.Method):
+    """Select the weight of a graph and a penalty; see `workflow_lib.regression.laplacian`.
 
     The unlabelled rows are those of the weak pool, of which only the inputs are used: as many as
     each weak size of the split, or none where it has no weak size. A fold's graph holds its
@@ -52,60 +41,67 @@ def run(
     training output takes the mean of that output over the training rows at hand; errors count the
     observed outputs only.
 
-    Writes the "regression" artifact: for each item what was chosen, the dual coefficients of the
-    training and the unlabelled rows, the intercepts, the held-out outputs of the training rows and
-    the predicted outputs of the test rows; and the seconds of each item, as JSON. See
-    `workflow_lib.regression.laplacian` for the method.
+    Attributes
+    ----------
+    kernel : str
+    widths : sequence of float
+        Of the rbf kernel.
+    penalties, laplacian_weights : sequences of float
+    neighbours : sequence of int
+    center : bool
+        Fit an unpenalised intercept.
+    metric : {"arrmse", "rrmse"}
     """
-    outputs = read_artifact(dataset, "dataset")["outputs"]
-    partition = read_artifact(split, "split")
-    split_features = read_artifact(features, "features")
-    weak_sizes = [int(weak_size) for weak_size in partition["weak_sizes"]] or [0]
-    items = OutputItems()
-    for size in map(int, partition["sizes"]):
-        Y = outputs[partition["train"]][:size]
-        inputs = prepared_inputs(split_features, partition["folds"][size_group(size)], size)
-        for weak_size in weak_sizes:
-            started = time.perf_counter()
-            choice = select(
-                inputs,
-                Y,
-                weak_size,
-                kernel,
-                widths if kernel == "rbf" else [None],
-                penalties,
-                laplacian_weights,
-                neighbours,
-                center,
-                metric,
-            )
-            selected = time.perf_counter()
-            dual, intercept = fit_laplacian_ridge(
-                inputs.training_gram(kernel, choice.width, weak_size),
-                filled(Y),
-                choice.neighbours,
-                choice.laplacian_weight,
-                labelled_ridge(size, choice.penalty),
-                center,
-            )
-            fitted = time.perf_counter()
-            predictions = inputs.test_gram(kernel, choice.width, weak_size) @ dual + intercept
-            predicted = time.perf_counter()
-            items.add(
-                size,
-                predictions,
-                choice.heldout_outputs,
-                (started, selected, fitted, predicted),
-                weak_size,
-                score=choice.score,
-                width=choice.width,
-                laplacian_weight=choice.laplacian_weight,
-                neighbours=choice.neighbours,
-                penalty_mu=choice.penalty,
-                dual_coefficients=dual,
-                intercept=intercept,
-            )
-    items.write(output, timings, [dataset, split, features])
+
+    kernel: str
+    widths: Sequence[float]
+    penalties: Sequence[float]
+    laplacian_weights: Sequence[float]
+    neighbours: Sequence[int]
+    center: bool
+    metric: str
+
+    def specs(self, split: SplitData) -> list[FitSpec]:
+        """Return the fits of each number of unlabelled rows."""
+        return fit_specs(split.sizes, split.weak_sizes or [0])
+
+    def select(self, data: FitData) -> base.Selection:
+        choice = select(
+            data.inputs,
+            data.outputs,
+            data.spec.weak_size,
+            self.kernel,
+            self.widths if self.kernel == "rbf" else [None],
+            self.penalties,
+            self.laplacian_weights,
+            self.neighbours,
+            self.center,
+            self.metric,
+        )
+        entries = {
+            "score": choice.score,
+            "width": choice.width,
+            "laplacian_weight": choice.laplacian_weight,
+            "neighbours": choice.neighbours,
+            "penalty_mu": choice.penalty,
+        }
+        return base.Selection(choice.heldout_outputs, entries)
+
+    def fit(self, data: FitData, selection: base.Selection) -> Fitted:
+        chosen, weak_size = selection.entries, data.spec.weak_size
+        kernel = InputKernel(self.kernel, chosen["width"])
+        dual, intercept = fit_laplacian_ridge(
+            data.inputs.training_gram(*kernel, weak_size),
+            data.targets(),
+            chosen["neighbours"],
+            chosen["laplacian_weight"],
+            labelled_ridge(data.size, chosen["penalty_mu"]),
+            self.center,
+        )
+        return Fitted(dual, intercept, kernel, weak_size)
+
+    def restored(self, data: FitData, entries: Mapping) -> Fitted:
+        return Fitted.from_entries(entries, data.size, self.kernel)
 
 
 @dataclass(frozen=True)

@@ -1,64 +1,88 @@
-"""The regression stage of ordinary least squares on past values, the baseline of forecasts."""
+"""Ordinary least squares on past values, the baseline of forecasts."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 
-from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
-from workflow_lib.experiments.heldout_errors import heldout_error
-from workflow_lib.experiments.items import size_group
-from workflow_lib.experiments.missing_outputs import filled
-from workflow_lib.experiments.output_items import OutputItems
+from workflow_lib.fitting.fit_data import FitData, SplitData
+from workflow_lib.fitting.fit_spec import FitSpec
+from workflow_lib.fitting.heldout_errors import heldout_error
+from workflow_lib.fitting.missing_outputs import filled
+from workflow_lib.methods import base
 
 REGRESSORS = ("least_squares",)
 TASKS = ("regression", "series")
 NEEDS = {"minutes": 2}
+READS = ("dataset", "split", "features")
 
 
-def run(
-    dataset: Path, split: Path, features: Path, output: Path, timings: Path, metric: str
-) -> None:
-    """Fit the outputs to the past values alone, for every training size.
+@dataclass
+class Method(base.Method):
+    """Fit the outputs to the past values alone.
 
-    Writes the "regression" artifact: for each item the coefficients (k, d) and intercepts (d,),
-    the predicted outputs of the test rows, those of each training row without its fold, and the
-    relative error of the latter (nothing is selected by it); and the seconds of each item, as JSON.
-
-    Raises
-    ------
-    UserError
-        If the features hold no past values.
+    Attributes
+    ----------
+    metric : {"arrmse", "rrmse"}
+        The relative error of the held-out rows; nothing is selected by it.
     """
-    outputs = read_artifact(dataset, "dataset")["outputs"]
-    partition = read_artifact(split, "split")
-    past = _past_of(read_artifact(features, "features"), features)
-    items = OutputItems()
-    for size in map(int, partition["sizes"]):
-        P, Y = past["train"][:size], outputs[partition["train"]][:size]
-        started = time.perf_counter()
-        folds = partition["folds"][size_group(size)]
-        heldout = heldout_predictions(P, Y, folds)
-        score = heldout_error(Y, heldout, folds, metric)
-        scored = time.perf_counter()
-        coefficients, intercept = least_squares(P, filled(Y))
-        fitted = time.perf_counter()
-        predictions = past["test"] @ coefficients + intercept
-        predicted = time.perf_counter()
-        items.add(
-            size,
-            predictions,
-            heldout,
-            (started, scored, fitted, predicted),
-            score=score,
-            coefficients=coefficients,
-            intercept=intercept,
-        )
-    items.write(output, timings, [dataset, split, features])
+
+    metric: str
+
+    def specs(self, split: SplitData) -> list[FitSpec]:
+        """As `base.Method.specs`.
+
+        Raises
+        ------
+        UserError
+            If the features hold no past values.
+        """
+        if "past" not in split.features or split.features["past"]["train"].shape[1] == 0:
+            raise UserError(
+                place=str(split.paths["features"]),
+                found="the features hold no past values",
+                expected="the values of the past that least squares predicts from",
+                remedy="leave this method out, or choose a dataset with inputs.past: separate or "
+                "added",
+            )
+        return super().specs(split)
+
+    def select(self, data: FitData) -> base.Selection:
+        heldout = heldout_predictions(_past(data), data.outputs, data.folds)
+        score = heldout_error(data.outputs, heldout, data.folds, self.metric)
+        return base.Selection(heldout, {"score": score})
+
+    def fit(self, data: FitData, selection: base.Selection) -> Fitted:
+        return Fitted(*least_squares(_past(data), data.targets()))
+
+    def restored(self, data: FitData, entries: Mapping) -> Fitted:
+        return Fitted.from_arrays(entries)
+
+
+class Fitted(base.Fitted):
+    """Coefficients (k, d) of the past values, and intercepts (d,)."""
+
+    def __init__(self, coefficients: np.ndarray, intercept: np.ndarray) -> None:
+        self._coefficients, self._intercept = coefficients, intercept
+
+    def predict(self, rows):
+        return rows.past @ self._coefficients + self._intercept
+
+    def to_arrays(self):
+        return {"coefficients": self._coefficients, "intercept": self._intercept}
+
+    entries = to_arrays
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping) -> Fitted:
+        return cls(arrays["coefficients"], arrays["intercept"])
+
+
+def _past(data: FitData) -> np.ndarray:
+    return data.split.features["past"]["train"][: data.size]
 
 
 def least_squares(P: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -87,15 +111,3 @@ def heldout_predictions(P: np.ndarray, Y: np.ndarray, folds: np.ndarray) -> np.n
         coefficients, intercept = least_squares(P[~heldout], known)
         predictions[heldout] = P[heldout] @ coefficients + intercept
     return predictions
-
-
-def _past_of(features: Mapping, place: Path) -> Mapping:
-    """Return the past values of the training pool and the test rows."""
-    if "past" not in features or features["past"]["train"].shape[1] == 0:
-        raise UserError(
-            place=str(place),
-            found="the features hold no past values",
-            expected="the values of the past that least squares predicts from",
-            remedy="leave this method out, or choose a dataset with inputs.past: separate or added",
-        )
-    return features["past"]

@@ -1,55 +1,37 @@
-"""The regression stage of output kernel regression: nested selection, refit, predicted outputs."""
+"""Output kernel regression: kernel ridge regression of the features of an output kernel."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from workflow_lib.artifacts import read_artifact
-from workflow_lib.experiments.input_kernels import (
-    Grid,
-    InputKernel,
-    KernelGrid,
-    single_choice,
-)
-from workflow_lib.experiments.items import size_group
-from workflow_lib.experiments.output_decoding import (
+from workflow_lib.fitting.fit_data import FitData
+from workflow_lib.fitting.fitted_ridge import kernel_arrays, kernel_in
+from workflow_lib.fitting.input_kernels import Grid, InputKernel, KernelGrid, single_choice
+from workflow_lib.fitting.items import item_kernel
+from workflow_lib.fitting.output_decoding import (
+    DENSITY_PREIMAGES,
+    OutputDecoder,
     OutputKernel,
     preimage_weights,
     read_output_kernel,
 )
-from workflow_lib.experiments.output_items import OutputItems
-from workflow_lib.experiments.prepared_inputs import PreparedInputs, prepared_inputs
+from workflow_lib.fitting.prepared_inputs import PreparedInputs
+from workflow_lib.methods import base
 from workflow_lib.metrics import SMALLEST_GAIN, reference_errors, relative_error, squared_error_sums
 from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
 
 REGRESSORS = ("output_kernel_regression",)
 TASKS = ("regression", "series")
 NEEDS = {"minutes": 3, "grams": 60, "cubic_minutes": 0.8}
+READS = ("dataset", "split", "features", "alignments")
 
 
-def run(
-    dataset: Path,
-    split: Path,
-    features: Path,
-    output: Path,
-    timings: Path,
-    kernel: str,
-    widths: Sequence[float],
-    penalties: Sequence[float],
-    output_kernel: str,
-    output_widths: Sequence[float],
-    preimage: str,
-    center: bool,
-    metric: str,
-    kernels: Sequence[str] | None = None,
-    alignments: Path | None = None,
-) -> None:
-    """Select and fit output kernel regression (IOKR, OFER-density) for every training size.
+@dataclass
+class Method(base.Method):
+    """Select and fit output kernel regression (IOKR, OFER-density).
 
     Kernel ridge regression of the feature vectors of an output kernel, as in
     `workflow_lib.baselines.iokr.IOKRegressor`. With the preimage ``candidates`` a prediction is
@@ -64,73 +46,120 @@ def run(
     A missing training output takes the mean of that output over the training rows at hand; errors
     count the observed outputs only.
 
-    Writes the "regression" artifact: for each item what was chosen, the predicted outputs of the
-    test rows, and those of each training row without its fold; and the seconds of each item, as
-    JSON, those of prediction with the pre-image.
-
-    Parameters
+    Attributes
     ----------
-    alignments : path or None
-        Artifact of the output kernels ``dtw`` and ``gak``; None for the others.
     kernel, kernels, widths, penalties
-        As of `workflow_lib.experiments.input_kernels.KernelGrid.of_method`.
+        As of `workflow_lib.fitting.input_kernels.KernelGrid.of_method`.
+    output_kernel : str
+        As of `workflow_lib.fitting.output_decoding.OutputKernel`; ``dtw`` and ``gak`` need the
+        artifact of alignments.
     output_widths : sequence of float
-        Grid of widths in units of `output_unit` of the training outputs; not used where the
-        output kernel is linear.
-
-    Raises
-    ------
-    UserError
-        If the artifact of alignments is of another output kernel.
+        Widths in units of `output_unit` of the training outputs; not used where the output kernel
+        is linear.
+    preimage : str
+    center : bool
+        Fit an unpenalised intercept.
+    metric : {"arrmse", "rrmse"}
     """
-    kernel_of_outputs = read_output_kernel(output_kernel, dataset, alignments)
-    partition = read_artifact(split, "split")
-    split_features = read_artifact(features, "features")
-    items = OutputItems()
-    for size in map(int, partition["sizes"]):
-        rows = partition["train"][:size]
-        inputs = prepared_inputs(split_features, partition["folds"][size_group(size)], size)
-        started = time.perf_counter()
-        grid = KernelGrid.of_method(kernel, kernels, widths, penalties, inputs.n_columns)
-        of_outputs = [None] if output_kernel == "linear" else output_widths
+
+    kernel: str
+    widths: Sequence[float]
+    penalties: Sequence[float]
+    output_kernel: str
+    output_widths: Sequence[float]
+    preimage: str
+    center: bool
+    metric: str
+    kernels: Sequence[str] | None = None
+
+    def select(self, data: FitData) -> base.Selection:
+        """Return the best grid point.
+
+        Raises
+        ------
+        UserError
+            If the artifact of alignments is of another output kernel.
+        """
+        kernel_of_outputs = self._kernel_of_outputs(data)
+        inputs, rows = data.inputs, data.rows
+        grid = KernelGrid.of_method(
+            self.kernel, self.kernels, self.widths, self.penalties, inputs.n_columns
+        )
         single = single_choice(
             select,
             inputs=inputs,
             output_kernel=kernel_of_outputs,
             rows=rows,
-            output_widths=of_outputs,
-            preimage=preimage,
-            center=center,
-            metric=metric,
+            output_widths=[None] if self.output_kernel == "linear" else self.output_widths,
+            preimage=self.preimage,
+            center=self.center,
+            metric=self.metric,
         )
-        found, extension = grid.search(single, extends=bool(kernels))
+        found, extension = grid.search(single, extends=bool(self.kernels))
         choice = found[None]
-        heldout = heldout_predictions(inputs, kernel_of_outputs, rows, choice, preimage, center)
-        selected = time.perf_counter()
+        heldout = heldout_predictions(
+            inputs, kernel_of_outputs, rows, choice, self.preimage, self.center
+        )
+        entries = {
+            "score": choice.score,
+            "kernel": choice.kernel.name,
+            "width": choice.kernel.width,
+            "penalty_mu": choice.penalty_mu,
+            "output_width": choice.output_width,
+            "edges": grid.edges_of(choice, extension) or None,
+        }
+        return base.Selection(heldout, entries)
+
+    def fit(self, data: FitData, selection: base.Selection) -> Fitted:
+        chosen = selection.entries
+        kernel = InputKernel(item_kernel(chosen, self.kernel), chosen.get("width"))
         dual, intercept = fit_dual_coefficients(
-            inputs.training_gram(*choice.kernel),
-            np.eye(size),
-            labelled_ridge(size, choice.penalty_mu),
-            center,
+            data.inputs.training_gram(*kernel),
+            np.eye(data.size),
+            labelled_ridge(data.size, chosen["penalty_mu"]),
+            self.center,
         )
-        decoder = kernel_of_outputs.decoder(rows, choice.output_width)
-        fitted = time.perf_counter()
-        weights = inputs.test_gram(*choice.kernel) @ dual + intercept
-        predictions = decoder.decode(preimage_weights(weights, preimage), preimage)
-        predicted = time.perf_counter()
-        items.add(
-            size,
-            predictions,
-            heldout,
-            (started, selected, fitted, predicted),
-            score=choice.score,
-            kernel=choice.kernel.name,
-            width=choice.kernel.width,
-            penalty_mu=choice.penalty_mu,
-            output_width=choice.output_width,
-            edges=grid.edges_of(choice, extension) or None,
-        )
-    items.write(output, timings, [dataset, split, features, alignments])
+        decoder = self._kernel_of_outputs(data).decoder(data.rows, chosen.get("output_width"))
+        return Fitted(dual, intercept, kernel, decoder, self.preimage)
+
+    def _kernel_of_outputs(self, data: FitData) -> OutputKernel:
+        paths = data.split.paths
+        arguments = self.output_kernel, paths["dataset"], paths.get("alignments")
+        return data.split.once("output kernel", None, lambda: read_output_kernel(*arguments))[0]
+
+
+class Fitted(base.Fitted):
+    """Weights K(x, training rows) A + b of the training outputs, and how these are decoded."""
+
+    def __init__(
+        self,
+        dual_coefficients: np.ndarray,
+        intercept: np.ndarray,
+        kernel: InputKernel,
+        decoder: OutputDecoder,
+        preimage: str,
+    ) -> None:
+        self._dual, self._intercept, self._kernel = dual_coefficients, intercept, kernel
+        self._decoder, self._preimage = decoder, preimage
+
+    def predict(self, rows):
+        weights = rows.test_gram(*self._kernel) @ self._dual + self._intercept
+        return self._decoder.decode(preimage_weights(weights, self._preimage), self._preimage)
+
+    def to_arrays(self):
+        arrays = {"dual_coefficients": self._dual, "intercept": self._intercept}
+        arrays |= {"outputs": self._decoder.outputs, "preimage": self._preimage}
+        if self._preimage not in DENSITY_PREIMAGES:
+            arrays["gram"] = self._decoder.gram
+        if self._decoder.gamma is not None:
+            arrays["gamma"] = float(self._decoder.gamma)
+        return arrays | kernel_arrays(self._kernel)
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping) -> Fitted:
+        decoder = OutputDecoder(arrays["outputs"], arrays.get("gram"), arrays.get("gamma"))
+        solution = arrays["dual_coefficients"], arrays["intercept"]
+        return cls(*solution, kernel_in(arrays)[0], decoder, arrays["preimage"])
 
 
 @dataclass(frozen=True)

@@ -1,26 +1,19 @@
-"""The regression stage of kernel ridge regression with a penalty per output component."""
+"""Kernel ridge regression with a penalty per principal component of the outputs."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from workflow_lib.artifacts import read_artifact
-from workflow_lib.experiments.heldout_errors import heldout_error
-from workflow_lib.experiments.input_kernels import (
-    Grid,
-    InputKernel,
-    KernelGrid,
-    single_choice,
-)
-from workflow_lib.experiments.items import size_group
-from workflow_lib.experiments.missing_outputs import filled
-from workflow_lib.experiments.output_items import OutputItems
-from workflow_lib.experiments.prepared_inputs import PreparedInputs, prepared_inputs
+from workflow_lib.fitting.fit_data import FitData
+from workflow_lib.fitting.fitted_ridge import FittedRidge as Fitted
+from workflow_lib.fitting.heldout_errors import heldout_error
+from workflow_lib.fitting.input_kernels import Grid, InputKernel, KernelGrid, single_choice
+from workflow_lib.fitting.missing_outputs import filled
+from workflow_lib.fitting.prepared_inputs import PreparedInputs
+from workflow_lib.methods import base
 from workflow_lib.metrics import SMALLEST_GAIN
 from workflow_lib.regression.principal_components import (
     fit_component_ridge,
@@ -30,65 +23,60 @@ from workflow_lib.regression.principal_components import (
 REGRESSORS = ("principal_component_ridge",)
 TASKS = ("regression", "series")
 NEEDS = {"minutes": 2, "grams": 14, "cubic_minutes": 0.2}
+READS = ("dataset", "split", "features")
 
 
-def run(
-    dataset: Path,
-    split: Path,
-    features: Path,
-    output: Path,
-    timings: Path,
-    kernel: str,
-    widths: Sequence[float],
-    penalties: Sequence[float],
-    center: bool,
-    metric: str,
-    kernels: Sequence[str] | None = None,
-) -> None:
-    """Select and fit the penalties of the output components for every training size.
+@dataclass
+class Method(base.Method):
+    """Select a kernel and the penalty of each output component; see
+    `workflow_lib.regression.principal_components`.
 
-    `kernel`, `kernels`, `widths` and `penalties` are as of
-    `workflow_lib.experiments.input_kernels.KernelGrid.of_method`.
-
-    Writes the "regression" artifact: for each item the kernel and its width, the penalty of
-    each component, the dual coefficients and intercepts of the outputs, the predicted outputs of
-    the test rows, and those of each training row without its fold; and the seconds of each item,
-    as JSON. See `workflow_lib.regression.principal_components` for the method.
+    Attributes
+    ----------
+    kernel, kernels, widths, penalties
+        As of `workflow_lib.fitting.input_kernels.KernelGrid.of_method`.
+    center : bool
+        Fit an unpenalised intercept.
+    metric : {"arrmse", "rrmse"}
+        By which the kernel is selected; components are by their squared errors.
     """
-    outputs = read_artifact(dataset, "dataset")["outputs"]
-    partition = read_artifact(split, "split")
-    split_features = read_artifact(features, "features")
-    items = OutputItems()
-    for size in map(int, partition["sizes"]):
-        Y = outputs[partition["train"]][:size]
-        inputs = prepared_inputs(split_features, partition["folds"][size_group(size)], size)
-        started = time.perf_counter()
-        grid = KernelGrid.of_method(kernel, kernels, widths, penalties, inputs.n_columns)
-        single = single_choice(select, inputs=inputs, outputs=Y, center=center, metric=metric)
-        found, extension = grid.search(single, extends=bool(kernels))
+
+    kernel: str
+    widths: Sequence[float]
+    penalties: Sequence[float]
+    center: bool
+    metric: str
+    kernels: Sequence[str] | None = None
+
+    not_finite = ("component_penalties",)
+
+    def select(self, data: FitData) -> base.Selection:
+        grid = KernelGrid.of_method(
+            self.kernel, self.kernels, self.widths, self.penalties, data.inputs.n_columns
+        )
+        single = single_choice(
+            select, inputs=data.inputs, outputs=data.outputs, center=self.center, metric=self.metric
+        )
+        found, extension = grid.search(single, extends=bool(self.kernels))
         choice = found[None]
-        selected = time.perf_counter()
-        K = inputs.training_gram(*choice.kernel)
-        dual, intercept, fitted_penalties = fit_component_ridge(
-            K, filled(Y), choice.penalties, center
+        entries = {
+            "score": choice.score,
+            "kernel": choice.kernel.name,
+            "width": choice.kernel.width,
+            "edges": grid.edges_of(choice, extension) or None,
+        }
+        return base.Selection(choice.heldout_outputs, entries, fitting=choice)
+
+    def fit(self, data: FitData, selection: base.Selection) -> Fitted:
+        choice = selection.fitting
+        K = data.inputs.training_gram(*choice.kernel)
+        dual, intercept, penalties = fit_component_ridge(
+            K, data.targets(), choice.penalties, self.center
         )
-        fitted = time.perf_counter()
-        predictions = inputs.test_gram(*choice.kernel) @ dual + intercept
-        predicted = time.perf_counter()
-        items.add(
-            size,
-            predictions,
-            choice.heldout_outputs,
-            (started, selected, fitted, predicted),
-            score=choice.score,
-            kernel=choice.kernel.name,
-            width=choice.kernel.width,
-            edges=grid.edges_of(choice, extension) or None,
-            component_penalties=fitted_penalties,
-            dual_coefficients=dual,
-            intercept=intercept,
-        )
-    items.write(output, timings, [dataset, split, features], unbounded=["component_penalties"])
+        return Fitted(dual, intercept, choice.kernel, 0, {"component_penalties": penalties})
+
+    def restored(self, data: FitData, entries: Mapping) -> Fitted:
+        return Fitted.from_entries(entries, data.size, self.kernel)
 
 
 @dataclass(frozen=True)

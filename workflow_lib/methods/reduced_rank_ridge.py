@@ -1,19 +1,18 @@
-"""The regression stage of kernel ridge regression with outputs of reduced rank."""
+"""Kernel ridge regression with outputs of reduced rank."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from workflow_lib.artifacts import read_artifact
-from workflow_lib.experiments.items import size_group
-from workflow_lib.experiments.missing_outputs import filled
-from workflow_lib.experiments.output_items import OutputItems
-from workflow_lib.experiments.prepared_inputs import PreparedInputs, prepared_inputs
+from workflow_lib.fitting.fit_data import FitData
+from workflow_lib.fitting.fitted_ridge import FittedRidge as Fitted
+from workflow_lib.fitting.input_kernels import InputKernel
+from workflow_lib.fitting.missing_outputs import filled
+from workflow_lib.fitting.prepared_inputs import PreparedInputs
+from workflow_lib.methods import base
 from workflow_lib.metrics import SMALLEST_GAIN, reference_errors, relative_error
 from workflow_lib.regression.principal_components import first_least
 from workflow_lib.regression.reduced_rank import (
@@ -25,70 +24,64 @@ from workflow_lib.regression.reduced_rank import (
 REGRESSORS = ("reduced_rank_ridge",)
 TASKS = ("regression", "series")
 NEEDS = {"minutes": 2, "grams": 16, "cubic_minutes": 0.3}
+READS = ("dataset", "split", "features")
 
 
-def run(
-    dataset: Path,
-    split: Path,
-    features: Path,
-    output: Path,
-    timings: Path,
-    kernel: str,
-    widths: Sequence[float],
-    penalties: Sequence[float],
-    ranks: Sequence[int],
-    center: bool,
-    metric: str,
-) -> None:
-    """Select and fit the rank and the penalty for every training size.
+@dataclass
+class Method(base.Method):
+    """Select a rank and a penalty; see `workflow_lib.regression.reduced_rank`.
 
     A missing training output takes the mean of that output over the training rows at hand; errors
     count the observed outputs only.
 
-    Writes the "regression" artifact: for each item what was chosen, the dual coefficients and
-    intercepts of the outputs, the held-out outputs of the training rows and the predicted outputs
-    of the test rows; and the seconds of each item, as JSON. See
-    `workflow_lib.regression.reduced_rank` for the method.
+    Attributes
+    ----------
+    kernel : str
+    widths : sequence of float
+        Of the rbf kernel.
+    penalties : sequence of float
+    ranks : sequence of int
+    center : bool
+        Fit an unpenalised intercept.
+    metric : {"arrmse", "rrmse"}
     """
-    outputs = read_artifact(dataset, "dataset")["outputs"]
-    partition = read_artifact(split, "split")
-    split_features = read_artifact(features, "features")
-    items = OutputItems()
-    for size in map(int, partition["sizes"]):
-        Y = outputs[partition["train"]][:size]
-        inputs = prepared_inputs(split_features, partition["folds"][size_group(size)], size)
-        started = time.perf_counter()
+
+    kernel: str
+    widths: Sequence[float]
+    penalties: Sequence[float]
+    ranks: Sequence[int]
+    center: bool
+    metric: str
+
+    def select(self, data: FitData) -> base.Selection:
         choice = select(
-            inputs,
-            Y,
-            kernel,
-            widths if kernel == "rbf" else [None],
-            penalties,
-            ranks,
-            center,
-            metric,
+            data.inputs,
+            data.outputs,
+            self.kernel,
+            self.widths if self.kernel == "rbf" else [None],
+            self.penalties,
+            self.ranks,
+            self.center,
+            self.metric,
         )
-        selected = time.perf_counter()
-        K = inputs.training_gram(kernel, choice.width)
+        entries = {"score": choice.score, "width": choice.width, "penalty_mu": choice.penalty}
+        return base.Selection(choice.heldout_outputs, entries | {"rank": choice.rank})
+
+    def fit(self, data: FitData, selection: base.Selection) -> Fitted:
+        chosen = selection.entries
+        kernel = InputKernel(self.kernel, chosen["width"])
         dual, intercept, rank = fit_reduced_rank_ridge(
-            K, filled(Y), choice.rank, choice.penalty, center
+            data.inputs.training_gram(*kernel),
+            data.targets(),
+            chosen["rank"],
+            chosen["penalty_mu"],
+            self.center,
         )
-        fitted = time.perf_counter()
-        predictions = inputs.test_gram(kernel, choice.width) @ dual + intercept
-        predicted = time.perf_counter()
-        items.add(
-            size,
-            predictions,
-            choice.heldout_outputs,
-            (started, selected, fitted, predicted),
-            score=choice.score,
-            width=choice.width,
-            rank=rank,
-            penalty_mu=choice.penalty,
-            dual_coefficients=dual,
-            intercept=intercept,
-        )
-    items.write(output, timings, [dataset, split, features])
+        # The training rows may have fewer components than the rank that was chosen.
+        return Fitted(dual, intercept, kernel, 0, {"rank": rank})
+
+    def restored(self, data: FitData, entries: Mapping) -> Fitted:
+        return Fitted.from_entries(entries, data.size, self.kernel)
 
 
 @dataclass(frozen=True)

@@ -1,154 +1,181 @@
-"""The regression stage of a stack: one convex combination of other methods a training size."""
+"""A stack: one convex combination of other methods for each training size."""
 
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
-from workflow_lib.experiments.heldout_errors import heldout_error
-from workflow_lib.experiments.items import SELECTED, item_group, size_group
-from workflow_lib.experiments.output_items import OutputItems
-from workflow_lib.experiments.stage_timings import stage_seconds
+from workflow_lib.fitting.fit_data import FitData
+from workflow_lib.fitting.heldout_errors import heldout_error
+from workflow_lib.fitting.items import SELECTED, item_group
+from workflow_lib.methods import base
+from workflow_lib.methods.saved_method import SavedMethod
 from workflow_lib.regression.stacking import combined, output_weights
 
 REGRESSORS = ("stack",)
 TASKS = ("regression", "series")
 NEEDS = {"minutes": 1, "grams": 2}
+READS = ("dataset", "split", "regressions", "predictions", "member_timings")
 
 
-def run(
-    dataset: Path,
-    split: Path,
-    regressions: Sequence[Path],
-    predictions: Sequence[Path],
-    member_timings: Sequence[Path],
-    output: Path,
-    timings: Path,
-    members: Sequence[str],
-    member_sizes: Mapping[str, int],
-    metric: str,
-    seed: int,
-) -> None:
-    """Combine the predictions of the member methods, for every training size.
+@dataclass
+class Method(base.Method):
+    """Combine the predictions of the member methods.
 
     The weights are those of `workflow_lib.regression.stacking.output_weights`, fitted to the
-    predictions that each training row got without its fold. Writes the "regression" artifact: for
-    each item the weight of each member, its mean over outputs, and ``member_weights`` (k, d), those
-    of every output in the order of `members`; the combined outputs of the
-    test rows and of the training rows, and the relative error of the latter, which is a little too
-    good, as the weights are fitted to the same rows; and the seconds of each item, as JSON: the
-    sums over the members that take part, with those of the stack. The pre-images of the members
-    count as prediction.
+    predictions that each training row got without its fold. No output of a test row is looked at.
+    The artifact holds the weight of each member, its mean over outputs, and ``member_weights``
+    (k, d), those of every output in the order of `members`. The score is a little too good, as the
+    weights are fitted to the same rows. The seconds are the sums over the members that take part,
+    with those of the stack; the pre-images of the members count as prediction.
 
-    Parameters
+    Attributes
     ----------
-    dataset, split : path
-        Artifacts. No output of a test row is looked at.
-    regressions, predictions : sequences of paths
-        Artifacts of the members, in their order.
-    member_timings : sequence of paths
-        JSON files of the members' seconds, equally many consecutive ones for each.
     members : sequence of str
-        Their names. Of members that are equally good the earlier is preferred.
+        Their names, in the order of the artifacts. Of members that are equally good the earlier is
+        preferred.
     member_sizes : mapping from the names of methods
         Smallest training size from which a member takes part; below it its weight is zero.
         Those without an entry always do.
-    output, timings : path
     metric : {"arrmse", "rrmse"}
         Error that the score gives; the weights do not depend on it.
     seed : int
         Of the samples of rows over which weights are averaged.
-
-    Raises
-    ------
-    UserError
-        If no member takes part in a training size, or a member's artifacts lack the item or the
-        predictions of its training rows.
     """
-    outputs = read_artifact(dataset, "dataset")["outputs"]
-    partition = read_artifact(split, "split")
-    paths = by_member(members, regressions, predictions, member_timings)
-    stored = {name: _Member(name, paths[name]) for name in members}
-    items = OutputItems()
-    for size in map(int, partition["sizes"]):
-        Y = outputs[partition["train"]][:size]
-        item = item_group(size, 0, SELECTED)
-        present = [name for name in stored if size >= member_sizes.get(name, 0)]
+
+    members: Sequence[str]
+    member_sizes: Mapping[str, int]
+    metric: str
+    seed: int
+
+    def select(self, data: FitData) -> base.Selection:
+        """Return the weights.
+
+        Raises
+        ------
+        UserError
+            If no member takes part in a training size, or a member's artifacts lack the item or
+            the predictions of its training rows.
+        """
+        present = [name for name in self.members if data.size >= self.member_sizes.get(name, 0)]
         if not present:
-            raise _without_members(size, member_sizes)
-        heldout = [stored[name].heldout_outputs(item) for name in present]
-        of_test_rows = [stored[name].test_outputs(item) for name in present]
-        started = time.perf_counter()
-        weights = output_weights(heldout, Y, seed)
+            raise _without_members(data.size, self.member_sizes)
+        members = self._stored(data)
+        heldout = [members[name].heldout_outputs() for name in present]
+        weights = output_weights(heldout, data.outputs, self.seed)
         heldout_outputs = combined(weights, heldout)
-        folds = partition["folds"][size_group(size)]
-        score = heldout_error(Y, heldout_outputs, folds, metric)
-        fitted = time.perf_counter()
-        test_outputs = combined(weights, of_test_rows)
-        predicted = time.perf_counter()
-        member_weights = np.zeros((len(stored), Y.shape[1]))
-        member_weights[[list(stored).index(name) for name in present]] = weights
-        means = dict(zip(stored, map(float, member_weights.mean(axis=1))))
-        own_seconds = stage_seconds(started, started, fitted, predicted)
-        items.add(
-            size,
-            test_outputs,
+        score = heldout_error(data.outputs, heldout_outputs, data.folds, self.metric)
+        member_weights = np.zeros((len(self.members), data.outputs.shape[1]))
+        member_weights[[list(self.members).index(name) for name in present]] = weights
+        means = zip(self.members, map(float, member_weights.mean(axis=1)), strict=True)
+        entries = {f"weight_{name}": weight for name, weight in means}
+        return base.Selection(
             heldout_outputs,
-            _summed([own_seconds, *(stored[name].seconds(item) for name in present)]),
-            score=score,
-            member_weights=member_weights,
-            **{f"weight_{name}": weight for name, weight in means.items()},
+            {"score": score, "member_weights": member_weights, **entries},
+            more_seconds=_summed([members[name].seconds() for name in present]),
+            fitting={name: members[name] for name in present},
         )
-    sources = [paths[name][kind] for name in members for kind in ("regression", "predictions")]
-    items.write(output, timings, [dataset, split, *sources], seed)
+
+    def fit(self, data: FitData, selection: base.Selection) -> Fitted:
+        members = selection.fitting or data.members
+        weights = dict(zip(self.members, selection.entries["member_weights"], strict=True))
+        return Fitted({name: weights[name] for name in members}, members)
+
+    def _stored(self, data: FitData) -> dict[str, _Member]:
+        """Return what the members have left on the disk, for one fit."""
+        paths = by_member(self.members, data.split.paths)
+        files, _ = data.split.once(
+            "members", None, lambda: {name: _MemberFiles(name, paths[name]) for name in paths}
+        )
+        item = item_group(data.size, 0, SELECTED)
+        return {name: _Member(files[name], item) for name in files}
 
 
-def by_member(
-    names: Sequence[str],
-    regressions: Sequence[Path],
-    predictions: Sequence[Path],
-    timings: Sequence[Path],
-) -> dict[str, dict]:
+class Fitted(base.Fitted):
+    """Weights (d,) of members, and the members, which predict."""
+
+    def __init__(self, weights: Mapping[str, np.ndarray], members: Mapping[str, Any]) -> None:
+        self._weights, self._members = weights, members
+
+    def predict(self, rows):
+        shared = _SharedGrams(rows)
+        predictions = [member.predict(shared) for member in self._members.values()]
+        return combined([self._weights[name] for name in self._members], predictions)
+
+    def to_arrays(self):
+        """Members without any weight are left out."""
+        kept = [name for name, weight in self._weights.items() if weight.any()]
+        return {
+            "weights": {name: self._weights[name] for name in kept},
+            "members": {name: self._members[name].tree for name in kept},
+            # Groups of an artifact have no order, and sums depend on it.
+            "order": json.dumps(kept),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping) -> Fitted:
+        names = json.loads(arrays["order"])
+        members = {name: SavedMethod(arrays["members"][name]) for name in names}
+        return cls({name: arrays["weights"][name] for name in names}, members)
+
+
+class _SharedGrams:
+    """Rows whose Gram matrices are computed once for all members."""
+
+    def __init__(self, rows: Any) -> None:
+        self._rows, self._grams = rows, {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._rows, name)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def test_gram(self, kernel: str, width: float | None, weak_size: int = 0) -> np.ndarray:
+        """As of the rows."""
+        key = kernel, width, weak_size
+        if key not in self._grams:
+            self._grams[key] = self._rows.test_gram(*key)
+        return self._grams[key]
+
+
+def by_member(names: Sequence[str], paths: Mapping[str, Sequence[Path]]) -> dict[str, dict]:
     """Return the paths of each member, from lists in the order of their `names`.
 
-    Each member has one regression and one predictions artifact, and equally many consecutive
-    `timings`.
+    Each member has one of the ``regressions`` and ``predictions``, and equally many consecutive
+    ``member_timings``.
     """
+    timings = paths["member_timings"]
     count = len(timings) // len(names)
     return {
         name: {
-            "regression": regressions[index],
-            "predictions": predictions[index],
+            "regression": paths["regressions"][index],
+            "predictions": paths["predictions"][index],
             "timings": list(timings[index * count : (index + 1) * count]),
         }
         for index, name in enumerate(names)
     }
 
 
-class _Member:
+class _MemberFiles:
     """What one member has left on the disk."""
 
     def __init__(self, name: str, paths: Mapping) -> None:
         self._name, self._paths = name, paths
-        self._regression = read_artifact(paths["regression"], "regression")
-        self._predictions = read_artifact(paths["predictions"], "predictions")
+        self._trees = {
+            "regression": read_artifact(paths["regression"], "regression"),
+            "predictions": read_artifact(paths["predictions"], "predictions"),
+        }
         self._stages = [
             json.loads(Path(path).read_text(encoding="utf-8")) for path in paths["timings"]
         ]
-
-    def heldout_outputs(self, item: str) -> np.ndarray:
-        """Return the predictions (n, d) of the training rows, each without its fold."""
-        return self._entry("regression", self._regression, item, "heldout_outputs")
-
-    def test_outputs(self, item: str) -> np.ndarray:
-        """Return the predictions (n_test, d) of the test rows."""
-        return self._entry("predictions", self._predictions, item, "outputs")
 
     def seconds(self, item: str) -> dict[str, float]:
         """Return the seconds of all stages, pre-images as part of the prediction."""
@@ -156,8 +183,15 @@ class _Member:
         preimages = total.pop("preimage_seconds", 0.0)
         return _summed([total, {"prediction_seconds": preimages}])
 
-    def _entry(self, kind: str, tree: Mapping, item: str, entry: str) -> np.ndarray:
-        path = self._paths[kind]
+    def entry(self, kind: str, item: str, entry: str) -> np.ndarray:
+        """Return one entry of an item of an artifact of a kind.
+
+        Raises
+        ------
+        UserError
+            If it is not there.
+        """
+        path, tree = self._paths[kind], self._trees[kind]
         if item not in tree:
             raise UserError(
                 place=str(path),
@@ -174,6 +208,25 @@ class _Member:
                 f"leave {self._name} out of the members of the stack",
             )
         return tree[item][entry]
+
+
+class _Member:
+    """One item of a member, which predicts what it has predicted."""
+
+    def __init__(self, files: _MemberFiles, item: str) -> None:
+        self._files, self._item = files, item
+
+    def heldout_outputs(self) -> np.ndarray:
+        """Return the predictions (n, d) of the training rows, each without its fold."""
+        return self._files.entry("regression", self._item, "heldout_outputs")
+
+    def predict(self, rows: Any) -> np.ndarray:
+        """Return the predictions (n_test, d) of the test rows."""
+        return self._files.entry("predictions", self._item, "outputs")
+
+    def seconds(self) -> dict[str, float]:
+        """Return the seconds of all its stages."""
+        return self._files.seconds(self._item)
 
 
 def _without_members(size: int, member_sizes: Mapping[str, int]) -> UserError:

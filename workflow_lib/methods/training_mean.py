@@ -1,46 +1,60 @@
-"""The regression stage of the training mean, to which all relative errors refer."""
+"""The training mean, to which all relative errors refer."""
 
 from __future__ import annotations
 
-import time
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
-from workflow_lib.artifacts import read_artifact
-from workflow_lib.experiments.heldout_errors import heldout_error
-from workflow_lib.experiments.items import size_group
-from workflow_lib.experiments.output_items import OutputItems
+from workflow_lib.fitting.fit_data import FitData
+from workflow_lib.fitting.heldout_errors import heldout_error
+from workflow_lib.methods import base
 from workflow_lib.metrics import means_of_observed
 
 REGRESSORS = ("training_mean",)
 TASKS = ("regression", "series")
 NEEDS = {}
+READS = ("dataset", "split")
 
 
-def run(dataset: Path, split: Path, output: Path, timings: Path, metric: str) -> None:
-    """Predict the mean of the training outputs, for every training size.
+@dataclass
+class Method(base.Method):
+    """Predict the mean of the training outputs; missing outputs count nowhere.
 
-    Missing outputs count nowhere. Writes the "regression" artifact: for each item the predicted
-    outputs of the test rows, those of each training row (the mean of the rows outside its fold)
-    and their relative error, which is 1; and the seconds of each item, as JSON.
+    Attributes
+    ----------
+    metric : {"arrmse", "rrmse"}
+        The relative error of the held-out rows, which is 1.
     """
-    outputs = read_artifact(dataset, "dataset")["outputs"]
-    partition = read_artifact(split, "split")
-    items = OutputItems()
-    for size in map(int, partition["sizes"]):
-        Y = outputs[partition["train"]][:size]
-        folds = partition["folds"][size_group(size)]
-        started = time.perf_counter()
-        heldout = fold_means(Y, folds)
-        score = heldout_error(Y, heldout, folds, metric)
-        scored = time.perf_counter()
-        mean = means_of_observed(Y)
-        fitted = time.perf_counter()
-        predictions = np.tile(mean, (len(partition["test"]), 1))
-        predicted = time.perf_counter()
-        items.add(size, predictions, heldout, (started, scored, fitted, predicted), score=score)
-    items.write(output, timings, [dataset, split])
+
+    metric: str
+
+    def select(self, data: FitData) -> base.Selection:
+        """Return for each row the mean of the rows outside its fold."""
+        heldout = fold_means(data.outputs, data.folds)
+        score = heldout_error(data.outputs, heldout, data.folds, self.metric)
+        return base.Selection(heldout, {"score": score})
+
+    def fit(self, data: FitData, selection: base.Selection) -> Fitted:
+        return Fitted(means_of_observed(data.outputs))
+
+
+class Fitted(base.Fitted):
+    """The mean (d,) of the training outputs."""
+
+    def __init__(self, mean: np.ndarray) -> None:
+        self._mean = mean
+
+    def predict(self, rows):
+        return np.tile(self._mean, (len(rows), 1))
+
+    def to_arrays(self):
+        return {"mean": self._mean}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping) -> Fitted:
+        return cls(arrays["mean"])
 
 
 def fold_means(Y: np.ndarray, folds: np.ndarray) -> np.ndarray:

@@ -11,8 +11,8 @@ import numpy as np
 
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
-from workflow_lib.experiments.items import components_group, fold_group, size_group
-from workflow_lib.experiments.missing_outputs import filled
+from workflow_lib.fitting.items import components_group, fold_group, size_group
+from workflow_lib.fitting.missing_outputs import filled
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
 from workflow_lib.report.labels import MINUS, MISSING, count_of, table_title
 from workflow_lib.report.table_markup import Block, Entry, Layout, html_markup, latex_markup

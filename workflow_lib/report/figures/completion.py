@@ -9,7 +9,7 @@ import numpy as np
 
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
-from workflow_lib.experiments.items import item_group
+from workflow_lib.fitting.items import item_group
 from workflow_lib.report.labels import method_label
 from workflow_lib.report.scores import SELECTED
 from workflow_lib.report.style import ACCENT_COLOR, applied_style

@@ -12,7 +12,7 @@ import numpy as np
 
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
-from workflow_lib.experiments.items import item_group
+from workflow_lib.fitting.items import item_group
 from workflow_lib.metrics import means_of_observed
 from workflow_lib.report.chosen_rows import chosen_rows, place_of_row
 from workflow_lib.report.labels import method_label

@@ -10,7 +10,7 @@ import numpy as np
 
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
-from workflow_lib.experiments.items import item_group
+from workflow_lib.fitting.items import item_group
 from workflow_lib.report.chosen_rows import chosen_rows, place_of_row
 from workflow_lib.report.labels import count_of, method_label
 from workflow_lib.report.scores import SELECTED

@@ -24,7 +24,7 @@ import numpy as np
 from workflow_lib.embeddings.closed_form import apply_gain, decoder
 from workflow_lib.embeddings.forward import ForwardEmbedding
 from workflow_lib.embeddings.simplex import project_on_simplex
-from workflow_lib.experiments.fold_targets import FoldTargets, Predicted
+from workflow_lib.fitting.fold_targets import FoldTargets, Predicted
 from workflow_lib.metrics import sum_of_observed
 
 

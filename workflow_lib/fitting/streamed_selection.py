@@ -1,4 +1,4 @@
-"""Nested selection as in `workflow_lib.experiments.selection`, with rows that come in blocks.
+"""Nested selection as in `workflow_lib.fitting.selection`, with rows that come in blocks.
 
 The same grid, folds and score: errors are sums over rows, so the predictions of a block are counted
 and forgotten. What the chosen grid points predict for the training rows is computed in a last pass.
@@ -11,10 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from workflow_lib.experiments.fold_targets import FoldTargets, TargetColumns
-from workflow_lib.experiments.grid_errors import decoded_at, squared_errors
-from workflow_lib.experiments.input_kernels import InputKernel
-from workflow_lib.experiments.selection import Choice, best_point, grid_points, is_better
+from workflow_lib.fitting.fold_targets import FoldTargets, TargetColumns
+from workflow_lib.fitting.grid_errors import decoded_at, squared_errors
+from workflow_lib.fitting.input_kernels import InputKernel
+from workflow_lib.fitting.selection import Choice, best_point, grid_points, is_better
 from workflow_lib.metrics import reference_errors, relative_error
 
 
@@ -34,7 +34,7 @@ def select_each_streamed(
     ----------
     solvers_by_kernel : mapping from InputKernel to FeatureRidge or SeparateFeatureRidges
     outputs, folds, targets, penalties, penalty, projections, metric
-        As in `workflow_lib.experiments.selection.select_each`.
+        As in `workflow_lib.fitting.selection.select_each`.
     """
     reference = reference_errors(outputs, folds)
     best: dict[int | None, Choice] = {}

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from workflow_lib.experiments.input_kernels import Grid, InputKernel, KernelGrid, single_choice
-from workflow_lib.experiments.prepared_inputs import PreparedInputs
+from workflow_lib.fitting.input_kernels import Grid, InputKernel, KernelGrid, single_choice
+from workflow_lib.fitting.prepared_inputs import PreparedInputs
 from workflow_lib.metrics import SMALLEST_GAIN
 from workflow_lib.regression.principal_components import first_least
 

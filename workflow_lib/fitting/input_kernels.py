@@ -113,7 +113,7 @@ class KernelGrid:
 
         Parameters
         ----------
-        choices : iterable of `workflow_lib.experiments.selection.Choice`
+        choices : iterable of `workflow_lib.fitting.selection.Choice`
         """
         found: Grid = {}
         for choice in choices:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workflow_lib.experiments.missing_outputs import filled_from
+from workflow_lib.fitting.missing_outputs import filled_from
 from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.generative.output_scaling import OutputScaling
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from workflow_lib.errors import UserError
-from workflow_lib.experiments.items import components_group, fold_group, size_group
+from workflow_lib.fitting.items import components_group, fold_group, size_group
 
 
 def memberships(

@@ -26,8 +26,8 @@ from workflow_lib.baselines.output_kernels import (
 from workflow_lib.embeddings.density import mean_shift
 from workflow_lib.embeddings.simplex import project_on_simplex
 from workflow_lib.errors import UserError
-from workflow_lib.experiments.alignments import output_series
-from workflow_lib.experiments.missing_outputs import filled
+from workflow_lib.fitting.missing_outputs import filled
+from workflow_lib.fitting.output_series import output_series
 from workflow_lib.kernels.alignment import global_alignment_gram, lattice_sigma
 
 DENSITY_PREIMAGES = ("mean", "mean_shift")

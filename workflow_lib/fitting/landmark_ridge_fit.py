@@ -1,4 +1,4 @@
-"""Selection and refit of one item where there are more rows than a Gram matrix allows.
+"""Selection and refit in one fit where there are more rows than a Gram matrix allows.
 
 The kernel is replaced by the inner products of features, which are few: those of landmarks (the
 Nystrom approximation), or for the linear kernel the inputs themselves, which is exact. Grid, folds
@@ -7,19 +7,17 @@ and score are those of `KernelRidgeFit`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from workflow_lib.errors import UserError
-from workflow_lib.experiments.input_kernels import Grid, InputKernel
-from workflow_lib.experiments.items import fold_group
-from workflow_lib.experiments.kernel_ridge_fit import KernelRidgeFit, Lazily
-from workflow_lib.experiments.kernel_ridge_items import Item
-from workflow_lib.experiments.kernel_ridge_rows import KernelRidgeRows
-from workflow_lib.experiments.prepared_inputs import PreparedRows, kernel_gamma
-from workflow_lib.experiments.selection import Choice
-from workflow_lib.experiments.streamed_selection import select_each_streamed
+from workflow_lib.fitting.fit_data import FitData
+from workflow_lib.fitting.fitted_features import FittedFeatureRidge
+from workflow_lib.fitting.input_kernels import Grid, InputKernel
+from workflow_lib.fitting.items import fold_group
+from workflow_lib.fitting.kernel_ridge_fit import KernelRidgeFit, KernelRidgeGrid, Lazily
+from workflow_lib.fitting.prepared_inputs import PreparedRows, kernel_gamma
+from workflow_lib.fitting.selection import Choice
+from workflow_lib.fitting.streamed_selection import select_each_streamed
 from workflow_lib.regression.feature_ridge import (
     FeatureBlocks,
     FeatureRidge,
@@ -32,14 +30,14 @@ LANDMARK_METHOD = "k_means"
 
 
 class LandmarkRidgeFit(KernelRidgeFit):
-    """Selection and refit of one item on features of landmarks.
+    """Selection and refit on features of landmarks.
 
     Landmarks of a fold whose preparation is learned come from its training rows alone; otherwise
     all training rows give the landmarks, as they all stand in the Gram matrix of `KernelRidgeFit`.
 
     Parameters
     ----------
-    rows, item, grid
+    data, grid
         As for `KernelRidgeFit`.
     n_landmarks : int
     seed : int
@@ -51,14 +49,13 @@ class LandmarkRidgeFit(KernelRidgeFit):
         With weak rows, and for inputs that are inner products or texts instead of rows of numbers.
     """
 
-    def __init__(
-        self, rows: KernelRidgeRows, item: Item, grid: dict, n_landmarks: int, seed: int
-    ) -> None:
-        super().__init__(rows, item, grid)
-        if item.weak_size or not isinstance(self._inputs, PreparedRows) or self._inputs.is_gram:
-            what = "weak rows" if item.weak_size else "inputs without rows of numbers"
+    def __init__(self, data: FitData, grid: KernelRidgeGrid, n_landmarks: int, seed: int) -> None:
+        super().__init__(data, grid)
+        weak_size = data.spec.weak_size
+        if weak_size or not isinstance(self._inputs, PreparedRows) or self._inputs.is_gram:
+            what = "weak rows" if weak_size else "inputs without rows of numbers"
             raise UserError(
-                place=f"{item.training_size} training rows",
+                place=f"{data.size} training rows",
                 found=f"{what} with more training rows than max_gram_rows",
                 expected="labelled rows of numbers alone, of which landmarks can be chosen",
                 remedy="take smaller training_sizes, or raise max_gram_rows",
@@ -72,7 +69,7 @@ class LandmarkRidgeFit(KernelRidgeFit):
             else f"features of {n_landmarks} landmarks"
         )
         print(
-            f"{item.training_size} training rows are more than max_gram_rows: {what} stand for the "
+            f"{data.size} training rows are more than max_gram_rows: {what} stand for the "
             "Gram matrix"
         )
 
@@ -94,13 +91,13 @@ class LandmarkRidgeFit(KernelRidgeFit):
             Lazily({kernel: self._solver_of(kernel) for kernel in alphas}),
             self._targets_by_count,
             alphas,
-            grid["penalty"],
-            grid["projections"],
-            grid["metric"],
+            grid.penalty,
+            grid.projections,
+            grid.metric,
         )
 
-    def solution(self, choice: Choice) -> dict[str, np.ndarray]:
-        """As `KernelRidgeFit.solution`: weights of features, and what the features are made of."""
+    def fitted(self, choice: Choice) -> FittedFeatureRidge:
+        """As `KernelRidgeFit.fitted`."""
         features = self._features(None, choice.kernel)
         blocks = FeatureBlocks(features, self._inputs.rows_as_prepared_by(None))
         embedding, targets = self._targets.of_all_rows(choice.n_components)
@@ -109,24 +106,18 @@ class LandmarkRidgeFit(KernelRidgeFit):
             is_leading = self._targets.is_leading(name)
             penalties[columns] = choice.penalty_pi if is_leading else choice.penalty_mu
         # Nothing is held out; one fold number for all rows would hold out all of them.
-        ridge = FeatureRidge(blocks, np.full(len(targets), -1), self._rows.center)
+        ridge = FeatureRidge(blocks, np.full(len(targets), -1), self._grid.center)
         weights, intercept = ridge.refit(targets, penalties)
-        found = {"weights": weights, "intercept": intercept}
+        arrays = {"weights": weights, "intercept": intercept}
         if isinstance(features, LandmarkFeatures):
-            found |= {"landmarks": features.landmarks, "projection": features.projection}
-        return found
-
-    def test_embedding(self, choice: Choice, solution: Mapping[str, np.ndarray]) -> np.ndarray:
-        """As `KernelRidgeFit.test_embedding`."""
-        features = self._features(None, choice.kernel)
-        Z = features.transform(self._inputs.test_rows())
-        return Z @ solution["weights"] + solution["intercept"]
+            arrays |= {"landmarks": features.landmarks, "projection": features.projection}
+        return FittedFeatureRidge(arrays, choice.kernel)
 
     def _solver_of(self, kernel):
         return lambda: self._solver(kernel)
 
     def _solver(self, kernel) -> FeatureRidge | SeparateFeatureRidges:
-        inputs, center = self._inputs, self._rows.center
+        inputs, center = self._inputs, self._grid.center
         if not inputs.learns:
             return FeatureRidge(self._blocks(None, kernel), inputs.folds, center)
         by_fold = [self._blocks(fold, kernel) for fold in range(inputs.folds.max() + 1)]
@@ -151,9 +142,7 @@ class LandmarkRidgeFit(KernelRidgeFit):
                 kernel.name,
                 gamma,
                 LANDMARK_METHOD,
-                np.random.default_rng(
-                    derive_seed(self._seed, self._item.training_size, fold_group(fold))
-                ),
+                np.random.default_rng(derive_seed(self._seed, self._data.size, fold_group(fold))),
             )
         return LandmarkFeatures(self._landmarks[fold], kernel.name, gamma)
 

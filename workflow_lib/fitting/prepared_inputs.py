@@ -11,10 +11,12 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from workflow_lib.experiments.features_stage import PRODUCTS_SCALE, TEXT_SCALE
-from workflow_lib.experiments.items import fold_group, size_group
-from workflow_lib.features.preparation import InputPreparation
-from workflow_lib.features.principal_coordinates import principal_coordinates
+from workflow_lib.features.preparation import PRODUCTS_SCALE, TEXT_SCALE, InputPreparation
+from workflow_lib.features.principal_coordinates import (
+    principal_coordinates,
+    principal_directions,
+)
+from workflow_lib.fitting.items import fold_group, size_group
 from workflow_lib.kernels.gram import (
     absolute_distances,
     gram_from_products,
@@ -164,6 +166,10 @@ class PreparedInputs(ABC):
     def refit_rows(self) -> tuple[np.ndarray, np.ndarray]:
         """Return feature vectors of all training rows and of the test rows."""
 
+    def directions(self) -> dict[str, np.ndarray]:
+        """Return what makes feature vectors of the inner products of other rows; nothing here."""
+        return {}
+
     @abstractmethod
     def _grams(self, fold, kept, heldout, weak_size, kernel, width) -> Grams:
         """Return the two matrices of `fold_grams` for one fold."""
@@ -312,6 +318,12 @@ class PreparedTexts(PreparedInputs):
     def refit_rows(self):
         """As `PreparedInputs.refit_rows`: `principal_coordinates`."""
         return tuple(principal_coordinates(*self.refit_grams("linear", None)))
+
+    def directions(self):
+        """As `PreparedInputs.directions`: those of `principal_directions`."""
+        names = ("eigenvectors", "roots")
+        found = principal_directions(self.training_gram("linear", None))
+        return dict(zip(names, found, strict=True))
 
     def test_squared_lengths(self) -> np.ndarray:
         """Return the products (n_test,) of every test row with itself, as the refit weighs them."""

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from workflow_lib.experiments.fold_targets import FoldTargets, TargetColumns
-from workflow_lib.experiments.grid_errors import decoded_at, squared_errors
-from workflow_lib.experiments.input_kernels import InputKernel
+from workflow_lib.fitting.fold_targets import FoldTargets, TargetColumns
+from workflow_lib.fitting.grid_errors import decoded_at, squared_errors
+from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.metrics import SMALLEST_GAIN, reference_errors, relative_error
 
 

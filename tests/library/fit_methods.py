@@ -1,0 +1,25 @@
+"""Methods that run on the files of a folder, by the names of their settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from workflow_lib.artifacts import read_artifact
+from workflow_lib.experiments import regression
+from workflow_lib.methods.base import ARTIFACTS
+
+
+def run_method(module: str, path: Callable[[str], Path], **arguments: Any) -> dict:
+    """Run the module of a method; return the tree of its artifact.
+
+    `path` gives the file of each name: of the dataset, the split and the features, and of the
+    regression and the seconds that are written. Other arguments are artifacts and settings.
+    """
+    artifacts = {name: path(name) for name in ("dataset", "split", "features")}
+    artifacts |= {name: value for name, value in arguments.items() if name in ARTIFACTS}
+    settings = {name: value for name, value in arguments.items() if name not in ARTIFACTS}
+    output = path("regression")
+    regression.run(module, artifacts, settings, output, output.with_suffix(".json"))
+    return read_artifact(output, "regression")

@@ -1,0 +1,76 @@
+"""From predicted embeddings back to outputs, under the generative models of a split."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from workflow_lib.embeddings.fisher import FisherEmbedding
+from workflow_lib.embeddings.identity import IdentityEmbedding
+from workflow_lib.fitting.items import components_group, fold_group, size_group
+from workflow_lib.generative.output_scaling import OutputScaling
+from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """A fitted embedding, and the units of the outputs that it saw."""
+
+    embedding: FisherEmbedding | IdentityEmbedding
+    scaling: OutputScaling | None = None
+
+    def outputs(self, member: Mapping, preimage: str | None, start: str | None) -> np.ndarray:
+        """Return the outputs (n_test, d) of the predicted embeddings of an item or a member."""
+        H = member["test_embedding"]
+        # Where raw and projected memberships competed, the item says which was chosen.
+        if preimage == "projected" and not member.get("projected", True):
+            preimage = "closed_form"
+        outputs = self.embedding.inverse_transform(H, preimage, start or "closed_form")
+        outputs = outputs.reshape(len(H), -1)
+        return outputs if self.scaling is None else self.scaling.undo(outputs)
+
+
+def _decoder_of(fitted: Mapping, member: Mapping, form: str, block: str | None) -> Decoder:
+    size, components = size_group(member["training_size"]), member["n_components"]
+    stored = fitted[size][components_group(components)][fold_group(None)]
+    embedding = FisherEmbedding(model_from_tree(stored), form, block)
+    return Decoder(embedding, scaling_from_tree(stored))
+
+
+def decoders_of(
+    members: Sequence[Mapping], fitted: Mapping | None, form: str | None, block: str | None
+) -> list[Decoder]:
+    """Return the decoder of each member of an item (`members_of`).
+
+    Parameters
+    ----------
+    members : sequence of mappings
+    fitted : mapping or None
+        Tree of a "models" artifact, of which the models of all training rows are used.
+    form, block : str or None
+        Of the embedding. Without them, or without models, embeddings are the outputs themselves.
+    """
+    if fitted is None or form is None:
+        return [Decoder(IdentityEmbedding(member["test_embedding"].shape[1])) for member in members]
+    return [_decoder_of(fitted, member, form, block) for member in members]
+
+
+def members_of(item: Mapping) -> list[dict]:
+    """Return what an item has for each component count that it averages over; itself for one."""
+    return [{**item, **member} for member in item.get("members", {"": {}}).values()]
+
+
+def mean_outputs(
+    decoders: Sequence[Decoder],
+    members: Sequence[Mapping],
+    preimage: str | None,
+    start: str | None,
+) -> np.ndarray:
+    """Return the mean (n_test, d) of the outputs that the members of an item predict."""
+    decoded = [
+        decoder.outputs(member, preimage, start)
+        for decoder, member in zip(decoders, members, strict=True)
+    ]
+    return np.mean(decoded, axis=0)

@@ -1,0 +1,305 @@
+"""What a method may learn from: the rows of a split, and those of one fit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workflow_lib.artifacts import read_artifact
+from workflow_lib.errors import UserError
+from workflow_lib.fitting.fit_spec import FitSpec
+from workflow_lib.fitting.items import components_group, fold_group, size_group
+from workflow_lib.fitting.missing_outputs import filled
+from workflow_lib.fitting.weak_memberships import is_told, memberships
+
+if TYPE_CHECKING:
+    from workflow_lib.fitting.prepared_inputs import PreparedInputs
+
+
+class SplitData:
+    """The artifacts of one split that a method reads, each when it is first asked for.
+
+    Where the largest training set has more rows than a Gram matrix allows, the inputs of training
+    and weak rows stay in their file (`workflow_lib.stored_rows.StoredRows`), for every size.
+
+    Parameters
+    ----------
+    paths : mapping from str to path, sequence of paths or None
+        By the names in `workflow_lib.methods.base.ARTIFACTS`; ``dataset`` and ``split`` at least.
+        Those that the method does without are missing, or None.
+    max_gram_rows : int or None, default=None
+        Most training rows of a Gram matrix; None for any number.
+
+    Attributes
+    ----------
+    paths : dict
+    partition : dict
+        Tree of the "split" artifact.
+    sizes, weak_sizes : list of int
+        Numbers of labelled and of weak rows.
+    weak_decompositions : dict
+        Of `PreparedInputs.weak_heldout_solver`, for all sizes.
+    """
+
+    def __init__(
+        self,
+        paths: Mapping[str, Path | Sequence[Path] | None],
+        max_gram_rows: int | None = None,
+    ) -> None:
+        self.paths = {name: path for name, path in paths.items() if path}
+        self.partition = read_artifact(self.paths["split"], "split")
+        self.sizes = [int(size) for size in self.partition["sizes"]]
+        self.weak_sizes = [int(size) for size in self.partition["weak_sizes"]]
+        self.weak_decompositions: dict = {}
+        self._made: dict[str, tuple] = {}
+        self._is_large = max_gram_rows is not None and max(self.sizes, default=0) > max_gram_rows
+        self._inputs: dict[int, PreparedInputs] = {}
+
+    @cached_property
+    def dataset(self) -> dict:
+        """Tree of the "dataset" artifact, of which methods look at the outputs."""
+        left_out = ("inputs",) if self._is_large else ()
+        return read_artifact(self.paths["dataset"], "dataset", left_out)
+
+    @cached_property
+    def features(self) -> dict:
+        """Tree of the "features" artifact."""
+        stored = ("inputs/train", "inputs/weak") if self._is_large else ()
+        return read_artifact(self.paths["features"], "features", stored)
+
+    @cached_property
+    def train(self) -> np.ndarray:
+        """Outputs (n, d) of the training pool, NaN where missing."""
+        return self.dataset["outputs"][self.partition["train"]]
+
+    @cached_property
+    def weak(self) -> np.ndarray:
+        """Outputs (w, d) of the weak pool, which are hidden from all but some methods."""
+        return self.dataset["outputs"][self.partition["weak"]]
+
+    @cached_property
+    def labels(self) -> np.ndarray:
+        """Classes (n,) of the training pool."""
+        return self.dataset["classes"]["labels"][self.partition["train"]]
+
+    @property
+    def vectors(self) -> np.ndarray:
+        """Class vectors (K, d)."""
+        return self.dataset["classes"]["vectors"]
+
+    @cached_property
+    def models(self) -> dict | None:
+        """Tree of the "models" artifact; None without a generative model."""
+        return self._read("models")
+
+    @cached_property
+    def embeddings(self) -> dict | None:
+        """Tree of the "embeddings" artifact; None where outputs themselves are predicted."""
+        return self._read("embeddings")
+
+    @cached_property
+    def weak_labels(self) -> dict | None:
+        """Tree of the "weak_labels" artifact; None where nothing is known of weak rows."""
+        return self._read("weak_labels")
+
+    def _read(self, kind: str) -> dict | None:
+        return read_artifact(self.paths[kind], kind) if kind in self.paths else None
+
+    def once(self, name: str, key: Hashable, make: Callable[[], Any]) -> tuple[Any, float]:
+        """Return what `make` returns, called once for fits that share it, and the seconds spared.
+
+        The seconds are those of the call, and zero for the fit that made it. What was made for the
+        last `key` of a name is kept.
+        """
+        if name in self._made and self._made[name][0] == key:
+            return self._made[name][1:]
+        started = time.perf_counter()
+        made = make()
+        self._made[name] = key, made, time.perf_counter() - started
+        return made, 0.0
+
+    def inputs(self, size: int) -> PreparedInputs:
+        """Return the inputs of one training size; those of the last size asked for are kept."""
+        if size not in self._inputs:
+            # Methods that look at no inputs need not load SciPy.
+            from workflow_lib.fitting.prepared_inputs import prepared_inputs
+
+            folds = self.partition["folds"][size_group(size)]
+            self._inputs = {size: prepared_inputs(self.features, folds, size)}
+        return self._inputs[size]
+
+    def is_one_example_of_each(self, size: int) -> bool:
+        """Return whether a training size is one labelled example of each class."""
+        return 1 in self.partition.get("examples", ())[:1] and size == self.sizes[0]
+
+    def stored_model(self, size: int, count: int, fold: int | None) -> dict:
+        """Return the stored model of one training size, component count and fold."""
+        return self.models[size_group(size)][components_group(count)][fold_group(fold)]
+
+    def embedded(self, size: int, count: int, fold: int | None) -> np.ndarray:
+        """Return the embeddings of the rows that the model was fitted to."""
+        return self.embeddings[size_group(size)][components_group(count)][fold_group(fold)]
+
+    def memberships(
+        self,
+        size: int,
+        count: int,
+        weak_size: int,
+        noise: float = 0.0,
+        fold: int | None = None,
+    ) -> np.ndarray:
+        """Return the memberships (w, C) of the first weak rows, as a fold knows them."""
+        return memberships(self.weak_labels, size, count, noise, fold)[:weak_size]
+
+    def is_told(
+        self, size: int, count: int, weak_size: int, fold: int | None = None
+    ) -> np.ndarray | None:
+        """Return which of the first weak rows (w,) have any label; None for all."""
+        told = is_told(self.weak_labels, size, count, fold)
+        return None if told is None else told[:weak_size]
+
+    def check_weak_outputs(self) -> None:
+        """Raise where the hidden outputs of weak rows are asked for, and some have none.
+
+        Raises
+        ------
+        UserError
+        """
+        joining = self.weak[: max(self.weak_sizes, default=0)]
+        n_unknown = int(np.isnan(joining).all(axis=1).sum())
+        if n_unknown:
+            raise UserError(
+                place=f"{self.paths['dataset']}, a method with weak_outputs: true",
+                found=f"{n_unknown} weak rows without any known output",
+                expected="weak rows whose outputs are known and hidden from the other methods",
+                remedy="leave this method out of the experiment, or set its weak_outputs to "
+                "component_mean or neighbours",
+            )
+
+
+class FitData:
+    """What one fit of a method learns from: the first rows of the training pool, and their folds.
+
+    Parameters
+    ----------
+    split : SplitData
+    spec : FitSpec
+    members : mapping from names to fitted methods, or None, default=None
+        Those that a method combines, where they are at hand already.
+
+    Attributes
+    ----------
+    split, spec, members
+    size : int
+        Training rows n.
+    test : RowsOfTest
+        The inputs of the test rows, for which a fitted method predicts.
+    """
+
+    def __init__(
+        self, split: SplitData, spec: FitSpec, members: Mapping[str, Any] | None = None
+    ) -> None:
+        self.split, self.spec, self.members = split, spec, members
+        self.size = spec.training_size
+        self.test = RowsOfTest(self)
+
+    @property
+    def folds(self) -> np.ndarray:
+        """Fold number (n,) of every training row."""
+        return self.split.partition["folds"][size_group(self.size)]
+
+    @property
+    def fold_numbers(self) -> range:
+        """The folds."""
+        return range(self.folds.max() + 1)
+
+    @property
+    def inputs(self) -> PreparedInputs:
+        """Inputs of the training rows, as each fold may see them."""
+        return self.split.inputs(self.size)
+
+    @property
+    def rows(self) -> np.ndarray:
+        """Row numbers (n,) of the training rows in the dataset."""
+        return self.split.partition["train"][: self.size]
+
+    @property
+    def outputs(self) -> np.ndarray:
+        """Training outputs (n, d), NaN where missing."""
+        return self.split.train[: self.size]
+
+    @property
+    def labels(self) -> np.ndarray:
+        """Classes (n,) of the training rows."""
+        return self.split.labels[: self.size]
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes K, those without a training row included."""
+        return len(self.split.vectors)
+
+    @property
+    def has_one_example(self) -> bool:
+        """Whether no class has more than one training row, so that nothing can be selected."""
+        return int(np.bincount(self.labels).max()) == 1
+
+    def targets(self, fold: int | None = None) -> np.ndarray:
+        """Return the outputs (n, d), missing ones filled as a fold's training rows tell.
+
+        None: as all training rows tell.
+        """
+        return filled(self.outputs, None if fold is None else self.folds != fold)
+
+    @cached_property
+    def vectors(self) -> tuple[np.ndarray, np.ndarray]:
+        """Feature vectors of all training rows and of the test rows."""
+        return self.inputs.refit_rows()
+
+    def directions(self) -> dict[str, np.ndarray]:
+        """Return what makes feature vectors of inner products, where these are the inputs.
+
+        ``eigenvectors`` and ``roots`` of
+        `workflow_lib.features.principal_coordinates.principal_directions`, which a method that
+        learned from such vectors keeps: another linear algebra library may turn them. Empty for
+        rows of numbers.
+        """
+        return self.inputs.directions()
+
+
+class RowsOfTest:
+    """The test rows of a split, as a fitted method sees rows for which it predicts.
+
+    `workflow_lib.experiments.saved_inputs` gives new rows with the same interface.
+    """
+
+    def __init__(self, data: FitData) -> None:
+        self._data = data
+
+    def __len__(self) -> int:
+        return len(self._data.split.partition["test"])
+
+    def test_gram(self, kernel: str, width: float | None, weak_size: int = 0) -> np.ndarray:
+        """Return the Gram matrix (m, n + w) against the training rows, then the weak ones."""
+        return self._data.inputs.test_gram(kernel, width, weak_size)
+
+    def test_rows(self) -> np.ndarray:
+        """Return the prepared rows (m, k) of inputs that are rows of numbers."""
+        return self._data.inputs.test_rows()
+
+    def vectors(self, directions: Callable[[], Mapping[str, np.ndarray]]) -> np.ndarray:
+        """Return the feature vectors (m, k).
+
+        `directions`, a function that returns `FitData.directions` or more, is for rows that come
+        without the training rows; here they are at hand.
+        """
+        return self._data.vectors[1]
+
+    @property
+    def past(self) -> np.ndarray:
+        """Past values (m, p)."""
+        return self._data.split.features["past"]["test"]

@@ -1,0 +1,71 @@
+"""What a method has chosen for one fit, and what it is when it is fitted."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from workflow_lib.fitting.fit_data import RowsOfTest
+
+
+@dataclass
+class Selection:
+    """What a method has chosen for one fit.
+
+    Attributes
+    ----------
+    heldout : array (n, d), or None
+        What is predicted for each training row without its fold: outputs, or scores of classes.
+        None where the selection is read from an artifact.
+    entries : dict
+        What was chosen, by the names of the artifact; what is None means nothing for the method.
+        The entry ``score`` is the error of `heldout`, lower is better.
+    parts : tuple of Selection
+        Where predictions are averaged over component counts: the selection for each of them, with
+        the entry ``n_components``. `entries` then describe the average.
+    more_seconds : mapping
+        Seconds, by the names of `workflow_lib.experiments.stage_timings`, that this fit would need
+        and that were spent elsewhere.
+    fitting : object
+        What `Method.fit` needs besides, in the same job.
+    """
+
+    heldout: np.ndarray | None
+    entries: dict[str, Any]
+    parts: tuple[Selection, ...] = ()
+    more_seconds: Mapping[str, float] = field(default_factory=dict)
+    fitting: Any = None
+
+
+class Fitted(ABC):
+    """A fitted method, which predicts without the rows that it was fitted to."""
+
+    @abstractmethod
+    def predict(self, rows: RowsOfTest) -> np.ndarray:
+        """Return what is predicted for `rows`: outputs (m, d), their embeddings, or class scores.
+
+        `rows` are the test rows of a split, or new rows of a saved model
+        (`workflow_lib.experiments.saved_inputs`).
+        """
+
+    def predictions(self, rows: RowsOfTest) -> dict[str, np.ndarray]:
+        """Return what the artifact holds of the test rows: ``test_embedding``, and more by name."""
+        return {"test_embedding": self.predict(rows)}
+
+    def entries(self) -> dict[str, Any]:
+        """Return the arrays that the "regression" artifact holds; by default none."""
+        return {}
+
+    @abstractmethod
+    def to_arrays(self) -> dict[str, Any]:
+        """Return all that `from_arrays` needs, as a tree for an artifact."""
+
+    @classmethod
+    @abstractmethod
+    def from_arrays(cls, arrays: Mapping[str, Any]) -> Fitted:
+        """Return the fitted method that `to_arrays` described."""

@@ -1,0 +1,53 @@
+"""A fitted ridge regression on features of landmarks, or on the inputs themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from workflow_lib.fitting.fitted import Fitted
+from workflow_lib.fitting.fitted_ridge import kernel_arrays, kernel_in
+from workflow_lib.fitting.input_kernels import InputKernel
+from workflow_lib.fitting.prepared_inputs import kernel_gamma
+from workflow_lib.regression.landmarks import LandmarkFeatures, LinearFeatures
+
+
+class FittedFeatureRidge(Fitted):
+    """Predictions z(x) W + b from features z.
+
+    Parameters
+    ----------
+    arrays : mapping
+        ``weights`` (k, m) and ``intercept`` (m,); ``landmarks`` and ``projection`` of
+        `workflow_lib.regression.landmarks.LandmarkFeatures`, or neither where the inputs are the
+        features.
+    kernel : InputKernel
+    """
+
+    ARRAYS = ("weights", "intercept", "landmarks", "projection")
+
+    def __init__(self, arrays: Mapping[str, np.ndarray], kernel: InputKernel) -> None:
+        self._arrays = {name: arrays[name] for name in self.ARRAYS if name in arrays}
+        self._kernel = kernel
+
+    def predict(self, rows):
+        arrays, X = self._arrays, rows.test_rows()
+        n_columns = X.shape[1]
+        features = LinearFeatures(n_columns)
+        if "landmarks" in arrays:
+            gamma = kernel_gamma(*self._kernel, n_columns)
+            features = LandmarkFeatures(
+                arrays["landmarks"], self._kernel.name, gamma, arrays["projection"]
+            )
+        return features.transform(X) @ arrays["weights"] + arrays["intercept"]
+
+    def entries(self):
+        return dict(self._arrays)
+
+    def to_arrays(self):
+        return self._arrays | kernel_arrays(self._kernel)
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping) -> FittedFeatureRidge:
+        return cls(arrays, kernel_in(arrays)[0])

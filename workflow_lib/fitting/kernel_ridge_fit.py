@@ -1,0 +1,193 @@
+"""Selection and refit in one fit of kernel ridge regression, on Gram matrices of all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from workflow_lib.fitting.fit_data import FitData
+from workflow_lib.fitting.fitted import Fitted
+from workflow_lib.fitting.fitted_ridge import FittedRidge
+from workflow_lib.fitting.heldout_errors import heldout_error
+from workflow_lib.fitting.input_kernels import (
+    Grid,
+    InputKernel,
+    KernelGrid,
+    kernel_without_selection,
+)
+from workflow_lib.fitting.kernel_ridge_targets import KernelRidgeTargets
+from workflow_lib.fitting.selection import Choice, select_each
+from workflow_lib.regression.ridge import fit_blocks
+
+
+@dataclass(frozen=True)
+class KernelRidgeGrid:
+    """What competes in one fit of kernel ridge regression, and how it is compared.
+
+    Attributes
+    ----------
+    kernels, widths, penalties, is_relative
+        As of `workflow_lib.fitting.input_kernels.KernelGrid`.
+    extends : bool
+        Whether the grid is extended once where a chosen value lies on its edge.
+    penalty, weak_weights, projections, metric
+        As in `workflow_lib.fitting.selection.select_each`.
+    precision : {"float64", "float32"}
+        As in `workflow_lib.regression.heldout.SharedGram`.
+    center : bool
+        Whether there is an unpenalised intercept.
+    weak_outputs : str or None
+        As of `KernelRidgeTargets`.
+    """
+
+    kernels: Sequence[str]
+    widths: Sequence[float]
+    penalties: Sequence[float]
+    is_relative: bool
+    extends: bool
+    penalty: str
+    weak_weights: Sequence[float]
+    projections: Sequence[bool]
+    metric: str
+    precision: str
+    center: bool
+    weak_outputs: str | None
+
+    def single(self, values: Mapping) -> KernelRidgeGrid:
+        """Return the grid with one value in the place of each list, for where nothing is selected.
+
+        Parameters
+        ----------
+        values : mapping
+            ``penalty``, and ``width``, ``weak_weight`` and ``projection`` where the method has
+            them.
+        """
+        projections = self.projections
+        if "projection" in values:
+            projections = [values["projection"] == "simplex"]
+        return replace(
+            self,
+            kernels=[kernel_without_selection(self.kernels)],
+            extends=False,
+            widths=[values["width"]] if "width" in values else self.widths,
+            penalties=[values["penalty"]],
+            weak_weights=[values["weak_weight"]] if self.weak_weights else [],
+            projections=projections,
+        )
+
+
+class KernelRidgeFit:
+    """Selection and refit of one fit.
+
+    Parameters
+    ----------
+    data : FitData
+    grid : KernelRidgeGrid
+    """
+
+    def __init__(self, data: FitData, grid: KernelRidgeGrid) -> None:
+        self._data, self._inputs, self._grid = data, data.inputs, grid
+        self._kernel_grid = KernelGrid(
+            grid.kernels, grid.widths, grid.penalties, self._inputs.n_columns, grid.is_relative
+        )
+        self._extension: Grid = {}
+        kernels = self._kernel_grid.kernels()
+        # Of a kernel with a width the nearest row has the largest value.
+        of_neighbours = next((kernel for kernel in kernels if kernel.width), kernels[0])
+        self._targets = KernelRidgeTargets(data, grid.weak_outputs, of_neighbours)
+        self._targets_by_count = self._targets.by_count()
+
+    @property
+    def description(self) -> dict[str, int]:
+        """What the results say of the way in which they were computed; nothing here."""
+        return {}
+
+    def choices(self) -> dict[int | None, Choice]:
+        """Return the best grid point of every component count.
+
+        Where one lies on an edge of the grid, this is extended there once.
+        """
+        found, self._extension = self._kernel_grid.search(self._select, self._grid.extends)
+        return found
+
+    def edges_of(self, choice: Choice) -> str:
+        """Return which chosen values lie on an edge of the grid nevertheless, in words."""
+        return self._kernel_grid.edges_of(choice, self._extension)
+
+    def _select(self, alphas: Grid) -> dict[int | None, Choice]:
+        """Return the best point of every component count of a grid of kernels and penalties."""
+        grid = self._grid
+        return select_each(
+            self._targets.outputs,
+            self._inputs.folds,
+            Lazily({kernel: self._solver_of(kernel) for kernel in alphas}),
+            Lazily({kernel: self._weak_solver_of(kernel) for kernel in alphas})
+            if self._targets.weak_size
+            else None,
+            self._targets_by_count,
+            alphas,
+            self._weak_weights(),
+            grid.penalty,
+            grid.projections,
+            grid.metric,
+        )
+
+    def score(self, outputs: np.ndarray) -> float:
+        """Return the relative error of outputs (n, d) predicted for the training rows."""
+        return heldout_error(self._targets.outputs, outputs, self._inputs.folds, self._grid.metric)
+
+    def fitted(self, choice: Choice) -> Fitted:
+        """Return the regression with a choice, fitted to all rows."""
+        weak_size = self._targets.weak_size
+        K = self._inputs.training_gram(*choice.kernel, weak_size)
+        embedding, targets = self._targets.of_all_rows(choice.n_components)
+        weak_targets = self._targets.of_weak_rows(choice.n_components, None, embedding)
+        leading = [name for name in embedding.blocks if self._targets.is_leading(name)]
+        penalties = dict.fromkeys(embedding.blocks, choice.penalty_mu)
+        dual, intercept = fit_blocks(
+            K,
+            targets,
+            embedding.blocks,
+            penalties | dict.fromkeys(leading, choice.penalty_pi),
+            self._grid.center,
+            dict.fromkeys(leading, weak_targets) if weak_size else None,
+            choice.weak_weight,
+        )
+        return FittedRidge(dual, intercept, choice.kernel, weak_size)
+
+    def _weak_weights(self) -> list[float]:
+        """Return the weights of a weak row relative to a labelled one."""
+        fixed = self._data.spec.weak_weight
+        if fixed is None:
+            return self._grid.weak_weights
+        return [2.0 * self._data.size * fixed]
+
+    def _solver_of(self, kernel: InputKernel):
+        center, precision = self._grid.center, self._grid.precision
+        return lambda: self._inputs.heldout_solver(*kernel, center, precision)
+
+    def _weak_solver_of(self, kernel: InputKernel):
+        return lambda: self._inputs.weak_heldout_solver(
+            *kernel,
+            self._grid.center,
+            self._targets.weak_size,
+            self._data.split.weak_decompositions,
+        )
+
+
+class Lazily(Mapping):
+    """A mapping whose values are built when asked for, so that one Gram matrix lives at a time."""
+
+    def __init__(self, builders: dict) -> None:
+        self._builders = builders
+
+    def __getitem__(self, key):
+        return self._builders[key]()
+
+    def __iter__(self):
+        return iter(self._builders)
+
+    def __len__(self) -> int:
+        return len(self._builders)

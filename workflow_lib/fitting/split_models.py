@@ -1,0 +1,27 @@
+"""The generative models of a split, made from what is stored of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workflow_lib.embeddings.forward import ForwardEmbedding
+from workflow_lib.fitting.fit_data import SplitData
+from workflow_lib.generative.mixture import GaussianMixtureModel
+from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
+
+
+def embedding_of(split: SplitData, size: int, count: int, fold: int | None) -> ForwardEmbedding:
+    """Return the embedding under the model of a training size, component count and fold."""
+    return ForwardEmbedding(
+        model_from_tree(split.stored_model(size, count, fold)),
+        split.embeddings["form"],
+        split.embeddings["covariance_block"],
+    )
+
+
+def class_mixture(
+    split: SplitData, size: int, count: int
+) -> tuple[GaussianMixtureModel, np.ndarray]:
+    """Return the mixture fitted to all training rows, and the class vectors (K, d) in its units."""
+    stored = split.stored_model(size, count, None)
+    return model_from_tree(stored), scaling_from_tree(stored).apply(split.vectors)
