@@ -12,12 +12,15 @@ from pathlib import Path
 
 PACKAGE = "workflow_lib"
 
+LOADS_ALL_OF = "LOADS_ALL_OF"
+"""Name of the literal by which a module says that it loads all modules of a package by name."""
+
 
 def import_closure(root: Path | str, modules: Iterable[str]) -> list[str]:
     """Return the files of `modules` and of all library modules that they import, sorted.
 
-    Imports inside functions count too, those for types alone (``if TYPE_CHECKING``) do not. Only
-    modules of this package are followed.
+    Imports inside functions count too, as do the modules of a package that `LOADS_ALL_OF` names;
+    those for types alone (``if TYPE_CHECKING``) do not. Only modules of this package are followed.
 
     Parameters
     ----------
@@ -90,6 +93,10 @@ def _imported_modules(root: str, module: str) -> tuple[str, ...]:
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
             names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == LOADS_ALL_OF:
+            package = ast.literal_eval(node.value)
+            files = Path(root, *package.split(".")).glob("*.py")
+            names = [f"{package}.{file.stem}" for file in files if file.stem != "__init__"]
         else:
             continue
         found.update(name for name in names if name.split(".")[0] == PACKAGE)

@@ -44,9 +44,8 @@ def decoder(
     gain : array (..., 1) for spherical covariances, (..., d) for diagonal ones, (..., d, d) for
         full ones; apply it with `apply_gain`.
     """
-    if embedding.model.outputs_are_series:
-        # Algorithm 1: the path C m_t is the offset, and the residuals are added to it.
-        return embedding.scores.paths(pi_block), np.ones((*pi_block.shape[:-1], 1))
+    if hasattr(embedding.scores, "decoder"):
+        return embedding.scores.decoder(pi_block, projected)
     return weighted_vote(embedding, _responsibilities(embedding, pi_block, projected))
 
 
@@ -103,15 +102,13 @@ def apply_gain(gain: np.ndarray, vectors: np.ndarray) -> np.ndarray:
 def closed_form_preimage(embedding: ForwardEmbedding, H: np.ndarray, projected: bool) -> np.ndarray:
     """Return the outputs (n, d) of embeddings `H` (n, m) by eq. (7) or (10).
 
-    The full form uses its first two blocks. Series (n, T, p) follow from Algorithm 1, in which
-    nothing is projected.
+    The full form uses its first two blocks. Kinds of models with a closed form of their own, such
+    as that of series (n, T, p), use it.
     """
-    if embedding.model.outputs_are_series:
-        return embedding.scores.closed_form(
-            {name: H[:, columns] for name, columns in embedding.blocks.items()}
-        )
+    if hasattr(embedding.scores, "closed_form"):
+        return embedding.scores.closed_form(H, embedding.blocks, projected)
     q = _responsibilities(embedding, H[:, embedding.blocks.get("pi", slice(0, 1))], projected)
-    mean_block = embedding.summed_mean_block(H)
+    mean_block = embedding.remaining_block(H)
     if embedding.model.covariance_type == "full":
         offset, gain = weighted_vote(embedding, q)
         return offset + apply_gain(gain, mean_block)

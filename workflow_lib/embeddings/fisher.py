@@ -73,9 +73,12 @@ class FisherEmbedding(ForwardEmbedding):
         if H.ndim != 2 or H.shape[1] != self.n_features:
             raise ValueError(f"H must have the shape (n, {self.n_features}); found {H.shape}.")
         if preimage == "gradient":
-            if self.model.outputs_are_series:
+            if not hasattr(self.scores, "normal_equations"):
                 raise ValueError(
                     "Series have no gradient pre-image, because Algorithm 1 solves theirs. Use "
+                    "preimage='closed_form'."
+                    if self.model.outputs_are_series
+                    else f"{type(self.model).__name__} has no gradient pre-image. Use "
                     "preimage='closed_form'."
                 )
             return self._gradient_preimage(H, start)

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workflow_lib.embeddings.mixture import MixtureScores
-from workflow_lib.embeddings.state_space import StateSpaceScores
-from workflow_lib.parameters import as_output_matrix
+from workflow_lib.output_models import registry
 
 FORMS = ("reduced", "full")
 COVARIANCE_BLOCKS = ("constrained", "matrix")
@@ -27,41 +25,16 @@ class ForwardEmbedding:
         self.model = model
         self.form = form
         self.covariance_block = covariance_block
-        if not model.outputs_are_series:
-            self.scores = MixtureScores(model, self._sigma_shape())
-        elif form == "reduced":
-            self.scores = StateSpaceScores(model)
-        else:
-            raise ValueError(
-                "Series have no full form: its pre-image would have no closed form. Use "
-                "form='reduced'."
-            )
-
-    def _sigma_shape(self) -> str:
-        if self.covariance_block == "matrix" or self.model.covariance_type == "full":
-            return "matrix"
-        return "diagonal" if self.model.covariance_type == "diag" else "trace"
+        self.scores = registry.load(registry.kind_of(model)).scores(model, form, covariance_block)
 
     @property
     def blocks(self) -> dict[str, slice]:
         """Columns of each block, in order."""
         blocks, begin = {}, 0
-        for name, size in self._block_sizes().items():
+        for name, size in self.scores.block_sizes().items():
             blocks[name] = slice(begin, begin + size)
             begin += size
         return blocks
-
-    def _block_sizes(self) -> dict[str, int]:
-        if self.model.outputs_are_series:
-            return self.scores.block_sizes()
-        n_components, dimension = self.scores.n_components, self.scores.dimension
-        sizes = {"pi": n_components} if self.model.has_component_block else {}
-        if self.form == "reduced":
-            sizes["mu"] = dimension
-        else:
-            sizes["mu"] = n_components * dimension
-            sizes["sigma"] = n_components * self.scores.sigma_size
-        return sizes
 
     @property
     def n_features(self) -> int:
@@ -76,14 +49,7 @@ class ForwardEmbedding:
         ValueError
             If `Y` is not finite or has another number of columns (or steps) than the model.
         """
-        if self.model.outputs_are_series:
-            return self.scores.reduced(Y)
-        Y = as_output_matrix(Y)
-        if Y.shape[1] != self.scores.dimension:
-            raise ValueError(
-                f"Y has {Y.shape[1]} columns; the model was fitted to {self.scores.dimension}."
-            )
-        return self.scores.reduced(Y) if self.form == "reduced" else self.scores.full(Y)
+        return self.scores.transform(Y)
 
     @property
     def leading_columns(self) -> slice | None:
@@ -92,19 +58,17 @@ class ForwardEmbedding:
         The pre-image is affine in the rest once they are given. None for a single Gaussian, whose
         embedding has no such block.
         """
-        if self.model.outputs_are_series:
-            return slice(0, self.blocks["state"].stop)
-        return self.blocks.get("pi")
+        if not self.scores.leading:
+            return None
+        return slice(0, self.blocks[self.scores.leading[-1]].stop)
 
     def remaining_block(self, H: np.ndarray) -> np.ndarray:
         """Return what follows the leading columns of `H` (..., m), as an array (..., d).
 
-        For mixtures `summed_mean_block`; for series the observation block in units of the outputs,
-        R h2 = z - C m.
+        For mixtures the mu block, summed over components; for series the observation block in
+        units of the outputs.
         """
-        if self.model.outputs_are_series:
-            return self.scores.residuals(H[..., self.blocks["observation"]])
-        return self.summed_mean_block(H)
+        return self.scores.remaining_block(H, self.blocks)
 
     @property
     def shares_variance(self) -> bool:
@@ -117,14 +81,6 @@ class ForwardEmbedding:
     def mean_block_of_outputs(self, Y: np.ndarray, memberships: np.ndarray) -> np.ndarray:
         """Return that block (..., d) for outputs `Y` (..., d) and memberships (..., C)."""
         return (Y - memberships @ self.model.means_) / self.model.covariances_
-
-    def summed_mean_block(self, H: np.ndarray) -> np.ndarray:
-        """Return the mu block of `H` (..., m), summed over components: an array (..., d)."""
-        mean_block = H[..., self.blocks["mu"]]
-        if self.form == "reduced":
-            return mean_block
-        shape = (*H.shape[:-1], self.scores.n_components, self.scores.dimension)
-        return mean_block.reshape(shape).sum(axis=-2)
 
 
 def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

@@ -19,23 +19,36 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from workflow_lib.embeddings.scores import Scores
 from workflow_lib.generative.covariance import ComponentPrecision, component_covariance
+from workflow_lib.parameters import as_output_matrix
 
 
-class MixtureScores:
+class MixtureScores(Scores):
     """The Fisher scores of a fitted Gaussian or Gaussian mixture.
 
     Parameters
     ----------
     model : GaussianModel or GaussianMixtureModel
         A fitted model.
+    form : {"reduced", "full"}
+    covariance_block : {"constrained", "matrix"}
+        How much of the covariance score is kept, as in `FisherEmbedding`.
+
+    Attributes
+    ----------
     sigma_shape : {"matrix", "diagonal", "trace"}
-        How much of the covariance score is kept: d x d numbers a component, d, or one.
+        The same by its numbers a component: d x d, d, or one.
     """
 
-    def __init__(self, model, sigma_shape: str) -> None:
+    def __init__(self, model, form: str, covariance_block: str) -> None:
         self.model = model
-        self.sigma_shape = sigma_shape
+        self.form = form
+        if covariance_block == "matrix" or model.covariance_type == "full":
+            self.sigma_shape = "matrix"
+        else:
+            self.sigma_shape = "diagonal" if model.covariance_type == "diag" else "trace"
+        self.leading = ("pi",) if model.has_component_block else ()
         self.n_components, self.dimension = model.means_.shape
         self.precisions = [
             ComponentPrecision(
@@ -43,6 +56,31 @@ class MixtureScores:
             )
             for component in range(self.n_components)
         ]
+
+    def block_sizes(self):
+        """As `Scores.block_sizes`."""
+        sizes = {"pi": self.n_components} if self.model.has_component_block else {}
+        if self.form == "reduced":
+            return sizes | {"mu": self.dimension}
+        sizes["mu"] = self.n_components * self.dimension
+        return sizes | {"sigma": self.n_components * self.sigma_size}
+
+    def transform(self, Y):
+        """As `Scores.transform`, of rows (n, d)."""
+        Y = as_output_matrix(Y)
+        if Y.shape[1] != self.dimension:
+            raise ValueError(
+                f"Y has {Y.shape[1]} columns; the model was fitted to {self.dimension}."
+            )
+        return self.reduced(Y) if self.form == "reduced" else self.full(Y)
+
+    def remaining_block(self, H, blocks):
+        """As `Scores.remaining_block`: the mu block, summed over components."""
+        mean_block = H[..., blocks["mu"]]
+        if self.form == "reduced":
+            return mean_block
+        shape = (*H.shape[:-1], self.n_components, self.dimension)
+        return mean_block.reshape(shape).sum(axis=-2)
 
     @property
     def sigma_size(self) -> int:

@@ -16,17 +16,34 @@ from __future__ import annotations
 
 import numpy as np
 
+from workflow_lib.embeddings.scores import Scores
 
-class StateSpaceScores:
+
+class StateSpaceScores(Scores):
     """The reduced Fisher embedding of series under a fitted state-space model.
 
     Parameters
     ----------
     model : StateSpaceModel
         A fitted model. Series have the length of the longest one it was fitted to.
+    form : {"reduced"}
+    covariance_block : str
+        Of no use here.
+
+    Raises
+    ------
+    ValueError
+        For the full form.
     """
 
-    def __init__(self, model) -> None:
+    leading = ("initial", "state")
+
+    def __init__(self, model, form: str = "reduced", covariance_block: str = "constrained") -> None:
+        if form != "reduced":
+            raise ValueError(
+                "Series have no full form: its pre-image would have no closed form. Use "
+                "form='reduced'."
+            )
         self.model = model
         self.state_dim = len(model.transition_)
         self.n_steps, self.observation_dim = model.n_steps_, model.observation_dim_
@@ -39,7 +56,14 @@ class StateSpaceScores:
             "observation": self.n_steps * self.observation_dim,
         }
 
-    def reduced(self, Z) -> np.ndarray:
+    def remaining_block(self, H, blocks):
+        """As `Scores.remaining_block`: the observation block in units of the outputs.
+
+        R h2 = z - C m.
+        """
+        return self.residuals(H[..., blocks["observation"]])
+
+    def transform(self, Z) -> np.ndarray:
         """Return the embeddings (n, m) of series `Z`, (n, T, p) or (n, T p).
 
         Raises
@@ -59,10 +83,20 @@ class StateSpaceScores:
         )
         return np.hstack([block.reshape(len(Z), -1) for block in blocks])
 
-    def closed_form(self, blocks: dict[str, np.ndarray]) -> np.ndarray:
-        """Return the series (n, T, p) of embeddings given block by block (Algorithm 1)."""
-        leading = np.concatenate([blocks["initial"], blocks["state"]], axis=-1)
-        flat = self.paths(leading) + self.residuals(blocks["observation"])
+    def decoder(self, leading: np.ndarray, projected: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Return offset and gain as `workflow_lib.embeddings.closed_form.decoder`.
+
+        Algorithm 1: the path C m_t is the offset, and the residuals are added to it.
+        """
+        return self.paths(leading), np.ones((*leading.shape[:-1], 1))
+
+    def closed_form(self, H: np.ndarray, blocks: dict[str, slice], projected: bool) -> np.ndarray:
+        """Return the series (n, T, p) of embeddings `H` (n, m) (Algorithm 1).
+
+        Nothing is projected.
+        """
+        leading = np.concatenate([H[:, blocks["initial"]], H[:, blocks["state"]]], axis=-1)
+        flat = self.paths(leading) + self.residuals(H[:, blocks["observation"]])
         return flat.reshape(len(flat), self.n_steps, self.observation_dim)
 
     def paths(self, leading: np.ndarray) -> np.ndarray:

@@ -14,7 +14,9 @@ from workflow_lib.fitting.items import components_group, fold_group, size_group
 from workflow_lib.fitting.missing_outputs import filled
 from workflow_lib.generative.mixture import BATCH_SIZE, BATCHES_FROM
 from workflow_lib.generative.output_scaling import fit_output_scaling
-from workflow_lib.generative.storage import model_to_tree, new_model
+from workflow_lib.generative.storage import model_to_tree
+from workflow_lib.output_models import registry
+from workflow_lib.output_models.base import ModelArguments
 from workflow_lib.seeds import derive_seed
 
 
@@ -47,16 +49,16 @@ def run(
             by_fold = by_components.setdefault(components_group(n_components), {})
             for fold in [None, *range(folds.max() + 1)]:
                 rows = filled(train[:size] if fold is None else train[:size][folds != fold])
-                model = new_model(
-                    kind,
+                arguments = ModelArguments(
                     covariance_type,
                     variance_floor,
-                    n_components=n_components,
-                    n_init=n_init,
+                    n_components,
+                    n_init,
                     random_state=derive_seed(seed, int(size), n_components, fold_group(fold)),
                     n_channels=n_channels,
                     batch_size=BATCH_SIZE if size >= BATCHES_FROM else None,
                 )
+                model = registry.load(kind).new(arguments)
                 scaling = fit_output_scaling(rows, output_scale)
                 by_fold[fold_group(fold)] = model_to_tree(model.fit(scaling.apply(rows)), scaling)
         print(f"{size} training rows: {len(component_counts)} component counts fitted")

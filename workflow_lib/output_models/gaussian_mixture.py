@@ -1,0 +1,54 @@
+"""Mixtures of Gaussians fitted by expectation-maximisation, and their embedding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from workflow_lib.embeddings.mixture import MixtureScores
+from workflow_lib.generative.mixture import GaussianMixtureModel as Model
+from workflow_lib.output_models.base import ModelArguments
+
+BLOCKS = {"reduced": ("pi", "mu"), "full": ("pi", "mu", "sigma")}
+PREIMAGES = ("closed_form", "projected", "gradient")
+COVARIANCES = ("spherical", "tied_spherical", "diag", "full")
+COUNT_KEY = "n_components"
+TASKS = ("regression", "series", "classes")
+
+
+def new(arguments: ModelArguments) -> Model:
+    """Return an unfitted mixture."""
+    return Model(
+        n_components=arguments.n_components,
+        covariance_type=arguments.covariance_type,
+        variance_floor=arguments.variance_floor,
+        n_init=arguments.n_init,
+        random_state=arguments.random_state,
+        batch_size=arguments.batch_size,
+    )
+
+
+def to_arrays(model: Model) -> dict[str, Any]:
+    """Return a fitted mixture as arrays."""
+    return {
+        "covariance_type": model.covariance_type,
+        "variance_floor": float(model.variance_floor),
+        "n_dropped": int(getattr(model, "n_dropped_", 0)),
+        "weights": model.weights_,
+        "means": model.means_,
+        "covariances": model.covariances_,
+    }
+
+
+def from_arrays(arrays: Mapping[str, Any]) -> Model:
+    """Return the mixture of `to_arrays`."""
+    n_kept, n_dropped = len(arrays["weights"]), int(arrays["n_dropped"])
+    floor = float(arrays["variance_floor"])
+    model = Model(n_kept + n_dropped, arrays["covariance_type"], floor)
+    model.n_components_, model.n_dropped_ = n_kept, n_dropped
+    model.weights_, model.means_ = arrays["weights"], arrays["means"]
+    model.covariances_ = arrays["covariances"]
+    return model
+
+
+scores = MixtureScores
