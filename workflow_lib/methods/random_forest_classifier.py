@@ -1,0 +1,80 @@
+"""A forest of classification trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from workflow_lib.fitting.class_selection import selected_point, single_values
+from workflow_lib.fitting.fit_data import FitData
+from workflow_lib.fitting.fitted_forest import FittedForest as Fitted
+from workflow_lib.methods import base
+
+REGRESSORS = ("random_forest_classifier",)
+TASKS = ("classes",)
+NEEDS = {"minutes": 5, "grams": 6, "cubic_minutes": 0.4}
+READS = ("dataset", "split", "features")
+
+
+@dataclass
+class Method(base.Method):
+    """Select the share of the inputs that a cut may look at, and grow the forest.
+
+    The scores are probabilities; the grid point is that with the least `squared_error` of those
+    of the training rows out of bag. The forest that predicts is that which was scored out of bag,
+    so its seconds count as those of selection.
+
+    With one example per class a held-out class has no example left, and nothing can be selected:
+    `one_example` is used instead, and the item has no score.
+
+    Attributes
+    ----------
+    grid : mapping
+        List ``max_features``, and the number ``n_trees``.
+    one_example : mapping
+        ``max_features`` with one example per class; the first of the list where it is missing.
+    seed : int
+    """
+
+    grid: Mapping[str, Any]
+    one_example: Mapping[str, float]
+    seed: int
+
+    def select(self, data: FitData) -> base.Selection:
+        has_one = data.has_one_example
+        grid = single_values(self.grid, self.one_example) if has_one else self.grid
+        grown = {share: self._forest(data, share) for share in grid["max_features"]}
+        tried = _out_of_bag(data, grown)
+        point, score, heldout = selected_point(tried, data.labels)
+        entries = {"score": None if has_one else score} | point
+        return base.Selection(heldout, entries, fitting=grown[point["max_features"]])
+
+    def fit(self, data: FitData, selection: base.Selection) -> Fitted:
+        forest = selection.fitting
+        if forest is None:
+            forest = self._forest(data, selection.entries["max_features"])
+        known = np.isin(np.arange(data.n_classes), forest.classes_)
+        return Fitted(forest, data.directions, known)
+
+    def _forest(self, data: FitData, share: float):
+        from workflow_lib.baselines.classifiers import fit_forest_classifier
+
+        return fit_forest_classifier(
+            data.vectors[0], data.labels, self.grid["n_trees"], share, self.seed
+        )
+
+
+def _out_of_bag(
+    data: FitData, grown: Mapping[float, Any]
+) -> Iterator[tuple[dict[str, float], np.ndarray]]:
+    """Yield each grid point with the class scores (n, K) of the training rows out of bag."""
+    from workflow_lib.baselines.classifiers import out_of_bag_probabilities
+
+    for share, forest in grown.items():
+        yield (
+            {"max_features": share},
+            out_of_bag_probabilities(forest, data.labels, data.n_classes),
+        )

@@ -1,0 +1,114 @@
+"""Support vector machines: one for each class, against the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from workflow_lib.fitting.class_selection import selected_point, single_values
+from workflow_lib.fitting.fit_data import FitData
+from workflow_lib.fitting.fitted_ridge import kernel_arrays, kernel_in
+from workflow_lib.fitting.input_kernels import InputKernel
+from workflow_lib.fitting.prepared_inputs import Grams
+from workflow_lib.methods import base
+
+REGRESSORS = ("support_vector_machine",)
+TASKS = ("classes",)
+NEEDS = {"minutes": 5, "grams": 6, "cubic_minutes": 0.4}
+READS = ("dataset", "split", "features")
+
+
+@dataclass
+class Method(base.Method):
+    """Select the kernel width and the cost of a violated margin, and fit the machines.
+
+    The scores are decision functions; the grid point is that with the least `squared_error` of
+    those of held-out rows, in units in which the margins are 0 and 1.
+
+    With one example per class a held-out class has no example left, and nothing can be selected:
+    `one_example` is used instead, and the item has no score.
+
+    Attributes
+    ----------
+    kernel : str
+        Only ``rbf`` has widths.
+    grid : mapping
+        Lists ``width`` and ``cost``.
+    one_example : mapping
+        One value of each with one example per class; the first of its list where one is missing.
+    """
+
+    kernel: str
+    grid: Mapping[str, Sequence[float]]
+    one_example: Mapping[str, float]
+
+    def select(self, data: FitData) -> base.Selection:
+        has_one = data.has_one_example
+        grid = single_values(self.grid, self.one_example) if has_one else self.grid
+        tried = self._heldout_scores(data, grid)
+        # A row at its margin has the value 1 for its own class and -1 for the others.
+        point, score, heldout = selected_point(
+            tried, data.labels, lambda scores: (scores + 1.0) / 2.0
+        )
+        return base.Selection(heldout, {"score": None if has_one else score} | point)
+
+    def fit(self, data: FitData, selection: base.Selection) -> Fitted:
+        chosen = selection.entries
+        kernel = InputKernel(self.kernel, chosen.get("width"))
+        K = data.inputs.training_gram(*kernel)
+        return Fitted(_machines(data, K, data.labels, chosen["cost"]), kernel)
+
+    def _heldout_scores(
+        self, data: FitData, grid: Mapping[str, Sequence[float]]
+    ) -> Iterator[tuple[dict[str, Any], np.ndarray]]:
+        """Yield each grid point with the class scores (n, K) of the training rows held out."""
+        for width in grid["width"] if self.kernel == "rbf" else [None]:
+            grams = list(self._fold_grams(data, width))
+            for cost in grid["cost"]:
+                scores = np.empty((data.size, data.n_classes))
+                for fold, (K, K_heldout) in enumerate(grams):
+                    labels = data.labels[data.folds != fold]
+                    scores[data.folds == fold] = _machines(data, K, labels, cost).scores(K_heldout)
+                yield {"width": width, "cost": cost}, scores
+
+    def _fold_grams(self, data: FitData, width: float | None) -> Iterator[Grams]:
+        """Yield the two Gram matrices of each fold."""
+        if data.inputs.learns:
+            yield from data.inputs.fold_grams(self.kernel, width)
+            return
+        # One matrix holds those of all folds, and computing it can cost more than the machines.
+        K = data.inputs.training_gram(self.kernel, width)
+        for fold in data.fold_numbers:
+            heldout = data.folds == fold
+            yield K[np.ix_(~heldout, ~heldout)], K[np.ix_(heldout, ~heldout)]
+
+
+class Fitted(base.Fitted):
+    """Machines, and the kernel of their inputs."""
+
+    def __init__(self, machines: Any, kernel: InputKernel) -> None:
+        self._machines, self._kernel = machines, kernel
+
+    def predict(self, rows):
+        return self._machines.scores(rows.test_gram(*self._kernel))
+
+    def to_arrays(self):
+        machines = self._machines
+        arrays = {"dual_coefficients": machines.dual, "intercept": machines.intercept}
+        return arrays | {"known": machines.known} | kernel_arrays(self._kernel)
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping) -> Fitted:
+        from workflow_lib.baselines.machines import SupportVectorMachines
+
+        fitted = arrays["dual_coefficients"], arrays["intercept"], arrays["known"]
+        return cls(SupportVectorMachines(*fitted), kernel_in(arrays)[0])
+
+
+def _machines(data: FitData, K: np.ndarray, labels: np.ndarray, cost: float):
+    from workflow_lib.baselines.classifiers import fit_support_vector_machines
+
+    return fit_support_vector_machines(K, labels, data.n_classes, cost)
