@@ -12,6 +12,10 @@ from pathlib import Path
 
 PACKAGE = "workflow_lib"
 
+METHODS, CONFIG = f"{PACKAGE}.methods.", f"{PACKAGE}.config"
+"""What the modules of methods import to describe the keys of their YAML files is left out of
+closures: what they read reaches a job as its parameters."""
+
 LOADS_ALL_OF = "LOADS_ALL_OF"
 """Name of the literal by which a module says that it loads all modules of a package by name."""
 
@@ -100,6 +104,8 @@ def _imported_modules(root: str, module: str) -> tuple[str, ...]:
         else:
             continue
         found.update(name for name in names if name.split(".")[0] == PACKAGE)
+    if module.startswith(METHODS):
+        found = {name for name in found if not name.startswith(CONFIG)}
     modules = {name for name in found if _is_module(root, name)}
     # Importing a.b.c runs the __init__ of a and of a.b first.
     for name in [module, *modules]:

@@ -6,12 +6,9 @@ import pytest
 from configuration_example import DATASET, EMBEDDED, EXPERIMENT, FOREST, MIXTURE, RIDGE, WEAK
 
 from workflow_lib.config import capabilities
-from workflow_lib.config.models import (
-    DatasetSettings,
-    ExperimentSettings,
-    MethodSettings,
-    ModelSettings,
-)
+from workflow_lib.config.files import validated
+from workflow_lib.config.models import DatasetSettings, ExperimentSettings, ModelSettings
+from workflow_lib.methods.registry import method_modules, parameters_of
 
 GAUSSIAN = {"kind": "gaussian"}
 FULL = EMBEDDED | {
@@ -58,9 +55,18 @@ PAST = RIDGE | {"regressor": "least_squares", "grid": {}}
 WITH_WEAK = EXPERIMENT | {"weak_sizes": [10]}
 
 
+def method_of(method: dict):
+    """Return the settings of a method, and what is wrong with its keys."""
+    parameters = parameters_of(method.get("regressor", "kernel_ridge"))
+    return validated(parameters, method, "tried.yaml")
+
+
 def reasons_of(method: dict, model: dict | None = None, dataset=None, experiment=None) -> list[str]:
+    settings, errors = method_of(method)
+    if errors:
+        return [str(error) for error in errors]
     return capabilities.check(
-        MethodSettings(**method),
+        settings,
         ModelSettings(**model) if model else None,
         DatasetSettings(**DATASET | (dataset or {})),
         ExperimentSettings(**(experiment or EXPERIMENT)),
@@ -100,13 +106,6 @@ def test_good_combinations_pass(method, model, experiment):
     [
         (RIDGE | {"form": "reduced"}, None, "so form must be null"),
         (RIDGE | {"preimage": "closed_form"}, None, "so preimage must be null"),
-        (COMPONENTS | {"preimage": "candidates"}, None, "so preimage must be null"),
-        (COMPONENTS | {"penalty": "per_block"}, None, "so penalty must be shared"),
-        (COMPONENTS | {"model": "mixture"}, MIXTURE, "so model must be null"),
-        (COMPONENTS | {"output_kernel": "rbf"}, None, "is for output kernel regression"),
-        (RIDGE | {"grid": OUTPUT["grid"]}, None, "is for output kernel regression"),
-        (OUTPUT | {"output_kernel": None}, None, "needs an output_kernel"),
-        (OUTPUT | {"preimage": None}, None, "preimage candidates, minimiser or mean_shift"),
         (OUTPUT | {"output_kernel": "gak"}, None, "gak needs the preimage candidates"),
         (OUTPUT | {"grid": RIDGE["grid"]}, None, "needs grid.output_width"),
         (
@@ -114,14 +113,7 @@ def test_good_combinations_pass(method, model, experiment):
             None,
             "would be kernel ridge regression itself",
         ),
-        (COMPONENTS | {"grid": RANK["grid"]}, None, "is for reduced-rank regression"),
-        (RANK | {"grid": RIDGE["grid"]}, None, "needs grid.rank"),
-        (LAPLACIAN | {"grid": RIDGE["grid"]}, None, "needs grid.laplacian_weight"),
-        (RIDGE | {"grid": LAPLACIAN["grid"]}, None, "are for Laplacian-regularised regression"),
-        (STACK | {"members": []}, None, "a stack needs members"),
         (STACK | {"member_sizes": {"other": 3}}, None, "may name members only"),
-        (RIDGE | {"members": ["ridge"]}, None, "are for stacks"),
-        (STACK | {"grid": RIDGE["grid"]}, None, "the grid must be empty"),
         (RIDGE | {"combine": "average"}, None, "combine: average is for methods with several"),
         (WEAK | {"weak_outputs": "neighbours"}, MIXTURE, "so form must be null"),
         (IMPUTED | {"weak": False}, MIXTURE, "weak_outputs: component_mean needs"),
@@ -132,7 +124,6 @@ def test_good_combinations_pass(method, model, experiment):
             "grid.projection is for the preimage projected",
         ),
         (LINEAR_OUTPUT | {"grid": OUTPUT["grid"]}, None, "must be empty"),
-        (PAST | {"grid": RIDGE["grid"]}, None, "the grid must be empty"),
         (EMBEDDED | {"form": None}, MIXTURE, "needs a form"),
         (EMBEDDED | {"preimage": None}, MIXTURE, "needs a preimage"),
         (FULL | {"covariance_block": None}, MIXTURE, "needs a covariance_block"),
@@ -143,15 +134,10 @@ def test_good_combinations_pass(method, model, experiment):
         (SINGLE | {"preimage": "projected"}, GAUSSIAN, "projected pre-image needs a mixture"),
         (SINGLE | {"penalty": "per_block"}, GAUSSIAN, "at least two blocks (the blocks are: mu)"),
         (RIDGE | {"penalty": "per_block"}, None, "(the blocks are: outputs)"),
-        (EMBEDDED | {"regressor": "random_forest"}, MIXTURE, "so model must be null"),
         (RIDGE | {"weak": True}, None, "weak labels are component memberships"),
         (FULL | {"weak": True}, MIXTURE, "weak labels are component memberships"),
         (EMBEDDED | {"weak": True}, MIXTURE, "needs grid.weak_weight"),
         (WEAK | {"weak": False}, MIXTURE, "is for methods with weak: true"),
-        (RIDGE | {"grid": {"width": [1]}}, None, "needs grid.penalty"),
-        (RIDGE | {"grid": RIDGE["grid"] | {"n_trees": 3}}, None, "are for forests"),
-        (FOREST | {"grid": {"n_trees": 3}}, None, "needs grid.max_features and grid.n_trees"),
-        (FOREST | {"grid": FOREST["grid"] | {"width": [1]}}, None, "are for kernel ridge"),
         (EMBEDDED | {"grid": RIDGE["grid"]}, MIXTURE, "a mixture needs grid.n_components"),
         (SINGLE | {"grid": EMBEDDED["grid"]}, GAUSSIAN, "grid.n_components is for mixtures"),
         (SINGLE | {"grid": SERIES["grid"]}, GAUSSIAN, "grid.state_dim is for state-space models"),
@@ -162,7 +148,7 @@ def test_contradictory_methods_are_refused(method, model, reason):
     dataset = {"task": "series", "inputs": {"past": "separate"}}
     reasons = reasons_of(method, model, dataset, WITH_WEAK)
     assert any(reason in told for told in reasons), reasons
-    settings = MethodSettings(**method), ModelSettings(**model) if model else None
+    settings = method_of(method)[0], ModelSettings(**model) if model else None
     assert capabilities.check_method(*settings) == reasons
 
 
@@ -177,6 +163,42 @@ def test_contradictory_methods_are_refused(method, model, reason):
 def test_contradictory_methods_for_series_are_refused(method, model, reason):
     reasons = reasons_of(method, model, dataset={"task": "series"})
     assert any(reason in told for told in reasons)
+
+
+UNKNOWN = "there is no such key; it is a key of methods with regressor"
+
+
+@pytest.mark.parametrize(
+    ("method", "key", "fault"),
+    [
+        (COMPONENTS | {"penalty": "per_block"}, "penalty", "there is no such key"),
+        (COMPONENTS | {"output_kernel": "rbf"}, "output_kernel", f"{UNKNOWN}: output_kernel_regr"),
+        (RIDGE | {"grid": RANK["grid"]}, "grid.rank", f"{UNKNOWN}: reduced_rank_ridge"),
+        (RIDGE | {"members": ["ridge"]}, "members", f"{UNKNOWN}: stack"),
+        (FOREST | {"model": "mixture"}, "model", "there is no such key"),
+        (STACK | {"grid": RIDGE["grid"]}, "grid", "there is no such key"),
+        (RIDGE | {"grid": {"width": [1]}}, "grid.penalty", "the key is missing"),
+        (RANK | {"grid": RIDGE["grid"]}, "grid.rank", "the key is missing"),
+        (STACK | {"members": []}, "members", "Expected a list of at least 1"),
+        (OUTPUT | {"output_kernel": None}, "output_kernel", "Expected 'rbf', 'linear', 'dtw'"),
+        (RIDGE | {"decoder": "one_hot"}, "decoder", "Expected 'euclidean' or 'cosine'"),
+    ],
+)
+def test_keys_that_a_method_has_not_or_needs_are_named(method, key, fault):
+    told = " ".join(str(error) for error in method_of(method)[1])
+    assert f"tried.yaml, key {key}: " in told and fault in told
+
+
+@pytest.mark.parametrize("regressor", method_modules())
+def test_every_regressor_says_which_keys_it_has(regressor):
+    common = {"label": "A", "summary": "B", "color": "#000000", "marker": "o"}
+    odd = common | {"regressor": regressor, "no_such_key": 1, "model": None, "kernel": []}
+    told = [str(error) for error in method_of(odd)[1]]
+    assert sum("key no_such_key: there is no such key" in text for text in told) == 1
+    # Keys that others have may stand there empty.
+    assert not any("key model:" in text or "key kernel:" in text for text in told)
+    parameters = parameters_of(regressor)
+    assert all(field.description for field in parameters.model_fields.values())
 
 
 def test_one_contradiction_gives_one_reason():
@@ -197,24 +219,11 @@ CANDIDATES = RIDGE | {
 @pytest.mark.parametrize(
     ("method", "model", "reason"),
     [
-        (ONE_HOT | {"decoder": None}, None, "class_ridge needs a decoder"),
-        (ONE_HOT | {"decoder": "cosine"}, None, "class_ridge needs a decoder"),
         (ONE_HOT | {"decoder": "output_kernel"}, None, "needs grid.output_width"),
         (ONE_HOT | {"model": "mixture"}, MIXTURE, "needs no model"),
-        (RIDGE | {"decoder": "one_hot"}, None, "the decoder is euclidean or cosine"),
         (CANDIDATES | {"weak": True}, MIXTURE, "class_block"),
         (CANDIDATES | {"grid": RIDGE["grid"] | {"n_components": [3]}}, MIXTURE, "block_weight"),
-        (CANDIDATES | {"regressor": "self_training"}, MIXTURE, "pseudo_classes"),
         (CANDIDATES | {"one_example": {"n_components": 5}}, MIXTURE, "one of grid.n_components"),
-        (RIDGE | {"pseudo_classes": "soft"}, None, "is for self_training"),
-        (RIDGE | {"regressor": "support_vector_machine"}, None, "needs grid.cost"),
-        (RIDGE | {"regressor": "perceptron"}, None, "needs grid.l2_penalty"),
-        (RIDGE | {"grid": RIDGE["grid"] | {"cost": [1.0]}}, None, "for support vector machines"),
-        (
-            RIDGE | {"regressor": "support_vector_machine", "kernel": ["rbf"]},
-            None,
-            "the regressor support_vector_machine has the kernel of the experiment",
-        ),
     ],
 )
 def test_contradictory_methods_for_classes_are_refused(method, model, reason):
@@ -251,7 +260,7 @@ GRAM = {"inputs": {"kernel": "precomputed", "scale": "none"}}
 def test_methods_that_cannot_work_here_are_refused(method, dataset, experiment, reason):
     (told,) = reasons_of(method, dataset=dataset, experiment=experiment)
     assert reason in told
-    assert capabilities.check_method(MethodSettings(**method), None) == []
+    assert capabilities.check_method(method_of(method)[0], None) == []
 
 
 def test_state_space_models_are_for_series():
@@ -353,7 +362,7 @@ def test_methods_that_need_a_gram_matrix_too_large_are_refused(
     method, model, dataset, experiment, reason
 ):
     combination = (
-        MethodSettings(**method),
+        method_of(method)[0],
         ModelSettings(**model) if model else None,
         DatasetSettings(**DATASET | dataset),
         ExperimentSettings(**EXPERIMENT | {"training_sizes": [100, 5000]} | experiment),
@@ -371,15 +380,19 @@ def test_good_experiments_pass():
         assert capabilities.check_experiment(settings, experiment) == []
 
 
-def test_the_tables_name_only_facts_that_exist():
-    facts = capabilities.method_facts(
-        MethodSettings(**RIDGE), None
-    ) | capabilities.experiment_facts(DatasetSettings(**DATASET), ExperimentSettings(**EXPERIMENT))
-    tables = (
+def test_requirements_name_only_facts_that_exist():
+    facts = capabilities.method_facts(method_of(RIDGE)[0], None) | capabilities.experiment_facts(
+        DatasetSettings(**DATASET), ExperimentSettings(**EXPERIMENT)
+    )
+    tables = [
+        capabilities.EMBEDDING_REQUIREMENTS,
         capabilities.METHOD_REQUIREMENTS,
         capabilities.EXPERIMENT_REQUIREMENTS,
         capabilities.COMBINATION_REQUIREMENTS,
-    )
+    ]
+    for regressor in method_modules():
+        parameters = parameters_of(regressor)
+        tables += [parameters.requirements, parameters.needs_of_data]
     for requirement in (row for table in tables for row in table):
         assert set(requirement.when) | set(requirement.needs) <= set(facts)
         assert requirement.because.format(**facts)

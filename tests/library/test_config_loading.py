@@ -256,19 +256,16 @@ def test_unknown_model_is_told_once(folder):
         ),
         (
             "methods/ridge",
-            RIDGE | {"grid": {"penalties": [1]}},
+            RIDGE | {"grid": RIDGE["grid"] | {"penalties": [1]}},
             "config/methods/ridge.yaml, key grid.penalties: there is no such key. Expected one of: "
-            "penalty, width, n_components, state_dim, weak_weight, projection, rank, "
-            "laplacian_weight, neighbours, output_width, max_features, cost, l2_penalty, "
-            "block_weight, n_trees. "
+            "weak_weight, n_components, penalty, width, state_dim, projection. "
             "To mend it: write 'penalty'.",
         ),
         (
             "methods/ridge",
             RIDGE | {"regressor": "kernel-ridge"},
-            "config/methods/ridge.yaml, key regressor: found 'kernel-ridge'. Expected "
-            "'class_ridge', 'support_vector_machine', 'perceptron', 'random_forest_classifier', "
-            "'estimator', 'random_forest', ",
+            "config/methods/ridge.yaml, key regressor: found 'kernel-ridge'. Expected one of: "
+            "class_ridge, estimator, extra_trees, kernel_ridge, ",
         ),
         (
             "methods/ridge",
@@ -381,11 +378,10 @@ def test_a_named_method_that_cannot_work_is_refused(folder):
 
 
 def test_a_contradictory_method_is_refused_even_in_default(folder):
-    write(folder, "methods/forest", FOREST | {"model": "mixture", "form": "reduced"})
-    error = error_of(folder)
-    assert "config/methods/forest.yaml: the regressor random_forest predicts the outputs" in str(
-        error
-    )
+    write(folder, "methods/forest", FOREST | {"model": "mixture"})
+    assert "config/methods/forest.yaml, key model: there is no such key" in str(error_of(folder))
+    write(folder, "methods/forest", RIDGE | {"form": "reduced"})
+    assert "so form must be null" in str(error_of(folder))
 
 
 def test_default_without_any_method_is_refused(folder):

@@ -8,17 +8,17 @@ import pytest
 from configuration_example import DATASET, EMBEDDED, EXPERIMENT, MIXTURE, RIDGE, RUN
 from pydantic import ValidationError
 
+from workflow_lib.config.grids import RidgeGrid
 from workflow_lib.config.models import (
     DatasetSettings,
     ExperimentSettings,
-    GridSettings,
-    MethodSettings,
     ModelSettings,
     RunSettings,
     SourceSettings,
     TableSettings,
 )
 from workflow_lib.config.reference import SECTIONS
+from workflow_lib.methods.kernel_ridge import Parameters as RidgeMethod
 
 SOURCE = {
     "path": "mulan-mtr/edm.arff",
@@ -41,8 +41,8 @@ def test_accepted_values():
     assert ExperimentSettings(**EXPERIMENT, test_size=300).test_size == 300
     assert ExperimentSettings(**EXPERIMENT, test_size=0.4).test_size == 0.4
     assert ExperimentSettings(**EXPERIMENT, components=[2, 4]).components == (2, 4)
-    assert MethodSettings(**EMBEDDED).grid.penalty == (0.1, math.inf)
-    assert GridSettings(width=[1, 0.3]).width == (1.0, 0.3)
+    assert RidgeMethod(**EMBEDDED).grid.penalty == (0.1, math.inf)
+    assert RidgeGrid(penalty=[1], width=[1, 0.3]).width == (1.0, 0.3)
     assert DatasetSettings(**DATASET, sources=[SOURCE]).sources[0].size == 10
 
 
@@ -74,16 +74,16 @@ def test_accepted_values():
         (ExperimentSettings, EXPERIMENT, {"components": "chosen"}),
         (ExperimentSettings, EXPERIMENT, {"components": []}),
         (ExperimentSettings, EXPERIMENT, {"kernel": "gaussian"}),
-        (MethodSettings, RIDGE, {"label": "$x^$"}),
-        (MethodSettings, RIDGE, {"color": "blue"}),
-        (MethodSettings, RIDGE, {"color": "#12345"}),
-        (MethodSettings, RIDGE, {"marker": "circle"}),
-        (MethodSettings, RIDGE, {"grid": {"penalty": [0.0]}}),
-        (MethodSettings, RIDGE, {"grid": {"penalty": [math.nan]}}),
-        (MethodSettings, RIDGE, {"grid": {"penalty": [1.0, 1.0]}}),
-        (MethodSettings, RIDGE, {"grid": {"width": [math.inf]}}),
-        (MethodSettings, RIDGE, {"grid": {"max_features": [1.5]}}),
-        (MethodSettings, RIDGE, {"in_default": "yes"}),
+        (RidgeMethod, RIDGE, {"label": "$x^$"}),
+        (RidgeMethod, RIDGE, {"color": "blue"}),
+        (RidgeMethod, RIDGE, {"color": "#12345"}),
+        (RidgeMethod, RIDGE, {"marker": "circle"}),
+        (RidgeMethod, RIDGE, {"grid": {"penalty": [0.0]}}),
+        (RidgeMethod, RIDGE, {"grid": {"penalty": [math.nan]}}),
+        (RidgeMethod, RIDGE, {"grid": {"penalty": [1.0, 1.0]}}),
+        (RidgeMethod, RIDGE, {"grid": {"width": [math.inf]}}),
+        (RidgeMethod, RIDGE, {"grid": {"penalty": []}}),
+        (RidgeMethod, RIDGE, {"in_default": "yes"}),
         (ModelSettings, MIXTURE, {"variance_floor": 0.0}),
         (ModelSettings, MIXTURE, {"variance_floor": 1.5}),
         (ModelSettings, MIXTURE, {"n_init": 10**6}),

@@ -14,6 +14,7 @@ import yaml
 from workflow_lib.config import reference
 from workflow_lib.config.files import read_yaml
 from workflow_lib.config.loading import load_configuration
+from workflow_lib.config.method_file import DEFAULT_REGRESSOR, MethodFile
 
 CONFIG = Path(__file__).parents[2] / "config"
 FILES = [
@@ -54,11 +55,13 @@ def test_every_file_of_the_folder_has_a_kind():
 @pytest.mark.parametrize(("model", "path"), FILES, ids=FILE_IDS)
 def test_shipped_files_are_valid_for_the_models_and_the_schema(model, path):
     data = read_yaml(path)
-    regressor = data.get("regressor")
-    own_keys = reference.own_keys_of_regressors().get(regressor)
-    (own_keys or model).model_validate(data)
+    name = model.__name__
+    if model is MethodFile:
+        regressor = data.get("regressor", DEFAULT_REGRESSOR)
+        name, model = f"method-{regressor}", reference.keys_of_regressors()[regressor]
+    model.model_validate(data)
     schema = reference.schema()
-    schema["$ref"] = f"#/$defs/{f'method-{regressor}' if own_keys else model.__name__}"
+    schema["$ref"] = f"#/$defs/{name}"
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.Draft202012Validator(schema).validate(data)
 
@@ -66,7 +69,7 @@ def test_shipped_files_are_valid_for_the_models_and_the_schema(model, path):
 @pytest.mark.parametrize(
     ("kind", "data"),
     [
-        ("MethodSettings", {"label": "a", "summary": "b", "color": "red", "marker": "o"}),
+        ("method-training_mean", {"label": "a", "summary": "b", "color": "red", "marker": "o"}),
         ("ModelSettings", {"kind": "gaussian", "n_inits": 3}),
         ("RunSettings", {"experiments": ["a"], "n_folds": 1}),
     ],

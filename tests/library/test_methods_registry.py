@@ -8,12 +8,10 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
 from workflow_lib.config.job_needs import Stage
-from workflow_lib.config.models import Regressor
 from workflow_lib.errors import UserError
 from workflow_lib.methods import base, registry
 
@@ -36,8 +34,7 @@ def test_every_file_is_a_method_and_every_regressor_has_one():
     files = {path.stem for path in Path(base.__file__).parent.glob("*.py")}
     assert files - set(registry.NO_METHODS) == set(MODULES)
     served = Counter(name for module in MODULES.values() for name in module.regressors)
-    regressors = get_args(Regressor)
-    assert set(served.values()) == {1} and len(regressors) == len(set(regressors))
+    assert set(served.values()) == {1}
 
 
 def test_a_module_is_read_without_loading_it(tmp_path):
@@ -51,6 +48,10 @@ import no_such_module
 from no_such_module import Median as Fitted
 
 
+class Parameters(no_such_module.MethodFile):
+    pass
+
+
 class Method(no_such_module.Method):
     metric: str
     ranks: tuple = ()
@@ -58,7 +59,7 @@ class Method(no_such_module.Method):
 """)
     assert base.read_module(path) == (
         *("median", ("median", "mode"), ("series",), {"minutes": 3}),
-        *(("dataset", "split"), ("metric", "ranks"), False),
+        *(("dataset", "split"), ("metric", "ranks")),
     )
 
 
@@ -73,5 +74,5 @@ def test_the_registry_loads_no_method():
 def test_a_module_that_lacks_a_member_is_refused_by_name(tmp_path):
     path = tmp_path / "median.py"
     path.write_text('REGRESSORS = ("median",)\n', encoding="utf-8")
-    with pytest.raises(UserError, match=r"median\.py: .* without TASKS, NEEDS, READS, Method, F"):
+    with pytest.raises(UserError, match=r"median\.py: .* without TASKS, NEEDS, READS, P"):
         base.read_module(path)

@@ -13,3 +13,8 @@ class Settings(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    @classmethod
+    def others_with(cls, location: tuple) -> list[str]:
+        """Return what has the key at a location that this class has not; none by default."""
+        return []

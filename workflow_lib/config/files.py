@@ -13,21 +13,21 @@ import yaml
 from pydantic import ValidationError
 
 from workflow_lib.config.base import Settings
+from workflow_lib.config.method_file import DEFAULT_REGRESSOR, MethodFile
 from workflow_lib.config.models import (
     DatasetSettings,
     ExperimentSettings,
-    MethodSettings,
     ModelSettings,
 )
-from workflow_lib.config.problems import settings_errors
+from workflow_lib.config.problems import settings_errors, written
 from workflow_lib.config.values import LONGEST_NAME, NAME, PATTERNS_IN_WORDS
-from workflow_lib.errors import UserError, unknown_name
-from workflow_lib.methods.registry import parameters_of
+from workflow_lib.errors import UserError, nearest_name, unknown_name
+from workflow_lib.methods.registry import method_modules, parameters_of
 
 SETTINGS_OF_KIND: dict[str, type[Settings]] = {
     "dataset": DatasetSettings,
     "model": ModelSettings,
-    "method": MethodSettings,
+    "method": MethodFile,
     "experiment": ExperimentSettings,
 }
 """The class of each kind of file; the files of a kind lie in the folder named by its plural."""
@@ -266,12 +266,28 @@ class ConfigurationFiles:
             return None
         model = SETTINGS_OF_KIND[kind]
         if kind == "method":
-            model = parameters_of(str(data.get("regressor"))) or model
+            regressor = data.get("regressor", DEFAULT_REGRESSOR)
+            if regressor not in method_modules():
+                self.errors.append(_unknown_regressor(regressor, f"{shown(path)}, key regressor"))
+                return None
+            model = parameters_of(regressor)
         settings, errors = validated(model, data, shown(path))
         if kind == "dataset" and settings is not None:
             errors = option_errors(settings, shown(path))
         self.errors += errors
         return None if errors else settings
+
+
+def _unknown_regressor(regressor: Any, place: str) -> UserError:
+    """Return the error of a regressor that no module serves."""
+    known = sorted(method_modules())
+    nearest = nearest_name(str(regressor), known)
+    return UserError(
+        place,
+        f"found {written(regressor)}",
+        expected=f"one of: {', '.join(known)}",
+        remedy=f"write '{nearest}'" if nearest else None,
+    )
 
 
 def option_errors(dataset: DatasetSettings, place: str) -> list[UserError]:

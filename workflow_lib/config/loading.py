@@ -13,10 +13,10 @@ from workflow_lib.config import capabilities
 from workflow_lib.config.files import ConfigurationFiles, check_run_files, validated
 from workflow_lib.config.gram_limit import default_max_gram_rows
 from workflow_lib.config.job_needs import most_gram_rows
+from workflow_lib.config.method_file import MethodFile
 from workflow_lib.config.models import (
     DatasetSettings,
     ExperimentSettings,
-    MethodSettings,
     ModelSettings,
     RunSettings,
 )
@@ -61,7 +61,7 @@ class Configuration:
     datasets: dict[str, DatasetSettings]
     """The datasets used."""
 
-    methods: dict[str, MethodSettings]
+    methods: dict[str, MethodFile]
     """The methods used."""
 
     models: dict[str, ModelSettings]
@@ -487,7 +487,7 @@ def _methods_of(
     experiment: ExperimentSettings,
     dataset: DatasetSettings,
     place: str,
-) -> tuple[dict[str, MethodSettings], dict[str, list[str]]]:
+) -> tuple[dict[str, MethodFile], dict[str, list[str]]]:
     """Return the methods of an experiment, and those of ``default`` left out with the reasons."""
     default = experiment.methods == "default"
     own = name in files.names("experiment") and files.get("experiment", name, place).methods
@@ -590,7 +590,7 @@ def _tables_that_can_be(
     files: ConfigurationFiles,
     experiment: ExperimentSettings,
     dataset: DatasetSettings,
-    methods: dict[str, MethodSettings],
+    methods: dict[str, MethodFile],
 ) -> tuple:
     """Return the tables of an experiment, on a user's own table without those of no mixture.
 
@@ -602,7 +602,7 @@ def _tables_that_can_be(
     return tuple(table for table in experiment.tables if table.kind not in TABLES_OF_MIXTURES)
 
 
-def _stacks_without_members(methods: dict[str, MethodSettings]) -> dict[str, str]:
+def _stacks_without_members(methods: dict[str, MethodFile]) -> dict[str, str]:
     """Return the stacks that have none of their members among the methods, with the reason."""
     return {
         name: f"a stack combines those of its members that are methods of the experiment, and none "
@@ -618,7 +618,7 @@ def _model_of(files: ConfigurationFiles, method_name: str) -> ModelSettings | No
     return files.get("model", method.model, place) if method.model else None
 
 
-def _is_consistent(files: ConfigurationFiles, name: str, method: MethodSettings) -> bool:
+def _is_consistent(files: ConfigurationFiles, name: str, method: MethodFile) -> bool:
     """Return whether a method can run anywhere, after noting why when it cannot."""
     model = _model_of(files, name)
     if method.model and model is None:

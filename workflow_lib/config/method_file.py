@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from workflow_lib.config.base import Settings
+from workflow_lib.config.requirement import Requirement
 from workflow_lib.config.values import COLOR, Flag, Name, Text, TextInFigures
-from workflow_lib.methods.registry import method_modules
-
-PreImage = Literal[
-    "closed_form", "projected", "gradient", "candidates", "minimiser", "mean", "mean_shift"
-]
+from workflow_lib.methods.registry import method_modules, parameters_of
 
 ABSENT: dict[str, Any] = {
+    "grid": None,
+    "model": None,
+    "form": None,
+    "covariance_block": None,
+    "preimage": None,
+    "start": None,
     "kernel": (),
     "decoder": None,
     "estimator": None,
-    "pseudo_classes": None,
     "output_kernel": None,
     "penalty": "shared",
     "center": True,
@@ -30,6 +32,15 @@ ABSENT: dict[str, Any] = {
     "one_example": None,
 }
 """What the workflow takes for keys that a method of another regressor does not have."""
+
+
+_EMPTY: tuple = (None, {}, [], ())
+
+MOST_TOLD = 3
+"""Regressors that an error names as those that have a key."""
+
+DEFAULT_REGRESSOR = "kernel_ridge"
+"""The regressor of a file that names none: the paper's."""
 
 
 class MethodFile(Settings):
@@ -52,31 +63,28 @@ class MethodFile(Settings):
     """Whether it belongs to `methods: default`. Off by default, so that a new file changes no
     run before it is asked to."""
 
-    model: Name | None = None
-    """Generative model of the outputs, a file of `config/models`; null (the default) to predict
-    the outputs themselves."""
+    requirements: ClassVar[tuple[Requirement, ...]] = ()
+    """What a method of this regressor must satisfy whatever it is used on."""
 
-    form: Literal["reduced", "full"] | None = None
-    """Form of the Fisher embedding: `reduced` (blocks pi and mu, equations 7 and 10) or `full`
-    (also the covariance block, equation 1); null (the default) without a model."""
+    needs_of_data: ClassVar[tuple[Requirement, ...]] = ()
+    """What it must satisfy on a dataset in an experiment."""
 
-    covariance_block: Literal["constrained", "matrix"] | None = None
-    """Covariance block of the full form: `matrix` (every entry, as printed in equation 1) or
-    `constrained` (only the parameters of the covariance type); null (the default) otherwise."""
+    @model_validator(mode="before")
+    @classmethod
+    def _without_empty_keys(cls, data: Any) -> Any:
+        """Leave out empty values of keys that methods of other regressors have."""
+        if not isinstance(data, dict):
+            return data
+        absent = set(ABSENT) - set(cls.model_fields)
+        return {
+            key: value for key, value in data.items() if key not in absent or value not in _EMPTY
+        }
 
-    preimage: PreImage | None = None
-    """How an output is found from a predicted embedding: `closed_form` (equations 7 and 10),
-    `projected` (the same after projecting the predicted memberships onto the simplex; those of
-    series are used as they are, since a series may leave the hull of the training ones) or
-    `gradient` (numerical search, for the full form); of output kernel regression `candidates` (the
-    nearest training output), `minimiser` (numerical search, for the rbf output kernel), or, with
-    weights projected on the simplex, `mean` (the weighted mean, for the linear output kernel) or
-    `mean_shift` (the mode above it, for the rbf one); null (the default) for methods that predict
-    the outputs themselves."""
-
-    start: Literal["closed_form", "mean"] | None = None
-    """Where the search of the `gradient` pre-image starts: at the closed form or at the mean of the
-    training outputs; null (the default) for the other pre-images."""
+    @classmethod
+    def others_with(cls, location: tuple) -> list[str]:
+        """Return the regressors whose methods have the key at a location; none for most of them."""
+        found = [name for name in method_modules() if _has_key(parameters_of(name), location)]
+        return found if len(found) <= MOST_TOLD else []
 
     def __getattr__(self, name: str) -> Any:
         """Return what a key that the regressor does not have stands for."""
@@ -84,16 +92,18 @@ class MethodFile(Settings):
 
     def grid_values(self, key: str) -> tuple:
         """Return the values of a key of `grid`; none where the method has no such key."""
-        values = getattr(self.grid, key, ()) or ()
+        values = getattr(self.grid, key, None) or ()
         return values if isinstance(values, tuple) else (values,)
 
     def plain_grid(self) -> dict[str, Any]:
         """Return what stands in `grid`, by key."""
+        if self.grid is None:
+            return {}
         return {key: value for key, value in self.grid.model_dump().items() if value}
 
     def one_example_values(self) -> dict[str, Any]:
         """Return one value of each key of `grid`, for where nothing can be selected."""
-        chosen = self.one_example.model_dump(exclude_none=True)
+        chosen = self.one_example.model_dump(exclude_none=True) if self.one_example else {}
         return {
             key: chosen.get(key, values[0] if isinstance(values, tuple) else values)
             for key, values in self.plain_grid().items()
@@ -114,3 +124,44 @@ class MethodFile(Settings):
     def predicts_scores(self, task: str) -> bool:
         """Return whether what it predicts for a task are scores of the classes."""
         return method_modules()[self.regressor].tasks == ("classes",)
+
+
+class ModelMethod(MethodFile):
+    """A method that may have a generative model of the outputs."""
+
+    model: Name | None = None
+    """Generative model of the outputs, a file of `config/models`; null (the default) to predict
+    the outputs themselves."""
+
+
+class EmbeddingMethod(ModelMethod):
+    """A method whose targets may be Fisher embeddings of the outputs."""
+
+    form: Literal["reduced", "full"] | None = None
+    """Form of the Fisher embedding: `reduced` (blocks pi and mu, equations 7 and 10) or `full`
+    (also the covariance block, equation 1); null (the default) without a model."""
+
+    covariance_block: Literal["constrained", "matrix"] | None = None
+    """Covariance block of the full form: `matrix` (every entry, as printed in equation 1) or
+    `constrained` (only the parameters of the covariance type); null (the default) otherwise."""
+
+    preimage: Literal["closed_form", "projected", "gradient"] | None = None
+    """How an output is found from a predicted embedding: `closed_form` (equations 7 and 10),
+    `projected` (the same after projecting the predicted memberships onto the simplex; those of
+    series are used as they are, since a series may leave the hull of the training ones) or
+    `gradient` (numerical search, for the full form); null (the default) for methods that predict
+    the outputs themselves."""
+
+    start: Literal["closed_form", "mean"] | None = None
+    """Where the search of the `gradient` pre-image starts: at the closed form or at the mean of the
+    training outputs; null (the default) for the other pre-images."""
+
+
+def _has_key(parameters: type, location: tuple) -> bool:
+    """Return whether a class of settings has the key at a location, such as ("grid", "rank")."""
+    for key in location:
+        fields = getattr(parameters, "model_fields", {})
+        if key not in fields:
+            return False
+        parameters = fields[key].annotation
+    return True

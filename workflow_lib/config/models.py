@@ -11,19 +11,15 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, Strict
 
 from workflow_lib.config.base import Settings
-from workflow_lib.config.method_file import MethodFile
 from workflow_lib.config.values import (
     ADDRESS,
     MEMBERS,
     RELATIVE_PATH,
     SHA256,
     Count,
-    Flag,
     Fraction,
     Name,
     NotNegative,
-    Positive,
-    PositiveOrInfinite,
     Repeats,
     Share,
     Sizes,
@@ -37,7 +33,7 @@ from workflow_lib.config.values import (
     strictly_increasing,
     without_repeats,
 )
-from workflow_lib.methods.registry import method_modules
+from workflow_lib.output_models.registry import model_kinds
 from workflow_lib.report.figures.registry import figure_modules
 
 Methods = Literal["default"] | SomeNames
@@ -359,7 +355,7 @@ class DatasetSettings(Settings):
 class ModelSettings(Settings):
     """A generative model of the outputs: `config/models/NAME.yaml`."""
 
-    kind: Literal["gaussian", "gaussian_mixture", "state_space"]
+    kind: Literal[*model_kinds()]
     """One Gaussian, a mixture of Gaussians fitted by expectation-maximisation, or a linear-Gaussian
     state-space model of series."""
 
@@ -376,197 +372,6 @@ class ModelSettings(Settings):
     n_init: Repeats = 5
     """Random starts of expectation-maximisation; the most likely result is kept. Five make a bad
     local maximum rare at little cost."""
-
-
-class GridSettings(Settings):
-    """Candidate hyper-parameters, compared by cross-validation. Empty where they do not apply."""
-
-    penalty: Annotated[tuple[PositiveOrInfinite, ...], AfterValidator(without_repeats)] = ()
-    """Penalties lambda_0 of equation (13), above 0. `.inf` is allowed: a block with an infinite
-    penalty is predicted by its training mean. For kernel ridge regression."""
-
-    width: Annotated[tuple[Positive, ...], AfterValidator(without_repeats)] = ()
-    """Factors gamma of the rbf kernel exp(-gamma |x - x'|^2), in units of 1 / (2 q) where q is the
-    number of inputs, so that 1 suits standardised inputs; of the Laplacian kernel
-    exp(-gamma sum |x_j - x'_j|), in units of 1 / q. Not used with kernels without a width."""
-
-    n_components: Sizes = ()
-    """Numbers of mixture components, strictly increasing. For mixtures; an experiment that fixes
-    `components` uses its own instead."""
-
-    state_dim: Sizes = ()
-    """Dimensions of the hidden state, strictly increasing. For state-space models."""
-
-    weak_weight: Annotated[tuple[Positive, ...], AfterValidator(without_repeats)] = ()
-    """Weights w of a weakly labelled row relative to a fully labelled one: lambda_2 of equation
-    (14) is w / (2 l) with l labelled rows. For weakly supervised methods."""
-
-    projection: Annotated[
-        tuple[Literal["raw", "simplex"], ...], AfterValidator(without_repeats)
-    ] = ()
-    """Whether predicted memberships are used as they are (`raw`) or projected on the simplex
-    (`simplex`); both compete. For the preimage `projected`, which is `simplex` when this is
-    empty."""
-
-    rank: Sizes = ()
-    """Numbers of principal components of the outputs that are predicted, strictly increasing. For
-    reduced-rank regression."""
-
-    laplacian_weight: Annotated[tuple[Positive, ...], AfterValidator(without_repeats)] = ()
-    """Weights of the graph Laplacian in the kernel. For Laplacian-regularised regression."""
-
-    neighbours: Sizes = ()
-    """Neighbours of a row in the graph, strictly increasing. For Laplacian-regularised
-    regression."""
-
-    output_width: Annotated[tuple[Positive, ...], AfterValidator(without_repeats)] = ()
-    """Widths of the output kernel, in units of the root of the median squared distance of the
-    training outputs. For output kernel regression, but for the linear output kernel."""
-
-    max_features: Annotated[tuple[Fraction, ...], AfterValidator(without_repeats)] = ()
-    """Fractions of the inputs tried at each cut of a tree, in (0, 1]. For forests."""
-
-    cost: Annotated[tuple[Positive, ...], AfterValidator(without_repeats)] = ()
-    """Costs C of a margin violation. For support vector machines."""
-
-    l2_penalty: Annotated[tuple[Positive, ...], AfterValidator(without_repeats)] = ()
-    """Penalties on the squared weights. For perceptrons."""
-
-    block_weight: Annotated[tuple[NotNegative, ...], AfterValidator(without_repeats)] = ()
-    """Weights of the membership block where a class is searched in the embedding, relative to the
-    other block; 0 leaves it out. For `class_ridge` with a mixture."""
-
-    n_trees: Annotated[int, Strict(), Field(ge=1, le=100_000)] | None = None
-    """Trees of a forest, one number: more trees are never worse, only slower. For
-    forests."""
-
-
-class OneExampleSettings(Settings):
-    """Values used where nothing can be selected, with one labelled example per class: a held-out
-    class would have no example left. What is null is the first of its list in `grid`."""
-
-    penalty: PositiveOrInfinite | None = None
-    """In the place of `grid.penalty`; of every block where each has its own."""
-
-    width: Positive | None = None
-    """In the place of `grid.width`."""
-
-    n_components: Count | None = None
-    """In the place of `grid.n_components`."""
-
-    weak_weight: Positive | None = None
-    """In the place of `grid.weak_weight`."""
-
-    projection: Literal["raw", "simplex"] | None = None
-    """In the place of `grid.projection`."""
-
-    output_width: Positive | None = None
-    """In the place of `grid.output_width`."""
-
-    block_weight: NotNegative | None = None
-    """In the place of `grid.block_weight`."""
-
-    cost: Positive | None = None
-    """In the place of `grid.cost`."""
-
-    l2_penalty: Positive | None = None
-    """In the place of `grid.l2_penalty`."""
-
-    max_features: Fraction | None = None
-    """In the place of `grid.max_features`."""
-
-
-Regressor = Literal[*method_modules()]
-Decoder = Literal[
-    "euclidean",
-    "cosine",
-    "one_hot",
-    "output_kernel",
-    "candidates",
-    "class_block",
-    "class_block_component_first",
-]
-
-
-class MethodSettings(MethodFile):
-    """A method: `config/methods/NAME.yaml`. What can work together is checked before anything
-    runs (see `workflow_lib/config/capabilities.py`)."""
-
-    regressor: Regressor = "kernel_ridge"
-    """What predicts the embedding, or the outputs, from the inputs: `kernel_ridge` (the default,
-    the paper's), `principal_component_ridge` (kernel ridge regression with a penalty per principal
-    component of the outputs), `reduced_rank_ridge` (of the leading components only),
-    `laplacian_ridge` (with unlabelled inputs), `output_kernel_regression` (IOKR), `random_forest`,
-    `extra_trees`, `least_squares` (from the values of the past alone), `training_mean` (no inputs
-    at all), `stack` (a convex combination of other methods) or `estimator` (any estimator of
-    scikit-learn, with keys of its own). For classes also: `class_ridge`
-    (kernel ridge regression on the indicators of the classes, decoded as `decoder` says),
-    `self_training` (the same with pseudo-classes for weak rows), `support_vector_machine` (one
-    against rest), `perceptron` (one hidden layer) or `random_forest_classifier`."""
-
-    kernel: Annotated[
-        tuple[Literal["linear", "rbf", "laplacian"], ...], AfterValidator(without_repeats)
-    ] = ()
-    """Kernels on the inputs that compete, chosen by the folds like every hyper-parameter: `linear`,
-    `rbf`, `laplacian`; those with a width take each of `grid.width`. The values of `grid.penalty`
-    are then relative to the size of each kernel (the number of inputs for `linear`, the width for
-    widths below 1), and where a chosen value lies on an edge of its grid, the grid is extended
-    there once, by two values half a decade apart. For texts and inner products there is no
-    `laplacian`; the kernel `tanimoto` of an experiment stands for those with a width, and a Gram
-    matrix for all. With one labelled example per class, where nothing can be chosen, it is the
-    first that is not linear. Empty (the default): the kernel of the experiment, and penalties as
-    they are."""
-
-    decoder: Decoder | None = None
-    """How a class is found. From a predicted class vector: the class with the nearest one
-    (`euclidean`, also when this is null) or with the smallest angle around the mean class vector
-    (`cosine`). From the scores of `class_ridge`: `one_hot` (the highest score), `output_kernel`
-    (exact search over the classes with an rbf kernel on the class vectors), `candidates` (the class
-    with the nearest Fisher embedding), `class_block` (the nearest in the embedding of class
-    indicators and memberships, where weak rows join the memberships) or
-    `class_block_component_first` (only classes of the likeliest component compete)."""
-
-    pseudo_classes: Literal["hard", "soft"] | None = None
-    """For `self_training`: a weak row is taken for the best class of its component (`hard`) or
-    spread over them (`soft`); null (the default) for other regressors."""
-
-    output_kernel: Literal["rbf", "linear", "dtw", "gak"] | None = None
-    """Kernel on the outputs of output kernel regression: `rbf`, `linear`, or for series `dtw`
-    (dynamic time warping) or `gak` (global alignment); null (the default) for other regressors."""
-
-    penalty: Literal["shared", "per_block"] = "shared"
-    """One penalty for the whole embedding (the default, as in the paper) or one per block."""
-
-    center: Flag = True
-    """Whether kernel ridge regression has an unpenalised intercept. On by default: without it a
-    large penalty pulls every prediction to zero instead of the mean."""
-
-    weak: Flag = False
-    """Whether weakly labelled rows (component memberships only) join the training."""
-
-    weak_outputs: Literal["component_mean", "neighbours", "true"] | None = None
-    """Outputs in the place of those of weak rows, for methods that regress outputs: the mean of the
-    component (`component_mean`), the mean of the nearest training rows of the component
-    (`neighbours`) or the hidden outputs themselves (`true`, a ceiling and no method for use); null
-    (the default): weak rows have targets in the block pi only."""
-
-    combine: Literal["best", "average"] = "best"
-    """What becomes of several numbers of components: the best is selected (`best`, the default, as
-    in the paper) or the predictions of all are averaged (`average`), which spares small samples the
-    noise of that choice. Numbers above 0.6 times the training rows are then left out."""
-
-    members: Annotated[tuple[Name, ...], AfterValidator(without_repeats)] = ()
-    """Methods that a stack combines, as far as they are methods of the experiment. Empty for other
-    methods."""
-
-    member_sizes: dict[Name, Count] = {}
-    """Smallest number of training rows from which a member takes part; by default any."""
-
-    grid: GridSettings = GridSettings()
-    """Candidate hyper-parameters."""
-
-    one_example: OneExampleSettings = OneExampleSettings()
-    """What is used in their place with one labelled example per class."""
 
 
 class ExperimentSettings(Settings):

@@ -151,9 +151,11 @@ def _translated(details: list[dict], model: type[Settings], location: tuple, whe
     if first["type"] in ("extra_forbidden", "invalid_key"):
         valid = list(_model_at(model, location[:-1]).model_fields)
         nearest = nearest_name(str(location[-1]), valid)
+        others = model.others_with(location)
+        told = f"; it is a key of methods with regressor: {' or '.join(others)}" if others else ""
         return UserError(
             where,
-            "there is no such key",
+            f"there is no such key{told}",
             expected=f"one of: {', '.join(valid)}",
             remedy=f"write '{nearest}'" if nearest else "remove it",
         )

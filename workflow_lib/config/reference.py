@@ -16,14 +16,13 @@ from typing import Any
 from pydantic.json_schema import models_json_schema
 
 from workflow_lib.config.base import Settings
+from workflow_lib.config.method_file import MethodFile
 from workflow_lib.config.models import (
     DatasetSettings,
     ExperimentDefaults,
     ExperimentSettings,
     FigureSettings,
-    GridSettings,
     InputSettings,
-    MethodSettings,
     ModelSettings,
     ReportSettings,
     RunSettings,
@@ -38,7 +37,7 @@ FILE_KINDS: dict[type[Settings], tuple[str, ...]] = {
     RunSettings: ("*.yaml",),
     DatasetSettings: ("datasets/*.yaml",),
     ModelSettings: ("models/*.yaml",),
-    MethodSettings: ("methods/*.yaml",),
+    MethodFile: ("methods/*.yaml",),
     ExperimentSettings: ("experiments/*.yaml",),
 }
 """The classes that describe whole files, each with the files below config/ that it describes."""
@@ -52,8 +51,7 @@ SECTIONS: tuple[tuple[str, str, type[Settings]], ...] = (
     ("`inputs` of a dataset", "inputs.", InputSettings),
     ("`sources` of a dataset", "sources[].", SourceSettings),
     ("Models", "", ModelSettings),
-    ("Methods", "", MethodSettings),
-    ("`grid` of a method", "grid.", GridSettings),
+    ("Methods", "", MethodFile),
     ("Experiments", "", ExperimentSettings),
     ("`tables` of an experiment", "tables[].", TableSettings),
     ("`figures` of an experiment", "figures[].", FigureSettings),
@@ -155,10 +153,13 @@ def schema() -> dict[str, Any]:
                 "then": {"properties": {"options": {"$ref": f"#/$defs/options-{reader}"}}},
             }
         )
-    regressors = own_keys_of_regressors()
+    regressors = keys_of_regressors()
     for regressor, parameters in regressors.items():
-        definitions[f"method-{regressor}"] = parameters.model_json_schema()
-    names = [model.__name__ for model in FILE_KINDS]
+        definition = parameters.model_json_schema()
+        for name, nested in definition.pop("$defs", {}).items():
+            definitions[name] = nested
+        definitions[f"method-{regressor}"] = definition
+    names = [model.__name__ for model in FILE_KINDS if model is not MethodFile]
     names += [f"method-{regressor}" for regressor in regressors]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -176,10 +177,9 @@ def reader_options() -> dict[str, type[Settings]]:
     return {reader: options_model(reader) for reader in reader_names()}
 
 
-def own_keys_of_regressors() -> dict[str, type[Settings]]:
-    """Return the class of the methods of each regressor whose keys are its own."""
-    found = {regressor: parameters_of(regressor) for regressor in method_modules()}
-    return {regressor: parameters for regressor, parameters in found.items() if parameters}
+def keys_of_regressors() -> dict[str, type[MethodFile]]:
+    """Return the class of the methods of each regressor."""
+    return {regressor: parameters_of(regressor) for regressor in method_modules()}
 
 
 def readme() -> str:
@@ -189,15 +189,34 @@ def readme() -> str:
     for title, prefix, model in SECTIONS:
         level = "###" if prefix else "##"
         parts.append(section(f"{level} {title}", prefix, definitions[model.__name__]))
-        if model is GridSettings:
-            parts += [
-                section(f"### Methods with `regressor: {name}`", "", definitions[f"method-{name}"])
-                for name in own_keys_of_regressors()
-            ]
+        if model is MethodFile:
+            parts += sections_of_regressors(definitions)
     parts.append("## Options of the readers\n\nWhat `options` of a dataset may hold.\n")
     for reader in sorted(reader_options()):
         parts.append(section(f"### `{reader}`", "options.", definitions[f"options-{reader}"]))
     return "\n".join(parts)
+
+
+def sections_of_regressors(definitions: dict[str, Any]) -> list[str]:
+    """Return the tables of the keys that the methods of each regressor have besides the common."""
+    parts, told = [], set()
+    common = set(MethodFile.model_fields)
+    for regressor, parameters in keys_of_regressors().items():
+        if parameters in told:
+            continue
+        told.add(parameters)
+        definition = definitions[f"method-{regressor}"]
+        own = {key: field for key, field in definition["properties"].items() if key not in common}
+        named = method_modules()[regressor].regressors
+        heading = " or ".join(f"`regressor: {name}`" for name in named)
+        parts.append(section(f"### {heading}", "", definition | {"properties": own}))
+        for key in ("grid", "one_example"):
+            block = own.get(key, {})
+            if "$ref" in block:
+                nested = definitions[block["$ref"].rpartition("/")[2]]
+                keys = {name: nested[name] for name in ("properties", "required") if name in nested}
+                parts.append(section("", f"{key}.", keys).lstrip("\n"))
+    return parts
 
 
 def section(heading: str, prefix: str, definition: dict[str, Any]) -> str:

@@ -1,6 +1,6 @@
 """The contract of a method: what its module holds, and what is known of it before it is loaded.
 
-A method is a module of this package with six members:
+A method is a module of this package with seven members:
 
 ``REGRESSORS``
     the values of ``regressor`` in a method's YAML file that it serves;
@@ -10,16 +10,16 @@ A method is a module of this package with six members:
     what its jobs need, as fields of `workflow_lib.config.job_needs.Stage`;
 ``READS``
     the artifacts that it reads, some of `ARTIFACTS`;
+``Parameters``
+    the class of the keys of the YAML file, a `workflow_lib.config.method_file.MethodFile`, with
+    the requirements that concern this method alone;
 ``Method``
     a dataclass whose fields are its settings, with the base class below;
 ``Fitted``
     what it returns when it is fitted, a `workflow_lib.fitting.fitted.Fitted`.
 
-A seventh, ``Parameters``, is the class of the keys of the YAML file, where these are the method's
-own (`workflow_lib.config.method_file.MethodFile`). What the file must hold otherwise follows from
-the others (`workflow_lib.config.capabilities`). The first four are literals. They and the names of
-the fields are read from the source, because to load what the methods fit with takes seconds, and
-every command asks for them.
+The first four are literals. They and the names of the fields are read from the source, because
+to load what the methods fit with takes seconds, and every command asks for them.
 """
 
 from __future__ import annotations
@@ -98,11 +98,8 @@ class MethodModule(NamedTuple):
     settings: tuple[str, ...]
     """The fields of ``Method``."""
 
-    has_keys: bool = False
-    """Whether the keys of the YAML file are its own, in a class `Parameters`."""
 
-
-MEMBERS = ("REGRESSORS", "TASKS", "NEEDS", "READS", "Method", "Fitted")
+MEMBERS = ("REGRESSORS", "TASKS", "NEEDS", "READS", "Parameters", "Method", "Fitted")
 """What every module of a method holds."""
 
 
@@ -136,4 +133,4 @@ def read_module(path: Path) -> MethodModule:
         if isinstance(statement, ast.AnnAssign)
     ]
     literals = [ast.literal_eval(found[name]) for name in MEMBERS[:4]]
-    return MethodModule(path.stem, *literals, tuple(fields), "Parameters" in found)
+    return MethodModule(path.stem, *literals, tuple(fields))

@@ -17,7 +17,9 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from workflow_lib.config.method_file import MethodFile
+from workflow_lib.config.grids import CombinesCounts
+from workflow_lib.config.method_file import EmbeddingMethod
+from workflow_lib.config.requirement import NEEDS_VECTORS
 from workflow_lib.embeddings.fisher import FisherEmbedding
 from workflow_lib.errors import UserError, nearest_name
 from workflow_lib.fitting.class_selection import scaled_squared_error
@@ -48,7 +50,7 @@ OF_ESTIMATOR = "estimator__"
 Point = dict[str, Any]
 
 
-class Parameters(MethodFile):
+class Parameters(EmbeddingMethod, CombinesCounts):
     """A method whose regressor is a scikit-learn estimator."""
 
     regressor: Literal["estimator"]
@@ -72,8 +74,7 @@ class Parameters(MethodFile):
     """How a class is found from a class vector that a regressor predicts; null (the default) is
     `euclidean`."""
 
-    combine: Literal["best", "average"] = "best"
-    """Whether the numbers of components compete, or the predictions of all are averaged."""
+    needs_of_data = (NEEDS_VECTORS,)
 
     def grid_values(self, key: str) -> tuple:
         return self.grid.get(key, ()) if self.model and key in OF_MODEL else ()

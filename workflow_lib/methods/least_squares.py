@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
+from workflow_lib.config.method_file import MethodFile
+from workflow_lib.config.requirement import Requirement
 from workflow_lib.errors import UserError
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec
@@ -18,6 +21,22 @@ REGRESSORS = ("least_squares",)
 TASKS = ("regression", "series")
 NEEDS = {"minutes": 2}
 READS = ("dataset", "split", "features")
+
+
+class Parameters(MethodFile):
+    """Least squares has no keys of its own."""
+
+    regressor: Literal["least_squares"]
+    """`least_squares`: from the values of the past alone."""
+
+    needs_of_data = (
+        Requirement(
+            {},
+            {"past": {"separate", "added"}},
+            "least squares needs values of the past: past: separate or added, in "
+            "the experiment or in the inputs of the dataset",
+        ),
+    )
 
 
 @dataclass

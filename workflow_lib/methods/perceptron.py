@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from workflow_lib.baselines.stored_perceptron import perceptron_probabilities, perceptron_tree
+from workflow_lib.config.grids import Grid, OneExample, SomePositive
+from workflow_lib.config.method_file import MethodFile
+from workflow_lib.config.requirement import NEEDS_VECTORS
+from workflow_lib.config.values import Positive
 from workflow_lib.fitting.class_selection import selected_point, single_values
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.methods import base
@@ -17,6 +21,35 @@ REGRESSORS = ("perceptron",)
 TASKS = ("classes",)
 NEEDS = {"minutes": 5, "grams": 6, "cubic_minutes": 0.4}
 READS = ("dataset", "split", "features")
+
+
+class PerceptronGrid(Grid):
+    """Of perceptrons."""
+
+    l2_penalty: SomePositive
+    """Penalties on the squared weights."""
+
+
+class PerceptronExample(OneExample):
+    """Of perceptrons."""
+
+    l2_penalty: Positive | None = None
+    """In the place of `grid.l2_penalty`."""
+
+
+class Parameters(MethodFile):
+    """A perceptron that classifies."""
+
+    regressor: Literal["perceptron"]
+    """`perceptron`: one hidden layer."""
+
+    grid: PerceptronGrid
+    """Candidate hyper-parameters."""
+
+    one_example: PerceptronExample = PerceptronExample()
+    """What is used in their place with one labelled example per class."""
+
+    needs_of_data = (NEEDS_VECTORS,)
 
 
 @dataclass

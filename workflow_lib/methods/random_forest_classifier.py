@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from workflow_lib.config.grids import ForestGrid, OneExample
+from workflow_lib.config.method_file import MethodFile
+from workflow_lib.config.requirement import NEEDS_VECTORS
+from workflow_lib.config.values import Fraction
 from workflow_lib.fitting.class_selection import selected_point, single_values
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_forest import FittedForest as Fitted
@@ -17,6 +21,28 @@ REGRESSORS = ("random_forest_classifier",)
 TASKS = ("classes",)
 NEEDS = {"minutes": 5, "grams": 6, "cubic_minutes": 0.4}
 READS = ("dataset", "split", "features")
+
+
+class ForestExample(OneExample):
+    """Of forests."""
+
+    max_features: Fraction | None = None
+    """In the place of `grid.max_features`."""
+
+
+class Parameters(MethodFile):
+    """A forest of classification trees."""
+
+    regressor: Literal["random_forest_classifier"]
+    """`random_forest_classifier`: of classes."""
+
+    grid: ForestGrid
+    """Candidate hyper-parameters."""
+
+    one_example: ForestExample = ForestExample()
+    """What is used in their place with one labelled example per class."""
+
+    needs_of_data = (NEEDS_VECTORS,)
 
 
 @dataclass

@@ -21,10 +21,9 @@ def method_modules() -> dict[str, MethodModule]:
     return {regressor: module for module in modules for regressor in module.regressors}
 
 
-def parameters_of(regressor: str) -> type | None:
-    """Return the class of the keys of a regressor's YAML files, where these are its own."""
-    declared = method_modules().get(regressor)
-    return load(declared.name).Parameters if declared and declared.has_keys else None
+def parameters_of(regressor: str) -> type:
+    """Return the class of the keys of a regressor's YAML files."""
+    return load(method_modules()[regressor].name).Parameters
 
 
 def load(module: str) -> ModuleType:

@@ -6,11 +6,15 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import AfterValidator, Field
 
 from workflow_lib.artifacts import read_artifact
+from workflow_lib.config.method_file import MethodFile
+from workflow_lib.config.requirement import Requirement
+from workflow_lib.config.values import Count, Name, without_repeats
 from workflow_lib.errors import UserError
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.heldout_errors import heldout_error
@@ -23,6 +27,35 @@ REGRESSORS = ("stack",)
 TASKS = ("regression", "series")
 NEEDS = {"minutes": 1, "grams": 2}
 READS = ("dataset", "split", "regressions", "predictions", "member_timings")
+
+
+class Parameters(MethodFile):
+    """A stack of other methods."""
+
+    regressor: Literal["stack"]
+    """`stack`: a convex combination of other methods."""
+
+    members: Annotated[tuple[Name, ...], Field(min_length=1), AfterValidator(without_repeats)]
+    """Methods that it combines, as far as they are methods of the experiment."""
+
+    member_sizes: dict[Name, Count] = {}
+    """Smallest number of training rows from which a member takes part; by default any."""
+
+    requirements = (
+        Requirement(
+            {},
+            {"has_members": {True}},
+            "a stack needs members, and member_sizes may name members only",
+        ),
+    )
+    needs_of_data = (
+        Requirement(
+            {},
+            {"components_are_selected": {True}},
+            "a stack combines methods whose numbers of components are selected, and the experiment "
+            "fixes them",
+        ),
+    )
 
 
 @dataclass

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from workflow_lib.config.grids import AnyPositive, Grid, OneExample, SomePositive
+from workflow_lib.config.method_file import MethodFile
+from workflow_lib.config.values import Positive
 from workflow_lib.fitting.class_selection import selected_point, single_values
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_ridge import kernel_arrays, kernel_in
@@ -19,6 +22,39 @@ REGRESSORS = ("support_vector_machine",)
 TASKS = ("classes",)
 NEEDS = {"minutes": 5, "grams": 6, "cubic_minutes": 0.4}
 READS = ("dataset", "split", "features")
+
+
+class MachineGrid(Grid):
+    """Of support vector machines."""
+
+    cost: SomePositive
+    """Costs C of a margin violation."""
+
+    width: AnyPositive = ()
+    """Widths of the rbf kernel, as of kernel ridge regression."""
+
+
+class MachineExample(OneExample):
+    """Of support vector machines."""
+
+    cost: Positive | None = None
+    """In the place of `grid.cost`."""
+
+    width: Positive | None = None
+    """In the place of `grid.width`."""
+
+
+class Parameters(MethodFile):
+    """Support vector machines."""
+
+    regressor: Literal["support_vector_machine"]
+    """`support_vector_machine`: one for each class, against the rest."""
+
+    grid: MachineGrid
+    """Candidate hyper-parameters."""
+
+    one_example: MachineExample = MachineExample()
+    """What is used in their place with one labelled example per class."""
 
 
 @dataclass

@@ -1,0 +1,138 @@
+"""The keys of ``grid`` and of other blocks that methods share: each method takes those it has."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, Strict
+
+from workflow_lib.config.base import Settings
+from workflow_lib.config.values import (
+    Count,
+    Flag,
+    Fraction,
+    Positive,
+    PositiveOrInfinite,
+    Sizes,
+    without_repeats,
+)
+
+Penalties = Annotated[
+    tuple[PositiveOrInfinite, ...], Field(min_length=1), AfterValidator(without_repeats)
+]
+SomePositive = Annotated[tuple[Positive, ...], Field(min_length=1), AfterValidator(without_repeats)]
+AnyPositive = Annotated[tuple[Positive, ...], AfterValidator(without_repeats)]
+Shares = Annotated[tuple[Fraction, ...], Field(min_length=1), AfterValidator(without_repeats)]
+
+
+class Grid(Settings):
+    """Candidate hyper-parameters, compared by cross-validation."""
+
+
+class NoGrid(Grid):
+    """There is nothing to choose."""
+
+
+class RidgeGrid(Grid):
+    """Of kernel ridge regression and its relatives."""
+
+    penalty: Penalties
+    """Penalties lambda_0 of equation (13), above 0. `.inf` is allowed: a block with an infinite
+    penalty is predicted by its training mean."""
+
+    width: AnyPositive = ()
+    """Factors gamma of the rbf kernel exp(-gamma |x - x'|^2), in units of 1 / (2 q) where q is the
+    number of inputs, so that 1 suits standardised inputs; of the Laplacian kernel
+    exp(-gamma sum |x_j - x'_j|), in units of 1 / q. Not used with kernels without a width."""
+
+
+class ComponentGrid(Grid):
+    """Of methods with a generative model."""
+
+    n_components: Sizes = ()
+    """Numbers of mixture components, strictly increasing. For mixtures; an experiment that fixes
+    `components` uses its own instead."""
+
+
+class WeakGrid(Grid):
+    """Of methods that weakly labelled rows can join."""
+
+    weak_weight: AnyPositive = ()
+    """Weights w of a weakly labelled row relative to a fully labelled one: lambda_2 of equation
+    (14) is w / (2 l) with l labelled rows. For weakly supervised methods."""
+
+
+class ForestGrid(Grid):
+    """Of forests."""
+
+    max_features: Shares
+    """Fractions of the inputs tried at each cut of a tree, in (0, 1]."""
+
+    n_trees: Annotated[int, Strict(), Field(ge=1, le=100_000)]
+    """Trees of a forest, one number: more trees are never worse, only slower."""
+
+
+class OneExample(Settings):
+    """Values used where nothing can be selected, with one labelled example per class: a held-out
+    class would have no example left. What is null is the first of its list in `grid`."""
+
+
+class RidgeExample(OneExample):
+    """Of kernel ridge regression."""
+
+    penalty: PositiveOrInfinite | None = None
+    """In the place of `grid.penalty`; of every block where each has its own."""
+
+    width: Positive | None = None
+    """In the place of `grid.width`."""
+
+    n_components: Count | None = None
+    """In the place of `grid.n_components`."""
+
+
+class WeakExample(RidgeExample):
+    """Of kernel ridge regression with weak rows."""
+
+    weak_weight: Positive | None = None
+    """In the place of `grid.weak_weight`."""
+
+
+class Centred(Settings):
+    """Keys of methods with an intercept."""
+
+    center: Flag = True
+    """Whether there is an unpenalised intercept. On by default: without it a large penalty pulls
+    every prediction to zero instead of the mean."""
+
+
+class ChoosesKernel(Centred):
+    """Keys of methods that choose a kernel on the inputs."""
+
+    kernel: Annotated[
+        tuple[Literal["linear", "rbf", "laplacian"], ...], AfterValidator(without_repeats)
+    ] = ()
+    """Kernels on the inputs that compete, chosen by the folds like every hyper-parameter: `linear`,
+    `rbf`, `laplacian`; those with a width take each of `grid.width`. The values of `grid.penalty`
+    are then relative to the size of each kernel (the number of inputs for `linear`, the width for
+    widths below 1), and where a chosen value lies on an edge of its grid, the grid is extended
+    there once, by two values half a decade apart. For texts and inner products there is no
+    `laplacian`; the kernel `tanimoto` of an experiment stands for those with a width, and a Gram
+    matrix for all. With one labelled example per class, where nothing can be chosen, it is the
+    first that is not linear. Empty (the default): the kernel of the experiment, and penalties as
+    they are."""
+
+
+class WeaklySupervised(Settings):
+    """Keys of methods that weakly labelled rows can join."""
+
+    weak: Flag = False
+    """Whether weakly labelled rows (component memberships only) join the training."""
+
+
+class CombinesCounts(Settings):
+    """Keys of methods that fit several numbers of components."""
+
+    combine: Literal["best", "average"] = "best"
+    """What becomes of several numbers of components: the best is selected (`best`, the default, as
+    in the paper) or the predictions of all are averaged (`average`), which spares small samples the
+    noise of that choice. Numbers above 0.6 times the training rows are then left out."""
