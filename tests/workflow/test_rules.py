@@ -177,6 +177,7 @@ IMPORTS_BY_NAME = {
     "workflow_lib/datasets/reading.py",
     "workflow_lib/methods/estimator.py",
     "workflow_lib/methods/registry.py",
+    "workflow_lib/output_models/registry.py",
     "workflow_lib/report/figures/registry.py",
 }
 

@@ -12,7 +12,8 @@ A method is a module of this package with seven members:
     the artifacts that it reads, some of `ARTIFACTS`;
 ``Parameters``
     the class of the keys of the YAML file, a `workflow_lib.config.method_file.MethodFile`, with
-    the requirements that concern this method alone;
+    the requirements that concern this method alone; it stands above ``Method``, and needs of this
+    library its configuration alone;
 ``Method``
     a dataclass whose fields are its settings, with the base class below;
 ``Fitted``

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import linecache
+import sys
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -11,6 +14,11 @@ from workflow_lib.methods.base import MethodModule, read_module
 
 NO_METHODS = ("__init__", "base", "registry", "saved_method")
 """Modules of this package that hold no method."""
+
+
+LIGHT = {*sys.stdlib_module_names, "pydantic"}
+CONFIGURATION = ("workflow_lib.config.", "workflow_lib.errors")
+"""What the keys of a method may be made of."""
 
 
 @cache
@@ -22,8 +30,46 @@ def method_modules() -> dict[str, MethodModule]:
 
 
 def parameters_of(regressor: str) -> type:
-    """Return the class of the keys of a regressor's YAML files."""
-    return load(method_modules()[regressor].name).Parameters
+    """Return the class of the keys of a regressor's YAML files.
+
+    It is made from the source of the module above ``Method``, of which imports of this library
+    count only where they are of its configuration: every command asks for these classes, and to
+    load what the method fits with would take longer than all else.
+    """
+    return _keys_of_module(method_modules()[regressor].name)
+
+
+@cache
+def _keys_of_module(module: str) -> type:
+    path = Path(__file__).with_name(f"{module}.py")
+    source = path.read_text(encoding="utf-8")
+    tree = ast.parse(source, str(path))
+    names = [getattr(statement, "name", "") for statement in tree.body]
+    tree.body = [
+        statement for statement in tree.body[: names.index("Method")] if _is_light(statement)
+    ]
+    # pydantic looks in the module for the names in annotations, and in the source, which is not
+    # that of the module as it is loaded elsewhere, for the descriptions of keys.
+    keys = ModuleType(f"{__package__}.keys_of_{module}")
+    keys.__file__ = f"{path} (keys)"
+    sys.modules[keys.__name__] = keys
+    lines = source.splitlines(keepends=True)
+    linecache.cache[keys.__file__] = len(source), None, lines, keys.__file__
+    exec(compile(tree, keys.__file__, "exec"), vars(keys))
+    return keys.Parameters
+
+
+def _is_light(statement: ast.stmt) -> bool:
+    """Return whether a statement imports nothing that takes long to load."""
+    if isinstance(statement, ast.Import):
+        modules = [alias.name for alias in statement.names]
+    elif isinstance(statement, ast.ImportFrom):
+        modules = [statement.module or ""]
+    else:
+        return True
+    return all(
+        module.partition(".")[0] in LIGHT or module.startswith(CONFIGURATION) for module in modules
+    )
 
 
 def load(module: str) -> ModuleType:
