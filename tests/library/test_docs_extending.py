@@ -20,9 +20,11 @@ from small_pipeline import Stages
 
 from workflow_lib.config.loading import load_configuration
 from workflow_lib.datasets.reading import reader_names
+from workflow_lib.embeddings.fisher import FisherEmbedding
 from workflow_lib.errors import UserError
 from workflow_lib.methods import base as methods
 from workflow_lib.methods import registry
+from workflow_lib.output_models import base as models
 from workflow_lib.report.figures import base as figures
 from workflow_lib.report.scores import read_scores
 from workflow_lib.report.table_markup import html_markup
@@ -30,7 +32,7 @@ from workflow_lib.report.table_markup import html_markup
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {
     name: (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
-    for name in ("add-a-dataset", "add-a-method", "add-a-table", "add-a-figure")
+    for name in ("add-a-dataset", "add-a-method", "add-a-model", "add-a-table", "add-a-figure")
 }
 FILES = {
     path: content
@@ -151,6 +153,20 @@ def test_the_method_predicts_medians(tmp_path, module_of, monkeypatch):
         np.testing.assert_array_equal(item["heldout_outputs"][0], expected)
         saved = module.Fitted.from_arrays(module.Fitted(median).to_arrays())
         np.testing.assert_array_equal(saved.predict([0, 1])[1], median)
+
+
+def test_the_model_is_shrunk_stored_and_embeds(tmp_path, module_of):
+    path = "workflow_lib/output_models/shrunk_gaussian.py"
+    (tmp_path / "shrunk_gaussian.py").write_text(FILES[path])
+    assert models.read_kind(tmp_path / "shrunk_gaussian.py").covariances == ("full",)
+    module, Y = module_of(path), np.random.default_rng(0).normal(size=(12, 8))
+    model = module.new(models.ModelArguments("full", 0.05, 1, 1, 0)).fit(Y)
+    sample = np.linalg.eigvalsh(np.cov(Y.T, bias=True))
+    assert np.linalg.eigvalsh(model.covariance_).min() > sample.min()
+    back = FisherEmbedding(module.from_arrays(module.to_arrays(model)), "full", "matrix")
+    H = FisherEmbedding(model, "full", "matrix").transform(Y)
+    np.testing.assert_array_equal(back.transform(Y), H)
+    np.testing.assert_allclose(back.inverse_transform(H, "gradient"), Y, atol=1e-6)
 
 
 def test_the_table_counts_the_splits_that_are_won(tmp_path, module_of):

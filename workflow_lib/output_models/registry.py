@@ -36,8 +36,12 @@ def kind_of(model: object) -> str:
     TypeError
         If it is of no kind.
     """
-    for kind in model_kinds():
-        if isinstance(model, load(kind).Model):
+    classes = {kind: load(kind).Model for kind in model_kinds()}
+    for kind, model_class in classes.items():
+        if type(model) is model_class:
+            return kind
+    for kind, model_class in classes.items():
+        if isinstance(model, model_class):
             return kind
     raise TypeError(
         f"{type(model).__name__} is no generative model of outputs; the kinds are "
