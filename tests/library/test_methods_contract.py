@@ -1,12 +1,13 @@
 """What holds for every method that the registry finds, on numbers or, of classifiers, on classes.
 
-A method with a setting that has no value in `SETTINGS` needs one there.
+Settings that have no value in `SETTINGS` are those of the first shipped file of the method.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +17,8 @@ from small_data import regression_data
 from small_pipeline import assert_same_tree
 
 from workflow_lib.artifacts import read_artifact, write_artifact
+from workflow_lib.config.files import read_yaml
+from workflow_lib.config.method_file import DEFAULT_REGRESSOR, MethodFile
 from workflow_lib.experiments import (
     annotation,
     features_stage,
@@ -25,8 +28,9 @@ from workflow_lib.experiments import (
 )
 from workflow_lib.experiments.splitting import split_rows
 from workflow_lib.methods import registry
-from workflow_lib.methods.registry import method_modules
+from workflow_lib.methods.registry import method_modules, parameters_of
 
+ROOT = Path(__file__).resolve().parents[2]
 MODULES = method_modules()
 OF_NUMBERS = [name for name, module in MODULES.items() if "regression" in module.tasks]
 N_ROWS, N_CLASSES, N_TEST, SEED = 72, 4, 12, 7
@@ -140,10 +144,32 @@ def run(regressor: str, folder: Path, data: Data) -> dict:
             preimages.run(source, None, predictions, predictions.with_suffix(".json"), *[None] * 4)
         paths["member_timings"] = [folder / name / "regression.json" for name in MEMBERS]
         paths["member_timings"] += [path.with_suffix(".json") for path in paths["predictions"]]
-    settings = SETTINGS | {"regressor": regressor} | OF_ONE.get(regressor, {})
     results = folder / "regression.h5", folder / "regression.json"
-    regression.run(declared.name, paths, {name: settings[name] for name in needed}, *results)
+    settings = {name: setting(regressor, name) for name in needed}
+    regression.run(declared.name, paths, settings, *results)
     return read_artifact(results[0], "regression")
+
+
+@cache
+def shipped(regressor: str) -> MethodFile:
+    """Return the first method of `config/methods` with a regressor."""
+    for path in sorted((ROOT / "config/methods").glob("*.yaml")):
+        keys = read_yaml(path)
+        if keys.get("regressor", DEFAULT_REGRESSOR) == regressor:
+            return parameters_of(regressor)(**keys)
+    raise AssertionError(f"no file of config/methods has the regressor {regressor}")
+
+
+def setting(regressor: str, name: str):
+    """Return the value of a setting of a regressor."""
+    if name in OF_ONE.get(regressor, {}):
+        return OF_ONE[regressor][name]
+    if name == "regressor":
+        return regressor
+    if name == "grid":
+        grid = shipped(regressor).plain_grid()
+        return {key: SETTINGS["grid"].get(key, values) for key, values in grid.items()}
+    return SETTINGS[name] if name in SETTINGS else getattr(shipped(regressor), name)
 
 
 def assert_same_but_for_test_rows(item: dict, other: dict, kept: slice) -> None:
