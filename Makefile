@@ -60,9 +60,9 @@ faults: env ## break a small run in every way; takes hours, writes results/fault
 lint: env ## check the style of the Python and of the rules
 	@$(BIN)/ruff check --quiet $(SOURCES)
 	@$(BIN)/ruff format --check --quiet $(SOURCES) || { \
-	  echo "error: not formatted; to mend it: $(BIN)/ruff format $(SOURCES)" >&2; exit 1; }
+	  echo "error: not formatted; to fix it: $(BIN)/ruff format $(SOURCES)" >&2; exit 1; }
 	@$(BIN)/snakefmt --check $(SNAKEFILES) || { \
-	  echo "error: not formatted; to mend it: $(BIN)/snakefmt $(SNAKEFILES)" >&2; exit 1; }
+	  echo "error: not formatted; to fix it: $(BIN)/snakefmt $(SNAKEFILES)" >&2; exit 1; }
 	@$(SNAKEMAKE) --lint
 
 docs: env ## build the documentation in results/docs

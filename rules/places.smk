@@ -23,7 +23,7 @@ try:
 except ImportError as error:
     raise WorkflowError(
         f"error: the library of the module cannot be imported ({error}); expected it in the "
-        "environment of Snakemake, for the rules alone come from a repository. To mend it: "
+        "environment of Snakemake, for the rules alone come from a repository. To fix it: "
         'python -m pip install "git+https://ADDRESS@TAG", with the tag of the module.'
     ) from None
 

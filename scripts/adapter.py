@@ -105,7 +105,7 @@ def prepare_memory() -> None:
 def check_inputs(snakemake) -> None:
     """Clear the place of the outputs, and refuse inputs that are not what their jobs wrote.
 
-    All such inputs are named at once, so that a user need not mend one after the other.
+    All such inputs are named at once, so that a user need not fix one after the other.
     """
     from workflow_lib.errors import UserError
     from workflow_lib.file_digests import check_digest, clear_place
@@ -162,7 +162,7 @@ def explain(error: Exception, log: str | None) -> str:
         return f"the disk is full ({error.filename or 'while writing'}); make room"
     if isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         place = f"{error.filename or 'a file'}: {error.strerror}"
-        return f"{place}; mend the permissions there, or how the disk is mounted"
+        return f"{place}; fix the permissions there, or how the disk is mounted"
     text = " ".join(str(error).split())
     where = f"see {log}" if log else "the traceback is above"
     return f"unexpected {type(error).__name__}: {text}; this is a defect, {where}"

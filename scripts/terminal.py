@@ -42,14 +42,14 @@ UNEXPLAINED = (
 
 AGAIN = "run the same snakemake command again."
 MAKE_ROOM = (
-    f"To mend it: make room on the disk of this folder and of temporary files (TMPDIR), and {AGAIN}"
+    f"To fix it: make room on the disk of this folder and of temporary files (TMPDIR), and {AGAIN}"
 )
 GIVE_LEAVE = (
-    "To mend it: give leave to write there (by the permissions, or by how the disk is mounted), "
+    "To fix it: give leave to write there (by the permissions, or by how the disk is mounted), "
     f"and {AGAIN}"
 )
 
-GIVE_MEMORY = f"To mend it: give Snakemake fewer --cores, or more memory, and {AGAIN}"
+GIVE_MEMORY = f"To fix it: give Snakemake fewer --cores, or more memory, and {AGAIN}"
 
 PROGRESS_EVERY = 30.0
 """Seconds between two lines that tell how much of a run is left."""
@@ -350,7 +350,7 @@ class TerminalHandler(logging.Handler):
             files = message.partition("affected files:")[2].split("\n")
             files = [file.strip() for file in files if file.strip()]
             if all(os.access(os.path.dirname(file) or ".", os.W_OK) for file in files):
-                text += f"\nTo mend it: rm {shlex.join(files)} and {AGAIN}"
+                text += f"\nTo fix it: rm {shlex.join(files)} and {AGAIN}"
             else:
                 text += f"\n{GIVE_LEAVE}"
         elif name in ("KeyError", "NameError", "TypeError", "AttributeError") or (
@@ -528,7 +528,7 @@ def file_of_later_date(message: str) -> str:
     path, date = found.groups()
     return (
         f"{path}: its date, {date.split('.')[0]}, lies in the future. The clock was set back, or "
-        "those of two machines differ. To mend it: find . -type f -newermt now -exec touch {} + "
+        "those of two machines differ. To fix it: find . -type f -newermt now -exec touch {} + "
         "and run the same snakemake command again. No finished job runs again for its date."
     )
 

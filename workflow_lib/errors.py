@@ -1,4 +1,4 @@
-"""Errors that a user can mend, worded so that they can."""
+"""Errors that a user can fix, worded so that they can."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LONGEST_PART = 1500
 
 
 class UserError(Exception):
-    """A fault in a file, a setting or the data that the user can mend.
+    """A fault in a file, a setting or the data that the user can fix.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class UserError(Exception):
         if self.expected:
             message += f" Expected {readable(self.expected)}."
         if self.remedy:
-            message += f" To mend it: {readable(self.remedy)}."
+            message += f" To fix it: {readable(self.remedy)}."
         return message
 
 

@@ -95,7 +95,7 @@ def differing_files(folders: Iterable[str | os.PathLike]) -> list[str]:
 
     def note(error: OSError) -> None:
         found = f"the folder cannot be read ({error.strerror or error})"
-        faults.append(str(UserError(error.filename, found, remedy="mend its name or permissions")))
+        faults.append(str(UserError(error.filename, found, remedy="fix its name or permissions")))
 
     for path in recorded_files(folders, note):
         try:

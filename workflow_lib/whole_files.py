@@ -111,7 +111,7 @@ def whole_file(path: str | Path) -> Iterator[EnduringFile]:
             place=str(path),
             found=f"the file could not be written ({error.strerror or error})",
             expected="a folder that may be written to, with free space",
-            remedy="free space or mend the permissions, then run the same snakemake command again",
+            remedy="free space or fix the permissions, then run the same snakemake command again",
         ) from error
 
 

@@ -114,7 +114,7 @@ def run_snakemake(folder: Path, targets: Sequence[str], cores: int) -> None:
             place=f"the workflow in {folder}",
             found="a job failed, as shown above",
             expected="all methods learned on all tables",
-            remedy="mend what the log names and start the same command again; it goes on there",
+            remedy="fix what the log names and start the same command again; it goes on there",
         )
 
 

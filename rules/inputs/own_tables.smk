@@ -25,7 +25,7 @@ def present_file(place, path):
         place,
         f"'{path}' is a folder" if Path(path).is_dir() else f"there is no file '{path}'",
         "the path of a table, from the folder in which you run the command",
-        written or "mend the path, or bring the file",
+        written or "fix the path, or bring the file",
     )
 
 

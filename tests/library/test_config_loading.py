@@ -190,7 +190,7 @@ def test_a_key_written_twice_in_a_file_of_the_run(folder):
 def test_unknown_key_of_the_run(folder):
     message = message_of(folder, defaults={"trainig_sizes": [10]})
     assert "key defaults.trainig_sizes: there is no such key" in message
-    assert "To mend it: write 'training_sizes'." in message
+    assert "To fix it: write 'training_sizes'." in message
 
 
 def test_missing_experiments():
@@ -209,7 +209,7 @@ def test_unknown_dataset(folder):
     write(folder, "experiments/first", EXPERIMENT | {"dataset": "poeple"})
     assert message_of(folder) == (
         "config/experiments/first.yaml, key dataset: there is no dataset named 'poeple'. "
-        "Expected one of: people. To mend it: write 'people'."
+        "Expected one of: people. To fix it: write 'people'."
     )
 
 
@@ -259,7 +259,7 @@ def test_unknown_model_is_told_once(folder):
             RIDGE | {"grid": RIDGE["grid"] | {"penalties": [1]}},
             "config/methods/ridge.yaml, key grid.penalties: there is no such key. Expected one of: "
             "weak_weight, n_components, penalty, width, state_dim, projection. "
-            "To mend it: write 'penalty'.",
+            "To fix it: write 'penalty'.",
         ),
         (
             "methods/ridge",
@@ -286,7 +286,7 @@ def test_unknown_model_is_told_once(folder):
             "datasets/people",
             DATASET | {"inputs": {"scale": "standart"}},
             "config/datasets/people.yaml, key inputs.scale: found 'standart'. "
-            "Expected 'none', 'standard', 'tf-idf' or 'products'. To mend it: write 'standard'.",
+            "Expected 'none', 'standard', 'tf-idf' or 'products'. To fix it: write 'standard'.",
         ),
         (
             "datasets/people",
@@ -305,7 +305,7 @@ def test_unknown_model_is_told_once(folder):
             EXPERIMENT | {"components": "selectd"},
             "config/experiments/first.yaml, key components: found 'selectd'. "
             "Expected 'selected' or a list, for example [first, second]. "
-            "To mend it: write 'selected'.",
+            "To fix it: write 'selected'.",
         ),
         (
             "experiments/first",
@@ -323,7 +323,7 @@ def test_unknown_model_is_told_once(folder):
             EXPERIMENT | {"tables": [{"name": "a", "kind": "errors", "caption": "b"}]},
             "config/experiments/first.yaml, key tables[0].kind: found 'errors'. "
             "Expected 'error', 'time', 'weak', 'coordinates', 'weak_weight', "
-            "'weak_noise', 'component_names' or 'typical_rows'. To mend it: write 'error'.",
+            "'weak_noise', 'component_names' or 'typical_rows'. To fix it: write 'error'.",
         ),
     ],
 )
@@ -337,7 +337,7 @@ def test_decimals_are_of_tables_of_errors(folder):
     write(folder, "experiments/first", EXPERIMENT | {"tables": [table]})
     assert message_of(folder).startswith(
         "experiment 'first', table 'a', key decimals: time shows no errors, 2 decimals have no "
-        "meaning. Expected a table of errors. To mend it: leave out the key."
+        "meaning. Expected a table of errors. To fix it: leave out the key."
     )
     write(folder, "experiments/first", EXPERIMENT | {"tables": [table | {"kind": "error"}]})
     assert load_configuration(folder, RUN).experiments["first"].tables[0].decimals == 2
@@ -372,7 +372,7 @@ def test_a_named_method_that_cannot_work_is_refused(folder):
     write(folder, "experiments/first", EXPERIMENT | {"methods": ["weak", "ridge"]})
     assert message_of(folder) == (
         "experiment 'first', method 'weak': a weakly supervised method needs an experiment with "
-        "weak_sizes. To mend it: take 'weak' out of the methods, or change "
+        "weak_sizes. To fix it: take 'weak' out of the methods, or change "
         "config/experiments/first.yaml or config/datasets/people.yaml or config/methods/weak.yaml."
     )
 

@@ -38,7 +38,7 @@ def test_schema_and_readme_are_up_to_date():
     assert reference.differences(CONFIG) == [], "run: python -m workflow_lib.config.reference"
 
 
-def test_check_fails_on_a_difference_and_writing_mends_it(tmp_path, capsys):
+def test_check_fails_on_a_difference_and_writing_fixes_it(tmp_path, capsys):
     (tmp_path / "README.md").write_text("# Another text\n")
     arguments = ["--folder", str(tmp_path)]
     assert reference.main([*arguments, "--check"]) == 1

@@ -63,7 +63,7 @@ def test_a_wrong_name_is_told(folder):
 
 
 def test_an_unknown_key_beside_a_request_is_told(folder):
-    assert "To mend it: write 'outputs'" in message_of(folder, **TOLD, output="y1")
+    assert "To fix it: write 'outputs'" in message_of(folder, **TOLD, output="y1")
 
 
 def test_a_wrong_name_of_a_run_is_told_once_with_a_right_one(folder):

@@ -16,7 +16,7 @@ from workflow_lib.seeds import derive_seed
 def test_message_joins_all_parts():
     error = UserError("config.yaml, key seed", "found 'x'", "a whole number", "write 2018")
     assert str(error) == (
-        "config.yaml, key seed: found 'x'. Expected a whole number. To mend it: write 2018."
+        "config.yaml, key seed: found 'x'. Expected a whole number. To fix it: write 2018."
     )
 
 
@@ -25,7 +25,7 @@ def test_message_joins_all_parts():
     [
         ({}, "here: this."),
         ({"expected": "that"}, "here: this. Expected that."),
-        ({"remedy": "do so"}, "here: this. To mend it: do so."),
+        ({"remedy": "do so"}, "here: this. To fix it: do so."),
     ],
 )
 def test_message_leaves_out_empty_parts(parts, message):

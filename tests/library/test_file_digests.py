@@ -74,7 +74,7 @@ def test_a_damaged_file_is_refused_and_the_remedy_can_be_typed(recorded, content
     message = refusal(recorded)
     assert message.startswith(f"{recorded}: the file differs from its digest: {words}")
     assert f"Expected the file whose SHA-256 is in {digest_path(recorded)}." in message
-    remedy, _, rest = message.partition("To mend it: ")[2].partition(" and run the same ")
+    remedy, _, rest = message.partition("To fix it: ")[2].partition(" and run the same ")
     assert shlex.split(remedy) == ["rm", str(recorded)]
     assert rest == "snakemake command again."
 

@@ -1,4 +1,4 @@
-"""The user's table becomes a dataset of labelled and weak rows, or it is said what to mend."""
+"""The user's table becomes a dataset of labelled and weak rows, or it is said what to fix."""
 
 from __future__ import annotations
 

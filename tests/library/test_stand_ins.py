@@ -111,7 +111,7 @@ def test_only_an_experiment_of_the_run_has_stand_ins(folder):
     assert str(caught.value) == (
         "the run's configuration (config/config.yaml, --configfile or --config), key stand_ins: "
         "'fra' is none of the experiments of the run. Expected names among the experiments, each "
-        "with those that stand in for it. To mend it: write 'far'."
+        "with those that stand in for it. To fix it: write 'far'."
     )
 
 

@@ -1,4 +1,4 @@
-"""Tables of the user are read whole from every kind of file, or the message says what to mend."""
+"""Tables of the user are read whole from every kind of file, or the message says what to fix."""
 
 from __future__ import annotations
 

@@ -127,4 +127,4 @@ def test_a_file_in_the_place_of_a_folder_is_told(tmp_path):
     (tmp_path / "results").write_text("no folder")
     with pytest.raises(UserError, match="could not be written") as caught:
         write_text(tmp_path / "results" / "a.csv", "a")
-    assert "free space or mend the permissions" in str(caught.value)
+    assert "free space or fix the permissions" in str(caught.value)

@@ -128,7 +128,7 @@ def test_a_missing_source(finished, empty_server):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda text: text[:200], ["is truncated: it has 200 bytes", "bytes. To mend it"]),
+        (lambda text: text[:200], ["is truncated: it has 200 bytes", "bytes. To fix it"]),
         (lambda text: text.replace("3", "5"), ["has the SHA-256", "Expected the SHA-256"]),
     ],
 )
@@ -163,7 +163,7 @@ def with_column(column: int, text: str) -> str:
     ("text", "words"),
     [
         (with_cell(5, 1, "many"), ["line 6, column 2 ('second')", "'many'", "a decimal number"]),
-        (with_cell(7, 3, "inf"), ["line 8, column 4 ('sum')", "'inf'", "mend the value"]),
+        (with_cell(7, 3, "inf"), ["line 8, column 4 ('sum')", "'inf'", "fix the value"]),
         (with_column(4, "NaN"), ["0 of 24 rows have all their outputs", "at least 2", "add rows"]),
         (with_column(4, "1.5"), ["the output difference has the same value", "leave it out"]),
     ],

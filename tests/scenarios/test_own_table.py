@@ -94,7 +94,7 @@ def refusal(outcome: Outcome) -> str:
     place, _, found = errors[0].removeprefix("error: ").partition(": ")
     assert place and found, errors[0]
     assert " Expected " in errors[0], errors[0]
-    assert " To mend it: " in errors[0], errors[0]
+    assert " To fix it: " in errors[0], errors[0]
     return errors[0]
 
 

@@ -78,7 +78,7 @@ def mend_dates_and_resume(folder: Path, text: str) -> smoke.Outcome:
     """Do what the message about a date in the future says; return how the run ended."""
     assert "lies in the future. The clock was set back" in text, text
     assert "Traceback" not in text
-    remedies = set(re.findall(r"To mend it: (.+?) and run the same snakemake command", text))
+    remedies = set(re.findall(r"To fix it: (.+?) and run the same snakemake command", text))
     assert len(remedies) == 1, text
     subprocess.run(shlex.split(remedies.pop()), cwd=folder, check=True, timeout=60)
     return smoke.snakemake(folder)

@@ -1,4 +1,4 @@
-"""Files of a finished run damaged in turn, their dates kept: none is read, and the remedy mends."""
+"""Files of a finished run damaged in turn, their dates kept: none is read, and the remedy fixes."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_a_file_that_snakemake_itself_cannot_read_or_replace_is_named(finished, 
     (finished / name).with_name("regression.h5").unlink()
     outcome = run(finished, prefix)
     assert (outcome.status, "Traceback" in outcome.text) == (1, False)
-    assert f"To mend it: rm {name} and run the same snakemake command again." in outcome.text
+    assert f"To fix it: rm {name} and run the same snakemake command again." in outcome.text
 
 
 def damage_batch(folder: Path, files: Files, number: int, how: Damage) -> list[str]:
@@ -187,7 +187,7 @@ def protected(outcome: Outcome, damaged: Iterable[str]) -> dict[str, str]:
     """Return the command told for each unreadable file that Snakemake was about to write anew."""
     if PROTECTED not in outcome.stderr:
         return {}
-    told = re.search("^To mend it: (rm .+) and run the same snakemake", outcome.stderr, re.M)
+    told = re.search("^To fix it: (rm .+) and run the same snakemake", outcome.stderr, re.M)
     names = shlex.split(told.group(1))[1:]
     assert set(names) <= set(damaged)
     return {name: told.group(1) for name in names}
@@ -197,7 +197,7 @@ def remedy_for(name: str, errors: Sequence[str]) -> str:
     """Return the command that the error about a file tells to run; '' where none is about it."""
     told = {error for error in errors if error.startswith(f"error: {name}: ")}
     commands = [
-        re.search("To mend it: (rm .+) and run the same snakemake command again\\.$", error)
+        re.search("To fix it: (rm .+) and run the same snakemake command again\\.$", error)
         for error in told
     ]
     assert all(commands) and len(told) <= 1

@@ -31,7 +31,7 @@ def assert_told(ended: Ended, place: str) -> None:
     assert "this is a defect" not in ended.error, ended.text[-2000:]
     assert "not enough memory" not in ended.error, ended.text[-2000:]
     assert place in ended.error, ended.error
-    assert " Expected " in ended.error and " To mend it: " in ended.error, ended.error
+    assert " Expected " in ended.error and " To fix it: " in ended.error, ended.error
     assert ended.error.isprintable(), repr(ended.error)
 
 

@@ -293,7 +293,7 @@ def test_a_folder_that_snakemake_cannot_name_is_refused(fresh, tmp_path):
     outcome = smoke.snakemake(folder, "--dry-run")
     assert outcome.status == 1
     assert f"error: the folder '{folder}': its name holds a brace" in outcome.text
-    assert "To mend it: give the folder another name." in outcome.text
+    assert "To fix it: give the folder another name." in outcome.text
 
 
 @pytest.mark.fault("another locale or timezone")

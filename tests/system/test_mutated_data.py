@@ -36,7 +36,7 @@ def assert_told(ended: Ended, sample: Sample) -> None:
     assert ended.status == 1, ended
     assert error.startswith("error: "), ended.text[-3000:]
     assert "this is a defect" not in error, ended.text[-3000:]
-    assert " Expected " in error and " To mend it: " in error, error
+    assert " Expected " in error and " To fix it: " in error, error
     assert any(name in error for name in names_of_files(sample)), error
     assert error.isprintable(), repr(error)
     assert len(error) <= LONGEST_ERROR, error[:LONGEST_ERROR]

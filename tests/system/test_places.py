@@ -1,6 +1,6 @@
 """Full disks, folders that may not be written, no temporary folder, too little memory.
 
-Each ends the run with words, leaves whole results alone, and is forgotten once it is mended.
+Each ends the run with words, leaves whole results alone, and is forgotten once it is fixed.
 """
 
 from __future__ import annotations

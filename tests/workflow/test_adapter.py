@@ -126,7 +126,7 @@ def test_words_for_the_errors_a_user_can_mend(adapter):
     full = OSError(errno.ENOSPC, "No space left on device", "results/x.h5")
     assert adapter.explain(full, "x.log") == "the disk is full (results/x.h5); make room"
     forbidden = OSError(errno.EROFS, "Read-only file system", "results/x.h5")
-    words = "results/x.h5: Read-only file system; mend the permissions there"
+    words = "results/x.h5: Read-only file system; fix the permissions there"
     assert adapter.explain(forbidden, "x.log").startswith(words)
 
 

@@ -155,7 +155,7 @@ def test_a_failure_is_readable_and_says_how_to_resume(project):
     start = next(place for place, line in enumerate(lines) if "FAILED make item b" in line)
     assert lines[start + 1 : start + 6] == [
         "working on b",
-        "error: data.csv, row 7: a word. Expected a number. To mend it: write a number.",
+        "error: data.csv, row 7: a word. Expected a number. To fix it: write a number.",
         "    rule       make",
         "    wildcards  item=b",
         "    full log   logs/make/b.log",
@@ -266,7 +266,7 @@ def test_an_input_whose_date_lies_in_the_future_is_explained(project):
     assert lines[-1] == "    snakemake --cores 1 out/a.txt"
     assert not any("error: " in line or "WorkflowError" in line for line in lines[2:])
     remedy = "find . -type f -newermt now -exec touch {} +"
-    assert f"To mend it: {remedy} and run the same snakemake command again." in lines[1]
+    assert f"To fix it: {remedy} and run the same snakemake command again." in lines[1]
     subprocess.run(remedy.split(), cwd=project, check=True, timeout=60)
     assert snakemake(project, "--cores", "1", "out/a.txt")[0] == 0
 
@@ -431,7 +431,7 @@ def test_what_a_place_refuses_to_snakemake_is_said_with_a_remedy(
     record = logging.makeLogRecord({"event": "error", "exception": name, "msg": message})
     said, _, last = handler.word(record).rpartition("\n")
     assert said == words
-    assert last.startswith("To mend it: ") and remedy in last
+    assert last.startswith("To fix it: ") and remedy in last
     assert last.endswith(", and run the same snakemake command again.")
 
 
@@ -445,9 +445,9 @@ def test_an_output_that_may_not_be_replaced_is_not_to_be_removed_in_vain(
     record = logging.makeLogRecord(
         {"event": "error", "exception": "ProtectedOutputException", "msg": message}
     )
-    assert f"To mend it: rm {tmp_path}/a.h5 and run" in handler.word(record)
+    assert f"To fix it: rm {tmp_path}/a.h5 and run" in handler.word(record)
     monkeypatch.setattr(terminal.os, "access", lambda *_: False)
-    assert "To mend it: give leave to write there" in handler.word(record)
+    assert "To fix it: give leave to write there" in handler.word(record)
 
 
 def test_a_job_that_ends_without_a_word_is_given_likely_reasons(terminal, tmp_path):

@@ -108,7 +108,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
             place,
             problem,
             expected="correct YAML",
-            remedy="mend this line or the one before it: brackets, quotes and the space at the "
+            remedy="fix this line or the one before it: brackets, quotes and the space at the "
             "beginning of the line",
         ) from error
     if content is None:

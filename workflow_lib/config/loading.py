@@ -580,7 +580,7 @@ def _methods_of(
             UserError(
                 f"experiment '{name}', methods: default",
                 f"no method can run ({told or 'no method file has in_default: true'})",
-                remedy="name the methods, or mend what the reasons say",
+                remedy="name the methods, or fix what the reasons say",
             )
         )
     return chosen, left_out

@@ -38,7 +38,7 @@ EXPECTED = {
 
 
 class ConfigurationError(UserError):
-    """Several faults of the configuration, told together so that they can be mended together.
+    """Several faults of the configuration, told together so that they can be fixed together.
 
     Parameters
     ----------

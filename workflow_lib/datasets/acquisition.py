@@ -154,7 +154,7 @@ def _copy_from_mirror(candidate: Path, destination: Path, source: Mapping[str, A
             place=str(candidate),
             found=f"the file in the mirror {state}: it has {size} bytes",
             expected=f"{source['size']} bytes",
-            remedy=_mend_mirror(candidate),
+            remedy=_fix_mirror(candidate),
         )
     with _temporary(destination) as temporary:
         with _writing(destination):
@@ -163,14 +163,14 @@ def _copy_from_mirror(candidate: Path, destination: Path, source: Mapping[str, A
             other = _difference(temporary, source)
         except UserError as error:
             raise UserError(
-                str(candidate), error.found, error.expected, _mend_mirror(candidate)
+                str(candidate), error.found, error.expected, _fix_mirror(candidate)
             ) from error
         if other:
             raise UserError(
                 place=str(candidate),
                 found=f"the file in the mirror has {other}",
                 expected=_identity(source),
-                remedy=_mend_mirror(candidate),
+                remedy=_fix_mirror(candidate),
             )
         with _writing(destination):
             os.replace(temporary, destination)
@@ -198,7 +198,7 @@ def _difference(path: Path, source: Mapping[str, Any]) -> str:
     return "" if found == source["sha256"] else f"the SHA-256 {found}"
 
 
-def _mend_mirror(candidate: Path) -> str:
+def _fix_mirror(candidate: Path) -> str:
     return (
         f"remove or replace {candidate}, or take its folder out of {MIRROR_VARIABLE} "
         "so that the file is downloaded"
@@ -234,7 +234,7 @@ def _download(
             place=f"address of {source['path']}",
             found=f"'{address}'",
             expected="an address that starts with https:// or http://",
-            remedy="mend the address in the configuration of the dataset",
+            remedy="fix the address in the configuration of the dataset",
         )
     size = None if source.get("members") else source["size"]
     part = destination.with_name(destination.name + ".part")
@@ -339,7 +339,7 @@ def _fetch(
             place=address,
             found=f"the server sends more than {most} bytes",
             expected=f"a file of {size} bytes" if size else f"an archive of at most {most} bytes",
-            remedy="the file at this address has changed: mend size, sha256 or address "
+            remedy="the file at this address has changed: fix size, sha256 or address "
             "in the configuration of the dataset",
         )
     if done < total:
@@ -369,7 +369,7 @@ def _writing(path: Path) -> Iterator[None]:
             place=str(path),
             found=f"the file could not be written ({error.strerror or error})",
             expected="a folder that may be written to, with free space",
-            remedy="free space or mend the permissions, then run the same snakemake command again",
+            remedy="free space or fix the permissions, then run the same snakemake command again",
         ) from error
 
 

@@ -315,7 +315,7 @@ def _check_classes(
             place=place,
             found=f"the vector of the class {listed(faulty)} is NaN or infinite",
             expected="finite numbers",
-            remedy="mend what the class vectors are made from, or leave these classes out",
+            remedy="fix what the class vectors are made from, or leave these classes out",
         )
     same: dict[bytes, list[str]] = {}
     for name, vector in zip(class_names, vectors):

@@ -128,7 +128,7 @@ def _aliased(
                     place=f"the alias '{other}' of the class '{name}' in {path}",
                     found=f"there is no {what} named '{end}'",
                     expected="the name of a class, and that of a text of the file or folder",
-                    remedy="mend the alias",
+                    remedy="fix the alias",
                 )
     return {normalised_name(name): normalised_name(other) for name, other in aliases.items()}
 
@@ -152,14 +152,14 @@ def _json_texts(path: Path) -> dict[str, str]:
             place=str(path),
             found=f"{error}",
             expected=form,
-            remedy="mend the file",
+            remedy="fix the file",
         ) from error
     if not isinstance(content, dict):
         raise UserError(
             place=str(path),
             found="the file holds no object with texts by class",
             expected=form,
-            remedy="mend the file",
+            remedy="fix the file",
         )
     return {name: _text(value, f"{path}, entry '{name}'") for name, value in content.items()}
 
@@ -188,6 +188,6 @@ def _text(value: Any, place: str) -> str:
             place=place,
             found=f"{json.dumps(value, ensure_ascii=False)[:40]} is no text",
             expected="a text, a list of sentences, or an object with a 'text'",
-            remedy="mend the entry",
+            remedy="fix the entry",
         )
     return " ".join(sentences)

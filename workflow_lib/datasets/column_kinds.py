@@ -220,7 +220,7 @@ def _spoiled_numbers(values: np.ndarray, table: Table) -> str:
         line = table.where(others[0]).rpartition(", ")[2]
         return (
             f"{len(present) - len(others)} of its {len(present)} values are numbers, but not "
-            f"'{values[others[0]]}' in {line}, so all are taken for texts; mend "
+            f"'{values[others[0]]}' in {line}, so all are taken for texts; fix "
             "the table, or name this mark in missing_values"
         )
     return ""

@@ -31,7 +31,7 @@ def csv_rows(path: Path, delimiter: str = ",") -> tuple[list[str], list[tuple[in
             place=f"{path}, line {reader.line_num}",
             found=f"the line cannot be split into values ({error})",
             expected=f"values separated by {delimiter!r}, quotes in pairs",
-            remedy="mend the quotes in this line",
+            remedy="fix the quotes in this line",
         ) from error
     if not lines:
         raise UserError(
@@ -51,7 +51,7 @@ def csv_rows(path: Path, delimiter: str = ",") -> tuple[list[str], list[tuple[in
                 place=f"{path}, line {header_line}, column {column + 1}",
                 found=f"the name '{name}' stands there a second time" if name else "no name",
                 expected="a different name for every column",
-                remedy="mend the header",
+                remedy="fix the header",
             )
     for number, values in rows:
         if len(values) != len(header):
@@ -59,6 +59,6 @@ def csv_rows(path: Path, delimiter: str = ",") -> tuple[list[str], list[tuple[in
                 place=f"{path}, line {number}",
                 found=f"{len(values)} values",
                 expected=f"{len(header)} values, as in the header",
-                remedy="mend the row, or the delimiter",
+                remedy="fix the row, or the delimiter",
             )
     return header, rows

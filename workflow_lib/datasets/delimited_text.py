@@ -79,7 +79,7 @@ def split_cells(
             place=f"{place}, option delimiter",
             found=f"{delimiter!r} cannot stand between cells",
             expected='one character, such as , or ; (a tab is written "\\t" in YAML)',
-            remedy="mend the option, or leave it out to have it guessed",
+            remedy="fix the option, or leave it out to have it guessed",
         )
     _check_text(content, place)
     limit = csv.field_size_limit()
@@ -122,7 +122,7 @@ def _cells(
                 else ""
             ),
             expected=f"cells separated by {delimiter!r}, quotes in pairs",
-            remedy='mend the quotes; a quote within quotes is written twice ("")',
+            remedy='fix the quotes; a quote within quotes is written twice ("")',
         ) from error
     while len(rows) > 1 and len(rows[0]) > 1 and not any(rows[-1]):
         del lines[-1], rows[-1]

@@ -1,6 +1,6 @@
 """Facts about a table before any model: what is missing, repeated, suspicious or known.
 
-A first look shows mistakes that no model can mend: outputs hidden among the inputs, rows entered
+A first look shows mistakes that no model can fix: outputs hidden among the inputs, rows entered
 twice, a table sorted by its output. It computes nothing that is random, and changes nothing.
 """
 

@@ -421,7 +421,7 @@ def _tar_contents(
 
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
-    """Tell of what cannot be read as of something that the user can mend."""
+    """Tell of what cannot be read as of something that the user can fix."""
     try:
         yield
     except DAMAGE as error:

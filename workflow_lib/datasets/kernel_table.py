@@ -121,7 +121,7 @@ def _square(path: Path, n_rows: int) -> np.ndarray:
                     place=f"{path}, line {line}",
                     found=f"{len(cells)} cells",
                     expected=f"{n_rows} kernel values",
-                    remedy="mend the line",
+                    remedy="fix the line",
                 )
             numbers = [finite_number(text) for text in cells]
             if None in numbers:

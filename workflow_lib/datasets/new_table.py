@@ -61,6 +61,6 @@ def run(request: Mapping[str, Any], config_folder: Path) -> None:
             place=str(path),
             found=f"the file cannot be written ({error})",
             expected="a folder that may be written to, with free space",
-            remedy="mend the permissions or free space, then run the same command again",
+            remedy="fix the permissions or free space, then run the same command again",
         ) from error
     print("\n".join(summary_lines(proposal)))

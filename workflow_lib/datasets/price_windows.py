@@ -151,7 +151,7 @@ def daily_prices(text: str, company: str, place: str) -> DailyPrices:
                 place=here,
                 found=f"{len(values)} values",
                 expected=f"{len(header)} values, as in the first line",
-                remedy="mend the line; a broken last line means a truncated file",
+                remedy="fix the line; a broken last line means a truncated file",
             )
         if values[name_column] != company:
             raise UserError(
@@ -187,7 +187,7 @@ def _day(text: str, place: str) -> int:
         place=place,
         found=f"'{text}' is not a date",
         expected="a date written YYYY-MM-DD",
-        remedy="mend the date",
+        remedy="fix the date",
     )
 
 
@@ -201,6 +201,6 @@ def _price(text: str, place: str) -> float:
             place=place,
             found=f"the price '{text}' is not a positive number",
             expected="a price such as 78.34",
-            remedy="mend the price, or remove the line",
+            remedy="fix the price, or remove the line",
         )
     return price

@@ -263,7 +263,7 @@ def _asked_kinds(table: Table, asked: RequestedColumns) -> dict[str, tuple[str, 
                 place=table.where(wrong, name),
                 found=f"'{values[wrong]}' is no SMILES",
                 expected="the structure of a molecule, such as CCO",
-                remedy="mend the value, or leave out smiles=" + name,
+                remedy="fix the value, or leave out smiles=" + name,
             )
         kinds[name] = (SMILES, "the structure of a molecule, as asked")
     return kinds

@@ -69,7 +69,7 @@ def checked_options(reader: str, options: Mapping[str, Any]) -> Settings:
             place=f"options of the reader '{reader}'",
             found="; ".join(faults),
             expected=f"options among: {', '.join(model.model_fields) or '(none)'}",
-            remedy="mend the options of the dataset",
+            remedy="fix the options of the dataset",
         ) from error
 
 

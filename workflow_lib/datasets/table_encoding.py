@@ -368,6 +368,6 @@ def _fingerprints(table: Table, name: str) -> np.ndarray:
                 place=table.where(row, name),
                 found=f"'{smiles[row]}' describes no molecule" if smiles[row] else "no SMILES",
                 expected="the SMILES of a molecule, such as CCO",
-                remedy="mend the SMILES, or remove the row",
+                remedy="fix the SMILES, or remove the row",
             )
     return np.array([molecule.fingerprint for molecule in molecules], dtype=np.float64)

@@ -277,11 +277,11 @@ class Table:
             place=f"{self.place}{option}",
             found=f"there is no column '{name}'",
             expected=f"one of the columns: {listed(self.names, 30)}",
-            remedy=f"write '{nearest}'" if nearest else "mend the name, or add the column",
+            remedy=f"write '{nearest}'" if nearest else "fix the name, or add the column",
         )
 
     def _no_number(self, name: str, row: int, text: str) -> UserError:
-        remedy = "mend the value, list it in missing_values if it marks a missing one, or leave "
+        remedy = "fix the value, list it in missing_values if it marks a missing one, or leave "
         remedy += "this column out"
         shown = text if len(text) <= 60 else f"{text[:57]}..."
         if finite_number(text.replace(",", ".", 1)) is not None:
@@ -419,7 +419,7 @@ def _content(path: Path, place: str, ending: str) -> bytes:
             place=place,
             found=f"the file cannot be read ({error})",
             expected="a file that is whole and that you may read",
-            remedy="mend the permissions, or write the file again",
+            remedy="fix the permissions, or write the file again",
         ) from error
     if not content:
         raise UserError(
@@ -448,9 +448,9 @@ def _content(path: Path, place: str, ending: str) -> bytes:
 def _remedy_for_missing(path: Path) -> str:
     folder = path.parent
     if not folder.is_dir():
-        return f"mend the path: there is no folder '{folder}'"
+        return f"fix the path: there is no folder '{folder}'"
     nearest = nearest_name(path.name, [other.name for other in folder.iterdir()])
-    return f"write '{folder / nearest}'" if nearest else "mend the path"
+    return f"write '{folder / nearest}'" if nearest else "fix the path"
 
 
 def _remedy_for_kind(kind: str | None) -> str:
@@ -498,7 +498,7 @@ def _text_table(
                 place=f"{place}, line {line}",
                 found=f"{len(row)} cells",
                 expected=f"{len(header)} cells, as many as the header has names",
-                remedy="mend the line: put quotes around a text that holds the delimiter, and "
+                remedy="fix the line: put quotes around a text that holds the delimiter, and "
                 "write decimal points; or set the delimiter",
             )
         if row == header and len(header) > 1:

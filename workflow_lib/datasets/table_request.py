@@ -165,7 +165,7 @@ def checked_request(request: Mapping[str, Any]) -> dict[str, Any]:
                 place=f"{COMMAND}, key {key}",
                 found=f"there is no file '{checked[key]}'",
                 expected="the path of a table",
-                remedy="mend the path",
+                remedy="fix the path",
             )
     return checked
 
@@ -240,7 +240,7 @@ def requested_columns(request: Mapping[str, Any], table: Table) -> RequestedColu
             place=f"{COMMAND}, key outputs",
             found="every column that it means is named for something else",
             expected="at least one column to predict",
-            remedy="mend outputs",
+            remedy="fix outputs",
         )
     of_categories = [name for name in lists["categories"] if name not in outputs]
     return RequestedColumns(
@@ -264,7 +264,7 @@ def _column(name: str, table: Table, key: str) -> str:
         place=f"{table.place}, {COMMAND} {key}={name}",
         found=f"there is no column '{name}'",
         expected=f"one of the columns: {shown}",
-        remedy=f"write {key}={nearest}" if nearest else "mend the name, or add the column",
+        remedy=f"write {key}={nearest}" if nearest else "fix the name, or add the column",
     )
 
 

@@ -45,7 +45,7 @@ def parse_number(text: str, missing_values: Sequence[str], place: str) -> float:
             found=f"'{text}' is not a finite number",
             expected="a decimal number such as 3.25"
             + (f", or one of the marks of a missing value: {marks}" if marks else ""),
-            remedy="mend the value, or leave this column out",
+            remedy="fix the value, or leave this column out",
         )
     return number
 
@@ -312,5 +312,5 @@ def _refuse_rows(faulty: np.ndarray, place: str, what: str) -> None:
             place=f"{place}, rows {listed(rows)} (counted from 0)",
             found=what,
             expected="finite numbers",
-            remedy="mend or remove these rows",
+            remedy="fix or remove these rows",
         )

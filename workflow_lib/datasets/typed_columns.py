@@ -76,7 +76,7 @@ def _text_of(value: Any, place: str) -> str:
             place=place,
             found="a text with a NUL character",
             expected="text of letters, digits and signs",
-            remedy="mend the value, or leave the column out",
+            remedy="fix the value, or leave the column out",
         )
     if isinstance(value, str):
         return value.strip()

@@ -192,7 +192,7 @@ def _check_title(name: str, title: str) -> None:
             place=f"the title of the page of the class '{name}'",
             found=f"'{title}'" + (f" with {' '.join(wrong)}" if wrong else ""),
             expected="the title of a page as it stands above its text",
-            remedy="mend the title",
+            remedy="fix the title",
         )
 
 

@@ -274,7 +274,7 @@ def _json_rows(path: Path) -> Iterator[tuple[str, list[float]]]:
                 place=place,
                 found=f"{json.dumps(word)} with {json.dumps(vector)[:40]}",
                 expected="a word in quotes and a list of numbers",
-                remedy="mend the file",
+                remedy="fix the file",
             )
         dimension = len(vector) if dimension is None else dimension
         if len(vector) != dimension or dimension < 2:
@@ -282,7 +282,7 @@ def _json_rows(path: Path) -> Iterator[tuple[str, list[float]]]:
                 place=f"{place} ('{word}')",
                 found=f"numbers: {len(vector)}",
                 expected=f"{max(dimension, 2)} numbers for every word",
-                remedy="mend the file",
+                remedy="fix the file",
             )
         for value in vector:
             if not _is_finite(value):
@@ -290,7 +290,7 @@ def _json_rows(path: Path) -> Iterator[tuple[str, list[float]]]:
                     place=f"{place} ('{word}')",
                     found=f"'{value}' is not a finite number",
                     expected=f"{dimension} numbers for every word",
-                    remedy="mend the file",
+                    remedy="fix the file",
                 )
         yield word, vector
 
@@ -326,6 +326,6 @@ def _json_lists(path: Path) -> tuple[list[Any], list[Any]]:
             place=str(path),
             found=f"{lengths[0]} words and {lengths[1]} vectors",
             expected="the lists 'words' and 'vectors', equally long",
-            remedy="mend the file",
+            remedy="fix the file",
         )
     return lists[0], lists[1]

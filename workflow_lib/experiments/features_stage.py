@@ -83,7 +83,7 @@ def check_kind(is_text: bool, scale: str, place: Path) -> None:
             place=f"{place}, with inputs.scale: {scale}",
             found=f"inputs that are {kind}",
             expected="inputs.scale: tf-idf for texts, and another scale for rows of numbers",
-            remedy="mend inputs.scale in the configuration of the dataset",
+            remedy="fix inputs.scale in the configuration of the dataset",
         )
 
 

@@ -146,7 +146,7 @@ def run(
             place=f"{source}, option members",
             found=f"no image whose name matches '{members}'",
             expected="a pattern such as image_*.jpg that some names match",
-            remedy="mend members in the options of the dataset",
+            remedy="fix members in the options of the dataset",
         )
     used = sorted(set(codebook_classes) - set(left_out)) if kind == DENSE_SIFT_FISHER else []
     settings = _settings(source, kind, left_out, used, seed, weights, members)

@@ -100,14 +100,14 @@ class Parameters(EmbeddingMethod, CombinesCounts):
             found = imported_class(self.estimator)
         except ImportError as error:
             package = self.estimator.partition(".")[0]
-            remedy = _NOT_INSTALLED.get(package, f"install the package {package}, or mend the name")
+            remedy = _NOT_INSTALLED.get(package, f"install the package {package}, or fix the name")
             is_there = getattr(error, "name", None) != package
             return [
                 (
                     "estimator",
                     f"'{self.estimator}' cannot be imported ({error})",
                     "a class that Python can import, with its module",
-                    "mend the name" if is_there else remedy,
+                    "fix the name" if is_there else remedy,
                 )
             ]
         if not inspect.isclass(found) or not all(hasattr(found, name) for name in _INTERFACE):

@@ -74,7 +74,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
             place=f"{path}, option targets",
             found=f"{options.targets} targets in a file of {len(attributes)} attributes",
             expected="fewer targets than attributes",
-            remedy="mend targets in the options of the dataset",
+            remedy="fix targets in the options of the dataset",
         )
     input_names: list[str] = []
     blocks = []
@@ -166,7 +166,7 @@ def _values(path: Path, number: int, line: str, n_columns: int) -> list[str]:
             place=f"{path}, line {number}",
             found=f"{len(values)} values",
             expected=f"{n_columns} values, one per attribute",
-            remedy="mend the row; a broken last row means a truncated file",
+            remedy="fix the row; a broken last row means a truncated file",
         )
     return values
 
@@ -241,6 +241,6 @@ def _indicators(
                 place=_place(path, number, attribute, column),
                 found=f"'{value}' is not a class of this attribute",
                 expected=f"one of: {', '.join(attribute.classes)}",
-                remedy="mend the value, or add the class to the @attribute line",
+                remedy="fix the value, or add the class to the @attribute line",
             )
     return indicators

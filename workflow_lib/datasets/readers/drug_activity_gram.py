@@ -166,7 +166,7 @@ def _labels(path: Path) -> tuple[list[str], dict[str, list[float]]]:
             place=f"{path}, line 1",
             found=f"{len(header)} columns, the first named '{header[0]}'",
             expected=f"'{IDS}' and then the names of the outputs, separated by commas",
-            remedy="mend the header",
+            remedy="fix the header",
         )
     labels: dict[str, list[float]] = {}
     for number, values in rows:
@@ -176,7 +176,7 @@ def _labels(path: Path) -> tuple[list[str], dict[str, list[float]]]:
                 place=f"{path}, line {number}",
                 found=f"the id '{molecule}' for the second time" if molecule else "no id",
                 expected="the id of another molecule in every line",
-                remedy="mend or remove the line",
+                remedy="fix or remove the line",
             )
         labels[molecule] = [
             parse_number(text, MISSING, f"{path}, line {number}, column {column} ('{name}')")
@@ -198,7 +198,7 @@ def _read_array(path: Path) -> tuple[None, np.ndarray]:
             place=f"{path}, row {row}, column {column} (counted from 0)",
             found=f"the value is {matrix[row, column]}; {len(faulty)} values are not finite",
             expected="finite numbers",
-            remedy="mend the matrix",
+            remedy="fix the matrix",
         )
     return None, matrix.astype(np.float64)
 
@@ -229,7 +229,7 @@ def _read_lines(path: Path) -> tuple[list[str] | None, np.ndarray]:
                     place=f"{path}, line {number}",
                     found=f"the line begins with '{fields[0]}'",
                     expected=f"the id '{ids[row]}': the rows in the order of the columns",
-                    remedy="mend the ids, or remove them all together with the first line",
+                    remedy="fix the ids, or remove them all together with the first line",
                 )
             fields = fields[1:]
         if len(fields) != n_columns:
@@ -237,7 +237,7 @@ def _read_lines(path: Path) -> tuple[list[str] | None, np.ndarray]:
                 place=f"{path}, line {number}",
                 found=f"{len(fields)} values",
                 expected=f"{n_columns}, as in the first line",
-                remedy=f"mend the line; a first line of ids begins with the word {IDS}",
+                remedy=f"fix the line; a first line of ids begins with the word {IDS}",
             )
         matrix[row] = _numbers(fields, f"{path}, line {number}")
     _refuse_other_than_square(path, *matrix.shape)
@@ -273,7 +273,7 @@ def _refuse_repeated(place: str, ids: Sequence[str]) -> None:
                 place=f"{place}, id {position}",
                 found=f"the id '{molecule}' for the second time" if molecule else "no id",
                 expected="a different id for every molecule",
-                remedy="mend the ids",
+                remedy="fix the ids",
             )
         seen.add(molecule)
 

@@ -366,7 +366,7 @@ def _number(text: str, place: str) -> float:
             place=place,
             found=f"'{text.strip()}' is not a finite number",
             expected="a decimal number such as 0.25",
-            remedy="mend the value, or leave out the video",
+            remedy="fix the value, or leave out the video",
         )
     return number
 
@@ -381,7 +381,7 @@ def _in_range(value: float, place: str) -> float:
             place=place,
             found=f"the value {value}",
             expected="a number from 0 to 1",
-            remedy="mend the value, or leave out the video",
+            remedy="fix the value, or leave out the video",
         )
     return value
 
@@ -420,7 +420,7 @@ def _features_of_table(path: Path) -> tuple[list[str], list[str], RowsOf]:
             place=f"{path}, line 1",
             found=f"the columns {', '.join(header[:5])}{', ...' if len(header) > 5 else ''}",
             expected="a column 'video' and at least one column of features",
-            remedy="mend the header",
+            remedy="fix the header",
         )
     column = names.index("video")
     features = [position for position in range(len(header)) if position != column]

@@ -386,7 +386,7 @@ def _ranges(
                     place=place,
                     found=f"least {limits.least:g}, largest {limits.largest:g}",
                     expected="a largest value above the least one",
-                    remedy="mend the two, or remove one",
+                    remedy="fix the two, or remove one",
                 )
         chosen = [name for name in table.matching([key], "ranges") if name in names]
         if not chosen:
@@ -409,7 +409,7 @@ def _ranges(
                         place=table.where(row, name),
                         found=f"{values[row]:g}: {what}",
                         expected=f"the values of ranges.{key} in the options of the dataset",
-                        remedy="mend the value, or the range of this output, or remove the range",
+                        remedy="fix the value, or the range of this output, or remove the range",
                     )
             found[name] = limits
     each = [
@@ -445,7 +445,7 @@ def _class_vectors(
                 place=table.where(row, key),
                 found=f"the class '{name}' for the second time" if name else "no class",
                 expected="one row for every class",
-                remedy="mend or remove the row",
+                remedy="fix or remove the row",
             )
         first[name] = row
     vectors = np.column_stack([table.numbers(component) for component in components])
