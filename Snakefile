@@ -11,7 +11,7 @@ logging.raiseExceptions = False
 min_version("9.19")
 
 
-include: "rules/places.smk"
+include: "rules/paths.smk"
 include: "rules/start.smk"
 
 
@@ -52,7 +52,7 @@ rule all:
         all_figures("svg"),
         all_figures("png"),
         files_over_all(),
-        "results/timings/jobs/asked-used.csv",
+        "results/timings/jobs/resource-usage.csv",
         "results/timings/jobs/timeline.csv",
         "results/timings/jobs/timeline.svg",
         "results/timings/jobs/timeline.png",

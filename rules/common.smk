@@ -77,7 +77,7 @@ def script_file(name):
     """Return the path of a script; Snakemake fetches it where there is no checkout."""
     if CHECKOUT is None:
         return workflow.source_path(f"../scripts/{name}")
-    return beside(Path(ROOT, "scripts", name))
+    return external_path(Path(ROOT, "scripts", name))
 
 
 def experiment_of(wildcards):
@@ -149,7 +149,7 @@ def needs_of(rule_name, wildcards, attempt=1):
 
 def megabytes_of(dataset):
     """Return the size of a dataset's file, or of its sources where it has not been read."""
-    artifact = Path(placed(f"results/datasets/{dataset}.h5"))
+    artifact = Path(with_prefix(f"results/datasets/{dataset}.h5"))
     if artifact.is_file():
         return artifact.stat().st_size / 2**20
     return sum(source.size for source in settings.datasets[dataset].sources) / 2**20

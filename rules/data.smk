@@ -29,7 +29,7 @@ rule introductions:
         "resources/introductions/{dataset}.json",
     params:
         titles=lambda wildcards: wikipedia_titles(wildcards.dataset),
-        cache=placed("resources/introductions/{dataset}.part.json"),
+        cache=with_prefix("resources/introductions/{dataset}.part.json"),
     log:
         "logs/introductions/{dataset}.log",
     benchmark:
@@ -59,7 +59,7 @@ rule image_features:
         members=lambda wildcards: settings.datasets[wildcards.dataset].options.get("members", "*"),
         left_out_classes=lambda wildcards: image_option(wildcards, "left_out_classes"),
         codebook_classes=lambda wildcards: image_option(wildcards, "codebook_classes"),
-        parts=placed("results/images/parts/{dataset}-{feature}"),
+        parts=with_prefix("results/images/parts/{dataset}-{feature}"),
         seed=lambda wildcards: derive_seed(
             settings.run.seed, "images", draw_name(wildcards.dataset), wildcards.feature
         ),

@@ -27,7 +27,7 @@ rule table:
         decimals=lambda wildcards: table_of(wildcards).decimals,
         dataset_title=lambda wildcards: settings.dataset_of(wildcards.experiment).title,
         stand_in_for=lambda wildcards: stand_in(wildcards.experiment),
-        methods=lambda wildcards: looks(
+        methods=lambda wildcards: method_fields(
             settings.methods_of(wildcards.experiment), "label", "regressor"
         ),
     log:
@@ -173,7 +173,7 @@ rule critical_difference:
         tex=shown_result(f"{RUN_FOLDER}/tables/ranks.tex", "critical_difference", "ranks"),
     params:
         experiments=lambda wildcards: ranked_experiments(),
-        methods=lambda wildcards: looks(settings.methods, "label", "color", "marker"),
+        methods=lambda wildcards: method_fields(settings.methods, "label", "color", "marker"),
     log:
         "logs/critical_difference.log",
     benchmark:
@@ -251,16 +251,16 @@ rule timeline:
     input:
         manifest=f"{RUN_FOLDER}/run.json",
         results=last_results(),
-        code=code("timeline.py", "report.run_figures.timeline", "report.asked_used"),
+        code=code("timeline.py", "report.run_figures.timeline", "report.resource_usage"),
     output:
-        asked_used=shown_result(
-            "results/timings/jobs/asked-used.csv", "asked_used", "asked and used"
+        resource_usage=shown_result(
+            "results/timings/jobs/resource-usage.csv", "resource_usage", "resource usage"
         ),
         csv=shown_result("results/timings/jobs/timeline.csv", "timeline", "jobs"),
         svg=shown_result("results/timings/jobs/timeline.svg", "timeline", "jobs"),
         png="results/timings/jobs/timeline.png",
     params:
-        datasets=placed("results/datasets"),
+        datasets=with_prefix("results/datasets"),
     log:
         "logs/timeline.log",
     benchmark:
@@ -295,7 +295,7 @@ rule report:
             path for experiment in settings.experiments for path in named_components(experiment)
         ],
         own=all_own_results(),
-        published=[beside(path) for path in PUBLISHED.values()],
+        published=[external_path(path) for path in PUBLISHED.values()],
         contents=CONTENTS,
         jobs="results/timings/jobs/timeline.csv",
         timeline="results/timings/jobs/timeline.svg",
@@ -308,7 +308,7 @@ rule report:
         author=lambda wildcards: settings.run.report.author,
         experiments=lambda wildcards: experiments_for_report(),
         datasets=lambda wildcards: datasets_for_report(),
-        methods=lambda wildcards: looks(
+        methods=lambda wildcards: method_fields(
             settings.methods, "label", "summary", "color", "marker", "regressor", "weak_outputs"
         ),
         published=PUBLISHED,
@@ -316,7 +316,7 @@ rule report:
         runs=lambda wildcards: paper_runs(CONFIG),
         ranked=lambda wildcards: ranked_experiments(),
         protocol=lambda wildcards: protocol_experiments(),
-        over_all=placed(parts_over_all()),
+        over_all=with_prefix(parts_over_all()),
     log:
         "logs/report.log",
     benchmark:

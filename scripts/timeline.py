@@ -3,7 +3,7 @@
 from adapter import job
 
 with job(snakemake):
-    from workflow_lib.report import asked_used
+    from workflow_lib.report import resource_usage
     from workflow_lib.report.run_figures import timeline
 
     timeline.run(
@@ -11,9 +11,9 @@ with job(snakemake):
         output_svg=snakemake.output.svg,
         output_png=snakemake.output.png,
     )
-    asked_used.run(
+    resource_usage.run(
         manifest=snakemake.input.manifest,
         jobs_csv=snakemake.output.csv,
         datasets=snakemake.params.datasets,
-        output=snakemake.output.asked_used,
+        output=snakemake.output.resource_usage,
     )

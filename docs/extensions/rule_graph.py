@@ -1,4 +1,4 @@
-"""The directives ``rule-graph`` and ``library-floors``: pictures drawn from the project's files.
+"""The directives ``rule-graph`` and ``library-layers``: pictures drawn from the project's files.
 
 Both are SVG within the page, in the colours of its theme, with their content in words for those who
 do not see them.
@@ -29,12 +29,12 @@ def edges_of_arrows(lines: Iterable[str]) -> list[tuple[str, str]]:
     return edges
 
 
-def floors_of_tests(text: str) -> list[list[str]]:
-    """Return the floors of the library, the lowest first, from the list ``FLOORS`` of a module."""
+def layers_of_tests(text: str) -> list[list[str]]:
+    """Return the layers of the library, the lowest first, from the list ``LAYERS`` of a module."""
     for statement in ast.parse(text).body:
-        if isinstance(statement, ast.Assign) and statement.targets[0].id == "FLOORS":
-            return [sorted(floor) for floor in ast.literal_eval(statement.value)]
-    raise ValueError("there is no list FLOORS")
+        if isinstance(statement, ast.Assign) and statement.targets[0].id == "LAYERS":
+            return [sorted(layer) for layer in ast.literal_eval(statement.value)]
+    raise ValueError("there is no list LAYERS")
 
 
 def first_sentence(path: Path) -> str:
@@ -87,12 +87,12 @@ def rule_graph(edges: list[tuple[str, str]]) -> str:
     return _picture("rules", "The rules of the workflow", words, parts, right, total - BETWEEN + 1)
 
 
-def library_floors(floors: list[list[str]], library: Path) -> str:
-    """Return the picture of the floors of a library, the highest at the top."""
+def library_layers(layers: list[list[str]], library: Path) -> str:
+    """Return the picture of the layers of a library, the highest at the top."""
     parts, y, wide = [], 0.0, 680.0
-    for number, floor in reversed(list(enumerate(floors))):
+    for number, layer in reversed(list(enumerate(layers))):
         x, row_top, boxes = 40.0, y + PAD, []
-        for name in floor:
+        for name in layer:
             width = len(name) * LETTER + 2 * PAD
             if x + width > wide - PAD:
                 x, row_top = 40.0, row_top + LINE + 2 * PAD
@@ -104,13 +104,13 @@ def library_floors(floors: list[list[str]], library: Path) -> str:
             x += width + PAD
         height = row_top + LINE + 2 * PAD - y
         parts.append(
-            f'<rect class="floor" x="1" y="{y:.1f}" width="{wide - 2}" height="{height}"/>'
+            f'<rect class="layer" x="1" y="{y:.1f}" width="{wide - 2}" height="{height}"/>'
         )
         parts.append(f'<text x="20" y="{y + height / 2 + 4:.1f}">{number}</text>')
         parts += boxes
         y += height + 6
-    words = "; ".join(f"floor {number}: {', '.join(floor)}" for number, floor in enumerate(floors))
-    return _picture("floors", "The floors of the library", words, parts, wide, y)
+    words = "; ".join(f"layer {number}: {', '.join(layer)}" for number, layer in enumerate(layers))
+    return _picture("layers", "The layers of the library", words, parts, wide, y)
 
 
 def _box(x: float, y: float, width: float, height: float) -> str:
@@ -144,14 +144,14 @@ class RuleGraph(SphinxDirective):
         return [nodes.raw("", rule_graph(edges_of_arrows(self.content)), format="html")]
 
 
-class LibraryFloors(SphinxDirective):
-    """Draws the floors of the module of tests and the folder of the library that it is given."""
+class LibraryLayers(SphinxDirective):
+    """Draws the layers of the module of tests and the folder of the library that it is given."""
 
     required_arguments = 2
 
     def run(self) -> list[nodes.Node]:
         library = Path(self.env.relfn2path(self.arguments[1])[1])
-        return [nodes.raw("", library_floors(floors_of_tests(read(self)), library), format="html")]
+        return [nodes.raw("", library_layers(layers_of_tests(read(self)), library), format="html")]
 
 
 def read(directive: SphinxDirective) -> str:
@@ -164,5 +164,5 @@ def read(directive: SphinxDirective) -> str:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Tell Sphinx of the directives."""
     app.add_directive("rule-graph", RuleGraph)
-    app.add_directive("library-floors", LibraryFloors)
+    app.add_directive("library-layers", LibraryLayers)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -15,7 +15,7 @@ def methods_with_preimages():
     }
 
 
-def looks(methods, *keys):
+def method_fields(methods, *keys):
     """Return these keys of the methods, as plain values; a rule states just what it shows."""
     return {name: {key: getattr(settings.methods[name], key) for key in keys} for name in methods}
 
@@ -24,7 +24,7 @@ def compared_methods(wildcards):
     """Return what decides whether a method of an experiment is kernel ridge regression, and more."""
     keys = ("label", "regressor", "penalty", "center", "form", "preimage", "weak", "weak_outputs")
     keys += ("members", "estimator")
-    methods = looks(settings.methods_of(wildcards.experiment), *keys)
+    methods = method_fields(settings.methods_of(wildcards.experiment), *keys)
     for method, values in methods.items():
         model = settings.model_of(method)
         values["model"] = model and plain(model, "kind", "covariance_type")

@@ -17,7 +17,7 @@ def refuse(place, found, expected, remedy):
 def present_file(place, path):
     """Return the path of a file that the user brings; refuse one that is not there."""
     if Path(path).is_file():
-        return beside(path)
+        return external_path(path)
     others = [other.name for other in Path(path).parent.glob("*") if other.is_file()]
     nearest = nearest_name(Path(path).name, others)
     written = f"write '{Path(path).with_name(nearest)}'" if nearest else None
@@ -145,10 +145,10 @@ def method_code(wildcards):
 
 def parts_of_saved_methods(wildcards):
     """Return what a saved model must know of each method of an experiment, by method."""
-    folder = placed(f"results/{wildcards.experiment}/split-{FINAL}")
+    folder = with_prefix(f"results/{wildcards.experiment}/split-{FINAL}")
     keys = ("form", "covariance_block", "preimage", "start", "decoder", "weak_outputs", "estimator")
     parts = {}
-    for method, values in looks(settings.methods_of(wildcards.experiment), *keys).items():
+    for method, values in method_fields(settings.methods_of(wildcards.experiment), *keys).items():
         step = SimpleNamespace(experiment=wildcards.experiment, split=FINAL, method=method)
         declared = module_of(step)
         artifacts = {name: ARTIFACT_FILES[name](step) for name in declared.artifacts}
@@ -156,7 +156,11 @@ def parts_of_saved_methods(wildcards):
             "module": declared.name,
             "settings": settings_taken(step),
             "artifacts": {
-                name: placed(paths) if isinstance(paths, str) else [placed(path) for path in paths]
+                name: (
+                    with_prefix(paths)
+                    if isinstance(paths, str)
+                    else [with_prefix(path) for path in paths]
+                )
                 for name, paths in artifacts.items()
             },
             "members": list(settings.members_of(step.experiment, method)),

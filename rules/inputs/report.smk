@@ -1,7 +1,9 @@
 """What is shown of all experiments together, and what the report reads and tells of each."""
 
 # What the paper shows; of no use in the report on one table of the user's own.
-CONTENTS = [] if settings.run.name else [beside(Path(CONFIG, "paper_tables", "contents.csv"))]
+CONTENTS = (
+    [] if settings.run.name else [external_path(Path(CONFIG, "paper_tables", "contents.csv"))]
+)
 
 
 def report_title():
@@ -117,7 +119,7 @@ def experiments_for_report():
                 "figures",
             )
             | {"metric": shown_metric(experiment)},
-            **placed(files_for_report(experiment)),
+            **with_prefix(files_for_report(experiment)),
         }
         for experiment, values in settings.experiments.items()
     }
@@ -137,7 +139,7 @@ def datasets_for_report():
                 "licence",
                 "citation",
             ),
-            "artifact": placed(f"results/datasets/{name}.h5"),
+            "artifact": with_prefix(f"results/datasets/{name}.h5"),
         }
         for name, values in settings.datasets.items()
     }

@@ -10,7 +10,7 @@ PUBLISHED = {
 
 
 def published_of(table):
-    return [beside(PUBLISHED[table.paper_table])] if table.paper_table in PUBLISHED else []
+    return [external_path(PUBLISHED[table.paper_table])] if table.paper_table in PUBLISHED else []
 
 
 def parts_of(experiment, kind):
@@ -178,11 +178,11 @@ def settings_of_figure(wildcards):
     dataset = settings.datasets[experiment.dataset]
     shown = [method for method in figure.methods if method in methods] or methods
     known = {
-        "methods": looks(methods, *kind.method_fields),
+        "methods": method_fields(methods, *kind.method_fields),
         "metric": shown_metric(name),
         "output_scale": dataset.outputs.scale,
         "seed": derive_seed(settings.run.seed, "figure", kind.name),
-        "shown_methods": looks(shown, *kind.method_fields),
+        "shown_methods": method_fields(shown, *kind.method_fields),
         "title": figure_title(dataset.title, stand_in(name)),
         "training_size": max(experiment.training_sizes),
         "weak_size": max(experiment.weak_sizes, default=0),

@@ -18,7 +18,7 @@ pytest.importorskip("sphinx", reason="the extra 'docs' is not installed")
 ROOT = Path(__file__).resolve().parents[2]
 DESIGN = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
 ARROWS = re.search(r"```{rule-graph}\n(.*?)```", DESIGN, re.DOTALL)[1].splitlines()
-FLOORS = (ROOT / "tests" / "library" / "test_imports.py").read_text(encoding="utf-8")
+LAYERS = (ROOT / "tests" / "library" / "test_imports.py").read_text(encoding="utf-8")
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -108,21 +108,21 @@ def test_the_picture_of_the_rules_shows_each_rule_once(extensions):
         assert re.search(rf"\b{a} leads to [^;]*\b{b}\b", words)
 
 
-def test_the_picture_of_the_floors_shows_each_part_once(extensions):
+def test_the_picture_of_the_layers_shows_each_part_once(extensions):
     _, drawing = extensions
     library = ROOT / "workflow_lib"
     parts = {path.stem for path in library.glob("[a-z]*") if path.name != "__pycache__"}
-    floors = drawing.floors_of_tests(FLOORS)
-    shown = texts_of(drawing.library_floors(floors, library))
-    assert sorted(shown) == sorted([*parts, *map(str, range(len(floors)))])
+    layers = drawing.layers_of_tests(LAYERS)
+    shown = texts_of(drawing.library_layers(layers, library))
+    assert sorted(shown) == sorted([*parts, *map(str, range(len(layers)))])
     assert shown.index("report") < shown.index("embeddings") < shown.index("artifacts")
 
 
 def test_pictures_are_named_and_told_in_words(extensions):
     _, drawing = extensions
-    floors = drawing.floors_of_tests(FLOORS)
+    layers = drawing.layers_of_tests(LAYERS)
     rules = drawing.rule_graph(drawing.edges_of_arrows(ARROWS))
-    for picture in (rules, drawing.library_floors(floors, ROOT / "workflow_lib")):
+    for picture in (rules, drawing.library_layers(layers, ROOT / "workflow_lib")):
         drawn = ElementTree.fromstring(picture).find(f"{SVG}svg")
         named = drawn.get("aria-labelledby").split()
         told = [drawn.find(f"{SVG}{tag}") for tag in ("title", "desc")]

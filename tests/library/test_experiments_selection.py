@@ -21,7 +21,7 @@ from workflow_lib.embeddings.forward import ForwardEmbedding
 from workflow_lib.fitting import selection
 from workflow_lib.fitting.fold_targets import FoldTargets, embedded_targets, scattered
 from workflow_lib.fitting.input_kernels import InputKernel
-from workflow_lib.fitting.missing_outputs import filled
+from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.selection import best_of
 from workflow_lib.generative.output_scaling import fit_output_scaling
 from workflow_lib.kernels.gram import gram_matrix
@@ -93,7 +93,7 @@ def fold_targets(model, Y, folds, form="reduced", weak_memberships=None, scale="
     result = []
     for fold in range(N_FOLDS):
         kept = folds != fold
-        known = filled(Y[kept])
+        known = impute_mean(Y[kept])
         scaling = fit_output_scaling(known, scale)
         fitted = clone(model).fit(scaling.apply(known))
         embedding = ForwardEmbedding(fitted, form)

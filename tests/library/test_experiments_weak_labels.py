@@ -7,7 +7,7 @@ import pytest
 from small_data import regression_data
 from small_pipeline import Stages
 
-from workflow_lib.fitting.missing_outputs import filled
+from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.weak_memberships import memberships
 from workflow_lib.fitting.weak_outputs import N_NEIGHBOURS, weak_outputs_of
 from workflow_lib.generative.mixture import GaussianMixtureModel
@@ -73,7 +73,7 @@ class TestWeakOutputs:
         )
 
     def test_component_means_are_in_units_of_the_outputs(self):
-        means = self.scaling.undo(self.model.means_)
+        means = self.scaling.inverse_transform(self.model.means_)
         np.testing.assert_allclose(
             self.outputs("component_mean"), means[self.told.argmax(axis=1)], atol=1e-12
         )
@@ -89,8 +89,8 @@ class TestWeakOutputs:
 
     def test_a_component_without_training_rows_has_its_mean(self):
         self.told = np.eye(3)[[0] * 10]
-        self.Y[:20] = self.scaling.undo(self.model.means_)[1]
-        means = self.scaling.undo(self.model.means_)
+        self.Y[:20] = self.scaling.inverse_transform(self.model.means_)[1]
+        means = self.scaling.inverse_transform(self.model.means_)
         np.testing.assert_allclose(self.outputs("neighbours"), np.tile(means[0], (10, 1)))
 
     def test_true_outputs_are_the_ceiling(self):
@@ -100,13 +100,13 @@ class TestWeakOutputs:
 class TestMissingOutputs:
     def test_they_take_the_mean_of_the_known_rows(self):
         Y = np.array([[1.0, np.nan], [3.0, 4.0], [np.nan, 8.0]])
-        np.testing.assert_array_equal(filled(Y), [[1, 6], [3, 4], [2, 8]])
+        np.testing.assert_array_equal(impute_mean(Y), [[1, 6], [3, 4], [2, 8]])
         known = np.array([True, True, False])
-        np.testing.assert_array_equal(filled(Y, known), [[1, 4], [3, 4], [2, 8]])
+        np.testing.assert_array_equal(impute_mean(Y, known), [[1, 4], [3, 4], [2, 8]])
 
     def test_nothing_is_copied_where_nothing_is_missing(self):
         Y = np.ones((3, 2))
-        assert filled(Y) is Y
+        assert impute_mean(Y) is Y
 
     def test_a_coordinate_that_was_never_seen_takes_the_overall_mean(self):
         Y = np.array([[1.0, np.nan], [3.0, np.nan]])

@@ -1,4 +1,4 @@
-"""Import closures are what is really imported, floors hold, and light stages stay light."""
+"""Import closures are what is really imported, layers hold, and light stages stay light."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ STAGES_WITHOUT_SCIPY = {
     "evaluation",
 }
 
-FLOORS = [
+LAYERS = [
     {
         "artifacts",
         "config",
@@ -88,18 +88,18 @@ REGISTRIES = (
     "workflow_lib.output_models.registry",
     "workflow_lib.report.figures.registry",
 )
-"""They may be imported on every floor, for they read what modules declare and load none."""
+"""They may be imported on every layer, for they read what modules declare and load none."""
 
 
 def source_files():
     return sorted(PACKAGE.rglob("*.py"))
 
 
-def floor_of(part: str) -> int:
-    for floor, parts in enumerate(FLOORS):
+def layer_of(part: str) -> int:
+    for layer, parts in enumerate(LAYERS):
         if part in parts:
-            return floor
-    raise AssertionError(f"workflow_lib.{part} is on no floor")
+            return layer
+    raise AssertionError(f"workflow_lib.{part} is on no layer")
 
 
 def library_imports(path: Path) -> set[str]:
@@ -246,17 +246,17 @@ def test_closures_are_small():
 @pytest.mark.parametrize(
     "path", source_files(), ids=lambda path: path.relative_to(PACKAGE).as_posix()
 )
-def test_modules_import_only_from_their_floor_or_below(path):
+def test_modules_import_only_from_their_layer_or_below(path):
     part = path.relative_to(PACKAGE).with_suffix("").parts[0]
     if part == "__init__":
         assert library_imports(path) == set()
         return
     for imported in library_imports(path):
-        assert floor_of(imported) <= floor_of(part), f"{part} imports {imported}"
+        assert layer_of(imported) <= layer_of(part), f"{part} imports {imported}"
 
 
 @pytest.mark.parametrize("registry", REGISTRIES)
-def test_a_registry_loads_nothing_of_its_floor_or_below(registry):
+def test_a_registry_loads_nothing_of_its_layer_or_below(registry):
     imported = imported_by(registry)
     names = {
         ".".join(Path(path).relative_to(ROOT).with_suffix("").parts) for path in imported["files"]

@@ -45,7 +45,7 @@ def small_config(tmp_path_factory):
     small = {"penalty": [1e-3, 1e-1], "width": [1.0], "n_components": [2, 3]}
     for name in METHODS:
         with edited(folder / "methods" / f"{name}.yaml") as settings:
-            settings["grid"] = {key: small[key] for key in settings["grid"]}
+            settings["grid"] = {key: small[key] for key in settings.get("grid", {})}
             settings.pop("one_example", None)
     with edited(folder / "models" / "mixture-tied.yaml") as settings:
         settings["n_init"] = 1

@@ -528,7 +528,7 @@ def test_a_row_of_which_nothing_is_known_is_unlike_the_training_rows(tmp_path, i
     # No distance is beyond this limit.
     calibration = final.calibration("mean", [1.0, 1.0], novelty_limit=1e9)
     found = final.saved("mean", calibration=calibration).predict(columns)
-    assert found.is_unlike.tolist() == [True, False, False]
+    assert found.is_novel.tolist() == [True, False, False]
 
 
 def test_what_the_answer_says_of_the_predictions_is_kept_with_the_model(tmp_path):
@@ -577,7 +577,7 @@ def test_intervals_and_novelty_are_those_of_the_calibration(tmp_path):
     np.testing.assert_allclose(found.outputs[:, 0] - found.lower[:, 0], 0.5)
     np.testing.assert_allclose(found.upper[:, 0] - found.outputs[:, 0], 0.5)
     assert (found.lower[:, 1] == -np.inf).all()
-    assert np.flatnonzero(found.is_unlike).tolist() == [4]
+    assert np.flatnonzero(found.is_novel).tolist() == [4]
     assert (np.delete(found.novelty, 4) == 0).all()
 
 

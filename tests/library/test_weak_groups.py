@@ -24,7 +24,7 @@ from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.kernel_ridge_targets import KernelRidgeTargets
-from workflow_lib.fitting.missing_outputs import filled
+from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.split_models import embedding_of
 from workflow_lib.fitting.weak_memberships import is_told, memberships
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
@@ -494,7 +494,7 @@ def test_the_split_of_all_rows_goes_through_every_stage(tmp_path):
     split = stages.tree("split")
     (weak_size,) = split["weak_sizes"]
     item = stages.tree("predictions")[f"n-36_w-{weak_size}_C-selected"]
-    expected = filled(Y[split["train"]])
+    expected = impute_mean(Y[split["train"]])
     assert item["outputs"].shape == (36, 3)
     # The rows that are predicted have trained: their error is less than that of their mean.
     assert ((item["outputs"] - expected) ** 2).sum() < ((expected - expected.mean(0)) ** 2).sum()

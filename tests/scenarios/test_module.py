@@ -105,7 +105,7 @@ def test_its_report_names_the_results_and_the_other_workflow_goes_on(other):
 
 
 def test_what_its_jobs_used_is_compared_with_what_they_asked(other):
-    text = (other / "predictions/results/timings/jobs/asked-used.csv").read_text()
+    text = (other / "predictions/results/timings/jobs/resource-usage.csv").read_text()
     assert len(text.splitlines()) > 10 and "ofer_" not in text
 
 

@@ -7,8 +7,8 @@ One formula for all rules, from the size of the dataset and the rows of the kern
 
 ``grams`` is how many Gram matrices of all rows a job holds at once, and ``cubic_minutes`` what it
 takes to decompose those of 1,000 rows for all folds and kernel widths of a usual grid. Both are
-about twice what was measured; `results/timings/jobs/asked-used.csv` compares what the jobs of a run
-asked for with what they used. A job that was killed for asking too little is tried again, with
+about twice what was measured; `results/timings/jobs/resource-usage.csv` compares what the jobs of a
+run asked for with what they used. A job that was killed for asking too little is tried again, with
 more.
 """
 

@@ -29,7 +29,7 @@ import numpy as np
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.fitting.items import fold_group, size_group
-from workflow_lib.fitting.missing_outputs import filled, filled_from
+from workflow_lib.fitting.missing_outputs import impute_mean, impute_mean_from
 from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.generative.storage import (
     model_from_tree,
@@ -131,7 +131,7 @@ def _told_by_groups(outputs, codes, partition: Mapping, fitted: Mapping) -> dict
                 stored = by_fold[fold_group(fold)]
                 model, scaling = model_from_tree(stored), scaling_from_tree(stored)
                 memberships, is_told = memberships_of_groups(
-                    model.responsibilities(scaling.apply(filled(outputs[known]))),
+                    model.responsibilities(scaling.apply(impute_mean(outputs[known]))),
                     codes[known],
                     weak_groups,
                     model.weights_,
@@ -150,8 +150,8 @@ def _told_by_annotator(
     for size in partition["sizes"]:
         group = size_group(size)
         folds = partition["folds"][group]
-        known = filled(train[:size])
-        hidden = filled_from(weak, train[:size])
+        known = impute_mean(train[:size])
+        hidden = impute_mean_from(weak, train[:size])
         for components, by_fold in fitted[group].items():
             annotated = model_from_tree(by_fold[fold_group(None)])
             units = scaling_from_tree(by_fold[fold_group(None)])
@@ -165,7 +165,7 @@ def _told_by_annotator(
                     variance_floor=annotated.variance_floor,
                 )
                 scaling = scaling_from_tree(by_fold[fold_group(fold)])
-                rows = scaling.apply(filled(train[:size][kept]))
+                rows = scaling.apply(impute_mean(train[:size][kept]))
                 model.fit_from_responsibilities(rows, responsibilities[kept])
                 trees[fold_group(fold)] = model_to_tree(model, scaling)
             aligned.setdefault(group, {})[components] = trees

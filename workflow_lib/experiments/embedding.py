@@ -9,7 +9,7 @@ import numpy as np
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.embeddings.forward import ForwardEmbedding
 from workflow_lib.fitting.items import fold_group, size_group
-from workflow_lib.fitting.missing_outputs import filled
+from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.generative.output_scaling import OutputScaling
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
 
@@ -32,7 +32,7 @@ def run(
         for components, by_fold in fitted[size_group(size)].items():
             group = tree.setdefault(size_group(size), {}).setdefault(components, {})
             for fold in [None, *range(folds.max() + 1)]:
-                rows = filled(train[:size] if fold is None else train[:size][folds != fold])
+                rows = impute_mean(train[:size] if fold is None else train[:size][folds != fold])
                 stored = by_fold[fold_group(fold)]
                 embedding = ForwardEmbedding(model_from_tree(stored), form, covariance_block)
                 group[fold_group(fold)] = embedded(embedding, scaling_from_tree(stored), rows)

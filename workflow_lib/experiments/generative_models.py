@@ -11,7 +11,7 @@ from pathlib import Path
 
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.fitting.items import components_group, fold_group, size_group
-from workflow_lib.fitting.missing_outputs import filled
+from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.generative.mixture import BATCH_SIZE, BATCHES_FROM
 from workflow_lib.generative.output_scaling import fit_output_scaling
 from workflow_lib.generative.storage import model_to_tree
@@ -48,7 +48,7 @@ def run(
         for n_components in component_counts:
             by_fold = by_components.setdefault(components_group(n_components), {})
             for fold in [None, *range(folds.max() + 1)]:
-                rows = filled(train[:size] if fold is None else train[:size][folds != fold])
+                rows = impute_mean(train[:size] if fold is None else train[:size][folds != fold])
                 arguments = ModelArguments(
                     covariance_type,
                     variance_floor,

@@ -18,7 +18,7 @@ import numpy as np
 
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.fitting.items import size_group
-from workflow_lib.fitting.missing_outputs import filled
+from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.prepared_inputs import prepared_inputs
 from workflow_lib.generative.gaussian import GaussianModel
 from workflow_lib.generative.mixture import GaussianMixtureModel
@@ -71,7 +71,7 @@ def run(dataset: Path, split: Path, features: Path, output: Path, kernel: str, s
     outputs = data["outputs"][partition["train"]][:size][:MOST_ROWS]
     training, test = training[: len(outputs), : len(outputs)], test[:, : len(outputs)]
     # An output that no training row has is as good as a constant one.
-    Y = standardised(np.nan_to_num(filled(outputs)))
+    Y = standardised(np.nan_to_num(impute_mean(outputs)))
     theirs = KernelRidgeRegressor(alpha=PENALTY, kernel="precomputed").fit(training, Y)
     reference = theirs.predict(test)
     found = []

@@ -66,7 +66,7 @@ class Predictions:
     novelty : array (m,)
         Distance to the nearest training row, in units of what is usual among the training rows
         (`workflow_lib.experiments.novelty`).
-    is_unlike : bool array (m,)
+    is_novel : bool array (m,)
         Whether the novelty is beyond the limit, or nothing of the row is known, so that the mean of
         the training rows stands for it: predictions are then guesses from afar.
     notes : list of m str
@@ -89,7 +89,7 @@ class Predictions:
     upper: np.ndarray
     level: float | None
     novelty: np.ndarray
-    is_unlike: np.ndarray
+    is_novel: np.ndarray
     notes: list[str]
     classes: list[str] | None = None
     class_scores: np.ndarray | None = None
@@ -117,7 +117,7 @@ class Predictions:
                 outputs[f"{name} upper"] = self.upper[:, position]
         of_rows = {
             "novelty": self.novelty,
-            "unlike_training": self.is_unlike,
+            "unlike_training": self.is_novel,
             "note": self.notes,
             "method": [self.method] * len(self.notes),
         }

@@ -76,7 +76,7 @@ def closing_lines(
     elif predictions.classes is None:
         why = "" if predictions.level is None else ": too few rows tested for one"
         lines.append(f"there are no intervals{why}")
-    n_unlike = int(predictions.is_unlike.sum())
+    n_unlike = int(predictions.is_novel.sum())
     verb, care = ("is" if n_unlike == 1 else "are"), ": take their predictions with care"
     lines.append(
         f"{n_unlike} of {n_rows} rows {verb} unlike the training rows{care if n_unlike else ''}"

@@ -29,7 +29,7 @@ class Decoder:
             preimage = "closed_form"
         outputs = self.embedding.inverse_transform(H, preimage, start or "closed_form")
         outputs = outputs.reshape(len(H), -1)
-        return outputs if self.scaling is None else self.scaling.undo(outputs)
+        return outputs if self.scaling is None else self.scaling.inverse_transform(outputs)
 
 
 def _decoder_of(fitted: Mapping, member: Mapping, form: str, block: str | None) -> Decoder:

@@ -14,7 +14,7 @@ from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.fitting.items import components_group, fold_group, size_group
-from workflow_lib.fitting.missing_outputs import filled
+from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.weak_memberships import is_told, memberships
 
 if TYPE_CHECKING:
@@ -253,7 +253,7 @@ class FitData:
 
         None: as all training rows tell.
         """
-        return filled(self.outputs, None if fold is None else self.folds != fold)
+        return impute_mean(self.outputs, None if fold is None else self.folds != fold)
 
     @cached_property
     def vectors(self) -> tuple[np.ndarray, np.ndarray]:

@@ -96,7 +96,7 @@ def decoded_at(
     labelled = None if labelled_pi is None else labelled_pi[mean_index]
     remaining = _remaining_block(targets, mean[mean_index], labelled)
     decoded = offset + apply_gain(gain, remaining)
-    return decoded if targets.scaling is None else targets.scaling.undo(decoded)
+    return decoded if targets.scaling is None else targets.scaling.inverse_transform(decoded)
 
 
 class Residuals(NamedTuple):

@@ -11,7 +11,7 @@ from workflow_lib.embeddings.identity import IdentityEmbedding
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fold_targets import FoldTargets, embedded_targets
 from workflow_lib.fitting.input_kernels import InputKernel
-from workflow_lib.fitting.missing_outputs import filled
+from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.split_models import embedding_of
 from workflow_lib.fitting.weak_outputs import weak_outputs_of
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
@@ -89,7 +89,7 @@ class KernelRidgeTargets:
         if self._weak_outputs is None:
             return self._memberships(count, fold) / embedding.model.weights_
         known = slice(None) if fold is None else self._data.folds != fold
-        labelled = filled(self.outputs[known])
+        labelled = impute_mean(self.outputs[known])
         if self._weak_outputs == "true":
             return weak_outputs_of("true", labelled, split.weak[: self.weak_size])
         stored = split.stored_model(size, count, fold)

@@ -11,7 +11,7 @@ import numpy as np
 from workflow_lib.metrics import means_of_observed
 
 
-def filled(outputs: np.ndarray, known: np.ndarray | None = None) -> np.ndarray:
+def impute_mean(outputs: np.ndarray, known: np.ndarray | None = None) -> np.ndarray:
     """Return outputs (n, d) whose missing values are the means over the known rows.
 
     Parameters
@@ -24,9 +24,9 @@ def filled(outputs: np.ndarray, known: np.ndarray | None = None) -> np.ndarray:
     missing = np.isnan(outputs)
     if not missing.any():
         return outputs
-    return filled_from(outputs, outputs if known is None else outputs[known])
+    return impute_mean_from(outputs, outputs if known is None else outputs[known])
 
 
-def filled_from(outputs: np.ndarray, training_outputs: np.ndarray) -> np.ndarray:
+def impute_mean_from(outputs: np.ndarray, training_outputs: np.ndarray) -> np.ndarray:
     """Return outputs (n, d) whose missing values are the means of other, training outputs."""
     return np.where(np.isnan(outputs), means_of_observed(training_outputs), outputs)

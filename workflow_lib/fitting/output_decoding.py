@@ -26,7 +26,7 @@ from workflow_lib.baselines.output_kernels import (
 from workflow_lib.embeddings.density import mean_shift
 from workflow_lib.embeddings.simplex import project_on_simplex
 from workflow_lib.errors import UserError
-from workflow_lib.fitting.missing_outputs import filled
+from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.output_series import output_series
 from workflow_lib.kernels.alignment import global_alignment_gram, lattice_sigma
 
@@ -128,7 +128,7 @@ class OutputKernel:
 
         `width` is the scale in units of `output_unit` of these rows; None for ``linear``.
         """
-        outputs = filled(self.outputs[rows])
+        outputs = impute_mean(self.outputs[rows])
         if self.name == "linear":
             return OutputDecoder(outputs, output_gram(outputs, None, "linear", None), None)
         scale = width * output_unit(outputs)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workflow_lib.fitting.missing_outputs import filled_from
+from workflow_lib.fitting.missing_outputs import impute_mean_from
 from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.generative.output_scaling import OutputScaling
 
@@ -46,8 +46,8 @@ def weak_outputs_of(
         Gram matrix of the inputs, for ``neighbours``.
     """
     if kind == "true":
-        return filled_from(true_outputs, training_outputs)
-    means = scaling.undo(memberships @ model.means_)
+        return impute_mean_from(true_outputs, training_outputs)
+    means = scaling.inverse_transform(memberships @ model.means_)
     if kind == "component_mean":
         return means
     n_training = len(training_outputs)

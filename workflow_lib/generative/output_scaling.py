@@ -31,7 +31,7 @@ class OutputScaling:
         """Return outputs (n, d) in the units of the model."""
         return (Y - self.offset) / self.scale
 
-    def undo(self, Y: np.ndarray) -> np.ndarray:
+    def inverse_transform(self, Y: np.ndarray) -> np.ndarray:
         """Return outputs (n, d) of the model in their own units."""
         return Y * self.scale + self.offset
 

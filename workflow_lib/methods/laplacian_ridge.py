@@ -15,7 +15,7 @@ from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec, fit_specs
 from workflow_lib.fitting.fitted_ridge import FittedRidge as Fitted
 from workflow_lib.fitting.input_kernels import InputKernel
-from workflow_lib.fitting.missing_outputs import filled
+from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.prepared_inputs import PreparedInputs
 from workflow_lib.methods import base
 from workflow_lib.metrics import SMALLEST_GAIN, reference_errors, relative_error, sum_of_observed
@@ -171,7 +171,7 @@ def select(
     """Return the grid point with the lowest error of `metric`, the first of equal ones."""
     folds = inputs.folds
     reference = reference_errors(outputs, folds)
-    outputs_by_fold = [filled(outputs, folds != fold) for fold in range(folds.max() + 1)]
+    outputs_by_fold = [impute_mean(outputs, folds != fold) for fold in range(folds.max() + 1)]
     best = None
     for width in widths:
         for count, weight, solver in _deformed_solvers(

@@ -14,7 +14,7 @@ from workflow_lib.errors import UserError
 from workflow_lib.fitting.fit_data import FitData, SplitData
 from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.fitting.heldout_errors import heldout_error
-from workflow_lib.fitting.missing_outputs import filled
+from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.methods import base
 
 REGRESSORS = ("least_squares",)
@@ -126,7 +126,7 @@ def heldout_predictions(P: np.ndarray, Y: np.ndarray, folds: np.ndarray) -> np.n
     predictions = np.empty_like(Y)
     for fold in range(folds.max() + 1):
         heldout = folds == fold
-        known = filled(Y, ~heldout)[~heldout]
+        known = impute_mean(Y, ~heldout)[~heldout]
         coefficients, intercept = least_squares(P[~heldout], known)
         predictions[heldout] = P[heldout] @ coefficients + intercept
     return predictions

@@ -14,7 +14,7 @@ from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_ridge import FittedRidge as Fitted
 from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.input_kernels import Grid, InputKernel, KernelGrid, single_choice
-from workflow_lib.fitting.missing_outputs import filled
+from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.prepared_inputs import PreparedInputs
 from workflow_lib.methods import base
 from workflow_lib.metrics import SMALLEST_GAIN
@@ -128,7 +128,7 @@ def select(
     metric: only squared errors separate over components.
     """
     folds = inputs.folds
-    outputs_by_fold = [filled(outputs, folds != fold) for fold in range(folds.max() + 1)]
+    outputs_by_fold = [impute_mean(outputs, folds != fold) for fold in range(folds.max() + 1)]
     best = None
     for kernel, penalties in grid.items():
         solver = inputs.heldout_solver(*kernel, center)

@@ -14,7 +14,7 @@ from workflow_lib.config.values import SomeSizes
 from workflow_lib.fitting.fit_data import FitData
 from workflow_lib.fitting.fitted_ridge import FittedRidge as Fitted
 from workflow_lib.fitting.input_kernels import InputKernel
-from workflow_lib.fitting.missing_outputs import filled
+from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.prepared_inputs import PreparedInputs
 from workflow_lib.methods import base
 from workflow_lib.metrics import SMALLEST_GAIN, reference_errors, relative_error
@@ -146,7 +146,7 @@ def select(
     """
     folds = inputs.folds
     reference = reference_errors(outputs, folds)
-    outputs_by_fold = [filled(outputs, folds != fold) for fold in range(folds.max() + 1)]
+    outputs_by_fold = [impute_mean(outputs, folds != fold) for fold in range(folds.max() + 1)]
     best = None
     for width in widths:
         solver = inputs.heldout_solver(kernel, width, center)

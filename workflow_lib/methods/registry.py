@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import importlib
-import linecache
 import sys
 from functools import cache
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from types import ModuleType
 
@@ -41,22 +42,31 @@ def parameters_of(regressor: str) -> type:
 
 @cache
 def _keys_of_module(module: str) -> type:
-    path = Path(__file__).with_name(f"{module}.py")
-    source = path.read_text(encoding="utf-8")
-    tree = ast.parse(source, str(path))
-    names = [getattr(statement, "name", "") for statement in tree.body]
-    tree.body = [
-        statement for statement in tree.body[: names.index("Method")] if _is_light(statement)
-    ]
-    # pydantic looks in the module for the names in annotations, and in the source, which is not
-    # that of the module as it is loaded elsewhere, for the descriptions of keys.
-    keys = ModuleType(f"{__package__}.keys_of_{module}")
-    keys.__file__ = f"{path} (keys)"
-    sys.modules[keys.__name__] = keys
-    lines = source.splitlines(keepends=True)
-    linecache.cache[keys.__file__] = len(source), None, lines, keys.__file__
-    exec(compile(tree, keys.__file__, "exec"), vars(keys))
+    name = f"{__package__}.keys_of_{module}"
+    spec = spec_from_loader(name, _LoaderOfKeys(name, f"{Path(__file__).parent}/{module}.py"))
+    keys = module_from_spec(spec)
+    # pydantic looks there for the names in annotations.
+    sys.modules[name] = keys
+    spec.loader.exec_module(keys)
     return keys.Parameters
+
+
+class _LoaderOfKeys(SourceFileLoader):
+    """Loads what stands above ``Method`` in a module, without imports that take long."""
+
+    def get_filename(self, name: str | None = None) -> str:
+        # Another name than that of the whole module, where pydantic would look for descriptions.
+        return f"{self.path} (keys)"
+
+    def get_source(self, fullname: str) -> str:
+        return Path(self.path).read_text(encoding="utf-8")
+
+    def get_code(self, fullname: str):
+        tree = ast.parse(self.get_source(fullname), self.get_filename())
+        names = [getattr(statement, "name", "") for statement in tree.body]
+        above = tree.body[: names.index("Method")]
+        tree.body = [statement for statement in above if _is_light(statement)]
+        return self.source_to_code(tree, self.get_filename())
 
 
 def _is_light(statement: ast.stmt) -> bool:

@@ -59,7 +59,7 @@ def applied_style() -> Iterator[None]:
         yield
 
 
-def method_look(method: str, methods: Mapping[str, Mapping]) -> dict[str, str]:
+def line_style(method: str, methods: Mapping[str, Mapping]) -> dict[str, str]:
     """Return the color and marker of a method; a grey circle where `methods` gives none."""
     look = methods.get(method, {})
     return {"color": look.get("color") or OTHER_COLOR, "marker": look.get("marker") or "o"}
@@ -73,7 +73,7 @@ def plain_name(name: str) -> str:
     return name.replace("_", " ").replace("$", r"\$")
 
 
-def line_style(position: int):
+def dash_pattern(position: int):
     """Return the line of the first row of a method, which is solid, or of a further one."""
     return "-" if position == 0 else WEAK_LINES[(position - 1) % len(WEAK_LINES)]
 

@@ -12,7 +12,7 @@ import numpy as np
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.fitting.items import components_group, fold_group, size_group
-from workflow_lib.fitting.missing_outputs import filled
+from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
 from workflow_lib.report.labels import MINUS, MISSING, count_of, table_title
 from workflow_lib.report.table_markup import Block, Entry, Layout, html_markup, latex_markup
@@ -166,12 +166,12 @@ def typical_rows(
     known = ~np.isnan(data["outputs"][numbers])
     is_complete = known.all(axis=1)
     numbers = numbers[is_complete if is_complete.any() else known.any(axis=1)]
-    rows = filled(data["outputs"][numbers])
+    rows = impute_mean(data["outputs"][numbers])
     scaled = scaling.apply(rows)
     memberships = model.responsibilities(scaled)
     most_probable = memberships.argmax(axis=1)
     names = row_names(data)
-    means = scaling.undo(model.means_)
+    means = scaling.inverse_transform(model.means_)
     components = []
     for index, weight in enumerate(model.weights_):
         members = np.flatnonzero(most_probable == index)

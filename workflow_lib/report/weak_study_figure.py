@@ -17,8 +17,8 @@ from workflow_lib.report.study_tables import (
 )
 from workflow_lib.report.style import (
     applied_style,
+    dash_pattern,
     line_style,
-    method_look,
     scale_errors,
 )
 
@@ -100,15 +100,15 @@ def draw_weak_study(
                     measured,
                     step * (index - (len(variants) - 1) / 2),
                     label=variant_label(variant._replace(weak_size=0), methods),
-                    linestyle=line_style(of_method.index(variant)),
-                    **method_look(variant.method, methods),
+                    linestyle=dash_pattern(of_method.index(variant)),
+                    **line_style(variant.method, methods),
                 )
             )
         for line in lines:
             handles.append(
                 axis.axhline(
                     measured.shown(line.mean),
-                    color=method_look(reference, methods)["color"],
+                    color=line_style(reference, methods)["color"],
                     linewidth=1.4,
                     linestyle="--",
                     zorder=1,

@@ -15,8 +15,8 @@ from workflow_lib.report.scores import order_variants, read_coordinates
 from workflow_lib.report.style import (
     LOWEST_ERROR_WITH_TRAINING_MEAN,
     applied_style,
+    dash_pattern,
     line_style,
-    method_look,
     plain_name,
     scale_errors,
 )
@@ -100,13 +100,13 @@ def draw(
                 [mean for _, mean, _ in points],
                 yerr=[bar for _, _, bar in points],
                 label=variant_label(variant, methods),
-                linestyle=line_style(of_method.index(variant)),
+                linestyle=dash_pattern(of_method.index(variant)),
                 linewidth=1.2,
                 capsize=2,
                 elinewidth=1.0,
                 markeredgecolor="white",
                 markeredgewidth=0.6,
-                **method_look(variant.method, methods),
+                **line_style(variant.method, methods),
             )
         if shows_training_mean:
             axis.axhline(1.0, color="#444444", linewidth=1.0, linestyle="--", zorder=1)

@@ -23,7 +23,7 @@ from workflow_lib.report.style import (
     LOWEST_ERROR_WITH_TRAINING_MEAN,
     WEAK_LINES,
     applied_style,
-    method_look,
+    line_style,
     scale_errors,
 )
 
@@ -166,7 +166,7 @@ def _draw_panel(axis, variants: Sequence[Variant], cells, methods) -> dict:
     for index, variant in enumerate(variants):
         own_sizes = [size for size in sizes if (variant, size) in cells]
         shift = math.exp(step * (index - (len(variants) - 1) / 2))
-        look = method_look(variant.method, methods)
+        look = line_style(variant.method, methods)
         line = "-"
         if variant.weak_size:
             line = WEAK_LINES[weak_sizes[variant.method].index(variant.weak_size) % len(WEAK_LINES)]

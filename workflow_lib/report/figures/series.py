@@ -14,7 +14,7 @@ from workflow_lib.fitting.items import item_group
 from workflow_lib.report.chosen_rows import chosen_rows, place_of_row
 from workflow_lib.report.labels import count_of, method_label
 from workflow_lib.report.scores import SELECTED
-from workflow_lib.report.style import applied_style, method_look
+from workflow_lib.report.style import applied_style, line_style
 from workflow_lib.report.tables import REFERENCE_METHOD
 
 SHOWS = "predicted beside true series"
@@ -202,7 +202,7 @@ def _draw_panels(
                     capsize=2,
                     elinewidth=1.0,
                     label=method_label(name, methods),
-                    **method_look(name, methods),
+                    **line_style(name, methods),
                 )
                 seen += [means - deviations, means + deviations]
             axis.set_title(_panel_title(index, len(rows), predicted), fontsize=9.5)

@@ -17,7 +17,7 @@ from workflow_lib.report.rank_sentences import data_sentences, rank_sentences
 from workflow_lib.report.rank_tables import ranks_layout
 from workflow_lib.report.ranks import LEAST_FOR_A_TEST, Ranking, rank_methods, write_ranks
 from workflow_lib.report.scores import read_scores
-from workflow_lib.report.style import applied_style, method_look, save_figure
+from workflow_lib.report.style import applied_style, line_style, save_figure
 from workflow_lib.report.table_markup import latex_markup
 from workflow_lib.whole_files import write_text
 
@@ -180,7 +180,7 @@ def _draw_ranking(axis, ranking: Ranking, methods: Mapping[str, Mapping], top: f
     for place, method in enumerate(ranking.methods):
         is_left = place < n_left
         level = place if is_left else n_methods - 1 - place
-        look = method_look(method, methods)
+        look = line_style(method, methods)
         x, y = _position(ranks[place], n_methods), first_level + LEVEL * level
         end = AXIS_LEFT - 0.2 if is_left else AXIS_RIGHT + 0.2
         axis.plot([x, x, end], [line, y, y], color=look["color"], linewidth=1.2, zorder=2)

@@ -7,7 +7,7 @@ import json
 
 from workflow_lib.config.job_needs import job_needs
 from workflow_lib.methods.registry import method_modules
-from workflow_lib.report.asked_used import compare, run
+from workflow_lib.report.resource_usage import compare, run
 from workflow_lib.report.timeline import Job, write_jobs
 
 CONFIGURATION = {

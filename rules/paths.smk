@@ -51,13 +51,13 @@ PREFIX = str(workflow.modifier.modify_path("results")).removesuffix("results")
 """The folder, ending with a slash, in which a module is told to put its files; else empty."""
 
 
-def placed(paths):
+def with_prefix(paths):
     """Return where files of this workflow lie, for who opens them beside Snakemake."""
     if isinstance(paths, dict):
-        return {name: placed(path) for name, path in paths.items()}
+        return {name: with_prefix(path) for name, path in paths.items()}
     return f"{PREFIX}{paths}" if paths else paths
 
 
-def beside(path):
+def external_path(path):
     """Return the path of a file that this workflow has not made, and that no prefix moves."""
     return local(str(path)) if PREFIX else str(path)
