@@ -337,7 +337,7 @@ class OwnTable:
         settings, model = self.settings.methods[method], self.settings.model_of(method)
         return {key: getattr(settings, key) for key in (*keys, "weak_outputs")} | {
             "model": model and {"kind": model.kind, "covariance_type": model.covariance_type},
-            "grid": {"projection": list(settings.grid.projection)},
+            "grid": {"projection": list(settings.grid_values("projection"))},
         }
 
     def _saved_parts(self, method: str) -> dict[str, Any]:

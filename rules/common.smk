@@ -65,7 +65,7 @@ wildcard_constraints:
 def library(*modules):
     """Return the source files behind library modules, for the input of a rule."""
     names = [f"workflow_lib.{module}" for module in (*modules, "errors", "file_digests")]
-    return list(map(beside, import_closure(ROOT, names)))
+    return list(map(external_path, import_closure(ROOT, names)))
 
 
 def code(script, *modules):

@@ -51,12 +51,12 @@ def image_file(wildcards):
 
 
 def brought_files(wildcards):
-    return list(map(beside, settings.datasets[wildcards.dataset].options.get("brought", [])))
+    return list(map(external_path, settings.datasets[wildcards.dataset].options.get("brought", [])))
 
 
 def first_image_file(wildcards):
     """Return the file with the images of a dataset, fetched or brought."""
-    return str([*map(placed, sources_of(wildcards)), *brought_files(wildcards)][0])
+    return str([*map(with_prefix, sources_of(wildcards)), *brought_files(wildcards)][0])
 
 
 def image_option(wildcards, key):
@@ -67,7 +67,7 @@ def network_weight_file(wildcards):
     """Return the source with the weights of a network, where one of its layers is the feature."""
     if not wildcards.feature.startswith("vgg19"):
         return []
-    paths = [*map(placed, sources_of(wildcards)), *brought_files(wildcards)]
+    paths = [*map(with_prefix, sources_of(wildcards)), *brought_files(wildcards)]
     return [str(path) for path in paths if path.endswith(".pth")]
 
 
