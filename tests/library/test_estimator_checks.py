@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -58,23 +56,6 @@ def expected_failures(estimator) -> dict[str, str]:
 @pytest.mark.filterwarnings("ignore:.*components were asked for")
 def test_estimator_check(estimator, check):
     check(estimator)
-
-
-@pytest.mark.parametrize("model", [GaussianModel("diag", 0.1), TIED])
-def test_models_can_be_cloned_and_set(model):
-    copy = clone(model)
-    assert copy is not model
-    assert copy.get_params() == model.get_params()
-    assert copy.set_params(variance_floor=0.3).variance_floor == 0.3
-    assert model.variance_floor != 0.3
-    with pytest.raises(ValueError, match="Invalid parameter 'floor' for Gaussian.*variance_floor"):
-        copy.set_params(floor=1.0)
-    assert eval(repr(copy)).get_params() == copy.get_params()
-
-
-def test_fitted_state_is_not_cloned():
-    fitted = GaussianModel().fit(np.arange(6.0))
-    assert not hasattr(clone(fitted), "means_")
 
 
 def test_parameters_of_the_model_are_reached_through_the_estimator():

@@ -417,30 +417,3 @@ def test_values_that_are_not_finite_are_named_by_their_row():
     model = in_batches().fit(many_outputs(500))
     with pytest.raises(ValueError, match="Y must be finite; row 301 holds NaN"):
         model.responsibilities(Y)
-
-
-@pytest.mark.parametrize(
-    ("Y", "message"),
-    [
-        (np.zeros((300, 2, 2)), "must be a matrix .* found 3 axes"),
-        (np.float64(1.0), "must be a matrix .* found 0 axes"),
-        (np.zeros((0, 2)), "must have rows and columns"),
-        (np.zeros((300, 0)), "must have rows and columns"),
-    ],
-)
-def test_outputs_of_other_shapes_are_refused(Y, message):
-    with pytest.raises(ValueError, match=message):
-        in_batches().fit(Y)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"batch_size": 0}, "batch_size must be None or at least 1; found 0"),
-        ({"variance_floor": 0.0}, "variance_floor must be positive"),
-        ({"covariance_type": "tied"}, "covariance_type must be one of"),
-    ],
-)
-def test_parameters_out_of_range_are_refused(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        in_batches(**parameters).fit(many_outputs(300))
