@@ -254,12 +254,6 @@ def test_awa2_archives_hold_the_same_as_folders(awa2, tmp_path):
     assert len(list(packed.iterdir())) == 2
 
 
-def test_single_files_may_be_sources(awa2, tmp_path):
-    sources = [path for path in awa2.rglob("*") if path.is_file()]
-    elsewhere = read(tmp_path / "absent" / "awa2", sources)
-    assert digest(elsewhere, tmp_path / "a.h5") == digest(read(awa2), tmp_path / "b.h5")
-
-
 def packed_awa2(awa2: Path, files: dict[str, str]) -> Path:
     """Put the features of the newer set into an archive."""
     shutil.rmtree(awa2 / "Features")

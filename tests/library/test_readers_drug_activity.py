@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 import yaml
 
-from workflow_lib.artifacts import artifact_digest, read_artifact, write_artifact
 from workflow_lib.datasets import reading
 from workflow_lib.datasets.acquisition import acquire
 from workflow_lib.datasets.mirrors import mirrors_from_environment
 from workflow_lib.datasets.molecules import read_molecules, scaffold_codes
-from workflow_lib.datasets.reading import checked_options, read_dataset
+from workflow_lib.datasets.reading import read_dataset
 from workflow_lib.errors import UserError
 from workflow_lib.kernels.gram import gram_matrix
 
@@ -152,18 +151,6 @@ def test_codes_of_scaffolds():
     np.testing.assert_array_equal(scaffold_codes(["", "b", "a", "", "b", ""]), [0, 1, 2, 3, 1, 4])
 
 
-def test_result_is_an_artifact(folder, tmp_path):
-    tree = read(folder)
-    for name in "ab":
-        write_artifact(tmp_path / f"{name}.h5", tree, "dataset", allow_nan=["inputs", "outputs"])
-        tree = read(folder)
-    assert artifact_digest(tmp_path / "a.h5") == artifact_digest(tmp_path / "b.h5")
-    back = read_artifact(tmp_path / "a.h5", "dataset")
-    np.testing.assert_array_equal(back["outputs"], tree["outputs"])
-    np.testing.assert_array_equal(back["groups"]["scaffold"], tree["groups"]["scaffold"])
-    assert back["report"] == tree["report"]
-
-
 # Exclusions
 
 
@@ -263,22 +250,11 @@ def test_unknown_cell_line(folder):
     assert "every cell line is left out" in refused(folder, left_out_lines=every)
 
 
-def test_two_sources_are_needed(folder):
-    with pytest.raises(UserError, match="1 source files. Expected two"):
-        read_dataset("drug_activity", SMALL, [folder / "activities.csv"], seed=0)
-
-
 def test_without_rdkit_the_remedy_is_told(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "rdkit", None)
     message = refused(folder)
     assert "the package rdkit cannot be imported" in message
     assert "pip install 'output-fisher-regression[chem]'" in message
-
-
-@pytest.mark.parametrize("options", [{"least_lines": 0}, {"radius": -1}, {"n_bits": 0}])
-def test_impossible_options(options):
-    with pytest.raises(UserError, match=next(iter(options))):
-        checked_options("drug_activity", options)
 
 
 # The catalogue

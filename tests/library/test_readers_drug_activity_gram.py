@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 import yaml
 
-from workflow_lib.artifacts import artifact_digest, read_artifact, write_artifact
 from workflow_lib.datasets import reading
-from workflow_lib.datasets.reading import checked_options, read_dataset
+from workflow_lib.datasets.reading import read_dataset
 from workflow_lib.errors import UserError
 
 CATALOGUE = Path(reading.__file__).parents[2] / "config" / "datasets"
@@ -111,21 +110,6 @@ def test_labels_in_another_order_find_their_rows(folder):
     write_matrix(folder)
     write_labels(folder, dict(reversed(LABELS.items())))
     assert_is_the_set(read(folder))
-
-
-def test_files_may_be_sources(folder, tmp_path):
-    sources = [write_matrix(folder), folder / "labels.csv"]
-    options = {"folder": str(tmp_path / "absent")}
-    assert_is_the_set(read_dataset("drug_activity_gram", options, sources, seed=0))
-
-
-def test_result_is_an_artifact(folder, tmp_path):
-    write_matrix(folder)
-    for name in "ab":
-        tree = read(folder)
-        write_artifact(tmp_path / f"{name}.h5", tree, "dataset", allow_nan=["inputs", "outputs"])
-    assert artifact_digest(tmp_path / "a.h5") == artifact_digest(tmp_path / "b.h5")
-    assert_is_the_set(read_artifact(tmp_path / "a.h5", "dataset"))
 
 
 # Molecules
@@ -331,12 +315,6 @@ def test_faults_of_an_array_are_named(folder):
     assert f"{path}: the file is damaged, or no array of numbers" in refused(folder)
     path.write_bytes(b"no array")
     assert f"{path}: the file is damaged, or no array of numbers" in refused(folder)
-
-
-@pytest.mark.parametrize("options", [{"folder": ""}, {"clip_spectrum": "yes"}])
-def test_impossible_options(options):
-    with pytest.raises(UserError, match=next(iter(options))):
-        checked_options("drug_activity_gram", options)
 
 
 def test_the_catalogue_tells_the_form():

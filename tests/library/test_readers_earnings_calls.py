@@ -16,11 +16,11 @@ import pytest
 import yaml
 from small_archives import write_archive
 
-from workflow_lib.artifacts import artifact_digest, read_artifact, write_artifact
+from workflow_lib.artifacts import artifact_digest, write_artifact
 from workflow_lib.datasets import reading
 from workflow_lib.datasets.acquisition import acquire
 from workflow_lib.datasets.mirrors import mirrors_from_environment
-from workflow_lib.datasets.reading import checked_options, read_dataset
+from workflow_lib.datasets.reading import read_dataset
 from workflow_lib.datasets.sparse_inputs import inputs_of, terms_of
 from workflow_lib.datasets.word_counts import word_counts, words_of
 from workflow_lib.errors import UserError
@@ -173,15 +173,6 @@ def test_neither_order_nor_folders_nor_further_files_matter(tmp_path):
     assert artifact_digest(tmp_path / "first.h5") == artifact_digest(tmp_path / "second.h5")
 
 
-def test_result_is_an_artifact(tmp_path):
-    tree = read(tmp_path)
-    write_artifact(tmp_path / "d.h5", tree, "dataset")
-    back = read_artifact(tmp_path / "d.h5", "dataset")
-    np.testing.assert_array_equal(inputs_of(back).toarray(), inputs_of(tree).toarray())
-    assert terms_of(back) == terms_of(tree)
-    assert back["report"]["exclusions"] == tree["report"]["exclusions"]
-
-
 # Exclusions
 
 
@@ -290,32 +281,6 @@ def test_archives_in_the_wrong_places(tmp_path):
     calls, prices = archives(tmp_path)
     with pytest.raises(UserError, match=r"prices\.tar\.gz: no member .* MAEC_Dataset/"):
         read_dataset("earnings_calls", OPTIONS, [prices, calls], seed=0)
-    with pytest.raises(UserError, match="1 source files. Expected two"):
-        read_dataset("earnings_calls", OPTIONS, [calls], seed=0)
-
-
-def test_damaged_archive(tmp_path):
-    calls, prices = archives(tmp_path)
-    prices.write_bytes(prices.read_bytes()[:-100])
-    with pytest.raises(UserError, match=r"prices\.tar\.gz: the file is damaged"):
-        read_dataset("earnings_calls", OPTIONS, [calls, prices], seed=0)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"weeks": 0},
-        {"days_per_week": 1},
-        {"past_days": 1},
-        {"least_words": 0},
-        {"largest_jump": 0.0},
-        {"largest_jump": math.inf},
-        {"longest_gap": 0},
-    ],
-)
-def test_impossible_options(options):
-    with pytest.raises(UserError, match=next(iter(options))):
-        checked_options("earnings_calls", options)
 
 
 # Words

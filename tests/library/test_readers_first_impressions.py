@@ -213,13 +213,6 @@ def test_scores_may_be_a_table(folder, tmp_path):
     np.testing.assert_array_equal(back["fixed"]["role"], expected["fixed"]["role"])
 
 
-def test_files_may_be_sources(folder, tmp_path):
-    paths = list(folder.iterdir())
-    options = {"folder": str(tmp_path / "absent")}
-    tree = read_dataset("first_impressions", options, paths, SEED)
-    np.testing.assert_array_equal(tree["inputs"], read(folder)["inputs"])
-
-
 def test_agreement_may_be_a_file(folder):
     agreement = {video: 0.5 for video in SCORES}
     agreement |= {name(30 + number): 1 for number in range(11)} | {name(0): 0.75, name(1): 0.9}
@@ -417,24 +410,6 @@ def test_faults_of_the_array_of_features(folder):
         assert f"{path}: the file is damaged, or no array of numbers" in refused(folder)
     np.save(path, np.array([{"a": 1}, None], dtype=object))
     assert "no array of numbers" in refused(folder)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"agreement": 0},
-        {"agreement": 1.1},
-        {"agreement": "high"},
-        {"lowest_agreement": 0.95},
-        {"lowest_agreement": 0.0},
-        {"agreement_from": "viewers"},
-        {"test_share": 1.0},
-        {"folder": ""},
-    ],
-)
-def test_impossible_options(options):
-    with pytest.raises(UserError, match=next(iter(options))):
-        checked_options("first_impressions", options)
 
 
 def test_a_low_threshold_needs_a_low_one_for_the_others():
