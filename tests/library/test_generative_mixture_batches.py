@@ -55,6 +55,12 @@ def start_statistics(values, memberships, covariance_type) -> Statistics:
     )
 
 
+def fit_from(values, memberships, covariance_type, tol):
+    """Return the end of EM from the memberships of one start."""
+    start = start_statistics(values, memberships, covariance_type)
+    return expectation_maximisation(values, start, covariance_type, FLOOR, 50, tol)[0]
+
+
 def in_batches(covariance_type="spherical", **parameters) -> GaussianMixtureModel:
     return GaussianMixtureModel(3, covariance_type, **{"batch_size": 128} | parameters)
 
@@ -135,14 +141,7 @@ def test_component_that_loses_its_rows_is_as_if_it_had_never_been(covariance_typ
     # The third holds a billionth of a row each, too little for what it would explain.
     three = np.concatenate([two, np.full((1, 1, 60), 1e-11)], axis=1)
     expected, found = (
-        expectation_maximisation(
-            values,
-            start_statistics(values, memberships, covariance_type),
-            covariance_type,
-            FLOOR,
-            50,
-            1e-12,
-        )[0].parameters
+        fit_from(values, memberships, covariance_type, 1e-12).parameters
         for memberships in (two, three)
     )
     assert found.weights[0, 2] == 0
@@ -157,15 +156,7 @@ def test_components_absent_from_the_start_stay_absent_and_change_nothing(covaria
     two = np.eye(2)[np.arange(60) % 2].T[None]
     three = np.concatenate([two[:, :1], np.zeros((1, 1, 60)), two[:, 1:]], axis=1)
     expected, found = (
-        expectation_maximisation(
-            values,
-            start_statistics(values, memberships, covariance_type),
-            covariance_type,
-            FLOOR,
-            50,
-            1e-6,
-        )[0]
-        for memberships in (two, three)
+        fit_from(values, memberships, covariance_type, 1e-6) for memberships in (two, three)
     )
     np.testing.assert_allclose(found.log_likelihoods, expected.log_likelihoods, rtol=1e-12)
     np.testing.assert_allclose(found.parameters.weights[0, [0, 2]], expected.parameters.weights[0])

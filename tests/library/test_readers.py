@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -81,6 +80,11 @@ def refused_arff(tmp_path, text: str, targets: int = 1) -> str:
 # Discovery and options
 
 
+def printed(program: str) -> str:
+    command, options = [sys.executable, "-c", program], {"cwd": CATALOGUE.parents[1]}
+    return subprocess.run(command, capture_output=True, text=True, check=True, **options).stdout
+
+
 def test_options_are_checked_without_the_heavy_libraries():
     # The configuration is checked every time that the workflow starts.
     program = (
@@ -88,15 +92,7 @@ def test_options_are_checked_without_the_heavy_libraries():
         "for name in reader_names(): options_model(name)\n"
         "print({'numpy', 'sklearn', 'scipy', 'pandas', 'h5py'} & set(sys.modules))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=CATALOGUE.parents[1],
-        env=dict(os.environ),
-    )
-    assert done.stdout == "set()\n"
+    assert printed(program) == "set()\n"
 
 
 def test_listing_the_readers_imports_none():
@@ -104,14 +100,7 @@ def test_listing_the_readers_imports_none():
         "import sys; from workflow_lib.datasets.reading import reader_names; reader_names()\n"
         "print([name for name in sys.modules if name.startswith('workflow_lib.datasets.readers')])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=CATALOGUE.parents[1],
-    )
-    assert done.stdout == "[]\n"
+    assert printed(program) == "[]\n"
 
 
 def test_unknown_reader():
