@@ -7,13 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
+from reader_samples import CATALOGUE, catalogue, refusal
 
-from workflow_lib.datasets import reading
 from workflow_lib.datasets.reading import read_dataset
-from workflow_lib.errors import UserError
-
-CATALOGUE = Path(reading.__file__).parents[2] / "config" / "datasets"
 
 IDS = ["m1", "20", "m3", "m4"]
 GRAM = np.array(
@@ -59,19 +55,13 @@ def read(folder: Path, **options) -> dict:
 
 
 def refused(folder: Path, **options) -> str:
-    with pytest.raises(UserError) as caught:
-        read(folder, **options)
-    return str(caught.value)
+    return refusal(read, folder, **options)
 
 
 def changed(row: int, column: int, value: float) -> np.ndarray:
     matrix = GRAM.copy()
     matrix[row, column] = value
     return matrix
-
-
-def excluded(tree: dict) -> dict:
-    return {reason: count for reason, count in tree["report"]["exclusions"].items() if count}
 
 
 def assert_is_the_set(tree: dict) -> None:
@@ -318,10 +308,9 @@ def test_faults_of_an_array_are_named(folder):
 
 
 def test_the_catalogue_tells_the_form():
-    path = CATALOGUE / "drug-activity-paper.yaml"
-    settings = yaml.safe_load(path.read_text())
+    settings = catalogue("drug-activity-paper")
     assert settings["sources"] == []
     assert settings["inputs"] == {"scale": "none", "kernel": "precomputed"}
     assert settings["stand_in_for"] is None
     for name in ("gram.npy", "gram.csv", "gram.txt", "labels.csv"):
-        assert name in path.read_text()
+        assert name in (CATALOGUE / "drug-activity-paper.yaml").read_text()

@@ -13,19 +13,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
+from reader_samples import acquired, catalogue, excluded, refusal
 from small_archives import write_archive
 
 from workflow_lib.artifacts import artifact_digest, write_artifact
-from workflow_lib.datasets import reading
-from workflow_lib.datasets.acquisition import acquire
-from workflow_lib.datasets.mirrors import mirrors_from_environment
 from workflow_lib.datasets.reading import read_dataset
 from workflow_lib.datasets.sparse_inputs import inputs_of, terms_of
 from workflow_lib.datasets.word_counts import word_counts, words_of
 from workflow_lib.errors import UserError
-
-CATALOGUE = Path(reading.__file__).parents[2] / "config" / "datasets"
 
 OPTIONS = {"weeks": 2, "days_per_week": 3, "past_days": 4, "least_words": 3}
 N_DAYS = 40
@@ -83,13 +78,7 @@ def read(tmp_path, calls=CALLS, prices=PRICES, **options) -> dict:
 
 
 def refused(tmp_path, calls=CALLS, prices=PRICES, **options) -> str:
-    with pytest.raises(UserError) as caught:
-        read(tmp_path, calls, prices, **options)
-    return str(caught.value)
-
-
-def excluded(tree: dict) -> dict:
-    return {reason: count for reason, count in tree["report"]["exclusions"].items() if count}
+    return refusal(read, tmp_path, calls, prices, **options)
 
 
 def by_deviation(prices) -> float:
@@ -304,25 +293,10 @@ def test_counts_of_words_by_a_second_way():
 # The catalogue
 
 
-def catalogue(name: str) -> dict:
-    return yaml.safe_load((CATALOGUE / f"{name}.yaml").read_text())
-
-
-def test_the_set_of_the_catalogue_is_a_stand_in_at_pinned_addresses():
-    settings = catalogue("earnings-calls")
-    assert settings["inputs"]["past"] == "separate"
-    assert "tables 6 and 16" in settings["stand_in_for"]
-    for source in settings["sources"]:
-        assert len(source["address"].rpartition("/")[2].removesuffix(".tar.gz")) == 40
-
-
 def test_earnings_calls_of_the_catalogue(mirror, tmp_path):
     settings = catalogue("earnings-calls")
-    paths = []
-    for source in settings["sources"]:
-        mirror(source["path"])
-        path = tmp_path / source["path"].rpartition("/")[2]
-        paths.append(acquire(source, path, mirrors_from_environment()))
+    assert settings["inputs"]["past"] == "separate"
+    paths = acquired("earnings-calls", mirror, tmp_path)
     tree = read_dataset(settings["reader"], settings["options"], paths, seed=0)
     report = tree["report"]
     assert tree["outputs"].shape == (1134, 6)

@@ -8,14 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
+from reader_samples import catalogue, change, excluded, refusal
 
 from workflow_lib.artifacts import artifact_digest, read_artifact, write_artifact
-from workflow_lib.datasets import reading
 from workflow_lib.datasets.reading import checked_options, read_dataset
 from workflow_lib.errors import UserError
 
-CATALOGUE = Path(reading.__file__).parents[2] / "config" / "datasets"
 TRAITS = ["extraversion", "agreeableness", "conscientiousness", "neuroticism", "openness"]
 SEED = 3
 
@@ -85,29 +83,17 @@ def write_features(folder: Path, features=FEATURES) -> Path:
     return write_csv(folder / "features.csv", ["video", "a", "b", "c"], rows)
 
 
-def change(path: Path, old: str, new: str) -> None:
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new, 1))
-
-
 def read(folder: Path, seed: int = SEED, **options) -> dict:
     return read_dataset("first_impressions", {"folder": str(folder), **options}, [], seed)
 
 
 def refused(folder: Path, **options) -> str:
-    with pytest.raises(UserError) as caught:
-        read(folder, **options)
-    return str(caught.value)
+    return refusal(read, folder, **options)
 
 
 def videos_of(tree: dict, *roles: int) -> list[str]:
     videos = tree["videos"].tobytes().decode().split("\n")
     return [video for video, role in zip(videos, tree["fixed"]["role"]) if role in roles]
-
-
-def excluded(tree: dict) -> dict:
-    return {reason: count for reason, count in tree["report"]["exclusions"].items() if count}
 
 
 @pytest.fixture
@@ -422,10 +408,7 @@ def test_a_low_threshold_needs_a_low_one_for_the_others():
 
 
 def test_both_tasks_of_the_catalogue_share_their_test_set(folder):
-    first, second = (
-        yaml.safe_load((CATALOGUE / f"first-impressions-s{number}.yaml").read_text())
-        for number in (1, 2)
-    )
+    first, second = (catalogue(f"first-impressions-s{number}") for number in (1, 2))
     assert (first["options"]["agreement"], second["options"]["agreement"]) == (0.9, 0.75)
     assert first["drawn_as"] == "first-impressions-s2"
     assert first["citation"] == second["citation"]

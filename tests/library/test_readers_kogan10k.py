@@ -9,15 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
+from reader_samples import catalogue, change, excluded, refusal
 from small_archives import write_archive
 
-from workflow_lib.datasets import reading
 from workflow_lib.datasets.reading import read_dataset
 from workflow_lib.datasets.sparse_inputs import inputs_of, terms_of
-from workflow_lib.errors import UserError
 
-CATALOGUE = Path(reading.__file__).parents[2] / "config" / "datasets"
 YEARS = (2001, 2002, 2003)
 
 TEXTS = {
@@ -64,12 +61,6 @@ def write_lines(path: Path, lines: list[str]) -> None:
     path.write_text("\n".join(lines) + "\n")
 
 
-def change(path: Path, old: str, new: str) -> None:
-    text = path.read_bytes().decode("latin-1")
-    assert old in text
-    path.write_bytes(text.replace(old, new).encode("latin-1"))
-
-
 def add(path: Path, line: str) -> None:
     path.write_text(path.read_text() + line + "\n")
 
@@ -80,13 +71,7 @@ def read(folder: Path, seed: int = 0, **options) -> dict:
 
 
 def refused(folder: Path, **options) -> str:
-    with pytest.raises(UserError) as caught:
-        read(folder, **options)
-    return str(caught.value)
-
-
-def excluded(tree: dict) -> dict:
-    return {reason: count for reason, count in tree["report"]["exclusions"].items() if count}
+    return refusal(read, folder, **options)
 
 
 @pytest.fixture
@@ -325,7 +310,7 @@ def test_archive_without_reports(folder):
 
 
 def test_the_catalogue_lists_every_file_of_its_years():
-    settings = yaml.safe_load((CATALOGUE / "kogan10k.yaml").read_text())
+    settings = catalogue("kogan10k")
     years = settings["options"]["years"]
     assert years == [2001, 2002, 2003, 2004, 2005]
     names = {source["path"].removeprefix("kogan10k/") for source in settings["sources"]}
@@ -338,4 +323,3 @@ def test_the_catalogue_lists_every_file_of_its_years():
     assert math.isclose(
         sum(source["size"] for source in settings["sources"]) / 1e6, 227, rel_tol=0.01
     )
-    assert settings["stand_in_for"] is None
