@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -56,6 +58,57 @@ def expected_failures(estimator) -> dict[str, str]:
 @pytest.mark.filterwarnings("ignore:.*components were asked for")
 def test_estimator_check(estimator, check):
     check(estimator)
+
+
+OF_INPUTS = [
+    KernelRidgeRegressor(alpha=0.01),
+    IOKRegressor(alpha=0.01),
+    IOKRegressor(output_kernel="linear", alpha=0.01),
+    OutputFisherRegressor(GaussianModel("full"), alpha=1e-3),
+    OutputFisherRegressor(GaussianMixtureModel(1), form="full", alpha=1e-3),
+    OutputFisherRegressor(GaussianMixtureModel(3), alpha={"pi": 1e-3, "mu": 1e-2}),
+    *(
+        OutputFisherRegressor(form=form, preimage=preimage, alpha=0.01)
+        for form in ("reduced", "full")
+        for preimage in ("closed_form", "projected", "gradient")
+    ),
+]
+of_inputs = pytest.mark.parametrize("estimator", OF_INPUTS, ids=range(len(OF_INPUTS)))
+
+
+@of_inputs
+def test_neither_order_nor_shift_nor_precision_matters(estimator):
+    # Clusters far apart, so that every start finds the same mixture.
+    X, Y = regression_data(40, n_clusters=3, spread=8.0)
+    estimator = clone(estimator)
+    if isinstance(estimator, OutputFisherRegressor) and estimator.model is None:
+        estimator.set_params(model=GaussianMixtureModel(3))
+    plain = estimator.fit(X, Y).predict(X)
+    order = np.random.default_rng(0).permutation(40)
+    np.testing.assert_allclose(estimator.fit(X[order], Y[order]).predict(X), plain, atol=1e-6)
+    shift = np.array([5.0, -10.0, 200.0])
+    np.testing.assert_allclose(estimator.fit(X, Y + shift).predict(X), plain + shift, atol=1e-6)
+    single = estimator.fit(X.astype("f4"), Y.astype("f4")).predict(X.astype("f4"))
+    assert single.dtype == np.float64
+    np.testing.assert_allclose(single, plain, atol=1e-3)
+
+
+@of_inputs
+@pytest.mark.filterwarnings("ignore:.*components were asked for")
+def test_edges_of_the_training_set(estimator):
+    X, Y = regression_data()
+    estimator = clone(estimator)
+    np.testing.assert_allclose(estimator.fit(X[:1], Y[:1]).predict(X[:2]), Y[[0, 0]], atol=1e-8)
+    constant = np.full((10, 2), 0.1)
+    np.testing.assert_allclose(estimator.fit(X[:10], constant).predict(X[:3]), 0.1, rtol=1e-9)
+    half_constant = np.column_stack([Y[:, 0], np.full(len(Y), 0.3)])
+    assert np.isfinite(estimator.fit(X, half_constant).predict(X)).all()
+    column = estimator.fit(X, Y[:, :1]).predict(X)
+    vector = estimator.fit(X, Y[:, 0]).predict(X)
+    assert column.shape == (len(X), 1)
+    np.testing.assert_array_equal(column[:, 0], vector)
+    duplicated = estimator.fit(np.vstack([X, X]), np.vstack([Y, Y])).predict(X)
+    assert np.isfinite(duplicated).all()
 
 
 def test_parameters_of_the_model_are_reached_through_the_estimator():
