@@ -321,6 +321,13 @@ def overlapping(boxes: Sequence) -> bool:
     return any(a.overlaps(b) for place, a in enumerate(boxes) for b in boxes[place + 1 :])
 
 
+def assert_apart(figure, boxes: Sequence, touching: float = 0.0) -> None:
+    """Assert that boxes lie on the page, and none on another but for some pixels."""
+    assert not overlapping([box.padded(-touching) for box in boxes])
+    page = figure.bbox.padded(1.0)
+    assert all(page.contains(*corner) for box in boxes for corner in (box.p0, box.p1))
+
+
 class StrictParser(HTMLParser):
     """A parser that fails on tags that are not closed in order, and collects the text."""
 
