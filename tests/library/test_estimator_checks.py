@@ -17,6 +17,7 @@ from workflow_lib import (
     KernelRidgeRegressor,
     OutputFisherRegressor,
 )
+from workflow_lib.kernels.gram import gram_matrix
 
 # Fewer starts than by default: the checks fit hundreds of times.
 MIXTURE = GaussianMixtureModel(3, n_init=1, max_iter=20)
@@ -109,6 +110,58 @@ def test_edges_of_the_training_set(estimator):
     np.testing.assert_array_equal(column[:, 0], vector)
     duplicated = estimator.fit(np.vstack([X, X]), np.vstack([Y, Y])).predict(X)
     assert np.isfinite(duplicated).all()
+
+
+@pytest.mark.parametrize("make", [KernelRidgeRegressor, IOKRegressor, OutputFisherRegressor])
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "tanimoto"])
+@pytest.mark.parametrize("center", [True, False])
+def test_a_precomputed_kernel_is_the_kernel_itself(make, kernel, center):
+    X, Y = regression_data()
+    X = np.abs(X)
+    direct = make(kernel=kernel, gamma=0.4, alpha=1e-2, center=center).fit(X[:30], Y[:30])
+    K = gram_matrix(X, None, kernel, 0.4)
+    given = make(kernel="precomputed", alpha=1e-2, center=center).fit(K[:30, :30], Y[:30])
+    tolerance = 1e-7 if make is IOKRegressor else 1e-10
+    np.testing.assert_allclose(given.predict(K[30:, :30]), direct.predict(X[30:]), atol=tolerance)
+
+
+OF_ALL = [
+    *(
+        ({"alpha": alpha}, f"alpha must be positive; found {alpha}")
+        for alpha in (0.0, -1.0, np.nan)
+    ),
+    ({"kernel": "laplace"}, "kernel must be one of .*'laplace'"),
+    ({"kernel": "precomputed"}, r"must be square in fit; found the shape \(40, 4\)"),
+    ({"kernel": "tanimoto"}, "Negative values in data: row"),
+    ({"gamma": -1.0}, "gamma must be positive"),
+]
+OF_OFER = [
+    ({"alpha": {"pi": 1.0}}, r"alpha names the blocks \['pi'\]; this .* \['pi', 'mu'\]"),
+    ({"alpha": {"pi": 1.0, "sigma": 1.0}}, r"this embedding has \['pi', 'mu'\]"),
+    ({"alpha": {"pi": 1.0, "mu": 0.0}}, "alpha must be positive; found 0.0"),
+    ({"form": "short"}, "form must be one of .*'short'"),
+    ({"preimage": "exact"}, "preimage must be one of .*'exact'"),
+]
+OF_IOKR = [
+    ({"output_kernel": "cosine"}, "output_kernel must be one of .*'cosine'"),
+    ({"output_kernel": "precomputed"}, "output_kernel must be one of .*'precomputed'"),
+    ({"preimage": "exact"}, "preimage must be one of .*'exact'"),
+    ({"output_gamma": 0.0}, "output_gamma must be positive; found 0.0"),
+]
+
+
+@pytest.mark.parametrize(
+    ("make", "parameters", "message"),
+    [
+        *((KernelRidgeRegressor, *case) for case in OF_ALL),
+        *((IOKRegressor, *case) for case in OF_ALL + OF_IOKR),
+        *((OutputFisherRegressor, *case) for case in OF_ALL + OF_OFER),
+    ],
+)
+def test_wrong_parameters_are_named_in_fit(make, parameters, message):
+    X, Y = regression_data()
+    with pytest.raises(ValueError, match=message):
+        make(**parameters).fit(X, Y)
 
 
 def test_parameters_of_the_model_are_reached_through_the_estimator():

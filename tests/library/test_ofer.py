@@ -298,27 +298,6 @@ def test_data_and_parameters_are_left_alone():
     assert not hasattr(model, "means_")
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"alpha": {"pi": 1.0}}, r"alpha names the blocks \['pi'\]; this .* \['pi', 'mu'\]"),
-        ({"alpha": {"pi": 1.0, "sigma": 1.0}}, r"this embedding has \['pi', 'mu'\]"),
-        ({"alpha": {"pi": 1.0, "mu": 0.0}}, "alpha must be positive; found 0.0"),
-        ({"alpha": -1.0}, "alpha must be positive; found -1.0"),
-        ({"form": "short"}, "form must be one of .*'short'"),
-        ({"preimage": "exact"}, "preimage must be one of .*'exact'"),
-        ({"kernel": "laplace"}, "kernel must be one of .*'laplace'"),
-        ({"kernel": "precomputed"}, r"must be square in fit; found the shape \(40, 4\)"),
-        ({"kernel": "tanimoto"}, "Negative values in data: row"),
-        ({"gamma": -1.0}, "gamma must be positive"),
-    ],
-)
-def test_wrong_parameters_are_named_in_fit(parameters, message):
-    X, Y = regression_data()
-    with pytest.raises(ValueError, match=message):
-        OutputFisherRegressor(**parameters).fit(X, Y)
-
-
 def test_default_model_is_a_mixture_and_warns_of_nothing():
     X, Y = regression_data(40, n_clusters=4)
     with warnings.catch_warnings():

@@ -56,18 +56,6 @@ def test_with_centring_a_linear_kernel_is_ridge_regression_with_intercept():
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-10)
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "linear", "tanimoto"])
-@pytest.mark.parametrize("center", [True, False])
-def test_precomputed_equals_the_kernel_itself(kernel, center):
-    X, Y = regression_data()
-    X = np.abs(X)
-    direct = KernelRidgeRegressor(kernel, gamma=0.4, alpha=0.01, center=center).fit(X[:30], Y[:30])
-    K = gram_matrix(X, None, kernel, 0.4)
-    given = KernelRidgeRegressor("precomputed", alpha=0.01, center=center)
-    given.fit(K[:30, :30], Y[:30])
-    np.testing.assert_allclose(given.predict(K[30:, :30]), direct.predict(X[30:]), atol=1e-10)
-
-
 def test_infinite_penalty_predicts_the_mean():
     X, Y = regression_data()
     predictions = KernelRidgeRegressor(alpha=np.inf).fit(X, Y).predict(X[:2])
@@ -88,15 +76,8 @@ def test_duplicated_rows_and_vectors():
     np.testing.assert_allclose(vector, single.predict(X)[:, 0], atol=1e-12)
 
 
-def test_mistakes_are_named():
-    X, Y = regression_data()
-    for alpha in (0.0, -1.0, np.nan):
-        with pytest.raises(ValueError, match="alpha must be positive"):
-            KernelRidgeRegressor(alpha=alpha).fit(X, Y)
-    with pytest.raises(ValueError, match=r"must be square in fit; found the shape \(40, 4\)"):
-        KernelRidgeRegressor("precomputed").fit(X, Y)
-    with pytest.raises(ValueError, match="Negative values in data"):
-        KernelRidgeRegressor("tanimoto").fit(X, Y)
+def test_a_matrix_that_is_no_kernel_is_refused():
+    _, Y = regression_data()
     indefinite = np.array([[1.0, 30.0], [30.0, 1.0]])
     with pytest.raises(ValueError, match="not positive definite. Raise alpha"):
         KernelRidgeRegressor("precomputed", alpha=0.1).fit(indefinite, Y[:2])
