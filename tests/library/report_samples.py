@@ -6,8 +6,9 @@ None of the numbers is a result.
 from __future__ import annotations
 
 import csv
+import itertools
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -55,6 +56,28 @@ Row = tuple[str, str, int, Callable[[int, int], float]]
 NOISE = (0.011, -0.007, 0.004, -0.012, 0.009, 0.002, -0.005, 0.013, -0.003, 0.006)
 
 
+def _write(path: Path, columns: Sequence[str], lines: Iterable[Sequence]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([columns, *lines])
+    return path
+
+
+def _lines(
+    rows: Sequence[Row],
+    sizes: Sequence[int],
+    n_splits: int,
+    numbers: Callable[[int, float], list],
+    of_settings: Sequence[int] | None = None,
+) -> Iterator[list]:
+    """Yield the key of every size and split of the rows, and then `numbers` of size and error."""
+    for method, components, weak_size, error, *setting in rows:
+        for size in (of_settings or sizes[-1:]) if setting else sizes:
+            for split in range(n_splits):
+                key = ["toy", "toy-data", method, components, size, weak_size, *(setting or [""])]
+                yield [*key, split, *numbers(size, error(size, split))]
+
+
 def write_scores(
     path: Path,
     rows: Sequence[Row],
@@ -63,20 +86,12 @@ def write_scores(
     n_test: int = 10,
 ) -> Path:
     """Write the scores of some rows; those with a setting have the largest training size only."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(SCORE_COLUMNS)
-        for method, components, weak_size, error, *setting in rows:
-            for size in sizes[-1:] if setting else sizes:
-                for split in range(n_splits):
-                    value = error(size, split)
-                    writer.writerow(
-                        ["toy", "toy-data", method, components, size, weak_size, *(setting or [""])]
-                        + [split, size, n_test, "", value, 2 * value, 3 * value, value / 4]
-                        + [4, "rbf", 1.0, "inf", 0.01, "", 1, "", "", ""]
-                    )
-    return path
+
+    def score(size, value):
+        errors = ["", value, 2 * value, 3 * value, value / 4]
+        return [size, n_test, *errors, 4, "rbf", 1.0, "inf", 0.01, "", 1, "", "", ""]
+
+    return _write(path, SCORE_COLUMNS, _lines(rows, sizes, n_splits, score))
 
 
 def write_accuracies(
@@ -91,19 +106,12 @@ def write_accuracies(
 
     Sizes are examples per class.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(SCORE_COLUMNS)
-        for method, components, weak_size, accuracy, *setting in rows:
-            for size in sizes[-1:] if setting else sizes:
-                for split in range(n_splits):
-                    writer.writerow(
-                        ["toy", "toy-data", method, components, size, weak_size, *(setting or [""])]
-                        + [split, n_classes * size, n_test, accuracy(size, split), "", "", "", ""]
-                        + [4, "rbf", 1.0, "", 0.01, "", "", "", "", ""]
-                    )
-    return path
+
+    def score(size, accuracy):
+        found = [n_classes * size, n_test, accuracy, "", "", "", ""]
+        return [*found, 4, "rbf", 1.0, "", 0.01, "", "", "", "", ""]
+
+    return _write(path, SCORE_COLUMNS, _lines(rows, sizes, n_splits, score))
 
 
 def write_coordinates(
@@ -118,38 +126,26 @@ def write_coordinates(
 
     With `n_classes` sizes are examples per class.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COORDINATE_COLUMNS)
-        for method, components, weak_size, error, *setting in rows:
-            for size in sizes:
-                for split in range(n_splits):
-                    for number, name in enumerate(names):
-                        writer.writerow(
-                            ["toy", "toy-data", method, components, size, weak_size]
-                            + [*(setting or [""]), split, n_classes * size, 10]
-                            + [number, name, error(size, split) + number / 10]
-                        )
-    return path
+    lines = [
+        [*key, n_train, 10, number, name, error + number / 10]
+        for *key, n_train, error in _lines(
+            rows, sizes, n_splits, lambda size, error: [n_classes * size, error], of_settings=sizes
+        )
+        for number, name in enumerate(names)
+    ]
+    return _write(path, COORDINATE_COLUMNS, lines)
 
 
 def write_timings(
     path: Path, methods: Sequence[str], sizes=(20, 50), n_splits: int = 3, setting: str = ""
 ) -> Path:
     """Write timings: selection 10, fit 0.5, prediction 0.001, pre-image 0.002, times split + 1."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(TIMING_COLUMNS)
-        for method in methods:
-            for size in sizes:
-                for split in range(n_splits):
-                    seconds = [number * (split + 1) for number in (10, 0.5, 0.001, 0.002)]
-                    row = ["toy", method, "selected", size, 0, setting, split, size, 10]
-                    row += seconds
-                    writer.writerow(row)
-    return path
+    lines = [
+        ["toy", method, "selected", size, 0, setting, split, size, 10]
+        + [number * (split + 1) for number in (10, 0.5, 0.001, 0.002)]
+        for method, size, split in itertools.product(methods, sizes, range(n_splits))
+    ]
+    return _write(path, TIMING_COLUMNS, lines)
 
 
 def base_error(size: int, split: int) -> float:
@@ -323,6 +319,13 @@ def write_calibration(
 def overlapping(boxes: Sequence) -> bool:
     """Return whether any two of the boxes of a figure overlap."""
     return any(a.overlaps(b) for place, a in enumerate(boxes) for b in boxes[place + 1 :])
+
+
+def assert_apart(figure, boxes: Sequence, touching: float = 0.0) -> None:
+    """Assert that boxes lie on the page, and none on another but for some pixels."""
+    assert not overlapping([box.padded(-touching) for box in boxes])
+    page = figure.bbox.padded(1.0)
+    assert all(page.contains(*corner) for box in boxes for corner in (box.p0, box.p1))
 
 
 class StrictParser(HTMLParser):

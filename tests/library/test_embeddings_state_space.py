@@ -44,30 +44,6 @@ def algorithm_1(model, h, T, d, p):
     return np.array(series)
 
 
-def log_joint_density(model, z, m):
-    """Return log p(m, z) of one series up to a constant."""
-    total = 0.0
-    for t in range(len(z)):
-        mean = model.initial_mean_ if t == 0 else model.transition_ @ m[t - 1]
-        covariance = model.initial_covariance_ if t == 0 else model.state_covariance_
-        total -= 0.5 * (m[t] - mean) @ np.linalg.solve(covariance, m[t] - mean)
-        residual = z[t] - model.observation_ @ m[t]
-        total -= 0.5 * residual @ np.linalg.solve(model.observation_covariance_, residual)
-    return total
-
-
-@pytest.mark.parametrize(("T", "p", "d"), SHAPES)
-@pytest.mark.parametrize("isotropic", [True, False])
-@pytest.mark.parametrize("preimage", ["closed_form", "projected"])
-def test_preimage_of_an_embedding_is_the_series(T, p, d, isotropic, preimage):
-    embedding, Z = embedding_of(T, p, d, isotropic)
-    H = embedding.transform(Z)
-    np.testing.assert_allclose(embedding.inverse_transform(H, preimage), Z, atol=1e-9)
-    far = 1e3 * np.random.default_rng(0).normal(size=(5, T, p))
-    back = embedding.inverse_transform(embedding.transform(far), preimage)
-    np.testing.assert_allclose(back, far, atol=1e-9 * 1e3)
-
-
 @pytest.mark.parametrize(("T", "p", "d"), SHAPES)
 def test_blocks_are_in_order_and_of_their_sizes(T, p, d):
     embedding, Z = embedding_of(T, p, d)
@@ -89,53 +65,6 @@ def test_closed_form_is_the_recursion_of_algorithm_1(T, p, d, isotropic):
     assert found.shape == (6, T, p)
     for h, z in zip(H, found):
         np.testing.assert_allclose(z, algorithm_1(embedding.model, h, T, d, p), atol=1e-10)
-
-
-@pytest.mark.parametrize(("T", "p", "d"), [(5, 1, 2), (4, 2, 3)])
-def test_blocks_are_derivatives_of_the_log_density_in_the_means(T, p, d):
-    embedding, Z = embedding_of(T, p, d, isotropic=False)
-    model, z = embedding.model, Z[0]
-    states = model.smooth(Z)[0]
-    h = embedding.transform(Z)[0]
-
-    def shifted(step, initial=None, state=None, observation=None):
-        # Moving a mean by delta is the same as moving what is compared with it by -delta.
-        moved = StateSpaceModel(d)
-        moved._set_parameters(model._parameters())
-        total = 0.0
-        for t in range(T):
-            mean = moved.initial_mean_ if t == 0 else moved.transition_ @ states[t - 1]
-            covariance = moved.initial_covariance_ if t == 0 else moved.state_covariance_
-            if t == 0 and initial is not None:
-                mean = mean + step * np.eye(d)[initial]
-            if state is not None and t == state[0] + 1:
-                mean = mean + step * np.eye(d)[state[1]]
-            expected = moved.observation_ @ states[t]
-            if observation is not None and t == observation[0]:
-                expected = expected + step * np.eye(p)[observation[1]]
-            difference, residual = states[t] - mean, z[t] - expected
-            total -= 0.5 * difference @ np.linalg.solve(covariance, difference)
-            total -= 0.5 * residual @ np.linalg.solve(moved.observation_covariance_, residual)
-        return total
-
-    slopes = []
-    places = [{"initial": i} for i in range(d)]
-    places += [{"state": (t, i)} for t in range(T - 1) for i in range(d)]
-    places += [{"observation": (t, i)} for t in range(T) for i in range(p)]
-    for place in places:
-        slopes.append((shifted(1e-5, **place) - shifted(-1e-5, **place)) / 2e-5)
-    np.testing.assert_allclose(h, slopes, rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.parametrize(("T", "p", "d"), [(5, 1, 2), (4, 2, 3)])
-def test_states_are_those_that_make_the_joint_density_largest(T, p, d):
-    embedding, Z = embedding_of(T, p, d)
-    states = embedding.model.smooth(Z)[0]
-    best = log_joint_density(embedding.model, Z[0], states)
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        other = states + 1e-2 * rng.normal(size=states.shape)
-        assert log_joint_density(embedding.model, Z[0], other) < best
 
 
 def test_embedding_and_preimage_are_affine():

@@ -17,6 +17,7 @@ from workflow_lib import (
     KernelRidgeRegressor,
     OutputFisherRegressor,
 )
+from workflow_lib.kernels.gram import gram_matrix
 
 # Fewer starts than by default: the checks fit hundreds of times.
 MIXTURE = GaussianMixtureModel(3, n_init=1, max_iter=20)
@@ -60,21 +61,107 @@ def test_estimator_check(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("model", [GaussianModel("diag", 0.1), TIED])
-def test_models_can_be_cloned_and_set(model):
-    copy = clone(model)
-    assert copy is not model
-    assert copy.get_params() == model.get_params()
-    assert copy.set_params(variance_floor=0.3).variance_floor == 0.3
-    assert model.variance_floor != 0.3
-    with pytest.raises(ValueError, match="Invalid parameter 'floor' for Gaussian.*variance_floor"):
-        copy.set_params(floor=1.0)
-    assert eval(repr(copy)).get_params() == copy.get_params()
+OF_INPUTS = [
+    KernelRidgeRegressor(alpha=0.01),
+    IOKRegressor(alpha=0.01),
+    IOKRegressor(output_kernel="linear", alpha=0.01),
+    OutputFisherRegressor(GaussianModel("full"), alpha=1e-3),
+    OutputFisherRegressor(GaussianMixtureModel(1), form="full", alpha=1e-3),
+    OutputFisherRegressor(GaussianMixtureModel(3), alpha={"pi": 1e-3, "mu": 1e-2}),
+    *(
+        OutputFisherRegressor(form=form, preimage=preimage, alpha=0.01)
+        for form in ("reduced", "full")
+        for preimage in ("closed_form", "projected", "gradient")
+    ),
+]
+of_inputs = pytest.mark.parametrize("estimator", OF_INPUTS, ids=range(len(OF_INPUTS)))
 
 
-def test_fitted_state_is_not_cloned():
-    fitted = GaussianModel().fit(np.arange(6.0))
-    assert not hasattr(clone(fitted), "means_")
+@of_inputs
+def test_neither_order_nor_shift_nor_precision_matters(estimator):
+    # Clusters far apart, so that every start finds the same mixture.
+    X, Y = regression_data(40, n_clusters=3, spread=8.0)
+    estimator = clone(estimator)
+    if isinstance(estimator, OutputFisherRegressor) and estimator.model is None:
+        estimator.set_params(model=GaussianMixtureModel(3))
+    plain = estimator.fit(X, Y).predict(X)
+    order = np.random.default_rng(0).permutation(40)
+    np.testing.assert_allclose(estimator.fit(X[order], Y[order]).predict(X), plain, atol=1e-6)
+    shift = np.array([5.0, -10.0, 200.0])
+    np.testing.assert_allclose(estimator.fit(X, Y + shift).predict(X), plain + shift, atol=1e-6)
+    single = estimator.fit(X.astype("f4"), Y.astype("f4")).predict(X.astype("f4"))
+    assert single.dtype == np.float64
+    np.testing.assert_allclose(single, plain, atol=1e-3)
+
+
+@of_inputs
+@pytest.mark.filterwarnings("ignore:.*components were asked for")
+def test_edges_of_the_training_set(estimator):
+    X, Y = regression_data()
+    estimator = clone(estimator)
+    np.testing.assert_allclose(estimator.fit(X[:1], Y[:1]).predict(X[:2]), Y[[0, 0]], atol=1e-8)
+    constant = np.full((10, 2), 0.1)
+    np.testing.assert_allclose(estimator.fit(X[:10], constant).predict(X[:3]), 0.1, rtol=1e-9)
+    half_constant = np.column_stack([Y[:, 0], np.full(len(Y), 0.3)])
+    assert np.isfinite(estimator.fit(X, half_constant).predict(X)).all()
+    column = estimator.fit(X, Y[:, :1]).predict(X)
+    vector = estimator.fit(X, Y[:, 0]).predict(X)
+    assert column.shape == (len(X), 1)
+    np.testing.assert_array_equal(column[:, 0], vector)
+    duplicated = estimator.fit(np.vstack([X, X]), np.vstack([Y, Y])).predict(X)
+    assert np.isfinite(duplicated).all()
+
+
+@pytest.mark.parametrize("make", [KernelRidgeRegressor, IOKRegressor, OutputFisherRegressor])
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "tanimoto"])
+@pytest.mark.parametrize("center", [True, False])
+def test_a_precomputed_kernel_is_the_kernel_itself(make, kernel, center):
+    X, Y = regression_data()
+    X = np.abs(X)
+    direct = make(kernel=kernel, gamma=0.4, alpha=1e-2, center=center).fit(X[:30], Y[:30])
+    K = gram_matrix(X, None, kernel, 0.4)
+    given = make(kernel="precomputed", alpha=1e-2, center=center).fit(K[:30, :30], Y[:30])
+    tolerance = 1e-7 if make is IOKRegressor else 1e-10
+    np.testing.assert_allclose(given.predict(K[30:, :30]), direct.predict(X[30:]), atol=tolerance)
+
+
+OF_ALL = [
+    *(
+        ({"alpha": alpha}, f"alpha must be positive; found {alpha}")
+        for alpha in (0.0, -1.0, np.nan)
+    ),
+    ({"kernel": "laplace"}, "kernel must be one of .*'laplace'"),
+    ({"kernel": "precomputed"}, r"must be square in fit; found the shape \(40, 4\)"),
+    ({"kernel": "tanimoto"}, "Negative values in data: row"),
+    ({"gamma": -1.0}, "gamma must be positive"),
+]
+OF_OFER = [
+    ({"alpha": {"pi": 1.0}}, r"alpha names the blocks \['pi'\]; this .* \['pi', 'mu'\]"),
+    ({"alpha": {"pi": 1.0, "sigma": 1.0}}, r"this embedding has \['pi', 'mu'\]"),
+    ({"alpha": {"pi": 1.0, "mu": 0.0}}, "alpha must be positive; found 0.0"),
+    ({"form": "short"}, "form must be one of .*'short'"),
+    ({"preimage": "exact"}, "preimage must be one of .*'exact'"),
+]
+OF_IOKR = [
+    ({"output_kernel": "cosine"}, "output_kernel must be one of .*'cosine'"),
+    ({"output_kernel": "precomputed"}, "output_kernel must be one of .*'precomputed'"),
+    ({"preimage": "exact"}, "preimage must be one of .*'exact'"),
+    ({"output_gamma": 0.0}, "output_gamma must be positive; found 0.0"),
+]
+
+
+@pytest.mark.parametrize(
+    ("make", "parameters", "message"),
+    [
+        *((KernelRidgeRegressor, *case) for case in OF_ALL),
+        *((IOKRegressor, *case) for case in OF_ALL + OF_IOKR),
+        *((OutputFisherRegressor, *case) for case in OF_ALL + OF_OFER),
+    ],
+)
+def test_wrong_parameters_are_named_in_fit(make, parameters, message):
+    X, Y = regression_data()
+    with pytest.raises(ValueError, match=message):
+        make(**parameters).fit(X, Y)
 
 
 def test_parameters_of_the_model_are_reached_through_the_estimator():

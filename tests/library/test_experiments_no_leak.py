@@ -136,11 +136,3 @@ def test_weak_rows_do_not_touch_methods_without_them(tmp_path):
 
     first, second = pair(tmp_path, change)
     assert_same_tree(first.tree("predictions"), second.tree("predictions"))
-
-
-def test_forests_do_not_see_test_outputs(tmp_path):
-    first = Stages(tmp_path / "first", *small_inputs(), **STANDARD).forest()
-    X, Y = small_inputs()
-    Y[first.tree("split")["test"]] = 100.0
-    second = Stages(tmp_path / "second", X, Y, **STANDARD).forest()
-    assert_same_tree(first.tree("predictions"), second.tree("predictions"))

@@ -269,23 +269,6 @@ def test_weak_rows_need_a_mixture_and_a_weight():
 # Invariances and edges.
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        OutputFisherRegressor(GaussianModel("full"), alpha=1e-3),
-        OutputFisherRegressor(GaussianMixtureModel(1), form="full", alpha=1e-3),
-        OutputFisherRegressor(GaussianMixtureModel(3), alpha={"pi": 1e-3, "mu": 1e-2}),
-    ],
-)
-def test_order_of_rows_does_not_matter(estimator):
-    # Clusters far apart, so that every start finds the same mixture.
-    X, Y = regression_data(40, spread=8.0)
-    order = np.random.default_rng(0).permutation(40)
-    first = estimator.fit(X, Y).predict(X)
-    second = estimator.fit(X[order], Y[order]).predict(X)
-    np.testing.assert_allclose(first, second, atol=1e-7)
-
-
 @pytest.mark.parametrize("factor", [1e-6, 1e6])
 def test_units_of_the_outputs_do_not_matter(factor):
     X, Y = regression_data()
@@ -293,41 +276,6 @@ def test_units_of_the_outputs_do_not_matter(factor):
     plain = estimator.fit(X, Y).predict(X)
     scaled = estimator.fit(X, factor * Y).predict(X)
     np.testing.assert_allclose(scaled / factor, plain, rtol=1e-6, atol=1e-6)
-
-
-def test_a_shift_of_the_outputs_shifts_the_predictions():
-    X, Y = regression_data()
-    estimator = OutputFisherRegressor(alpha={"pi": 1e-3, "mu": 1e-2})
-    plain = estimator.fit(X, Y).predict(X)
-    shifted = estimator.fit(X, Y + [5.0, -10.0, 20.0]).predict(X)
-    np.testing.assert_allclose(shifted, plain + [5.0, -10.0, 20.0], atol=1e-6)
-
-
-def test_float32_inputs_give_nearly_the_same():
-    X, Y = regression_data()
-    estimator = OutputFisherRegressor(alpha=0.01)
-    double = estimator.fit(X, Y).predict(X)
-    single = estimator.fit(X.astype("f4"), Y.astype("f4")).predict(X.astype("f4"))
-    np.testing.assert_allclose(single, double, atol=1e-3)
-
-
-@pytest.mark.parametrize("preimage", ["closed_form", "projected", "gradient"])
-@pytest.mark.parametrize("form", ["reduced", "full"])
-@pytest.mark.filterwarnings("ignore:.*components were asked for")
-def test_edges_of_the_training_set(form, preimage):
-    X, Y = regression_data()
-    estimator = OutputFisherRegressor(form=form, preimage=preimage, alpha=0.01)
-    np.testing.assert_allclose(estimator.fit(X[:1], Y[:1]).predict(X[:2]), Y[[0, 0]], atol=1e-8)
-    constant = np.full((10, 2), 0.1)
-    np.testing.assert_allclose(estimator.fit(X[:10], constant).predict(X[:3]), 0.1, rtol=1e-9)
-    half_constant = np.column_stack([Y[:, 0], np.full(len(Y), 0.3)])
-    assert np.isfinite(estimator.fit(X, half_constant).predict(X)).all()
-    column = estimator.fit(X, Y[:, :1]).predict(X)
-    vector = estimator.fit(X, Y[:, 0]).predict(X)
-    assert column.shape == (len(X), 1)
-    np.testing.assert_array_equal(column[:, 0], vector)
-    duplicated = estimator.fit(np.vstack([X, X]), np.vstack([Y, Y])).predict(X)
-    assert np.isfinite(duplicated).all()
 
 
 def test_more_components_than_distinct_outputs():
@@ -348,36 +296,6 @@ def test_data_and_parameters_are_left_alone():
     for array, copy in zip(arguments, before):
         np.testing.assert_array_equal(array, copy)
     assert not hasattr(model, "means_")
-
-
-def test_predictions_of_rows_do_not_depend_on_each_other():
-    X, X_test, Y = split_data("rbf")
-    for preimage in ("closed_form", "projected", "gradient"):
-        estimator = OutputFisherRegressor(alpha=0.01, preimage=preimage, form="full").fit(X, Y)
-        together = estimator.predict(X_test)
-        alone = np.vstack([estimator.predict(row[None]) for row in X_test])
-        np.testing.assert_allclose(together, alone, atol=1e-8)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"alpha": {"pi": 1.0}}, r"alpha names the blocks \['pi'\]; this .* \['pi', 'mu'\]"),
-        ({"alpha": {"pi": 1.0, "sigma": 1.0}}, r"this embedding has \['pi', 'mu'\]"),
-        ({"alpha": {"pi": 1.0, "mu": 0.0}}, "alpha must be positive; found 0.0"),
-        ({"alpha": -1.0}, "alpha must be positive; found -1.0"),
-        ({"form": "short"}, "form must be one of .*'short'"),
-        ({"preimage": "exact"}, "preimage must be one of .*'exact'"),
-        ({"kernel": "laplace"}, "kernel must be one of .*'laplace'"),
-        ({"kernel": "precomputed"}, r"must be square in fit; found the shape \(40, 4\)"),
-        ({"kernel": "tanimoto"}, "Negative values in data: row"),
-        ({"gamma": -1.0}, "gamma must be positive"),
-    ],
-)
-def test_wrong_parameters_are_named_in_fit(parameters, message):
-    X, Y = regression_data()
-    with pytest.raises(ValueError, match=message):
-        OutputFisherRegressor(**parameters).fit(X, Y)
 
 
 def test_default_model_is_a_mixture_and_warns_of_nothing():

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from workflow_lib.artifacts import artifact_digest, write_artifact
 from workflow_lib.datasets.reading import read_dataset
-from workflow_lib.errors import UserError
 
 # The usual codes in hexadecimal, with the segments g f e d c b a as the bits 6 to 0.
 CODES = [0x3F, 0x06, 0x5B, 0x4F, 0x66, 0x6D, 0x7D, 0x07, 0x7F, 0x6F]
@@ -47,15 +45,3 @@ def test_thumbnails_are_the_images_in_grey(tree):
     for channel in range(3):
         difference = thumbnails[..., channel] / 255 - load_digits().images / 16
         assert np.abs(difference).max() <= 0.5 / 255 + 1e-12
-
-
-def test_digits_are_the_same_for_every_seed(tree, tmp_path):
-    again = read_dataset("digits_segments", {}, [], seed=5)
-    for name, made in (("a", tree), ("b", again)):
-        write_artifact(tmp_path / f"{name}.h5", made, "dataset")
-    assert artifact_digest(tmp_path / "a.h5") == artifact_digest(tmp_path / "b.h5")
-
-
-def test_digits_have_no_options():
-    with pytest.raises(UserError, match="options of the reader 'digits_segments'"):
-        read_dataset("digits_segments", {"scale": True}, [], seed=0)

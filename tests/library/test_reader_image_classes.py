@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reader_samples import refusal
 
 from workflow_lib.artifacts import artifact_digest, read_artifact, write_artifact
 from workflow_lib.datasets.readers.image_classes import codebook_classes
@@ -56,23 +57,31 @@ def write_features(path: Path, features: np.ndarray, images=IMAGES) -> Path:
     return path
 
 
+def write_all_features(folder: Path) -> dict[str, Path]:
+    return {
+        "hog": write_features(folder / "hog.h5", HOG),
+        "dense-sift-fisher": write_features(folder / "fisher.h5", FISHER),
+        "thumbnails": write_features(folder / "thumbnails.h5", THUMBNAILS),
+    }
+
+
+def write_words_and_texts(folder: Path) -> dict[str, Path]:
+    """Write the files that class vectors are made from; the images are never opened."""
+    paths = {name: folder / f"{name}.json" for name in ("words", "texts")}
+    content = {"words": list(WORDS), "vectors": list(WORDS.values())}
+    paths["words"].write_text(json.dumps(content))
+    paths["texts"].write_text(json.dumps(SENTENCES))
+    return {"images": folder / "images.tar", **paths}
+
+
 @pytest.fixture
 def features(tmp_path) -> dict[str, Path]:
-    return {
-        "hog": write_features(tmp_path / "hog.h5", HOG),
-        "dense-sift-fisher": write_features(tmp_path / "fisher.h5", FISHER),
-        "thumbnails": write_features(tmp_path / "thumbnails.h5", THUMBNAILS),
-    }
+    return write_all_features(tmp_path)
 
 
 @pytest.fixture
 def files(tmp_path) -> dict[str, Path]:
-    """Write the files that class vectors are made from; the images are never opened."""
-    paths = {name: tmp_path / f"{name}.json" for name in ("words", "texts")}
-    content = {"words": list(WORDS), "vectors": list(WORDS.values())}
-    paths["words"].write_text(json.dumps(content))
-    paths["texts"].write_text(json.dumps(SENTENCES))
-    return {"images": tmp_path / "images.tar", **paths}
+    return write_words_and_texts(tmp_path)
 
 
 def sources_of(files: dict[str, Path], vectors: str) -> list[Path]:
@@ -88,9 +97,7 @@ def read(artifacts, files, vectors: str = "names", **options) -> dict:
 
 
 def refused(artifacts, files, **options) -> str:
-    with pytest.raises(UserError) as caught:
-        read(artifacts, files, **options)
-    return str(caught.value)
+    return refusal(read, artifacts, files, **options)
 
 
 def classes_of(tree: dict) -> list[str]:
@@ -410,22 +417,3 @@ def test_classes_with_equal_vectors(features, files):
     content = {"words": list(words), "vectors": list(words.values())}
     files["words"].write_text(json.dumps(content))
     assert "classes with equal vectors: Faces = Faces_easy" in refused(features, files)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"features": []}, "features: "),
-        ({"features": ["hog", "hog"]}, "features: a list without repetitions"),
-        ({"features": ["thumbnails"]}, "features.0: "),
-        ({"vectors": "attributes"}, "vectors: "),
-        ({"left_out_classes": ["ant", "ant"]}, "left_out_classes: a list without repetitions"),
-        ({"codebook_classes": [""]}, "codebook_classes.0: "),
-        ({"lsa_dimension": 0}, "lsa_dimension: "),
-        ({"dimension": 3}, "dimension: "),
-    ],
-)
-def test_faults_of_the_options(options, words):
-    with pytest.raises(UserError, match="options of the reader 'image_classes'") as caught:
-        checked_options("image_classes", options)
-    assert words in str(caught.value)

@@ -8,10 +8,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.datasets.readers.synthetic_rows import BLOCK_ROWS
-from workflow_lib.datasets.reading import checked_options, read_dataset
-from workflow_lib.errors import UserError
+from workflow_lib.datasets.reading import read_dataset
 from workflow_lib.kernels.gram import gram_matrix
 
 
@@ -72,19 +70,6 @@ def test_shapes_and_names():
     assert (truth["component"].shape, truth["latent"].shape) == ((7,), (7, 5))
     np.testing.assert_array_equal(truth["weights"], np.full(4, 0.25))
     assert tree["report"]["latent_dimension"] == 5
-
-
-def test_it_is_an_artifact(tmp_path):
-    tree = rows(n_rows=5)
-    write_artifact(tmp_path / "d.h5", tree, "dataset")
-    np.testing.assert_array_equal(
-        read_artifact(tmp_path / "d.h5", "dataset")["inputs"], tree["inputs"]
-    )
-
-
-def test_the_seed_alone_decides():
-    np.testing.assert_array_equal(rows(1, n_rows=9)["inputs"], rows(1, n_rows=9)["inputs"])
-    assert not np.array_equal(rows(1, n_rows=9)["outputs"], rows(2, n_rows=9)["outputs"])
 
 
 @pytest.mark.parametrize("fewer", [2, BLOCK_ROWS, BLOCK_ROWS + 1])
@@ -212,17 +197,3 @@ def test_more_rows_improve_kernel_ridge_regression(table):
     assert errors[2] < 0.98 * errors[1]
     # And much is left for still more rows.
     assert errors[2] > 1.03 * relative_error(truth, best[-2000:])
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"n_rows": 1}, "n_rows"),
-        ({"noise": 1.0}, "noise"),
-        ({"input_noise": -0.1}, "input_noise"),
-        ({"latent_dimension": 0}, "latent_dimension"),
-    ],
-)
-def test_options_that_make_no_table_are_refused(options, words):
-    with pytest.raises(UserError, match=words):
-        checked_options("synthetic_rows", options)

@@ -8,18 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
+from reader_samples import acquired, catalogue, change, excluded, refusal
 
-from workflow_lib.artifacts import artifact_digest, read_artifact, write_artifact
-from workflow_lib.datasets import reading
-from workflow_lib.datasets.acquisition import acquire
-from workflow_lib.datasets.mirrors import mirrors_from_environment
 from workflow_lib.datasets.molecules import read_molecules, scaffold_codes
-from workflow_lib.datasets.reading import checked_options, read_dataset
-from workflow_lib.errors import UserError
+from workflow_lib.datasets.reading import read_dataset
 from workflow_lib.kernels.gram import gram_matrix
-
-CATALOGUE = Path(reading.__file__).parents[2] / "config" / "datasets"
 
 ACTIVITIES = """"nsc","prefix","name","BR:MCF7","CO:HT29","ME:MDA-N","LE:SR"
 740,"S","Methotrexate",0.5,-1.25,-3,0.75
@@ -57,15 +50,7 @@ def read_tables(folder: Path, **options) -> dict:
 
 
 def refused(folder: Path, **options) -> str:
-    with pytest.raises(UserError) as caught:
-        read_tables(folder, **options)
-    return str(caught.value)
-
-
-def change(path: Path, old: str, new: str) -> None:
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))
+    return refusal(read_tables, folder, **options)
 
 
 def add(folder: Path, number: int, smiles: str, activities: str = "1,2,NA,3") -> None:
@@ -78,10 +63,6 @@ def add(folder: Path, number: int, smiles: str, activities: str = "1,2,NA,3") ->
 
 def compounds(tree: dict) -> list[str]:
     return json.loads(tree["names"]["compounds"])
-
-
-def excluded(tree: dict) -> dict:
-    return {reason: count for reason, count in tree["report"]["exclusions"].items() if count}
 
 
 # Rows
@@ -150,18 +131,6 @@ def test_a_text_without_atoms_is_no_molecule():
 
 def test_codes_of_scaffolds():
     np.testing.assert_array_equal(scaffold_codes(["", "b", "a", "", "b", ""]), [0, 1, 2, 3, 1, 4])
-
-
-def test_result_is_an_artifact(folder, tmp_path):
-    tree = read(folder)
-    for name in "ab":
-        write_artifact(tmp_path / f"{name}.h5", tree, "dataset", allow_nan=["inputs", "outputs"])
-        tree = read(folder)
-    assert artifact_digest(tmp_path / "a.h5") == artifact_digest(tmp_path / "b.h5")
-    back = read_artifact(tmp_path / "a.h5", "dataset")
-    np.testing.assert_array_equal(back["outputs"], tree["outputs"])
-    np.testing.assert_array_equal(back["groups"]["scaffold"], tree["groups"]["scaffold"])
-    assert back["report"] == tree["report"]
 
 
 # Exclusions
@@ -263,11 +232,6 @@ def test_unknown_cell_line(folder):
     assert "every cell line is left out" in refused(folder, left_out_lines=every)
 
 
-def test_two_sources_are_needed(folder):
-    with pytest.raises(UserError, match="1 source files. Expected two"):
-        read_dataset("drug_activity", SMALL, [folder / "activities.csv"], seed=0)
-
-
 def test_without_rdkit_the_remedy_is_told(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "rdkit", None)
     message = refused(folder)
@@ -275,23 +239,14 @@ def test_without_rdkit_the_remedy_is_told(folder, monkeypatch):
     assert "pip install 'output-fisher-regression[chem]'" in message
 
 
-@pytest.mark.parametrize("options", [{"least_lines": 0}, {"radius": -1}, {"n_bits": 0}])
-def test_impossible_options(options):
-    with pytest.raises(UserError, match=next(iter(options))):
-        checked_options("drug_activity", options)
-
-
 # The catalogue
 
 
 def test_the_set_of_the_catalogue(mirror, tmp_path):
     pytest.importorskip("rdkit")
-    settings = yaml.safe_load((CATALOGUE / "drug-activity.yaml").read_text())
-    paths = []
-    for source in settings["sources"]:
-        mirror(source["path"])
-        path = tmp_path / Path(source["path"]).name
-        paths.append(acquire(source, path, mirrors_from_environment()))
+    settings = catalogue("drug-activity")
+    assert settings["inputs"] == {"scale": "none", "kernel": "tanimoto"}
+    paths = acquired("drug-activity", mirror, tmp_path)
     tree = read_dataset(settings["reader"], settings["options"], paths, seed=0)
     assert tree["inputs"].shape == (957, 2048)
     assert tree["outputs"].shape == (957, 59)
@@ -307,14 +262,3 @@ def test_the_set_of_the_catalogue(mirror, tmp_path):
     assert tree["report"]["scaffolds"] == len(np.unique(tree["groups"]["scaffold"])) < 957
     eigenvalues = np.linalg.eigvalsh(gram_matrix(tree["inputs"], None, "tanimoto"))
     assert eigenvalues[0] > -1e-12 * eigenvalues[-1]
-
-
-def test_the_set_of_the_catalogue_is_called_a_stand_in_and_pinned():
-    settings = yaml.safe_load((CATALOGUE / "drug-activity.yaml").read_text())
-    assert "tables 9, 10, 17 and 18" in settings["stand_in_for"]
-    assert settings["inputs"] == {"scale": "none", "kernel": "tanimoto"}
-    for source in settings["sources"]:
-        owner, repository, commit, *_ = source["address"].split("/")[3:]
-        assert (owner, repository) == ("CBIIT", "rcellminerData")
-        assert len(commit) == 40
-        assert source["path"].split("/")[-1] == source["address"].split("/")[-1]

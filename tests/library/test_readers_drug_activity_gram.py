@@ -7,14 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
+from reader_samples import CATALOGUE, catalogue, refusal
 
-from workflow_lib.artifacts import artifact_digest, read_artifact, write_artifact
-from workflow_lib.datasets import reading
-from workflow_lib.datasets.reading import checked_options, read_dataset
-from workflow_lib.errors import UserError
-
-CATALOGUE = Path(reading.__file__).parents[2] / "config" / "datasets"
+from workflow_lib.datasets.reading import read_dataset
 
 IDS = ["m1", "20", "m3", "m4"]
 GRAM = np.array(
@@ -60,19 +55,13 @@ def read(folder: Path, **options) -> dict:
 
 
 def refused(folder: Path, **options) -> str:
-    with pytest.raises(UserError) as caught:
-        read(folder, **options)
-    return str(caught.value)
+    return refusal(read, folder, **options)
 
 
 def changed(row: int, column: int, value: float) -> np.ndarray:
     matrix = GRAM.copy()
     matrix[row, column] = value
     return matrix
-
-
-def excluded(tree: dict) -> dict:
-    return {reason: count for reason, count in tree["report"]["exclusions"].items() if count}
 
 
 def assert_is_the_set(tree: dict) -> None:
@@ -111,21 +100,6 @@ def test_labels_in_another_order_find_their_rows(folder):
     write_matrix(folder)
     write_labels(folder, dict(reversed(LABELS.items())))
     assert_is_the_set(read(folder))
-
-
-def test_files_may_be_sources(folder, tmp_path):
-    sources = [write_matrix(folder), folder / "labels.csv"]
-    options = {"folder": str(tmp_path / "absent")}
-    assert_is_the_set(read_dataset("drug_activity_gram", options, sources, seed=0))
-
-
-def test_result_is_an_artifact(folder, tmp_path):
-    write_matrix(folder)
-    for name in "ab":
-        tree = read(folder)
-        write_artifact(tmp_path / f"{name}.h5", tree, "dataset", allow_nan=["inputs", "outputs"])
-    assert artifact_digest(tmp_path / "a.h5") == artifact_digest(tmp_path / "b.h5")
-    assert_is_the_set(read_artifact(tmp_path / "a.h5", "dataset"))
 
 
 # Molecules
@@ -333,17 +307,10 @@ def test_faults_of_an_array_are_named(folder):
     assert f"{path}: the file is damaged, or no array of numbers" in refused(folder)
 
 
-@pytest.mark.parametrize("options", [{"folder": ""}, {"clip_spectrum": "yes"}])
-def test_impossible_options(options):
-    with pytest.raises(UserError, match=next(iter(options))):
-        checked_options("drug_activity_gram", options)
-
-
 def test_the_catalogue_tells_the_form():
-    path = CATALOGUE / "drug-activity-paper.yaml"
-    settings = yaml.safe_load(path.read_text())
+    settings = catalogue("drug-activity-paper")
     assert settings["sources"] == []
     assert settings["inputs"] == {"scale": "none", "kernel": "precomputed"}
     assert settings["stand_in_for"] is None
     for name in ("gram.npy", "gram.csv", "gram.txt", "labels.csv"):
-        assert name in path.read_text()
+        assert name in (CATALOGUE / "drug-activity-paper.yaml").read_text()

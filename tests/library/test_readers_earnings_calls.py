@@ -13,19 +13,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
+from reader_samples import acquired, catalogue, excluded, refusal
 from small_archives import write_archive
 
-from workflow_lib.artifacts import artifact_digest, read_artifact, write_artifact
-from workflow_lib.datasets import reading
-from workflow_lib.datasets.acquisition import acquire
-from workflow_lib.datasets.mirrors import mirrors_from_environment
-from workflow_lib.datasets.reading import checked_options, read_dataset
+from workflow_lib.artifacts import artifact_digest, write_artifact
+from workflow_lib.datasets.reading import read_dataset
 from workflow_lib.datasets.sparse_inputs import inputs_of, terms_of
 from workflow_lib.datasets.word_counts import word_counts, words_of
 from workflow_lib.errors import UserError
-
-CATALOGUE = Path(reading.__file__).parents[2] / "config" / "datasets"
 
 OPTIONS = {"weeks": 2, "days_per_week": 3, "past_days": 4, "least_words": 3}
 N_DAYS = 40
@@ -83,13 +78,7 @@ def read(tmp_path, calls=CALLS, prices=PRICES, **options) -> dict:
 
 
 def refused(tmp_path, calls=CALLS, prices=PRICES, **options) -> str:
-    with pytest.raises(UserError) as caught:
-        read(tmp_path, calls, prices, **options)
-    return str(caught.value)
-
-
-def excluded(tree: dict) -> dict:
-    return {reason: count for reason, count in tree["report"]["exclusions"].items() if count}
+    return refusal(read, tmp_path, calls, prices, **options)
 
 
 def by_deviation(prices) -> float:
@@ -171,15 +160,6 @@ def test_neither_order_nor_folders_nor_further_files_matter(tmp_path):
     for name, tree in (("first", first), ("second", second)):
         write_artifact(tmp_path / f"{name}.h5", tree, "dataset")
     assert artifact_digest(tmp_path / "first.h5") == artifact_digest(tmp_path / "second.h5")
-
-
-def test_result_is_an_artifact(tmp_path):
-    tree = read(tmp_path)
-    write_artifact(tmp_path / "d.h5", tree, "dataset")
-    back = read_artifact(tmp_path / "d.h5", "dataset")
-    np.testing.assert_array_equal(inputs_of(back).toarray(), inputs_of(tree).toarray())
-    assert terms_of(back) == terms_of(tree)
-    assert back["report"]["exclusions"] == tree["report"]["exclusions"]
 
 
 # Exclusions
@@ -290,32 +270,6 @@ def test_archives_in_the_wrong_places(tmp_path):
     calls, prices = archives(tmp_path)
     with pytest.raises(UserError, match=r"prices\.tar\.gz: no member .* MAEC_Dataset/"):
         read_dataset("earnings_calls", OPTIONS, [prices, calls], seed=0)
-    with pytest.raises(UserError, match="1 source files. Expected two"):
-        read_dataset("earnings_calls", OPTIONS, [calls], seed=0)
-
-
-def test_damaged_archive(tmp_path):
-    calls, prices = archives(tmp_path)
-    prices.write_bytes(prices.read_bytes()[:-100])
-    with pytest.raises(UserError, match=r"prices\.tar\.gz: the file is damaged"):
-        read_dataset("earnings_calls", OPTIONS, [calls, prices], seed=0)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"weeks": 0},
-        {"days_per_week": 1},
-        {"past_days": 1},
-        {"least_words": 0},
-        {"largest_jump": 0.0},
-        {"largest_jump": math.inf},
-        {"longest_gap": 0},
-    ],
-)
-def test_impossible_options(options):
-    with pytest.raises(UserError, match=next(iter(options))):
-        checked_options("earnings_calls", options)
 
 
 # Words
@@ -339,25 +293,10 @@ def test_counts_of_words_by_a_second_way():
 # The catalogue
 
 
-def catalogue(name: str) -> dict:
-    return yaml.safe_load((CATALOGUE / f"{name}.yaml").read_text())
-
-
-def test_the_set_of_the_catalogue_is_a_stand_in_at_pinned_addresses():
-    settings = catalogue("earnings-calls")
-    assert settings["inputs"]["past"] == "separate"
-    assert "tables 6 and 16" in settings["stand_in_for"]
-    for source in settings["sources"]:
-        assert len(source["address"].rpartition("/")[2].removesuffix(".tar.gz")) == 40
-
-
 def test_earnings_calls_of_the_catalogue(mirror, tmp_path):
     settings = catalogue("earnings-calls")
-    paths = []
-    for source in settings["sources"]:
-        mirror(source["path"])
-        path = tmp_path / source["path"].rpartition("/")[2]
-        paths.append(acquire(source, path, mirrors_from_environment()))
+    assert settings["inputs"]["past"] == "separate"
+    paths = acquired("earnings-calls", mirror, tmp_path)
     tree = read_dataset(settings["reader"], settings["options"], paths, seed=0)
     report = tree["report"]
     assert tree["outputs"].shape == (1134, 6)

@@ -8,14 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
+from reader_samples import catalogue, change, excluded, refusal
 
 from workflow_lib.artifacts import artifact_digest, read_artifact, write_artifact
-from workflow_lib.datasets import reading
 from workflow_lib.datasets.reading import checked_options, read_dataset
 from workflow_lib.errors import UserError
 
-CATALOGUE = Path(reading.__file__).parents[2] / "config" / "datasets"
 TRAITS = ["extraversion", "agreeableness", "conscientiousness", "neuroticism", "openness"]
 SEED = 3
 
@@ -85,29 +83,17 @@ def write_features(folder: Path, features=FEATURES) -> Path:
     return write_csv(folder / "features.csv", ["video", "a", "b", "c"], rows)
 
 
-def change(path: Path, old: str, new: str) -> None:
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new, 1))
-
-
 def read(folder: Path, seed: int = SEED, **options) -> dict:
     return read_dataset("first_impressions", {"folder": str(folder), **options}, [], seed)
 
 
 def refused(folder: Path, **options) -> str:
-    with pytest.raises(UserError) as caught:
-        read(folder, **options)
-    return str(caught.value)
+    return refusal(read, folder, **options)
 
 
 def videos_of(tree: dict, *roles: int) -> list[str]:
     videos = tree["videos"].tobytes().decode().split("\n")
     return [video for video, role in zip(videos, tree["fixed"]["role"]) if role in roles]
-
-
-def excluded(tree: dict) -> dict:
-    return {reason: count for reason, count in tree["report"]["exclusions"].items() if count}
 
 
 @pytest.fixture
@@ -211,13 +197,6 @@ def test_scores_may_be_a_table(folder, tmp_path):
     assert len({artifact_digest(tmp_path / f"{key}.h5") for key in written}) == 1
     back = read_artifact(tmp_path / "table.h5", "dataset")
     np.testing.assert_array_equal(back["fixed"]["role"], expected["fixed"]["role"])
-
-
-def test_files_may_be_sources(folder, tmp_path):
-    paths = list(folder.iterdir())
-    options = {"folder": str(tmp_path / "absent")}
-    tree = read_dataset("first_impressions", options, paths, SEED)
-    np.testing.assert_array_equal(tree["inputs"], read(folder)["inputs"])
 
 
 def test_agreement_may_be_a_file(folder):
@@ -419,24 +398,6 @@ def test_faults_of_the_array_of_features(folder):
     assert "no array of numbers" in refused(folder)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"agreement": 0},
-        {"agreement": 1.1},
-        {"agreement": "high"},
-        {"lowest_agreement": 0.95},
-        {"lowest_agreement": 0.0},
-        {"agreement_from": "viewers"},
-        {"test_share": 1.0},
-        {"folder": ""},
-    ],
-)
-def test_impossible_options(options):
-    with pytest.raises(UserError, match=next(iter(options))):
-        checked_options("first_impressions", options)
-
-
 def test_a_low_threshold_needs_a_low_one_for_the_others():
     with pytest.raises(UserError, match="lowest_agreement: a number that is not above agreement"):
         checked_options("first_impressions", {"agreement": 0.6})
@@ -447,10 +408,7 @@ def test_a_low_threshold_needs_a_low_one_for_the_others():
 
 
 def test_both_tasks_of_the_catalogue_share_their_test_set(folder):
-    first, second = (
-        yaml.safe_load((CATALOGUE / f"first-impressions-s{number}.yaml").read_text())
-        for number in (1, 2)
-    )
+    first, second = (catalogue(f"first-impressions-s{number}") for number in (1, 2))
     assert (first["options"]["agreement"], second["options"]["agreement"]) == (0.9, 0.75)
     assert first["drawn_as"] == "first-impressions-s2"
     assert first["citation"] == second["citation"]

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from workflow_lib.datasets.reading import read_dataset
-from workflow_lib.errors import UserError
 
 
 def synthetic(seed=0, **options):
@@ -50,16 +49,6 @@ def test_observations_and_states_of_one_seed_belong_together():
     predicted = states["outputs"].reshape(2000, 5, 2) @ observations["truth"]["observation"].T
     noise = observations["outputs"].reshape(2000, 5, 2) - predicted
     assert noise.std() == pytest.approx(0.5, rel=0.05)
-
-
-def test_synthetic_series_depend_on_the_seed_alone():
-    np.testing.assert_array_equal(synthetic(1)["outputs"], synthetic(1)["outputs"])
-    assert not np.array_equal(synthetic(1)["outputs"], synthetic(2)["outputs"])
-
-
-def test_an_explosive_process_is_refused():
-    with pytest.raises(UserError, match="spectral_radius"):
-        synthetic(spectral_radius=1.0)
 
 
 def test_stock_prices_are_relative_to_the_december_before():

@@ -6,9 +6,19 @@ import itertools
 
 import numpy as np
 import pytest
+from small_folds import (
+    FOLDS,
+    N_FOLDS,
+    N_ROWS,
+    PENALTIES,
+    component_predictions,
+    heldout_component_predictions,
+    separate_solver,
+    shared_solver,
+)
 
 from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.regression.heldout import SeparateGrams, SharedGram
+from workflow_lib.regression.heldout import SharedGram
 from workflow_lib.regression.principal_components import (
     first_least,
     fit_component_ridge,
@@ -17,10 +27,7 @@ from workflow_lib.regression.principal_components import (
 )
 from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
 
-PENALTIES = [1e-4, 1e-2, 0.3, np.inf]
 GAIN = 1e-9
-N_ROWS, N_FOLDS = 30, 4
-FOLDS = np.random.default_rng(0).permutation(np.arange(N_ROWS) % N_FOLDS)
 
 
 def small_data(n_outputs=3, noise=(0.1, 1.0, 3.0), seed=1):
@@ -32,45 +39,12 @@ def small_data(n_outputs=3, noise=(0.1, 1.0, 3.0), seed=1):
     return X, Y @ np.linalg.qr(generator.normal(size=(n_outputs, n_outputs)))[0] + 5.0
 
 
-def shared_solver(X, center=True):
-    return SharedGram(gram_matrix(X, gamma=0.2), FOLDS, center)
-
-
-def separate_solver(X, center=True):
-    parts = [(X[FOLDS != fold], X[FOLDS == fold]) for fold in range(N_FOLDS)]
-    grams = [
-        (gram_matrix(kept, gamma=0.2), gram_matrix(heldout, kept, gamma=0.2))
-        for kept, heldout in parts
-    ]
-    return SeparateGrams(grams, FOLDS, center)
-
-
-def ridge_predictions(X, T, X_new, penalty, center):
-    K, ridge = gram_matrix(X, gamma=0.2), labelled_ridge(len(X), penalty)
-    dual, intercept = fit_dual_coefficients(K, T, ridge, center)
-    return gram_matrix(X_new, X, gamma=0.2) @ dual + intercept
-
-
 def directions_of(Y):
     """Return mean and principal directions by decreasing variance, from the covariance."""
     mean = Y.mean(axis=0)
     variances, directions = np.linalg.eigh((Y - mean).T @ (Y - mean))
     order = np.argsort(-variances)[: min(Y.shape[1], len(Y) - 1)]
     return mean, directions[:, order]
-
-
-def heldout_predictions(X, Y, penalties_of_components, center):
-    """Return the held-out predictions (n, d) of one penalty per component, by a plain loop."""
-    predictions = np.empty(Y.shape)
-    for fold in range(N_FOLDS):
-        kept, heldout = FOLDS != fold, FOLDS == fold
-        mean, directions = directions_of(Y[kept])
-        predicted = np.tile(mean, (heldout.sum(), 1))
-        for direction, penalty in zip(directions.T, penalties_of_components, strict=False):
-            scores = ((Y[kept] - mean) @ direction)[:, None]
-            predicted += ridge_predictions(X[kept], scores, X[heldout], penalty, center) * direction
-        predictions[heldout] = predicted
-    return predictions
 
 
 def select(Y, solver, penalties):
@@ -115,7 +89,7 @@ def test_choice_is_the_best_of_all_combinations():
     grid = [1e-4, 0.05, np.inf]
     chosen, predictions = select(Y, shared_solver(X), grid)
     totals = {
-        combination: ((heldout_predictions(X, Y, combination, True) - Y) ** 2).sum()
+        combination: ((heldout_component_predictions(X, Y, combination, True) - Y) ** 2).sum()
         for combination in itertools.product(grid, repeat=3)
     }
     assert tuple(chosen) == min(totals, key=totals.get)
@@ -131,7 +105,7 @@ def test_predictions_are_those_of_an_explicit_loop(solver_of, center, n_outputs)
     chosen, predictions = select(Y, solver_of(X, center), PENALTIES)
     assert set(chosen) <= set(PENALTIES)
     np.testing.assert_allclose(
-        predictions, heldout_predictions(X, Y, chosen, center), rtol=1e-9, atol=1e-9
+        predictions, heldout_component_predictions(X, Y, chosen, center), rtol=1e-9, atol=1e-9
     )
     # Folds of 22 and 23 rows: the 22nd component is known to two of them only.
     assert len(chosen) == min(n_outputs, 22)
@@ -179,7 +153,9 @@ def test_missing_outputs_are_those_that_each_fold_filled(solver_of):
         predicted = np.empty(Y.shape)
         for fold, outputs in enumerate(by_fold):
             heldout = FOLDS == fold
-            predicted[heldout] = heldout_predictions(X, outputs, combination, True)[heldout]
+            predicted[heldout] = heldout_component_predictions(X, outputs, combination, True)[
+                heldout
+            ]
         return predicted
 
     filled = np.empty(Y.shape)
@@ -253,10 +229,7 @@ def test_every_component_has_its_own_penalty(center):
     selected = [0.01, np.inf, 0.3]
     dual, intercept, _ = fit_component_ridge(gram_matrix(X, gamma=0.2), Y, selected, center)
     mean, directions = directions_of(Y)
-    expected = np.tile(mean, (7, 1))
-    for direction, penalty in zip(directions.T, selected, strict=True):
-        scores = ((Y - mean) @ direction)[:, None]
-        expected += ridge_predictions(X, scores, X_new, penalty, center) * direction
+    expected = component_predictions(X, Y, X_new, selected, center)
     predictions = gram_matrix(X_new, X, gamma=0.2) @ dual + intercept
     np.testing.assert_allclose(predictions, expected, atol=1e-9)
     # The second component stays at the mean.

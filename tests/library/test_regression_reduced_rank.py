@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from small_folds import (
+    FOLDS,
+    N_FOLDS,
+    N_ROWS,
+    PENALTIES,
+    component_predictions,
+    heldout_component_predictions,
+    separate_solver,
+    shared_solver,
+)
 
 from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.regression.heldout import SeparateGrams, SharedGram
 from workflow_lib.regression.reduced_rank import (
     fit_reduced_rank_ridge,
     heldout_outputs,
@@ -14,10 +23,7 @@ from workflow_lib.regression.reduced_rank import (
 )
 from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
 
-PENALTIES = [1e-4, 1e-2, 0.3, np.inf]
 RANKS = [1, 2, 3, 5, 100]
-N_ROWS, N_FOLDS = 30, 4
-FOLDS = np.random.default_rng(0).permutation(np.arange(N_ROWS) % N_FOLDS)
 
 
 def small_data(n_outputs=6):
@@ -29,43 +35,12 @@ def small_data(n_outputs=6):
     return X, Y + 0.5 * generator.normal(size=Y.shape)
 
 
-def shared_solver(X, center=True):
-    return SharedGram(gram_matrix(X, gamma=0.2), FOLDS, center)
-
-
-def separate_solver(X, center=True):
-    parts = [(X[FOLDS != fold], X[FOLDS == fold]) for fold in range(N_FOLDS)]
-    grams = [
-        (gram_matrix(kept, gamma=0.2), gram_matrix(heldout, kept, gamma=0.2))
-        for kept, heldout in parts
-    ]
-    return SeparateGrams(grams, FOLDS, center)
-
-
-def ridge_predictions(X, T, X_new, penalty, center=True):
-    K, ridge = gram_matrix(X, gamma=0.2), labelled_ridge(len(X), penalty)
-    dual, intercept = fit_dual_coefficients(K, T, ridge, center)
-    return gram_matrix(X_new, X, gamma=0.2) @ dual + intercept
-
-
 def reduced_predictions(X, Y, X_new, rank, penalty, center=True):
-    """Return predicted outputs, one fit and one direction after the other."""
-    mean = Y.mean(axis=0)
-    variances, directions = np.linalg.eigh((Y - mean).T @ (Y - mean))
-    kept = np.argsort(-variances)[: min(rank, Y.shape[1], len(Y) - 1)]
-    predicted = np.tile(mean, (len(X_new), 1))
-    for direction in directions[:, kept].T:
-        scores = ((Y - mean) @ direction)[:, None]
-        predicted += ridge_predictions(X, scores, X_new, penalty, center) * direction
-    return predicted
+    return component_predictions(X, Y, X_new, [penalty] * rank, center)
 
 
 def heldout_loop(X, Y, rank, penalty, center=True):
-    predicted = np.empty_like(Y)
-    for fold in range(N_FOLDS):
-        kept, rows = FOLDS != fold, FOLDS == fold
-        predicted[rows] = reduced_predictions(X[kept], Y[kept], X[rows], rank, penalty, center)
-    return predicted
+    return heldout_component_predictions(X, Y, [penalty] * rank, center)
 
 
 # Held-out predictions.

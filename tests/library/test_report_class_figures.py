@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from matplotlib.patches import Rectangle
-from report_samples import CLASS_METHODS, write_class_results
+from report_samples import CLASS_METHODS, assert_apart, write_class_results
 
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.errors import UserError
@@ -142,21 +142,13 @@ def test_no_text_of_the_matrix_overlaps(tmp_path, n_classes, n_components):
     with applied_style():
         figure.draw_without_rendering()
         axis, bar = figure.axes
-        page = figure.bbox
         ticks = [[text.get_window_extent() for text in axis.get_yticklabels()]]
         ticks.append([text.get_window_extent() for text in axis.get_xticklabels()])
         above = [text.get_window_extent() for text in axis.texts]
         whole = [figure._suptitle.get_window_extent(), axis.get_window_extent()]
         whole += [bar.get_tightbbox(), axis.xaxis.label.get_window_extent()]
         for group in (*ticks, whole + above, [*ticks[0], axis.yaxis.label.get_window_extent()]):
-            for place, box in enumerate(group):
-                # Names may touch, by less than a pixel.
-                others = [other.padded(-0.5) for other in group[place + 1 :]]
-                assert not any(box.padded(-0.5).overlaps(other) for other in others)
-                assert box.x0 >= -1
-                assert box.y0 >= -1
-                assert box.x1 <= page.x1 + 1
-                assert box.y1 <= page.y1 + 1
+            assert_apart(figure, group, touching=0.5)
 
 
 def test_places_are_at_even_steps_through_the_classes():
@@ -266,12 +258,7 @@ def test_no_text_of_the_sheet_overlaps(tmp_path, n_classes):
             for text in figure.texts[1:]
             if not text.get_text().startswith("\n")
         ]
-        for place, box in enumerate(boxes):
-            others = [other.padded(-1.5) for other in boxes[place + 1 :]]
-            assert not any(box.padded(-1.5).overlaps(other) for other in others)
-            assert box.x0 >= -1
-            assert box.y0 >= -1
-            assert box.x1 <= figure.bbox.x1 + 1
+        assert_apart(figure, boxes, touching=1.5)
         wrong = [text for text in figure.texts[1:] if text.get_text().startswith("\n")]
         assert wrong
         bars = [axis.get_window_extent() for axis in bar_axes(figure)]

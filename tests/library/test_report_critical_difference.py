@@ -6,7 +6,7 @@ import csv
 
 import numpy as np
 import pytest
-from report_samples import METHODS, write_accuracies, write_scores
+from report_samples import METHODS, assert_apart, write_accuracies, write_scores
 
 from workflow_lib.errors import UserError
 from workflow_lib.report.rank_sentences import NOTHING_RANKED, data_sentences, rank_sentences
@@ -304,10 +304,7 @@ def test_no_text_overlaps_another_or_leaves_the_page(tmp_path, n_methods, n_data
     with applied_style():
         figure.draw_without_rendering()
         boxes = [text.get_window_extent() for text in figure.axes[0].texts]
-    for number, box in enumerate(boxes):
-        assert box.x0 >= 0 and box.y0 >= 0
-        assert box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1
-        assert not any(box.overlaps(other) for other in boxes[:number])
+    assert_apart(figure, boxes)
 
 
 def test_the_csv_holds_every_rank_and_error(tmp_path):

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from report_samples import METHODS
+from report_samples import METHODS, assert_apart
 
 from workflow_lib.artifacts import write_artifact
 from workflow_lib.errors import UserError
@@ -172,8 +172,4 @@ def test_no_text_overlaps(tmp_path, n_outputs):
         groups += [[text.get_window_extent() for text in axis.get_yticklabels()] for axis in axes]
         groups.append([text.get_window_extent() for text in axes[-1].get_xticklabels()])
         for group in groups:
-            for place, box in enumerate(group):
-                assert not any(box.overlaps(other) for other in group[place + 1 :])
-                assert box.x0 >= -1
-                assert box.y0 >= -1
-                assert box.x1 <= figure.bbox.x1 + 1
+            assert_apart(figure, group)

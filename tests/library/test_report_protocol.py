@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from report_samples import base_error, write_accuracies, write_scores
+from report_samples import assert_apart, base_error, write_accuracies, write_scores
 
 from workflow_lib.experiments.splitting import BASES
 from workflow_lib.report.run_figures import protocol
@@ -162,10 +162,8 @@ def test_no_text_overlaps_another_or_leaves_the_page(n_experiments, n_folds):
         boxes = [t.get_window_extent() for t in figure.axes[0].texts if t.get_text()]
         frames = [patch.get_window_extent() for patch in boxes_of(figure, "#fafafa")]
     assert len(frames) == 5
-    for number, box in enumerate(boxes):
-        assert box.x0 >= 0 and box.y0 >= 0
-        assert box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1
-        assert not any(box.overlaps(other) for other in boxes[:number])
+    assert_apart(figure, boxes)
+    for box in boxes:
         for frame in frames:
             is_inside = box.x0 > frame.x0 and box.x1 < frame.x1 and box.y0 > frame.y0
             assert is_inside or not box.overlaps(frame)

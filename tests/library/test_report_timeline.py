@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from report_samples import assert_apart
 
 from workflow_lib.errors import UserError
 from workflow_lib.report.run_figures import timeline as timeline_figure
@@ -440,9 +441,7 @@ def test_no_text_leaves_the_page_or_lies_on_another():
     with applied_style():
         figure.draw_without_rendering()
         table = [t.get_window_extent() for t in figure.axes[-1].texts if t.get_text()]
-        for index, box in enumerate(table):
-            assert box.x0 >= 0 and box.x1 <= figure.bbox.x1 and box.y0 >= 0
-            assert not any(box.overlaps(other) for other in table[:index])
+        assert_apart(figure, table)
         names = [t.get_window_extent() for axis in figure.axes[:-1] for t in axis.texts]
         assert all(box.x1 <= figure.bbox.x1 for box in names)
 

@@ -233,7 +233,8 @@ def dataset_tree(
             found=f"the output {listed(constant)} has the same value in every row"
             + (" where it is known" if n_missing_outputs else ""),
             expected="outputs that vary",
-            remedy="leave it out of the outputs, or set allow_constant_outputs: true",
+            remedy="leave it out of the outputs, or, where the reader has this option, set "
+            "allow_constant_outputs: true",
         )
     report = {
         "rows_read": rows_read,

@@ -194,6 +194,13 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
             expected="a text file",
             remedy="download the file again",
         ) from error
+    if not content.strip():
+        raise UserError(
+            place=str(path),
+            found="the file is empty",
+            expected="a line for every report",
+            remedy="download the file again",
+        )
     # Names of companies are in more than one encoding; what is used of a line is plain.
     for number, line in enumerate(content.decode("latin-1").split("\n"), start=1):
         if line.strip():

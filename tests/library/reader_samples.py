@@ -1,0 +1,50 @@
+"""What the tests of several readers share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from workflow_lib.datasets import reading
+from workflow_lib.datasets.acquisition import acquire
+from workflow_lib.datasets.mirrors import mirrors_from_environment
+from workflow_lib.errors import UserError
+
+CATALOGUE = Path(reading.__file__).parents[2] / "config" / "datasets"
+
+
+def catalogue(name: str) -> dict:
+    """Return the settings of a dataset of the catalogue."""
+    return yaml.safe_load((CATALOGUE / f"{name}.yaml").read_text())
+
+
+def acquired(name: str, mirror: Callable[[str], Path], folder: Path) -> list[Path]:
+    """Return the sources of a dataset of the catalogue, or skip the test where they are absent."""
+    paths = []
+    for source in catalogue(name)["sources"]:
+        mirror(source["path"])
+        path = folder / Path(source["path"]).name
+        paths.append(acquire(source, path, mirrors_from_environment()))
+    return paths
+
+
+def change(path: Path, old: str, new: str) -> None:
+    """Replace a text in a file once."""
+    content = path.read_bytes()
+    assert old.encode() in content
+    path.write_bytes(content.replace(old.encode(), new.encode(), 1))
+
+
+def excluded(tree: dict) -> dict:
+    """Return how many rows were left out, by reason."""
+    return {reason: count for reason, count in tree["report"]["exclusions"].items() if count}
+
+
+def refusal(read: Callable[..., dict], *arguments, **options) -> str:
+    """Return the message with which `read` refuses what it is given."""
+    with pytest.raises(UserError) as caught:
+        read(*arguments, **options)
+    return str(caught.value)

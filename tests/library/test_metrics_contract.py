@@ -1,0 +1,212 @@
+"""What holds for every metric that a configuration can name, as it stands in the file of scores.
+
+A new metric needs its formula in `FORMULAS`, and its place in what follows it.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import NamedTuple, get_args
+
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score, r2_score
+from small_data import clustered_outputs
+
+from workflow_lib.artifacts import write_artifact
+from workflow_lib.config.models import ErrorName
+from workflow_lib.experiments.evaluation import run_scores
+from workflow_lib.metrics import METRICS, relative_error, squared_error_sums, training_mean_errors
+
+ERRORS = get_args(ErrorName)
+NAMES = (*ERRORS, "accuracy")
+
+
+class Rows(NamedTuple):
+    """True and predicted outputs (n, d) of test rows, or classes (n,); then those of training."""
+
+    truth: np.ndarray
+    predictions: np.ndarray
+    train: np.ndarray
+
+
+def sample(name: str) -> Rows:
+    random = np.random.default_rng(1)
+    if name == "accuracy":
+        return Rows(*random.integers(0, 3, size=(2, 12)), np.arange(20) % 3)
+    truth = clustered_outputs(12)
+    return Rows(truth, truth + random.normal(size=truth.shape), clustered_outputs(20, seed=5))
+
+
+@pytest.fixture
+def score(tmp_path):
+    """Return the function that gives the value of a metric in the file of scores."""
+
+    def score(name: str, rows: Rows) -> float:
+        everything = np.concatenate([rows.truth, rows.train])
+        n_test, n_rows = len(rows.truth), len(everything)
+        tree = {"inputs": np.zeros((n_rows, 1)), "outputs": everything}
+        item = {"training_size": n_rows - n_test, "weak_size": 0, "components": "selected"}
+        if name == "accuracy":
+            tree |= {"outputs": np.eye(3)[everything], "names": {"classes": json.dumps([*"abc"])}}
+            tree["classes"] = {"labels": everything, "vectors": np.eye(3)}
+            item |= {"outputs": np.eye(3)[rows.predictions], "classes": rows.predictions}
+        else:
+            columns = [f"y{column}" for column in range(everything.shape[1])]
+            tree["names"] = {"outputs": json.dumps(columns)}
+            item["outputs"] = rows.predictions
+        write_artifact(tmp_path / "d.h5", tree, "dataset", allow_nan=("outputs",))
+        split = {"test": np.arange(n_test), "train": np.arange(n_test, n_rows)}
+        write_artifact(tmp_path / "s.h5", split, "split")
+        write_artifact(tmp_path / "p.h5", {"item": item}, "predictions")
+        files = tmp_path / "d.h5", [tmp_path / "s.h5"], {"m": [tmp_path / "p.h5"]}
+        run_scores(*files, tmp_path / "scores.csv", tmp_path / "c.csv", "e", "d")
+        (row,) = csv.DictReader(Path(tmp_path / "scores.csv").read_text().splitlines())
+        return float(row[name])
+
+    return score
+
+
+def squares(rows: Rows) -> tuple[list[float], list[float], list[float]]:
+    """Return the sums over observed rows of (y - p)^2, (y - training mean)^2 and y^2 by output."""
+    sums = []
+    for column in range(rows.truth.shape[1]):
+        mean = np.nanmean(rows.train[:, column])
+        known = [
+            (y, p)
+            for y, p in zip(rows.truth[:, column], rows.predictions[:, column], strict=True)
+            if not np.isnan(y)
+        ]
+        sums.append(
+            [
+                sum((y - p) ** 2 for y, p in known),
+                sum((y - mean) ** 2 for y, _ in known),
+                sum(y**2 for y, _ in known),
+            ]
+        )
+    return tuple(zip(*sums, strict=True))
+
+
+def ratios(rows: Rows) -> list[float]:
+    errors, of_mean, _ = squares(rows)
+    return [error / base for error, base in zip(errors, of_mean, strict=True)]
+
+
+FORMULAS = {
+    "arrmse": lambda rows: np.mean(np.sqrt(ratios(rows))),
+    "rrmse": lambda rows: np.sqrt(sum(squares(rows)[0]) / sum(squares(rows)[1])),
+    "root_sum_rrmse": lambda rows: np.sqrt(sum(ratios(rows))),
+    "norm_rrmse": lambda rows: np.sqrt(sum(squares(rows)[0]) / sum(squares(rows)[2])),
+    "accuracy": lambda rows: accuracy_score(rows.truth, rows.predictions),
+}
+OF_TRAINING_MEAN = {"arrmse": 1.0, "rrmse": 1.0, "root_sum_rrmse": np.sqrt(3)}
+IN_ANY_UNITS = ("arrmse", "root_sum_rrmse")
+"""Metrics that do not depend on the units of each output; that of the others is common to all."""
+
+
+def with_gaps(rows: Rows) -> Rows:
+    """Return rows of which true outputs are missing, those of one test row altogether."""
+    random = np.random.default_rng(2)
+    truth, train = (
+        np.where(random.random(values.shape) < 0.2, np.nan, values)
+        for values in (rows.truth, rows.train)
+    )
+    truth[3] = np.nan
+    return Rows(truth, rows.predictions, train)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_metric_is_its_formula(score, name):
+    assert score(name, sample(name)) == pytest.approx(FORMULAS[name](sample(name)), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_perfect_predictions(score, name):
+    rows = sample(name)
+    assert score(name, rows._replace(predictions=rows.truth)) == (name == "accuracy")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_order_of_rows_and_outputs_does_not_matter(score, name):
+    rows = sample(name)
+    order = np.random.default_rng(0).permutation(len(rows.truth))
+    other = Rows(rows.truth[order], rows.predictions[order], rows.train[::-1])
+    if name in ERRORS:
+        other = Rows(*(values[:, ::-1] for values in other))
+    assert score(name, other) == pytest.approx(score(name, rows), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_units_and_zeros_do_not_matter_where_it_is_said(score, name):
+    rows = sample(name)
+    scales = np.array([1e-3, 1.0, 1e4]) if name in IN_ANY_UNITS else 1e3
+    shifts = np.array([5.0, -3.0, 100.0])
+    scaled = Rows(*(scales * values for values in rows))
+    assert score(name, scaled) == pytest.approx(score(name, rows), rel=1e-10)
+    shifted = Rows(*(values + shifts for values in rows))
+    is_same = score(name, shifted) == pytest.approx(score(name, rows), rel=1e-10)
+    assert is_same == (name != "norm_rrmse")
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors_of_twice_the_size_count_twice(score, name):
+    rows = sample(name)
+    further = rows._replace(predictions=2 * rows.predictions - rows.truth)
+    assert score(name, further) == pytest.approx(2 * score(name, rows), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_the_training_mean_is_the_measure_of_relative_errors(score, name):
+    for rows in (sample(name), with_gaps(sample(name))):
+        mean = np.nanmean(rows.train, axis=0) if name in OF_TRAINING_MEAN else np.zeros(3)
+        rows = rows._replace(predictions=np.tile(mean, (len(rows.truth), 1)))
+        assert score(name, rows) == pytest.approx(OF_TRAINING_MEAN.get(name, 1.0), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_missing_outputs_count_nowhere(score, name):
+    rows = with_gaps(sample(name))
+    expected = score(name, rows)
+    assert expected == pytest.approx(FORMULAS[name](rows), rel=1e-12)
+    wild = np.where(np.isnan(rows.truth), 1e9, rows.predictions)
+    assert score(name, rows._replace(predictions=wild)) == expected
+    without = Rows(*(np.delete(values, 3, axis=0) for values in rows[:2]), rows.train)
+    assert score(name, without) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_constant_outputs_have_no_relative_error(score, name):
+    rows = sample(name)
+    constant = Rows(*(np.column_stack([values, np.full(len(values), 0.1)]) for values in rows))
+    if name in OF_TRAINING_MEAN:
+        # Not even that of a wrong prediction, where every output counts on its own.
+        constant.predictions[:, 3] += 1e3 * (name in IN_ANY_UNITS)
+        assert score(name, constant) == pytest.approx(score(name, rows), rel=1e-12)
+    nothing = Rows(*(np.zeros_like(values) for values in rows))
+    assert np.isnan(score(name, nothing))
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_metrics_of_selection_are_those_of_the_scores(score, name):
+    rows = sample(name)
+    errors, reference = (
+        squared_error_sums(rows.truth, rows.predictions),
+        training_mean_errors(rows.truth, rows.train),
+    )
+    assert relative_error(errors, reference, name) == pytest.approx(score(name, rows), rel=1e-12)
+
+
+def test_only_names_of_metrics_are_taken():
+    with pytest.raises(KeyError):
+        relative_error(np.ones(3), np.ones(3), "mse")
+
+
+def test_relation_to_the_coefficient_of_determination(score):
+    rows = sample("arrmse")
+    rows = rows._replace(train=rows.truth)
+    r2 = r2_score(rows.truth, rows.predictions, multioutput="raw_values")
+    assert score("arrmse", rows) == pytest.approx(np.sqrt(1 - r2).mean(), rel=1e-12)
+    r2 = r2_score(rows.truth, rows.predictions, multioutput="variance_weighted")
+    assert score("rrmse", rows) == pytest.approx(np.sqrt(1 - r2), rel=1e-12)

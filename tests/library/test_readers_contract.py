@@ -1,0 +1,339 @@
+"""What holds for every reader of a dataset that is found, on a small sample of its files.
+
+A new reader needs a sample in `SAMPLES`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import test_reader_awa
+import test_reader_image_classes
+import test_reader_table
+import test_readers
+import test_readers_drug_activity
+import test_readers_drug_activity_gram
+import test_readers_earnings_calls
+import test_readers_first_impressions
+import test_readers_kogan10k
+from small_archives import write_archive
+from small_pipeline import assert_same_tree
+
+from workflow_lib.artifacts import artifact_digest, read_artifact, write_artifact
+from workflow_lib.datasets.reading import (
+    checked_options,
+    load_reader,
+    options_model,
+    read_dataset,
+    reader_names,
+)
+from workflow_lib.datasets.sparse_inputs import inputs_of, terms_of
+from workflow_lib.errors import UserError
+
+
+class Sample(NamedTuple):
+    """What a reader is given."""
+
+    options: Mapping[str, Any] = {}
+    sources: tuple[Path, ...] = ()
+    files: tuple[Path, ...] = ()
+    """Files that are read, sources or not."""
+    features: Mapping[str, Path] = {}
+    is_drawn: bool = False
+    """Whether the rows depend on the seed."""
+
+
+def in_folder(folder: Path, **options: Any) -> Sample:
+    """Return the sample of a reader that finds its files in a folder."""
+    files = tuple(sorted(path for path in folder.rglob("*") if path.is_file()))
+    return Sample({"folder": str(folder), **options}, files=files)
+
+
+def of_table(text: str, **options: Any) -> Callable[[Path], Sample]:
+    def sample(folder: Path) -> Sample:
+        path = test_readers.table(folder, text)
+        return Sample(options, (path,), (path,))
+
+    return sample
+
+
+def of_awa(folder: Path) -> Sample:
+    test_reader_awa.write_files(folder, test_reader_awa.BASE)
+    features = test_reader_awa.AWA.items()
+    members = {f"Features/vgg19/{name}": text for name, text in features}
+    write_archive(folder / "AwA-features-vgg19.tar.bz2", members, "w:bz2")
+    return in_folder(folder, dimension=3)
+
+
+def of_awa2(folder: Path) -> Sample:
+    test_reader_awa.write_files(folder, test_reader_awa.BASE | test_reader_awa.AWA2)
+    return in_folder(folder, dimension=3)
+
+
+def of_drug_activity(folder: Path) -> Sample:
+    pytest.importorskip("rdkit")
+    paths = folder / "activities.csv", folder / "structures.csv"
+    paths[0].write_text(test_readers_drug_activity.ACTIVITIES)
+    paths[1].write_text(test_readers_drug_activity.STRUCTURES)
+    return Sample(test_readers_drug_activity.SMALL, paths, paths)
+
+
+def of_drug_activity_gram(folder: Path) -> Sample:
+    test_readers_drug_activity_gram.write_matrix(folder)
+    test_readers_drug_activity_gram.write_labels(folder)
+    return in_folder(folder)
+
+
+def of_earnings_calls(folder: Path) -> Sample:
+    paths = tuple(test_readers_earnings_calls.archives(folder))
+    return Sample(test_readers_earnings_calls.OPTIONS, paths, paths)
+
+
+def of_first_impressions(folder: Path) -> Sample:
+    test_readers_first_impressions.write_pickle(folder)
+    test_readers_first_impressions.write_features(folder)
+    return in_folder(folder)._replace(is_drawn=True)
+
+
+def of_image_classes(folder: Path) -> Sample:
+    features = test_reader_image_classes.write_all_features(folder)
+    files = test_reader_image_classes.write_words_and_texts(folder)
+    sources = tuple(test_reader_image_classes.sources_of(files, "texts"))
+    # The images themselves are never opened.
+    read = (*sources[1:], *features.values())
+    return Sample({"vectors": "texts"}, sources, read, features)
+
+
+def of_kogan10k(folder: Path) -> Sample:
+    test_readers_kogan10k.corpus(folder)
+    years = test_readers_kogan10k.YEARS
+    for year in years[1:]:
+        (folder / f"{year}.logvol.-12.txt").unlink()
+    return in_folder(folder, years=years, companies=2)._replace(is_drawn=True)
+
+
+def of_own_table(folder: Path) -> Sample:
+    path = Path(test_reader_table.written(folder))
+    columns = {"numbers": ["x*"], "categories": ["colour"], "strings": ["product"]}
+    columns |= {"group": "plate", "time": "day", "same_group": "patient", "row_name": "id"}
+    return Sample({"file": str(path), "outputs": ["y*"], **columns}, files=(path,))
+
+
+def made(is_drawn: bool, **options: Any) -> Callable[[Path], Sample]:
+    return lambda folder: Sample(options, is_drawn=is_drawn)
+
+
+SAMPLES: dict[str, Callable[[Path], Sample]] = {
+    "arff": of_table(test_readers.ARFF, targets=2),
+    "awa": of_awa,
+    "awa2": of_awa2,
+    "csv": of_table(test_readers.CSV, outputs=["strength"], inputs=["width", "colour"]),
+    "digits_halves": made(False),
+    "digits_segments": made(False),
+    "drug_activity": of_drug_activity,
+    "drug_activity_gram": of_drug_activity_gram,
+    "earnings_calls": of_earnings_calls,
+    "first_impressions": of_first_impressions,
+    "image_classes": of_image_classes,
+    "kogan10k": of_kogan10k,
+    "linnerud": made(False),
+    "monthly_stocks": made(False),
+    "series_synthetic": made(True, n_rows=9, length=9, channels=3),
+    "synthetic_mixture": made(True, n_rows=30),
+    "synthetic_rows": made(True, n_rows=9),
+    "table": of_own_table,
+}
+READERS = reader_names()
+OF_FILES = ("arff", "csv", "drug_activity", "earnings_calls", "image_classes")
+OF_FOLDERS = [name for name in READERS if "folder" in options_model(name).model_fields]
+
+
+def read(reader: str, sample: Sample, seed: int = 0, **changes: Any) -> dict:
+    sample = sample._replace(**changes)
+    return read_dataset(reader, sample.options, sample.sources, seed, sample.features)
+
+
+def stored(path: Path, tree: dict) -> str:
+    """Store a tree as the workflow does; return its digest."""
+    write_artifact(path, tree, "dataset", allow_nan=("inputs", "outputs", "past/values"))
+    return artifact_digest(path)
+
+
+def assert_is_dataset(tree: dict) -> None:
+    """Assert what all that follows in the workflow takes for granted."""
+    inputs, outputs = inputs_of(tree), tree["outputs"]
+    n_rows, n_outputs = outputs.shape
+    assert n_rows >= 2 and inputs.shape[0] == n_rows and inputs.shape[1] >= 1
+    assert inputs.dtype == outputs.dtype == np.float64
+    names = {
+        key: json.loads(tree["names"][key]) for key in ("inputs", "outputs") if key in tree["names"]
+    }
+    names.setdefault("inputs", terms_of(tree) if "terms" in tree else None)
+    for values, key in ((inputs, "inputs"), (outputs, "outputs")):
+        assert len(set(names[key])) == len(names[key]) == values.shape[1]
+        numbers = values.data if "terms" in tree and key == "inputs" else values
+        assert not np.isinf(numbers).any()
+        if numbers is values:
+            assert not np.isnan(values).all(axis=0).any()
+    report = tree["report"]
+    assert report["rows_dropped"] == report["rows_read"] - n_rows >= 0
+    assert report["missing_inputs"] == (0 if "terms" in tree else np.isnan(inputs).sum())
+    for group in ("past", "order", "groups", "rows"):
+        for key, values in tree.get(group, {}).items():
+            assert key == "name" or len(values) == n_rows
+    if "series_length" in tree["names"]:
+        assert tree["names"]["series_length"] * tree["names"]["series_channels"] == n_outputs
+    if "classes" in tree:
+        labels, vectors = tree["classes"]["labels"], tree["classes"]["vectors"]
+        assert set(labels) == set(range(len(vectors)))
+        assert len(vectors) == len(json.loads(tree["names"]["classes"]))
+        np.testing.assert_array_equal(outputs, vectors[labels])
+        assert len(np.unique(vectors, axis=0)) == len(vectors)
+
+
+@pytest.fixture(params=READERS)
+def reader(request) -> str:
+    return request.param
+
+
+def test_every_reader_has_options_and_read_and_a_sample(reader):
+    assert sorted(SAMPLES) == READERS
+    assert options_model(reader) is load_reader(reader).Options
+    assert callable(load_reader(reader).read)
+    for field in options_model(reader).model_fields.values():
+        assert field.description
+
+
+def test_options_are_typed_and_no_others_are_taken(reader, tmp_path):
+    options = SAMPLES[reader](tmp_path).options
+    checked_options(reader, options)
+    for name in (*options_model(reader).model_fields, "no_such_option"):
+        with pytest.raises(UserError, match=rf"'{reader}': (.*; )?{name}(\.\S+)?: ") as caught:
+            checked_options(reader, {**options, name: object()})
+        assert caught.value.expected and caught.value.remedy
+
+
+IMPOSSIBLE = {
+    "arff": [{"targets": 0}, {"targets": True}],
+    "csv": [{"outputs": []}, {"outputs": ["y"], "delimiter": "ab"}],
+    "drug_activity": [{"least_lines": 0}, {"radius": -1}, {"n_bits": 0}],
+    "drug_activity_gram": [{"folder": ""}, {"clip_spectrum": "yes"}],
+    "earnings_calls": [
+        *({name: 0} for name in ("weeks", "least_words", "longest_gap")),
+        *({name: 1} for name in ("days_per_week", "past_days")),
+        *({"largest_jump": value} for value in (0.0, np.inf)),
+    ],
+    "first_impressions": [
+        *({"agreement": value} for value in (0, 1.1, "high")),
+        *({"lowest_agreement": value} for value in (0.0, 0.95)),
+        *({"agreement_from": "viewers"}, {"test_share": 1.0}, {"folder": ""}),
+    ],
+    "image_classes": [
+        *({"features": kinds} for kinds in ([], ["thumbnails"])),
+        *({"vectors": "attributes"}, {"left_out_classes": ["ant", "ant"]}),
+        *({"codebook_classes": [""]}, {"lsa_dimension": 0}, {"dimension": 3}),
+    ],
+    "kogan10k": [
+        *({"years": years} for years in ([], [2001], [2002, 2001], [2001, 2001])),
+        *({"terms_per_year": 0}, {"companies": 0}, {"folder": ""}),
+    ],
+    "series_synthetic": [{"spectral_radius": 1.0}],
+    "synthetic_mixture": [
+        *({"n_components": 2**31}, {"n_rows": 1}, {"spread": -1}),
+        {"kernel_pca_gamma": np.inf},
+    ],
+    "synthetic_rows": [
+        *({"n_rows": 1}, {"n_inputs": 2**31}, {"latent_dimension": 0}),
+        *({"noise": 1.0}, {"input_noise": -0.1}),
+    ],
+}
+"""Options of which the last cannot be."""
+
+
+@pytest.mark.parametrize(
+    ("reader", "options"), [(name, case) for name, cases in IMPOSSIBLE.items() for case in cases]
+)
+def test_impossible_options_are_named(reader, options):
+    with pytest.raises(UserError, match=rf"'{reader}': (.*; )?{list(options)[-1]}(\.\S+)?: "):
+        checked_options(reader, options)
+
+
+def test_the_tree_is_a_dataset_with_the_same_bytes_when_read_again(reader, tmp_path):
+    sample = SAMPLES[reader](tmp_path)
+    tree = read(reader, sample)
+    assert_is_dataset(tree)
+    digest = stored(tmp_path / "first.h5", tree)
+    back = read_artifact(tmp_path / "first.h5", "dataset")
+    assert_is_dataset(back)
+    assert_same_tree(back, tree)
+    assert stored(tmp_path / "second.h5", read(reader, sample)) == digest
+    others = {stored(tmp_path / "other.h5", read(reader, sample, seed)) for seed in range(1, 9)}
+    assert (others != {digest}) == sample.is_drawn
+
+
+@pytest.mark.parametrize("reader", OF_FOLDERS)
+def test_files_may_be_sources_in_any_order(reader, tmp_path):
+    (tmp_path / "files").mkdir()
+    sample = SAMPLES[reader](tmp_path / "files")
+    expected = stored(tmp_path / "folder.h5", read(reader, sample))
+    options = {**sample.options, "folder": str(tmp_path / "absent")}
+    for sources in (sample.files, sample.files[::-1]):
+        tree = read(reader, sample, options=options, sources=sources)
+        assert stored(tmp_path / "sources.h5", tree) == expected
+
+
+@pytest.mark.parametrize("reader", OF_FILES)
+def test_another_number_of_sources_is_refused(reader, tmp_path):
+    sample = SAMPLES[reader](tmp_path)
+    for sources in ((), sample.sources[:-1], (*sample.sources, tmp_path / "further")):
+        with pytest.raises(UserError, match=f"'{reader}': {len(sources)} source files"):
+            read(reader, sample, sources=sources)
+
+
+def folder_in_its_place(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def in_latin_1(path: Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2] + b"\xe9" + content[len(content) // 2 :])
+
+
+DAMAGES = {
+    "missing": Path.unlink,
+    "a folder": folder_in_its_place,
+    "empty": lambda path: path.write_bytes(b""),
+    "blank": lambda path: path.write_bytes(b"\n \n"),
+    "zeros": lambda path: path.write_bytes(bytes(path.stat().st_size)),
+    "noise": lambda path: path.write_bytes(np.random.default_rng(0).bytes(999)),
+    "cut": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
+    "another encoding": in_latin_1,
+}
+MAY_DO = ("cut", "another encoding")
+"""Damages that leave something readable in some files."""
+MAY_BE_MISSING = "2001.logvol.-12.txt"
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_file_is_refused_by_its_name(reader, damage, tmp_path):
+    sample = SAMPLES[reader](tmp_path)
+    for path in sample.files:
+        kept = path.read_bytes()
+        DAMAGES[damage](path)
+        try:
+            tree = read(reader, sample)
+        except UserError as error:
+            assert path.name in str(error)
+            assert error.found and error.expected and error.remedy
+        else:
+            assert damage in MAY_DO or (path.name == MAY_BE_MISSING and not path.is_file()), path
+            assert_is_dataset(tree)
+        if path.is_dir():
+            path.rmdir()
+        path.write_bytes(kept)
