@@ -728,6 +728,17 @@ def test_a_damaged_model_is_refused(tmp_path):
         SavedModel.load(final.path("dataset"))
 
 
+def test_a_model_of_an_earlier_version_is_refused(tmp_path):
+    final = table_final(tmp_path)
+    final.of_outputs("mean", "training_mean")
+    final.saved("mean")
+    tree = read_artifact(final.path("model"), "predictor")
+    tree["regressor"] = {"kind": "mean", "mean": np.zeros(2)}
+    write_artifact(final.path("model"), tree, "predictor", allow_nan=("train", "half_widths"))
+    with pytest.raises(UserError, match="earlier version.*snakemake --cores 2 answer"):
+        load_model(final.path("model"))
+
+
 def test_a_model_that_does_not_repeat_its_method_is_not_written(tmp_path):
     final = table_final(tmp_path)
     final.ridge("ridge", kind=None)

@@ -225,9 +225,17 @@ class SavedModel:
         Raises
         ------
         UserError
-            If the file is missing, damaged or no saved model.
+            If the file is missing, damaged, no saved model, or made by an earlier version.
         """
-        return cls(read_artifact(path, "predictor"), str(path))
+        tree = read_artifact(path, "predictor")
+        if "module" not in tree["regressor"]:
+            raise UserError(
+                place=str(path),
+                found="a model that an earlier version of the workflow made",
+                expected="a model of this version",
+                remedy="snakemake --cores 2 answer --config name=NAME, in the folder of its run",
+            )
+        return cls(tree, str(path))
 
     def predict(self, table: Any) -> Predictions:
         """Return the predictions for the rows of a table.

@@ -22,11 +22,11 @@ def new(arguments: ModelArguments) -> Model:
 
 
 def to_arrays(model: Model) -> dict[str, Any]:
-    """Return a fitted Gaussian as arrays."""
+    """Return a fitted Gaussian, or mixture, as arrays."""
     return {
         "covariance_type": model.covariance_type,
         "variance_floor": float(model.variance_floor),
-        "n_dropped": 0,
+        "n_dropped": int(getattr(model, "n_dropped_", 0)),
         "weights": model.weights_,
         "means": model.means_,
         "covariances": model.covariances_,

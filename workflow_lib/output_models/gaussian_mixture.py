@@ -7,6 +7,7 @@ from typing import Any
 
 from workflow_lib.embeddings.mixture import MixtureScores
 from workflow_lib.generative.mixture import GaussianMixtureModel as Model
+from workflow_lib.output_models import gaussian
 from workflow_lib.output_models.base import ModelArguments
 
 BLOCKS = {"reduced": ("pi", "mu"), "full": ("pi", "mu", "sigma")}
@@ -28,18 +29,6 @@ def new(arguments: ModelArguments) -> Model:
     )
 
 
-def to_arrays(model: Model) -> dict[str, Any]:
-    """Return a fitted mixture as arrays."""
-    return {
-        "covariance_type": model.covariance_type,
-        "variance_floor": float(model.variance_floor),
-        "n_dropped": int(getattr(model, "n_dropped_", 0)),
-        "weights": model.weights_,
-        "means": model.means_,
-        "covariances": model.covariances_,
-    }
-
-
 def from_arrays(arrays: Mapping[str, Any]) -> Model:
     """Return the mixture of `to_arrays`."""
     n_kept, n_dropped = len(arrays["weights"]), int(arrays["n_dropped"])
@@ -51,4 +40,5 @@ def from_arrays(arrays: Mapping[str, Any]) -> Model:
     return model
 
 
+to_arrays = gaussian.to_arrays
 scores = MixtureScores
