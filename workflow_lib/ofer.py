@@ -8,9 +8,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from workflow_lib.embeddings.fisher import PREIMAGES, FisherEmbedding
-from workflow_lib.embeddings.forward import check_choice
 from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.kernels.gram import gram_matrix
+from workflow_lib.parameters import check_choice
 from workflow_lib.regression.any_estimator import fit_outputs, predict_outputs
 from workflow_lib.regression.kernel_ridge import KernelInputMixin, check_alpha, check_square
 from workflow_lib.regression.landmark_solution import LandmarkSolutionMixin

@@ -74,3 +74,9 @@ def as_output_matrix(Y, name: str = "Y") -> np.ndarray:
         row = int(np.flatnonzero(~np.isfinite(matrix).all(axis=1))[0])
         raise ValueError(f"{name} must be finite; row {row} holds NaN or infinity.")
     return matrix
+
+
+def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    """Raise ValueError unless `value` is one of `choices`."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {choices}; found {value!r}.")

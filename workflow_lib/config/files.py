@@ -267,7 +267,7 @@ class ConfigurationFiles:
         model = SETTINGS_OF_KIND[kind]
         if kind == "method":
             regressor = data.get("regressor", DEFAULT_REGRESSOR)
-            if regressor not in method_modules():
+            if not isinstance(regressor, str) or regressor not in method_modules():
                 self.errors.append(_unknown_regressor(regressor, f"{shown(path)}, key regressor"))
                 return None
             model = parameters_of(regressor)

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from workflow_lib.embeddings.forward import check_choice
 from workflow_lib.generative.covariance import squared_distances
+from workflow_lib.parameters import check_choice
 
 DISTANCES = ("euclidean", "cosine")
 """Ways to compare a predicted class vector with those of the classes."""

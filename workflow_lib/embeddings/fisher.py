@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from workflow_lib.embeddings.closed_form import closed_form_preimage
-from workflow_lib.embeddings.forward import ForwardEmbedding, check_choice
+from workflow_lib.embeddings.forward import ForwardEmbedding
 from workflow_lib.embeddings.gradient import minimise_distance
+from workflow_lib.parameters import check_choice
 
 PREIMAGES = ("closed_form", "projected", "gradient")
 STARTS = ("closed_form", "mean")

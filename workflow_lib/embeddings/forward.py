@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from workflow_lib.output_models import registry
+from workflow_lib.parameters import check_choice
 
 FORMS = ("reduced", "full")
 COVARIANCE_BLOCKS = ("constrained", "matrix")
@@ -81,9 +82,3 @@ class ForwardEmbedding:
     def mean_block_of_outputs(self, Y: np.ndarray, memberships: np.ndarray) -> np.ndarray:
         """Return that block (..., d) for outputs `Y` (..., d) and memberships (..., C)."""
         return (Y - memberships @ self.model.means_) / self.model.covariances_
-
-
-def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    """Raise ValueError unless `value` is one of `choices`."""
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {choices}; found {value!r}.")

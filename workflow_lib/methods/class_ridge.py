@@ -29,7 +29,7 @@ from workflow_lib.config.method_file import ModelMethod
 from workflow_lib.config.requirement import Requirement
 from workflow_lib.config.values import NotNegative, Positive, without_repeats
 from workflow_lib.embeddings.class_decoding import decoded_scores
-from workflow_lib.embeddings.forward import ForwardEmbedding, check_choice
+from workflow_lib.embeddings.forward import ForwardEmbedding
 from workflow_lib.fitting.class_selection import (
     heldout_class_scores,
     least_error,
@@ -44,6 +44,7 @@ from workflow_lib.fitting.input_kernels import Grid, InputKernel, KernelGrid, si
 from workflow_lib.fitting.items import SELECTED, item_kernel
 from workflow_lib.fitting.split_models import class_mixture
 from workflow_lib.methods import base
+from workflow_lib.parameters import check_choice
 from workflow_lib.regression.ridge import fit_blocks
 from workflow_lib.regression.weak import WeakGrams
 
