@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import copy
+from pathlib import Path
+from typing import Literal
+
 import pytest
 from configuration_example import DATASET, EMBEDDED, EXPERIMENT, FOREST, MIXTURE, RIDGE, WEAK
+from pydantic.fields import FieldInfo
 
 from workflow_lib.config import capabilities
-from workflow_lib.config.files import validated
+from workflow_lib.config.files import read_yaml, validated
+from workflow_lib.config.method_file import DEFAULT_REGRESSOR
 from workflow_lib.config.models import DatasetSettings, ExperimentSettings, ModelSettings
+from workflow_lib.config.requirement import Requirement
 from workflow_lib.methods.registry import method_modules, parameters_of
 
+METHODS = Path(__file__).parents[2] / "config" / "methods"
 GAUSSIAN = {"kind": "gaussian"}
 FULL = EMBEDDED | {
     "form": "full",
@@ -189,16 +197,53 @@ def test_keys_that_a_method_has_not_or_needs_are_named(method, key, fault):
     assert f"tried.yaml, key {key}: " in told and fault in told
 
 
+def first_file(regressor: str) -> dict:
+    """Return what stands in the first file of `config/methods` with a regressor."""
+    files = map(read_yaml, sorted(METHODS.glob("*.yaml")))
+    return next(keys for keys in files if keys.get("regressor", DEFAULT_REGRESSOR) == regressor)
+
+
+def keys_of(parameters: type, prefix: tuple = ()) -> dict[tuple, FieldInfo]:
+    """Return the keys of a settings class and of its blocks, by their place."""
+    keys = {}
+    for key, field in getattr(parameters, "model_fields", {}).items():
+        keys |= {(*prefix, key): field} | keys_of(field.annotation, (*prefix, key))
+    return keys
+
+
+def faults_of(data: dict, place: tuple, *value: object) -> list[str]:
+    """Return what is wrong where a place of a file holds another value, or none is given."""
+    data = block = copy.deepcopy(data)
+    for name in place[:-1]:
+        block = block.setdefault(name, {})
+    block.pop(place[-1], None)
+    block |= dict.fromkeys(place[-1:], *value) if value else {}
+    return [str(error) for error in method_of(data)[1]]
+
+
 @pytest.mark.parametrize("regressor", method_modules())
-def test_every_regressor_says_which_keys_it_has(regressor):
-    common = {"label": "A", "summary": "B", "color": "#000000", "marker": "o"}
-    odd = common | {"regressor": regressor, "no_such_key": 1, "model": None, "kernel": []}
-    told = [str(error) for error in method_of(odd)[1]]
-    assert sum("key no_such_key: there is no such key" in text for text in told) == 1
-    # Keys that others have may stand there empty.
-    assert not any("key model:" in text or "key kernel:" in text for text in told)
-    parameters = parameters_of(regressor)
-    assert all(field.description for field in parameters.model_fields.values())
+def test_every_regressor_has_its_own_keys_alone(regressor):
+    data, own = first_file(regressor), keys_of(parameters_of(regressor))
+    others = {place for name in method_modules() for place in keys_of(parameters_of(name))}
+    for place in {("no_such_key",), *others} - set(own):
+        # A block that is unknown is named as a whole; that of an estimator takes any key.
+        if len(place) == 1 or any(key[:-1] == place[:-1] for key in own):
+            (told,) = faults_of(data, place, [1])
+            assert told.startswith(f"tried.yaml, key {'.'.join(place)}: there is no such key")
+    # Those of others may stand there empty.
+    empty = {"model": None, "kernel": [], "weak_outputs": None, "members": []}
+    absent = {key: value for key, value in empty.items() if (key,) not in own}
+    assert method_of(data | absent)[1] == []
+
+
+@pytest.mark.parametrize("regressor", method_modules())
+def test_every_required_key_is_missed(regressor):
+    data, own = first_file(regressor), keys_of(parameters_of(regressor))
+    assert all(field.description for field in own.values())
+    for place, field in own.items():
+        if field.is_required() and place != ("regressor",):
+            (told,) = faults_of(data, place)
+            assert told.startswith(f"tried.yaml, key {'.'.join(place)}: the key is missing")
 
 
 def test_one_contradiction_gives_one_reason():
@@ -380,19 +425,34 @@ def test_good_experiments_pass():
         assert capabilities.check_experiment(settings, experiment) == []
 
 
-def test_requirements_name_only_facts_that_exist():
-    facts = capabilities.method_facts(method_of(RIDGE)[0], None) | capabilities.experiment_facts(
+@pytest.mark.parametrize("regressor", method_modules())
+def test_requirements_name_only_facts_that_exist(regressor):
+    parameters = parameters_of(regressor)
+    method = parameters(**first_file(regressor))
+    facts = capabilities.method_facts(method, None) | capabilities.experiment_facts(
         DatasetSettings(**DATASET), ExperimentSettings(**EXPERIMENT)
     )
     tables = [
-        capabilities.EMBEDDING_REQUIREMENTS,
         capabilities.METHOD_REQUIREMENTS,
+        capabilities.EMBEDDING_REQUIREMENTS,
         capabilities.EXPERIMENT_REQUIREMENTS,
         capabilities.COMBINATION_REQUIREMENTS,
+        parameters.requirements,
+        parameters.needs_of_data,
     ]
-    for regressor in method_modules():
-        parameters = parameters_of(regressor)
-        tables += [parameters.requirements, parameters.needs_of_data]
     for requirement in (row for table in tables for row in table):
         assert set(requirement.when) | set(requirement.needs) <= set(facts)
         assert requirement.because.format(**facts)
+
+
+def test_a_method_may_ask_about_any_key_of_its_own():
+    class Own(parameters_of("reduced_rank_ridge")):
+        pseudo: Literal["a", "b"]
+        requirements = (
+            Requirement({"pseudo": {"a"}}, {"center": {True}}, "{pseudo} needs an intercept"),
+            Requirement({"has_rank": {True}}, {"pseudo": {"b"}}, "ranks are for b, not {pseudo}"),
+        )
+
+    told = capabilities.check_method(Own(**RANK, pseudo="a", center=False), None)
+    assert told == ["a needs an intercept", "ranks are for b, not a"]
+    assert capabilities.check_method(Own(**RANK, pseudo="b"), None) == []

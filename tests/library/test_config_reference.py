@@ -96,6 +96,25 @@ def test_the_readme_lists_every_key():
     for _, prefix, model in reference.SECTIONS:
         for key in model.model_fields:
             assert f"| `{prefix}{key}` |" in text
+    for regressor, parameters in reference.keys_of_regressors().items():
+        part = text[text.index(f"`regressor: {regressor}`") :].partition("\n### ")[0]
+        assert all(
+            f"`{key}`" in part
+            for key in set(parameters.model_fields) - set(MethodFile.model_fields)
+        )
+
+
+def test_the_readme_describes_a_key_of_several_regressors_once():
+    text = (CONFIG / "README.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| `grid.")]
+    assert len(rows) == len(set(rows)) > 10
+
+
+def test_two_blocks_of_one_name_are_refused():
+    definitions = {"RankGrid": {"title": "Another"}}
+    parameters = reference.keys_of_regressors()["reduced_rank_ridge"]
+    with pytest.raises(ValueError, match="named RankGrid: rename that of a"):
+        reference.add_definition(definitions, "a", parameters)
 
 
 def test_the_examples_of_the_readme_work(tmp_path):

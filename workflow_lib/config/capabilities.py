@@ -1,9 +1,10 @@
 """Which parts can work together, declared as data and checked before anything runs.
 
 A requirement reads: when the facts of a combination are these, it needs those, because of this.
-Facts are named values of the method, its model, the dataset and the experiment. What concerns one
-method stands in its module, as ``requirements`` and ``needs_of_data`` of its `Parameters`; what
-concerns one kind of models or figures in theirs. Here stands what concerns all.
+Facts are named values of the method (`MethodFile.facts`), its model, the dataset and the
+experiment. What concerns one method stands in its module, as ``requirements`` and ``needs_of_data``
+of its `Parameters`; what concerns one kind of models or figures in theirs. Here stands what
+concerns all.
 """
 
 from __future__ import annotations
@@ -249,11 +250,6 @@ COMBINATION_REQUIREMENTS = (
         "the regressor {regressor} predicts classes, and the task is {task}",
     ),
     Requirement(
-        {"decoder_finds_classes": {True}},
-        {"task": {"classes"}},
-        "the decoder {decoder} finds a class, and the task is {task}",
-    ),
-    Requirement(
         {"regressor": OF_OUTPUTS},
         {"task": {"regression", "series"}},
         "the regressor {regressor} predicts rows of numbers (task regression or series), not "
@@ -344,49 +340,22 @@ def blocks(method: MethodFile, model: ModelSettings | None) -> tuple[str, ...]:
 
 
 def method_facts(method: MethodFile, model: ModelSettings | None) -> dict[str, Any]:
-    """Return what the tables may ask about a method and its model.
+    """Return what requirements may ask about a method and its model.
 
     Where model and form contradict each other there are no blocks; that has a row of its own, so
     the rows about blocks stay silent then.
     """
     names = blocks(method, model)
-    return {
-        "regressor": method.regressor,
+    return method.facts() | {
         "model": model.kind if model else None,
         "covariance_type": model.covariance_type if model else None,
         "has_its_covariances": model is None
         or model.covariance_type in KINDS[model.kind].covariances,
-        "form": method.form,
-        "covariance_block": method.covariance_block,
-        "preimage": method.preimage,
-        "start": method.start,
         "embeds": model is not None and method.weak_outputs is None,
         "blocks": ", ".join(names) or "none",
         "has_pi_block": "pi" in names or not names,
         "has_several_blocks": len(names) != 1,
-        "penalty": method.penalty,
-        "combine": method.combine,
-        "output_kernel": method.output_kernel,
-        "decoder": method.decoder,
-        "decoder_finds_classes": method.decoder is not None and method.regressor != "estimator",
-        "weak": method.weak,
-        "weak_outputs": method.weak_outputs,
-        "takes_weak_weight": hasattr(method.grid, "weak_weight"),
-        "takes_width": hasattr(method.grid, "width"),
-        "has_members": bool(method.members) and set(method.member_sizes) <= set(method.members),
-        "has_kernels": bool(method.kernel),
-        "is_linear": method.kernel == ("linear",),
-        "has_kernels_with_width": bool({"rbf", "laplacian"} & set(method.kernel)),
-        "one_example_is_in_grid": getattr(method.one_example, "n_components", None)
-        in (None, *method.grid_values("n_components")),
-    } | {f"has_{key}": bool(method.grid_values(key)) for key in GRID_KEYS}
-
-
-GRID_KEYS = (
-    *("projection", "width", "output_width", "n_components", "state_dim"),
-    *("weak_weight", "block_weight"),
-)
-"""Keys of ``grid`` that requirements ask for."""
+    }
 
 
 def experiment_facts(

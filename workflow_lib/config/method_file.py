@@ -36,8 +36,11 @@ ABSENT: dict[str, Any] = {
 
 _EMPTY: tuple = (None, {}, [], ())
 
-MOST_TOLD = 3
-"""Regressors that an error names as those that have a key."""
+ASKED_OF_ALL = ("width", "n_components", "state_dim", "weak_weight")
+"""Keys of `grid` that requirements of all methods ask for, also where a grid has none of them."""
+
+MOST_TOLD = 5
+"""Regressors that an error names as those that have a key; what more have is no slip of one."""
 
 DEFAULT_REGRESSOR = "kernel_ridge"
 """The regressor of a file that names none: the paper's."""
@@ -108,6 +111,28 @@ class MethodFile(Settings):
             key: chosen.get(key, values[0] if isinstance(values, tuple) else values)
             for key, values in self.plain_grid().items()
         }
+
+    def facts(self) -> dict[str, Any]:
+        """Return what requirements may ask about the method alone.
+
+        These are its keys, and as ``has_KEY`` whether a key of `grid` holds values. `kernel` is not
+        among them: the fact of this name is the kernel of the experiment.
+        """
+        keys = (*ABSENT, *type(self).model_fields)
+        grid_keys = (*ASKED_OF_ALL, *getattr(type(self.grid), "model_fields", ()))
+        example = getattr(self.one_example, "n_components", None)
+        return (
+            {key: getattr(self, key) for key in keys if key != "kernel"}
+            | {f"has_{key}": bool(self.grid_values(key)) for key in grid_keys}
+            | {
+                "takes_weak_weight": hasattr(self.grid, "weak_weight"),
+                "takes_width": hasattr(self.grid, "width"),
+                "has_kernels": bool(self.kernel),
+                "is_linear": self.kernel == ("linear",),
+                "has_kernels_with_width": bool({"rbf", "laplacian"} & set(self.kernel)),
+                "one_example_is_in_grid": example in (None, *self.grid_values("n_components")),
+            }
+        )
 
     def library_modules(self) -> list[str]:
         """Return the modules of this library that the method loads by name, without the package."""

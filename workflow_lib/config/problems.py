@@ -152,7 +152,7 @@ def _translated(details: list[dict], model: type[Settings], location: tuple, whe
         valid = list(_model_at(model, location[:-1]).model_fields)
         nearest = nearest_name(str(location[-1]), valid)
         others = model.others_with(location)
-        told = f"; it is a key of methods with regressor: {' or '.join(others)}" if others else ""
+        told = f"; it is a key of methods with regressor: {', '.join(others)}" if others else ""
         return UserError(
             where,
             f"there is no such key{told}",

@@ -10,6 +10,8 @@ import argparse
 import difflib
 import json
 import sys
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +70,8 @@ PATTERN_TYPES = {
 INTRODUCTION = """\
 # Configuration
 
-This file and `schema.json` are generated from `workflow_lib/config/models.py` by
-`python -m workflow_lib.config.reference`.
+This file and `schema.json` are generated from the classes of settings in `workflow_lib/config`, and
+of methods in their modules, by `python -m workflow_lib.config.reference`.
 
 ## What counts when a key is set twice
 
@@ -127,9 +129,9 @@ kind: gaussian_mixture
 covariance_type: diag
 ```
 
-What can work together is declared in `workflow_lib/config/capabilities.py`. A method that an
-experiment names and that cannot work on it stops the run with the reason; a method of `default`
-that cannot is left out, and the run says so.
+What can work together is declared in `workflow_lib/config/capabilities.py` and, of one method, in
+its module. A method that an experiment names and that cannot work on it stops the run with the
+reason; a method of `default` that cannot is left out, and the run says so.
 """
 
 
@@ -142,11 +144,7 @@ def schema() -> dict[str, Any]:
     dataset["properties"]["reader"]["enum"] = sorted(readers)
     dataset["allOf"] = []
     for reader, options in sorted(readers.items()):
-        definition = options.model_json_schema()
-        # A definition nested in the options would not be found from the root of this schema.
-        for name, nested in definition.pop("$defs", {}).items():
-            definitions[name] = nested
-        definitions[f"options-{reader}"] = definition
+        add_definition(definitions, f"options-{reader}", options)
         dataset["allOf"].append(
             {
                 "if": {"properties": {"reader": {"const": reader}}},
@@ -155,10 +153,7 @@ def schema() -> dict[str, Any]:
         )
     regressors = keys_of_regressors()
     for regressor, parameters in regressors.items():
-        definition = parameters.model_json_schema()
-        for name, nested in definition.pop("$defs", {}).items():
-            definitions[name] = nested
-        definitions[f"method-{regressor}"] = definition
+        add_definition(definitions, f"method-{regressor}", parameters)
     names = [model.__name__ for model in FILE_KINDS if model is not MethodFile]
     names += [f"method-{regressor}" for regressor in regressors]
     return {
@@ -168,6 +163,21 @@ def schema() -> dict[str, Any]:
         "anyOf": [{"$ref": f"#/$defs/{name}"} for name in names],
         "$defs": dict(sorted(definitions.items())),
     }
+
+
+def add_definition(definitions: dict[str, Any], name: str, model: type[Settings]) -> None:
+    """Add the schema of a class, and those of its blocks, which are found from the root only.
+
+    Raises
+    ------
+    ValueError
+        If a block has the name of another class: one of the two would be lost.
+    """
+    definition = model.model_json_schema()
+    for block, nested in definition.pop("$defs", {}).items():
+        if definitions.setdefault(block, nested) != nested:
+            raise ValueError(f"two classes of settings are named {block}: rename that of {name}")
+    definitions[name] = definition
 
 
 def reader_options() -> dict[str, type[Settings]]:
@@ -198,25 +208,38 @@ def readme() -> str:
 
 
 def sections_of_regressors(definitions: dict[str, Any]) -> list[str]:
-    """Return the tables of the keys that the methods of each regressor have besides the common."""
-    parts, told = [], set()
-    common = set(MethodFile.model_fields)
-    for regressor, parameters in keys_of_regressors().items():
-        if parameters in told:
-            continue
-        told.add(parameters)
-        definition = definitions[f"method-{regressor}"]
-        own = {key: field for key, field in definition["properties"].items() if key not in common}
-        named = method_modules()[regressor].regressors
-        heading = " or ".join(f"`regressor: {name}`" for name in named)
-        parts.append(section(f"### {heading}", "", definition | {"properties": own}))
-        for key in ("grid", "one_example"):
-            block = own.get(key, {})
-            if "$ref" in block:
-                nested = definitions[block["$ref"].rpartition("/")[2]]
-                keys = {name: nested[name] for name in ("properties", "required") if name in nested}
-                parts.append(section("", f"{key}.", keys).lstrip("\n"))
+    """Return the tables of the keys of methods besides the common: shared ones once, then others.
+
+    Shared are those that are described alike for several classes of methods.
+    """
+    modules = dict.fromkeys(module.regressors for module in method_modules().values())
+    tables = {
+        names: rows_of_keys(definitions[f"method-{names[0]}"], definitions) for names in modules
+    }
+    counts = Counter(row for rows in tables.values() for row in rows.items())
+    shared = {key: row for (key, row), count in counts.items() if count > 1}
+    parts = [f"### Keys of several regressors\n\n{table_of(shared.values())}"]
+    for names, rows in tables.items():
+        heading = " or ".join(f"`regressor: {name}`" for name in names)
+        description = " ".join(definitions[f"method-{names[0]}"]["description"].split())
+        lines = [f"### {heading}", "", description, ""]
+        also = [f"`{key}`" for key, row in rows.items() if shared.get(key) == row]
+        if also:
+            lines += [f"Of the keys of several regressors it has {', '.join(also)}.", ""]
+        own = [row for key, row in rows.items() if shared.get(key) != row]
+        parts.append("\n".join([*lines, table_of(own)]))
     return parts
+
+
+def rows_of_keys(definition: dict[str, Any], definitions: dict[str, Any]) -> dict[str, str]:
+    """Return the rows of a method's keys by their paths, those of its blocks after them."""
+    rows = {}
+    for key, field in definition["properties"].items():
+        if key not in MethodFile.model_fields:
+            rows |= key_rows("", definition | {"properties": {key: field}})
+            if "$ref" in field:
+                rows |= key_rows(f"{key}.", definitions[field["$ref"].rpartition("/")[2]])
+    return rows
 
 
 def section(heading: str, prefix: str, definition: dict[str, Any]) -> str:
@@ -224,17 +247,28 @@ def section(heading: str, prefix: str, definition: dict[str, Any]) -> str:
     description = " ".join(definition.get("description", "").split())
     lines = [heading, ""]
     lines += [description, ""] if description else []
-    properties = definition.get("properties", {})
-    if not properties:
-        return "\n".join([*lines, "It has no keys.", ""])
-    lines += ["| key | type | default | meaning |", "|---|---|---|---|"]
+    return "\n".join([*lines, table_of(key_rows(prefix, definition).values())])
+
+
+def table_of(rows: Iterable[str]) -> str:
+    """Return a table of keys."""
+    rows = list(rows)
+    if not rows:
+        return "It has no keys.\n"
+    return "\n".join(["| key | type | default | meaning |", "|---|---|---|---|", *rows, ""])
+
+
+def key_rows(prefix: str, definition: dict[str, Any]) -> dict[str, str]:
+    """Return the row of each key of a settings class in its table, by the path of the key."""
+    rows = {}
     required = definition.get("required", [])
-    for key, field in properties.items():
+    for key, field in definition.get("properties", {}).items():
         default = "required" if key in required else default_in_words(field)
         meaning = " ".join(field.get("description", "").split())
         cells = [f"`{prefix}{key}`", type_in_words(field), default, meaning]
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join([*lines, ""])
+        row = " | ".join(cell.replace("|", "\\|") for cell in cells)
+        rows[f"{prefix}{key}"] = f"| {row} |"
+    return rows
 
 
 def type_in_words(field: dict[str, Any]) -> str:

@@ -136,6 +136,13 @@ class Parameters(ModelMethod, ChoosesKernel, WeaklySupervised):
             "class_block_component_first",
         ),
     )
+    needs_of_data = (
+        Requirement(
+            {},
+            {"task": {"classes"}},
+            "the decoder {decoder} finds a class, and the task is {task}",
+        ),
+    )
 
 
 @dataclass

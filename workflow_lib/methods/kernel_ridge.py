@@ -116,6 +116,11 @@ class Parameters(EmbeddingMethod, ChoosesKernel, WeaklySupervised, CombinesCount
     )
     needs_of_data = (
         Requirement(
+            {"decoder": {"euclidean", "cosine"}},
+            {"task": {"classes"}},
+            "the decoder {decoder} finds a class, and the task is {task}",
+        ),
+        Requirement(
             {"is_large": {True}},
             {
                 "weak": {False},

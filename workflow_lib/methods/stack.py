@@ -57,6 +57,9 @@ class Parameters(MethodFile):
         ),
     )
 
+    def facts(self) -> dict[str, Any]:
+        return super().facts() | {"has_members": set(self.member_sizes) <= set(self.members)}
+
 
 @dataclass
 class Method(base.Method):
