@@ -43,7 +43,7 @@ SIZES = (200, 500, 1000, 2000)
 QUICK_SIZES = (200, 500)
 WARMING_SIZE = 40
 
-PENALTIES = tuple(np.logspace(-6.0, 0.0, 10).tolist())
+ALPHAS = tuple(np.logspace(-6.0, 0.0, 10).tolist())
 WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0)
 """In units of 1 / (2 q), with q the columns of the inputs."""
 COMPONENT_COUNTS = tuple(range(1, 11))
@@ -162,7 +162,7 @@ def kernel_ridge_selection(
     folds = problem.folds if folds is None else folds
     grams = GramsByWidth(problem, folds, center, **options)
     targets = kernel_ridge_targets(problem, folds)
-    return _selected(problem, folds, grams, targets, PENALTIES, "shared")[None]
+    return _selected(problem, folds, grams, targets, ALPHAS, "shared")[None]
 
 
 def leave_one_out_selection(problem: Problem) -> Choice:
@@ -185,7 +185,7 @@ def mixture_selection(problem: Problem, penalty: str) -> MixtureSelection:
     fitted = time.perf_counter()
     targets = mixture_targets(problem, models)
     grams = GramsByWidth(problem)
-    choices = _selected(problem, problem.folds, grams, targets, PENALTIES, penalty)
+    choices = _selected(problem, problem.folds, grams, targets, ALPHAS, penalty)
     return MixtureSelection(choices, fitted - started, time.perf_counter() - fitted)
 
 
@@ -228,10 +228,10 @@ def _embedded(problem: Problem, model: GaussianMixtureModel, outputs, known) -> 
     return embedded_targets(embedding, embedded, outputs, known, scaling=scaling)
 
 
-def _selected(problem, folds, grams, targets, penalties, penalty) -> dict[int | None, Choice]:
-    alphas = dict.fromkeys(grams, penalties)
+def _selected(problem, folds, grams, targets, alphas, penalty) -> dict[int | None, Choice]:
+    by_kernel = dict.fromkeys(grams, alphas)
     return select_each(
-        problem.outputs, folds, grams, None, targets, alphas, (), penalty, (False,), METRIC
+        problem.outputs, folds, grams, None, targets, by_kernel, (), penalty, (False,), METRIC
     )
 
 
@@ -240,15 +240,15 @@ def scores_by_point(
     targets: Mapping[int | None, Sequence[FoldTargets]],
     center: bool,
     widths: Iterable[float] = WIDTHS,
-    penalties: Iterable[float] = PENALTIES,
+    alphas: Iterable[float] = ALPHAS,
 ) -> dict[tuple[int | None, float, float], float]:
     """Return our score of every (component count, width, penalty): selections from one point."""
     scores = {}
     for width in widths:
         grams = GramsByWidth(problem, center=center, widths=[width])
-        for penalty in penalties:
-            found = _selected(problem, problem.folds, grams, targets, [penalty], "shared")
-            scores |= {(count, width, penalty): choice.score for count, choice in found.items()}
+        for alpha in alphas:
+            found = _selected(problem, problem.folds, grams, targets, [alpha], "shared")
+            scores |= {(count, width, alpha): choice.score for count, choice in found.items()}
     return scores
 
 
@@ -261,7 +261,7 @@ def peer_search(
     counts: Sequence[int | None],
     alpha_of: Callable[[float], float],
     widths: Sequence[float] = WIDTHS,
-    penalties: Sequence[float] = PENALTIES,
+    alphas: Sequence[float] = ALPHAS,
 ) -> dict[tuple[int | None, float, float], float]:
     """Return GridSearchCV's score of every (component count, width, penalty).
 
@@ -270,7 +270,7 @@ def peer_search(
     """
     from sklearn.model_selection import GridSearchCV, PredefinedSplit
 
-    by_alpha = {alpha_of(penalty): penalty for penalty in penalties}
+    by_alpha = {alpha_of(alpha): alpha for alpha in alphas}
     by_gamma = {gamma_of(width): width for width in widths}
     grid = {"alpha": list(by_alpha), "gamma": list(by_gamma)}
     if counts != [None]:
@@ -310,7 +310,7 @@ def peer_kernel_ridge(problem: Problem, **grid) -> dict[tuple[None, float, float
         problem,
         KernelRidge(kernel="rbf"),
         [None],
-        lambda penalty: 2.0 * rows_of_a_fold * penalty,
+        lambda alpha: 2.0 * rows_of_a_fold * alpha,
         **grid,
     )
 
@@ -320,7 +320,7 @@ def peer_mixture(problem: Problem, **grid) -> dict[tuple[int, float, float], flo
     from workflow_lib.ofer import OutputFisherRegressor
 
     estimator = OutputFisherRegressor(mixture(), kernel="rbf", preimage="closed_form")
-    return peer_search(problem, estimator, COMPONENT_COUNTS, lambda penalty: penalty, **grid)
+    return peer_search(problem, estimator, COMPONENT_COUNTS, lambda alpha: alpha, **grid)
 
 
 def largest_difference(ours: Mapping, theirs: Mapping) -> float:
@@ -389,7 +389,7 @@ def kernel_ridge(n: int) -> list[dict[str, str]]:
     if "float32" in timings:
         single, double = timings["float32"], timings["grid"]
         ours, reference = single.result, double.result
-        same = (ours.width, ours.penalty_mu) == (reference.width, reference.penalty_mu)
+        same = (ours.width, ours.alpha_rest) == (reference.width, reference.alpha_rest)
         rows.append(
             row(
                 n,
@@ -425,15 +425,13 @@ def _kernel_ridge_calls(problem: Problem) -> dict[str, Callable]:
 def mixtures(n: int) -> list[dict[str, str]]:
     """Time the whole selection of OFER with a mixture."""
     problem, warming = smooth_problem(n), smooth_problem(WARMING_SIZE)
-    sample = {} if n <= LARGEST_WHOLE_PEER else {"widths": WIDTHS[2:3], "penalties": PENALTIES[5:6]}
-    for call in _mixture_calls(
-        warming, {"widths": WIDTHS[:1], "penalties": PENALTIES[-1:]}
-    ).values():
+    sample = {} if n <= LARGEST_WHOLE_PEER else {"widths": WIDTHS[2:3], "alphas": ALPHAS[5:6]}
+    for call in _mixture_calls(warming, {"widths": WIDTHS[:1], "alphas": ALPHAS[-1:]}).values():
         call()
     once = ("peer",) if not sample or n >= SMALLEST_TIMED_ONCE else ()
     timings = interleaved(_mixture_calls(problem, sample), once)
     theirs = timings["peer"].result
-    points = len(COMPONENT_COUNTS) * len(WIDTHS) * len(PENALTIES)
+    points = len(COMPONENT_COUNTS) * len(WIDTHS) * len(ALPHAS)
     peer = timings["peer"].scaled(points / len(theirs))
     note = f"peer timed on {len(theirs)} of {points} grid points" if sample else ""
     targets = mixture_targets(problem, mixture_models(problem))
@@ -525,8 +523,6 @@ SEARCHES: dict[str, Callable[[Problem], object]] = {
     GRID: kernel_ridge_selection,
     MIXTURE_GRID: lambda problem: mixture_selection(problem, "shared"),
     # Each fit frees what it took, so that one grid point tells the memory of all.
-    PEER_GRID: lambda problem: peer_kernel_ridge(
-        problem, widths=WIDTHS[2:3], penalties=PENALTIES[5:6]
-    ),
+    PEER_GRID: lambda problem: peer_kernel_ridge(problem, widths=WIDTHS[2:3], alphas=ALPHAS[5:6]),
 }
 """Searches whose memory is measured, by name."""

@@ -26,9 +26,9 @@ WEAK = (300, 1000)
 QUICK_LABELLED = (100, 200)
 QUICK_WEAK = (300,)
 
-PENALTIES = tuple(np.logspace(-5.0, -1.0, 7).tolist())
+ALPHAS = tuple(np.logspace(-5.0, -1.0, 7).tolist())
 WEIGHTS = (0.03, 0.1, 0.3, 1.0, 3.0)
-PAIRS = list(itertools.product(PENALTIES, WEIGHTS))
+PAIRS = list(itertools.product(ALPHAS, WEIGHTS))
 
 GAIN = 1.7
 EQUAL = 1e-8
@@ -94,9 +94,9 @@ def whole_systems(problem: WeakProblem) -> list[np.ndarray]:
         right = np.column_stack([right, np.ones(len(right))])
         n_labelled = len(known)
         found = np.empty((len(PAIRS), len(K_heldout), known.shape[1]))
-        for index, (penalty, weight) in enumerate(PAIRS):
-            ridge = np.full(len(K), labelled_ridge(n_labelled, penalty))
-            ridge[n_labelled:] = weak_ridge(penalty, weight / (2.0 * n_labelled))
+        for index, (alpha, weight) in enumerate(PAIRS):
+            ridge = np.full(len(K), labelled_ridge(n_labelled, alpha))
+            ridge[n_labelled:] = weak_ridge(alpha, weight / (2.0 * n_labelled))
             factor = cho_factor(K + np.diag(ridge), overwrite_a=True, check_finite=False)
             solved = cho_solve(factor, right, check_finite=False)
             intercept = solved[:, :-1].sum(axis=0) / solved[:, -1].sum()
@@ -128,6 +128,6 @@ def weak_grid(n: int, n_weak: int) -> list[dict[str, str]]:
             timings["peer"],
             at_least(GAIN, EQUAL),
             agreement=largest_difference(timings["ours"].result, timings["peer"].result),
-            note=f"n is labelled rows; {len(PENALTIES)} penalties x {len(WEIGHTS)} weights",
+            note=f"n is labelled rows; {len(ALPHAS)} penalties x {len(WEIGHTS)} weights",
         )
     ]

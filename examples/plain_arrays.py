@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from workflow_lib import GaussianMixtureModel, KernelRidgeRegressor, OutputFisherRegressor
 
 SCORING = "neg_root_mean_squared_error"
-PENALTIES = [1e-4, 1e-3, 1e-2, 1e-1]
+ALPHAS = [1e-4, 1e-3, 1e-2, 1e-1]
 N_ROWS, N_INPUTS, N_OUTPUTS, N_CENTRES = 80, 5, 6, 4
 
 
@@ -34,13 +34,13 @@ def main() -> None:
     mixture = GaussianMixtureModel(n_components=N_CENTRES, covariance_type="tied_spherical")
     # One penalty for the memberships and one for the rest: with a single one, this mixture would
     # give kernel ridge regression again.
-    two_penalties = [{"pi": pi, "mu": mu} for pi in PENALTIES for mu in PENALTIES]
+    two_penalties = [{"pi": pi, "mu": mu} for pi in ALPHAS for mu in ALPHAS]
     inner = KFold(5, shuffle=True, random_state=1)
     outer = KFold(5, shuffle=True, random_state=2)
     methods = {
         "training mean": DummyRegressor(),
         "kernel ridge regression": GridSearchCV(
-            KernelRidgeRegressor(), {"alpha": PENALTIES}, cv=inner, scoring=SCORING
+            KernelRidgeRegressor(), {"alpha": ALPHAS}, cv=inner, scoring=SCORING
         ),
         "output Fisher embedding": GridSearchCV(
             OutputFisherRegressor(mixture), {"alpha": two_penalties}, cv=inner, scoring=SCORING

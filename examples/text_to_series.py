@@ -21,7 +21,7 @@ WORDS = {
 }
 N_TRAINING, N_TEST, N_STEPS, N_WORDS = 40, 200, 8, 12
 NOISE = 0.6
-PENALTIES = [1e-4, 1e-3, 1e-2, 1e-1, 1.0]
+ALPHAS = [1e-4, 1e-3, 1e-2, 1e-1, 1.0]
 
 
 def made_reports(n_rows: int, generator: np.random.Generator) -> tuple[list[str], np.ndarray]:
@@ -47,13 +47,13 @@ def main() -> None:
     folds = KFold(5, shuffle=True, random_state=1)
     path_and_noise = [
         {"initial": path, "state": path, "observation": noise}
-        for path in PENALTIES
-        for noise in (*PENALTIES, np.inf)
+        for path in ALPHAS
+        for noise in (*ALPHAS, np.inf)
     ]
     methods = {
         "kernel ridge regression": GridSearchCV(
             KernelRidgeRegressor(kernel="linear"),
-            {"alpha": PENALTIES},
+            {"alpha": ALPHAS},
             cv=folds,
             scoring="neg_mean_squared_error",
         ),

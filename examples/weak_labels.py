@@ -18,7 +18,7 @@ from workflow_lib import GaussianMixtureModel, KernelRidgeRegressor, OutputFishe
 
 N_GROUPS, N_INPUTS, N_OUTPUTS = 4, 8, 6
 N_WEAK, N_NEW, N_SEEDS = 200, 300, 10
-PENALTIES = (1e-3, 1e-2, 1e-1)
+ALPHAS = (1e-3, 1e-2, 1e-1)
 GAMMA = 1.0 / 16.0
 
 
@@ -52,19 +52,19 @@ def errors(n_labelled: int, seed: int) -> dict[str, float]:
     group_means = np.array([Y[group == one].mean(axis=0) for one in range(N_GROUPS)])
     X_all, Y_filled = np.vstack([X, X_weak]), np.vstack([Y, group_means[weak_group]])
 
-    def ridge(penalty):
-        return KernelRidgeRegressor(gamma=GAMMA, alpha=penalty)
+    def ridge(alpha):
+        return KernelRidgeRegressor(gamma=GAMMA, alpha=alpha)
 
-    def fisher(penalty):
+    def fisher(alpha):
         # With this weight a weak row counts as much as a labelled one.
         weight = 1.0 / (2.0 * n_labelled)
-        return OutputFisherRegressor(mixture, gamma=GAMMA, alpha=penalty, weak_weight=weight)
+        return OutputFisherRegressor(mixture, gamma=GAMMA, alpha=alpha, weak_weight=weight)
 
     fits = {
-        "ridge, labelled rows only": lambda penalty: ridge(penalty).fit(X, Y),
-        "embedding, labelled rows only": lambda penalty: fisher(penalty).fit(X, Y),
-        "ridge, weak rows with group means": lambda penalty: ridge(penalty).fit(X_all, Y_filled),
-        "embedding, weak rows": lambda penalty: fisher(penalty).fit(
+        "ridge, labelled rows only": lambda alpha: ridge(alpha).fit(X, Y),
+        "embedding, labelled rows only": lambda alpha: fisher(alpha).fit(X, Y),
+        "ridge, weak rows with group means": lambda alpha: ridge(alpha).fit(X_all, Y_filled),
+        "embedding, weak rows": lambda alpha: fisher(alpha).fit(
             X, Y, X_weak, memberships[weak_group]
         ),
     }
@@ -74,7 +74,7 @@ def errors(n_labelled: int, seed: int) -> dict[str, float]:
 
 def error_of_best(fit: Callable, chosen_on: tuple, judged_on: tuple) -> float:
     """Return the error on some rows with the penalty that is best on others."""
-    models = [fit(penalty) for penalty in PENALTIES]
+    models = [fit(alpha) for alpha in ALPHAS]
     return error(min(models, key=lambda model: error(model, *chosen_on)), *judged_on)
 
 

@@ -180,11 +180,11 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
             self.regressor_ = fit_outputs(self.regressor, X, targets)
             self._fit_without_landmarks()
             return self
-        penalties = self._penalties()
+        alphas = self._penalties()
         if is_large:
             by_column = np.empty(self.embedding_.n_features)
             for name, columns in self.embedding_.blocks.items():
-                by_column[columns] = penalties[name]
+                by_column[columns] = alphas[name]
             # Outputs are embedded in blocks too, as an embedding can be much wider than they are.
             self._fit_on_landmarks(
                 X, lambda rows: self.embedding_.transform(outputs[rows]), by_column
@@ -205,7 +205,7 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
             K,
             targets,
             self.embedding_.blocks,
-            penalties,
+            alphas,
             self.center,
             {"pi": memberships / self.model_.weights_} if joins else None,
             2.0 * n_labelled * self.weak_weight,
@@ -260,12 +260,12 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
                 raise ValueError(
                     f"alpha names the blocks {sorted(self.alpha)}; this embedding has {blocks}."
                 )
-            penalties = dict(self.alpha)
+            alphas = dict(self.alpha)
         else:
-            penalties = dict.fromkeys(blocks, self.alpha)
-        for penalty in penalties.values():
-            check_alpha(penalty)
-        return penalties
+            alphas = dict.fromkeys(blocks, self.alpha)
+        for alpha in alphas.values():
+            check_alpha(alpha)
+        return alphas
 
     def _check_weak(self, X_weak, weak_responsibilities, n_labelled):
         if "pi" not in self.embedding_.blocks:

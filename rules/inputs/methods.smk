@@ -163,7 +163,7 @@ SETTINGS_OF_METHODS = {
     "neighbours": grid_of("neighbours"),
     "one_example": lambda wildcards: settings.one_example_of(wildcards.method),
     "output_widths": grid_of("output_width"),
-    "penalties": grid_of("penalty"),
+    "alphas": grid_of("alpha"),
     "precision": lambda wildcards: settings.run.selection_precision,
     "projections": lambda wildcards: settings.projections_of(
         wildcards.experiment, wildcards.method

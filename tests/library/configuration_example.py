@@ -20,7 +20,7 @@ RIDGE = {
     "color": "#000000",
     "marker": "o",
     "in_default": True,
-    "grid": {"penalty": [0.1, 1.0], "width": [1]},
+    "grid": {"alpha": [0.1, 1.0], "width": [1]},
 }
 EMBEDDED = RIDGE | {
     "label": "Embedded",
@@ -28,7 +28,7 @@ EMBEDDED = RIDGE | {
     "form": "reduced",
     "preimage": "projected",
     "penalty": "per_block",
-    "grid": {"penalty": [0.1, float("inf")], "width": [1], "n_components": [1, 2, 4]},
+    "grid": {"alpha": [0.1, float("inf")], "width": [1], "n_components": [1, 2, 4]},
 }
 WEAK = EMBEDDED | {
     "label": "Weak",

@@ -36,8 +36,8 @@ CLASS_METHODS = {
 
 SCORE_COLUMNS = (
     "experiment,dataset,method,components,training_size,weak_size,setting,split,n_train,n_test,"
-    "accuracy,arrmse,rrmse,root_sum_rrmse,norm_rrmse,n_components,kernel,width,penalty_pi,"
-    "penalty_mu,weak_weight,projected,n_landmarks,edges,weights"
+    "accuracy,arrmse,rrmse,root_sum_rrmse,norm_rrmse,n_components,kernel,width,alpha_leading,"
+    "alpha_rest,weak_weight,projected,n_landmarks,edges,weights"
 ).split(",")
 
 COORDINATE_COLUMNS = (

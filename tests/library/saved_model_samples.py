@@ -124,7 +124,7 @@ class Final:
         grid = {
             "kernel": self.kernel,
             "widths": [0.3, 3.0],
-            "penalties": [1e-4, 1e-2],
+            "alphas": [1e-4, 1e-2],
             "center": True,
         }
         more = {
@@ -145,7 +145,7 @@ class Final:
             "output_kernel_regression",
             kernel=self.kernel,
             widths=[0.3, 3.0],
-            penalties=[1e-4, 1e-2],
+            alphas=[1e-4, 1e-2],
             output_kernel=output_kernel,
             output_widths=[0.3, 1.0],
             preimage=preimage,
@@ -181,7 +181,7 @@ class Final:
             decoder=decoder,
             kernel=self.kernel,
             widths=[0.3, 3.0],
-            penalties=[1e-3, 1e-1],
+            alphas=[1e-3, 1e-1],
             output_widths=[0.5, 2.0] if decoder == "output_kernel" else [],
             components="selected",
             component_counts=[2, 3] if has_mixture else [],
@@ -203,7 +203,7 @@ class Final:
             pseudo_classes=pseudo_classes,
             kernel=self.kernel,
             widths=[0.3, 3.0],
-            penalties=[1e-3, 1e-1],
+            alphas=[1e-3, 1e-1],
             components="selected",
             component_counts=[2, 3],
             center=True,

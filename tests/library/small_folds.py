@@ -8,7 +8,7 @@ from workflow_lib.kernels.gram import gram_matrix
 from workflow_lib.regression.heldout import SeparateGrams, SharedGram
 from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
 
-PENALTIES = [1e-4, 1e-2, 0.3, np.inf]
+ALPHAS = [1e-4, 1e-2, 0.3, np.inf]
 N_ROWS, N_FOLDS = 30, 4
 FOLDS = np.random.default_rng(0).permutation(np.arange(N_ROWS) % N_FOLDS)
 
@@ -26,29 +26,29 @@ def separate_solver(X, center=True):
     return SeparateGrams(grams, FOLDS, center)
 
 
-def ridge_predictions(X, T, X_new, penalty, center=True):
+def ridge_predictions(X, T, X_new, alpha, center=True):
     """Return what kernel ridge regression predicts for new inputs."""
-    K, ridge = gram_matrix(X, gamma=0.2), labelled_ridge(len(X), penalty)
+    K, ridge = gram_matrix(X, gamma=0.2), labelled_ridge(len(X), alpha)
     dual, intercept = fit_dual_coefficients(K, T, ridge, center)
     return gram_matrix(X_new, X, gamma=0.2) @ dual + intercept
 
 
-def component_predictions(X, Y, X_new, penalties, center=True):
+def component_predictions(X, Y, X_new, alphas, center=True):
     """Return predicted outputs, a fit of each principal component of `Y` with its own penalty."""
     mean = Y.mean(axis=0)
     variances, directions = np.linalg.eigh((Y - mean).T @ (Y - mean))
     kept = np.argsort(-variances)[: min(Y.shape[1], len(Y) - 1)]
     predicted = np.tile(mean, (len(X_new), 1))
-    for direction, penalty in zip(directions[:, kept].T, penalties, strict=False):
+    for direction, alpha in zip(directions[:, kept].T, alphas, strict=False):
         scores = ((Y - mean) @ direction)[:, None]
-        predicted += ridge_predictions(X, scores, X_new, penalty, center) * direction
+        predicted += ridge_predictions(X, scores, X_new, alpha, center) * direction
     return predicted
 
 
-def heldout_component_predictions(X, Y, penalties, center=True):
+def heldout_component_predictions(X, Y, alphas, center=True):
     """Return the same (n, d) of every row, without its fold, by a plain loop."""
     predicted = np.empty_like(Y)
     for fold in range(N_FOLDS):
         kept, rows = FOLDS != fold, FOLDS == fold
-        predicted[rows] = component_predictions(X[kept], Y[kept], X[rows], penalties, center)
+        predicted[rows] = component_predictions(X[kept], Y[kept], X[rows], alphas, center)
     return predicted

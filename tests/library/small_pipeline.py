@@ -39,7 +39,7 @@ class Stages:
     counts: list = field(default_factory=lambda: [1, 3])
     components: object = "selected"
     widths: list = field(default_factory=lambda: [0.3, 3.0])
-    penalties: list = field(default_factory=lambda: [1e-4, 1e-2, np.inf])
+    alphas: list = field(default_factory=lambda: [1e-4, 1e-2, np.inf])
     penalty: str = "shared"
     weak_weights: list = field(default_factory=lambda: [0.1, 1.0])
     combine: str = "best"
@@ -129,7 +129,7 @@ class Stages:
             "combine": self.combine,
             "kernel": self.kernel,
             "widths": self.widths,
-            "penalties": self.penalties,
+            "alphas": self.alphas,
             "penalty": self.penalty,
             "weak": bool(self.weak_sizes),
             "weak_weights": self.weak_weights,

@@ -307,7 +307,7 @@ def test_float_that_is_not_finite_is_not_written(path, value):
     with pytest.raises(UserError, match="'folds/weights' *: holds 1 of 3 values"):
         write_artifact(path, {"folds": {"weights": np.array([0, value, 1])}}, "dataset")
     with pytest.raises(UserError, match="'penalty'"):
-        write_artifact(path, {"penalty": float(value)}, "dataset")
+        write_artifact(path, {"alpha": float(value)}, "dataset")
     assert not path.exists()
 
 
@@ -323,8 +323,8 @@ def test_listed_arrays_may_hold_nan(path, allowed):
 
 
 def test_listed_number_may_be_infinite(path):
-    write_artifact(path, {"penalty": float("inf")}, "dataset", allow_nan=["penalty"])
-    assert read_artifact(path, "dataset") == {"penalty": float("inf")}
+    write_artifact(path, {"alpha": float("inf")}, "dataset", allow_nan=["alpha"])
+    assert read_artifact(path, "dataset") == {"alpha": float("inf")}
 
 
 @pytest.mark.parametrize("streamed", [(), ("outputs",)])

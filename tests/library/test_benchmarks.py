@@ -53,16 +53,16 @@ def test_every_score_of_kernel_ridge_is_that_of_grid_search():
     targets = selection.kernel_ridge_targets(problem, problem.folds)
     ours = selection.scores_by_point(problem, targets, center=False)
     theirs = selection.peer_kernel_ridge(problem)
-    assert len(ours) == len(selection.WIDTHS) * len(selection.PENALTIES)
+    assert len(ours) == len(selection.WIDTHS) * len(selection.ALPHAS)
     assert selection.largest_difference(ours, theirs) < selection.EQUAL
     chosen = selection.kernel_ridge_selection(problem, center=False)
     assert chosen.score == pytest.approx(min(theirs.values()), rel=1e-9)
-    assert theirs[None, chosen.width, chosen.penalty_mu] == pytest.approx(chosen.score, rel=1e-9)
+    assert theirs[None, chosen.width, chosen.alpha_rest] == pytest.approx(chosen.score, rel=1e-9)
 
 
 def test_every_score_of_the_mixture_is_that_of_grid_search():
     problem = small_problem()
-    sample = {"widths": selection.WIDTHS[1:3], "penalties": selection.PENALTIES[3:6:2]}
+    sample = {"widths": selection.WIDTHS[1:3], "alphas": selection.ALPHAS[3:6:2]}
     targets = selection.mixture_targets(problem, selection.mixture_models(problem))
     ours = selection.scores_by_point(problem, targets, center=True, **sample)
     theirs = selection.peer_mixture(problem, **sample)
@@ -86,7 +86,7 @@ def test_leave_one_out_is_the_refit_without_each_row():
     for row in (0, 7):
         others = np.arange(20) != row
         refit = KernelRidgeRegressor(
-            "rbf", selection.gamma_of(chosen.width), chosen.penalty_mu
+            "rbf", selection.gamma_of(chosen.width), chosen.alpha_rest
         ).fit(problem.inputs[others], problem.outputs[others])
         np.testing.assert_allclose(
             chosen.heldout_outputs[[row]], refit.predict(problem.inputs[[row]]), atol=1e-8
@@ -97,7 +97,7 @@ def test_the_selection_in_float32_chooses_the_same_point():
     problem = small_problem()
     double = selection.kernel_ridge_selection(problem)
     single = selection.kernel_ridge_selection(problem, precision="float32")
-    assert (single.width, single.penalty_mu) == (double.width, double.penalty_mu)
+    assert (single.width, single.alpha_rest) == (double.width, double.alpha_rest)
     assert single.score == pytest.approx(double.score, rel=1e-4) and single.score != double.score
 
 

@@ -106,22 +106,20 @@ def test_held_out_scores_equal_those_of_separate_fits(scale, center):
     # The last class has no example outside of one fold.
     folds[LABELS == N_CLASSES - 1] = 1
     inputs = prepared_inputs(small_features(X, folds, scale), folds, len(X))
-    widths, penalties = [0.3, 3.0], [1e-3, 0.1, np.inf]
+    widths, alphas = [0.3, 3.0], [1e-3, 0.1, np.inf]
     grid = {
         width: heldout_class_scores(
-            inputs, LABELS, N_CLASSES, InputKernel("rbf", width), penalties, center
+            inputs, LABELS, N_CLASSES, InputKernel("rbf", width), alphas, center
         )
         for width in widths
     }
     for width in widths:
-        for index, penalty in enumerate(penalties):
+        for index, alpha in enumerate(alphas):
             expected = np.empty((len(X), N_CLASSES))
             for fold in range(3):
                 known, heldout = folds != fold, folds == fold
                 preparation = fit_preparation(X[known], scale)
-                model = KernelRidgeRegressor(
-                    gamma=rbf_gamma(width, 3), alpha=penalty, center=center
-                )
+                model = KernelRidgeRegressor(gamma=rbf_gamma(width, 3), alpha=alpha, center=center)
                 model.fit(preparation.apply(X[known]), one_hot(LABELS[known], N_CLASSES))
                 expected[heldout] = model.predict(preparation.apply(X[heldout]))
             np.testing.assert_allclose(grid[width][index], expected, atol=1e-9)

@@ -77,8 +77,8 @@ def test_names_of_classes_say_nothing_to_machines():
 
 
 def test_the_perceptron_minimises_cross_entropy_and_squared_weights():
-    penalty = 5.0
-    perceptron = fit_perceptron(X, LABELS, penalty, seed=3)
+    alpha = 5.0
+    perceptron = fit_perceptron(X, LABELS, alpha, seed=3)
     (W_in, W_out), (b_in, b_out) = perceptron.coefs_, perceptron.intercepts_
     hidden = np.maximum(X @ W_in + b_in, 0.0)
     probabilities = softmax(hidden @ W_out + b_out, axis=1)
@@ -87,12 +87,12 @@ def test_the_perceptron_minimises_cross_entropy_and_squared_weights():
     np.testing.assert_allclose(class_probabilities(perceptron, X, N_CLASSES), expected, atol=1e-12)
     entropy = -np.log(expected[np.arange(len(X)), LABELS]).mean()
     squares = (W_in**2).sum() + (W_out**2).sum()
-    assert perceptron.loss_ == pytest.approx(entropy + penalty / (2 * len(X)) * squares, rel=1e-6)
+    assert perceptron.loss_ == pytest.approx(entropy + alpha / (2 * len(X)) * squares, rel=1e-6)
 
 
 def test_a_larger_penalty_leaves_smaller_weights():
-    def squares(penalty):
-        perceptron = fit_perceptron(X, LABELS, penalty, seed=3)
+    def squares(alpha):
+        perceptron = fit_perceptron(X, LABELS, alpha, seed=3)
         return sum((weights**2).sum() for weights in perceptron.coefs_)
 
     assert squares(100.0) < squares(1.0) < squares(0.01)

@@ -185,7 +185,7 @@ UNKNOWN = "there is no such key; it is a key of methods with regressor"
         (RIDGE | {"members": ["ridge"]}, "members", f"{UNKNOWN}: stack"),
         (FOREST | {"model": "mixture"}, "model", "there is no such key"),
         (STACK | {"grid": RIDGE["grid"]}, "grid", "there is no such key"),
-        (RIDGE | {"grid": {"width": [1]}}, "grid.penalty", "the key is missing"),
+        (RIDGE | {"grid": {"width": [1]}}, "grid.alpha", "the key is missing"),
         (RANK | {"grid": RIDGE["grid"]}, "grid.rank", "the key is missing"),
         (STACK | {"members": []}, "members", "Expected a list of at least 1"),
         (OUTPUT | {"output_kernel": None}, "output_kernel", "Expected 'rbf', 'linear', 'dtw'"),
@@ -299,7 +299,7 @@ GRAM = {"inputs": {"kernel": "precomputed", "scale": "none"}}
         (COMPONENTS, {"task": "classes"}, EXPERIMENT | CLASSES, "not classes"),
         (RIDGE | {"decoder": "cosine"}, {}, EXPERIMENT, "finds a class"),
         (FOREST, GRAM, EXPERIMENT, "needs feature vectors"),
-        (RIDGE | {"grid": {"penalty": [1.0]}}, {}, EXPERIMENT, "rbf kernel needs grid.width"),
+        (RIDGE | {"grid": {"alpha": [1.0]}}, {}, EXPERIMENT, "rbf kernel needs grid.width"),
     ],
 )
 def test_methods_that_cannot_work_here_are_refused(method, dataset, experiment, reason):
@@ -365,7 +365,7 @@ def test_weak_methods_need_weak_sizes():
 
 
 def test_the_kernel_of_the_experiment_counts():
-    ridge = RIDGE | {"grid": {"penalty": [1.0]}}
+    ridge = RIDGE | {"grid": {"alpha": [1.0]}}
     assert reasons_of(ridge, experiment=EXPERIMENT | {"kernel": "linear"}) == []
     assert reasons_of(RIDGE, dataset=GRAM) == []
 

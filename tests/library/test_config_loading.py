@@ -147,7 +147,7 @@ def test_merged_dict_is_plain_json(folder):
     merged = load_configuration(folder, RUN, ["config/config.yaml"]).merged_dict()
     text = json.dumps(merged, allow_nan=False)
     assert json.loads(text) == merged
-    assert merged["methods"]["embedded"]["grid"]["penalty"] == [0.1, ".inf"]
+    assert merged["methods"]["embedded"]["grid"]["alpha"] == [0.1, ".inf"]
     assert merged["experiments"]["first"]["methods"] == ["embedded", "forest", "ridge"]
     assert merged["run"]["seed"] == 1
     assert merged["sources"] == ["config/config.yaml"]
@@ -250,13 +250,13 @@ def test_unknown_model_is_told_once(folder):
         ),
         (
             "methods/ridge",
-            RIDGE | {"grid": {"penalty": [0.1, -1], "width": [1]}},
-            "config/methods/ridge.yaml, key grid.penalty[1]: found -1. "
+            RIDGE | {"grid": {"alpha": [0.1, -1], "width": [1]}},
+            "config/methods/ridge.yaml, key grid.alpha[1]: found -1. "
             "Expected a number greater than 0.",
         ),
         (
             "methods/ridge",
-            RIDGE | {"grid": RIDGE["grid"] | {"penalties": [1]}},
+            RIDGE | {"grid": RIDGE["grid"] | {"alphas": [1]}},
             "config/methods/ridge.yaml, key grid.penalties: there is no such key. Expected one of: "
             "weak_weight, n_components, penalty, width, state_dim, projection. "
             "To fix it: write 'penalty'.",

@@ -41,8 +41,8 @@ def test_accepted_values():
     assert ExperimentSettings(**EXPERIMENT, test_size=300).test_size == 300
     assert ExperimentSettings(**EXPERIMENT, test_size=0.4).test_size == 0.4
     assert ExperimentSettings(**EXPERIMENT, components=[2, 4]).components == (2, 4)
-    assert RidgeMethod(**EMBEDDED).grid.penalty == (0.1, math.inf)
-    assert RidgeGrid(penalty=[1], width=[1, 0.3]).width == (1.0, 0.3)
+    assert RidgeMethod(**EMBEDDED).grid.alpha == (0.1, math.inf)
+    assert RidgeGrid(alpha=[1], width=[1, 0.3]).width == (1.0, 0.3)
     assert DatasetSettings(**DATASET, sources=[SOURCE]).sources[0].size == 10
 
 
@@ -78,11 +78,11 @@ def test_accepted_values():
         (RidgeMethod, RIDGE, {"color": "blue"}),
         (RidgeMethod, RIDGE, {"color": "#12345"}),
         (RidgeMethod, RIDGE, {"marker": "circle"}),
-        (RidgeMethod, RIDGE, {"grid": {"penalty": [0.0]}}),
-        (RidgeMethod, RIDGE, {"grid": {"penalty": [math.nan]}}),
-        (RidgeMethod, RIDGE, {"grid": {"penalty": [1.0, 1.0]}}),
+        (RidgeMethod, RIDGE, {"grid": {"alpha": [0.0]}}),
+        (RidgeMethod, RIDGE, {"grid": {"alpha": [math.nan]}}),
+        (RidgeMethod, RIDGE, {"grid": {"alpha": [1.0, 1.0]}}),
         (RidgeMethod, RIDGE, {"grid": {"width": [math.inf]}}),
-        (RidgeMethod, RIDGE, {"grid": {"penalty": []}}),
+        (RidgeMethod, RIDGE, {"grid": {"alpha": []}}),
         (RidgeMethod, RIDGE, {"in_default": "yes"}),
         (ModelSettings, MIXTURE, {"variance_floor": 0.0}),
         (ModelSettings, MIXTURE, {"variance_floor": 1.5}),

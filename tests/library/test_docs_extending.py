@@ -148,7 +148,7 @@ def test_the_method_predicts_medians(tmp_path, module_of, monkeypatch):
         known, folds = Y[split["train"][:size]], split["folds"][f"n-{size}"]
         item = items[f"n-{size}_w-0_C-selected"]
         median = np.nanmedian(known, axis=0)
-        np.testing.assert_array_equal(item["test_embedding"][3], median)
+        np.testing.assert_array_equal(item["test_targets"][3], median)
         expected = np.nanmedian(known[folds != folds[0]], axis=0)
         np.testing.assert_array_equal(item["heldout_outputs"][0], expected)
         saved = module.Fitted.from_arrays(module.Fitted(median).to_arrays())

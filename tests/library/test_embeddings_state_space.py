@@ -125,10 +125,10 @@ def test_penalties_per_block_are_something_else_and_infinity_leaves_the_mean():
     X, Z = data(5, 1)
     model = StateSpaceModel(2, n_iter=10)
     one = OutputFisherRegressor(model, alpha=0.01).fit(X, Z).predict(X)
-    penalties = {"initial": 0.01, "state": 1.0, "observation": np.inf}
-    several = OutputFisherRegressor(model, alpha=penalties).fit(X, Z).predict(X)
+    alphas = {"initial": 0.01, "state": 1.0, "observation": np.inf}
+    several = OutputFisherRegressor(model, alpha=alphas).fit(X, Z).predict(X)
     assert np.abs(one - several).max() > 1e-2
-    everything = dict.fromkeys(penalties, np.inf)
+    everything = dict.fromkeys(alphas, np.inf)
     constant = OutputFisherRegressor(model, alpha=everything).fit(X, Z).predict(X)
     np.testing.assert_allclose(constant, np.broadcast_to(Z.mean(axis=0), Z.shape), atol=1e-9)
     with pytest.raises(ValueError, match="this embedding has .*'initial', 'state', 'observation'"):

@@ -28,7 +28,7 @@ def write_split(path, generator, n_rows=30):
     return tree
 
 
-def write_predictions(path, outputs, penalty=0.1):
+def write_predictions(path, outputs, alpha=0.1):
     tree = {
         f"n-{size}_w-0_C-selected": {
             "outputs": outputs,
@@ -37,12 +37,12 @@ def write_predictions(path, outputs, penalty=0.1):
             "components": "selected",
             "n_components": 3,
             "width": 0.3,
-            "penalty_pi": penalty,
-            "penalty_mu": np.inf,
+            "alpha_leading": alpha,
+            "alpha_rest": np.inf,
         }
         for size in (15, 10)
     }
-    write_artifact(path, tree, "predictions", allow_nan=("penalty_mu",))
+    write_artifact(path, tree, "predictions", allow_nan=("alpha_rest",))
 
 
 def rows_of(path):
@@ -108,7 +108,7 @@ def test_scores_by_hand(experiment):
         norm = expected[row["method"], "norm", int(row["split"])]
         assert float(row["norm_rrmse"]) == pytest.approx(norm, rel=1e-12)
         assert (row["experiment"], row["dataset"], row["n_test"]) == ("small", "data", "10")
-        assert (row["penalty_mu"], row["penalty_pi"], row["weak_weight"]) == ("inf", "0.1", "")
+        assert (row["alpha_rest"], row["alpha_leading"], row["weak_weight"]) == ("inf", "0.1", "")
     order = [(row["method"], int(row["training_size"]), row["split"]) for row in rows]
     assert order == sorted(order)
 

@@ -44,17 +44,17 @@ def estimator_of(stages, item, n_columns):
     gamma = rbf_gamma(item["width"], n_columns) if stages.kernel == "rbf" else None
     options = {"kernel": stages.kernel, "gamma": gamma, "center": stages.center}
     if stages.kind is None:
-        return KernelRidgeRegressor(alpha=item["penalty_mu"], **options)
-    alpha = {"mu": item["penalty_mu"]}
+        return KernelRidgeRegressor(alpha=item["alpha_rest"], **options)
+    alpha = {"mu": item["alpha_rest"]}
     if stages.kind == "gaussian":
         model = GaussianModel(stages.covariance_type, 0.05)
     else:
         count = item["n_components"]
         seed = derive_seed(stages.seed, size, count, "all")
         model = GaussianMixtureModel(count, stages.covariance_type, n_init=2, random_state=seed)
-        alpha["pi"] = item["penalty_pi"]
+        alpha["pi"] = item["alpha_leading"]
     if stages.form == "full":
-        alpha["sigma"] = item["penalty_mu"]
+        alpha["sigma"] = item["alpha_rest"]
     if "weak_weight" in item:
         options["weak_weight"] = item["weak_weight"] / (2 * size)
     return OutputFisherRegressor(
@@ -99,14 +99,14 @@ def test_predictions_equal_those_of_the_estimator(tmp_path, name):
             weak = (X_weak, labels["memberships"][:weak_size])
         estimator.fit(X_train, Y_train, *weak)
         np.testing.assert_allclose(item["outputs"], estimator.predict(X_test), atol=1e-7)
-        assert item["penalty_mu"] in stages.penalties
+        assert item["alpha_rest"] in stages.alphas
         if stages.kernel == "rbf":
             assert item["width"] in stages.widths
         # The dual coefficients give the stored predictions of the embedding again.
         stored = regression[key]
         if stages.kind is not None:
             H = estimator.predict_embedding(X_test)
-            np.testing.assert_allclose(stored["test_embedding"], H, atol=1e-7)
+            np.testing.assert_allclose(stored["test_targets"], H, atol=1e-7)
         np.testing.assert_allclose(stored["dual_coefficients"], estimator.dual_coef_, atol=1e-6)
         np.testing.assert_allclose(stored["intercept"], estimator.intercept_, atol=1e-7)
 
@@ -121,7 +121,7 @@ def test_score_of_the_choice_is_the_lowest_of_all_refits(tmp_path, scale):
     folds = split["folds"]["n-20"]
     scores = {}
     for width in stages.widths:
-        for penalty in stages.penalties:
+        for penalty in stages.alphas:
             errors = np.zeros(3)
             for fold in range(4):
                 kept = folds != fold
@@ -133,7 +133,7 @@ def test_score_of_the_choice_is_the_lowest_of_all_refits(tmp_path, scale):
             reference = reference_errors(Y_train, folds)
             scores[width, penalty] = average_relative_error(errors, reference)
     assert item["score"] == pytest.approx(min(scores.values()), rel=1e-10)
-    assert (item["width"], item["penalty_mu"]) == min(scores, key=scores.get)
+    assert (item["width"], item["alpha_rest"]) == min(scores, key=scores.get)
 
 
 @pytest.mark.parametrize("kind", [None, "gaussian_mixture"])
@@ -141,7 +141,7 @@ def test_metric_of_the_selection_is_the_one_asked_for(tmp_path, kind):
     # Outputs of very different units: the pooled metric sees the first one only.
     X, Y = small_inputs()
     Y = Y * [1e4, 1.0, 1.0]
-    options = {"kind": kind, "sizes": [20], "penalties": [1e-5, 1e-3, 1e-1]}
+    options = {"kind": kind, "sizes": [20], "alphas": [1e-5, 1e-3, 1e-1]}
     pooled = Stages(tmp_path / "pooled", X, Y, metric="rrmse", **options).all()
     first = Stages(tmp_path / "first", X, Y * [1.0, 0.0, 0.0], metric="arrmse", **options)
     score = pooled.tree("predictions")["n-20_w-0_C-selected"]["score"]
@@ -225,11 +225,11 @@ def test_few_distinct_outputs_and_one_column(tmp_path):
 def test_infinite_penalty_of_weak_rows_weighs_them_as_the_selection_did(tmp_path):
     X, Y = small_inputs()
     options = {"counts": [3], "weak_sizes": [15], "sizes": [20], "weak_weights": [0.1]}
-    infinite = Stages(tmp_path / "infinite", X, Y, penalties=[np.inf], **options).all()
-    large = Stages(tmp_path / "large", X, Y, penalties=[1e9], **options).all()
+    infinite = Stages(tmp_path / "infinite", X, Y, alphas=[np.inf], **options).all()
+    large = Stages(tmp_path / "large", X, Y, alphas=[1e9], **options).all()
     first, second = infinite.tree("regression"), large.tree("regression")
     for key, item in first.items():
-        np.testing.assert_allclose(item["test_embedding"], second[key]["test_embedding"], atol=1e-6)
+        np.testing.assert_allclose(item["test_targets"], second[key]["test_targets"], atol=1e-6)
         assert item["score"] == pytest.approx(second[key]["score"], rel=1e-6)
 
 
@@ -295,7 +295,7 @@ def test_series_equal_the_estimator(tmp_path, penalty):
     model = StateSpaceModel(
         item["n_components"], n_init=2, random_state=seed, observation_dim=2, prior_variance=0.05
     )
-    path, residual = item["penalty_pi"], item["penalty_mu"]
+    path, residual = item["alpha_leading"], item["alpha_rest"]
     estimator = OutputFisherRegressor(
         model,
         gamma=rbf_gamma(item["width"], 4),
@@ -356,7 +356,7 @@ def test_the_grid_in_float32_chooses_alike_and_is_fitted_in_float64(tmp_path):
         found[precision] = Stages(folder, X, Y, precision=precision).all().tree("regression")
     for key, item in found["float32"].items():
         other = found["float64"][key]
-        for name in ("width", "n_components", "penalty_mu"):
+        for name in ("width", "n_components", "alpha_rest"):
             assert item[name] == other[name]
         assert item["score"] == pytest.approx(other["score"], rel=1e-3)
         # The grids differ in their digits, the fits in none.

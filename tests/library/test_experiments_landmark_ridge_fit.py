@@ -39,7 +39,7 @@ def members_of(item: dict) -> list[dict]:
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("scale", ["none", "standard"])
 def test_all_rows_as_landmarks_give_the_exact_solution(tmp_path, name, scale):
-    options = {"scale": scale, "penalties": [1e-3, 1e-2, np.inf], **METHODS[name]}
+    options = {"scale": scale, "alphas": [1e-3, 1e-2, np.inf], **METHODS[name]}
     exact = stages(tmp_path / "gram", None, **options).all()
     ours = stages(tmp_path / "landmarks", ALL_ROWS, **options).all()
     expected, found = exact.tree("regression"), ours.tree("regression")
@@ -48,12 +48,12 @@ def test_all_rows_as_landmarks_give_the_exact_solution(tmp_path, name, scale):
         for member, other in zip(members_of(item), members_of(expected[key]), strict=True):
             chosen = [
                 name
-                for name in ("width", "n_components", "penalty_pi", "penalty_mu")
+                for name in ("width", "n_components", "alpha_leading", "alpha_rest")
                 if name in other
             ]
             assert [member[name] for name in chosen] == [other[name] for name in chosen]
             assert member["score"] == pytest.approx(other["score"], rel=1e-6)
-            for array in ("heldout_outputs", "test_embedding"):
+            for array in ("heldout_outputs", "test_targets"):
                 np.testing.assert_allclose(member[array], other[array], atol=2e-5)
             # The small size has a Gram matrix as before.
             assert ("weights" in member) == (item["training_size"] > 10)
@@ -65,7 +65,7 @@ def test_all_rows_as_landmarks_give_the_exact_solution(tmp_path, name, scale):
 
 @pytest.mark.parametrize("n_landmarks", [2, 100])
 def test_the_linear_kernel_of_few_columns_is_exact(tmp_path, n_landmarks):
-    options = {"kernel": "linear", "kind": None, "penalties": [1e-3, 1e-2]}
+    options = {"kernel": "linear", "kind": None, "alphas": [1e-3, 1e-2]}
     exact = stages(tmp_path / "gram", None, **options).all().tree("regression")
     landmarks = ALL_ROWS | {"n_landmarks": n_landmarks}
     ours = stages(tmp_path / "ours", landmarks, **options).all().tree("regression")
@@ -76,9 +76,7 @@ def test_the_linear_kernel_of_few_columns_is_exact(tmp_path, n_landmarks):
         assert ours[key]["score"] > exact[key]["score"]
     else:
         assert "landmarks" not in ours[key]
-        np.testing.assert_allclose(
-            ours[key]["test_embedding"], exact[key]["test_embedding"], atol=1e-9
-        )
+        np.testing.assert_allclose(ours[key]["test_targets"], exact[key]["test_targets"], atol=1e-9)
 
 
 def test_few_landmarks_are_stored_and_drawn_from_the_seed(tmp_path):
@@ -98,7 +96,7 @@ def test_held_out_rows_are_never_learned_from(tmp_path):
     """What a fold predicts of its rows does not depend on their outputs."""
     few = ALL_ROWS | {"n_landmarks": 5}
     # One grid point, so that selection cannot tell.
-    options = {"widths": [1.0], "penalties": [1e-2], "counts": [2], "scale": "standard"}
+    options = {"widths": [1.0], "alphas": [1e-2], "counts": [2], "scale": "standard"}
     first = stages(tmp_path / "first", few, **options).all()
     partition = first.tree("split")
     folds = partition["folds"]["n-30"]

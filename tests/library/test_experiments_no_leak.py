@@ -30,7 +30,7 @@ def pair(tmp_path, change, weak_sizes=(), **options):
 
 def regression_without_tests(stages):
     return {
-        key: {name: value for name, value in item.items() if name != "test_embedding"}
+        key: {name: value for name, value in item.items() if name != "test_targets"}
         for key, item in stages.tree("regression").items()
     }
 

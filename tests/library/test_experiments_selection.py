@@ -30,7 +30,7 @@ from workflow_lib.regression.heldout import SeparateGrams, SharedGram
 from workflow_lib.regression.weak import WeakGrams
 
 WIDTHS = [0.1, 1.0]  # here: gamma itself
-PENALTIES = [1e-4, 1e-2, 1.0]
+ALPHAS = [1e-4, 1e-2, 1.0]
 N_FOLDS = 4
 
 
@@ -40,14 +40,14 @@ def small_data(n_rows=32):
     return X, Y, folds
 
 
-def select_each(outputs, folds, grams, weak_grams, targets, penalties, *others):
+def select_each(outputs, folds, grams, weak_grams, targets, alphas, *others):
     """Return the best grid points, of Gram matrices by the width of the rbf kernel."""
     by_kernel = [
         of_width and {InputKernel("rbf", width): gram for width, gram in of_width.items()}
         for of_width in (grams, weak_grams)
     ]
-    alphas = dict.fromkeys(by_kernel[0], penalties)
-    return selection.select_each(outputs, folds, *by_kernel, targets, alphas, *others)
+    alphas_by_kernel = dict.fromkeys(by_kernel[0], alphas)
+    return selection.select_each(outputs, folds, *by_kernel, targets, alphas_by_kernel, *others)
 
 
 def select(*arguments):
@@ -154,7 +154,7 @@ def test_outputs_and_memberships_tell_what_the_mean_block_tells(
         same = targets[2][fold].outputs_block
         targets[3][fold] = replace(targets[3][fold], outputs_block=same)
     grams = shared_grams(X, folds, center)
-    others = PENALTIES, [0.1, 2.0], penalty, [projected]
+    others = ALPHAS, [0.1, 2.0], penalty, [projected]
     ours = select_each(Y, folds, grams, weak_grams, targets, *others)
     explicit = with_mean_blocks(targets, folds)
     expected = select_each(Y, folds, grams, weak_grams, explicit, *others)
@@ -163,21 +163,21 @@ def test_outputs_and_memberships_tell_what_the_mean_block_tells(
         assert choice.score == pytest.approx(other.score, rel=1e-10)
         np.testing.assert_allclose(choice.heldout_outputs, other.heldout_outputs, rtol=1e-8)
         # With one penalty and without the projection all counts are equal, up to rounding.
-        assert (choice.width, choice.penalty_mu) == (other.width, other.penalty_mu)
+        assert (choice.width, choice.alpha_rest) == (other.width, other.alpha_rest)
 
 
 def test_kernel_ridge_selection_equals_grid_search():
     X, Y, folds = small_data()
     targets = {None: [FoldTargets(None, None, Y)] * N_FOLDS}
-    choice = select(Y, folds, shared_grams(X, folds), None, targets, PENALTIES, [], "shared", False)
+    choice = select(Y, folds, shared_grams(X, folds), None, targets, ALPHAS, [], "shared", False)
     points, scores = searched(
-        KernelRidgeRegressor(), {"gamma": WIDTHS, "alpha": PENALTIES}, X, Y, folds
+        KernelRidgeRegressor(), {"gamma": WIDTHS, "alpha": ALPHAS}, X, Y, folds
     )
     # Points equal by algebra differ by rounding; the first of them is chosen.
     best = points[int(np.flatnonzero(scores <= scores.min() * (1 + 1e-9))[0])]
-    assert (choice.width, choice.penalty_mu) == (best["gamma"], best["alpha"])
+    assert (choice.width, choice.alpha_rest) == (best["gamma"], best["alpha"])
     assert choice.n_components is None
-    assert np.isnan([choice.penalty_pi, choice.weak_weight]).all()
+    assert np.isnan([choice.alpha_leading, choice.weak_weight]).all()
     assert choice.score == pytest.approx(scores.min(), rel=1e-10)
 
 
@@ -188,13 +188,13 @@ def all_scores(X, Y, folds, targets, penalty, projected, center=True):
     for width, count in itertools.product(WIDTHS, targets):
         one = {width: grams[width]}, None, {count: targets[count]}
         if penalty == "shared":
-            pairs = [(p, p) for p in PENALTIES]
+            pairs = [(p, p) for p in ALPHAS]
         else:
-            pairs = list(itertools.product(PENALTIES, PENALTIES))
+            pairs = list(itertools.product(ALPHAS, ALPHAS))
         for pi, mu in pairs:
             grid = [pi] if pi == mu else [pi, mu]
             choice = select(Y, folds, *one, grid, [], penalty, projected)
-            if (choice.penalty_pi, choice.penalty_mu) == (pi, mu):
+            if (choice.alpha_leading, choice.alpha_rest) == (pi, mu):
                 result[width, count, pi, mu] = choice.score
     return result
 
@@ -215,12 +215,10 @@ def test_mixture_selection_equals_grid_search(covariance_type, penalty, preimage
         count: fold_targets(model.set_params(n_components=count), Y, folds) for count in counts
     }
     projected = preimage == "projected"
-    choice = select(
-        Y, folds, shared_grams(X, folds), None, targets, PENALTIES, [], penalty, projected
-    )
-    alphas = PENALTIES
+    choice = select(Y, folds, shared_grams(X, folds), None, targets, ALPHAS, [], penalty, projected)
+    alphas = ALPHAS
     if penalty == "per_block":
-        alphas = [{"pi": pi, "mu": mu} for pi in PENALTIES for mu in PENALTIES]
+        alphas = [{"pi": pi, "mu": mu} for pi in ALPHAS for mu in ALPHAS]
     points, scores = searched(
         OutputFisherRegressor(model, preimage=preimage),
         {"gamma": WIDTHS, "model__n_components": counts, "alpha": alphas},
@@ -231,7 +229,7 @@ def test_mixture_selection_equals_grid_search(covariance_type, penalty, preimage
     assert choice.score == pytest.approx(scores.min(), rel=1e-10)
     best = points[int(scores.argmin())]
     pair = _pair(best["alpha"])
-    chosen = (choice.width, choice.n_components, choice.penalty_mu)
+    chosen = (choice.width, choice.n_components, choice.alpha_rest)
     ties = {
         (point["gamma"], point["model__n_components"], _pair(point["alpha"])["mu"])
         for point, score in zip(points, scores, strict=True)
@@ -241,14 +239,14 @@ def test_mixture_selection_equals_grid_search(covariance_type, penalty, preimage
     assert choice.n_components == min(count for _, count, _ in ties)
     # With one component the pi block is constant, and its penalty changes nothing.
     if choice.n_components > 1:
-        assert choice.penalty_pi == pair["pi"]
+        assert choice.alpha_leading == pair["pi"]
     # Not the winner alone: every point that can be selected on its own has the same score.
     lookup = {
         (p["gamma"], p["model__n_components"], str(p["alpha"])): score
         for p, score in zip(points, scores, strict=True)
     }
     single = all_scores(X, Y, folds, targets, penalty, projected)
-    assert len(single) >= len(WIDTHS) * len(counts) * len(PENALTIES)
+    assert len(single) >= len(WIDTHS) * len(counts) * len(ALPHAS)
     for (width, count, pi, mu), score in single.items():
         alpha = pi if penalty == "shared" else {"pi": pi, "mu": mu}
         assert score == pytest.approx(lookup[width, count, str(alpha)], rel=1e-10)
@@ -261,16 +259,16 @@ def test_gaussian_selection_equals_grid_search(center, model, form):
     X, Y, folds = small_data()
     targets = {1: fold_targets(model, Y, folds, form)}
     grams = shared_grams(X, folds, center)
-    choice = select(Y, folds, grams, None, targets, PENALTIES, [], "shared", False)
+    choice = select(Y, folds, grams, None, targets, ALPHAS, [], "shared", False)
     points, scores = searched(
         OutputFisherRegressor(model, form=form, preimage="closed_form", center=center),
-        {"gamma": WIDTHS, "alpha": PENALTIES},
+        {"gamma": WIDTHS, "alpha": ALPHAS},
         X,
         Y,
         folds,
     )
     best = points[int(scores.argmin())]
-    assert (choice.width, choice.penalty_mu) == (best["gamma"], best["alpha"])
+    assert (choice.width, choice.alpha_rest) == (best["gamma"], best["alpha"])
     assert choice.score == pytest.approx(scores.min(), rel=1e-10)
 
 
@@ -298,12 +296,12 @@ def test_weak_selection_equals_grid_search(penalty, shared):
         weak_grams[width] = WeakGrams(pairs, len(X_weak), folds, shared=shared)
         grams[width] = SeparateGrams(labelled, folds)
     n_fold_rows = len(X) * (N_FOLDS - 1) // N_FOLDS
-    alphas = [{"pi": pi, "mu": mu} for pi in PENALTIES for mu in PENALTIES]
+    alphas = [{"pi": pi, "mu": mu} for pi in ALPHAS for mu in ALPHAS]
     points, scores = searched(
         OutputFisherRegressor(model),
         {
             "gamma": WIDTHS,
-            "alpha": PENALTIES if penalty == "shared" else alphas,
+            "alpha": ALPHAS if penalty == "shared" else alphas,
             "weak_weight": [weight / (2 * n_fold_rows) for weight in weights],
         },
         X,
@@ -319,7 +317,7 @@ def test_weak_selection_equals_grid_search(penalty, shared):
         weight = round(2 * n_fold_rows * point["weak_weight"], 9)
         theirs[point["gamma"], *pair, weight] = score
     # Grids of several shapes and orders, so that each has another winner at another place.
-    grids = [PENALTIES, PENALTIES[::-1], PENALTIES[:2], PENALTIES[1:], PENALTIES[2:]]
+    grids = [ALPHAS, ALPHAS[::-1], ALPHAS[:2], ALPHAS[1:], ALPHAS[2:]]
     for grid, order in itertools.product(grids, [weights, weights[::-1], weights[:1], weights[1:]]):
         choice = select(Y, folds, grams, weak_grams, targets, grid, order, penalty, True)
         competing = {
@@ -327,7 +325,7 @@ def test_weak_selection_equals_grid_search(penalty, shared):
             for (width, pi, mu, weight), score in theirs.items()
             if {pi, mu} <= set(grid) and weight in order
         }
-        chosen = choice.width, choice.penalty_pi, choice.penalty_mu, choice.weak_weight
+        chosen = choice.width, choice.alpha_leading, choice.alpha_rest, choice.weak_weight
         assert chosen == min(competing, key=competing.get)
         assert choice.score == pytest.approx(min(competing.values()), rel=1e-10)
 
@@ -340,7 +338,7 @@ def test_infinite_penalties_may_win():
     targets = {None: [FoldTargets(None, None, Y)] * N_FOLDS}
     grid = [1e-6, 1e-3, np.inf]
     choice = select(Y, folds, shared_grams(X, folds), None, targets, grid, [], "shared", False)
-    assert choice.penalty_mu == np.inf
+    assert choice.alpha_rest == np.inf
     assert choice.score == pytest.approx(1.0)
 
 
@@ -348,8 +346,8 @@ def test_constant_outputs_leave_the_first_grid_point():
     X, Y, folds = small_data()
     Y = np.full_like(Y, 0.1)
     targets = {None: [FoldTargets(None, None, Y)] * N_FOLDS}
-    choice = select(Y, folds, shared_grams(X, folds), None, targets, PENALTIES, [], "shared", False)
-    assert (choice.width, choice.penalty_mu, choice.score) == (WIDTHS[0], PENALTIES[0], np.inf)
+    choice = select(Y, folds, shared_grams(X, folds), None, targets, ALPHAS, [], "shared", False)
+    assert (choice.width, choice.alpha_rest, choice.score) == (WIDTHS[0], ALPHAS[0], np.inf)
 
 
 def test_wild_grid_points_do_not_disturb_the_others():
@@ -370,5 +368,5 @@ def test_wild_grid_points_do_not_disturb_the_others():
     assert scores.max() > 100 * scores.min()
     best = points[int(scores.argmin())]
     assert choice.width == best["gamma"]
-    assert {"pi": choice.penalty_pi, "mu": choice.penalty_mu} == best["alpha"]
+    assert {"pi": choice.alpha_leading, "mu": choice.alpha_rest} == best["alpha"]
     assert choice.score == pytest.approx(scores.min(), rel=1e-9)

@@ -18,7 +18,7 @@ from workflow_lib.experiments import (
     splitting,
 )
 
-N_CLASSES, PENALTIES, ONE_EXAMPLE = 6, [1e-4, 1e-2], {"penalty": 3e-3, "width": 0.7}
+N_CLASSES, ALPHAS, ONE_EXAMPLE = 6, [1e-4, 1e-2], {"alpha": 3e-3, "width": 0.7}
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def folder(tmp_path_factory):
         combine="best",
         kernel="rbf",
         widths=[0.3, 3.0],
-        penalties=PENALTIES,
+        alphas=ALPHAS,
         penalty="shared",
         weak=False,
         weak_weights=[],
@@ -64,8 +64,8 @@ def folder(tmp_path_factory):
 def test_one_example_per_class_takes_the_given_values_and_more_select(folder):
     items = read_artifact(folder / "regression.h5", "regression")
     one, four = items["n-6_w-0_C-selected"], items["n-24_w-0_C-selected"]
-    assert (one["penalty_mu"], one["width"]) == (3e-3, 0.7)
-    assert four["penalty_mu"] in PENALTIES
+    assert (one["alpha_rest"], one["width"]) == (3e-3, 0.7)
+    assert four["alpha_rest"] in ALPHAS
     assert four["width"] in (0.3, 3.0)
 
 
@@ -93,7 +93,7 @@ def test_the_class_is_the_one_with_the_nearest_vector(folder, distance):
 
 def test_highest_scores_are_the_class_where_scores_are_predicted(folder):
     scores = np.random.default_rng(0).normal(size=(9, N_CLASSES))
-    item = {"training_size": 6, "weak_size": 0, "components": "selected", "test_embedding": scores}
+    item = {"training_size": 6, "weak_size": 0, "components": "selected", "test_targets": scores}
     write_artifact(folder / "scores.h5", {"n-6_w-0_C-selected": item}, "regression")
     files = (folder / "scores.h5", folder / "decoded.h5", folder / "decoded.json")
     output_predictions.run(*files, of_classes=True)
@@ -110,8 +110,8 @@ def test_predicted_vectors_are_the_scores_of_the_indicators_times_the_class_vect
     labels, vectors = data["classes"]["labels"], data["classes"]["vectors"]
     rows, test = partition["train"][:6], partition["test"]
     gamma = item["width"] / (2.0 * data["inputs"].shape[1])
-    regressor = KernelRidgeRegressor(kernel="rbf", gamma=gamma, alpha=item["penalty_mu"])
+    regressor = KernelRidgeRegressor(kernel="rbf", gamma=gamma, alpha=item["alpha_rest"])
     scores = regressor.fit(data["inputs"][rows], np.eye(N_CLASSES)[labels[rows]]).predict(
         data["inputs"][test]
     )
-    np.testing.assert_allclose(item["test_embedding"], scores @ vectors, atol=1e-10)
+    np.testing.assert_allclose(item["test_targets"], scores @ vectors, atol=1e-10)

@@ -122,7 +122,7 @@ def rows_of(stages):
 class TestRivals:
     def test_full_labels_are_kernel_ridge_on_all_rows(self, tmp_path):
         X, Y = regression_data(70)
-        settings = {"kind": None, "penalties": [1e-2], "widths": [1.0], "weak_weights": [1.0]}
+        settings = {"kind": None, "alphas": [1e-2], "widths": [1.0], "weak_weights": [1.0]}
         weak = Stages(
             tmp_path / "weak", X, Y, sizes=[20], weak_sizes=[15], weak_outputs="true", **settings
         ).all()
@@ -141,12 +141,12 @@ class TestRivals:
     @pytest.mark.parametrize("kind", ["component_mean", "neighbours"])
     def test_outputs_made_of_labels_help_where_clusters_are_far_apart(self, tmp_path, kind):
         X, Y = regression_data(120, spread=30.0)
-        settings = {"sizes": [8], "weak_sizes": [60], "counts": [3], "penalties": [1e-4, 1e-2]}
+        settings = {"sizes": [8], "weak_sizes": [60], "counts": [3], "alphas": [1e-4, 1e-2]}
         stages = Stages(tmp_path, X, Y, weak_outputs=kind, **settings).all()
         item = stages.tree("predictions")["n-8_w-60_C-selected"]
         split = stages.tree("split")
         error = ((item["outputs"] - Y[split["test"]]) ** 2).sum()
-        alone = Stages(tmp_path / "alone", X, Y, kind=None, sizes=[8], penalties=[1e-4, 1e-2])
+        alone = Stages(tmp_path / "alone", X, Y, kind=None, sizes=[8], alphas=[1e-4, 1e-2])
         before = alone.all().tree("predictions")["n-8_w-0_C-selected"]["outputs"]
         assert error < 0.5 * ((before - Y[split["test"]]) ** 2).sum()
 

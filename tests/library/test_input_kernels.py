@@ -11,7 +11,7 @@ from small_pipeline import Stages
 
 from workflow_lib.features.preparation import fit_preparation
 from workflow_lib.fitting import prepared_inputs as module_of_inputs
-from workflow_lib.fitting.input_kernels import InputKernel, KernelGrid, penalty_unit
+from workflow_lib.fitting.input_kernels import InputKernel, KernelGrid, alpha_unit
 from workflow_lib.fitting.prepared_inputs import kernel_gamma, prepared_inputs
 from workflow_lib.fitting.selection import Choice
 from workflow_lib.kernels.gram import gram_matrix
@@ -19,15 +19,15 @@ from workflow_lib.regression.kernel_ridge import KernelRidgeRegressor
 
 NAMES = ("linear", "rbf", "laplacian")
 WIDTHS = (0.01, 1.0)
-PENALTIES = (1e-3, 1e-1, math.inf)
+ALPHAS = (1e-3, 1e-1, math.inf)
 
 
-def choice(kernel, penalty_mu, penalty_pi=math.nan):
-    return Choice(kernel, None, penalty_pi, penalty_mu, math.nan, False, 0.5, np.zeros((1, 1)))
+def choice(kernel, alpha_rest, alpha_leading=math.nan):
+    return Choice(kernel, None, alpha_leading, alpha_rest, math.nan, False, 0.5, np.zeros((1, 1)))
 
 
-def grid(names=NAMES, widths=WIDTHS, penalties=PENALTIES, is_relative=True):
-    return KernelGrid(names, widths, penalties, n_columns=7, is_relative=is_relative)
+def grid(names=NAMES, widths=WIDTHS, alphas=ALPHAS, is_relative=True):
+    return KernelGrid(names, widths, alphas, n_columns=7, is_relative=is_relative)
 
 
 def test_every_kernel_takes_its_widths_and_penalties_relative_to_its_size():
@@ -38,8 +38,8 @@ def test_every_kernel_takes_its_widths_and_penalties_relative_to_its_size():
     ]
     assert found[InputKernel("linear")] == pytest.approx([7e-3, 7e-1, math.inf])
     assert found[InputKernel("rbf", 0.01)] == [1e-5, 1e-3, math.inf]
-    assert found[InputKernel("laplacian", 1.0)] == list(PENALTIES)
-    assert grid(is_relative=False).all()[InputKernel("linear")] == list(PENALTIES)
+    assert found[InputKernel("laplacian", 1.0)] == list(ALPHAS)
+    assert grid(is_relative=False).all()[InputKernel("linear")] == list(ALPHAS)
 
 
 def test_smooth_rbf_kernels_are_linear_ones_with_the_same_relative_penalty():
@@ -49,7 +49,7 @@ def test_smooth_rbf_kernels_are_linear_ones_with_the_same_relative_penalty():
     predictions = []
     for kernel in (InputKernel("linear"), InputKernel("rbf", 1e-7)):
         gamma = kernel_gamma(*kernel, X.shape[1])
-        alpha = 0.01 * penalty_unit(kernel, X.shape[1])
+        alpha = 0.01 * alpha_unit(kernel, X.shape[1])
         model = KernelRidgeRegressor(kernel.name, gamma, alpha).fit(X, Y)
         predictions.append(model.predict(new))
     np.testing.assert_allclose(*predictions, rtol=1e-4, atol=1e-4)
@@ -77,9 +77,9 @@ def test_laplacian_kernel_is_its_formula():
 def test_widths_are_extended_beyond_the_edge(chosen, expected):
     found = grid().extended([chosen])
     assert sorted(kernel.width for kernel in found) == pytest.approx(expected)
-    for kernel, penalties in found.items():
-        unit = penalty_unit(kernel, 7)
-        assert penalties == pytest.approx(sorted(value * unit for value in PENALTIES))
+    for kernel, alphas in found.items():
+        unit = alpha_unit(kernel, 7)
+        assert alphas == pytest.approx(sorted(value * unit for value in ALPHAS))
 
 
 def test_penalties_are_extended_beyond_the_edge_for_their_kernel():
@@ -88,21 +88,21 @@ def test_penalties_are_extended_beyond_the_edge_for_their_kernel():
     lower = [7e-3 / 10, 7e-3 / 10**0.5]
     assert found == {kernel: pytest.approx([*lower, 7e-3, 7e-1, math.inf])}
     # The largest finite penalty lies between others where an infinite one is in the grid.
-    assert grid().extended([choice(kernel, 7 * PENALTIES[1])]) == {}
-    found = grid(penalties=PENALTIES[:2]).extended([choice(kernel, 7 * PENALTIES[1])])
+    assert grid().extended([choice(kernel, 7 * ALPHAS[1])]) == {}
+    found = grid(alphas=ALPHAS[:2]).extended([choice(kernel, 7 * ALPHAS[1])])
     assert max(found[kernel]) == pytest.approx(7)
 
 
 def test_edges_are_told_after_the_extension():
     smallest = choice(InputKernel("rbf", 0.01), 1e-5)
-    assert grid().edges_of(smallest, {}) == "lowest width, lowest penalty"
+    assert grid().edges_of(smallest, {}) == "lowest width, lowest alpha"
     extension = grid().extended([smallest])
     assert grid().edges_of(smallest, extension) == ""
     beyond = min(extension, key=lambda kernel: kernel.width)
     told = grid().edges_of(choice(beyond, max(extension[beyond])), extension)
     assert told == "lowest width"
     # What is given as a single value was not chosen.
-    single = grid(widths=[1.0], penalties=[0.1])
+    single = grid(widths=[1.0], alphas=[0.1])
     assert single.edges_of(choice(InputKernel("rbf", 1.0), 0.1), {}) == ""
     assert single.extended([choice(InputKernel("rbf", 1.0), 0.1)]) == {}
 
@@ -124,7 +124,7 @@ def run_stage(stages, kernels, widths):
         combine="best",
         kernel="rbf",
         widths=widths,
-        penalties=list(PENALTIES),
+        alphas=list(ALPHAS),
         penalty="shared",
         weak=False,
         weak_weights=[],
@@ -173,8 +173,8 @@ def test_the_stage_chooses_the_kernel_and_repeats_its_predictions(tmp_path):
         rows, folds = split["train"][:size], split["folds"][f"n-{size}"]
         inputs = prepared_inputs(stages.tree("features"), folds, size)
         X, X_test = inputs.refit_rows()
-        model = KernelRidgeRegressor("linear", alpha=item["penalty_mu"]).fit(X, stages.Y[rows])
-        np.testing.assert_allclose(item["test_embedding"], model.predict(X_test), atol=1e-9)
+        model = KernelRidgeRegressor("linear", alpha=item["alpha_rest"]).fit(X, stages.Y[rows])
+        np.testing.assert_allclose(item["test_targets"], model.predict(X_test), atol=1e-9)
 
 
 def test_the_stage_extends_a_grid_of_widths_that_are_too_narrow(tmp_path, capsys):

@@ -42,7 +42,7 @@ def small_config(tmp_path_factory):
     folder = tmp_path_factory.mktemp("configuration")
     for kind in ("models", "methods"):
         shutil.copytree(ROOT / "config" / kind, folder / kind)
-    small = {"penalty": [1e-3, 1e-1], "width": [1.0], "n_components": [2, 3]}
+    small = {"alpha": [1e-3, 1e-1], "width": [1.0], "n_components": [2, 3]}
     for name in METHODS:
         with edited(folder / "methods" / f"{name}.yaml") as settings:
             settings["grid"] = {key: small[key] for key in settings.get("grid", {})}

@@ -29,7 +29,7 @@ from workflow_lib.fitting.class_selection import (
     scaled_squared_error,
     squared_error,
 )
-from workflow_lib.fitting.input_kernels import InputKernel, penalty_unit
+from workflow_lib.fitting.input_kernels import InputKernel, alpha_unit
 from workflow_lib.fitting.prepared_inputs import kernel_gamma, prepared_inputs, rbf_gamma
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
 from workflow_lib.methods.class_ridge import CLASS_DECODERS
@@ -37,10 +37,10 @@ from workflow_lib.methods.class_ridge import CLASS_DECODERS
 N_CLASSES, DIMENSION, N_INPUTS, ROWS_PER_CLASS, N_TEST = 6, 3, 4, 24, 8
 EXAMPLES = [1, 3, 5]
 WIDTHS = [0.2, 2.0]
-PENALTIES = [1e-3, 1e-2, 0.3]
+ALPHAS = [1e-3, 1e-2, 0.3]
 ONE_EXAMPLE = {
     "width": 0.7,
-    "penalty": 0.02,
+    "alpha": 0.02,
     "output_width": 0.9,
     "n_components": 3,
     "block_weight": 0.4,
@@ -145,7 +145,7 @@ class Classes:
             "weak_labels": None,
             "kernel": "rbf",
             "widths": WIDTHS,
-            "penalties": PENALTIES,
+            "alphas": ALPHAS,
             "output_widths": [0.3, 1.0, 3.0],
             "components": "selected",
             "component_counts": [2, 3],
@@ -182,7 +182,7 @@ class Classes:
 
     def accuracy(self, item):
         """Return the share of test rows whose class is found."""
-        found = item["test_embedding"].argmax(axis=1)
+        found = item["test_targets"].argmax(axis=1)
         return (found == self.labels[self.split["test"]]).mean()
 
 
@@ -190,15 +190,15 @@ def name_of(size, weak_size=0, components="selected"):
     return f"n-{size}_w-{weak_size}_C-{components}"
 
 
-def refit(X, T, X_new, width, penalty, scale="none", center=True):
+def refit(X, T, X_new, width, alpha, scale="none", center=True):
     """Return predictions of kernel ridge regression, by the library's estimator."""
     preparation = fit_preparation(X, scale)
     gamma = rbf_gamma(width, N_INPUTS)
-    model = KernelRidgeRegressor(gamma=gamma, alpha=penalty, center=center)
+    model = KernelRidgeRegressor(gamma=gamma, alpha=alpha, center=center)
     return model.fit(preparation.apply(X), T).predict(preparation.apply(X_new))
 
 
-def weak_refit(X, T, X_weak, T_weak, X_new, width, penalty, weak_weight):
+def weak_refit(X, T, X_weak, T_weak, X_new, width, alpha, weak_weight):
     """Return predictions of eq. (14), from the normal equations of its weighted squares."""
     rows = np.vstack([X, X_weak])
     gamma = rbf_gamma(width, N_INPUTS)
@@ -210,7 +210,7 @@ def weak_refit(X, T, X_weak, T_weak, X_new, width, penalty, weak_weight):
     K, n = gram(rows, rows), len(rows)
     # sum_i w_i ||t_i - K_i a - b||^2 + 2 l penalty a'K a, set to zero in a and b.
     system = np.zeros((n + 1, n + 1))
-    system[:n, :n] = K * weights @ K + 2.0 * len(X) * penalty * K
+    system[:n, :n] = K * weights @ K + 2.0 * len(X) * alpha * K
     system[:n, n] = K @ weights
     system[n, :n], system[n, n] = K @ weights, weights.sum()
     targets = weights[:, None] * np.vstack([T, T_weak])
@@ -231,15 +231,15 @@ def indicator_choice(X, labels, folds, scale="none", center=True):
     """Return width, penalty and out-of-fold scores of the class indicators, by a plain loop."""
     Z = one_hot(labels, N_CLASSES)
     best = None
-    for width, penalty in product(WIDTHS, PENALTIES):
+    for width, alpha in product(WIDTHS, ALPHAS):
 
-        def predict(known, rows, width=width, penalty=penalty):
-            return refit(X[known], Z[known], X[rows], width, penalty, scale, center)
+        def predict(known, rows, width=width, alpha=alpha):
+            return refit(X[known], Z[known], X[rows], width, alpha, scale, center)
 
         scores = heldout(predict, Z, folds)
         error = ((scores - Z) ** 2).sum()
         if best is None or error < best[0]:
-            best = error, width, penalty, scores
+            best = error, width, alpha, scores
     return best
 
 
@@ -256,21 +256,21 @@ def test_one_hot_scores_equal_those_of_a_plain_loop(tmp_path, scale, center):
     assert list(regression) == [name_of(18), name_of(30)]
     for size in (18, 30):
         X, labels, folds = classes.training(size)
-        _, width, penalty, scores = indicator_choice(X, labels, folds, scale, center)
+        _, width, alpha, scores = indicator_choice(X, labels, folds, scale, center)
         item = regression[name_of(size)]
-        assert (item["width"], item["penalty_mu"]) == (width, penalty)
+        assert (item["width"], item["alpha_rest"]) == (width, alpha)
         assert item["score"] == pytest.approx(scaled_squared_error(scores, labels), rel=1e-8)
         np.testing.assert_allclose(item["heldout_outputs"], scores, atol=1e-9)
         Z = one_hot(labels, N_CLASSES)
-        expected = refit(X, Z, classes.tests, width, penalty, scale, center)
-        np.testing.assert_allclose(item["test_embedding"], expected, atol=1e-9)
+        expected = refit(X, Z, classes.tests, width, alpha, scale, center)
+        np.testing.assert_allclose(item["test_targets"], expected, atol=1e-9)
 
 
 def test_a_regression_of_class_vectors_is_a_decoding_of_the_one_hot_scores(classes):
-    item = classes.run("one_hot", widths=[0.5], penalties=[0.01])[name_of(18)]
+    item = classes.run("one_hot", widths=[0.5], alphas=[0.01])[name_of(18)]
     X, labels, _ = classes.training(18)
     outputs = refit(X, classes.vectors[labels], classes.tests, 0.5, 0.01)
-    np.testing.assert_allclose(item["test_embedding"] @ classes.vectors, outputs, atol=1e-10)
+    np.testing.assert_allclose(item["test_targets"] @ classes.vectors, outputs, atol=1e-10)
 
 
 def cosines_around_the_mean(predicted, codes, weights=1.0):
@@ -289,7 +289,7 @@ def block_cosines(scores, told, memberships, weight):
 
 def test_candidates_are_at_the_smallest_angles_to_the_predicted_fisher_embedding(classes):
     item = classes.run(
-        "candidates", widths=[0.5], penalties=[0.01], component_counts=[3], block_weights=[0.3]
+        "candidates", widths=[0.5], alphas=[0.01], component_counts=[3], block_weights=[0.3]
     )[name_of(18)]
     X, labels, folds = classes.training(18)
     embedding, vectors = classes.mixture(18, 3)
@@ -303,7 +303,7 @@ def test_candidates_are_at_the_smallest_angles_to_the_predicted_fisher_embedding
         return scores - scores[:, :1]
 
     expected = cosines(refit(X, codes[labels], classes.tests, 0.5, 0.01))
-    np.testing.assert_allclose(compared(item["test_embedding"]), compared(expected), atol=1e-9)
+    np.testing.assert_allclose(compared(item["test_targets"]), compared(expected), atol=1e-9)
     predicted = heldout(
         lambda known, rows: refit(X[known], codes[labels][known], X[rows], 0.5, 0.01),
         codes[labels],
@@ -327,12 +327,12 @@ def test_output_kernel_finds_the_classes_of_output_kernel_regression(classes):
     ]
     reference = IOKRegressor(
         gamma=rbf_gamma(item["width"], N_INPUTS),
-        alpha=item["penalty_mu"],
+        alpha=item["alpha_rest"],
         output_gamma=1.0 / (0.8**2 * np.median(pairs)),
         preimage="candidates",
     ).fit(X, classes.vectors[labels])
     expected = reference.predict(classes.tests, candidates=classes.vectors)
-    found = classes.vectors[item["test_embedding"].argmax(axis=1)]
+    found = classes.vectors[item["test_targets"].argmax(axis=1)]
     np.testing.assert_array_equal(found, expected)
     assert item["output_width"] == 0.8
 
@@ -356,7 +356,7 @@ def test_parameters_of_a_decoder_are_those_of_the_least_error_among_single_runs(
 
 
 def test_a_block_without_weak_rows_and_with_the_same_penalty_is_a_decoding_of_the_scores(classes):
-    options = {"widths": [0.5], "penalties": [0.01], "component_counts": [3]}
+    options = {"widths": [0.5], "alphas": [0.01], "component_counts": [3]}
     item = classes.run("class_block", block_weights=[0.7], **options)[name_of(18)]
     model, vectors = classes.mixture(18, 3)
     Q = model.responsibilities(vectors)
@@ -364,8 +364,8 @@ def test_a_block_without_weak_rows_and_with_the_same_penalty_is_a_decoding_of_th
     scores = refit(X, one_hot(labels, N_CLASSES), classes.tests, 0.5, 0.01)
     np.testing.assert_allclose(item["test_memberships"], scores @ Q, atol=1e-10)
     expected = block_cosines(scores, scores @ Q, Q, 0.7)
-    np.testing.assert_allclose(item["test_embedding"], expected, atol=1e-9)
-    assert (item["penalty_mu"], item["penalty_pi"], item["block_weight"]) == (0.01, 0.01, 0.7)
+    np.testing.assert_allclose(item["test_targets"], expected, atol=1e-9)
+    assert (item["alpha_rest"], item["alpha_leading"], item["block_weight"]) == (0.01, 0.01, 0.7)
     assert "weak_weight" not in item
 
 
@@ -373,10 +373,10 @@ def test_a_membership_block_of_no_weight_leaves_the_one_hot_decision(classes):
     options = {"one_example": ONE_EXAMPLE | {"block_weight": 0.0}, "block_weights": [0.0]}
     block, indicators = classes.run("class_block", **options), classes.run("one_hot")
     for name, item in block.items():
-        scores = indicators[name]["test_embedding"]
+        scores = indicators[name]["test_targets"]
         expected = cosines_around_the_mean(scores, np.eye(N_CLASSES))
-        np.testing.assert_allclose(item["test_embedding"], expected, atol=1e-9)
-        decided = item["test_embedding"].argmax(axis=1)
+        np.testing.assert_allclose(item["test_targets"], expected, atol=1e-9)
+        decided = item["test_targets"].argmax(axis=1)
         np.testing.assert_array_equal(decided, scores.argmax(axis=1))
 
 
@@ -386,17 +386,17 @@ def test_the_membership_block_has_the_penalty_of_its_own_least_squared_error(cla
     model, vectors = classes.mixture(30, 3)
     targets = model.responsibilities(vectors)[labels]
 
-    def error(penalty):
+    def error(alpha):
         predicted = heldout(
-            lambda known, rows: refit(X[known], targets[known], X[rows], item["width"], penalty),
+            lambda known, rows: refit(X[known], targets[known], X[rows], item["width"], alpha),
             targets,
             folds,
         )
         return ((predicted - targets) ** 2).sum()
 
-    errors = [error(penalty) for penalty in PENALTIES]
-    assert item["penalty_pi"] == PENALTIES[int(np.argmin(errors))]
-    expected = refit(X, targets, classes.tests, item["width"], item["penalty_pi"])
+    errors = [error(alpha) for alpha in ALPHAS]
+    assert item["alpha_leading"] == ALPHAS[int(np.argmin(errors))]
+    expected = refit(X, targets, classes.tests, item["width"], item["alpha_leading"])
     np.testing.assert_allclose(item["test_memberships"], expected, atol=1e-9)
 
 
@@ -423,13 +423,13 @@ def test_weak_rows_join_the_membership_block_as_in_a_plain_weighted_regression(
     def memberships(point):
         return heldout(lambda known, rows: predict(known, X[rows], point), targets, folds)
 
-    by_point = {point: memberships(point) for point in product(PENALTIES, [0.1, 1.0])}
+    by_point = {point: memberships(point) for point in product(ALPHAS, [0.1, 1.0])}
     best = min(by_point, key=lambda point: ((by_point[point] - targets) ** 2).sum())
-    assert (item["penalty_pi"], item["weak_weight"]) == best
+    assert (item["alpha_leading"], item["weak_weight"]) == best
     expected = predict(np.ones(18, dtype=bool), classes.tests, best)
     np.testing.assert_allclose(item["test_memberships"], expected, atol=1e-6)
-    _, width, penalty, scores = indicator_choice(X, labels, folds, scale)
-    assert (item["width"], item["penalty_mu"]) == (width, penalty)
+    _, width, alpha, scores = indicator_choice(X, labels, folds, scale)
+    assert (item["width"], item["alpha_rest"]) == (width, alpha)
     decoded = block_cosines(scores, by_point[best], Q, 0.7)
     np.testing.assert_allclose(item["heldout_outputs"], decoded, atol=1e-6)
     assert item["score"] == pytest.approx(scaled_squared_error(decoded, labels), rel=1e-5)
@@ -437,7 +437,7 @@ def test_weak_rows_join_the_membership_block_as_in_a_plain_weighted_regression(
 
 def test_weak_rows_help_where_one_example_does_not_tell_the_component(tmp_path):
     classes = Classes(tmp_path, examples=[1], weak_sizes=[90], inputs=striped_inputs)
-    options = {"widths": [16.0], "penalties": [1e-3], "block_weights": [1.0], "one_example": {}}
+    options = {"widths": [16.0], "alphas": [1e-3], "block_weights": [1.0], "one_example": {}}
     options["component_counts"] = [3]
     few = classes.run("class_block", **options)[name_of(6)]
     many = classes.run_weak("class_block", weak_weights=[1.0], **options)[name_of(6, 90)]
@@ -462,7 +462,7 @@ def test_component_first_finds_a_class_of_the_most_probable_component(classes):
             of_class = model.responsibilities(vectors).argmax(axis=1)
             told = item["test_memberships"].copy()
             told[:, np.setdiff1d(np.arange(told.shape[1]), of_class)] = -np.inf
-            found = item["test_embedding"].argmax(axis=1)
+            found = item["test_targets"].argmax(axis=1)
             np.testing.assert_array_equal(of_class[found], told.argmax(axis=1))
 
 
@@ -470,7 +470,7 @@ def test_component_first_finds_a_class_of_the_most_probable_component(classes):
 def test_with_one_example_per_class_nothing_is_selected(classes, decoder):
     single = {
         "widths": [0.7],
-        "penalties": [0.02],
+        "alphas": [0.02],
         "output_widths": [0.9],
         "component_counts": [3],
         "block_weights": [0.4],
@@ -481,7 +481,7 @@ def test_with_one_example_per_class_nothing_is_selected(classes, decoder):
     assert_same_tree(fixed, expected)
     assert "score" not in fixed
     assert fixed["heldout_outputs"].shape == (6, N_CLASSES)
-    assert (fixed["width"], fixed["penalty_mu"]) == (0.7, 0.02)
+    assert (fixed["width"], fixed["alpha_rest"]) == (0.7, 0.02)
     for name in ("output_width", "n_components", "block_weight"):
         assert fixed.get(name, ONE_EXAMPLE[name]) == ONE_EXAMPLE[name]
 
@@ -491,7 +491,7 @@ def test_the_weight_of_weak_rows_is_fixed_with_one_example_per_class_and_selecte
 ):
     regression = classes.run_weak("class_block")
     assert regression[name_of(6, 50)]["weak_weight"] == ONE_EXAMPLE["weak_weight"]
-    assert regression[name_of(6, 50)]["penalty_pi"] == ONE_EXAMPLE["penalty"]
+    assert regression[name_of(6, 50)]["alpha_leading"] == ONE_EXAMPLE["alpha"]
     assert regression[name_of(30, 50)]["weak_weight"] in (0.1, 1.0)
 
 
@@ -516,46 +516,46 @@ def test_a_linear_kernel_has_no_width(classes):
     item = classes.run("one_hot", kernel="linear", models=None)[name_of(18)]
     assert "width" not in item
     X, labels, _ = classes.training(18)
-    model = KernelRidgeRegressor(kernel="linear", alpha=item["penalty_mu"])
+    model = KernelRidgeRegressor(kernel="linear", alpha=item["alpha_rest"])
     expected = model.fit(X, one_hot(labels, N_CLASSES)).predict(classes.tests)
-    np.testing.assert_allclose(item["test_embedding"], expected, atol=1e-9)
+    np.testing.assert_allclose(item["test_targets"], expected, atol=1e-9)
 
 
 def test_the_kernel_is_chosen_with_a_penalty_relative_to_it(tmp_path):
     classes = Classes(tmp_path, scale="standard", examples=[5])
-    kernels, penalties = ["linear", "rbf", "laplacian"], [1e-2, 1e-1, 1.0]
-    lists = {"kernels": kernels, "widths": [0.1, 1.0], "penalties": penalties}
+    kernels, alphas = ["linear", "rbf", "laplacian"], [1e-2, 1e-1, 1.0]
+    lists = {"kernels": kernels, "widths": [0.1, 1.0], "alphas": alphas}
     item = classes.run("one_hot", models=None, **lists)[name_of(30)]
     _, labels, folds = classes.training(30)
     features = read_artifact(classes.path("features"), "features")
     inputs = prepared_inputs(features, folds, 30)
     kernel = InputKernel(item["kernel"], item.get("width"))
 
-    def error(kernel, penalty):
-        alpha = penalty * penalty_unit(kernel, N_INPUTS)
+    def error(kernel, alpha):
+        alpha = alpha * alpha_unit(kernel, N_INPUTS)
         args = (inputs, labels, N_CLASSES, kernel, [alpha], True)
         return squared_error(heldout_class_scores(*args)[0], labels), kernel, alpha
 
     grid = [InputKernel("linear"), *starmap(InputKernel, product(kernels[1:], [0.1, 1.0]))]
-    best = min(starmap(error, product(grid, penalties)))
-    assert (kernel, item["penalty_mu"]) == best[1:] and "edges" not in item
+    best = min(starmap(error, product(grid, alphas)))
+    assert (kernel, item["alpha_rest"]) == best[1:] and "edges" not in item
     X, X_test = inputs.refit_rows()
     model = KernelRidgeRegressor(
-        kernel.name, kernel_gamma(*kernel, N_INPUTS), alpha=item["penalty_mu"]
+        kernel.name, kernel_gamma(*kernel, N_INPUTS), alpha=item["alpha_rest"]
     ).fit(X, one_hot(labels, N_CLASSES))
-    np.testing.assert_allclose(item["test_embedding"], model.predict(X_test), atol=1e-9)
+    np.testing.assert_allclose(item["test_targets"], model.predict(X_test), atol=1e-9)
 
 
 def test_grids_are_extended_once_and_what_lies_on_an_edge_then_is_told(classes):
     item = classes.run("one_hot", kernels=["rbf"], widths=[100.0, 200.0])[name_of(30)]
     assert item["width"] == pytest.approx(100.0 / 10**0.5)
-    assert item["edges"] == "lowest penalty"
+    assert item["edges"] == "lowest alpha"
     # Kernels of these widths have the size 1, so that penalties are what they are relative to it.
-    options = {"kernels": ["rbf"], "widths": [1.0, 2.0], "penalties": [1e-9, 1e-8]}
+    options = {"kernels": ["rbf"], "widths": [1.0, 2.0], "alphas": [1e-9, 1e-8]}
     for run, weak_size in ((classes.run, 0), (classes.run_weak, 50)):
         item = run("class_block", component_counts=[3], **options)[name_of(30, weak_size)]
-        assert (item["penalty_mu"], item["penalty_pi"]) == pytest.approx((1e-7, 1e-7))
-        assert item["edges"].endswith("highest penalty, highest leading penalty")
+        assert (item["alpha_rest"], item["alpha_leading"]) == pytest.approx((1e-7, 1e-7))
+        assert item["edges"].endswith("highest alpha, highest leading alpha")
 
 
 @pytest.mark.parametrize(
@@ -565,9 +565,9 @@ def test_the_first_kernel_that_is_not_linear_serves_one_example_per_class(
     classes, kernels, expected
 ):
     item = classes.run("class_block", kernels=kernels)[name_of(6)]
-    unit = penalty_unit(InputKernel(expected, ONE_EXAMPLE["width"]), N_INPUTS)
+    unit = alpha_unit(InputKernel(expected, ONE_EXAMPLE["width"]), N_INPUTS)
     assert item["kernel"] == expected
-    assert item["penalty_mu"] == item["penalty_pi"] == ONE_EXAMPLE["penalty"] * unit
+    assert item["alpha_rest"] == item["alpha_leading"] == ONE_EXAMPLE["alpha"] * unit
     assert item.get("width", ONE_EXAMPLE["width"]) == ONE_EXAMPLE["width"]
     assert not {"edges", "score"} & item.keys()
 
@@ -595,8 +595,8 @@ def test_predictions_keep_the_class_scores_and_name_the_class_of_the_highest(cla
         of_classes=True,
     )
     predictions = read_artifact(classes.path("predictions"), "predictions")[name_of(18)]
-    np.testing.assert_array_equal(predictions["outputs"], item["test_embedding"])
-    expected = item["test_embedding"].argmax(axis=1)
+    np.testing.assert_array_equal(predictions["outputs"], item["test_targets"])
+    expected = item["test_targets"].argmax(axis=1)
     np.testing.assert_array_equal(predictions["classes"], expected)
     assert predictions["block_weight"] == item["block_weight"]
 
@@ -609,10 +609,10 @@ def test_unknown_decoders_and_weak_rows_without_a_membership_block_are_refused(c
 
 
 def test_nearest_class_vectors_come_from_the_one_hot_scores_too(classes):
-    item = classes.run("one_hot", widths=[0.5], penalties=[0.01])[name_of(30)]
+    item = classes.run("one_hot", widths=[0.5], alphas=[0.01])[name_of(30)]
     X, labels, _ = classes.training(30)
     outputs = refit(X, classes.vectors[labels], classes.tests, 0.5, 0.01)
     for distance in ("euclidean", "cosine"):
-        found = nearest_scores(item["test_embedding"] @ classes.vectors, classes.vectors, distance)
+        found = nearest_scores(item["test_targets"] @ classes.vectors, classes.vectors, distance)
         expected = nearest_scores(outputs, classes.vectors, distance)
         np.testing.assert_allclose(found, expected, atol=1e-9)

@@ -100,9 +100,9 @@ def machine_scores(width, cost):
     return scores_of
 
 
-def perceptron_scores(penalty):
+def perceptron_scores(alpha):
     def scores_of(X, labels, others):
-        return class_probabilities(fit_perceptron(X, labels, penalty, SEED), others, N_CLASSES)
+        return class_probabilities(fit_perceptron(X, labels, alpha, SEED), others, N_CLASSES)
 
     return scores_of
 
@@ -132,7 +132,7 @@ def test_scores_and_choice_equal_those_of_each_fold_by_hand(tmp_path, classifier
         # The machines stop at a tolerance, in the library as in the reference.
         assert item["score"] == pytest.approx(score, rel=1e-4)
         np.testing.assert_allclose(item["heldout_outputs"], heldout, atol=1e-3)
-        np.testing.assert_allclose(item["test_embedding"], tests, atol=1e-3)
+        np.testing.assert_allclose(item["test_targets"], tests, atol=1e-3)
 
 
 def test_forests_are_selected_out_of_bag(tmp_path):
@@ -157,7 +157,7 @@ def test_forests_are_selected_out_of_bag(tmp_path):
         forest = forests[best]
         expected = forest.oob_decision_function_
         np.testing.assert_allclose(item["heldout_outputs"], expected, rtol=1e-12)
-        np.testing.assert_allclose(item["test_embedding"], forest.predict_proba(tests), rtol=1e-12)
+        np.testing.assert_allclose(item["test_targets"], forest.predict_proba(tests), rtol=1e-12)
 
 
 @pytest.mark.parametrize("classifier", PARAMETERS)
@@ -172,7 +172,7 @@ def test_with_one_example_per_class_nothing_is_selected(tmp_path, classifier):
     single = {name: [FIXED[name]] for name in PARAMETERS[classifier]}
     selected_from_one = classes.run(classifier, grid=single | {"n_trees": GRID["n_trees"]})
     alone = selected_from_one[f"n-{N_CLASSES}_w-0_C-selected"]
-    np.testing.assert_array_equal(one["test_embedding"], alone["test_embedding"])
+    np.testing.assert_array_equal(one["test_targets"], alone["test_targets"])
 
 
 @pytest.mark.parametrize("classifier", PARAMETERS)
@@ -196,7 +196,7 @@ def test_a_held_out_class_without_another_example_has_the_lowest_score(tmp_path,
 def test_classes_are_found_more_often_than_by_chance(tmp_path, classifier):
     classes = Classes(tmp_path)
     item = classes.run(classifier)["n-24_w-0_C-selected"]
-    found = item["test_embedding"].argmax(axis=1)
+    found = item["test_targets"].argmax(axis=1)
     assert (found == classes.labels[classes.split["test"]]).mean() > 0.5
 
 
@@ -207,8 +207,8 @@ def test_machines_need_inner_products_only(tmp_path):
     products = Classes(tmp_path / "products", products=True).run(SVM, kernel="linear")
     for name, item in rows.items():
         assert "width" not in item and item["cost"] == products[name]["cost"]
-        expected = products[name]["test_embedding"]
-        np.testing.assert_allclose(item["test_embedding"], expected, atol=1e-6)
+        expected = products[name]["test_targets"]
+        np.testing.assert_allclose(item["test_targets"], expected, atol=1e-6)
 
 
 def test_the_kernel_of_texts_and_products_has_the_width_of_one_column(tmp_path):
@@ -220,7 +220,7 @@ def test_the_kernel_of_texts_and_products_has_the_width_of_one_column(tmp_path):
     for label in range(N_CLASSES):
         machine = SVC(C=3.0, kernel="precomputed").fit(rbf_kernel(X, gamma=gamma), labels == label)
         expected = machine.decision_function(rbf_kernel(tests, X, gamma=gamma))
-        np.testing.assert_allclose(item["test_embedding"][:, label], expected, atol=1e-6)
+        np.testing.assert_allclose(item["test_targets"][:, label], expected, atol=1e-6)
 
 
 def test_the_seed_draws_the_forest_and_the_seconds_are_written(tmp_path):
@@ -228,8 +228,8 @@ def test_the_seed_draws_the_forest_and_the_seconds_are_written(tmp_path):
     first, again = classes.run("random_forest_classifier"), classes.run("random_forest_classifier")
     other = classes.run("random_forest_classifier", seed=SEED + 1)
     name = "n-24_w-0_C-selected"
-    np.testing.assert_array_equal(first[name]["test_embedding"], again[name]["test_embedding"])
-    assert not np.array_equal(first[name]["test_embedding"], other[name]["test_embedding"])
+    np.testing.assert_array_equal(first[name]["test_targets"], again[name]["test_targets"])
+    assert not np.array_equal(first[name]["test_targets"], other[name]["test_targets"])
     seconds = json.loads((tmp_path / "regression.json").read_text())
     assert seconds.keys() == first.keys()
     parts = {"selection_seconds", "fit_seconds", "prediction_seconds"}

@@ -63,7 +63,7 @@ SETTINGS = {
     "one_example": {},
     "output_kernel": "rbf",
     "output_widths": [1.0],
-    "penalties": [1e-4, 1e-2],
+    "alphas": [1e-4, 1e-2],
     "penalty": "shared",
     "preimage": "candidates",
     "projections": [False],
@@ -174,9 +174,9 @@ def setting(regressor: str, name: str):
 
 def assert_same_but_for_test_rows(item: dict, other: dict, kept: slice) -> None:
     """Assert that two items are the same, and the predictions of the kept test rows."""
-    names = item.keys() - {"test_embedding"}
+    names = item.keys() - {"test_targets"}
     assert_same_tree({name: item[name] for name in names}, {name: other[name] for name in names})
-    before, after = item["test_embedding"], other["test_embedding"]
+    before, after = item["test_targets"], other["test_targets"]
     np.testing.assert_allclose(before[kept], after[kept], atol=1e-8)
 
 
@@ -187,10 +187,10 @@ def test_items_and_their_seconds(tmp_path, regressor):
     assert {item["training_size"] for item in tree.values()} == set(map(int, data.split["sizes"]))
     for item in tree.values():
         assert {"training_size", "weak_size", "components", "score"} <= item.keys()
-        n_targets = item["test_embedding"].shape[1]
-        assert item["test_embedding"].shape[0] == len(data.split["test"])
+        n_targets = item["test_targets"].shape[1]
+        assert item["test_targets"].shape[0] == len(data.split["test"])
         assert item["heldout_outputs"].shape == (item["training_size"], n_targets)
-        assert np.isfinite(item["test_embedding"]).all() and np.isfinite(item["score"])
+        assert np.isfinite(item["test_targets"]).all() and np.isfinite(item["score"])
     seconds = json.loads((tmp_path / "regression.json").read_text())
     assert seconds.keys() == tree.keys()
     parts = ["fit_seconds", "prediction_seconds", "selection_seconds"]
@@ -225,7 +225,7 @@ def test_inputs_of_test_rows_change_their_own_predictions_only(tmp_path, regress
     for name, item in first.items():
         assert_same_but_for_test_rows(item, second[name], slice(3))
         if regressor != "training_mean":
-            assert (item["test_embedding"][3:] != second[name]["test_embedding"][3:]).any()
+            assert (item["test_targets"][3:] != second[name]["test_targets"][3:]).any()
 
 
 @pytest.mark.parametrize("regressor", MODULES)
@@ -248,7 +248,7 @@ def test_constant_outputs_are_predicted_as_they_are(tmp_path, regressor):
     tree = run(regressor, tmp_path, data._replace(Y=np.full_like(data.Y, 0.1)))
     for item in tree.values():
         assert item["score"] == np.inf
-        np.testing.assert_allclose(item["test_embedding"], 0.1, rtol=1e-9)
+        np.testing.assert_allclose(item["test_targets"], 0.1, rtol=1e-9)
         np.testing.assert_allclose(item["heldout_outputs"], 0.1, rtol=1e-9)
 
 
@@ -258,5 +258,5 @@ def test_one_input_and_one_output_with_gaps_are_enough(tmp_path, regressor):
     data.Y[np.random.default_rng(6).random(data.Y.shape) < 0.1] = np.nan
     tree = run(regressor, tmp_path, data._replace(X=data.X[:, :1]))
     for item in tree.values():
-        assert item["test_embedding"].shape == (N_TEST, 1)
-        assert np.isfinite(item["test_embedding"]).all() and np.isfinite(item["score"])
+        assert item["test_targets"].shape == (N_TEST, 1)
+        assert np.isfinite(item["test_targets"]).all() and np.isfinite(item["score"])

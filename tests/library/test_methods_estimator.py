@@ -102,7 +102,7 @@ def test_a_grid_is_searched_by_refits_over_the_folds(tmp_path, missing):
             )
         best = min(found, key=lambda count: found[count][2])
         assert item["estimator__n_components"] == best
-        for name, expected in zip(("heldout_outputs", "test_embedding"), found[best], strict=False):
+        for name, expected in zip(("heldout_outputs", "test_targets"), found[best], strict=False):
             np.testing.assert_allclose(item[name], expected, rtol=1e-10)
         assert item["score"] == pytest.approx(found[best][2])
 
@@ -119,7 +119,7 @@ def test_an_estimator_of_one_output_is_fitted_for_each_with_the_seed(tmp_path):
         ]
         return np.column_stack(columns)
 
-    np.testing.assert_allclose(item["test_embedding"], by_hand(stages, 20, fit)[1])
+    np.testing.assert_allclose(item["test_targets"], by_hand(stages, 20, fit)[1])
 
 
 @pytest.mark.parametrize("combine", ["best", "average"])

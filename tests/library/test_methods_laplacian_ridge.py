@@ -14,7 +14,7 @@ from workflow_lib.fitting.prepared_inputs import rbf_gamma
 from workflow_lib.kernels.gram import gram_matrix
 from workflow_lib.regression.laplacian import graph_laplacian
 
-PENALTIES = [1e-4, 1e-2, np.inf]
+ALPHAS = [1e-4, 1e-2, np.inf]
 WEIGHTS = [0.1, 3.0]
 NEIGHBOURS = [2, 5]
 
@@ -34,7 +34,7 @@ def run_stage(stages: Stages, weights=WEIGHTS, neighbours=NEIGHBOURS) -> Stages:
         stages.path,
         kernel=stages.kernel,
         widths=stages.widths,
-        penalties=stages.penalties,
+        alphas=stages.alphas,
         laplacian_weights=weights,
         neighbours=neighbours,
         center=stages.center,
@@ -47,14 +47,14 @@ def run_stage(stages: Stages, weights=WEIGHTS, neighbours=NEIGHBOURS) -> Stages:
 
 
 def stages_of(folder, X, Y, **options):
-    settings = {"kind": None, "scale": "standard", "penalties": PENALTIES, "weak_sizes": [8, 15]}
+    settings = {"kind": None, "scale": "standard", "alphas": ALPHAS, "weak_sizes": [8, 15]}
     return Stages(folder, X, Y, **(settings | options))
 
 
-def refit(X, Y, X_unlabelled, X_new, width, neighbours, weight, penalty):
+def refit(X, Y, X_unlabelled, X_new, width, neighbours, weight, alpha):
     """Return predictions of one fit by its kernel, written down as in its formula."""
     mean = np.nanmean(Y, axis=0)
-    if np.isinf(penalty):
+    if np.isinf(alpha):
         return np.tile(mean, (len(X_new), 1))
     Y = np.where(np.isnan(Y), mean, Y)
     preparation = fit_preparation(X, "standard")
@@ -68,7 +68,7 @@ def refit(X, Y, X_unlabelled, X_new, width, neighbours, weight, penalty):
     gram = (K - K @ middle @ K)[:n_labelled, :n_labelled]
     gram_new = (K_new - K_new @ middle @ K)[:, :n_labelled]
     system = np.zeros((n_labelled + 1, n_labelled + 1))
-    system[:-1, :-1] = gram + 2.0 * n_labelled * penalty * np.eye(n_labelled)
+    system[:-1, :-1] = gram + 2.0 * n_labelled * alpha * np.eye(n_labelled)
     system[:-1, -1] = system[-1, :-1] = 1.0
     solved = np.linalg.solve(system, np.vstack([Y, np.zeros(Y.shape[1])]))
     return gram_new @ solved[:-1] + solved[-1]
@@ -110,18 +110,18 @@ def test_choice_and_predictions_equal_those_of_a_plain_loop(tmp_path, metric, mi
         for width in stages.widths:
             for count in NEIGHBOURS:
                 for weight in WEIGHTS:
-                    for penalty in PENALTIES:
-                        point = (width, count, weight, penalty)
+                    for alpha in ALPHAS:
+                        point = (width, count, weight, alpha)
                         predicted = heldout_loop(X[rows], Y[rows], X_unlabelled, folds, *point)
                         grid[point] = score_of(Y[rows], predicted, folds, metric)
         best = min(grid, key=grid.get)
-        chosen = ("width", "neighbours", "laplacian_weight", "penalty_mu")
+        chosen = ("width", "neighbours", "laplacian_weight", "alpha_rest")
         assert tuple(item[name] for name in chosen) == best
         assert item["score"] == pytest.approx(grid[best], rel=1e-9)
         heldout = heldout_loop(X[rows], Y[rows], X_unlabelled, folds, *best)
         np.testing.assert_allclose(item["heldout_outputs"], heldout, atol=1e-8)
         expected = refit(X[rows], Y[rows], X_unlabelled, X[split["test"]], *best)
-        np.testing.assert_allclose(item["test_embedding"], expected, atol=1e-8)
+        np.testing.assert_allclose(item["test_targets"], expected, atol=1e-8)
 
 
 @pytest.mark.parametrize("weak_sizes", [[], [8, 15]])
@@ -133,8 +133,8 @@ def test_a_vanishing_weight_is_kernel_ridge(tmp_path, weak_sizes):
     for item in ours.tree("regression").values():
         expected = ridge[f"n-{item['training_size']}_w-0_C-selected"]
         assert item["score"] == pytest.approx(expected["score"], rel=1e-7)
-        assert (item["width"], item["penalty_mu"]) == (expected["width"], expected["penalty_mu"])
-        np.testing.assert_allclose(item["test_embedding"], expected["test_embedding"], atol=1e-6)
+        assert (item["width"], item["alpha_rest"]) == (expected["width"], expected["alpha_rest"])
+        np.testing.assert_allclose(item["test_targets"], expected["test_targets"], atol=1e-6)
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "tanimoto"])
@@ -148,21 +148,21 @@ def test_fields_of_the_artifact(tmp_path, kernel):
     for size, weak_size in sizes:
         item = regression[f"n-{size}_w-{weak_size}_C-selected"]
         scalars = {"training_size", "weak_size", "components", "score"}
-        scalars |= {"laplacian_weight", "neighbours", "penalty_mu"}
+        scalars |= {"laplacian_weight", "neighbours", "alpha_rest"}
         if kernel == "rbf":
             scalars |= {"width"}
         arrays = {
             "dual_coefficients": (size + weak_size, 3),
             "intercept": (3,),
             "heldout_outputs": (size, 3),
-            "test_embedding": (12, 3),
+            "test_targets": (12, 3),
         }
         assert item.keys() == scalars | arrays.keys()
         assert {name: item[name].shape for name in arrays} == arrays
         assert (item["training_size"], item["weak_size"]) == (size, weak_size)
         predicted = predictions[f"n-{size}_w-{weak_size}_C-selected"]
         assert predicted.keys() == scalars | {"outputs"}
-        np.testing.assert_array_equal(predicted["outputs"], item["test_embedding"])
+        np.testing.assert_array_equal(predicted["outputs"], item["test_targets"])
 
 
 def test_a_gram_matrix_gives_what_its_inputs_give(tmp_path):
@@ -173,13 +173,13 @@ def test_a_gram_matrix_gives_what_its_inputs_give(tmp_path):
     gram = run_stage(stages_of(tmp_path / "gram", K, Y, scale="none", kernel="precomputed"))
     for name, item in rows.tree("regression").items():
         other = gram.tree("regression")[name]
-        np.testing.assert_allclose(item["test_embedding"], other["test_embedding"], atol=1e-8)
+        np.testing.assert_allclose(item["test_targets"], other["test_targets"], atol=1e-8)
         np.testing.assert_allclose(item["heldout_outputs"], other["heldout_outputs"], atol=1e-8)
 
 
 def test_an_infinite_penalty_predicts_the_training_mean(tmp_path):
     X, Y = small_inputs()
-    stages = run_stage(stages_of(tmp_path, X, Y, penalties=[np.inf]))
+    stages = run_stage(stages_of(tmp_path, X, Y, alphas=[np.inf]))
     train = stages.tree("split")["train"]
     for item in stages.tree("regression").values():
         assert item["score"] == pytest.approx(1.0)
@@ -187,7 +187,7 @@ def test_an_infinite_penalty_predicts_the_training_mean(tmp_path):
         first = (stages.widths[0], NEIGHBOURS[0], WEIGHTS[0])
         assert (item["width"], item["neighbours"], item["laplacian_weight"]) == first
         mean = Y[train[: item["training_size"]]].mean(axis=0)
-        np.testing.assert_allclose(item["test_embedding"], np.tile(mean, (12, 1)), atol=1e-12)
+        np.testing.assert_allclose(item["test_targets"], np.tile(mean, (12, 1)), atol=1e-12)
 
 
 # What each item may see.
@@ -219,7 +219,7 @@ def test_inputs_of_unlabelled_rows_change_the_items_that_have_them(tmp_path):
         if item["weak_size"] <= 8:
             assert_same_tree(item, second[name])
         else:
-            assert np.abs(item["test_embedding"] - second[name]["test_embedding"]).max() > 1e-3
+            assert np.abs(item["test_targets"] - second[name]["test_targets"]).max() > 1e-3
 
 
 def test_graph_of_a_fold_holds_its_training_and_the_unlabelled_rows_only(tmp_path, monkeypatch):

@@ -57,7 +57,7 @@ def test_predictions_and_score_equal_those_of_scikit_learn(tmp_path, past, metri
         np.testing.assert_allclose(item["coefficients"], model.coef_.T, rtol=1e-9)
         np.testing.assert_allclose(item["intercept"], model.intercept_, rtol=1e-9)
         expected = model.predict(values[split["test"]])
-        np.testing.assert_allclose(item["test_embedding"], expected, rtol=1e-9)
+        np.testing.assert_allclose(item["test_targets"], expected, rtol=1e-9)
         heldout = np.zeros((size, 3))
         for fold in range(4):
             kept = folds != fold
@@ -82,7 +82,7 @@ def test_missing_outputs_take_the_mean_of_the_training_rows_at_hand(tmp_path, me
         known = np.where(np.isnan(Y[rows]), np.nanmean(Y[rows], axis=0), Y[rows])
         model = LinearRegression().fit(values[rows], known)
         expected = model.predict(values[split["test"]])
-        np.testing.assert_allclose(item["test_embedding"], expected, rtol=1e-9)
+        np.testing.assert_allclose(item["test_targets"], expected, rtol=1e-9)
         heldout = np.zeros((size, 3))
         for fold in range(4):
             kept = folds != fold
@@ -101,12 +101,12 @@ def test_fields_of_the_artifact(tmp_path):
     scalars = {"training_size", "weak_size", "components", "score"}
     for size in SIZES:
         item = trees["regression"][f"n-{size}_w-0_C-selected"]
-        arrays = {"coefficients", "intercept", "test_embedding", "heldout_outputs"}
+        arrays = {"coefficients", "intercept", "test_targets", "heldout_outputs"}
         assert item.keys() == scalars | arrays
         assert (item["training_size"], item["weak_size"]) == (size, 0)
         predicted = trees["predictions"][f"n-{size}_w-0_C-selected"]
         assert predicted.keys() == scalars | {"outputs"}
-        np.testing.assert_array_equal(predicted["outputs"], item["test_embedding"])
+        np.testing.assert_array_equal(predicted["outputs"], item["test_targets"])
 
 
 def test_inputs_change_nothing(tmp_path):

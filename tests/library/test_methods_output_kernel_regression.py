@@ -38,7 +38,7 @@ from workflow_lib.metrics import average_relative_error, reference_errors
 from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
 
 WIDTHS = [0.3, 3.0]
-PENALTIES = [1e-4, 1e-2, np.inf]
+ALPHAS = [1e-4, 1e-2, np.inf]
 OUTPUT_WIDTHS = {"rbf": [0.5, 2.0], "linear": [], "dtw": [0.5, 2.0], "gak": [0.5, 2.0]}
 VECTOR_CASES = [
     ("rbf", "candidates"),
@@ -71,7 +71,7 @@ def known_outputs(stages, rows):
     return np.where(np.isnan(Y), np.nanmean(Y, axis=0), Y)
 
 
-def regressed(stages, output_kernel, preimage="candidates", penalties=PENALTIES):
+def regressed(stages, output_kernel, preimage="candidates", alphas=ALPHAS):
     """Run the stage, after the alignments where it needs them; return its artifact."""
     aligned = None
     if output_kernel in ("dtw", "gak"):
@@ -83,7 +83,7 @@ def regressed(stages, output_kernel, preimage="candidates", penalties=PENALTIES)
         stages.path,
         kernel=stages.kernel,
         widths=WIDTHS,
-        penalties=penalties,
+        alphas=alphas,
         output_kernel=output_kernel,
         output_widths=OUTPUT_WIDTHS[output_kernel],
         preimage=preimage,
@@ -95,7 +95,7 @@ def regressed(stages, output_kernel, preimage="candidates", penalties=PENALTIES)
 
 def grid_of(kernel, output_kernel):
     widths = WIDTHS if kernel == "rbf" else [None]
-    return list(itertools.product(widths, OUTPUT_WIDTHS[output_kernel] or [None], PENALTIES))
+    return list(itertools.product(widths, OUTPUT_WIDTHS[output_kernel] or [None], ALPHAS))
 
 
 def inputs_of(stages, train, others):
@@ -106,13 +106,13 @@ def inputs_of(stages, train, others):
 
 def estimated(stages, train, others, point, output_kernel, preimage):
     """Return the predictions of the estimator with one grid point, for Gaussian and linear."""
-    width, output_width, penalty = point
+    width, output_width, alpha = point
     X_train, X_others = inputs_of(stages, train, others)
     Y = known_outputs(stages, train)
     model = IOKRegressor(
         stages.kernel,
         rbf_gamma(width, X_train.shape[1]),
-        penalty,
+        alpha,
         stages.center,
         output_kernel,
         None if output_width is None else 1.0 / (output_width * output_unit(Y)) ** 2,
@@ -127,10 +127,10 @@ def estimated(stages, train, others, point, output_kernel, preimage):
 
 def aligned(stages, train, others, point, output_kernel, preimage):
     """Return the predictions with one grid point for kernels on series, from their definitions."""
-    width, output_width, penalty = point
+    width, output_width, alpha = point
     X_train, X_others = inputs_of(stages, train, others)
     gamma = rbf_gamma(width, X_train.shape[1])
-    ridge = labelled_ridge(len(train), penalty)
+    ridge = labelled_ridge(len(train), alpha)
     dual, intercept = fit_dual_coefficients(
         gram_matrix(X_train, None, stages.kernel, gamma), np.eye(len(train)), ridge, stages.center
     )
@@ -160,7 +160,7 @@ def searched(stages, rows, folds, output_kernel, preimage="candidates"):
 
 
 def chosen_point(item):
-    return item.get("width"), item.get("output_width"), item["penalty_mu"]
+    return item.get("width"), item.get("output_width"), item["alpha_rest"]
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_choice_and_predictions_equal_a_search(
         # Nearest candidates are often the same for neighbouring grid points; the first is kept.
         assert chosen_point(item) == points[int(np.flatnonzero(equal)[0])]
         expected = predict(stages, rows, split["test"], chosen_point(item), output_kernel, preimage)
-        np.testing.assert_allclose(item["test_embedding"], expected, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(item["test_targets"], expected, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("preimage", ["minimiser", "mean_shift"])
@@ -210,8 +210,8 @@ def test_searches_predict_as_defined_and_are_selected_by_nearly_their_error(
         point = chosen_point(item)
         assert scores[grid_of("rbf", "rbf").index(point)] == pytest.approx(scores.min(), rel=5e-3)
         expected = estimated(stages, rows, split["test"], point, "rbf", preimage)
-        np.testing.assert_allclose(item["test_embedding"], expected, rtol=0, atol=1e-5)
-        assert not np.isin(item["test_embedding"], stages.Y[rows]).any()
+        np.testing.assert_allclose(item["test_targets"], expected, rtol=0, atol=1e-5)
+        assert not np.isin(item["test_targets"], stages.Y[rows]).any()
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_missing_outputs_take_the_mean_of_the_rows_at_hand(tmp_path, output_kern
         assert item["score"] == pytest.approx(scores.min(), rel=5e-3)
         point = chosen_point(item)
         expected = estimated(stages, rows, split["test"], point, output_kernel, preimage)
-        np.testing.assert_allclose(item["test_embedding"], expected, rtol=0, atol=1e-5)
+        np.testing.assert_allclose(item["test_targets"], expected, rtol=0, atol=1e-5)
         assert np.isfinite(item["heldout_outputs"]).all()
 
 
@@ -281,7 +281,7 @@ def test_mean_of_unprojected_weights_would_be_kernel_ridge_regression(tmp_path):
     tree, split = regressed(stages, "linear", "mean"), stages.tree("split")
     for size in stages.sizes:
         item, rows = tree[KEY.format(size)], split["train"][:size]
-        ridge = KernelRidgeRegressor(gamma=rbf_gamma(item["width"], 4), alpha=item["penalty_mu"])
+        ridge = KernelRidgeRegressor(gamma=rbf_gamma(item["width"], 4), alpha=item["alpha_rest"])
         h = ridge.fit(stages.X[rows], stages.Y[rows]).predict(stages.X[split["test"]])
         weights = IOKRegressor(gamma=ridge.gamma, alpha=ridge.alpha)
         weights = weights.fit(stages.X[rows], stages.Y[rows]).predict_weights(
@@ -289,8 +289,8 @@ def test_mean_of_unprojected_weights_would_be_kernel_ridge_regression(tmp_path):
         )
         np.testing.assert_allclose(weights @ stages.Y[rows], h, rtol=0, atol=1e-9)
         projected = project_on_simplex(weights) @ stages.Y[rows]
-        np.testing.assert_allclose(item["test_embedding"], projected, rtol=0, atol=1e-9)
-        assert np.abs(item["test_embedding"] - h).max() > 0.01
+        np.testing.assert_allclose(item["test_targets"], projected, rtol=0, atol=1e-9)
+        assert np.abs(item["test_targets"] - h).max() > 0.01
 
 
 def test_linear_output_kernel_gives_the_training_output_nearest_to_kernel_ridge(tmp_path):
@@ -298,10 +298,10 @@ def test_linear_output_kernel_gives_the_training_output_nearest_to_kernel_ridge(
     tree, split = regressed(stages, "linear"), stages.tree("split")
     for size in stages.sizes:
         item, rows = tree[KEY.format(size)], split["train"][:size]
-        ridge = KernelRidgeRegressor(gamma=rbf_gamma(item["width"], 4), alpha=item["penalty_mu"])
+        ridge = KernelRidgeRegressor(gamma=rbf_gamma(item["width"], 4), alpha=item["alpha_rest"])
         h = ridge.fit(stages.X[rows], stages.Y[rows]).predict(stages.X[split["test"]])
         nearest = ((h[:, None] - stages.Y[rows]) ** 2).sum(axis=2).argmin(axis=1)
-        np.testing.assert_array_equal(item["test_embedding"], stages.Y[rows][nearest])
+        np.testing.assert_array_equal(item["test_targets"], stages.Y[rows][nearest])
 
 
 @pytest.mark.parametrize("scale", ["none", "standard"])
@@ -311,15 +311,15 @@ def test_heldout_weights_reproduce_kernel_ridge_of_the_fold(tmp_path, scale, cen
     split, size = stages.tree("split"), 30
     rows, folds = split["train"][:size], split["folds"]["n-30"]
     inputs = prepared_inputs(stages.tree("features"), folds, size)
-    weights = heldout_weights(inputs, "rbf", 1.0, PENALTIES, center)
-    for fold, index in itertools.product(range(4), range(len(PENALTIES))):
+    weights = heldout_weights(inputs, "rbf", 1.0, ALPHAS, center)
+    for fold, index in itertools.product(range(4), range(len(ALPHAS))):
         train, heldout = rows[folds != fold], rows[folds == fold]
         X_train, X_heldout = inputs_of(stages, train, heldout)
-        ridge = KernelRidgeRegressor(gamma=rbf_gamma(1.0, 4), alpha=PENALTIES[index], center=center)
+        ridge = KernelRidgeRegressor(gamma=rbf_gamma(1.0, 4), alpha=ALPHAS[index], center=center)
         expected = ridge.fit(X_train, stages.Y[train]).predict(X_heldout)
         assert weights[fold].shape == (3, len(heldout), len(train))
         np.testing.assert_allclose(weights[fold][index] @ stages.Y[train], expected, atol=1e-9)
-        if PENALTIES[index] == np.inf:
+        if ALPHAS[index] == np.inf:
             np.testing.assert_allclose(weights[fold][index], center / len(train), rtol=1e-12)
 
 
@@ -408,8 +408,8 @@ def test_infinite_penalty_alone_predicts_one_output_for_all(tmp_path):
     stages = prepared(tmp_path)
     for preimage in ("candidates", "minimiser", "mean_shift"):
         for item in regressed(stages, "rbf", preimage, [np.inf]).values():
-            assert item["penalty_mu"] == np.inf
-            predictions = item["test_embedding"]
+            assert item["alpha_rest"] == np.inf
+            predictions = item["test_targets"]
             np.testing.assert_allclose(predictions, predictions[:1].repeat(12, axis=0))
 
 
@@ -419,7 +419,7 @@ def test_infinite_penalty_alone_predicts_one_output_for_all(tmp_path):
 def test_constant_outputs_are_predicted_as_they_are(tmp_path, output_kernel, preimage):
     stages = prepared(tmp_path, np.full((70, 4), 0.1))
     for item in regressed(stages, output_kernel, preimage).values():
-        np.testing.assert_allclose(item["test_embedding"], 0.1, rtol=1e-12)
+        np.testing.assert_allclose(item["test_targets"], 0.1, rtol=1e-12)
         assert item["score"] == np.inf
 
 
@@ -438,8 +438,8 @@ def test_predictions_pass_through_the_preimage_stage_with_what_was_chosen(tmp_pa
         None,
     )
     for key, item in stages.tree("predictions").items():
-        np.testing.assert_array_equal(item["outputs"], tree[key]["test_embedding"])
-        names = {"outputs", "training_size", "weak_size", "components", "score", "penalty_mu"}
+        np.testing.assert_array_equal(item["outputs"], tree[key]["test_targets"])
+        names = {"outputs", "training_size", "weak_size", "components", "score", "alpha_rest"}
         assert item.keys() - {"edges"} == names | {"kernel"}
         assert seconds[key].keys() == {
             "selection_seconds",

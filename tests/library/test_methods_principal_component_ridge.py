@@ -14,7 +14,7 @@ from workflow_lib.features.preparation import fit_preparation
 from workflow_lib.fitting.prepared_inputs import rbf_gamma
 from workflow_lib.metrics import reference_errors, relative_error
 
-PENALTIES = [1e-4, 1e-2, 0.3, np.inf]
+ALPHAS = [1e-4, 1e-2, 0.3, np.inf]
 
 
 def small_inputs(n_outputs=3):
@@ -31,7 +31,7 @@ def run_stage(stages: Stages) -> Stages:
         stages.path,
         kernel=stages.kernel,
         widths=stages.widths,
-        penalties=stages.penalties,
+        alphas=stages.alphas,
         center=stages.center,
         metric=stages.metric,
     )
@@ -42,25 +42,25 @@ def run_stage(stages: Stages) -> Stages:
 
 
 def stages_of(folder, X, Y, **options):
-    settings = {"kind": None, "scale": "standard", "penalties": PENALTIES} | options
+    settings = {"kind": None, "scale": "standard", "alphas": ALPHAS} | options
     return Stages(folder, X, Y, **settings)
 
 
-def refit(X, T, X_new, width, penalty):
+def refit(X, T, X_new, width, alpha):
     """Return predictions of ridge regression on inputs standardised by their own rows."""
     preparation = fit_preparation(X, "standard")
-    model = KernelRidgeRegressor(gamma=rbf_gamma(width, X.shape[1]), alpha=penalty)
+    model = KernelRidgeRegressor(gamma=rbf_gamma(width, X.shape[1]), alpha=alpha)
     model.fit(preparation.apply(X), T)
     return model.predict(preparation.apply(X_new))
 
 
-def component_predictions(X, Y, X_new, width, penalties):
+def component_predictions(X, Y, X_new, width, alphas):
     """Return predicted outputs (n, d) for one penalty per component, one fit a component."""
     mean = Y.mean(axis=0)
     _, _, directions = np.linalg.svd(Y - mean)
     predicted = np.tile(mean, (len(X_new), 1))
-    for direction, penalty in zip(directions, penalties, strict=False):
-        scores = refit(X, (Y - mean) @ direction, X_new, width, penalty)
+    for direction, alpha in zip(directions, alphas, strict=False):
+        scores = refit(X, (Y - mean) @ direction, X_new, width, alpha)
         predicted += np.outer(scores, direction)
     return predicted
 
@@ -72,26 +72,26 @@ def filled(Y, kept):
 
 def brute_force(X, outputs, folds, width, metric):
     """Return penalties, score and held-out predictions of one width, by a plain loop."""
-    score_errors = np.zeros((len(PENALTIES), outputs.shape[1]))
+    score_errors = np.zeros((len(ALPHAS), outputs.shape[1]))
     for fold in range(folds.max() + 1):
         kept, heldout = folds != fold, folds == fold
         Y = filled(outputs, kept)
         mean = Y[kept].mean(axis=0)
         _, _, directions = np.linalg.svd(Y[kept] - mean)
-        for index, penalty in enumerate(PENALTIES):
+        for index, alpha in enumerate(ALPHAS):
             for rank, direction in enumerate(directions):
                 scores = (Y - mean) @ direction
-                predicted = refit(X[kept], scores[kept], X[heldout], width, penalty)
+                predicted = refit(X[kept], scores[kept], X[heldout], width, alpha)
                 score_errors[index, rank] += ((predicted - scores[heldout]) ** 2).sum()
-    penalties = np.array(PENALTIES)[score_errors.argmin(axis=0)]
+    alphas = np.array(ALPHAS)[score_errors.argmin(axis=0)]
     predictions = np.zeros(outputs.shape)
     for fold in range(folds.max() + 1):
         kept, heldout = folds != fold, folds == fold
         known = filled(outputs, kept)[kept]
-        predictions[heldout] = component_predictions(X[kept], known, X[heldout], width, penalties)
+        predictions[heldout] = component_predictions(X[kept], known, X[heldout], width, alphas)
     errors = np.nansum((predictions - outputs) ** 2, axis=0)
     score = relative_error(errors, reference_errors(outputs, folds), metric)
-    return penalties, score, predictions
+    return alphas, score, predictions
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])
@@ -108,32 +108,32 @@ def test_choice_and_predictions_equal_those_of_a_plain_loop(tmp_path, metric, mi
             width: brute_force(X[rows], Y[rows], folds, width, metric) for width in stages.widths
         }
         width = min(found, key=lambda width: found[width][1])
-        penalties, score, heldout = found[width]
+        alphas, score, heldout = found[width]
         item = regression[f"n-{size}_w-0_C-selected"]
         assert item["width"] == width
         assert item["score"] == pytest.approx(score, rel=1e-9)
-        np.testing.assert_array_equal(item["component_penalties"], penalties)
+        np.testing.assert_array_equal(item["component_alphas"], alphas)
         np.testing.assert_allclose(item["heldout_outputs"], heldout, atol=1e-9)
         known = filled(Y[rows], np.ones(size, dtype=bool))
-        expected = component_predictions(X[rows], known, X[split["test"]], width, penalties)
-        np.testing.assert_allclose(item["test_embedding"], expected, atol=1e-9)
-    assert any(len(set(item["component_penalties"])) > 1 for item in regression.values())
+        expected = component_predictions(X[rows], known, X[split["test"]], width, alphas)
+        np.testing.assert_allclose(item["test_targets"], expected, atol=1e-9)
+    assert any(len(set(item["component_alphas"])) > 1 for item in regression.values())
 
 
 @pytest.mark.parametrize("scale", ["none", "standard"])
 @pytest.mark.parametrize("n_outputs", [3, 40])
 def test_one_penalty_is_kernel_ridge(tmp_path, scale, n_outputs):
     X, Y = small_inputs(n_outputs)
-    for penalty in (1e-2, np.inf):
-        options = {"penalties": [penalty], "scale": scale}
-        ours = run_stage(stages_of(tmp_path / f"components-{penalty}", X, Y, **options))
-        ridge = stages_of(tmp_path / f"ridge-{penalty}", X, Y, **options).all()
+    for alpha in (1e-2, np.inf):
+        options = {"alphas": [alpha], "scale": scale}
+        ours = run_stage(stages_of(tmp_path / f"components-{alpha}", X, Y, **options))
+        ridge = stages_of(tmp_path / f"ridge-{alpha}", X, Y, **options).all()
         expected = ridge.tree("predictions")
         for name, item in ours.tree("predictions").items():
             assert item["score"] == pytest.approx(expected[name]["score"], rel=1e-10)
             assert item["width"] == expected[name]["width"]
             # Of 40 outputs the refit has components that no fold has; they stay at the mean.
-            if n_outputs == 3 or penalty == np.inf:
+            if n_outputs == 3 or alpha == np.inf:
                 np.testing.assert_allclose(item["outputs"], expected[name]["outputs"], atol=1e-10)
 
 
@@ -162,13 +162,13 @@ def test_more_outputs_than_rows(tmp_path):
     stages = run_stage(stages_of(tmp_path, X, Y))
     regression = stages.tree("regression")
     for size, item in zip(stages.sizes, regression.values(), strict=True):
-        penalties = item["component_penalties"]
-        assert penalties.shape == (size - 1,)
+        alphas = item["component_alphas"]
+        assert alphas.shape == (size - 1,)
         # The largest fold of four trains on three quarters of the rows.
         largest = size - size // 4
-        assert np.isinf(penalties[largest - 1 :]).all()
-        assert np.isfinite(penalties[0])
-        assert item["test_embedding"].shape == (12, 40)
+        assert np.isinf(alphas[largest - 1 :]).all()
+        assert np.isfinite(alphas[0])
+        assert item["test_targets"].shape == (12, 40)
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
@@ -182,10 +182,10 @@ def test_fields_of_the_artifact(tmp_path, kernel):
         if kernel == "rbf":
             scalars |= {"width"}
         arrays = {
-            "component_penalties": (3,),
+            "component_alphas": (3,),
             "dual_coefficients": (size, 3),
             "intercept": (3,),
-            "test_embedding": (12, 3),
+            "test_targets": (12, 3),
             "heldout_outputs": (size, 3),
         }
         assert item.keys() - {"edges"} == scalars | arrays.keys()
@@ -193,32 +193,32 @@ def test_fields_of_the_artifact(tmp_path, kernel):
         assert (item["training_size"], item["weak_size"]) == (size, 0)
         predicted = predictions[f"n-{size}_w-0_C-selected"]
         assert predicted.keys() - {"edges"} == scalars | {"outputs"}
-        np.testing.assert_array_equal(predicted["outputs"], item["test_embedding"])
+        np.testing.assert_array_equal(predicted["outputs"], item["test_targets"])
 
 
 def test_infinite_penalties_predict_the_training_mean(tmp_path):
     X, Y = small_inputs()
     for center in (True, False):
-        stages = stages_of(tmp_path / str(center), X, Y, penalties=[np.inf], center=center)
+        stages = stages_of(tmp_path / str(center), X, Y, alphas=[np.inf], center=center)
         run_stage(stages)
         train = stages.tree("split")["train"]
         for size, item in zip(stages.sizes, stages.tree("regression").values(), strict=True):
-            assert np.isinf(item["component_penalties"]).all()
+            assert np.isinf(item["component_alphas"]).all()
             assert item["score"] == pytest.approx(1.0)
             mean = Y[train[:size]].mean(axis=0)
-            np.testing.assert_allclose(item["test_embedding"], np.tile(mean, (12, 1)), atol=1e-12)
+            np.testing.assert_allclose(item["test_targets"], np.tile(mean, (12, 1)), atol=1e-12)
 
 
 def test_constant_outputs_have_no_component(tmp_path):
     X, Y = small_inputs()
     stages = run_stage(stages_of(tmp_path, X, np.full_like(Y, 0.1)))
     for item in stages.tree("regression").values():
-        assert item["component_penalties"].shape == (0,)
+        assert item["component_alphas"].shape == (0,)
 
 
 def test_the_first_of_equal_widths_is_kept(tmp_path):
     # With one constant penalty, the mean, all widths are the same.
     X, Y = small_inputs()
-    stages = stages_of(tmp_path, X, Y, penalties=[np.inf], widths=[3.0, 0.3, 1.0])
+    stages = stages_of(tmp_path, X, Y, alphas=[np.inf], widths=[3.0, 0.3, 1.0])
     for item in run_stage(stages).tree("regression").values():
         assert item["width"] == 3.0

@@ -13,7 +13,7 @@ from workflow_lib.experiments import preimages
 from workflow_lib.features.preparation import fit_preparation
 from workflow_lib.fitting.prepared_inputs import rbf_gamma
 
-PENALTIES = [1e-4, 1e-2, 0.3, np.inf]
+ALPHAS = [1e-4, 1e-2, 0.3, np.inf]
 RANKS = [1, 2, 4]
 
 
@@ -35,7 +35,7 @@ def run_stage(stages: Stages, ranks=RANKS) -> Stages:
         stages.path,
         kernel=stages.kernel,
         widths=stages.widths,
-        penalties=stages.penalties,
+        alphas=stages.alphas,
         ranks=ranks,
         center=stages.center,
         metric=stages.metric,
@@ -47,28 +47,28 @@ def run_stage(stages: Stages, ranks=RANKS) -> Stages:
 
 
 def stages_of(folder, X, Y, **options):
-    settings = {"kind": None, "scale": "standard", "penalties": PENALTIES} | options
+    settings = {"kind": None, "scale": "standard", "alphas": ALPHAS} | options
     return Stages(folder, X, Y, **settings)
 
 
-def refit(X, Y, X_new, width, rank, penalty):
+def refit(X, Y, X_new, width, rank, alpha):
     """Return predictions of one fit: means for missing outputs, inputs standardised, components."""
     mean = np.nanmean(Y, axis=0)
     deviations = np.where(np.isnan(Y), 0.0, Y - mean)
     _, _, directions = np.linalg.svd(deviations)
     directions = directions[: min(rank, len(Y) - 1)]
     preparation = fit_preparation(X, "standard")
-    model = KernelRidgeRegressor(gamma=rbf_gamma(width, X.shape[1]), alpha=penalty)
+    model = KernelRidgeRegressor(gamma=rbf_gamma(width, X.shape[1]), alpha=alpha)
     model.fit(preparation.apply(X), deviations @ directions.T)
     scores = model.predict(preparation.apply(X_new)).reshape(len(X_new), -1)
     return mean + scores @ directions
 
 
-def heldout_loop(X, Y, folds, width, rank, penalty):
+def heldout_loop(X, Y, folds, width, rank, alpha):
     predicted = np.empty_like(Y)
     for fold in range(folds.max() + 1):
         kept, rows = folds != fold, folds == fold
-        predicted[rows] = refit(X[kept], Y[kept], X[rows], width, rank, penalty)
+        predicted[rows] = refit(X[kept], Y[kept], X[rows], width, rank, alpha)
     return predicted
 
 
@@ -94,21 +94,21 @@ def test_choice_and_predictions_equal_those_of_a_plain_loop(tmp_path, metric, mi
     for size in stages.sizes:
         rows, folds = split["train"][:size], split["folds"][f"n-{size}"]
         grid = {
-            (width, rank, penalty): score_of(
-                Y[rows], heldout_loop(X[rows], Y[rows], folds, width, rank, penalty), folds, metric
+            (width, rank, alpha): score_of(
+                Y[rows], heldout_loop(X[rows], Y[rows], folds, width, rank, alpha), folds, metric
             )
             for width in stages.widths
             for rank in RANKS
-            for penalty in PENALTIES
+            for alpha in ALPHAS
         }
         best = min(grid, key=grid.get)
         item = regression[f"n-{size}_w-0_C-selected"]
-        assert (item["width"], item["rank"], item["penalty_mu"]) == best
+        assert (item["width"], item["rank"], item["alpha_rest"]) == best
         assert item["score"] == pytest.approx(grid[best], rel=1e-9)
         heldout = heldout_loop(X[rows], Y[rows], folds, *best)
         np.testing.assert_allclose(item["heldout_outputs"], heldout, atol=1e-8)
         expected = refit(X[rows], Y[rows], X[split["test"]], *best)
-        np.testing.assert_allclose(item["test_embedding"], expected, atol=1e-8)
+        np.testing.assert_allclose(item["test_targets"], expected, atol=1e-8)
 
 
 @pytest.mark.parametrize("scale", ["none", "standard"])
@@ -120,8 +120,8 @@ def test_all_components_are_kernel_ridge(tmp_path, scale):
         expected = ridge[name]
         assert item["rank"] == 6
         assert item["score"] == pytest.approx(expected["score"], rel=1e-10)
-        assert (item["width"], item["penalty_mu"]) == (expected["width"], expected["penalty_mu"])
-        np.testing.assert_allclose(item["test_embedding"], expected["test_embedding"], atol=1e-9)
+        assert (item["width"], item["alpha_rest"]) == (expected["width"], expected["alpha_rest"])
+        np.testing.assert_allclose(item["test_targets"], expected["test_targets"], atol=1e-9)
 
 
 def test_the_rank_is_the_smallest_of_equal_ones(tmp_path):
@@ -136,7 +136,7 @@ def test_more_outputs_than_rows(tmp_path):
     stages = run_stage(stages_of(tmp_path, X, Y), ranks=[25])
     for size, item in zip(stages.sizes, stages.tree("regression").values(), strict=True):
         assert item["rank"] == min(size - 1, 25)
-        assert item["test_embedding"].shape == (12, 40)
+        assert item["test_targets"].shape == (12, 40)
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
@@ -146,33 +146,33 @@ def test_fields_of_the_artifact(tmp_path, kernel):
     regression, predictions = stages.tree("regression"), stages.tree("predictions")
     for size in stages.sizes:
         item = regression[f"n-{size}_w-0_C-selected"]
-        scalars = {"training_size", "weak_size", "components", "score", "rank", "penalty_mu"}
+        scalars = {"training_size", "weak_size", "components", "score", "rank", "alpha_rest"}
         if kernel == "rbf":
             scalars |= {"width"}
         arrays = {
             "dual_coefficients": (size, 6),
             "intercept": (6,),
             "heldout_outputs": (size, 6),
-            "test_embedding": (12, 6),
+            "test_targets": (12, 6),
         }
         assert item.keys() == scalars | arrays.keys()
         assert {name: item[name].shape for name in arrays} == arrays
         assert (item["training_size"], item["weak_size"]) == (size, 0)
         predicted = predictions[f"n-{size}_w-0_C-selected"]
         assert predicted.keys() == scalars | {"outputs"}
-        np.testing.assert_array_equal(predicted["outputs"], item["test_embedding"])
+        np.testing.assert_array_equal(predicted["outputs"], item["test_targets"])
 
 
 def test_an_infinite_penalty_predicts_the_training_mean(tmp_path):
     X, Y = small_inputs()
-    stages = run_stage(stages_of(tmp_path, X, Y, penalties=[np.inf]))
+    stages = run_stage(stages_of(tmp_path, X, Y, alphas=[np.inf]))
     train = stages.tree("split")["train"]
     for size, item in zip(stages.sizes, stages.tree("regression").values(), strict=True):
         assert item["score"] == pytest.approx(1.0)
         # All grid points are the same, so the first is kept.
         assert (item["width"], item["rank"]) == (stages.widths[0], RANKS[0])
         mean = Y[train[:size]].mean(axis=0)
-        np.testing.assert_allclose(item["test_embedding"], np.tile(mean, (12, 1)), atol=1e-12)
+        np.testing.assert_allclose(item["test_targets"], np.tile(mean, (12, 1)), atol=1e-12)
 
 
 def test_constant_outputs_have_no_component(tmp_path):

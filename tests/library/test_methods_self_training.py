@@ -20,15 +20,15 @@ from workflow_lib.experiments import (
 )
 from workflow_lib.features.preparation import fit_preparation
 from workflow_lib.fitting.class_selection import one_hot, scaled_squared_error
-from workflow_lib.fitting.input_kernels import InputKernel, penalty_unit
+from workflow_lib.fitting.input_kernels import InputKernel, alpha_unit
 from workflow_lib.fitting.prepared_inputs import rbf_gamma
 from workflow_lib.fitting.self_training import allowed_classes, self_train
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
 
 N_CLASSES, N_INPUTS, DIMENSION, ROWS_PER_CLASS, N_FOLDS = 8, 5, 2, 34, 3
 WEAK_SIZES, COUNTS = [20, 100], [2, 4]
-GRID = {"widths": [0.5, 4.0], "penalties": [1e-4, 1e-2]}
-FIXED = {"width": 1.5, "penalty": 3e-3, "n_components": 2}
+GRID = {"widths": [0.5, 4.0], "alphas": [1e-4, 1e-2]}
+FIXED = {"width": 1.5, "alpha": 3e-3, "n_components": 2}
 
 
 class Classes:
@@ -86,26 +86,26 @@ class Classes:
         preparation = fit_preparation(kept, self.scale)
         return [preparation.apply(rows) for rows in (kept, *others)]
 
-    def labelled_score(self, size, width, penalty, center):
+    def labelled_score(self, size, width, alpha, center):
         """Return the error of the class scores of held-out rows without weak rows."""
         X, labels, folds = self.training(size)
         scores = np.empty((size, N_CLASSES))
         for fold in range(N_FOLDS):
             kept, heldout = self.prepared(X[folds != fold], X[folds == fold])
             model = KernelRidgeRegressor(
-                gamma=rbf_gamma(width, N_INPUTS), alpha=penalty, center=center
+                gamma=rbf_gamma(width, N_INPUTS), alpha=alpha, center=center
             )
             model.fit(kept, one_hot(labels[folds != fold], N_CLASSES))
             scores[folds == fold] = model.predict(heldout)
         return ((scores - one_hot(labels, N_CLASSES)) ** 2).sum()
 
-    def self_trained(self, X, labels, others, allowed, width, penalty, **options):
+    def self_trained(self, X, labels, others, allowed, width, alpha, **options):
         """Return the class scores of other rows after self-training."""
         weak = self.X[self.split["weak"][: len(allowed)]]
         kept, weak, others = self.prepared(X, weak, others)
         rows, gamma = np.vstack([kept, weak]), rbf_gamma(width, N_INPUTS)
         dual, intercept = self_train(
-            rbf_kernel(rows, gamma=gamma), one_hot(labels, N_CLASSES), allowed, penalty, **options
+            rbf_kernel(rows, gamma=gamma), one_hot(labels, N_CLASSES), allowed, alpha, **options
         )
         return rbf_kernel(others, rows, gamma=gamma) @ dual + intercept
 
@@ -117,7 +117,7 @@ class Classes:
         return allowed_classes(told["memberships"][:weak_size], memberships)
 
     def accuracy(self, item):
-        found = item["test_embedding"].argmax(axis=1)
+        found = item["test_targets"].argmax(axis=1)
         return (found == self.labels[self.split["test"]]).mean()
 
 
@@ -134,12 +134,12 @@ def test_scores_and_choice_equal_those_of_each_fold_by_hand(tmp_path, kind, cent
     assert sizes == [16, 32]
     assert items.keys() == {name_of(size, weak) for size in sizes for weak in WEAK_SIZES}
     for size in sizes:
-        points = [(width, alpha) for width in GRID["widths"] for alpha in GRID["penalties"]]
+        points = [(width, alpha) for width in GRID["widths"] for alpha in GRID["alphas"]]
         best = min(points, key=lambda point: classes.labelled_score(size, *point, center))
         X, labels, folds = classes.training(size)
         for weak_size in WEAK_SIZES:
             item = items[name_of(size, weak_size)]
-            assert (item["width"], item["penalty_mu"]) == best
+            assert (item["width"], item["alpha_rest"]) == best
             assert item["n_components"] == max(COUNTS)
             allowed = classes.allowed(size, max(COUNTS), weak_size)
             options = {"kind": kind, "center": center}
@@ -157,7 +157,7 @@ def test_scores_and_choice_equal_those_of_each_fold_by_hand(tmp_path, kind, cent
             assert item["score"] == pytest.approx(scaled_squared_error(heldout, labels), rel=1e-8)
             tests = classes.X[classes.split["test"]]
             expected = classes.self_trained(X, labels, tests, allowed, *best, **options)
-            np.testing.assert_allclose(item["test_embedding"], expected, atol=1e-8)
+            np.testing.assert_allclose(item["test_targets"], expected, atol=1e-8)
 
 
 def test_fixed_component_counts_are_run_one_by_one(tmp_path):
@@ -168,9 +168,9 @@ def test_fixed_component_counts_are_run_one_by_one(tmp_path):
     for weak_size in WEAK_SIZES:
         of_count = {count: fixed[name_of(16, weak_size, count)] for count in COUNTS}
         assert all(item["n_components"] == count for count, item in of_count.items())
-        largest = selected[name_of(16, weak_size)]["test_embedding"]
-        np.testing.assert_array_equal(of_count[max(COUNTS)]["test_embedding"], largest)
-        assert not np.allclose(of_count[min(COUNTS)]["test_embedding"], largest)
+        largest = selected[name_of(16, weak_size)]["test_targets"]
+        np.testing.assert_array_equal(of_count[max(COUNTS)]["test_targets"], largest)
+        assert not np.allclose(of_count[min(COUNTS)]["test_targets"], largest)
 
 
 def test_with_one_example_per_class_nothing_is_selected(tmp_path):
@@ -180,12 +180,12 @@ def test_with_one_example_per_class_nothing_is_selected(tmp_path):
     tests = classes.X[classes.split["test"]]
     for weak_size in WEAK_SIZES:
         item = items[name_of(N_CLASSES, weak_size)]
-        point = (item["width"], item["penalty_mu"], item["n_components"])
-        assert point == (FIXED["width"], FIXED["penalty"], FIXED["n_components"])
+        point = (item["width"], item["alpha_rest"], item["n_components"])
+        assert point == (FIXED["width"], FIXED["alpha"], FIXED["n_components"])
         assert "score" not in item
         allowed = classes.allowed(N_CLASSES, FIXED["n_components"], weak_size)
-        expected = classes.self_trained(X, labels, tests, allowed, FIXED["width"], FIXED["penalty"])
-        np.testing.assert_allclose(item["test_embedding"], expected, atol=1e-8)
+        expected = classes.self_trained(X, labels, tests, allowed, FIXED["width"], FIXED["alpha"])
+        np.testing.assert_allclose(item["test_targets"], expected, atol=1e-8)
         others = items[name_of(4 * N_CLASSES, weak_size)]
         assert others["width"] in GRID["widths"] and others["n_components"] == max(COUNTS)
         assert np.isfinite(others["score"])
@@ -196,8 +196,8 @@ def test_with_one_example_per_class_nothing_is_selected(tmp_path):
 def test_values_that_are_not_fixed_are_the_first_and_the_largest_count(tmp_path):
     classes = Classes(tmp_path, examples=(1,))
     item = classes.run(one_example={})[name_of(N_CLASSES, 20)]
-    point = (item["width"], item["penalty_mu"], item["n_components"])
-    assert point == (GRID["widths"][0], GRID["penalties"][0], max(COUNTS))
+    point = (item["width"], item["alpha_rest"], item["n_components"])
+    assert point == (GRID["widths"][0], GRID["alphas"][0], max(COUNTS))
 
 
 def test_soft_labels_of_clear_clusters_tell_what_one_hot_labels_tell(tmp_path):
@@ -206,7 +206,7 @@ def test_soft_labels_of_clear_clusters_tell_what_one_hot_labels_tell(tmp_path):
     one_hot_items = Classes(tmp_path / "one-hot").run()
     soft_items = Classes(tmp_path / "soft", label_kind="soft").run()
     for name, item in one_hot_items.items():
-        np.testing.assert_array_equal(item["test_embedding"], soft_items[name]["test_embedding"])
+        np.testing.assert_array_equal(item["test_targets"], soft_items[name]["test_targets"])
 
 
 @pytest.mark.parametrize("kind", ["hard", "soft"])
@@ -224,15 +224,15 @@ def test_more_weak_rows_find_more_classes(tmp_path, kind):
 
 def test_a_kernel_is_chosen_from_a_list_and_edges_are_told(tmp_path):
     classes = Classes(tmp_path, "standard", examples=(1, 4))
-    items = classes.run(kernels=["linear", "laplacian"], penalties=[1e-9, 1e-8])
+    items = classes.run(kernels=["linear", "laplacian"], alphas=[1e-9, 1e-8])
     for weak_size in WEAK_SIZES:
         fixed = items[name_of(N_CLASSES, weak_size)]
         assert (fixed["kernel"], fixed["width"]) == ("laplacian", FIXED["width"])
-        assert fixed["penalty_mu"] == FIXED["penalty"] and "edges" not in fixed
+        assert fixed["alpha_rest"] == FIXED["alpha"] and "edges" not in fixed
         chosen = items[name_of(4 * N_CLASSES, weak_size)]
-        unit = penalty_unit(InputKernel(chosen["kernel"], chosen.get("width")), N_INPUTS)
-        assert chosen["penalty_mu"] == pytest.approx(1e-7 * unit)
-        assert "highest penalty" in chosen["edges"]
+        unit = alpha_unit(InputKernel(chosen["kernel"], chosen.get("width")), N_INPUTS)
+        assert chosen["alpha_rest"] == pytest.approx(1e-7 * unit)
+        assert "highest alpha" in chosen["edges"]
 
 
 def test_kernels_without_a_width_have_none_and_the_seconds_are_written(tmp_path):

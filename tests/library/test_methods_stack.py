@@ -129,7 +129,7 @@ def test_weights_predictions_and_score_are_those_of_the_held_out_rows(tmp_path, 
         assert item["score"] == pytest.approx(float(score), rel=1e-12)
         of_test = [part[item_of(size)]["outputs"] for part in tested.values()]
         expected = sum(w * part for w, part in zip(weights, of_test))
-        np.testing.assert_allclose(item["test_embedding"], expected, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(item["test_targets"], expected, rtol=1e-12, atol=1e-12)
 
 
 def test_fields_and_seconds(tmp_path):
@@ -140,11 +140,11 @@ def test_fields_and_seconds(tmp_path):
     scalars = {"training_size", "weak_size", "components", "score", "weight_m-a", "weight_m-b"}
     for size in SIZES:
         item, predicted = tree[item_of(size)], predictions[item_of(size)]
-        assert item.keys() == scalars | {"test_embedding", "heldout_outputs", "member_weights"}
+        assert item.keys() == scalars | {"test_targets", "heldout_outputs", "member_weights"}
         assert (item["training_size"], item["weak_size"]) == (size, 0)
         assert item["heldout_outputs"].shape == (size, 3)
         assert predicted.keys() == scalars | {"outputs"}
-        np.testing.assert_array_equal(predicted["outputs"], item["test_embedding"])
+        np.testing.assert_array_equal(predicted["outputs"], item["test_targets"])
     seconds = json.loads((tmp_path / "regression.json").read_text())
     assert seconds.keys() == tree.keys()
     for size, n_members in ((20, 1), (30, 2)):
@@ -165,7 +165,7 @@ def test_one_member_is_that_member(tmp_path):
     predictions = read_artifact(paths["predictions"], "predictions")
     for name, item in tree.items():
         assert item["weight_only"] == 1.0
-        np.testing.assert_array_equal(item["test_embedding"], predictions[name]["outputs"])
+        np.testing.assert_array_equal(item["test_targets"], predictions[name]["outputs"])
         np.testing.assert_array_equal(item["heldout_outputs"], regression[name]["heldout_outputs"])
 
 
@@ -186,7 +186,7 @@ def test_a_useless_member_has_no_weight(tmp_path):
         tree = run_stack(stages, {name: paths[name] for name in order})
         for item in tree.values():
             assert (item["weight_good"], item["weight_useless"]) == (1.0, 0.0)
-            assert np.abs(item["test_embedding"]).max() < 100.0
+            assert np.abs(item["test_targets"]).max() < 100.0
 
 
 def test_members_take_part_from_their_smallest_size_on(tmp_path):
@@ -199,7 +199,7 @@ def test_members_take_part_from_their_smallest_size_on(tmp_path):
     assert tree[item_of(20)]["weight_first"] == 1.0
     assert tree[item_of(30)]["weight_late"] > 0.5
     alone = run_stack(stages, {"first": first})
-    for name in ("test_embedding", "heldout_outputs", "score"):
+    for name in ("test_targets", "heldout_outputs", "score"):
         np.testing.assert_array_equal(tree[item_of(20)][name], alone[item_of(20)][name])
 
 
@@ -213,7 +213,7 @@ def test_predictions_of_test_rows_change_no_weight(tmp_path):
     write_artifact(members["a"]["predictions"], predictions, "predictions")
     second = run_stack(stages, members)
     for name, item in first.items():
-        before, after = item.pop("test_embedding"), second[name].pop("test_embedding")
+        before, after = item.pop("test_targets"), second[name].pop("test_targets")
         assert_same_tree(item, second[name])
         np.testing.assert_array_equal(before[:3], after[:3])
         assert (before[3:] != after[3:]).all()

@@ -37,7 +37,7 @@ def test_predictions_are_means(tmp_path, metric, missing):
         known, folds = Y[split["train"][:size]], split["folds"][f"n-{size}"]
         item = stages.tree("regression")[f"n-{size}_w-0_C-selected"]
         expected = np.tile(np.nanmean(known, axis=0), (12, 1))
-        np.testing.assert_allclose(item["test_embedding"], expected, rtol=1e-12)
+        np.testing.assert_allclose(item["test_targets"], expected, rtol=1e-12)
         for row, fold in enumerate(folds):
             expected = np.nanmean(known[folds != fold], axis=0)
             np.testing.assert_allclose(item["heldout_outputs"][row], expected, rtol=1e-12)
@@ -50,8 +50,8 @@ def test_fields_of_the_artifact(tmp_path):
     regression, predictions = stages.tree("regression"), stages.tree("predictions")
     for size in stages.sizes:
         item = regression[f"n-{size}_w-0_C-selected"]
-        assert item.keys() == scalars | {"test_embedding", "heldout_outputs"}
+        assert item.keys() == scalars | {"test_targets", "heldout_outputs"}
         assert (item["training_size"], item["weak_size"]) == (size, 0)
         predicted = predictions[f"n-{size}_w-0_C-selected"]
         assert predicted.keys() == scalars | {"outputs"}
-        np.testing.assert_array_equal(predicted["outputs"], item["test_embedding"])
+        np.testing.assert_array_equal(predicted["outputs"], item["test_targets"])

@@ -117,9 +117,9 @@ def weak_estimator(**parameters):
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 def test_solution_minimises_equation_14(center, weak_weight, kernel):
     X, X_weak, _, Y, memberships = weak_data()
-    penalties = {"pi": 0.02, "mu": 0.1}
+    alphas = {"pi": 0.02, "mu": 0.1}
     estimator = weak_estimator(
-        kernel=kernel, alpha=penalties, weak_weight=weak_weight, center=center
+        kernel=kernel, alpha=alphas, weak_weight=weak_weight, center=center
     ).fit(X, Y, X_weak, memberships)
     n_labelled, m = len(X), estimator.embedding_.n_features
     rows = np.vstack([X, X_weak])
@@ -136,7 +136,7 @@ def test_solution_minimises_equation_14(center, weak_weight, kernel):
         labelled = ((targets - h[:n_labelled]) ** 2).sum() / (2 * n_labelled)
         weak = weak_weight * ((weak_targets - h[n_labelled:, pi]) ** 2).sum()
         norms = sum(
-            penalties[name] * np.trace(dual[:, columns].T @ K @ dual[:, columns])
+            alphas[name] * np.trace(dual[:, columns].T @ K @ dual[:, columns])
             for name, columns in estimator.embedding_.blocks.items()
         )
         return np.atleast_1d(labelled + weak + norms)

@@ -37,10 +37,10 @@ def best_predictions(tree: dict) -> tuple[np.ndarray, np.ndarray]:
     return chances, outputs
 
 
-def kernel_ridge_predictions(X, T, X_test, width=3.0, penalty=1e-4) -> np.ndarray:
+def kernel_ridge_predictions(X, T, X_test, width=3.0, alpha=1e-4) -> np.ndarray:
     """Return what kernel ridge regression with an intercept predicts for `X_test`."""
     gamma = width / (2 * X.shape[1])
-    ridge = 2 * len(X) * penalty
+    ridge = 2 * len(X) * alpha
     solved = np.linalg.solve(
         gram_matrix(X, None, "rbf", gamma) + ridge * np.eye(len(X)), T - T.mean(axis=0)
     )

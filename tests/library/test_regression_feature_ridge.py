@@ -15,7 +15,7 @@ from workflow_lib.regression.heldout import SharedGram
 from workflow_lib.regression.landmarks import LandmarkFeatures, LinearFeatures, choose_landmarks
 from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge
 
-PENALTIES = [1e-4, 1e-3, 1e-2, 0.3, 10.0, 1e4, np.inf]
+ALPHAS = [1e-4, 1e-3, 1e-2, 0.3, 10.0, 1e4, np.inf]
 N_ROWS = 43
 
 
@@ -65,21 +65,21 @@ def test_features_equal_the_gram_matrix_of_features(name, center, n_landmarks):
     features = LandmarkFeatures(X[:n_landmarks], "rbf", 0.3)
     targets = targets_of(folds, different_sizes=True)
     Z = features.transform(X)
-    ours = streamed(X, folds, center, features=features).predict(targets, PENALTIES)
+    ours = streamed(X, folds, center, features=features).predict(targets, ALPHAS)
     known = [np.nan_to_num(target) for target in targets]
     expected = explicit_refits(Z @ Z.T, folds, known, center)
     assert_equal(ours, expected, atol=1e-9)
     if name != "one empty":
-        assert_equal(ours, SharedGram(Z @ Z.T, folds, center).predict(known, PENALTIES), atol=1e-9)
+        assert_equal(ours, SharedGram(Z @ Z.T, folds, center).predict(known, ALPHAS), atol=1e-9)
 
 
-def explicit_refits(K, folds, targets, center, penalties=PENALTIES):
+def explicit_refits(K, folds, targets, center, alphas=ALPHAS):
     result = []
     for fold, target in enumerate(targets):
         kept, rows = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         predictions = []
-        for penalty in penalties:
-            ridge = labelled_ridge(len(kept), penalty)
+        for alpha in alphas:
+            ridge = labelled_ridge(len(kept), alpha)
             dual, intercept = fit_dual_coefficients(
                 K[np.ix_(kept, kept)], target[kept], ridge, center
             )
@@ -93,7 +93,7 @@ def test_all_rows_as_landmarks_give_the_exact_kernel_solution(center):
     folds, X = FOLDS["balanced"], inputs()
     targets = targets_of(folds)
     features = LandmarkFeatures(X, "rbf", 0.3)
-    ours = streamed(X, folds, center, features=features).predict(targets, PENALTIES)
+    ours = streamed(X, folds, center, features=features).predict(targets, ALPHAS)
     expected = explicit_refits(gram_matrix(X, None, "rbf", 0.3), folds, targets, center)
     assert_equal(ours, expected, atol=1e-7)
 
@@ -102,7 +102,7 @@ def test_all_rows_as_landmarks_give_the_exact_kernel_solution(center):
 def test_linear_features_give_the_exact_linear_solution(center):
     folds, X = FOLDS["uneven"], inputs()
     targets = targets_of(folds)
-    ours = streamed(X, folds, center).predict(targets, PENALTIES)
+    ours = streamed(X, folds, center).predict(targets, ALPHAS)
     assert_equal(ours, explicit_refits(X @ X.T, folds, targets, center), atol=1e-10)
 
 
@@ -111,17 +111,17 @@ def test_linear_features_give_the_exact_linear_solution(center):
 def test_the_size_of_blocks_changes_nothing(block_rows, numbers, monkeypatch):
     folds, X = FOLDS["balanced"], inputs()
     targets = targets_of(folds)
-    expected = streamed(X, folds, block_rows=8).predict(targets, PENALTIES)
+    expected = streamed(X, folds, block_rows=8).predict(targets, ALPHAS)
     monkeypatch.setattr(feature_ridge, "BLOCK_NUMBERS", numbers)
-    ours = streamed(X, folds, block_rows=block_rows).predict(targets, PENALTIES)
+    ours = streamed(X, folds, block_rows=block_rows).predict(targets, ALPHAS)
     assert_equal(ours, expected, atol=1e-11)
 
 
 def test_targets_shared_by_all_folds_equal_copies():
     folds, X = FOLDS["uneven"], inputs()
     target = np.random.default_rng(2).normal(size=(N_ROWS, 3))
-    shared = streamed(X, folds).predict([target] * 4, PENALTIES)
-    copies = streamed(X, folds).predict([target.copy() for _ in range(4)], PENALTIES)
+    shared = streamed(X, folds).predict([target] * 4, ALPHAS)
+    copies = streamed(X, folds).predict([target.copy() for _ in range(4)], ALPHAS)
     assert_equal(shared, copies, atol=1e-12)
 
 
@@ -132,8 +132,8 @@ def test_targets_may_be_computed_by_block(same):
     functions = [target.__getitem__ for target in targets]
     if same:
         functions = functions[:1] * 4
-    ours = streamed(X, folds).predict(functions, PENALTIES)
-    assert_equal(ours, streamed(X, folds).predict(targets, PENALTIES), atol=0)
+    ours = streamed(X, folds).predict(functions, ALPHAS)
+    assert_equal(ours, streamed(X, folds).predict(targets, ALPHAS), atol=0)
 
 
 def test_targets_and_features_are_left_unchanged():
@@ -141,7 +141,7 @@ def test_targets_and_features_are_left_unchanged():
     targets = targets_of(folds)
     before = [X.copy(), *(target.copy() for target in targets)]
     ridge = streamed(X, folds)
-    ridge.predict(targets, PENALTIES)
+    ridge.predict(targets, ALPHAS)
     ridge.refit(np.ones((N_ROWS, 1)), 0.1)
     for array, copy in zip([X, *targets], before, strict=True):
         np.testing.assert_array_equal(array, copy)
@@ -149,18 +149,18 @@ def test_targets_and_features_are_left_unchanged():
 
 @pytest.mark.parametrize("name", ["balanced", "uneven"])
 def test_streamed_predictions_visit_every_row_once(name, monkeypatch):
-    monkeypatch.setattr(feature_ridge, "BLOCK_NUMBERS", 2 * 3 * len(PENALTIES))
+    monkeypatch.setattr(feature_ridge, "BLOCK_NUMBERS", 2 * 3 * len(ALPHAS))
     folds, X = FOLDS[name], inputs()
     targets = targets_of(folds)
     ridge = streamed(X, folds)
-    visited, collected = [], np.empty((len(PENALTIES), N_ROWS, 3))
-    for fold, rows, predictions in ridge.predictions(ridge.prepare(targets), PENALTIES):
+    visited, collected = [], np.empty((len(ALPHAS), N_ROWS, 3))
+    for fold, rows, predictions in ridge.predictions(ridge.prepare(targets), ALPHAS):
         assert (folds[rows] == fold).all()
         assert len(rows) <= 2
         visited.extend(rows)
         collected[:, rows] = predictions
     assert sorted(visited) == list(range(N_ROWS))
-    expected = streamed(X, folds).predict(targets, PENALTIES)
+    expected = streamed(X, folds).predict(targets, ALPHAS)
     assert_equal([collected[:, rows] for rows in ridge.heldout], expected, atol=1e-12)
 
 
@@ -169,22 +169,22 @@ def test_each_column_may_have_its_penalty(center):
     folds, X = FOLDS["balanced"], inputs()
     targets = targets_of(folds)
     grid = [1e-3, 0.3, np.inf]
-    by_penalty = streamed(X, folds, center).predict(targets, grid)
+    by_alpha = streamed(X, folds, center).predict(targets, grid)
     by_column = streamed(X, folds, center).predict(targets, [np.array(grid)])
-    for expected, ours in zip(by_penalty, by_column, strict=True):
+    for expected, ours in zip(by_alpha, by_column, strict=True):
         np.testing.assert_allclose(ours[0], np.einsum("jnj->nj", expected), atol=1e-12)
 
 
 @pytest.mark.parametrize("center", [True, False])
-@pytest.mark.parametrize("penalty", [1e-3, 0.3, np.inf])
-def test_refit_equals_kernel_ridge_regression_on_all_rows(center, penalty):
+@pytest.mark.parametrize("alpha", [1e-3, 0.3, np.inf])
+def test_refit_equals_kernel_ridge_regression_on_all_rows(center, alpha):
     X, other = inputs(), inputs(seed=5)
     features = LandmarkFeatures(X[:9], "rbf", 0.3)
     Z, Z_other = features.transform(X), features.transform(other)
     T = np.random.default_rng(1).normal(size=(N_ROWS, 3)) + 5.0
     ridge = streamed(X, FOLDS["uneven"], center, features=features)
-    weights, intercept = ridge.refit(T, penalty)
-    dual, expected = fit_dual_coefficients(Z @ Z.T, T, labelled_ridge(N_ROWS, penalty), center)
+    weights, intercept = ridge.refit(T, alpha)
+    dual, expected = fit_dual_coefficients(Z @ Z.T, T, labelled_ridge(N_ROWS, alpha), center)
     np.testing.assert_allclose(
         Z_other @ weights + intercept, Z_other @ Z.T @ dual + expected, atol=1e-9
     )
@@ -194,11 +194,11 @@ def test_refit_takes_a_penalty_for_each_column():
     X = inputs()
     T = np.random.default_rng(1).normal(size=(N_ROWS, 3)) + 5.0
     ridge = streamed(X, FOLDS["balanced"])
-    penalties = [1e-2, 3.0, np.inf]
-    weights, intercept = ridge.refit(T, np.array(penalties))
+    alphas = [1e-2, 3.0, np.inf]
+    weights, intercept = ridge.refit(T, np.array(alphas))
     assert (weights.shape, intercept.shape) == ((4, 3), (3,))
-    for column, penalty in enumerate(penalties):
-        own = streamed(X, FOLDS["balanced"]).refit(T[:, [column]], penalty)
+    for column, alpha in enumerate(alphas):
+        own = streamed(X, FOLDS["balanced"]).refit(T[:, [column]], alpha)
         np.testing.assert_allclose(weights[:, [column]], own[0], atol=1e-12)
         np.testing.assert_allclose(intercept[[column]], own[1], atol=1e-12)
 
@@ -208,8 +208,8 @@ def test_an_offset_of_the_features_costs_no_digits():
     targets = targets_of(folds)
     far = X + 2.0**20
     X = far - 2.0**20
-    ours = streamed(far, folds).predict(targets, PENALTIES)
-    assert_equal(ours, streamed(X, folds).predict(targets, PENALTIES), atol=1e-8)
+    ours = streamed(far, folds).predict(targets, ALPHAS)
+    assert_equal(ours, streamed(X, folds).predict(targets, ALPHAS), atol=1e-8)
 
 
 def test_features_are_read_twice_for_predictions_and_once_for_a_refit():
@@ -223,7 +223,7 @@ def test_features_are_read_twice_for_predictions_and_once_for_a_refit():
     blocks = Counted()
     ridge = FeatureRidge(blocks, FOLDS["balanced"])
     started = blocks.n_passes
-    ridge.predict(targets_of(FOLDS["balanced"]), PENALTIES)
+    ridge.predict(targets_of(FOLDS["balanced"]), ALPHAS)
     assert blocks.n_passes - started == 2
     ridge.refit(inputs(seed=1), 0.1)
     assert blocks.n_passes - started == 3
@@ -284,9 +284,9 @@ def test_rows_that_no_fold_holds_out_always_train(center):
         [FeatureBlocks(LinearFeatures(4), X, 8) for _ in range(4)], folds, center
     )
     prepared = separate.prepare([target] * 4)
-    expected = streamed(X, folds, center).predict([target] * 4, PENALTIES)
+    expected = streamed(X, folds, center).predict([target] * 4, ALPHAS)
     seen = np.zeros(N_ROWS, dtype=int)
-    for fold, rows, predictions in separate.predictions(prepared, PENALTIES):
+    for fold, rows, predictions in separate.predictions(prepared, ALPHAS):
         places = np.searchsorted(separate.heldout[fold], rows)
         np.testing.assert_allclose(predictions, expected[fold][:, places], rtol=1e-9)
         seen[rows] += 1

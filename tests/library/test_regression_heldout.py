@@ -12,7 +12,7 @@ from workflow_lib.regression.heldout import Decomposition, SeparateGrams, Shared
 from workflow_lib.regression.ridge import fit_dual_coefficients, labelled_ridge, weak_ridge
 from workflow_lib.regression.weak import WeakGrams
 
-PENALTIES = [1e-4, 1e-3, 1e-2, 0.3, 10.0, 1e4, np.inf]
+ALPHAS = [1e-4, 1e-3, 1e-2, 0.3, 10.0, 1e4, np.inf]
 N_ROWS, N_WEAK = 31, 12
 
 
@@ -57,11 +57,11 @@ def test_shared_gram_equals_refits(name, center, kernel):
     folds = FOLDS[name]
     K = gram_matrix(inputs(), None, kernel)
     targets = targets_of(folds, different_sizes=True)
-    ours = SharedGram(K, folds, center).predict(targets, PENALTIES)
+    ours = SharedGram(K, folds, center).predict(targets, ALPHAS)
     for rows, target, predictions in zip(fold_rows(folds), targets, ours, strict=True):
         kept = np.setdiff1d(np.arange(N_ROWS), rows)
-        for penalty, prediction in zip(PENALTIES, predictions, strict=True):
-            ridge = labelled_ridge(len(kept), penalty)
+        for alpha, prediction in zip(ALPHAS, predictions, strict=True):
+            ridge = labelled_ridge(len(kept), alpha)
             expected = refit(
                 K[np.ix_(kept, kept)], K[np.ix_(rows, kept)], target[kept], ridge, center
             )
@@ -78,11 +78,11 @@ def test_separate_grams_equal_refits(name, center):
         X = inputs() * (1 + 0.1 * fold)
         kept, rows = X[folds != fold], X[folds == fold]
         grams.append((gram_matrix(kept), gram_matrix(rows, kept)))
-    ours = SeparateGrams(grams, folds, center).predict(targets, PENALTIES)
+    ours = SeparateGrams(grams, folds, center).predict(targets, ALPHAS)
     for fold, (K, K_heldout) in enumerate(grams):
         known = targets[fold][folds != fold]
-        for penalty, prediction in zip(PENALTIES, ours[fold], strict=True):
-            expected = refit(K, K_heldout, known, labelled_ridge(len(known), penalty), center)
+        for alpha, prediction in zip(ALPHAS, ours[fold], strict=True):
+            expected = refit(K, K_heldout, known, labelled_ridge(len(known), alpha), center)
             np.testing.assert_allclose(prediction, expected, atol=1e-10)
 
 
@@ -96,7 +96,7 @@ def test_weak_grams_equal_refits(name, center, kernel, shared):
     targets = targets_of(folds)
     generator = np.random.default_rng(4)
     weak_targets = [generator.normal(size=(N_WEAK, 3)) - 2.0 for _ in targets]
-    candidates = [(penalty, weight) for penalty in PENALTIES for weight in (1e-3, 0.3, 1.0, 5.0)]
+    candidates = [(alpha, weight) for alpha in ALPHAS for weight in (1e-3, 0.3, 1.0, 5.0)]
     grams = []
     for fold in range(folds.max() + 1):
         scale = 1.0 if shared else 1 + 0.1 * fold
@@ -111,9 +111,9 @@ def test_weak_grams_equal_refits(name, center, kernel, shared):
         known = targets[fold][folds != fold]
         both = np.vstack([known, weak_targets[fold]])
         n_known = len(known)
-        for (penalty, weight), prediction in zip(candidates, ours[fold], strict=True):
-            ridge = np.full(len(both), labelled_ridge(n_known, penalty))
-            ridge[n_known:] = weak_ridge(penalty, weight / (2 * n_known))
+        for (alpha, weight), prediction in zip(candidates, ours[fold], strict=True):
+            ridge = np.full(len(both), labelled_ridge(n_known, alpha))
+            ridge[n_known:] = weak_ridge(alpha, weight / (2 * n_known))
             weights = np.concatenate([np.ones(n_known), np.full(N_WEAK, weight)])
             expected = refit(K, K_heldout, both, ridge, center, weights)
             np.testing.assert_allclose(prediction, expected, atol=1e-10)
@@ -145,8 +145,8 @@ def test_single_rows_with_the_same_targets_are_solved_together():
     target = np.random.default_rng(1).normal(size=(N_ROWS, 3)) + 5.0
     for center in (True, False):
         solver = SharedGram(gram_matrix(inputs()), folds, center)
-        together = solver.predict([target] * N_ROWS, PENALTIES)
-        one_by_one = solver.predict([target.copy() for _ in range(N_ROWS)], PENALTIES)
+        together = solver.predict([target] * N_ROWS, ALPHAS)
+        one_by_one = solver.predict([target.copy() for _ in range(N_ROWS)], ALPHAS)
         for ours, expected in zip(together, one_by_one, strict=True):
             np.testing.assert_allclose(ours, expected, rtol=1e-9)
 
@@ -155,10 +155,10 @@ def test_a_gram_matrix_is_overwritten_only_when_it_may_be():
     folds, targets = FOLDS["balanced"], targets_of(FOLDS["balanced"])
     K = gram_matrix(inputs())
     kept = K.copy()
-    expected = SharedGram(K, folds).predict(targets, PENALTIES)
+    expected = SharedGram(K, folds).predict(targets, ALPHAS)
     np.testing.assert_array_equal(K, kept)
     for ours, other in zip(
-        SharedGram(K, folds, overwrite=True).predict(targets, PENALTIES), expected, strict=True
+        SharedGram(K, folds, overwrite=True).predict(targets, ALPHAS), expected, strict=True
     ):
         np.testing.assert_array_equal(ours, other)
 
@@ -201,7 +201,7 @@ def test_held_out_targets_are_never_used():
     ]
     for solver in (SharedGram(K, folds), SeparateGrams(separate, folds)):
         for first, second in zip(
-            solver.predict(targets, PENALTIES), solver.predict(changed, PENALTIES), strict=True
+            solver.predict(targets, ALPHAS), solver.predict(changed, ALPHAS), strict=True
         ):
             np.testing.assert_array_equal(first, second)
 
@@ -225,10 +225,10 @@ def test_float32_predicts_as_float64_to_two_digits(name, center, kernel):
     folds = FOLDS[name]
     K = gram_matrix(inputs(), None, kernel)
     targets = targets_of(folds)
-    expected = SharedGram(K, folds, center).predict(targets, PENALTIES)
-    found = SharedGram(K, folds, center, precision="float32").predict(targets, PENALTIES)
+    expected = SharedGram(K, folds, center).predict(targets, ALPHAS)
+    found = SharedGram(K, folds, center, precision="float32").predict(targets, ALPHAS)
     assert all(fold.dtype == np.float64 for fold in found)
-    for index in range(len(PENALTIES)):
+    for index in range(len(ALPHAS)):
         assert relative_difference(found, expected, index) < 1e-2
 
 
@@ -243,15 +243,15 @@ def test_float32_works_in_float32():
 def test_float32_predicts_single_rows_together_as_one_by_one():
     folds = FOLDS["single rows"]
     target = np.random.default_rng(1).normal(size=(N_ROWS, 3)) + 5.0
-    penalties = [1e-9, *PENALTIES]
+    alphas = [1e-9, *ALPHAS]
     for center in (True, False):
         K = gram_matrix(inputs(), None, "linear")
-        expected = SharedGram(K, folds, center).predict([target] * N_ROWS, penalties)
+        expected = SharedGram(K, folds, center).predict([target] * N_ROWS, alphas)
         solver = SharedGram(K, folds, center, precision="float32")
-        together = solver.predict([target] * N_ROWS, penalties)
-        one_by_one = solver.predict([target.copy() for _ in range(N_ROWS)], penalties)
+        together = solver.predict([target] * N_ROWS, alphas)
+        one_by_one = solver.predict([target.copy() for _ in range(N_ROWS)], alphas)
         for found in (together, one_by_one):
-            for index in range(len(penalties)):
+            for index in range(len(alphas)):
                 assert relative_difference(found, expected, index) < 1e-2
 
 
@@ -263,13 +263,13 @@ def test_ridges_that_are_too_small_for_float32_are_solved_in_float64(
     tiny, center, overwrite, monkeypatch
 ):
     folds, targets = FOLDS["balanced"], targets_of(FOLDS["balanced"])
-    penalties = [0.1, *tiny, 1.0]
+    alphas = [0.1, *tiny, 1.0]
     gram = gram_matrix(inputs(), None, "linear")
-    expected = SharedGram(gram, folds, center).predict(targets, penalties)
+    expected = SharedGram(gram, folds, center).predict(targets, alphas)
 
     def found():
         solver = SharedGram(gram.copy(), folds, center, overwrite, precision="float32")
-        return [solver.predict(targets, penalties) for _ in range(2)]
+        return [solver.predict(targets, alphas) for _ in range(2)]
 
     for predictions in found():
         for index in range(1, 1 + len(tiny)):
@@ -330,8 +330,8 @@ def test_float32_leaves_a_gram_matrix_as_it_is_unless_it_may_be_overwritten():
 def test_float64_is_the_default_and_others_are_unknown():
     folds, targets = FOLDS["balanced"], targets_of(FOLDS["balanced"])
     K = gram_matrix(inputs())
-    default = SharedGram(K, folds).predict(targets, PENALTIES)
-    given = SharedGram(K, folds, precision="float64").predict(targets, PENALTIES)
+    default = SharedGram(K, folds).predict(targets, ALPHAS)
+    given = SharedGram(K, folds, precision="float64").predict(targets, ALPHAS)
     for ours, expected in zip(given, default, strict=True):
         np.testing.assert_array_equal(ours, expected)
     with pytest.raises(ValueError, match="precision must be one of .*found 'float16'"):

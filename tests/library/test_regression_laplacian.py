@@ -126,11 +126,11 @@ def test_deformed_kernel_equals_its_formula(weight):
 # The problem.
 
 
-def solution_of_normal_equations(K, Y, laplacian, weight, penalty, center):
+def solution_of_normal_equations(K, Y, laplacian, weight, alpha, center):
     """Return coefficients on all rows and intercepts that minimise the module's problem."""
     n_labelled = len(Y)
     K_labelled = K[:n_labelled]
-    ridge = 2.0 * n_labelled * penalty
+    ridge = 2.0 * n_labelled * alpha
     square = K_labelled.T @ K_labelled + ridge * (K + weight * K @ laplacian @ K)
     if not center:
         return np.linalg.solve(square, K_labelled.T @ Y), np.zeros(Y.shape[1])
@@ -147,9 +147,9 @@ def test_fit_solves_the_normal_equations(n_unlabelled, center, weight):
     X, others, Y = small_data()
     X = X[: N_LABELLED + n_unlabelled]
     K, K_others = gram_matrix(X, gamma=1.0), gram_matrix(others, X, gamma=1.0)
-    penalty = 1e-3
-    ours = fit_laplacian_ridge(K, Y, 4, weight, labelled_ridge(N_LABELLED, penalty), center)
-    expected = solution_of_normal_equations(K, Y, graph_laplacian(K, 4), weight, penalty, center)
+    alpha = 1e-3
+    ours = fit_laplacian_ridge(K, Y, 4, weight, labelled_ridge(N_LABELLED, alpha), center)
+    expected = solution_of_normal_equations(K, Y, graph_laplacian(K, 4), weight, alpha, center)
     np.testing.assert_allclose(ours[1], expected[1], atol=1e-8)
     np.testing.assert_allclose(
         K_others @ ours[0] + ours[1], K_others @ expected[0] + expected[1], atol=1e-8
@@ -157,11 +157,11 @@ def test_fit_solves_the_normal_equations(n_unlabelled, center, weight):
 
 
 @pytest.mark.parametrize("center", [True, False])
-@pytest.mark.parametrize("penalty", [1e-4, 0.1, np.inf])
+@pytest.mark.parametrize("alpha", [1e-4, 0.1, np.inf])
 @pytest.mark.parametrize("weight", [0.0, 1e-12])
-def test_without_weight_it_is_kernel_ridge(center, penalty, weight):
+def test_without_weight_it_is_kernel_ridge(center, alpha, weight):
     X, others, Y = small_data()
-    ridge = labelled_ridge(N_LABELLED, penalty)
+    ridge = labelled_ridge(N_LABELLED, alpha)
     dual, intercept = fit_laplacian_ridge(gram_matrix(X), Y, 4, weight, ridge, center)
     labelled = X[:N_LABELLED]
     expected = fit_dual_coefficients(gram_matrix(labelled), Y, ridge, center)

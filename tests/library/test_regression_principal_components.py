@@ -7,10 +7,10 @@ import itertools
 import numpy as np
 import pytest
 from small_folds import (
+    ALPHAS,
     FOLDS,
     N_FOLDS,
     N_ROWS,
-    PENALTIES,
     component_predictions,
     heldout_component_predictions,
     separate_solver,
@@ -47,9 +47,9 @@ def directions_of(Y):
     return mean, directions[:, order]
 
 
-def select(Y, solver, penalties):
+def select(Y, solver, alphas):
     """Return the choice and the held-out predictions where no output is missing."""
-    return select_component_penalties([Y] * N_FOLDS, solver, penalties, GAIN)
+    return select_component_penalties([Y] * N_FOLDS, solver, alphas, GAIN)
 
 
 # Components.
@@ -102,8 +102,8 @@ def test_choice_is_the_best_of_all_combinations():
 @pytest.mark.parametrize("n_outputs", [1, 3, 40])
 def test_predictions_are_those_of_an_explicit_loop(solver_of, center, n_outputs):
     X, Y = small_data(n_outputs)
-    chosen, predictions = select(Y, solver_of(X, center), PENALTIES)
-    assert set(chosen) <= set(PENALTIES)
+    chosen, predictions = select(Y, solver_of(X, center), ALPHAS)
+    assert set(chosen) <= set(ALPHAS)
     np.testing.assert_allclose(
         predictions, heldout_component_predictions(X, Y, chosen, center), rtol=1e-9, atol=1e-9
     )
@@ -116,8 +116,8 @@ def test_choice_is_at_least_as_good_as_the_best_shared_penalty():
     for seed in range(5):
         X, Y = small_data(6, seed=seed)
         solver = shared_solver(X)
-        _, ours = select(Y, solver, PENALTIES)
-        predictions = solver.predict([Y] * N_FOLDS, PENALTIES)
+        _, ours = select(Y, solver, ALPHAS)
+        predictions = solver.predict([Y] * N_FOLDS, ALPHAS)
         shared = sum(
             ((predicted - Y[rows]) ** 2).sum(axis=(1, 2))
             for rows, predicted in zip(solver.heldout, predictions, strict=True)
@@ -128,13 +128,13 @@ def test_choice_is_at_least_as_good_as_the_best_shared_penalty():
 
 
 @pytest.mark.parametrize("solver_of", [shared_solver, separate_solver])
-@pytest.mark.parametrize("penalty", PENALTIES)
-def test_predictions_of_a_single_penalty_are_those_of_kernel_ridge(solver_of, penalty):
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_predictions_of_a_single_penalty_are_those_of_kernel_ridge(solver_of, alpha):
     X, Y = small_data(6)
     solver = solver_of(X)
-    chosen, ours = select(Y, solver, [penalty])
-    assert (chosen == penalty).all()
-    for rows, (predicted,) in zip(solver.heldout, solver.predict([Y] * N_FOLDS, [penalty])):
+    chosen, ours = select(Y, solver, [alpha])
+    assert (chosen == alpha).all()
+    for rows, (predicted,) in zip(solver.heldout, solver.predict([Y] * N_FOLDS, [alpha])):
         np.testing.assert_allclose(ours[rows], predicted, rtol=1e-10, atol=1e-10)
 
 
@@ -174,15 +174,15 @@ def test_components_of_a_fold_do_not_see_its_held_out_outputs():
     seen = []
 
     class Spy(SharedGram):
-        def predict(self, targets, penalties):
+        def predict(self, targets, alphas):
             seen.append(targets)
-            return super().predict(targets, penalties)
+            return super().predict(targets, alphas)
 
     solver = Spy(gram_matrix(X, gamma=0.2), FOLDS)
     changed = Y.copy()
     changed[FOLDS == 2] = 100.0
     for outputs in (Y, changed):
-        select(outputs, solver, PENALTIES)
+        select(outputs, solver, ALPHAS)
     first, second = seen
     np.testing.assert_array_equal(first[2][FOLDS != 2], second[2][FOLDS != 2])
     assert (first[1][FOLDS != 1] != second[1][FOLDS != 1]).any()
@@ -192,11 +192,11 @@ def test_constant_outputs_have_no_component():
     X, _ = small_data()
     Y = np.full((N_ROWS, 2), 0.1)
     for solver in (shared_solver(X), separate_solver(X)):
-        chosen, predictions = select(Y, solver, PENALTIES)
+        chosen, predictions = select(Y, solver, ALPHAS)
         assert chosen.shape == (0,)
         np.testing.assert_allclose(predictions, 0.1, rtol=1e-12)
-    dual, intercept, penalties = fit_component_ridge(gram_matrix(X), Y, chosen)
-    assert penalties.shape == (0,)
+    dual, intercept, alphas = fit_component_ridge(gram_matrix(X), Y, chosen)
+    assert alphas.shape == (0,)
     np.testing.assert_array_equal(dual, 0.0)
     np.testing.assert_allclose(intercept, 0.1)
 
@@ -210,14 +210,14 @@ def test_first_of_nearly_equal_values_is_kept():
 
 
 @pytest.mark.parametrize("shape", [1, 3, 40])
-@pytest.mark.parametrize("penalty", PENALTIES)
-def test_one_penalty_is_kernel_ridge(shape, penalty):
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_one_penalty_is_kernel_ridge(shape, alpha):
     X, Y = small_data(shape)
     K = gram_matrix(X, gamma=0.2)
-    selected = np.full(min(shape, N_ROWS - 1), penalty)
-    dual, intercept, penalties = fit_component_ridge(K, Y, selected)
-    np.testing.assert_array_equal(penalties, selected)
-    expected = fit_dual_coefficients(K, Y, labelled_ridge(N_ROWS, penalty))
+    selected = np.full(min(shape, N_ROWS - 1), alpha)
+    dual, intercept, alphas = fit_component_ridge(K, Y, selected)
+    np.testing.assert_array_equal(alphas, selected)
+    expected = fit_dual_coefficients(K, Y, labelled_ridge(N_ROWS, alpha))
     np.testing.assert_allclose(K @ dual + intercept, K @ expected[0] + expected[1], atol=1e-10)
     np.testing.assert_allclose(intercept, expected[1], atol=1e-10)
 
@@ -239,8 +239,8 @@ def test_every_component_has_its_own_penalty(center):
 def test_components_that_no_fold_has_stay_at_the_mean():
     X, Y = small_data(40)
     K = gram_matrix(X, gamma=0.2)
-    dual, intercept, penalties = fit_component_ridge(K, Y, [0.01, 0.1])
-    np.testing.assert_array_equal(penalties, [0.01, 0.1] + [np.inf] * (N_ROWS - 3))
+    dual, intercept, alphas = fit_component_ridge(K, Y, [0.01, 0.1])
+    np.testing.assert_array_equal(alphas, [0.01, 0.1] + [np.inf] * (N_ROWS - 3))
     mean, directions = directions_of(Y)
     scores = (K @ dual + intercept - mean) @ directions
     np.testing.assert_allclose(scores[:, 2:], 0.0, atol=1e-9)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from small_folds import (
+    ALPHAS,
     FOLDS,
     N_FOLDS,
     N_ROWS,
-    PENALTIES,
     component_predictions,
     heldout_component_predictions,
     separate_solver,
@@ -35,12 +35,12 @@ def small_data(n_outputs=6):
     return X, Y + 0.5 * generator.normal(size=Y.shape)
 
 
-def reduced_predictions(X, Y, X_new, rank, penalty, center=True):
-    return component_predictions(X, Y, X_new, [penalty] * rank, center)
+def reduced_predictions(X, Y, X_new, rank, alpha, center=True):
+    return component_predictions(X, Y, X_new, [alpha] * rank, center)
 
 
-def heldout_loop(X, Y, rank, penalty, center=True):
-    return heldout_component_predictions(X, Y, [penalty] * rank, center)
+def heldout_loop(X, Y, rank, alpha, center=True):
+    return heldout_component_predictions(X, Y, [alpha] * rank, center)
 
 
 # Held-out predictions.
@@ -52,13 +52,13 @@ def heldout_loop(X, Y, rank, penalty, center=True):
 def test_errors_are_those_of_an_explicit_loop(solver_of, center, n_outputs):
     X, Y = small_data(n_outputs)
     solver = solver_of(X, center)
-    errors = heldout_rank_errors(Y, [Y] * N_FOLDS, solver, PENALTIES, RANKS)
-    assert errors.shape == (len(RANKS), len(PENALTIES), n_outputs)
-    for by_penalty, rank in zip(errors, RANKS, strict=True):
-        for error, penalty in zip(by_penalty, PENALTIES, strict=True):
-            predicted = heldout_loop(X, Y, rank, penalty, center)
+    errors = heldout_rank_errors(Y, [Y] * N_FOLDS, solver, ALPHAS, RANKS)
+    assert errors.shape == (len(RANKS), len(ALPHAS), n_outputs)
+    for by_alpha, rank in zip(errors, RANKS, strict=True):
+        for error, alpha in zip(by_alpha, ALPHAS, strict=True):
+            predicted = heldout_loop(X, Y, rank, alpha, center)
             np.testing.assert_allclose(error, ((Y - predicted) ** 2).sum(axis=0), rtol=1e-9)
-            ours = heldout_outputs([Y] * N_FOLDS, solver, penalty, rank)
+            ours = heldout_outputs([Y] * N_FOLDS, solver, alpha, rank)
             np.testing.assert_allclose(ours, predicted, atol=1e-9)
 
 
@@ -67,11 +67,11 @@ def test_errors_are_those_of_an_explicit_loop(solver_of, center, n_outputs):
 def test_a_rank_above_the_number_of_components_is_kernel_ridge(solver_of, n_outputs):
     X, Y = small_data(n_outputs)
     solver = solver_of(X)
-    errors = heldout_rank_errors(Y, [Y] * N_FOLDS, solver, PENALTIES, [1, 40, 41])
+    errors = heldout_rank_errors(Y, [Y] * N_FOLDS, solver, ALPHAS, [1, 40, 41])
     expected = sum(
         ((predicted - Y[rows]) ** 2).sum(axis=1)
         for rows, predicted in zip(
-            solver.heldout, solver.predict([Y] * N_FOLDS, PENALTIES), strict=True
+            solver.heldout, solver.predict([Y] * N_FOLDS, ALPHAS), strict=True
         )
     )
     np.testing.assert_allclose(errors[1], expected, rtol=1e-10)
@@ -85,9 +85,9 @@ def test_missing_outputs_count_nowhere():
     observed = np.random.default_rng(2).random(Y.shape) > 0.2
     solver = shared_solver(X)
     errors = heldout_rank_errors(
-        np.where(observed, Y, np.nan), [Y] * N_FOLDS, solver, PENALTIES, RANKS
+        np.where(observed, Y, np.nan), [Y] * N_FOLDS, solver, ALPHAS, RANKS
     )
-    predicted = heldout_outputs([Y] * N_FOLDS, solver, PENALTIES[1], RANKS[2])
+    predicted = heldout_outputs([Y] * N_FOLDS, solver, ALPHAS[1], RANKS[2])
     expected = np.where(observed, (Y - predicted) ** 2, 0.0).sum(axis=0)
     np.testing.assert_allclose(errors[2, 1], expected, rtol=1e-10)
 
@@ -117,13 +117,13 @@ def test_held_out_outputs_change_no_prediction_of_their_fold():
 
 
 @pytest.mark.parametrize("n_outputs", [1, 6, 40])
-@pytest.mark.parametrize("penalty", PENALTIES)
-def test_a_fit_of_all_components_is_kernel_ridge(n_outputs, penalty):
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_a_fit_of_all_components_is_kernel_ridge(n_outputs, alpha):
     X, Y = small_data(n_outputs)
     K = gram_matrix(X, gamma=0.2)
-    dual, intercept, rank = fit_reduced_rank_ridge(K, Y, 100, penalty)
+    dual, intercept, rank = fit_reduced_rank_ridge(K, Y, 100, alpha)
     assert rank == min(n_outputs, N_ROWS - 1)
-    expected = fit_dual_coefficients(K, Y, labelled_ridge(N_ROWS, penalty))
+    expected = fit_dual_coefficients(K, Y, labelled_ridge(N_ROWS, alpha))
     np.testing.assert_allclose(K @ dual + intercept, K @ expected[0] + expected[1], atol=1e-10)
     np.testing.assert_allclose(intercept, expected[1], atol=1e-10)
 
@@ -146,7 +146,7 @@ def test_constant_outputs_have_no_component():
     X, _ = small_data()
     Y = np.full((N_ROWS, 2), 0.1)
     for solver in (shared_solver(X), separate_solver(X)):
-        errors = heldout_rank_errors(Y, [Y] * N_FOLDS, solver, PENALTIES, RANKS)
+        errors = heldout_rank_errors(Y, [Y] * N_FOLDS, solver, ALPHAS, RANKS)
         np.testing.assert_allclose(errors, 0.0, atol=1e-25)
     dual, intercept, rank = fit_reduced_rank_ridge(gram_matrix(X), Y, 3, 0.01)
     assert rank == 0

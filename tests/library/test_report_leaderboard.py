@@ -610,10 +610,10 @@ def test_values_on_the_edge_of_their_grid_are_told(tmp_path):
     place = lines[0].split(",").index("edges")
     cells = [line.split(",") for line in lines]
     for row in cells[1:]:
-        row[place] = "lowest penalty"
+        row[place] = "lowest alpha"
     scores.write_text("\n".join(",".join(row) for row in cells) + "\n")
     (told,) = [note for note in answer_of(tmp_path, scores)["notes"] if "edge" in note]
-    assert "m-KRR (lowest penalty) in 5 of 5 fits" in told
+    assert "m-KRR (lowest alpha) in 5 of 5 fits" in told
 
 
 def test_the_file_holds_numbers_sentences_and_no_nan(tmp_path, capsys):

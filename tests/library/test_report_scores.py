@@ -38,7 +38,7 @@ def test_scores_are_typed_and_sorted(tmp_path):
     assert [s.training_size for s in scores[:6]] == [20] * 5 + [50]
     assert scores[0].arrmse == base_error(20, 0)
     assert scores[0].root_sum_rrmse == 3 * base_error(20, 0)
-    assert scores[0].penalty_pi == math.inf
+    assert scores[0].alpha_leading == math.inf
     assert scores[0].norm_rrmse == base_error(20, 0) / 4
     assert scores[0].weak_weight is None
     assert scores[0].projected is True

@@ -36,7 +36,7 @@ def table_final(tmp_path, **options):
 RIDGES = {
     "outputs": {"kind": None},
     "average": {"combine": "average", "counts": [2, 3], "penalty": "per_block"},
-    "best": {"counts": [1, 3], "penalties": [1e-3]},
+    "best": {"counts": [1, 3], "alphas": [1e-3]},
     "gaussian, full": {"kind": "gaussian", "form": "full", "preimage": "gradient"},
     "units": {"output_scale": "standard", "counts": [2]},
     "landmarks": {
@@ -74,7 +74,7 @@ def add_stack(final):
     predicted = [weight * final.stored(name) for name, weight in weights.items()]
     n_outputs = predicted[0].shape[1]
     item["member_weights"] = np.repeat([[weight] for weight in weights.values()], n_outputs, axis=1)
-    item["test_embedding"] = (predicted[0] + predicted[1]) + predicted[2]
+    item["test_targets"] = (predicted[0] + predicted[1]) + predicted[2]
     write_artifact(path, {key: item}, "regression", allow_nan=("score",))
     target = final.methods["saved"]["predictions"]
     output_predictions.run(path, target, final.folder / "preimages.json")
@@ -365,7 +365,7 @@ def kernel_final(tmp_path, kernel, scale):
 @pytest.mark.parametrize("named", [True, False])
 def test_kernel_values_come_in_the_order_of_the_table_or_by_name(tmp_path, kernel, scale, named):
     final, gram = kernel_final(tmp_path, kernel, scale)
-    final.ridge("ridge", kind=None, penalties=[1e-1])
+    final.ridge("ridge", kind=None, alphas=[1e-1])
     train = np.sort(final.split["train"])
     final.of_output_kernel("density", "rbf", "mean_shift")
     for name in ("ridge", "density"):
@@ -746,7 +746,7 @@ def test_a_model_that_does_not_repeat_its_method_is_not_written(tmp_path):
     stored = read_artifact(path, "predictions")
     (item,) = stored.values()
     item["outputs"][3, 1] += 0.01
-    write_artifact(path, stored, "predictions", allow_nan=("score", "penalty_mu"))
+    write_artifact(path, stored, "predictions", allow_nan=("score", "alpha_rest"))
     with pytest.raises(UserError, match="the saved model differs by"):
         final.saved("ridge")
     assert not final.path("model").exists()
@@ -780,7 +780,7 @@ def test_the_item_is_that_of_the_answer_with_all_weak_rows(tmp_path, told, item)
     # Between a study and an item, the item is taken.
     items["n-38_w-10_C-3_study"] = items["n-38_w-10_C-3"] | {"setting": "study", "score": 0.1}
     items["n-38_w-0_C-3"] = items["n-38_w-10_C-3"] | {"weak_size": 0}
-    write_artifact(path, items, "regression", allow_nan=("penalty_mu", "penalty_pi"))
+    write_artifact(path, items, "regression", allow_nan=("alpha_rest", "alpha_leading"))
     predictions = read_artifact(final.methods["weak"]["predictions"], "predictions")
     stored = predictions["n-38_w-10_C-3"]
     predictions |= {name: stored for name in items if name not in predictions}

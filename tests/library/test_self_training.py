@@ -54,14 +54,14 @@ class Rows:
         return (self.scores(**options).argmax(axis=1) == self.labels[self.n_known :]).mean()
 
 
-def weighted_ridge(K, T, weights, penalty, n_labelled, center):
+def weighted_ridge(K, T, weights, alpha, n_labelled, center):
     """Return dual coefficients and intercepts from the stationarity of the weighted problem.
 
     With f = K a + b the objective 1/(2 n) sum_i w_i ||t_i - f_i||^2 + penalty tr(a' K a) is
     stationary where W (T - K a - b) = 2 n penalty a and 1' W (T - K a - b) = 0.
     """
     W, n_rows = np.diag(weights), len(K)
-    A = W @ K + 2.0 * n_labelled * penalty * np.eye(n_rows)
+    A = W @ K + 2.0 * n_labelled * alpha * np.eye(n_rows)
     if not center:
         return np.linalg.solve(A, W @ T), np.zeros(T.shape[1])
     ones = np.ones((n_rows, 1))

@@ -310,7 +310,7 @@ SETTINGS = {
     "counts": [3],
     "penalty": "per_block",
     "weak_weights": [0.01, 0.1, 1.0],
-    "penalties": [1e-4, 1e-3, 1e-2, 1e-1],
+    "alphas": [1e-4, 1e-3, 1e-2, 1e-1],
     "scale": "standard",
 }
 
@@ -508,7 +508,7 @@ def test_weak_rows_are_unlabelled_inputs_for_the_graph(tmp_path):
         stages.path,
         kernel="rbf",
         widths=[1.0],
-        penalties=[1e-3, 1e-1],
+        alphas=[1e-3, 1e-1],
         laplacian_weights=[0.3],
         neighbours=[4],
         center=True,

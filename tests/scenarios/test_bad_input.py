@@ -99,7 +99,7 @@ def empty_server() -> Iterator[str]:
         ),
         (
             "config/methods/m-krr.yaml",
-            {"grid": GRIDS["m-krr"] | {"penalties": [1.0]}},
+            {"grid": GRIDS["m-krr"] | {"alphas": [1.0]}},
             ["config/methods/m-krr.yaml", "key grid.penalties", "write 'penalty'"],
         ),
         (
@@ -201,7 +201,7 @@ def alter(path: Path) -> None:
     """Change one number of an artifact, as a hand or a failing disk would."""
     with h5py.File(path, "r+") as file:
         names: list[str] = []
-        file.visit(lambda name: names.append(name) if name.endswith("/test_embedding") else None)
+        file.visit(lambda name: names.append(name) if name.endswith("/test_targets") else None)
         values = file[names[0]]
         values[...] = values[...] + 1.0
 

@@ -251,7 +251,7 @@ def test_the_title_of_the_report_writes_the_report_again(finished):
 
 
 def test_a_grid_recomputes_its_method(finished):
-    grid = GRIDS["ofer-gmm"] | {"penalty": [0.002, 0.1]}
+    grid = GRIDS["ofer-gmm"] | {"alpha": [0.002, 0.1]}
     edit_yaml(finished / "config" / "methods" / "ofer-gmm.yaml", grid=grid)
     expected = {
         f"{stage} ofer-gmm {name} split {split}"

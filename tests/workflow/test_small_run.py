@@ -171,7 +171,7 @@ def test_the_record_of_the_run(first_folder):
         *EXPERIMENTS["objects"]["methods"],
         "ofer-gaussian-full",
     }
-    assert merged["methods"]["ofer-gmm"]["grid"]["penalty"] == [0.001, 0.1, ".inf"]
+    assert merged["methods"]["ofer-gmm"]["grid"]["alpha"] == [0.001, 0.1, ".inf"]
 
 
 @pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")

@@ -17,7 +17,7 @@ from workflow_lib.config.values import (
     without_repeats,
 )
 
-Penalties = Annotated[
+Alphas = Annotated[
     tuple[PositiveOrInfinite, ...], Field(min_length=1), AfterValidator(without_repeats)
 ]
 SomePositive = Annotated[tuple[Positive, ...], Field(min_length=1), AfterValidator(without_repeats)]
@@ -36,7 +36,7 @@ class NoGrid(Grid):
 class RidgeGrid(Grid):
     """Of kernel ridge regression and its relatives."""
 
-    penalty: Penalties
+    alpha: Alphas
     """Penalties lambda_0 of equation (13), above 0. `.inf` is allowed: a block with an infinite
     penalty is predicted by its training mean."""
 
@@ -80,8 +80,8 @@ class OneExample(Settings):
 class RidgeExample(OneExample):
     """Of kernel ridge regression."""
 
-    penalty: PositiveOrInfinite | None = None
-    """In the place of `grid.penalty`; of every block where each has its own."""
+    alpha: PositiveOrInfinite | None = None
+    """In the place of `grid.alpha`; of every block where each has its own."""
 
     width: Positive | None = None
     """In the place of `grid.width`."""
@@ -112,7 +112,7 @@ class ChoosesKernel(Centred):
         tuple[Literal["linear", "rbf", "laplacian"], ...], AfterValidator(without_repeats)
     ] = ()
     """Kernels on the inputs that compete, chosen by the folds like every hyper-parameter: `linear`,
-    `rbf`, `laplacian`; those with a width take each of `grid.width`. The values of `grid.penalty`
+    `rbf`, `laplacian`; those with a width take each of `grid.width`. The values of `grid.alpha`
     are then relative to the size of each kernel (the number of inputs for `linear`, the width for
     widths below 1), and where a chosen value lies on an edge of its grid, the grid is extended
     there once, by two values half a decade apart. For texts and inner products there is no

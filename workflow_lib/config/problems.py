@@ -77,7 +77,7 @@ def written(value: Any) -> str:
 
 
 def key_path(location: Iterable[str | int]) -> str:
-    """Return a location as a person reads it: ``grid.penalty[2]`` for ("grid", "penalty", 2)."""
+    """Return a location as a person reads it: ``grid.alpha[2]`` for ("grid", "alpha", 2)."""
     path = ""
     for part in location:
         path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else str(part)

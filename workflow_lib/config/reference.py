@@ -118,7 +118,7 @@ summary: Kernel ridge regression with few penalties.
 color: "#999999"
 marker: "d"
 in_default: true
-grid: {penalty: [0.001, 0.1], width: [1]}
+grid: {alpha: [0.001, 0.1], width: [1]}
 ```
 
 **A model** is a file in `config/models`, which methods then name under `model`:

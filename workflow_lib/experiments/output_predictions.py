@@ -30,7 +30,7 @@ def run(
     vectors = read_artifact(dataset, "dataset")["classes"]["vectors"] if dataset else None
     for name, item in read_artifact(regression, "regression").items():
         started = time.perf_counter()
-        outputs = item["test_embedding"]
+        outputs = item["test_targets"]
         tree[name] = {"outputs": outputs} | chosen_entries(item)
         if of_classes:
             tree[name]["classes"] = outputs.argmax(axis=1)

@@ -24,7 +24,7 @@ def run(
     """Select and fit a method for every training size, weak size and component count.
 
     Writes the "regression" artifact: for each item what was chosen and fitted, what is predicted
-    for the test rows (``test_embedding``: outputs, their embeddings or scores of the classes), and
+    for the test rows (``test_targets``: outputs, their embeddings or scores of the classes), and
     for each training row without its fold (``heldout_outputs``); and the seconds of each item, as
     JSON. An item that averages over component counts holds these for each of them, in the group
     ``members``.

@@ -78,7 +78,7 @@ class ScoreChoice:
     Attributes
     ----------
     kernel : InputKernel
-    penalty_mu : float
+    alpha_rest : float
         lambda_0 of eq. (13).
     score : float
         `squared_error` of the scores.
@@ -86,16 +86,16 @@ class ScoreChoice:
         Of each training row from a fit without its fold.
     edges : str
         Which chosen values lie on an edge of the grid, in words; empty for none.
-    penalty_pi : float
+    alpha_leading : float
         NaN: there is no leading block.
     """
 
     kernel: InputKernel
-    penalty_mu: float
+    alpha_rest: float
     score: float
     heldout_scores: np.ndarray
     edges: str = ""
-    penalty_pi: float = np.nan
+    alpha_leading: float = np.nan
 
 
 def select_class_scores(
@@ -127,13 +127,13 @@ def _best_scores(
     inputs: PreparedInputs, labels: np.ndarray, n_classes: int, grid: Grid, center: bool
 ) -> ScoreChoice:
     best = None
-    for kernel, penalties in grid.items():
-        by_penalty = heldout_class_scores(inputs, labels, n_classes, kernel, penalties, center)
-        for penalty, scores in zip(penalties, by_penalty, strict=True):
+    for kernel, alphas in grid.items():
+        by_alpha = heldout_class_scores(inputs, labels, n_classes, kernel, alphas, center)
+        for alpha, scores in zip(alphas, by_alpha, strict=True):
             error = squared_error(scores, labels)
             # Grid points equal by algebra differ by rounding; the earlier one is kept.
             if best is None or error < best.score * (1.0 - SMALLEST_GAIN):
-                best = ScoreChoice(kernel, penalty, error, scores)
+                best = ScoreChoice(kernel, alpha, error, scores)
     return best
 
 
@@ -142,7 +142,7 @@ def heldout_class_scores(
     labels: np.ndarray,
     n_classes: int,
     kernel: InputKernel,
-    penalties: Sequence[float],
+    alphas: Sequence[float],
     center: bool,
 ) -> np.ndarray:
     """Return the out-of-fold class scores (n_penalties, n, K) of kernel ridge regression.
@@ -161,16 +161,16 @@ def heldout_class_scores(
     n_classes : int
         K; classes without any row score like the training mean of their indicator, zero.
     kernel : InputKernel
-    penalties : sequence of float
+    alphas : sequence of float
         lambda_0 of eq. (13).
     center : bool
         Fit an unpenalised intercept; the scores of a row then sum to 1.
     """
     folds = inputs.folds
     targets = [one_hot(labels, n_classes)] * (int(folds.max()) + 1)
-    scores = np.empty((len(penalties), len(labels), n_classes))
+    scores = np.empty((len(alphas), len(labels), n_classes))
     solver = inputs.heldout_solver(*kernel, center)
-    for fold, predictions in enumerate(solver.predict(targets, penalties)):
+    for fold, predictions in enumerate(solver.predict(targets, alphas)):
         scores[:, folds == fold] = predictions
     return scores
 

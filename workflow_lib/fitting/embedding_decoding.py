@@ -23,7 +23,7 @@ class Decoder:
 
     def outputs(self, member: Mapping, preimage: str | None, start: str | None) -> np.ndarray:
         """Return the outputs (n_test, d) of the predicted embeddings of an item or a member."""
-        H = member["test_embedding"]
+        H = member["test_targets"]
         # Where raw and projected memberships competed, the item says which was chosen.
         if preimage == "projected" and not member.get("projected", True):
             preimage = "closed_form"
@@ -53,7 +53,7 @@ def decoders_of(
         Of the embedding. Without them, or without models, embeddings are the outputs themselves.
     """
     if fitted is None or form is None:
-        return [Decoder(IdentityEmbedding(member["test_embedding"].shape[1])) for member in members]
+        return [Decoder(IdentityEmbedding(member["test_targets"].shape[1])) for member in members]
     return [_decoder_of(fitted, member, form, block) for member in members]
 
 

@@ -54,8 +54,8 @@ class Fitted(ABC):
         """
 
     def predictions(self, rows: RowsOfTest) -> dict[str, np.ndarray]:
-        """Return what the artifact holds of the test rows: ``test_embedding``, and more by name."""
-        return {"test_embedding": self.predict(rows)}
+        """Return what the artifact holds of the test rows: ``test_targets``, and more by name."""
+        return {"test_targets": self.predict(rows)}
 
     def entries(self) -> dict[str, Any]:
         """Return the arrays that the "regression" artifact holds; by default none."""

@@ -8,7 +8,7 @@ Where the components share one variance, even the `mu` block is affine: with mem
 means M it is h = (y - q M) / sigma^2, in the training targets as in the predictions. So only the
 outputs and the memberships are regressed, whatever the number of components, and the prediction
 
-    y(penalty_pi, penalty_mu) = Y(penalty_mu) + (p(penalty_pi) - q(penalty_mu)) M
+    y(alpha_leading, alpha_rest) = Y(alpha_rest) + (p(alpha_leading) - q(alpha_rest)) M
 
 is kernel ridge regression of the outputs, corrected by the memberships p that the first penalty
 gives (projected on the simplex) over those q that the second gives. With one penalty, and without
@@ -127,7 +127,7 @@ def corrected_errors(
     Parameters
     ----------
     residuals : Residuals
-        Of the outputs, for every penalty_mu.
+        Of the outputs, for every alpha_rest.
     memberships : array (penalties x weak weights, rows, C)
         p, as they enter the pre-image.
     labelled_memberships : array (penalties, rows, C)

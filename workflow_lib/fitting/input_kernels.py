@@ -42,17 +42,17 @@ class KernelGrid:
     Attributes
     ----------
     names : sequence of str
-    widths, penalties : sequences of float
+    widths, alphas : sequences of float
         Penalties may be infinite.
     n_columns : int
         Inputs, as the linear kernel counts them.
     is_relative : bool
-        Whether penalties are in units of `penalty_unit`; else they are alpha itself.
+        Whether penalties are in units of `alpha_unit`; else they are alpha itself.
     """
 
     names: Sequence[str]
     widths: Sequence[float]
-    penalties: Sequence[float]
+    alphas: Sequence[float]
     n_columns: int = 1
     is_relative: bool = False
 
@@ -70,7 +70,7 @@ class KernelGrid:
         kernel: str,
         kernels: Sequence[str] | None,
         widths: Sequence[float],
-        penalties: Sequence[float],
+        alphas: Sequence[float],
         n_columns: int,
     ) -> KernelGrid:
         """Return the grid of a method.
@@ -82,9 +82,9 @@ class KernelGrid:
         kernels : sequence of str or None
             Those that compete, with relative penalties; None for `kernel` alone, with penalties as
             they are.
-        widths, penalties, n_columns
+        widths, alphas, n_columns
         """
-        return cls(list(kernels or [kernel]), widths, penalties, n_columns, bool(kernels))
+        return cls(list(kernels or [kernel]), widths, alphas, n_columns, bool(kernels))
 
     def single(self, values: Mapping[str, float]) -> KernelGrid:
         """Return the grid of one point, for where nothing can be selected.
@@ -92,18 +92,18 @@ class KernelGrid:
         Parameters
         ----------
         values : mapping
-            ``width`` and ``penalty``; the first of the grid where one is missing.
+            ``width`` and ``alpha``; the first of the grid where one is missing.
         """
         return replace(
             self,
             names=[kernel_without_selection(self.names)],
             widths=[values["width"]] if "width" in values else self.widths[:1],
-            penalties=[values["penalty"]] if "penalty" in values else self.penalties[:1],
+            alphas=[values["alpha"]] if "alpha" in values else self.alphas[:1],
         )
 
     def all(self) -> Grid:
         """Return every kernel with its penalties alpha."""
-        return {kernel: self._alphas(kernel, self.penalties) for kernel in self.kernels()}
+        return {kernel: self._alphas(kernel, self.alphas) for kernel in self.kernels()}
 
     def extended(self, choices: Iterable) -> Grid:
         """Return what lies beyond the edges on which choices lie; nothing where none does.
@@ -117,15 +117,15 @@ class KernelGrid:
         """
         found: Grid = {}
         for choice in choices:
-            penalties = list(self.penalties)
+            alphas = list(self.alphas)
             kernel = choice.kernel
-            for is_lower, is_upper in self._penalty_edges(choice, self.all()):
-                finite = [value for value in self.penalties if value < float("inf")]
+            for is_lower, is_upper in self._alpha_edges(choice, self.all()):
+                finite = [value for value in self.alphas if value < float("inf")]
                 if is_lower:
-                    penalties += [min(finite) / factor for factor in FURTHER]
+                    alphas += [min(finite) / factor for factor in FURTHER]
                 if is_upper:
-                    penalties += [max(finite) * factor for factor in FURTHER]
-            further = [kernel] if len(penalties) > len(self.penalties) else []
+                    alphas += [max(finite) * factor for factor in FURTHER]
+            further = [kernel] if len(alphas) > len(self.alphas) else []
             is_lower, is_upper = _edges(kernel.width, self._widths_of(kernel))
             if is_lower:
                 further += [kernel._replace(width=kernel.width / factor) for factor in FURTHER]
@@ -133,7 +133,7 @@ class KernelGrid:
                 further += [kernel._replace(width=kernel.width * factor) for factor in FURTHER]
             for other in further:
                 known = found.get(other, [])
-                found[other] = sorted({*known, *self._alphas(other, penalties)})
+                found[other] = sorted({*known, *self._alphas(other, alphas)})
         return found
 
     def search(self, select: Callable[[Grid], dict], extends: bool) -> tuple[dict, Grid]:
@@ -158,8 +158,8 @@ class KernelGrid:
     def edges_of(self, choice, extension: Mapping[InputKernel, Sequence[float]]) -> str:
         """Return which chosen values lie on an edge of the grid with its extension, in words.
 
-        For example ``lowest width, lowest penalty``; empty for none. With two penalties the one of
-        the leading block is the ``leading penalty``.
+        For example ``lowest width, lowest alpha``; empty for none. With two penalties the one of
+        the leading block is the ``leading alpha``.
         """
         widths = self._widths_of(choice.kernel)
         widths |= {other.width for other in extension if other.name == choice.kernel.name}
@@ -168,8 +168,8 @@ class KernelGrid:
             for kernel in {*self.kernels(), *extension}
         }
         found = {"width": _edges(choice.kernel.width, widths)}
-        names = ("leading penalty", "penalty")
-        found |= dict(zip(names, self._penalty_edges(choice, everything), strict=True))
+        names = ("leading alpha", "alpha")
+        found |= dict(zip(names, self._alpha_edges(choice, everything), strict=True))
         return ", ".join(
             f"{word} {name}"
             for name, edges in found.items()
@@ -180,15 +180,15 @@ class KernelGrid:
     def _widths_of(self, kernel: InputKernel) -> set[float]:
         return set(self.widths) if kernel.name in WITH_WIDTH else set()
 
-    def _penalty_edges(self, choice, grid) -> list[tuple[bool, bool]]:
+    def _alpha_edges(self, choice, grid) -> list[tuple[bool, bool]]:
         return [
-            _edges(penalty, set(grid.get(choice.kernel, ())))
-            for penalty in (choice.penalty_pi, choice.penalty_mu)
+            _edges(alpha, set(grid.get(choice.kernel, ())))
+            for alpha in (choice.alpha_leading, choice.alpha_rest)
         ]
 
-    def _alphas(self, kernel: InputKernel, penalties: Sequence[float]) -> list[float]:
-        unit = penalty_unit(kernel, self.n_columns) if self.is_relative else 1.0
-        return [float(penalty) * unit for penalty in penalties]
+    def _alphas(self, kernel: InputKernel, alphas: Sequence[float]) -> list[float]:
+        unit = alpha_unit(kernel, self.n_columns) if self.is_relative else 1.0
+        return [float(alpha) * unit for alpha in alphas]
 
 
 def single_choice(select: Callable, **arguments) -> Callable[[Grid], dict]:
@@ -207,7 +207,7 @@ def kernel_without_selection(names: Sequence[str]) -> str:
     return next((name for name in names if name != "linear"), names[0])
 
 
-def penalty_unit(kernel: InputKernel, n_columns: int) -> float:
+def alpha_unit(kernel: InputKernel, n_columns: int) -> float:
     """Return the size of the centred diagonal of a kernel on `n_columns` standardised inputs."""
     if kernel.name == "linear":
         return float(n_columns)

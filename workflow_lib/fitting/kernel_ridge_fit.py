@@ -28,7 +28,7 @@ class KernelRidgeGrid:
 
     Attributes
     ----------
-    kernels, widths, penalties, is_relative
+    kernels, widths, alphas, is_relative
         As of `workflow_lib.fitting.input_kernels.KernelGrid`.
     extends : bool
         Whether the grid is extended once where a chosen value lies on its edge.
@@ -44,7 +44,7 @@ class KernelRidgeGrid:
 
     kernels: Sequence[str]
     widths: Sequence[float]
-    penalties: Sequence[float]
+    alphas: Sequence[float]
     is_relative: bool
     extends: bool
     penalty: str
@@ -61,7 +61,7 @@ class KernelRidgeGrid:
         Parameters
         ----------
         values : mapping
-            ``penalty``, and ``width``, ``weak_weight`` and ``projection`` where the method has
+            ``alpha``, and ``width``, ``weak_weight`` and ``projection`` where the method has
             them.
         """
         projections = self.projections
@@ -72,7 +72,7 @@ class KernelRidgeGrid:
             kernels=[kernel_without_selection(self.kernels)],
             extends=False,
             widths=[values["width"]] if "width" in values else self.widths,
-            penalties=[values["penalty"]],
+            alphas=[values["alpha"]],
             weak_weights=[values["weak_weight"]] if self.weak_weights else [],
             projections=projections,
         )
@@ -90,7 +90,7 @@ class KernelRidgeFit:
     def __init__(self, data: FitData, grid: KernelRidgeGrid) -> None:
         self._data, self._inputs, self._grid = data, data.inputs, grid
         self._kernel_grid = KernelGrid(
-            grid.kernels, grid.widths, grid.penalties, self._inputs.n_columns, grid.is_relative
+            grid.kernels, grid.widths, grid.alphas, self._inputs.n_columns, grid.is_relative
         )
         self._extension: Grid = {}
         kernels = self._kernel_grid.kernels()
@@ -145,12 +145,12 @@ class KernelRidgeFit:
         embedding, targets = self._targets.of_all_rows(choice.n_components)
         weak_targets = self._targets.of_weak_rows(choice.n_components, None, embedding)
         leading = [name for name in embedding.blocks if self._targets.is_leading(name)]
-        penalties = dict.fromkeys(embedding.blocks, choice.penalty_mu)
+        alphas = dict.fromkeys(embedding.blocks, choice.alpha_rest)
         dual, intercept = fit_blocks(
             K,
             targets,
             embedding.blocks,
-            penalties | dict.fromkeys(leading, choice.penalty_pi),
+            alphas | dict.fromkeys(leading, choice.alpha_leading),
             self._grid.center,
             dict.fromkeys(leading, weak_targets) if weak_size else None,
             choice.weak_weight,

@@ -101,13 +101,13 @@ class LandmarkRidgeFit(KernelRidgeFit):
         features = self._features(None, choice.kernel)
         blocks = FeatureBlocks(features, self._inputs.rows_as_prepared_by(None))
         embedding, targets = self._targets.of_all_rows(choice.n_components)
-        penalties = np.empty(targets.shape[1])
+        alphas = np.empty(targets.shape[1])
         for name, columns in embedding.blocks.items():
             is_leading = self._targets.is_leading(name)
-            penalties[columns] = choice.penalty_pi if is_leading else choice.penalty_mu
+            alphas[columns] = choice.alpha_leading if is_leading else choice.alpha_rest
         # Nothing is held out; one fold number for all rows would hold out all of them.
         ridge = FeatureRidge(blocks, np.full(len(targets), -1), self._grid.center)
-        weights, intercept = ridge.refit(targets, penalties)
+        weights, intercept = ridge.refit(targets, alphas)
         arrays = {"weights": weights, "intercept": intercept}
         if isinstance(features, LandmarkFeatures):
             arrays |= {"landmarks": features.landmarks, "projection": features.projection}

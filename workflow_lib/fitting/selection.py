@@ -28,7 +28,7 @@ class Choice:
     kernel : InputKernel
     n_components : int or None
         Component count asked for; None for methods without a generative model.
-    penalty_pi, penalty_mu : float
+    alpha_leading, alpha_rest : float
         lambda_0 of the leading blocks (`pi`; `initial` and `state` of series) and of the others;
         the first is NaN where there are none.
     weak_weight : float
@@ -43,8 +43,8 @@ class Choice:
 
     kernel: InputKernel
     n_components: int | None
-    penalty_pi: float
-    penalty_mu: float
+    alpha_leading: float
+    alpha_rest: float
     weak_weight: float
     projected: bool
     score: float
@@ -79,7 +79,7 @@ def select_each(
     grams_by_kernel: Mapping[InputKernel, object],
     weak_grams_by_kernel: Mapping[InputKernel, object] | None,
     targets: Mapping[int | None, Sequence[FoldTargets]],
-    penalties: Mapping[InputKernel, Sequence[float]],
+    alphas_by_kernel: Mapping[InputKernel, Sequence[float]],
     weak_weights: Sequence[float],
     penalty: str,
     projections: Sequence[bool],
@@ -95,7 +95,7 @@ def select_each(
     grams_by_kernel : mapping from InputKernel to SharedGram or SeparateGrams
     weak_grams_by_kernel : mapping from InputKernel to WeakGrams, or None without weak rows
     targets : mapping from component count to the targets of each fold
-    penalties : mapping from InputKernel to a sequence of float
+    alphas_by_kernel : mapping from InputKernel to a sequence of float
         Grid of lambda_0 for each kernel.
     weak_weights : sequence of float
         Grid of the weight of a weak row relative to a labelled one; ignored without weak rows.
@@ -116,7 +116,7 @@ def select_each(
     best: dict[int | None, Choice] = {}
     for kernel, grams in grams_by_kernel.items():
         weak_grams = None if weak_grams_by_kernel is None else weak_grams_by_kernel[kernel]
-        alphas = penalties[kernel]
+        alphas = alphas_by_kernel[kernel]
         rows, predicted = _predictions(grams, weak_grams, columns, alphas, weights, is_alike)
         scorer = _Scorer(outputs, rows, grams.center, penalty)
         # The Gram matrix and its decomposition are large, and done with.
@@ -186,30 +186,30 @@ def best_point(kernel, n_components, projected, points, scores) -> tuple[Choice,
     )
 
 
-def grid_points(penalties, weights, penalty, has_pi) -> list[tuple[float, float, float]]:
-    """Return (penalty_pi, penalty_mu, weak_weight) in the order of the rows of the errors."""
+def grid_points(alphas, weights, penalty, has_pi) -> list[tuple[float, float, float]]:
+    """Return (alpha_leading, alpha_rest, weak_weight) in the order of the rows of the errors."""
     if not has_pi:
-        return [(np.nan, float(penalty_mu), np.nan) for penalty_mu in penalties]
+        return [(np.nan, float(alpha_rest), np.nan) for alpha_rest in alphas]
     if penalty == "shared":
-        return [(float(p), float(p), float(weight)) for p in penalties for weight in weights]
+        return [(float(p), float(p), float(weight)) for p in alphas for weight in weights]
     return [
-        (float(penalty_pi), float(penalty_mu), float(weight))
-        for penalty_pi in penalties
+        (float(alpha_leading), float(alpha_rest), float(weight))
+        for alpha_leading in alphas
         for weight in weights
-        for penalty_mu in penalties
+        for alpha_rest in alphas
     ]
 
 
-def _predictions(grams, weak_grams, columns, penalties, weak_weights, together):
+def _predictions(grams, weak_grams, columns, alphas, weak_weights, together):
     """Return the rows of each fold, and what is predicted of them for each component count.
 
     `together` makes one fold of all.
     """
     labelled = weak = [None] * len(grams.heldout)
     if columns.has_labelled:
-        labelled = grams.predict(columns.labelled(), penalties)
+        labelled = grams.predict(columns.labelled(), alphas)
     if weak_grams is not None:
-        pairs = list(itertools.product(penalties, weak_weights))
+        pairs = list(itertools.product(alphas, weak_weights))
         weak = weak_grams.predict(*columns.with_weak_rows(), pairs)
     rows = grams.heldout
     if together:

@@ -87,7 +87,7 @@ def self_train(
     K: np.ndarray,
     labels_one_hot: np.ndarray,
     allowed: np.ndarray,
-    penalty: float,
+    alpha: float,
     rounds: int = ROUNDS,
     weight: float = WEIGHT,
     kind: str = "soft",
@@ -109,7 +109,7 @@ def self_train(
         Class indicators of the labelled rows.
     allowed : array (w, K)
         Zero where a class cannot be that of the weak row; at least one class a row is not.
-    penalty : float
+    alpha : float
         lambda_0; infinity predicts the mean of the indicators.
     rounds : int, default=5
         0 leaves the weak rows out.
@@ -121,7 +121,7 @@ def self_train(
         Fit an unpenalised intercept.
     """
     n_labelled = len(labels_one_hot)
-    problem = (K, labels_one_hot, {"": slice(None)}, {"": penalty}, center)
+    problem = (K, labels_one_hot, {"": slice(None)}, {"": alpha}, center)
     dual, intercept = fit_blocks(*problem)
     if len(allowed) == 0 or weight == 0.0:
         return dual, intercept

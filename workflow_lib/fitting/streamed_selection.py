@@ -23,7 +23,7 @@ def select_each_streamed(
     folds: np.ndarray,
     solvers_by_kernel: Mapping[InputKernel, object],
     targets: Mapping[int | None, Sequence[FoldTargets]],
-    penalties: Mapping[InputKernel, Sequence[float]],
+    alphas_by_kernel: Mapping[InputKernel, Sequence[float]],
     penalty: str,
     projections: Sequence[bool],
     metric: str = "arrmse",
@@ -33,13 +33,13 @@ def select_each_streamed(
     Parameters
     ----------
     solvers_by_kernel : mapping from InputKernel to FeatureRidge or SeparateFeatureRidges
-    outputs, folds, targets, penalties, penalty, projections, metric
+    outputs, folds, targets, alphas_by_kernel, penalty, projections, metric
         As in `workflow_lib.fitting.selection.select_each`.
     """
     reference = reference_errors(outputs, folds)
     best: dict[int | None, Choice] = {}
     for kernel, solver in solvers_by_kernel.items():
-        alphas = penalties[kernel]
+        alphas = alphas_by_kernel[kernel]
         errors = _errors(outputs, solver, targets, alphas, penalty, projections)
         for (count, projected), of_points in errors.items():
             points = grid_points(alphas, [np.nan], penalty, targets[count][0].pi_block is not None)
@@ -56,10 +56,10 @@ def select_each_streamed(
     return best
 
 
-def _errors(outputs, solver, targets, penalties, penalty, projections):
+def _errors(outputs, solver, targets, alphas, penalty, projections):
     """Return the squared errors (grid points, d) by component count and projection."""
     errors = {(count, projected): 0.0 for count in targets for projected in projections}
-    for fold, rows, predicted in _predictions(solver, targets, penalties):
+    for fold, rows, predicted in _predictions(solver, targets, alphas):
         shared: dict = {}
         for count, projected in errors:
             errors[count, projected] += squared_errors(
@@ -76,35 +76,35 @@ def _errors(outputs, solver, targets, penalties, penalty, projections):
 
 def _heldout_outputs(outputs, solver, targets, chosen):
     """Return the outputs (n, d) that each choice predicts for the training rows."""
-    penalties = sorted(
+    alphas = sorted(
         {
             value
             for choice in chosen.values()
-            for value in (choice.penalty_pi, choice.penalty_mu)
+            for value in (choice.alpha_leading, choice.alpha_rest)
             if value == value
         }
     )
     result = {count: np.empty(outputs.shape) for count in chosen}
     subset = {count: targets[count] for count in chosen}
-    for fold, rows, predicted in _predictions(solver, subset, penalties):
+    for fold, rows, predicted in _predictions(solver, subset, alphas):
         for count, choice in chosen.items():
-            index = penalties.index(choice.penalty_mu)
+            index = alphas.index(choice.alpha_rest)
             if targets[count][fold].pi_block is not None:
-                index += len(penalties) * penalties.index(choice.penalty_pi)
+                index += len(alphas) * alphas.index(choice.alpha_leading)
             result[count][rows] = decoded_at(
                 targets[count][fold], predicted[count], index, choice.projected, "per_block"
             )
     return result
 
 
-def _predictions(solver, targets, penalties):
+def _predictions(solver, targets, alphas):
     """Yield (fold, rows, what is predicted of every component count) in blocks of rows."""
     columns = TargetColumns(targets, has_weak_rows=False)
     blocks = columns.labelled_blocks()
     by_fold = [_side_by_side(of_fold) for of_fold in blocks]
     if all(len(of_fold) == 1 and of_fold[0] is blocks[0][0] for of_fold in blocks):
         by_fold = [by_fold[0]] * len(by_fold)
-    for fold, rows, predicted in solver.predictions(solver.prepare(by_fold), penalties):
+    for fold, rows, predicted in solver.predictions(solver.prepare(by_fold), alphas):
         yield fold, rows, {count: columns.split(count, fold, predicted) for count in targets}
 
 

@@ -170,7 +170,7 @@ class Method(base.Method):
         component memberships, a block of memberships q(v_k) with a penalty and a weight of its own,
         which weak rows join. ``class_block_component_first``: the same, but only classes of the
         most probable component compete.
-    kernel, kernels, widths, penalties
+    kernel, kernels, widths, alphas
         As of `workflow_lib.fitting.input_kernels.KernelGrid.of_method`. The grid of `kernels`,
         and the penalties of a membership block, are extended once where a chosen value lies on the
         edge.
@@ -189,7 +189,7 @@ class Method(base.Method):
     center : bool
         Fit an unpenalised intercept.
     one_example : mapping
-        ``width``, ``penalty`` (of every block), ``output_width``, ``n_components``,
+        ``width``, ``alpha`` (of every block), ``output_width``, ``n_components``,
         ``block_weight`` and ``weak_weight`` with one example per class; the first of its list
         where one is missing.
 
@@ -202,7 +202,7 @@ class Method(base.Method):
     decoder: str
     kernel: str
     widths: Sequence[float]
-    penalties: Sequence[float]
+    alphas: Sequence[float]
     output_widths: Sequence[float]
     components: str | Sequence[int]
     component_counts: Sequence[int]
@@ -237,7 +237,7 @@ class Method(base.Method):
             "score": None if data.has_one_example else choice.score,
             "kernel": fit.kernel.name,
             "width": fit.kernel.width,
-            "penalty_mu": fit.penalty,
+            "alpha_rest": fit.alpha,
             "edges": fit.edges_of(choice) or None,
         }
         return base.Selection(
@@ -271,7 +271,7 @@ class Method(base.Method):
             weak_weight=tuple(self.weak_weights),
         )
         kernel_grid = KernelGrid.of_method(
-            self.kernel, self.kernels, self.widths, self.penalties, data.inputs.n_columns
+            self.kernel, self.kernels, self.widths, self.alphas, data.inputs.n_columns
         )
         if data.has_one_example:
             grid = grid.single(self.one_example)
@@ -308,7 +308,7 @@ class Fitted(base.Fitted):
         self._arrays = {name: array for name, array in kept.items() if array is not None}
 
     def predict(self, rows):
-        return self.predictions(rows)["test_embedding"]
+        return self.predictions(rows)["test_targets"]
 
     def predictions(self, rows):
         """Return the class scores (m, K), and ``test_memberships`` (m, C) of a membership block."""
@@ -322,7 +322,7 @@ class Fitted(base.Fitted):
             memberships = K[:, : len(dual)] @ dual + arrays["membership_intercept"]
         codes, weights = arrays.get("codes"), arrays.get("code_weights")
         scores = decoded_scores(self._decoder, indicators, memberships, codes, weights)
-        return {"test_embedding": scores, "test_memberships": memberships}
+        return {"test_targets": scores, "test_memberships": memberships}
 
     def entries(self):
         return dict(self._arrays)
@@ -365,7 +365,7 @@ class _MembershipBlock:
         Memberships of the class vectors.
     kernel : InputKernel
         That of the class indicators.
-    penalty_pi : float
+    alpha_leading : float
         lambda_0 of the block.
     weak_weight : float or None
         Weight of a weak row relative to a labelled one; None without weak rows.
@@ -375,19 +375,19 @@ class _MembershipBlock:
         Memberships predicted for each training row without its fold.
     edges : str
         Which chosen values lie on an edge of the grid, in words; empty for none.
-    penalty_mu : float
+    alpha_rest : float
         NaN: the choice is that of the leading block alone.
     """
 
     n_components: int
     codes: np.ndarray
     kernel: InputKernel
-    penalty_pi: float
+    alpha_leading: float
     weak_weight: float | None
     score: float
     heldout: np.ndarray
     edges: str = ""
-    penalty_mu: float = np.nan
+    alpha_rest: float = np.nan
 
 
 @dataclass(frozen=True)
@@ -430,7 +430,7 @@ class _Choice:
             return self.decoding.parameters
         return self.decoding.parameters | {
             "n_components": block.n_components,
-            "penalty_pi": block.penalty_pi,
+            "alpha_leading": block.alpha_leading,
             "weak_weight": block.weak_weight,
         }
 
@@ -443,7 +443,7 @@ class _Fit:
     grid : _Grid
     kernel : InputKernel
         Kernel on the inputs, and
-    penalty : float
+    alpha : float
         penalty of the class indicators: those with the least error of their scores.
     """
 
@@ -455,7 +455,7 @@ class _Fit:
         self._indicators = select_class_scores(
             self._inputs, self._labels, self._n_classes, kernel_grid, center
         )
-        self.kernel, self.penalty = self._indicators.kernel, self._indicators.penalty_mu
+        self.kernel, self.alpha = self._indicators.kernel, self._indicators.alpha_rest
         # Of the chosen kernel only penalties compete for a membership block.
         name, width = self.kernel
         self._block_grid = replace(kernel_grid, names=[name], widths=[width])
@@ -482,7 +482,7 @@ class _Fit:
         indicators = one_hot(self._labels, self._n_classes)
         all_columns = {"": slice(None)}
         duals = [
-            fit_blocks(K[:size, :size], indicators, all_columns, {"": self.penalty}, self._center)
+            fit_blocks(K[:size, :size], indicators, all_columns, {"": self.alpha}, self._center)
         ]
         if block is None:
             return duals
@@ -493,7 +493,7 @@ class _Fit:
             K,
             indicators @ block.codes,
             all_columns,
-            {"": block.penalty_pi},
+            {"": block.alpha_leading},
             self._center,
             weak,
             block.weak_weight,
@@ -551,9 +551,9 @@ class _Fit:
         self, codes: np.ndarray, count: int, weak_size: int, grid: Grid
     ) -> _MembershipBlock:
         """Return the best membership block of a grid of the kernel and its penalties."""
-        penalties, targets = grid[self.kernel], codes[self._labels]
+        alphas, targets = grid[self.kernel], codes[self._labels]
         if weak_size:
-            candidates = list(product(penalties, self.grid.weak_weight))
+            candidates = list(product(alphas, self.grid.weak_weight))
             weak_targets = self._split.memberships(self._size, count, weak_size)
             predictions = np.empty((len(candidates), *targets.shape))
             solver = self._weak_grams(weak_size)
@@ -562,17 +562,17 @@ class _Fit:
             for rows, of_fold in zip(solver.heldout, by_fold, strict=True):
                 predictions[:, rows] = of_fold
         else:
-            candidates = [(penalty, None) for penalty in penalties]
+            candidates = [(alpha, None) for alpha in alphas]
             # Predictions are linear in the targets: those of memberships are scores times codes.
             scores = heldout_class_scores(
-                self._inputs, self._labels, self._n_classes, self.kernel, penalties, self._center
+                self._inputs, self._labels, self._n_classes, self.kernel, alphas, self._center
             )
             predictions = scores @ codes
         errors = ((predictions - targets) ** 2).sum(axis=(1, 2))
         best = least_error(errors)
-        penalty, weak_weight = candidates[best]
+        alpha, weak_weight = candidates[best]
         return _MembershipBlock(
-            count, codes, self.kernel, penalty, weak_weight, float(errors[best]), predictions[best]
+            count, codes, self.kernel, alpha, weak_weight, float(errors[best]), predictions[best]
         )
 
     def _weak_grams(self, weak_size: int) -> WeakGrams:

@@ -537,7 +537,7 @@ class _Outputs:
         stored = split.stored_model(self._data.size, count, fold)
         form = split.embeddings["form"]
         embedding = FisherEmbedding(model_from_tree(stored), form, self._covariance_block)
-        member = {"test_embedding": predicted}
+        member = {"test_targets": predicted}
         return Decoder(embedding, scaling_from_tree(stored)).outputs(member, self._preimage, None)
 
     def error(self, heldout: np.ndarray) -> float:

@@ -151,7 +151,7 @@ class Method(base.Method):
     kernel : str
         That of the "features" artifact.
     widths : sequence of float
-    penalties : sequence of float
+    alphas : sequence of float
     penalty : {"shared", "per_block"}
         Whether the leading blocks and the others share one penalty.
     weak : bool
@@ -170,7 +170,7 @@ class Method(base.Method):
         Whether there is an unpenalised intercept.
     metric : {"arrmse", "rrmse"}
     one_example : mapping or None, default=None
-        What is used in the place of the grid with one labelled example per class: ``penalty``,
+        What is used in the place of the grid with one labelled example per class: ``alpha``,
         ``width``, ``n_components``, ``weak_weight`` and ``projection``, as far as the method has
         them. Nothing can be selected there: without its example a class is never predicted.
     landmarks : mapping or None, default=None
@@ -190,7 +190,7 @@ class Method(base.Method):
     combine: str
     kernel: str
     widths: Sequence[float]
-    penalties: Sequence[float]
+    alphas: Sequence[float]
     penalty: str
     weak: bool
     weak_weights: Sequence[float]
@@ -253,7 +253,7 @@ class Method(base.Method):
         grid = KernelRidgeGrid(
             kernels=list(self.kernels or [self.kernel]),
             widths=list(self.widths),
-            penalties=list(self.penalties),
+            alphas=list(self.alphas),
             is_relative=bool(self.kernels),
             extends=bool(self.kernels),
             penalty=self.penalty,
@@ -290,8 +290,8 @@ def _choice_entries(choice: Choice) -> dict[str, Any]:
         "kernel": choice.kernel.name,
         "width": choice.width,
         "n_components": choice.n_components,
-        "penalty_pi": choice.penalty_pi,
-        "penalty_mu": choice.penalty_mu,
+        "alpha_leading": choice.alpha_leading,
+        "alpha_rest": choice.alpha_rest,
         "weak_weight": choice.weak_weight,
         "projected": choice.projected if choice.n_components is not None else None,
         "score": choice.score,

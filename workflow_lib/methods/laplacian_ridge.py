@@ -70,7 +70,7 @@ class Method(base.Method):
     kernel : str
     widths : sequence of float
         Of the rbf kernel.
-    penalties, laplacian_weights : sequences of float
+    alphas, laplacian_weights : sequences of float
     neighbours : sequence of int
     center : bool
         Fit an unpenalised intercept.
@@ -79,7 +79,7 @@ class Method(base.Method):
 
     kernel: str
     widths: Sequence[float]
-    penalties: Sequence[float]
+    alphas: Sequence[float]
     laplacian_weights: Sequence[float]
     neighbours: Sequence[int]
     center: bool
@@ -96,7 +96,7 @@ class Method(base.Method):
             data.spec.weak_size,
             self.kernel,
             self.widths if self.kernel == "rbf" else [None],
-            self.penalties,
+            self.alphas,
             self.laplacian_weights,
             self.neighbours,
             self.center,
@@ -107,7 +107,7 @@ class Method(base.Method):
             "width": choice.width,
             "laplacian_weight": choice.laplacian_weight,
             "neighbours": choice.neighbours,
-            "penalty_mu": choice.penalty,
+            "alpha_rest": choice.alpha,
         }
         return base.Selection(choice.heldout_outputs, entries)
 
@@ -119,7 +119,7 @@ class Method(base.Method):
             data.targets(),
             chosen["neighbours"],
             chosen["laplacian_weight"],
-            labelled_ridge(data.size, chosen["penalty_mu"]),
+            labelled_ridge(data.size, chosen["alpha_rest"]),
             self.center,
         )
         return Fitted(dual, intercept, kernel, weak_size)
@@ -140,7 +140,7 @@ class LaplacianChoice:
         Neighbours of each input in the graph.
     laplacian_weight : float
         gamma, the weight of the graph's penalty relative to that of the kernel.
-    penalty : float
+    alpha : float
         lambda_0 of eq. (13).
     score : float
         Relative error of the held-out outputs, their squared errors summed over folds.
@@ -151,7 +151,7 @@ class LaplacianChoice:
     width: float | None
     neighbours: int
     laplacian_weight: float
-    penalty: float
+    alpha: float
     score: float
     heldout_outputs: np.ndarray
 
@@ -162,7 +162,7 @@ def select(
     weak_size: int,
     kernel: str,
     widths: Sequence[float | None],
-    penalties: Sequence[float],
+    alphas: Sequence[float],
     laplacian_weights: Sequence[float],
     neighbours: Sequence[int],
     center: bool,
@@ -177,7 +177,7 @@ def select(
         for count, weight, solver in _deformed_solvers(
             inputs, weak_size, kernel, width, laplacian_weights, neighbours, center
         ):
-            predictions = solver.predict(outputs_by_fold, penalties)
+            predictions = solver.predict(outputs_by_fold, alphas)
             errors = sum(
                 sum_of_observed((outputs[rows] - predicted) ** 2)
                 for rows, predicted in zip(solver.heldout, predictions, strict=True)
@@ -190,8 +190,8 @@ def select(
                 heldout = np.empty_like(outputs)
                 for rows, predicted in zip(solver.heldout, predictions, strict=True):
                     heldout[rows] = predicted[index]
-                penalty = float(penalties[index])
-                best = LaplacianChoice(width, count, weight, penalty, score, heldout)
+                alpha = float(alphas[index])
+                best = LaplacianChoice(width, count, weight, alpha, score, heldout)
     return best
 
 

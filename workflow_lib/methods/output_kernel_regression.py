@@ -116,7 +116,7 @@ class Method(base.Method):
 
     Attributes
     ----------
-    kernel, kernels, widths, penalties
+    kernel, kernels, widths, alphas
         As of `workflow_lib.fitting.input_kernels.KernelGrid.of_method`.
     output_kernel : str
         As of `workflow_lib.fitting.output_decoding.OutputKernel`; ``dtw`` and ``gak`` need the
@@ -132,7 +132,7 @@ class Method(base.Method):
 
     kernel: str
     widths: Sequence[float]
-    penalties: Sequence[float]
+    alphas: Sequence[float]
     output_kernel: str
     output_widths: Sequence[float]
     preimage: str
@@ -151,7 +151,7 @@ class Method(base.Method):
         kernel_of_outputs = self._kernel_of_outputs(data)
         inputs, rows = data.inputs, data.rows
         grid = KernelGrid.of_method(
-            self.kernel, self.kernels, self.widths, self.penalties, inputs.n_columns
+            self.kernel, self.kernels, self.widths, self.alphas, inputs.n_columns
         )
         single = single_choice(
             select,
@@ -172,7 +172,7 @@ class Method(base.Method):
             "score": choice.score,
             "kernel": choice.kernel.name,
             "width": choice.kernel.width,
-            "penalty_mu": choice.penalty_mu,
+            "alpha_rest": choice.alpha_rest,
             "output_width": choice.output_width,
             "edges": grid.edges_of(choice, extension) or None,
         }
@@ -184,7 +184,7 @@ class Method(base.Method):
         dual, intercept = fit_dual_coefficients(
             data.inputs.training_gram(*kernel),
             np.eye(data.size),
-            labelled_ridge(data.size, chosen["penalty_mu"]),
+            labelled_ridge(data.size, chosen["alpha_rest"]),
             self.center,
         )
         decoder = self._kernel_of_outputs(data).decoder(data.rows, chosen.get("output_width"))
@@ -238,21 +238,21 @@ class OutputKernelChoice:
     ----------
     kernel : InputKernel
         That of the inputs.
-    penalty_mu : float
+    alpha_rest : float
         lambda_0 of eq. (13).
     output_width : float or None
         Width of the output kernel in units of `output_unit`; None for the linear one.
     score : float
         Relative error of the held-out outputs, their squared errors summed over folds.
-    penalty_pi : float
+    alpha_leading : float
         NaN: there is no leading block.
     """
 
     kernel: InputKernel
-    penalty_mu: float
+    alpha_rest: float
     output_width: float | None
     score: float
-    penalty_pi: float = np.nan
+    alpha_leading: float = np.nan
 
 
 def select(
@@ -283,13 +283,13 @@ def select(
         for output_width in output_widths
     }
     best = None
-    for kernel, penalties in grid.items():
+    for kernel, alphas in grid.items():
         weights = [
             preimage_weights(fold_weights, preimage)
-            for fold_weights in heldout_weights(inputs, *kernel, penalties, center)
+            for fold_weights in heldout_weights(inputs, *kernel, alphas, center)
         ]
         for output_width, by_fold in decoders.items():
-            errors = np.zeros((len(penalties), outputs.shape[1]))
+            errors = np.zeros((len(alphas), outputs.shape[1]))
             for fold, (decoder, fold_weights) in enumerate(zip(by_fold, weights)):
                 for index, row_weights in enumerate(fold_weights):
                     predictions = decoder.decode(row_weights, preimage, quick=True)
@@ -300,7 +300,7 @@ def select(
             # Grid points equal by algebra differ by rounding; the earlier one is kept.
             if best is None or scores[index] < best.score * (1.0 - SMALLEST_GAIN):
                 best = OutputKernelChoice(
-                    kernel, float(penalties[index]), output_width, float(scores[index])
+                    kernel, float(alphas[index]), output_width, float(scores[index])
                 )
     return best
 
@@ -319,7 +319,7 @@ def heldout_predictions(
     """
     folds = inputs.folds
     predictions = np.empty((len(rows), output_kernel.outputs.shape[1]))
-    weights = heldout_weights(inputs, *choice.kernel, [choice.penalty_mu], center)
+    weights = heldout_weights(inputs, *choice.kernel, [choice.alpha_rest], center)
     for fold, fold_weights in enumerate(weights):
         decoder = output_kernel.decoder(rows[folds != fold], choice.output_width)
         predictions[folds == fold] = decoder.decode(
@@ -332,7 +332,7 @@ def heldout_weights(
     inputs: PreparedInputs,
     kernel: str,
     width: float | None,
-    penalties: Sequence[float],
+    alphas: Sequence[float],
     center: bool,
 ) -> list[np.ndarray]:
     """Return, for each fold, the weights (n_penalties, h, l) of its training rows.
@@ -343,5 +343,5 @@ def heldout_weights(
     folds = inputs.folds
     n_folds = folds.max() + 1
     solver = inputs.heldout_solver(kernel, width, center)
-    predictions = solver.predict([np.eye(len(folds))] * n_folds, penalties)
+    predictions = solver.predict([np.eye(len(folds))] * n_folds, alphas)
     return [predictions[fold][:, :, folds != fold] for fold in range(n_folds)]

@@ -46,7 +46,7 @@ class Method(base.Method):
 
     Attributes
     ----------
-    kernel, kernels, widths, penalties
+    kernel, kernels, widths, alphas
         As of `workflow_lib.fitting.input_kernels.KernelGrid.of_method`.
     center : bool
         Fit an unpenalised intercept.
@@ -56,16 +56,16 @@ class Method(base.Method):
 
     kernel: str
     widths: Sequence[float]
-    penalties: Sequence[float]
+    alphas: Sequence[float]
     center: bool
     metric: str
     kernels: Sequence[str] | None = None
 
-    not_finite = ("component_penalties",)
+    not_finite = ("component_alphas",)
 
     def select(self, data: FitData) -> base.Selection:
         grid = KernelGrid.of_method(
-            self.kernel, self.kernels, self.widths, self.penalties, data.inputs.n_columns
+            self.kernel, self.kernels, self.widths, self.alphas, data.inputs.n_columns
         )
         single = single_choice(
             select, inputs=data.inputs, outputs=data.outputs, center=self.center, metric=self.metric
@@ -83,10 +83,8 @@ class Method(base.Method):
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
         choice = selection.fitting
         K = data.inputs.training_gram(*choice.kernel)
-        dual, intercept, penalties = fit_component_ridge(
-            K, data.targets(), choice.penalties, self.center
-        )
-        return Fitted(dual, intercept, choice.kernel, 0, {"component_penalties": penalties})
+        dual, intercept, alphas = fit_component_ridge(K, data.targets(), choice.alphas, self.center)
+        return Fitted(dual, intercept, choice.kernel, 0, {"component_alphas": alphas})
 
     def restored(self, data: FitData, entries: Mapping) -> Fitted:
         return Fitted.from_entries(entries, data.size, self.kernel)
@@ -99,7 +97,7 @@ class ComponentChoice:
     Attributes
     ----------
     kernel : InputKernel
-    penalties : array (r,)
+    alphas : array (r,)
         lambda_0 of each component.
     score : float
         Relative error of the held-out outputs, their squared errors summed over folds.
@@ -108,11 +106,11 @@ class ComponentChoice:
     """
 
     kernel: InputKernel
-    penalties: np.ndarray
+    alphas: np.ndarray
     score: float
     heldout_outputs: np.ndarray
     # No single penalty lies on an edge.
-    penalty_pi = penalty_mu = np.nan
+    alpha_leading = alpha_rest = np.nan
 
 
 def select(
@@ -130,11 +128,9 @@ def select(
     folds = inputs.folds
     outputs_by_fold = [impute_mean(outputs, folds != fold) for fold in range(folds.max() + 1)]
     best = None
-    for kernel, penalties in grid.items():
+    for kernel, alphas in grid.items():
         solver = inputs.heldout_solver(*kernel, center)
-        chosen, heldout = select_component_penalties(
-            outputs_by_fold, solver, penalties, SMALLEST_GAIN
-        )
+        chosen, heldout = select_component_penalties(outputs_by_fold, solver, alphas, SMALLEST_GAIN)
         score = heldout_error(outputs, heldout, folds, metric)
         if best is None or score < best.score * (1.0 - SMALLEST_GAIN):
             best = ComponentChoice(kernel, chosen, score, heldout)

@@ -60,7 +60,7 @@ class Method(base.Method):
     kernel : str
     widths : sequence of float
         Of the rbf kernel.
-    penalties : sequence of float
+    alphas : sequence of float
     ranks : sequence of int
     center : bool
         Fit an unpenalised intercept.
@@ -69,7 +69,7 @@ class Method(base.Method):
 
     kernel: str
     widths: Sequence[float]
-    penalties: Sequence[float]
+    alphas: Sequence[float]
     ranks: Sequence[int]
     center: bool
     metric: str
@@ -80,12 +80,12 @@ class Method(base.Method):
             data.outputs,
             self.kernel,
             self.widths if self.kernel == "rbf" else [None],
-            self.penalties,
+            self.alphas,
             self.ranks,
             self.center,
             self.metric,
         )
-        entries = {"score": choice.score, "width": choice.width, "penalty_mu": choice.penalty}
+        entries = {"score": choice.score, "width": choice.width, "alpha_rest": choice.alpha}
         return base.Selection(choice.heldout_outputs, entries | {"rank": choice.rank})
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
@@ -95,7 +95,7 @@ class Method(base.Method):
             data.inputs.training_gram(*kernel),
             data.targets(),
             chosen["rank"],
-            chosen["penalty_mu"],
+            chosen["alpha_rest"],
             self.center,
         )
         # The training rows may have fewer components than the rank that was chosen.
@@ -115,7 +115,7 @@ class RankChoice:
         Kernel width in units of `rbf_gamma`; None for kernels without one.
     rank : int
         Number of output components asked for; a fit may have fewer.
-    penalty : float
+    alpha : float
         lambda_0 of eq. (13).
     score : float
         Relative error of the held-out outputs, their squared errors summed over folds.
@@ -125,7 +125,7 @@ class RankChoice:
 
     width: float | None
     rank: int
-    penalty: float
+    alpha: float
     score: float
     heldout_outputs: np.ndarray
 
@@ -135,7 +135,7 @@ def select(
     outputs: np.ndarray,
     kernel: str,
     widths: Sequence[float | None],
-    penalties: Sequence[float],
+    alphas: Sequence[float],
     ranks: Sequence[int],
     center: bool,
     metric: str,
@@ -150,14 +150,14 @@ def select(
     best = None
     for width in widths:
         solver = inputs.heldout_solver(kernel, width, center)
-        errors = heldout_rank_errors(outputs, outputs_by_fold, solver, penalties, ranks)
+        errors = heldout_rank_errors(outputs, outputs_by_fold, solver, alphas, ranks)
         scores = relative_error(errors, reference, metric).reshape(-1, 1)
         scores = np.where(np.isfinite(scores), scores, np.inf)
         (index,) = first_least(scores, SMALLEST_GAIN)
         score = float(scores[index, 0])
         if best is None or score < best.score * (1.0 - SMALLEST_GAIN):
-            rank_index, penalty_index = divmod(int(index), len(penalties))
-            rank, penalty = int(ranks[rank_index]), float(penalties[penalty_index])
-            heldout = heldout_outputs(outputs_by_fold, solver, penalty, rank)
-            best = RankChoice(width, rank, penalty, score, heldout)
+            rank_index, penalty_index = divmod(int(index), len(alphas))
+            rank, alpha = int(ranks[rank_index]), float(alphas[penalty_index])
+            heldout = heldout_outputs(outputs_by_fold, solver, alpha, rank)
+            best = RankChoice(width, rank, alpha, score, heldout)
     return best

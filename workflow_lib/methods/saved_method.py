@@ -37,7 +37,7 @@ class SavedMethod:
         """Return the outputs (m, d), or scores of the classes (m, K), of new rows."""
         tree = self.tree
         members = [
-            {"test_embedding": fit.predict(rows), **tree["parts"][group]["chosen"]}
+            {"test_targets": fit.predict(rows), **tree["parts"][group]["chosen"]}
             for group, fit in self._fits.items()
         ]
         decoders = decoders_of(

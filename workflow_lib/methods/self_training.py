@@ -90,7 +90,7 @@ class Method(base.Method):
     ----------
     pseudo_classes : {"hard", "soft"}
         Of weak rows; see `workflow_lib.fitting.self_training.pseudo_classes`.
-    kernel, kernels, widths, penalties
+    kernel, kernels, widths, alphas
         As of `workflow_lib.fitting.input_kernels.KernelGrid.of_method`. The grid of `kernels`
         is extended once where a chosen value lies on its edge.
     components : str or sequence of int
@@ -100,14 +100,14 @@ class Method(base.Method):
     center : bool
         Fit an unpenalised intercept.
     one_example : mapping
-        ``width``, ``penalty`` and ``n_components`` (where `components` is SELECTED) with one
+        ``width``, ``alpha`` and ``n_components`` (where `components` is SELECTED) with one
         example per class. Where one is missing: the first width and penalty, the largest count.
     """
 
     pseudo_classes: str
     kernel: str
     widths: Sequence[float]
-    penalties: Sequence[float]
+    alphas: Sequence[float]
     components: str | Sequence[int]
     component_counts: Sequence[int]
     center: bool
@@ -137,7 +137,7 @@ class Method(base.Method):
             "score": None if data.has_one_example else score,
             "kernel": choice.kernel.name,
             "width": choice.kernel.width,
-            "penalty_mu": choice.penalty_mu,
+            "alpha_rest": choice.alpha_rest,
             "edges": choice.edges or None,
             "n_components": count,
         }
@@ -149,7 +149,7 @@ class Method(base.Method):
         choice, allowed = selection.fitting
         K = data.inputs.training_gram(*choice.kernel, len(allowed))
         indicators = one_hot(data.labels, data.n_classes)
-        solution = self._trained(K, indicators, allowed, choice.penalty_mu)
+        solution = self._trained(K, indicators, allowed, choice.alpha_rest)
         return Fitted(*solution, choice.kernel, len(allowed))
 
     def restored(self, data: FitData, entries: Mapping) -> Fitted:
@@ -158,7 +158,7 @@ class Method(base.Method):
     def _choice_of_size(self, data: FitData) -> tuple[ScoreChoice, float]:
         """Return what the labelled rows of the training size select, and the seconds spared."""
         grid = KernelGrid.of_method(
-            self.kernel, self.kernels, self.widths, self.penalties, data.inputs.n_columns
+            self.kernel, self.kernels, self.widths, self.alphas, data.inputs.n_columns
         )
         if data.has_one_example:
             grid = grid.single(self.one_example)
@@ -172,11 +172,11 @@ class Method(base.Method):
         grams = data.inputs.fold_grams(*choice.kernel, len(allowed))
         for fold, (K, K_heldout) in enumerate(grams):
             known = indicators[data.folds != fold]
-            dual, intercept = self._trained(K, known, allowed, choice.penalty_mu)
+            dual, intercept = self._trained(K, known, allowed, choice.alpha_rest)
             scores[data.folds == fold] = K_heldout @ dual + intercept
         return scores
 
-    def _trained(self, K, indicators, allowed, penalty):
+    def _trained(self, K, indicators, allowed, alpha):
         return self_train(
-            K, indicators, allowed, penalty, kind=self.pseudo_classes, center=self.center
+            K, indicators, allowed, alpha, kind=self.pseudo_classes, center=self.center
         )

@@ -152,7 +152,7 @@ class FeatureRidge:
         return PreparedTargets(*self._pass_by_training_rows(targets))
 
     def predictions(
-        self, prepared: PreparedTargets, penalties: Sequence[float | np.ndarray]
+        self, prepared: PreparedTargets, alphas: Sequence[float | np.ndarray]
     ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
         """Yield (fold, rows (b,), predictions (n_penalties, b, m)), in one pass over the blocks.
 
@@ -163,13 +163,13 @@ class FeatureRidge:
         ----------
         prepared : PreparedTargets
             From `prepare`.
-        penalties : sequence of float or array (m,)
+        alphas : sequence of float or array (m,)
             lambda_0 of eq. (13), for all columns of the targets or for each; the ridge is
             2 l lambda_0 with l the fold's training rows. Infinity predicts the training mean (zero
             without centring).
         """
         solutions = [
-            self._solve(fold, products, sums, penalties)
+            self._solve(fold, products, sums, alphas)
             for fold, (products, sums) in enumerate(
                 zip(prepared.cross_products, prepared.sums, strict=True)
             )
@@ -186,7 +186,7 @@ class FeatureRidge:
                     yield fold, rows.start + piece, predicted.transpose(1, 0, 2)
 
     def predict(
-        self, targets: Sequence[Targets], penalties: Sequence[float | np.ndarray]
+        self, targets: Sequence[Targets], alphas: Sequence[float | np.ndarray]
     ) -> list[np.ndarray]:
         """Return, for each fold, the predictions (n_penalties, n_fold, m) of its held-out rows.
 
@@ -195,24 +195,24 @@ class FeatureRidge:
         """
         prepared = self.prepare(targets)
         result = [
-            np.empty((len(penalties), len(rows), len(sums)))
+            np.empty((len(alphas), len(rows), len(sums)))
             for rows, sums in zip(self.heldout, prepared.sums, strict=True)
         ]
-        for fold, rows, predicted in self.predictions(prepared, penalties):
+        for fold, rows, predicted in self.predictions(prepared, alphas):
             result[fold][:, np.searchsorted(self.heldout[fold], rows)] = predicted
         return result
 
-    def refit(self, targets: Targets, penalty: float | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def refit(self, targets: Targets, alpha: float | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the weights W (r, m) and intercepts b (m,) learned from all rows.
 
         Parameters
         ----------
         targets : array (n, m), or callable from a slice of rows to an array (b, m)
-        penalty : float or array (m,)
+        alpha : float or array (m,)
             lambda_0 of all columns or of each; infinity leaves the mean (zero without centring).
         """
         products, sums = self._pass_by_heldout_fold(targets)
-        weights, intercepts = self._solve(None, sum(products), sum(sums), [penalty])
+        weights, intercepts = self._solve(None, sum(products), sum(sums), [alpha])
         return weights, intercepts[0]
 
     def _pass_by_heldout_fold(self, targets):
@@ -292,17 +292,17 @@ class FeatureRidge:
             self._systems[fold] = n_rows, mean, Decomposition(squares)
         return self._systems[fold]
 
-    def _solve(self, fold, products, sums, penalties):
+    def _solve(self, fold, products, sums, alphas):
         """Return the weights (r, n_penalties * m) and the intercepts (n_penalties, m).
 
         `fold` is left out; None leaves no row out.
         """
         n_rows, mean, decomposition = self._system(fold)
         s, Q = decomposition.eigenvalues, decomposition.eigenvectors
-        shape = (len(penalties), len(sums))
+        shape = (len(alphas), len(sums))
         ridges = np.empty(shape)
-        for index, penalty in enumerate(penalties):
-            ridges[index] = labelled_ridge(n_rows, np.asarray(penalty, dtype=np.float64))
+        for index, alpha in enumerate(alphas):
+            ridges[index] = labelled_ridge(n_rows, np.asarray(alpha, dtype=np.float64))
             decomposition.check_ridge(ridges[index].min())
         if self.center:
             products = products - np.outer(mean, sums)
@@ -347,11 +347,11 @@ class SeparateFeatureRidges:
         ]
 
     def predictions(
-        self, prepared: Sequence[PreparedTargets], penalties: Sequence[float | np.ndarray]
+        self, prepared: Sequence[PreparedTargets], alphas: Sequence[float | np.ndarray]
     ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
         """As `FeatureRidge.predictions`, in one pass for each fold."""
         for fold, (ridge, fold_prepared) in enumerate(zip(self._ridges, prepared, strict=True)):
-            for _, rows, predicted in ridge.predictions(fold_prepared, penalties):
+            for _, rows, predicted in ridge.predictions(fold_prepared, alphas):
                 yield fold, rows, predicted
 
 

@@ -246,16 +246,14 @@ class SharedGram:
         else:
             self._decomposition = RoughDecomposition(K, overwrite, center)
 
-    def predict(
-        self, targets: Sequence[np.ndarray], penalties: Sequence[float]
-    ) -> list[np.ndarray]:
+    def predict(self, targets: Sequence[np.ndarray], alphas: Sequence[float]) -> list[np.ndarray]:
         """Return, for each fold, the predictions (n_penalties, n_fold, m) of its held-out rows.
 
         Parameters
         ----------
         targets : sequence of array (n, m)
             Targets of each fold; held-out rows are ignored. `m` may differ from fold to fold.
-        penalties : sequence of float
+        alphas : sequence of float
             lambda_0 of eq. (13); the ridge is 2 l lambda_0 with l the fold's training rows.
             Infinity predicts the training mean (zero without centring).
 
@@ -263,25 +261,25 @@ class SharedGram:
         -----
         Folds of one row with the same targets (the same array) are solved together.
         """
-        for penalty in penalties:
-            self._decomposition.check_ridge(self._ridge(self.heldout[0], penalty))
+        for alpha in alphas:
+            self._decomposition.check_ridge(self._ridge(self.heldout[0], alpha))
         if isinstance(self._decomposition, RoughDecomposition):
             try:
-                predictions = self._predict_roughly(targets, penalties)
+                predictions = self._predict_roughly(targets, alphas)
             except LinAlgError:
                 predictions = None
             if predictions is not None:
                 return predictions
             self._decomposition = self._decomposition.exactly()
-        return self._predict(targets, penalties)
+        return self._predict(targets, alphas)
 
-    def _predict(self, targets, penalties) -> list[np.ndarray]:
+    def _predict(self, targets, alphas) -> list[np.ndarray]:
         """Return what `predict` does, by the decomposition at hand."""
         if self._is_single_rows(targets):
-            by_row = self._predict_single_rows(targets[0], penalties)
+            by_row = self._predict_single_rows(targets[0], alphas)
             return [by_row[:, rows[0] : rows[0] + 1] for rows in self.heldout]
         return [
-            self._predict_fold(rows, fold_targets, penalties)
+            self._predict_fold(rows, fold_targets, alphas)
             for rows, fold_targets in zip(self.heldout, targets, strict=True)
         ]
 
@@ -289,7 +287,7 @@ class SharedGram:
         same = all(fold_targets is targets[0] for fold_targets in targets)
         return same and all(len(rows) == 1 for rows in self.heldout)
 
-    def _predict_roughly(self, targets, penalties) -> list[np.ndarray] | None:
+    def _predict_roughly(self, targets, alphas) -> list[np.ndarray] | None:
         """Return predictions in float32 where these are precise and by inverses elsewhere.
 
         None where so many inverses would be needed that they cost more than a decomposition.
@@ -298,23 +296,20 @@ class SharedGram:
         # Folds of equal size have the same ridge; the largest fold has the smallest one.
         sizes = {len(rows): rows for rows in self.heldout}
         precise = np.array(
-            [
-                decomposition.is_precise(self._ridge(sizes[max(sizes)], penalty))
-                for penalty in penalties
-            ]
+            [decomposition.is_precise(self._ridge(sizes[max(sizes)], alpha)) for alpha in alphas]
         )
         n_inverses = np.count_nonzero(~precise) * len(sizes)
         if not decomposition.valid or n_inverses > MOST_INVERSES:
             return None
-        found = self._predict(targets, np.asarray(penalties)[precise])
+        found = self._predict(targets, np.asarray(alphas)[precise])
         if not n_inverses:
             return found
-        predictions = [_row_major(len(penalties), *each.shape[1:]) for each in found]
+        predictions = [_row_major(len(alphas), *each.shape[1:]) for each in found]
         for each, part in zip(predictions, found):
             each[precise] = part
         for index in np.flatnonzero(~precise):
             for size, rows in sizes.items():
-                ridge = self._ridge(rows, penalties[index])
+                ridge = self._ridge(rows, alphas[index])
                 G = decomposition.inverse(ridge)
                 if self._is_single_rows(targets):
                     known = np.asarray(targets[0], dtype=np.float64)
@@ -335,10 +330,10 @@ class SharedGram:
             raise not_positive_definite(ridge)
         return -solved
 
-    def _ridge(self, rows: np.ndarray, penalty: float) -> float:
-        return labelled_ridge(self._n_rows - len(rows), penalty)
+    def _ridge(self, rows: np.ndarray, alpha: float) -> float:
+        return labelled_ridge(self._n_rows - len(rows), alpha)
 
-    def _predict_fold(self, rows, targets, penalties) -> np.ndarray:
+    def _predict_fold(self, rows, targets, alphas) -> np.ndarray:
         s, Q = self._decomposition.eigenvalues, self._decomposition.eigenvectors
         syrk, posv = _ROUTINES[Q.dtype.char]
         known = np.array(targets, dtype=np.float64)
@@ -350,12 +345,12 @@ class SharedGram:
             known -= mean
             known[rows] = 0.0
         rotated, Q_rows = Q.T @ known.astype(Q.dtype, copy=False), Q[rows]
-        predictions = _row_major(len(penalties), len(rows), known.shape[1])
-        for index, penalty in enumerate(penalties):
-            if np.isinf(penalty):
+        predictions = _row_major(len(alphas), len(rows), known.shape[1])
+        for index, alpha in enumerate(alphas):
+            if np.isinf(alpha):
                 predictions[index] = mean
                 continue
-            ridge = self._ridge(rows, penalty)
+            ridge = self._ridge(rows, alpha)
             root = 1.0 / np.sqrt(s + ridge)
             if Q.dtype == np.float32:
                 # Predictions heed no factor of G; this one keeps it in the range of float32.
@@ -372,7 +367,7 @@ class SharedGram:
                 predictions[index] += mean
         return predictions
 
-    def _predict_single_rows(self, targets, penalties) -> np.ndarray:
+    def _predict_single_rows(self, targets, alphas) -> np.ndarray:
         """Return the predictions (n_penalties, n, m) of every row without itself.
 
         For single rows the identity is h_i = t_i - (G T)_i / G_ii.
@@ -381,14 +376,14 @@ class SharedGram:
         known = np.asarray(targets, dtype=np.float64)
         shift = known.mean(axis=0) if Q.dtype == np.float32 and self.center else 0.0
         rotated = Q.T @ (known - shift).astype(Q.dtype, copy=False)
-        ridges = np.array([self._ridge(self.heldout[0], penalty) for penalty in penalties])
+        ridges = np.array([self._ridge(self.heldout[0], alpha) for alpha in alphas])
         inverses = 1.0 / (s[:, None] + ridges)
         if Q.dtype == np.float32:
             inverses = (np.where(np.isinf(ridges), 1.0, ridges) * inverses).astype(np.float32)
         diagonals = (Q**2) @ inverses
         # All penalties side by side: one product of matrices instead of one for each.
         scaled = (inverses[:, :, None] * rotated[:, None, :]).reshape(len(s), -1)
-        predictions = (Q @ scaled).reshape(len(known), len(penalties), known.shape[1])
+        predictions = (Q @ scaled).reshape(len(known), len(alphas), known.shape[1])
         with np.errstate(invalid="ignore"):
             predictions /= diagonals[:, :, None]
         predictions = (known[:, None, :] - predictions).transpose(1, 0, 2)
@@ -430,9 +425,7 @@ class SeparateGrams:
         self.center = center
         self._grams = [(Decomposition(K), K_heldout) for K, K_heldout in grams]
 
-    def predict(
-        self, targets: Sequence[np.ndarray], penalties: Sequence[float]
-    ) -> list[np.ndarray]:
+    def predict(self, targets: Sequence[np.ndarray], alphas: Sequence[float]) -> list[np.ndarray]:
         """As `SharedGram.predict`."""
         predictions = []
         for rows, fold_targets, (decomposition, K_heldout) in zip(
@@ -441,12 +434,12 @@ class SeparateGrams:
             known = np.delete(np.asarray(fold_targets, dtype=np.float64), rows, axis=0)
             s, Q = decomposition.eigenvalues, decomposition.eigenvectors
             rotated, ones, heldout = Q.T @ known, Q.sum(axis=0), K_heldout @ Q
-            fold_predictions = _row_major(len(penalties), len(rows), known.shape[1])
-            for index, penalty in enumerate(penalties):
-                if np.isinf(penalty):
+            fold_predictions = _row_major(len(alphas), len(rows), known.shape[1])
+            for index, alpha in enumerate(alphas):
+                if np.isinf(alpha):
                     fold_predictions[index] = known.mean(axis=0) if self.center else 0.0
                     continue
-                ridge = labelled_ridge(len(known), penalty)
+                ridge = labelled_ridge(len(known), alpha)
                 decomposition.check_ridge(ridge)
                 inverse = 1.0 / (s + ridge)
                 if self.center:

@@ -69,9 +69,7 @@ class LandmarkSolutionMixin:
             raise ValueError(f"max_gram_rows must be at least 1 or None; found {limit!r}.")
         return limit
 
-    def _fit_on_landmarks(
-        self, X: np.ndarray, targets: Targets, penalty: float | np.ndarray
-    ) -> None:
+    def _fit_on_landmarks(self, X: np.ndarray, targets: Targets, alpha: float | np.ndarray) -> None:
         """Set the fitted state from inputs `X` (l, q), in blocks of rows.
 
         Warns, in the name of the caller of `fit`, where the solution is an approximation.
@@ -80,7 +78,7 @@ class LandmarkSolutionMixin:
         ----------
         X : array (l, q)
         targets : array (l, d), or callable from a slice of rows to an array (b, d)
-        penalty : float or array (d,)
+        alpha : float or array (d,)
             lambda_0 of eq. (13), of all columns of the targets or of each.
 
         Raises
@@ -115,7 +113,7 @@ class LandmarkSolutionMixin:
             features = LandmarkFeatures(self.landmarks_, self.kernel, self.gamma)
         # Nothing is held out; one fold number for all rows would hold out all of them.
         ridge = FeatureRidge(FeatureBlocks(features, X), np.full(n_rows, -1), self.center)
-        weights, self.intercept_ = ridge.refit(targets, penalty)
+        weights, self.intercept_ = ridge.refit(targets, alpha)
         if self.landmarks_ is None:
             self.X_fit_, self.dual_coef_ = np.eye(n_columns), weights
         else:

@@ -70,7 +70,7 @@ def fit_output_components(Y: np.ndarray) -> OutputComponents:
 def select_component_penalties(
     outputs_by_fold: Sequence[np.ndarray],
     solver: SharedGram | SeparateGrams,
-    penalties: Sequence[float],
+    alphas: Sequence[float],
     smallest_gain: float,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the best penalty (r,) of each component, and the held-out predictions (n, d).
@@ -83,14 +83,14 @@ def select_component_penalties(
         others, as errors of observed outputs alone do not separate over components.
     solver : SharedGram or SeparateGrams
         Held-out predictions under one kernel.
-    penalties : sequence of float
+    alphas : sequence of float
         Grid of lambda_0 of eq. (13) of the OFER paper. Infinity keeps a component at the mean.
     smallest_gain : float
         Share of the squared error by which a later penalty must be better than the best so far.
 
     Returns
     -------
-    penalties : array (r,)
+    alphas : array (r,)
         Each has the least squared error of its component's held-out scores, summed over folds.
         Every fold has components of its own, matched by their rank; where a fold has fewer, its
         rows do not count for the others. r is the largest number of any fold.
@@ -105,20 +105,18 @@ def select_component_penalties(
         fold_components.scores(outputs)
         for fold_components, outputs in zip(components, outputs_by_fold)
     ]
-    by_penalty = solver.predict(scores, penalties)
-    score_errors = np.zeros((len(penalties), max(part.shape[1] for part in scores)))
-    for rows, fold_scores, predicted in zip(solver.heldout, scores, by_penalty, strict=True):
+    by_alpha = solver.predict(scores, alphas)
+    score_errors = np.zeros((len(alphas), max(part.shape[1] for part in scores)))
+    for rows, fold_scores, predicted in zip(solver.heldout, scores, by_alpha, strict=True):
         fold_errors = ((fold_scores[rows] - predicted) ** 2).sum(axis=1)
         score_errors[:, : fold_scores.shape[1]] += fold_errors
     chosen = first_least(score_errors, smallest_gain)
     predictions = np.empty(outputs_by_fold[0].shape)
-    for rows, fold_components, predicted in zip(
-        solver.heldout, components, by_penalty, strict=True
-    ):
+    for rows, fold_components, predicted in zip(solver.heldout, components, by_alpha, strict=True):
         columns = np.arange(predicted.shape[2])
         selected = predicted[chosen[columns], :, columns].T
         predictions[rows] = fold_components.outputs(selected)
-    return np.asarray(penalties, dtype=np.float64)[chosen], predictions
+    return np.asarray(alphas, dtype=np.float64)[chosen], predictions
 
 
 def first_least(values: np.ndarray, smallest_gain: float) -> np.ndarray:
@@ -156,14 +154,14 @@ def fit_component_ridge(
     """
     components = fit_output_components(Y)
     scores = components.scores(Y)
-    penalties = np.full(scores.shape[1], np.inf)
-    count = min(len(penalties), len(selected))
-    penalties[:count] = selected[:count]
-    dual, intercept = np.zeros_like(scores), np.zeros(len(penalties))
-    for penalty in np.unique(penalties):
-        columns = penalties == penalty
-        ridge = labelled_ridge(len(K), penalty)
+    alphas = np.full(scores.shape[1], np.inf)
+    count = min(len(alphas), len(selected))
+    alphas[:count] = selected[:count]
+    dual, intercept = np.zeros_like(scores), np.zeros(len(alphas))
+    for alpha in np.unique(alphas):
+        columns = alphas == alpha
+        ridge = labelled_ridge(len(K), alpha)
         dual[:, columns], intercept[columns] = fit_dual_coefficients(
             K, scores[:, columns], ridge, center
         )
-    return dual @ components.directions.T, components.outputs(intercept), penalties
+    return dual @ components.directions.T, components.outputs(intercept), alphas

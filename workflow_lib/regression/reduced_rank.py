@@ -29,7 +29,7 @@ def heldout_rank_errors(
     outputs: np.ndarray,
     outputs_by_fold: Sequence[np.ndarray],
     solver: SharedGram | SeparateGrams,
-    penalties: Sequence[float],
+    alphas: Sequence[float],
     ranks: Sequence[int],
 ) -> np.ndarray:
     """Return the held-out squared errors (n_ranks, n_penalties, d), summed over folds.
@@ -42,13 +42,13 @@ def heldout_rank_errors(
         Outputs that each fold learns from, none missing; its held-out rows are ignored.
     solver : SharedGram or SeparateGrams
         Held-out predictions under one kernel. All ranks share its solution.
-    penalties : sequence of float
+    alphas : sequence of float
         Grid of lambda_0 of eq. (13) of the OFER paper. Infinity keeps all at the mean.
     ranks : sequence of int
         Increasing, from 1. Above the number of components of a fold they mean all of them.
     """
-    components, predictions = _heldout_scores(outputs_by_fold, solver, penalties, max(ranks))
-    errors = np.zeros((len(ranks), len(penalties), outputs.shape[1]))
+    components, predictions = _heldout_scores(outputs_by_fold, solver, alphas, max(ranks))
+    errors = np.zeros((len(ranks), len(alphas), outputs.shape[1]))
     for rows, fold_components, scores in zip(solver.heldout, components, predictions, strict=True):
         for index, predicted in enumerate(_cumulative_outputs(fold_components, scores, ranks)):
             errors[index] += sum_of_observed((outputs[rows] - predicted) ** 2)
@@ -58,11 +58,11 @@ def heldout_rank_errors(
 def heldout_outputs(
     outputs_by_fold: Sequence[np.ndarray],
     solver: SharedGram | SeparateGrams,
-    penalty: float,
+    alpha: float,
     rank: int,
 ) -> np.ndarray:
     """Return the prediction (n, d) of each row without its fold; arguments as above."""
-    components, predictions = _heldout_scores(outputs_by_fold, solver, [penalty], rank)
+    components, predictions = _heldout_scores(outputs_by_fold, solver, [alpha], rank)
     result = np.empty_like(outputs_by_fold[0])
     for rows, fold_components, scores in zip(solver.heldout, components, predictions, strict=True):
         (predicted,) = _cumulative_outputs(fold_components, scores, [rank])
@@ -71,7 +71,7 @@ def heldout_outputs(
 
 
 def fit_reduced_rank_ridge(
-    K: np.ndarray, Y: np.ndarray, rank: int, penalty: float, center: bool = True
+    K: np.ndarray, Y: np.ndarray, rank: int, alpha: float, center: bool = True
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Return dual coefficients (n, d) and intercepts (d,) of the outputs, and the rank used.
 
@@ -84,21 +84,21 @@ def fit_reduced_rank_ridge(
     rank : int
         Number of components, at least 1; all of them where it is above their number. The rank used
         is the smaller of the two.
-    penalty : float
+    alpha : float
         lambda_0 of all components.
     center : bool, default=True
         Fit an unpenalised intercept of the scores. The mean of the outputs is added without it
         too.
     """
     components = _leading(fit_output_components(Y), rank)
-    ridge = labelled_ridge(len(K), penalty)
+    ridge = labelled_ridge(len(K), alpha)
     dual, intercept = fit_dual_coefficients(K, components.scores(Y), ridge, center)
     used = components.directions.shape[1]
     return dual @ components.directions.T, components.outputs(intercept), used
 
 
 def _heldout_scores(
-    outputs_by_fold, solver, penalties, rank
+    outputs_by_fold, solver, alphas, rank
 ) -> tuple[list[OutputComponents], list[np.ndarray]]:
     """Return the first components of each fold, and their predicted scores (n_penalties, h, r)."""
     components = [
@@ -109,7 +109,7 @@ def _heldout_scores(
         fold_components.scores(outputs)
         for fold_components, outputs in zip(components, outputs_by_fold, strict=True)
     ]
-    return components, solver.predict(scores, penalties)
+    return components, solver.predict(scores, alphas)
 
 
 def _leading(components: OutputComponents, rank: int) -> OutputComponents:

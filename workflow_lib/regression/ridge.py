@@ -19,21 +19,21 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 
-def labelled_ridge(n_rows: int, penalty: float) -> float:
+def labelled_ridge(n_rows: int, alpha: float) -> float:
     """Return the diagonal term 2 l lambda_0 of `n_rows` labelled rows (eq. (13))."""
-    return 2.0 * n_rows * penalty
+    return 2.0 * n_rows * alpha
 
 
-def weak_ridge(penalty: float, weak_weight: float) -> float:
+def weak_ridge(alpha: float, weak_weight: float) -> float:
     """Return the diagonal term lambda_0 / lambda_2 of weak rows (eq. (14))."""
-    return penalty / weak_weight
+    return alpha / weak_weight
 
 
 def not_positive_definite(ridge: float) -> LinAlgError:
     """Return the error, a ValueError, for a Gram matrix and a ridge that cannot be factorised."""
     return LinAlgError(
         f"The Gram matrix plus its ridge (smallest {ridge:.3g}) is not positive definite. Raise "
-        "alpha (penalty in a grid), or check that the kernel is positive semi-definite."
+        "alpha, or check that the kernel is positive semi-definite."
     )
 
 
@@ -41,7 +41,7 @@ def fit_blocks(
     K: np.ndarray,
     targets: np.ndarray,
     blocks: Mapping[str, slice],
-    penalties: Mapping[str, float],
+    alphas: Mapping[str, float],
     center: bool = True,
     weak_targets: Mapping[str, np.ndarray] | None = None,
     weak_weight: float = 1.0,
@@ -59,7 +59,7 @@ def fit_blocks(
         Of the labelled rows.
     blocks : mapping of str to slice
         Columns of each block.
-    penalties : mapping of str to float
+    alphas : mapping of str to float
         lambda_0 of each block; infinity predicts its mean.
     center : bool, default=True
         Fit an unpenalised intercept.
@@ -72,11 +72,11 @@ def fit_blocks(
     dual, intercept = np.zeros((n_rows, targets.shape[1])), np.zeros(targets.shape[1])
     for name, columns in blocks.items():
         block, rows = targets[:, columns], slice(0, n_labelled)
-        ridge = np.full(n_labelled, labelled_ridge(n_labelled, penalties[name]))
+        ridge = np.full(n_labelled, labelled_ridge(n_labelled, alphas[name]))
         weights = np.ones(n_rows)
         if weak_targets and name in weak_targets:
             block, rows = np.vstack([block, weak_targets[name]]), slice(0, n_rows)
-            weak = weak_ridge(penalties[name], weak_weight / (2.0 * n_labelled))
+            weak = weak_ridge(alphas[name], weak_weight / (2.0 * n_labelled))
             ridge = np.append(ridge, np.full(n_rows - n_labelled, weak))
             weights[n_labelled:] = weak_weight
         dual[rows, columns], intercept[columns] = fit_dual_coefficients(

@@ -145,8 +145,8 @@ def _by_weak_ridge(
     """
     members: dict[str, list[int]] = {}
     ridges: dict[str, float] = {}
-    for index, (penalty, relative_weight) in enumerate(candidates):
-        ridge = weak_ridge(penalty, relative_weight / (2.0 * n_labelled))
+    for index, (alpha, relative_weight) in enumerate(candidates):
+        ridge = weak_ridge(alpha, relative_weight / (2.0 * n_labelled))
         key = f"{ridge:.12e}"
         ridges.setdefault(key, ridge)
         members.setdefault(key, []).append(index)

@@ -68,8 +68,8 @@ class Score:
     n_components: int | None
     kernel: str | None
     width: float | None
-    penalty_pi: float | None
-    penalty_mu: float | None
+    alpha_leading: float | None
+    alpha_rest: float | None
     weak_weight: float | None
     projected: bool | None
     n_landmarks: int | None
@@ -198,8 +198,8 @@ def read_scores(path: str | Path) -> list[Score]:
         "n_components": _optional(_count),
         "kernel": _optional(_text),
         "width": _optional(_number),
-        "penalty_pi": _optional(_number),
-        "penalty_mu": _optional(_number),
+        "alpha_leading": _optional(_number),
+        "alpha_rest": _optional(_number),
         "weak_weight": _optional(_number),
         "projected": _optional(_flag),
         "n_landmarks": _optional(_count),
