@@ -51,7 +51,7 @@ test: env lint ## check the style, test the library and one small run, in minute
 	@$(PYTEST) tests/workflow tests/library \
 	  --cov=workflow_lib --cov-report=term:skip-covered --cov-fail-under=95
 
-test-system: env ## test edits, own tables, faults, Slurm, a browser; takes longer
+test-system: env ## test edits, user tables, faults, Slurm, a browser; takes longer
 	@$(PYTEST) tests/scenarios tests/system
 
 faults: env ## break a small run in every way; takes hours, writes results/faults.json

@@ -25,7 +25,7 @@ include: "rules/common.smk"
 include: "rules/inputs/sources.smk"
 include: "rules/inputs/methods.smk"
 include: "rules/inputs/steps.smk"
-include: "rules/inputs/own_tables.smk"
+include: "rules/inputs/user_tables.smk"
 include: "rules/inputs/tables_and_figures.smk"
 include: "rules/inputs/report.smk"
 include: "rules/inputs/snakemake_report.smk"
@@ -37,7 +37,7 @@ include: "rules/weak.smk"
 include: "rules/regression.smk"
 include: "rules/preimages.smk"
 include: "rules/evaluation.smk"
-include: "rules/own_table.smk"
+include: "rules/user_table.smk"
 include: "rules/report.smk"
 
 
@@ -51,12 +51,12 @@ rule all:
         all_tables(),
         all_figures("svg"),
         all_figures("png"),
-        files_over_all(),
+        files_cross_dataset(),
         "results/timings/jobs/resource-usage.csv",
         "results/timings/jobs/timeline.csv",
         "results/timings/jobs/timeline.svg",
         "results/timings/jobs/timeline.png",
-        brought_tables,
+        user_supplied_tables,
     default_target: True
     localrule: True
     message:

@@ -1,4 +1,4 @@
-"""Coverage: how many new outputs lie in the intervals of a model on a user's own table.
+"""Coverage: how many new outputs lie in the intervals of a model on a user table.
 
 Tables are drawn from laws that are known here and nowhere in the product, and from the rows of real
 tables. Each goes the whole way of a user's table: it is looked at and its configuration written,
@@ -36,9 +36,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measuring import ROOT, Measurement, in_own_process
-from benchmarks.own_table import METHODS, OwnTable
 from benchmarks.table_laws import LAWS as SIMULATED_LAWS
 from benchmarks.table_laws import REAL_TABLES, Law, RealTable, Rows
+from benchmarks.user_table import METHODS, OwnTable
 from workflow_lib.seeds import derive_seed
 
 LAWS: dict[str, Law | RealTable] = {**SIMULATED_LAWS, **REAL_TABLES}

@@ -62,32 +62,37 @@ rule timings:
         "../scripts/timings.py"
 
 
-rule identities:
+rule equivalence_checks:
     input:
         dataset=dataset_of,
         split="results/{experiment}/split-0/split.h5",
         features="results/{experiment}/split-0/features.h5",
-        code=code("identities.py", "experiments.identities_stage"),
+        code=code("equivalence_checks.py", "experiments.equivalence_stage"),
     output:
-        shown_result("results/{experiment}/identities.json", "identities", "identities"),
+        shown_result(
+            "results/{experiment}/equivalence-checks.json",
+            "equivalence_checks",
+            "equivalence checks",
+        ),
     params:
         kernel=lambda wildcards: experiment_of(wildcards).kernel,
+        # The numbers depend on the name of the stream, which is therefore kept.
         seed=lambda wildcards: derive_seed(
             settings.run.seed, "identities", draw_name(experiment_of(wildcards).dataset)
         ),
     log:
-        "logs/identities/{experiment}.log",
+        "logs/equivalence_checks/{experiment}.log",
     benchmark:
-        "results/timings/jobs/identities/{experiment}.tsv"
+        "results/timings/jobs/equivalence_checks/{experiment}.tsv"
     threads: 1
     resources:
-        mem_mb=memory_for("identities"),
-        runtime=minutes_for("identities"),
+        mem_mb=memory_for("equivalence_checks"),
+        runtime=minutes_for("equivalence_checks"),
     group:
         "{experiment}-results"
     conda:
         CONDA
     message:
-        "identities {wildcards.experiment}"
+        "equivalence checks {wildcards.experiment}"
     script:
-        "../scripts/identities.py"
+        "../scripts/equivalence_checks.py"

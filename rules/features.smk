@@ -11,7 +11,7 @@ rule features:
     params:
         scale=lambda wildcards: settings.dataset_of(wildcards.experiment).inputs.scale,
         kernel=lambda wildcards: experiment_of(wildcards).kernel,
-        past=lambda wildcards: experiment_of(wildcards).past,
+        lagged_values=lambda wildcards: experiment_of(wildcards).lagged_values,
     log:
         "logs/features/{experiment}-{split}.log",
     benchmark:

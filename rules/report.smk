@@ -128,8 +128,8 @@ rule typical_rows:
         split=lambda wildcards: (
             f"results/{typical_row_tables()[wildcards.typical]}/split-{FINAL}/split.h5"
         ),
-        first_look=lambda wildcards: (
-            f"results/{typical_row_tables()[wildcards.typical]}/first-look.json"
+        data_profile=lambda wildcards: (
+            f"results/{typical_row_tables()[wildcards.typical]}/data-profile.json"
         ),
         models=lambda wildcards: final_mixture(typical_row_tables()[wildcards.typical]),
         code=code("typical_rows.py", "report.typical_rows"),
@@ -285,11 +285,11 @@ rule report:
         scores=[f"results/{experiment}/scores.csv" for experiment in settings.experiments],
         coordinates=[f"results/{experiment}/coordinates.csv" for experiment in settings.experiments],
         timings=timing_tables(),
-        identities=all_identities(),
+        equivalence_checks=all_equivalence_checks(),
         tables=all_tables(),
         figures=all_figures("svg"),
         pictures=all_figures("png"),
-        over_all=files_over_all(),
+        cross_dataset=files_cross_dataset(),
         datasets=[f"results/datasets/{name}.h5" for name in settings.datasets],
         models=[
             path for experiment in settings.experiments for path in named_components(experiment)
@@ -316,7 +316,7 @@ rule report:
         runs=lambda wildcards: paper_runs(CONFIG),
         ranked=lambda wildcards: ranked_experiments(),
         protocol=lambda wildcards: protocol_experiments(),
-        over_all=with_prefix(parts_over_all()),
+        cross_dataset=with_prefix(parts_cross_dataset()),
     log:
         "logs/report.log",
     benchmark:

@@ -11,5 +11,5 @@ with job(snakemake):
         output=snakemake.output[0],
         scale=snakemake.params.scale,
         kernel=snakemake.params.kernel,
-        past=snakemake.params.past,
+        lagged_values=snakemake.params.lagged_values,
     )

@@ -23,5 +23,5 @@ with job(snakemake):
             *snakemake.input.files,
             *snakemake.input.features,
         ],
-        allow_nan=("inputs", "outputs", "past/values"),
+        allow_nan=("inputs", "outputs", "lagged_values/values"),
     )

@@ -22,5 +22,5 @@ with job(snakemake):
         runs=snakemake.params.runs,
         ranked=snakemake.params.ranked,
         protocol=snakemake.params.protocol,
-        over_all=snakemake.params.over_all,
+        cross_dataset=snakemake.params.cross_dataset,
     )

@@ -9,7 +9,7 @@ with job(snakemake):
         dataset=snakemake.input.dataset,
         split=snakemake.input.split,
         models=snakemake.input.models[0],
-        first_look=snakemake.input.first_look,
+        data_profile=snakemake.input.data_profile,
         output_csv=snakemake.output.csv,
         output_latex=snakemake.output.tex,
         caption=snakemake.params.caption,

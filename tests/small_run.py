@@ -137,7 +137,7 @@ EXPERIMENTS = {
     "calls": {
         "title": "Calls",
         "dataset": "calls",
-        "methods": ["m-krr", "m-krr-pc", "m-past", "iokr", "iokr-gak", "ofer-gssm"],
+        "methods": ["m-krr", "m-krr-pc", "m-lagged", "iokr", "iokr-gak", "ofer-gssm"],
         "training_sizes": [12],
         "test_size": 8,
         "split": "chronological",
@@ -239,7 +239,7 @@ GRIDS = {
     "m-krr-pc": {"alpha": [0.001, 0.1, float("inf")], "width": [1]},
     "iokr": {"alpha": [0.001, 0.1], "width": [1], "output_width": [1, 3]},
     "iokr-gak": {"alpha": [0.001, 0.1], "width": [1], "output_width": [1]},
-    "m-past": {},
+    "m-lagged": {},
     "m-krr-imputed": {
         "alpha": [0.001, 0.1],
         "width": [1],
@@ -406,8 +406,8 @@ def write_calls(folder: Path) -> None:
         "description": "Volatility after calls that say nothing of it.",
         "task": "series",
         "reader": "earnings_calls",
-        "options": {"weeks": 3, "past_days": 5, "least_words": 3},
-        "inputs": {"scale": "tf-idf", "kernel": "linear", "past": "separate"},
+        "options": {"weeks": 3, "lagged_days": 5, "least_words": 3},
+        "inputs": {"scale": "tf-idf", "kernel": "linear", "lagged_values": "separate"},
         "outputs": {"scale": "center"},
         "sources": sources,
         "licence": "CC0",

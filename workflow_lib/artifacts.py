@@ -25,7 +25,7 @@ from workflow_lib.errors import UserError
 from workflow_lib.stored_rows import StoredRows
 from workflow_lib.whole_files import whole_file
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Version of the layout written by `write_artifact`; `read_artifact` accepts no other."""
 
 _HEADER_NAMES = ("kind", "schema_version", "seed", "inputs", "allow_nan")
@@ -276,10 +276,12 @@ def _header(path: Path, file: h5py.File) -> dict[str, Any]:
                 path, f"the root attribute '{name}' is missing", "an artifact of this workflow"
             )
     if header["schema_version"] != SCHEMA_VERSION:
-        raise _damaged(
-            path,
-            f"the file has schema version {header['schema_version']}",
-            f"schema version {SCHEMA_VERSION}",
+        raise UserError(
+            place=str(path),
+            found=f"an artifact of another version of the workflow, with schema version "
+            f"{header['schema_version']}",
+            expected=f"schema version {SCHEMA_VERSION}",
+            remedy="run the snakemake command that made it once more, with --forceall",
         )
     return header
 

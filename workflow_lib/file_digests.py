@@ -61,7 +61,7 @@ def clear_place(path: str | os.PathLike) -> None:
 def check_digest(path: str | os.PathLike) -> None:
     """Refuse a file that is not what the job wrote that made it.
 
-    A file without a digest is accepted: the user brought it, or an earlier version made it.
+    A file without a digest is accepted: the user supplied it, or an earlier version made it.
 
     Raises
     ------

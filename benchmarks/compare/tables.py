@@ -17,7 +17,7 @@ TEST_SIZE = 0.25
 OWN_EXPERIMENT = {"linnerud": {"training_sizes": [10], "test_size": 0.5}}
 """Of 20 rows half train and half test."""
 
-USER_SUPPLIED = "its files are brought by the user"
+USER_SUPPLIED = "its files are user-supplied"
 
 LEFT_OUT = {
     "drug-activity-paper": USER_SUPPLIED,

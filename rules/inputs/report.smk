@@ -12,7 +12,7 @@ def report_title():
     return settings.experiments[name].title if name else settings.run.report.title
 
 
-def parts_over_all():
+def parts_cross_dataset():
     """Return the files of what is shown of all experiments together, by its name."""
     figures = {
         name: {suffix: f"{RUN_FOLDER}/figures/{name}.{suffix}" for suffix in ("svg", "png")}
@@ -22,14 +22,14 @@ def parts_over_all():
     return {**figures, "ranks": {**figures["ranks"], **tables}}
 
 
-def files_over_all():
-    return [path for files in parts_over_all().values() for path in files.values()]
+def files_cross_dataset():
+    return [path for files in parts_cross_dataset().values() for path in files.values()]
 
 
 def last_results():
     """Return what is made last of all experiments: where it is there, every other job has ended."""
-    shown = [*timing_tables(), *all_tables(), *all_figures("svg"), *files_over_all()]
-    return [*shown, *all_identities(), *all_own_results()]
+    shown = [*timing_tables(), *all_tables(), *all_figures("svg"), *files_cross_dataset()]
+    return [*shown, *all_equivalence_checks(), *all_own_results()]
 
 
 def ranked_experiments():
@@ -68,9 +68,9 @@ def final_split(experiment):
     return f"results/{experiment}/split-{FINAL}/split.h5" if is_shown else None
 
 
-def first_look_file(experiment):
+def data_profile_file(experiment):
     is_shown = experiment in typical_row_tables().values()
-    return f"results/{experiment}/first-look.json" if is_shown else None
+    return f"results/{experiment}/data-profile.json" if is_shown else None
 
 
 def own_parts(experiment):
@@ -78,7 +78,7 @@ def own_parts(experiment):
     if settings.run.name != experiment or not settings.is_own(experiment):
         return None
     return {
-        "first_look": f"results/{experiment}/first-look.json",
+        "data_profile": f"results/{experiment}/data-profile.json",
         "answer": f"results/timings/{experiment}-answer.json",
         "calibration": f"results/{experiment}/calibration.h5",
     }
@@ -92,11 +92,11 @@ def files_for_report(experiment):
         "timings": f"results/timings/{experiment}.csv" if has_time_table(experiment) else None,
         "models": next(iter(named_components(experiment)), None),
         "final_split": final_split(experiment),
-        "first_look": first_look_file(experiment),
+        "data_profile": data_profile_file(experiment),
         "figures": figure_files(experiment, "svg"),
         "pictures": figure_files(experiment, "png"),
         "table_files": table_files(experiment),
-        "identities": next(iter(identity_files(experiment)), None),
+        "equivalence_checks": next(iter(equivalence_files(experiment)), None),
         "own": own_parts(experiment),
     }
 

@@ -50,13 +50,13 @@ def image_file(wildcards):
     return sources_of(wildcards)[:1]
 
 
-def brought_files(wildcards):
-    return list(map(external_path, settings.datasets[wildcards.dataset].options.get("brought", [])))
+def user_supplied_files(wildcards):
+    return list(map(external_path, settings.datasets[wildcards.dataset].options.get("user_supplied", [])))
 
 
 def first_image_file(wildcards):
-    """Return the file with the images of a dataset, fetched or brought."""
-    return str([*map(with_prefix, sources_of(wildcards)), *brought_files(wildcards)][0])
+    """Return the file with the images of a dataset, fetched or user-supplied."""
+    return str([*map(with_prefix, sources_of(wildcards)), *user_supplied_files(wildcards)][0])
 
 
 def image_option(wildcards, key):
@@ -67,7 +67,7 @@ def network_weight_file(wildcards):
     """Return the source with the weights of a network, where one of its layers is the feature."""
     if not wildcards.feature.startswith("vgg19"):
         return []
-    paths = [*map(with_prefix, sources_of(wildcards)), *brought_files(wildcards)]
+    paths = [*map(with_prefix, sources_of(wildcards)), *user_supplied_files(wildcards)]
     return [str(path) for path in paths if path.endswith(".pth")]
 
 

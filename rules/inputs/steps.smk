@@ -59,14 +59,14 @@ def time_records(wildcards):
     return [f"results/timings/{wildcards.experiment}.csv"] if is_timed else []
 
 
-def identity_files(experiment):
+def equivalence_files(experiment):
     """Return the trial of what is kernel ridge regression; none where a Gram matrix is too large."""
     has_trial = settings.landmarks_of(experiment) is None or settings.is_own(experiment)
-    return [f"results/{experiment}/identities.json"] if has_trial else []
+    return [f"results/{experiment}/equivalence-checks.json"] if has_trial else []
 
 
-def all_identities():
-    return [path for experiment in settings.experiments for path in identity_files(experiment)]
+def all_equivalence_checks():
+    return [path for experiment in settings.experiments for path in equivalence_files(experiment)]
 
 
 def all_steps():
@@ -82,7 +82,7 @@ def all_steps():
     for experiment in settings.experiments:
         paths.add(f"results/{experiment}/scores.csv")
         paths.add(f"results/{experiment}/coordinates.csv")
-        paths.update(identity_files(experiment))
+        paths.update(equivalence_files(experiment))
         if settings.is_own(experiment):
             paths.update(own_results(experiment))
             paths.update(final_steps(SimpleNamespace(experiment=experiment)))

@@ -46,7 +46,7 @@ class Final:
     n_weak: int = 0
     scale: str = "standard"
     kernel: str = "rbf"
-    past: str = "none"
+    lagged_values: str = "none"
     metric: str = METRIC
     kind: str = "given"
     methods: dict = field(default_factory=dict)
@@ -66,7 +66,7 @@ class Final:
             self.path("features"),
             self.scale,
             self.kernel,
-            self.past,
+            self.lagged_values,
         )
 
     def _write_split(self) -> None:
@@ -300,7 +300,7 @@ class Final:
         """Return what the model that is saved of a method predicts for the same rows."""
         model = self.saved(name)
         dataset, test = self.dataset, self.split["test"]
-        inputs, past = inputs_of(dataset), dataset.get("past")
+        inputs, lagged_values = inputs_of(dataset), dataset.get("lagged_values")
         if self.kernel == "precomputed" or self.scale == "products":
             kept = read_artifact(self.path("model"), "predictor")["inputs"]["n_weak"]
             known = np.sort(np.concatenate([self.split["train"], self.split["weak"][:kept]]))
@@ -309,11 +309,15 @@ class Final:
             inputs = np.hstack([inputs, lengths]) if self.scale == "products" else inputs
         else:
             inputs = inputs[test]
-        past = None if self.past == "none" else past["values"][test]
+        lagged_values = None if self.lagged_values == "none" else lagged_values["values"][test]
         notes = [""] * len(test)
         names = [f"input {column}" for column in range(inputs.shape[1])]
-        past_names = [] if past is None else [f"past {n}" for n in range(past.shape[1])]
-        return model.predict_inputs(EncodedRows(inputs, names, past, past_names, notes)).outputs
+        lagged_names = (
+            [] if lagged_values is None else [f"lagged {n}" for n in range(lagged_values.shape[1])]
+        )
+        return model.predict_inputs(
+            EncodedRows(inputs, names, lagged_values, lagged_names, notes)
+        ).outputs
 
     def predictions(self, name: str) -> np.ndarray:
         """Return the outputs that the workflow predicted, in the order of the dataset's rows."""
@@ -407,6 +411,6 @@ def table_dataset(columns: dict, n_weak: int = 0, **roles) -> dict:
         ["y1", "y2"],
         "small.csv",
         encoding=encoding.tree(),
-        **({} if rows.past is None else {"past": {"values": rows.past}}),
+        **({} if rows.lagged_values is None else {"lagged_values": {"values": rows.lagged_values}}),
     )
     return labelled

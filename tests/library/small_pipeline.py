@@ -30,7 +30,7 @@ class Stages:
     sizes: list = field(default_factory=lambda: [20, 30])
     weak_sizes: list = field(default_factory=list)
     scale: str = "none"
-    past: str = "none"
+    lagged_values: str = "none"
     kernel: str = "rbf"
     kind: str | None = "gaussian_mixture"
     covariance_type: str = "tied_spherical"
@@ -79,7 +79,7 @@ class Stages:
             self.path("features"),
             self.scale,
             self.kernel,
-            self.past,
+            self.lagged_values,
         )
         return self
 

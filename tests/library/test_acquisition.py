@@ -286,10 +286,10 @@ def test_a_server_that_sends_hardly_anything_is_given_up(destination, server, mo
         acquire(at(server, "whole"), destination, retries=1, pause=0)
 
 
-@pytest.mark.parametrize("brought", [True, False])
-def test_a_place_that_cannot_be_written_to_is_named(tmp_path, server, brought):
+@pytest.mark.parametrize("supplied", [True, False])
+def test_a_place_that_cannot_be_written_to_is_named(tmp_path, server, supplied):
     (tmp_path / "resources").write_text("a file stands where the folder should be")
-    mirrors = [put_into_mirror(tmp_path / "mirror", CONTENT)] if brought else []
+    mirrors = [put_into_mirror(tmp_path / "mirror", CONTENT)] if supplied else []
     with pytest.raises(UserError, match="could not be written .*free space"):
         acquire(at(server, "whole"), tmp_path / "resources" / "file.bin", mirrors)
 

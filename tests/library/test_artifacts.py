@@ -306,7 +306,7 @@ def test_other_schema_version(path, monkeypatch):
 def test_float_that_is_not_finite_is_not_written(path, value):
     with pytest.raises(UserError, match="'folds/weights' *: holds 1 of 3 values"):
         write_artifact(path, {"folds": {"weights": np.array([0, value, 1])}}, "dataset")
-    with pytest.raises(UserError, match="'penalty'"):
+    with pytest.raises(UserError, match="'alpha'"):
         write_artifact(path, {"alpha": float(value)}, "dataset")
     assert not path.exists()
 

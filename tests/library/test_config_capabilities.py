@@ -59,7 +59,7 @@ CEILING = IMPUTED | {
     "grid": RIDGE["grid"] | {"weak_weight": [1.0]},
 }
 PROJECTION = EMBEDDED["grid"] | {"projection": ["raw", "simplex"]}
-PAST = RIDGE | {"regressor": "least_squares", "grid": {}}
+LAGGED = RIDGE | {"regressor": "least_squares", "grid": {}}
 WITH_WEAK = EXPERIMENT | {"weak_sizes": [10]}
 
 
@@ -153,7 +153,7 @@ def test_good_combinations_pass(method, model, experiment):
 )
 def test_contradictory_methods_are_refused(method, model, reason):
     # A dataset on which any method could run.
-    dataset = {"task": "series", "inputs": {"past": "separate"}}
+    dataset = {"task": "series", "inputs": {"lagged_values": "separate"}}
     reasons = reasons_of(method, model, dataset, WITH_WEAK)
     assert any(reason in told for told in reasons), reasons
     settings = method_of(method)[0], ModelSettings(**model) if model else None
@@ -345,12 +345,12 @@ def test_figures_of_series_need_series():
     assert "needs series, and the task is regression" in told
 
 
-def test_least_squares_needs_values_of_the_past():
-    for past in ("separate", "added"):
-        assert reasons_of(PAST, dataset={"inputs": {"past": past}}) == []
-    (told,) = reasons_of(PAST)
-    assert "past: separate or added" in told
-    assert reasons_of(PAST, experiment=EXPERIMENT | {"past": "added"}) == []
+def test_least_squares_needs_lagged_values():
+    for lagged_values in ("separate", "added"):
+        assert reasons_of(LAGGED, dataset={"inputs": {"lagged_values": lagged_values}}) == []
+    (told,) = reasons_of(LAGGED)
+    assert "lagged_values: separate or added" in told
+    assert reasons_of(LAGGED, experiment=EXPERIMENT | {"lagged_values": "added"}) == []
 
 
 def test_texts_have_kernels_of_inner_products():

@@ -19,7 +19,7 @@ from workflow_lib.features.term_weights import FEWEST_TEXTS, fit_term_weights
 from workflow_lib.fitting.prepared_inputs import prepared_inputs
 from workflow_lib.kernels.gram import gram_from_products, gram_matrix
 
-PAST = np.random.default_rng(3).normal(size=(40, 3)) * [1.0, 10.0, 100.0] + 5.0
+LAGGED = np.random.default_rng(3).normal(size=(40, 3)) * [1.0, 10.0, 100.0] + 5.0
 
 
 def counts(n_rows=40, n_terms=30, seed=0) -> csr_array:
@@ -51,12 +51,17 @@ def write_split(folder, weak_sizes=()):
     return read_artifact(folder / "split.h5", "split")
 
 
-def features_of(folder, past="none", weak_sizes=(), texts=None, with_past=False):
-    groups = {"past": {"values": PAST}} if with_past else {}
+def features_of(folder, lagged_values="none", weak_sizes=(), texts=None, with_lagged_values=False):
+    groups = {"lagged_values": {"values": LAGGED}} if with_lagged_values else {}
     write_texts(folder / "dataset.h5", texts, **groups)
     partition = write_split(folder, weak_sizes)
     features_stage.run(
-        folder / "dataset.h5", folder / "split.h5", folder / "f.h5", "tf-idf", "linear", past
+        folder / "dataset.h5",
+        folder / "split.h5",
+        folder / "f.h5",
+        "tf-idf",
+        "linear",
+        lagged_values,
     )
     return read_artifact(folder / "f.h5", "features"), partition
 
@@ -86,7 +91,12 @@ class TestDatasets:
     def test_groups_must_fit_the_rows(self):
         with pytest.raises(ValueError, match="'values' has 3 entries for 40 rows"):
             dataset_tree(
-                counts(), outputs(), ["x"] * 30, ["a", "b"], "here", past={"values": np.ones(3)}
+                counts(),
+                outputs(),
+                ["x"] * 30,
+                ["a", "b"],
+                "here",
+                lagged_values={"values": np.ones(3)},
             )
 
 
@@ -194,37 +204,39 @@ class TestStage:
         second = [list(inputs.fold_grams("linear", None))[1][0] for inputs in (before, after)]
         assert (second[0] != second[1]).any()
 
-    def test_values_of_the_past_weigh_as_much_as_the_text(self, tmp_path):
-        features, split = features_of(tmp_path, past="added", with_past=True)
+    def test_lagged_values_weigh_as_much_as_the_text(self, tmp_path):
+        features, split = features_of(tmp_path, lagged_values="added", with_lagged_values=True)
         inputs = prepared_inputs(features, split["folds"]["n-20"], 20)
         train = split["train"][:20]
         K, K_test = inputs.refit_grams("linear", None)
         texts = fit_term_weights(counts()[train])
-        values = fit_preparation(PAST[train], "standard")
+        values = fit_preparation(LAGGED[train], "standard")
         for found, rows in ((K, train), (K_test, split["test"])):
             expected = (texts.apply(counts()[rows]) @ texts.apply(counts()[train]).T).toarray()
-            expected += values.apply(PAST[rows]) @ values.apply(PAST[train]).T / PAST.shape[1]
+            expected += values.apply(LAGGED[rows]) @ values.apply(LAGGED[train]).T / LAGGED.shape[1]
             np.testing.assert_allclose(found, expected, atol=1e-12)
 
-    def test_values_of_the_past_can_stay_apart(self, tmp_path):
-        features, split = features_of(tmp_path, past="separate", with_past=True)
-        np.testing.assert_array_equal(features["past"]["test"], PAST[split["test"]])
+    def test_lagged_values_can_stay_apart(self, tmp_path):
+        features, split = features_of(tmp_path, lagged_values="separate", with_lagged_values=True)
+        np.testing.assert_array_equal(features["lagged_values"]["test"], LAGGED[split["test"]])
         alone, _ = features_of(tmp_path)
         np.testing.assert_array_equal(
             alone["n-20"]["all"]["products"], features["n-20"]["all"]["products"]
         )
-        assert "past" not in alone
+        assert "lagged_values" not in alone
 
-    def test_rows_of_numbers_take_values_of_the_past_as_columns(self, tmp_path):
+    def test_rows_of_numbers_take_lagged_values_as_columns(self, tmp_path):
         X = np.random.default_rng(5).normal(size=(40, 2))
-        tree = dataset_tree(X, outputs(), ["p", "q"], ["a", "b"], "here", past={"values": PAST})
+        tree = dataset_tree(
+            X, outputs(), ["p", "q"], ["a", "b"], "here", lagged_values={"values": LAGGED}
+        )
         write_artifact(tmp_path / "dataset.h5", tree, "dataset")
         split = write_split(tmp_path)
         paths = tmp_path / "dataset.h5", tmp_path / "split.h5", tmp_path / "f.h5"
         features_stage.run(*paths, "standard", "rbf", "added")
         features = read_artifact(paths[2], "features")
         rows, _ = prepared_inputs(features, split["folds"]["n-20"], 20).refit_rows()
-        both = np.hstack([X, PAST])[split["train"][:20]]
+        both = np.hstack([X, LAGGED])[split["train"][:20]]
         np.testing.assert_allclose(rows, (both - both.mean(axis=0)) / both.std(axis=0))
 
     def test_scale_and_inputs_must_agree(self, tmp_path):
@@ -233,5 +245,5 @@ class TestStage:
         paths = tmp_path / "dataset.h5", tmp_path / "split.h5", tmp_path / "f.h5"
         with pytest.raises(UserError, match="inputs that are counts of terms"):
             features_stage.run(*paths, "standard", "linear", "none")
-        with pytest.raises(UserError, match="without values of the past"):
+        with pytest.raises(UserError, match="without lagged values"):
             features_stage.run(*paths, "tf-idf", "linear", "added")

@@ -55,8 +55,8 @@ def test_the_digest_is_hidden_beside_the_file_in_the_form_of_sha256sum(recorded)
 
 def test_a_file_without_a_digest_is_accepted(tmp_path):
     check_digest(tmp_path / "absent.csv")
-    (tmp_path / "brought.csv").write_bytes(CONTENT)
-    check_digest(str(tmp_path / "brought.csv"))
+    (tmp_path / "supplied.csv").write_bytes(CONTENT)
+    check_digest(str(tmp_path / "supplied.csv"))
 
 
 @pytest.mark.parametrize(

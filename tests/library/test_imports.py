@@ -30,9 +30,9 @@ STAGES = [
     "embedding",
     "preimages",
     "evaluation",
-    "identities_stage",
+    "equivalence_stage",
     "calibration_stage",
-    "first_look_stage",
+    "data_profile_stage",
     "saved_model_stage",
     "table_predictions_stage",
 ]
@@ -43,7 +43,7 @@ MODULES = {
 }
 """The modules behind the jobs, by their names."""
 HEAVY = ("scipy", "sklearn", "pandas", "matplotlib", "pydantic", "snakemake")
-STAGES_WITH_SKLEARN = {"identities_stage"}
+STAGES_WITH_SKLEARN = {"equivalence_stage"}
 # Loading scipy.linalg takes as long as loading Python, numpy and h5py together.
 STAGES_WITHOUT_SCIPY = {
     "splitting",
@@ -238,7 +238,7 @@ def test_closures_are_small():
     assert "generative/mixture.py" not in names["forest"]
     assert "metrics.py" in names["evaluation"]
     # The estimators ask how many rows a Gram matrix may have.
-    names["identities_stage"] -= {"config/__init__.py", "config/gram_limit.py"}
+    names["equivalence_stage"] -= {"config/__init__.py", "config/gram_limit.py"}
     for files in names.values():
         assert not any(file.startswith(("report/", "config/")) for file in files)
 

@@ -13,8 +13,8 @@ import yaml
 
 from benchmarks import __main__ as command
 from benchmarks import interval_coverage, page, table_laws
-from benchmarks.own_table import METHODS, OwnTable
 from benchmarks.table_laws import LAWS, REAL_TABLES, Law, Rows
+from benchmarks.user_table import METHODS, OwnTable
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.experiments.saved_model import load_model
 
@@ -152,7 +152,7 @@ def test_the_product_takes_the_columns_of_a_law_for_what_they_are(tmp_path, name
         key for key in ("numbers", "categories", "strings", "text", "smiles") if options.get(key)
     }
     experiment = settings.experiments["law"]
-    assert (used, inputs.scale, experiment.kernel, experiment.past) == KINDS[name]
+    assert (used, inputs.scale, experiment.kernel, experiment.lagged_values) == KINDS[name]
     assert set(settings.methods_of("law")) == set(METHODS)
 
 

@@ -86,7 +86,7 @@ class Data(NamedTuple):
 
     X: np.ndarray
     Y: np.ndarray
-    past: np.ndarray
+    lagged_values: np.ndarray
     split: dict
     labels: np.ndarray | None = None
 
@@ -101,14 +101,14 @@ class Data(NamedTuple):
 def data_for(regressor: str, n_outputs: int = 3) -> Data:
     """Return data of a task of the regressor; of numbers where it has both."""
     X, Y = regression_data(N_ROWS)
-    past = Y[:, :2] + np.random.default_rng(5).normal(size=(N_ROWS, 2))
+    lagged_values = Y[:, :2] + np.random.default_rng(5).normal(size=(N_ROWS, 2))
     if regressor in OF_NUMBERS:
         split = split_rows(N_ROWS, [20, 30], [8], N_TEST, 4, SEED)
-        return Data(X, Y[:, :n_outputs], past, split)
+        return Data(X, Y[:, :n_outputs], lagged_values, split)
     labels = np.arange(N_ROWS) % N_CLASSES
     X = X + 3.0 * np.eye(N_CLASSES)[labels]
     split = split_rows(N_ROWS, [3, 5], [8], N_TEST / N_ROWS, 3, SEED, labels=labels)
-    return Data(X, Y, past, split, labels)
+    return Data(X, Y, lagged_values, split, labels)
 
 
 def run(regressor: str, folder: Path, data: Data) -> dict:
@@ -116,7 +116,7 @@ def run(regressor: str, folder: Path, data: Data) -> dict:
     folder.mkdir(parents=True, exist_ok=True)
     paths = {name: folder / f"{name}.h5" for name in ("dataset", "split", "features")}
     tree = {"inputs": data.X, "outputs": data.Y, "names": {"series_channels": 1}}
-    tree["past"] = {"values": data.past}
+    tree["lagged_values"] = {"values": data.lagged_values}
     if data.labels is not None:
         vectors = np.random.default_rng(3).normal(size=(N_CLASSES, 2))
         tree["outputs"] = vectors[data.labels]
@@ -219,7 +219,7 @@ def test_outputs_of_test_rows_have_no_part(tmp_path, regressor):
 @pytest.mark.parametrize("regressor", MODULES)
 def test_inputs_of_test_rows_change_their_own_predictions_only(tmp_path, regressor):
     data = data_for(regressor)
-    changed = data.changed(data.split["test"][3:], "X", "past")
+    changed = data.changed(data.split["test"][3:], "X", "lagged_values")
     first = run(regressor, tmp_path / "first", data)
     second = run(regressor, tmp_path / "second", changed)
     for name, item in first.items():
@@ -232,7 +232,7 @@ def test_inputs_of_test_rows_change_their_own_predictions_only(tmp_path, regress
 def test_rows_of_larger_training_sets_have_no_part_in_smaller_ones(tmp_path, regressor):
     data = data_for(regressor)
     size = int(data.split["sizes"][0])
-    names = ("X", "past", "Y") if data.labels is None else ("X", "past")
+    names = ("X", "lagged_values", "Y") if data.labels is None else ("X", "lagged_values")
     changed = data.changed(data.split["train"][size:], *names)
     first = run(regressor, tmp_path / "first", data)
     second = run(regressor, tmp_path / "second", changed)

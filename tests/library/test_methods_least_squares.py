@@ -1,4 +1,4 @@
-"""The stage of least squares on past values equals scikit-learn's regression."""
+"""The stage of least squares on lagged values equals scikit-learn's regression."""
 
 from __future__ import annotations
 
@@ -19,36 +19,36 @@ SIZES = [20, 30]
 
 
 def small_data():
-    """Return inputs (70, 4), outputs (70, 3) and past values (70, 2) they follow."""
+    """Return inputs (70, 4), outputs (70, 3) and lagged values (70, 2) they follow."""
     X, Y = regression_data(70)
     generator = np.random.default_rng(5)
-    past = Y @ generator.normal(size=(3, 2)) + generator.normal(size=(70, 2))
-    return X, Y, past * [1.0, 100.0] + 30.0
+    lagged_values = Y @ generator.normal(size=(3, 2)) + generator.normal(size=(70, 2))
+    return X, Y, lagged_values * [1.0, 100.0] + 30.0
 
 
-def run_stages(folder, X, Y, past_values, past="separate", metric="arrmse"):
+def run_stages(folder, X, Y, lagged, lagged_values="separate", metric="arrmse"):
     """Run all stages of the method; return the trees of its artifacts by name."""
     paths = {
         name: folder / f"{name}.h5"
         for name in ("dataset", "split", "features", "regression", "predictions")
     }
     tree = {"inputs": X, "outputs": Y, "names": {"series_channels": 1}}
-    tree |= {"past": {"values": past_values}}
+    tree |= {"lagged_values": {"values": lagged}}
     write_artifact(paths["dataset"], tree, "dataset", allow_nan=("outputs",))
     source = (paths["dataset"], paths["split"])
     splitting.run(*source, SIZES, [], test_size=12, n_folds=4, seed=7, experiment="small")
-    features_stage.run(*source, paths["features"], "standard", "rbf", past)
+    features_stage.run(*source, paths["features"], "standard", "rbf", lagged_values)
     run_method("least_squares", paths.get, metric=metric)
     artifacts = (paths["regression"], None, paths["predictions"], folder / "preimages.json")
     preimages.run(*artifacts, None, None, None, None)
     return {name: read_artifact(path, name) for name, path in paths.items()}
 
 
-@pytest.mark.parametrize("past", ["separate", "added"])
+@pytest.mark.parametrize("lagged_values", ["separate", "added"])
 @pytest.mark.parametrize("metric", ["arrmse", "rrmse"])
-def test_predictions_and_score_equal_those_of_scikit_learn(tmp_path, past, metric):
+def test_predictions_and_score_equal_those_of_scikit_learn(tmp_path, lagged_values, metric):
     X, Y, values = small_data()
-    trees = run_stages(tmp_path, X, Y, values, past, metric)
+    trees = run_stages(tmp_path, X, Y, values, lagged_values, metric)
     split = trees["split"]
     for size in SIZES:
         rows, folds = split["train"][:size], split["folds"][f"n-{size}"]
@@ -116,14 +116,14 @@ def test_inputs_change_nothing(tmp_path):
     assert_same_tree(first["regression"], second["regression"])
 
 
-def test_features_without_past_values_are_told(tmp_path):
-    with pytest.raises(UserError, match="no past values") as caught:
-        run_stages(tmp_path, *small_data(), past="none")
+def test_features_without_lagged_values_are_told(tmp_path):
+    with pytest.raises(UserError, match="no lagged values") as caught:
+        run_stages(tmp_path, *small_data(), lagged_values="none")
     assert caught.value.place == str(tmp_path / "features.h5")
-    assert "inputs.past: separate or added" in caught.value.remedy
+    assert "inputs.lagged_values: separate or added" in caught.value.remedy
     assert not (tmp_path / "regression.h5").exists()
     X, Y, _ = small_data()
-    with pytest.raises(UserError, match="no past values"):
+    with pytest.raises(UserError, match="no lagged values"):
         run_stages(tmp_path, X, Y, np.empty((70, 0)))
 
 

@@ -201,7 +201,7 @@ def test_many_columns_are_written_as_patterns(folder, capsys):
     assert dataset["options"]["numbers"] == ["x1", "x2", "gene_*"]
     tree = read_dataset("table", dataset["options"], [], 0)
     # Three levels, seven batches and 32 pieces of strings stand beside the numbers.
-    assert tree["past"]["values"].shape[1] == 72 + 3 + 7 + 32
+    assert tree["lagged_values"]["values"].shape[1] == 72 + 3 + 7 + 32
 
 
 def meant(patterns, all_names):

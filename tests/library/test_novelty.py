@@ -53,14 +53,14 @@ def assert_distances(inputs, kernel, all_distances, **options):
     )
 
 
-def with_twins(X):
+def with_reproductions(X):
     """Return the rows with a few of them equal to others."""
     return np.vstack([X[:-6], X[:6]])
 
 
 @pytest.mark.parametrize("scale", ["none", "standard"])
 def test_rows_are_compared_as_the_refit_prepares_them(tmp_path, scale):
-    X = with_twins(regression_data(60)[0] * [1.0, 100.0, 1e-3, 1.0])
+    X = with_reproductions(regression_data(60)[0] * [1.0, 100.0, 1e-3, 1.0])
     X[3, 1] = np.nan
     inputs, split = prepared(tmp_path, X, scale)
     train, test = X[split["train"][:SIZE]], X[split["test"]]
@@ -80,7 +80,7 @@ def test_fingerprints_are_compared_by_their_similarity(tmp_path):
 
 def test_texts_are_compared_by_their_weighted_terms(tmp_path):
     generator = np.random.default_rng(0)
-    counts = with_twins(generator.poisson(0.7, size=(60, 25)).astype(float))
+    counts = with_reproductions(generator.poisson(0.7, size=(60, 25)).astype(float))
     names = [f"term-{number}" for number in range(25)]
     outputs = generator.normal(size=(60, 2))
     tree = dataset_tree(csr_array(counts), outputs, names, ["a", "b"], "made")
@@ -94,14 +94,14 @@ def test_texts_are_compared_by_their_weighted_terms(tmp_path):
 
 
 def test_products_give_the_distances_of_the_rows(tmp_path):
-    X = with_twins(regression_data(60)[0])
+    X = with_reproductions(regression_data(60)[0])
     inputs, split = prepared(tmp_path, X @ X.T, "products")
     rows = X[np.concatenate([split["train"][:SIZE], split["test"]])]
     assert_distances(inputs, "rbf", cdist(rows, rows[:SIZE]), atol=1e-7)
 
 
 def test_a_gram_matrix_gives_the_distances_of_its_kernel(tmp_path):
-    X = with_twins(regression_data(60)[0])
+    X = with_reproductions(regression_data(60)[0])
     K = gram_matrix(X, None, "rbf", 0.3)
     inputs, split = prepared(tmp_path, K, kernel="precomputed")
     order = np.concatenate([split["train"][:SIZE], split["test"]])

@@ -18,12 +18,12 @@ def some_folder(folder: Path) -> Path:
     write(folder / "one.yaml", "experiments: [first, plain]\n")
     write(
         folder / "experiments" / "first.yaml",
-        "dataset: brought\n"
+        "dataset: supplied\n"
         "tables:\n  - {name: a, kind: error, paper_table: 9}\n  - {name: b, kind: time}\n"
         "figures:\n  - {name: c, kind: geometry}\n",
     )
     write(
-        folder / "datasets" / "brought.yaml",
+        folder / "datasets" / "supplied.yaml",
         "reader: gram\nstand_in_for: null\noptions: {folder: resources/x}\n",
     )
     write(folder / "datasets" / "plain.yaml", "reader: arff\nstand_in_for: videos of table 7\n")
@@ -35,12 +35,12 @@ def test_a_configuration_file_names_its_experiments_and_their_tables(tmp_path):
         "config/one.yaml": [
             {
                 "experiment": "first",
-                "dataset": "brought",
+                "dataset": "user_supplied",
                 "paper_tables": [9],
                 "figure_kinds": ["geometry"],
                 "stand_in_for": None,
                 "reader": "gram",
-                "is_brought": True,
+                "is_user_supplied": True,
             },
             {
                 "experiment": "plain",
@@ -49,7 +49,7 @@ def test_a_configuration_file_names_its_experiments_and_their_tables(tmp_path):
                 "figure_kinds": [],
                 "stand_in_for": "videos of table 7",
                 "reader": "arff",
-                "is_brought": False,
+                "is_user_supplied": False,
             },
         ]
     }
@@ -78,7 +78,7 @@ def test_every_table_of_the_paper_is_run_by_some_file_of_the_project():
 def test_the_paper_run_takes_no_stand_in():
     (of_paper,) = [runs for path, runs in paper_runs(CONFIG).items() if path == "config/paper.yaml"]
     assert [one["experiment"] for one in of_paper if one["stand_in_for"]] == []
-    assert {one["dataset"] for one in of_paper if one["is_brought"]} == {
+    assert {one["dataset"] for one in of_paper if one["is_user_supplied"]} == {
         "awa",
         "caltech101",
         "drug-activity-paper",

@@ -24,7 +24,7 @@ from workflow_lib.datasets.price_windows import (
 )
 from workflow_lib.errors import UserError
 
-RULES = WindowRules(weeks=2, days_per_week=3, past_days=4, largest_jump=0.4, longest_gap=7)
+RULES = WindowRules(weeks=2, days_per_week=3, lagged_days=4, largest_jump=0.4, longest_gap=7)
 START = date(2015, 1, 1).toordinal()
 
 HEADER = "date,open,high,low,close,volume,Name\n"
@@ -72,7 +72,7 @@ def test_windows_meet_at_the_close_of_the_day():
     daily = series()
     windows, reason = volatility_windows(daily, START + 4, RULES)
     assert reason == ""
-    assert windows.past == pytest.approx(by_deviation(daily.prices[:5]))
+    assert windows.lagged_value == pytest.approx(by_deviation(daily.prices[:5]))
     expected = [by_deviation(daily.prices[4:8]), by_deviation(daily.prices[7:11])]
     np.testing.assert_allclose(windows.weeks, expected)
     assert (windows.day, windows.begin, windows.end) == (START + 4, START, START + 10)
@@ -82,10 +82,10 @@ def test_weeks_do_not_see_the_past_nor_the_past_the_weeks():
     daily = series()
     windows, _ = volatility_windows(daily, START + 4, RULES)
     other, _ = volatility_windows(changed(daily, 4, 1.05), START + 4, RULES)
-    assert other.past != windows.past
+    assert other.lagged_value != windows.lagged_value
     np.testing.assert_allclose(other.weeks, windows.weeks)
     other, _ = volatility_windows(changed(daily, 5, 1.05), START + 4, RULES)
-    assert other.past == windows.past
+    assert other.lagged_value == windows.lagged_value
     assert other.weeks[0] != windows.weeks[0]
     assert other.weeks[1] == pytest.approx(windows.weeks[1])
 

@@ -127,10 +127,10 @@ def test_inputs_are_mean_cosines_of_the_images(features, files):
 
 
 def test_files_that_the_user_brings_stand_behind_the_sources(features, files):
-    brought = [str(path) for path in sources_of(files, "texts")[1:]]
+    supplied = [str(path) for path in sources_of(files, "texts")[1:]]
     files["images"].write_bytes(b"")
     expected = read(features, files, "texts")
-    options = {"vectors": "texts", "brought": [str(files["images"]), *brought]}
+    options = {"vectors": "texts", "user_supplied": [str(files["images"]), *supplied]}
     tree = read_dataset("image_classes", options, [], seed=0, features=features)
     np.testing.assert_array_equal(tree["inputs"], expected["inputs"])
     np.testing.assert_array_equal(tree["outputs"], expected["outputs"])
@@ -155,8 +155,8 @@ def test_introductions_of_wikipedia_are_the_texts(features, files):
     np.testing.assert_array_equal(tree["outputs"], expected["outputs"])
 
 
-def test_files_that_were_not_brought_are_named(features, files):
-    text = refused(features, files, brought=["resources/caltech101/no-such.zip"])
+def test_files_that_were_not_supplied_are_named(features, files):
+    text = refused(features, files, user_supplied=["resources/caltech101/no-such.zip"])
     assert "no file or folder resources/caltech101/no-such.zip" in text
     assert "bring them" in text
 

@@ -55,7 +55,7 @@ def stored(folder: Path, file: str | None = None, **options) -> dict:
     options = {"file": file or written(folder), "outputs": ["y*"], **options}
     tree = read_dataset("table", options, [], 0)
     path = folder / "dataset.h5"
-    write_artifact(path, tree, "dataset", allow_nan=("inputs", "outputs", "past/values"))
+    write_artifact(path, tree, "dataset", allow_nan=("inputs", "outputs", "lagged_values/values"))
     return read_artifact(path, "dataset")
 
 
@@ -84,7 +84,7 @@ def test_labelled_rows_are_kept_with_their_places_and_the_others_are_counted(tmp
     assert report["rows_unlabelled"] == report["rows_dropped"] == N_WEAK + N_UNLABELLED
     assert report["rows_read"] == N_LABELLED + N_WEAK + N_UNLABELLED
     assert (report["missing_inputs"], report["missing_outputs"]) == (1, 1)
-    assert not {"weak_groups", "groups", "order", "past"} & tree.keys()
+    assert not {"weak_groups", "groups", "order", "lagged_values"} & tree.keys()
 
 
 def test_rows_without_outputs_are_weak_where_they_share_a_group(tmp_path):
@@ -195,13 +195,13 @@ def test_inputs_are_what_the_stored_encoding_makes_of_the_rows(tmp_path):
     assert "colour=mauve" not in again.names
 
 
-def test_texts_are_sparse_and_all_else_is_past(tmp_path):
+def test_texts_are_sparse_and_all_else_is_dense(tmp_path):
     tree = stored(tmp_path, numbers=["x*"], categories=["colour"], text="notes")
     assert terms_of(tree) == ["cells", "good", "grow", "rest"]
     assert inputs_of(tree).shape == (N_LABELLED, 4)
-    assert tree["past"]["values"].shape == (N_LABELLED, 5)
-    assert json.loads(tree["names"]["past"])[:2] == ["x1", "x2"]
-    assert "past" not in stored(tmp_path, text="notes")
+    assert tree["lagged_values"]["values"].shape == (N_LABELLED, 5)
+    assert json.loads(tree["names"]["lagged_values"])[:2] == ["x1", "x2"]
+    assert "lagged_values" not in stored(tmp_path, text="notes")
 
 
 def test_texts_with_gaps_beside_them_reach_the_inner_products(tmp_path):
@@ -211,7 +211,7 @@ def test_texts_with_gaps_beside_them_reach_the_inner_products(tmp_path):
     split["folds"] = {size_group(10): np.arange(10) % 5}
     write_artifact(tmp_path / "split.h5", split, "split")
     paths = [tmp_path / name for name in ("dataset.h5", "split.h5", "features.h5")]
-    features_stage.run(*paths, scale="tf-idf", kernel="rbf", past="added")
+    features_stage.run(*paths, scale="tf-idf", kernel="rbf", lagged_values="added")
     features = read_artifact(tmp_path / "features.h5", "features")
     products = features[size_group(10)][fold_group(None)]["products"]
     assert products.shape == (12, 10) and np.isfinite(products).all()
@@ -315,7 +315,7 @@ def test_classes_have_the_vectors_of_their_table(tmp_path):
     }
     # Inputs of classes may be counts of words, with numbers beside them.
     n_rows = len(tree["classes"]["labels"])
-    assert inputs_of(tree).shape[0] == len(tree["past"]["values"]) == n_rows
+    assert inputs_of(tree).shape[0] == len(tree["lagged_values"]["values"]) == n_rows
     assert len(from_json_bytes(tree["rows"]["name"])) == n_rows
 
 

@@ -117,7 +117,7 @@ def of_kogan10k(folder: Path) -> Sample:
     return in_folder(folder, years=years, companies=2)._replace(is_drawn=True)
 
 
-def of_own_table(folder: Path) -> Sample:
+def of_user_table(folder: Path) -> Sample:
     path = Path(test_reader_table.written(folder))
     columns = {"numbers": ["x*"], "categories": ["colour"], "strings": ["product"]}
     columns |= {"group": "plate", "time": "day", "same_group": "patient", "row_name": "id"}
@@ -146,7 +146,7 @@ SAMPLES: dict[str, Callable[[Path], Sample]] = {
     "series_synthetic": made(True, n_rows=9, length=9, channels=3),
     "synthetic_mixture": made(True, n_rows=30),
     "synthetic_rows": made(True, n_rows=9),
-    "table": of_own_table,
+    "table": of_user_table,
 }
 READERS = reader_names()
 OF_FILES = ("arff", "csv", "drug_activity", "earnings_calls", "image_classes")
@@ -160,7 +160,7 @@ def read(reader: str, sample: Sample, seed: int = 0, **changes: Any) -> dict:
 
 def stored(path: Path, tree: dict) -> str:
     """Store a tree as the workflow does; return its digest."""
-    write_artifact(path, tree, "dataset", allow_nan=("inputs", "outputs", "past/values"))
+    write_artifact(path, tree, "dataset", allow_nan=("inputs", "outputs", "lagged_values/values"))
     return artifact_digest(path)
 
 
@@ -183,7 +183,7 @@ def assert_is_dataset(tree: dict) -> None:
     report = tree["report"]
     assert report["rows_dropped"] == report["rows_read"] - n_rows >= 0
     assert report["missing_inputs"] == (0 if "terms" in tree else np.isnan(inputs).sum())
-    for group in ("past", "order", "groups", "rows"):
+    for group in ("lagged_values", "order", "groups", "rows"):
         for key, values in tree.get(group, {}).items():
             assert key == "name" or len(values) == n_rows
     if "series_length" in tree["names"]:
@@ -225,7 +225,7 @@ IMPOSSIBLE = {
     "drug_activity_gram": [{"folder": ""}, {"clip_spectrum": "yes"}],
     "earnings_calls": [
         *({name: 0} for name in ("weeks", "least_words", "longest_gap")),
-        *({name: 1} for name in ("days_per_week", "past_days")),
+        *({name: 1} for name in ("days_per_week", "lagged_days")),
         *({"largest_jump": value} for value in (0.0, np.inf)),
     ],
     "first_impressions": [

@@ -1,4 +1,4 @@
-"""Kernel values and labels brought by the user, in the documented form."""
+"""Kernel values and labels supplied by the user, in the documented form."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from workflow_lib.datasets.sparse_inputs import inputs_of, terms_of
 from workflow_lib.datasets.word_counts import word_counts, words_of
 from workflow_lib.errors import UserError
 
-OPTIONS = {"weeks": 2, "days_per_week": 3, "past_days": 4, "least_words": 3}
+OPTIONS = {"weeks": 2, "days_per_week": 3, "lagged_days": 4, "least_words": 3}
 N_DAYS = 40
 MONDAY = date(2015, 1, 5)
 
@@ -108,13 +108,13 @@ def test_outputs_are_the_volatilities_of_the_weeks_after(tmp_path):
         prices = prices_of(company)
         weeks = [by_deviation(prices[place + 3 * week : place + 3 * week + 4]) for week in (0, 1)]
         np.testing.assert_allclose(tree["outputs"][row], weeks)
-        past = by_deviation(prices[place - 4 : place + 1])
-        assert tree["past"]["values"][row] == pytest.approx([past])
+        lagged_values = by_deviation(prices[place - 4 : place + 1])
+        assert tree["lagged_values"]["values"][row] == pytest.approx([lagged_values])
         days = trading_days()
         assert tree["order"]["begin"][row] == days[place - 4].toordinal()
         assert tree["order"]["end"][row] == days[place + 6].toordinal()
     assert json.loads(tree["names"]["outputs"]) == ["week_1", "week_2"]
-    assert json.loads(tree["names"]["past"]) == ["past_4_days"]
+    assert json.loads(tree["names"]["lagged_values"]) == ["lagged_4_days"]
     assert (tree["names"]["series_length"], tree["names"]["series_channels"]) == (2, 1)
 
 
@@ -295,7 +295,7 @@ def test_counts_of_words_by_a_second_way():
 
 def test_earnings_calls_of_the_catalogue(mirror, tmp_path):
     settings = catalogue("earnings-calls")
-    assert settings["inputs"]["past"] == "separate"
+    assert settings["inputs"]["lagged_values"] == "separate"
     paths = acquired("earnings-calls", mirror, tmp_path)
     tree = read_dataset(settings["reader"], settings["options"], paths, seed=0)
     report = tree["report"]
@@ -328,5 +328,5 @@ def test_earnings_calls_of_the_catalogue(mirror, tmp_path):
                 by_deviation(closes[middle + 5 * week : middle + 5 * week + 6]) for week in range(6)
             ]
             np.testing.assert_allclose(tree["outputs"][row], weeks)
-            past = by_deviation(closes[middle - 30 : middle + 1])
-            assert tree["past"]["values"][row, 0] == pytest.approx(past)
+            lagged_values = by_deviation(closes[middle - 30 : middle + 1])
+            assert tree["lagged_values"]["values"][row, 0] == pytest.approx(lagged_values)

@@ -88,7 +88,7 @@ def test_rows_are_companies_with_their_series(folder):
     np.testing.assert_array_equal(
         tree["outputs"], [[-2.75, -2.5, -0.1], [-3.5, -3.0, -3.25], [-4.25, -4.5, -4.0]]
     )
-    np.testing.assert_array_equal(tree["past"]["values"], [[-2.625], [-3.75], [-4.125]])
+    np.testing.assert_array_equal(tree["lagged_values"]["values"], [[-2.625], [-3.75], [-4.125]])
     assert (tree["names"]["series_length"], tree["names"]["series_channels"]) == (3, 1)
     assert json.loads(tree["names"]["outputs"])[0] == "log_volatility_after_2001_report"
     assert "order" not in tree
@@ -143,14 +143,14 @@ def test_terms_are_chosen_on_all_reports_whatever_the_rows(folder):
     assert tree["report"]["rows_read"] == 6
 
 
-def test_years_and_past_are_optional(folder):
+def test_years_and_lagged_values_are_optional(folder):
     (folder / "2001.logvol.-12.txt").unlink()
     tree = read(folder)
-    assert "past" not in tree
-    assert "past" not in tree["names"]
+    assert "lagged_values" not in tree
+    assert "lagged_values" not in tree["names"]
     tree = read(folder, years=[2002, 2003])
     assert tree["outputs"].shape == (3, 2)
-    assert json.loads(tree["names"]["past"]) == ["log_volatility_before_2002_report"]
+    assert json.loads(tree["names"]["lagged_values"]) == ["log_volatility_before_2002_report"]
 
 
 def test_companies_are_drawn_with_the_seed(folder):
@@ -239,7 +239,7 @@ def test_every_exclusion_is_counted_by_its_reason(folder):
     assert tree["report"]["rows_read"] == 11
     assert tree["report"]["rows_dropped"] == sum(excluded(tree).values()) == 8
     assert tree["report"]["reports_of_no_company"] == 6
-    assert np.isfinite(tree["outputs"]).all() and np.isfinite(tree["past"]["values"]).all()
+    assert np.isfinite(tree["outputs"]).all() and np.isfinite(tree["lagged_values"]["values"]).all()
 
 
 def test_no_company_can_be_used(folder):

@@ -21,15 +21,15 @@ from report_samples import (
 )
 
 from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.datasets.first_look import first_look
+from workflow_lib.datasets.data_profile import data_profile
 from workflow_lib.datasets.table_file import Table
 from workflow_lib.errors import UserError
-from workflow_lib.report.answer_part import answer_part, first_look_section
+from workflow_lib.report.answer_part import answer_part, data_profile_section
 from workflow_lib.report.leaderboard import run
 
 ROWS = [("m-krr", "selected", 0, base_error), ("ofer-gmm", "selected", 0, better_error)]
 
-FIRST_LOOK = {
+DATA_PROFILE = {
     "file": "assay.csv",
     "rows": 60,
     "columns": 9,
@@ -72,8 +72,8 @@ def write_answer(tmp_path, rows=ROWS, methods=METHODS, **options):
     return tmp_path / "answer.json"
 
 
-def write_first_look(tmp_path, facts=FIRST_LOOK):
-    path = tmp_path / "first-look.json"
+def write_data_profile(tmp_path, facts=DATA_PROFILE):
+    path = tmp_path / "data-profile.json"
     path.write_text(json.dumps(facts), encoding="utf-8")
     return path
 
@@ -121,12 +121,12 @@ def test_all_sections_are_valid_and_reachable(tmp_path):
     sections = answer_part(
         write_answer(tmp_path),
         "assay",
-        first_look=write_first_look(tmp_path),
+        data_profile=write_data_profile(tmp_path),
         calibration=write_calibration(tmp_path, [0.4, 1.5], [[0.9, 0.8], [1.0, 0.9]]),
         output_names=["y", "z"],
     )
     anchors = [section.anchor for section in sections]
-    assert anchors == ["answer", "leaderboard", "intervals", "first-look", "next"]
+    assert anchors == ["answer", "leaderboard", "intervals", "data-profile", "next"]
     for section in sections:
         assert f'<section id="{section.anchor}" aria-labelledby=' in section.html
         assert f'<h2 id="{section.anchor}-heading">{section.heading}</h2>' in section.html
@@ -139,7 +139,7 @@ def test_every_table_has_a_caption_scoped_heads_and_equal_rows(tmp_path):
     sections = answer_part(
         write_answer(tmp_path),
         "assay",
-        first_look=write_first_look(tmp_path),
+        data_profile=write_data_profile(tmp_path),
         calibration=write_calibration(tmp_path, [0.4, 1.5], [[0.9, 0.8], [1.0, 0.9]]),
     )
     tables = re.findall(r"<table.*?</table>", "".join(s.html for s in sections), flags=re.DOTALL)
@@ -302,8 +302,8 @@ def test_classes_have_no_intervals(tmp_path):
     assert [section.anchor for section in sections] == ["answer", "leaderboard", "next"]
 
 
-def test_the_first_look_warns_first(tmp_path):
-    section = first_look_section(FIRST_LOOK)
+def test_the_data_profile_warns_first(tmp_path):
+    section = data_profile_section(DATA_PROFILE)
     _, text = parsed([section])
     assert section.html.index("Look at this first") < section.html.index("<table")
     assert "The column a tells the output y: it is the output itself" in text
@@ -315,7 +315,7 @@ def test_the_first_look_warns_first(tmp_path):
         "60: 50 labelled, 4 with a group but no output, 6 without either and 1 with some outputs "
         "missing" in text
     )
-    without_groups = first_look_section(FIRST_LOOK | {"rows_weak": 0})
+    without_groups = data_profile_section(DATA_PROFILE | {"rows_weak": 0})
     assert "50 labelled, 6 without outputs (not used) and 1 with" in parsed([without_groups])[1]
     assert "9: 2 number and 1 category" in text
     assert "a (25 %) and b (2 %)" in text
@@ -325,10 +325,10 @@ def test_the_first_look_warns_first(tmp_path):
     assert "3.25" in text and "\u22121" in text
 
 
-@pytest.mark.parametrize("absent", [*FIRST_LOOK, "all"])
+@pytest.mark.parametrize("absent", [*DATA_PROFILE, "all"])
 def test_facts_that_are_absent_are_left_out(absent):
-    facts = {key: value for key, value in FIRST_LOOK.items() if absent not in (key, "all")}
-    section = first_look_section(facts)
+    facts = {key: value for key, value in DATA_PROFILE.items() if absent not in (key, "all")}
+    section = data_profile_section(facts)
     parse(section.html)
     assert "None" not in section.html and "nan" not in section.html
 
@@ -339,8 +339,8 @@ def test_the_facts_of_a_real_table_are_shown():
     columns = {"sample": [f"s{n}" for n in range(40)], "size": size, "copy": 2 * size + 1}
     columns |= {"y": 2 * size + 1, "z": np.where(np.arange(40) < 30, size**2, np.nan)}
     table = Table.from_columns(columns, "assay.csv")
-    facts = first_look(table, {"outputs": ["y", "z"], "numbers": ["size", "copy"]})
-    section = first_look_section(json.loads(json.dumps(facts)))
+    facts = data_profile(table, {"outputs": ["y", "z"], "numbers": ["size", "copy"]})
+    section = data_profile_section(json.loads(json.dumps(facts)))
     _, text = parsed([section])
     assert "The column copy tells the output y: it is the output itself" in text
     assert "40: 40 labelled and 10 with some outputs missing" in text
@@ -350,18 +350,18 @@ def test_the_facts_of_a_real_table_are_shown():
 
 def test_a_table_without_faults_has_no_warning():
     harmless = {"leaks": [], "row_order": [], "duplicate_rows": 0, "contradictions": 0}
-    assert "Look at this first" not in first_look_section(FIRST_LOOK | harmless).html
+    assert "Look at this first" not in data_profile_section(DATA_PROFILE | harmless).html
 
 
 def test_names_of_the_user_cannot_be_markup(tmp_path):
     evil = "<script>alert(1)</script>"
-    facts = FIRST_LOOK | {"constant": [evil], "outputs": {evil: {"n_known": 3, "mean": 1.0}}}
+    facts = DATA_PROFILE | {"constant": [evil], "outputs": {evil: {"n_known": 3, "mean": 1.0}}}
     facts["leaks"] = [{"column": evil, "output": evil, "kind": "equal", "strength": 1.0}]
     methods = METHODS | {"ofer-gmm": {"label": evil}}
     sections = answer_part(
         write_answer(tmp_path, methods=methods),
         "assay",
-        first_look=write_first_look(tmp_path, facts),
+        data_profile=write_data_profile(tmp_path, facts),
         calibration=write_calibration(tmp_path, [0.4], [[0.9]]),
         output_names=[evil],
     )

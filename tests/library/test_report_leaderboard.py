@@ -295,12 +295,12 @@ def test_theory_is_told_beside_the_measured_equality(tmp_path):
     }
     methods = METHODS | {"ofer-gmm": by_theory}
     equal = board_of(tmp_path, rows_of(ofer_gmm=base_error, m_krr=base_error), methods)
-    assert equal.identities[0].by_theory and equal.identities[0].measured
+    assert equal.equivalences[0].by_theory and equal.equivalences[0].measured
     assert "By theory OFER-GMM is m-KRR" in " ".join(answer_sentences(equal))
     assert "measured, they are equal up to rounding" in " ".join(answer_sentences(equal))
     once = with_noise([0, 0, 0.001, 0, 0])
     differing = board_of(tmp_path, rows_of(ofer_gmm=once, m_krr=base_error), methods)
-    assert not differing.identities[0].measured
+    assert not differing.equivalences[0].measured
     assert "they differ in 1 of 5 splits" in " ".join(answer_sentences(differing))
 
 
@@ -563,7 +563,7 @@ def test_equal_accuracies_are_told_once(tmp_path):
     rows = [("m-svm", "selected", 0, base_accuracy), ("class-krr", "selected", 0, base_accuracy)]
     board = accuracy_board(tmp_path, rows)
     text = " ".join(answer_sentences(board))
-    assert board.identities and text.count("up to rounding") == 1
+    assert board.equivalences and text.count("up to rounding") == 1
 
 
 def test_the_highest_accuracy_wins_against_a_guess(tmp_path):

@@ -184,8 +184,8 @@ def test_the_trial_of_what_is_kernel_ridge_is_shown_where_there_is_one(inputs, p
     assert "was not tried in this run" in page
     statement = {"name": "one", "is_kernel_ridge": True, "difference": 2e-15, "holds": True}
     facts = {"n_training": 30, "n_test": 12, "tolerance": 1e-8, "statements": [statement]}
-    (tmp_path / "identities.json").write_text(json.dumps(facts))
-    inputs["experiments"]["toy"]["identities"] = tmp_path / "identities.json"
+    (tmp_path / "equivalence-checks.json").write_text(json.dumps(facts))
+    inputs["experiments"]["toy"]["equivalence_checks"] = tmp_path / "equivalence-checks.json"
     assembly.run(output=tmp_path / "report.html", **inputs)
     text = (tmp_path / "report.html").read_text()
     assert "the largest relative difference is 2e-15." in text

@@ -138,15 +138,15 @@ def test_rows_with_missing_outputs_are_not_typical(tmp_path):
         (None, None),
     ],
 )
-def test_what_was_seen_at_first_look_is_told_where_it_differs(tmp_path, n_groups, told):
+def test_what_was_seen_at_data_profile_is_told_where_it_differs(tmp_path, n_groups, told):
     paths, *_ = write(tmp_path, made_outputs()[0])
-    first_look = tmp_path / "first-look.json"
+    data_profile = tmp_path / "data-profile.json"
     mixture = n_groups and {"n_components": n_groups}
-    first_look.write_text(json.dumps({"mixture": mixture}), encoding="utf-8")
-    found = typical_rows(*paths, first_look)
+    data_profile.write_text(json.dumps({"mixture": mixture}), encoding="utf-8")
+    found = typical_rows(*paths, data_profile)
     assert len(found.components) == 3 and found.n_groups == n_groups
     notes = " ".join(typical_layout(found, "Components").notes)
-    assert ("At first look" in notes) == (told is not None)
+    assert ("In the data profile" in notes) == (told is not None)
     assert (told or "") in notes
 
 
@@ -216,7 +216,7 @@ def test_the_mixture_with_as_many_components_as_groups_were_seen_is_described(tm
     tree = read_artifact(models, "models")
     tree[f"n-{N_TRAIN}"]["C-6"] = {"all": model_to_tree(model, scaling)}
     write_artifact(models, tree, "models")
-    look = tmp_path / "first-look.json"
+    look = tmp_path / "data-profile.json"
     for mixture, described in (({"n_components": 4}, 3), ({"n_components": 8}, 6), (None, 3)):
         look.write_text(json.dumps({"mixture": mixture}))
         assert len(typical_rows(dataset, split, models, look).components) == described

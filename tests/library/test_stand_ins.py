@@ -11,7 +11,7 @@ from configuration_example import DATASET, EXPERIMENT, RUN, write, write_example
 from workflow_lib.config.loading import load_configuration
 from workflow_lib.errors import UserError
 from workflow_lib.report.findings import replaced_sentences
-from workflow_lib.report.paper_twins import tables_named
+from workflow_lib.report.reproduced_tables import tables_named
 
 CONFIG = Path(__file__).parents[2] / "config"
 
@@ -63,18 +63,18 @@ def test_sources_count_where_they_are_fetched_or_in_a_mirror(folder, monkeypatch
     ("options", "files"),
     [
         ({"folder": "given"}, ["given/labels.csv"]),
-        ({"brought": ["given/a.zip", "given/b.zip"]}, ["given/a.zip", "given/b.zip"]),
+        ({"user_supplied": ["given/a.zip", "given/b.zip"]}, ["given/a.zip", "given/b.zip"]),
     ],
 )
-def test_brought_files_count_where_the_dataset_says_that_they_belong(
+def test_supplied_files_count_where_the_dataset_says_that_they_belong(
     folder, monkeypatch, options, files
 ):
     # The options are those of readers whose other options do not matter here.
-    readers = {"folder": "drug_activity_gram", "brought": "image_classes"}
+    readers = {"folder": "drug_activity_gram", "user_supplied": "image_classes"}
     (key,) = options
-    more = {"features": ["hog"], "vectors": "names"} if key == "brought" else {}
+    more = {"features": ["hog"], "vectors": "names"} if key == "user_supplied" else {}
     content = DATASET | {"reader": readers[key], "options": options | more}
-    if key == "brought":
+    if key == "user_supplied":
         content |= {"task": "classes", "outputs": {"scale": "none"}}
     else:
         content |= {"inputs": {"scale": "none", "kernel": "precomputed"}}
@@ -160,10 +160,10 @@ def test_all_of_the_paper_is_run_without_any_of_its_data(paper):
     settings = load_configuration(CONFIG, paper)
     assert tables_of(settings) >= set(range(1, 21))
     assert {"steps", "geometry", "class_steps"} <= figures_of(settings)
-    brought = [name for name in settings.experiments if name in paper["experiments"]]
-    assert brought == ["gaussian-d1", "mixture-d1", "mixture-d2", "series-synthetic"]
+    supplied = [name for name in settings.experiments if name in paper["experiments"]]
+    assert supplied == ["gaussian-d1", "mixture-d1", "mixture-d2", "series-synthetic"]
     stand_ins = {other for others in paper["stand_ins"].values() for other in others}
-    assert set(settings.experiments) == {*brought, *stand_ins}
+    assert set(settings.experiments) == {*supplied, *stand_ins}
     for name in stand_ins:
         assert settings.dataset_of(name).stand_in_for, name
 
@@ -176,8 +176,8 @@ def test_all_of_the_paper_is_run_on_its_data_where_they_are(paper, tmp_path):
     for name in ("kogan10k", "caltech101"):
         dataset = yaml.safe_load((CONFIG / "datasets" / f"{name}.yaml").read_text())
         named = [Path(source["path"]).name for source in dataset["sources"]]
-        brought = dataset["options"].get("brought", [])
-        for path in [*(Path("resources", name, file) for file in named), *map(Path, brought)]:
+        supplied = dataset["options"].get("user_supplied", [])
+        for path in [*(Path("resources", name, file) for file in named), *map(Path, supplied)]:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("x")
     settings = load_configuration(CONFIG, paper)

@@ -51,7 +51,7 @@ def test_numbers_stay_as_they_are_and_missing_ones_are_nan():
     np.testing.assert_array_equal(rows.inputs, [[1.5, 1], [np.nan, 2], [3.0, 3], [-2.0, 4]])
     assert rows.inputs.dtype == np.float64
     assert rows.names == ["width", "depth"]
-    assert (rows.past, rows.past_names, rows.notes) == (None, [], [""] * 4)
+    assert (rows.lagged_values, rows.lagged_names, rows.notes) == (None, [], [""] * 4)
 
 
 def test_a_missing_number_is_an_input_of_its_own_where_that_is_asked_for():
@@ -129,7 +129,7 @@ def test_texts_are_counts_of_the_words_in_two_rows_or_more():
     rows = fitted("text").encode(table_of())
     assert rows.names == ["good", "stable"]
     np.testing.assert_array_equal(rows.inputs.toarray(), [[2, 1], [0, 1], [0, 0], [1, 0]])
-    assert rows.past is None
+    assert rows.lagged_values is None
     later = fitted("text").encode(table_of(notes=["GOOD unseen", "unseen", None]))
     np.testing.assert_array_equal(later.inputs.toarray(), [[1, 0], [0, 0], [0, 0]])
     assert later.notes == ["", "notes: none of its words is known", "notes: no text"]
@@ -168,7 +168,7 @@ def test_molecules_alone_are_the_bits_of_their_fingerprint():
         list(generator.GetFingerprint(chem.MolFromSmiles(text))) for text in COLUMNS["molecule"]
     ]
     np.testing.assert_array_equal(rows.inputs, expected)
-    assert rows.past is None and len(rows.names) == N_BITS
+    assert rows.lagged_values is None and len(rows.names) == N_BITS
 
 
 def test_what_stands_beside_counts_is_kept_apart():
@@ -180,12 +180,12 @@ def test_what_stands_beside_counts_is_kept_apart():
     both = np.hstack([words.inputs.toarray(), bits.inputs])
     np.testing.assert_array_equal(everything.inputs.toarray(), both)
     assert everything.names == words.names + bits.names
-    np.testing.assert_array_equal(everything.past, dense.inputs)
-    assert everything.past_names == dense.names
+    np.testing.assert_array_equal(everything.lagged_values, dense.inputs)
+    assert everything.lagged_names == dense.names
     beside = fitted("smiles", "numbers").encode(table_of())
     np.testing.assert_array_equal(beside.inputs.toarray(), bits.inputs)
-    assert beside.past_names == ["width", "depth"]
-    assert fitted("smiles", "text").encode(table_of()).past is None
+    assert beside.lagged_names == ["width", "depth"]
+    assert fitted("smiles", "text").encode(table_of()).lagged_values is None
 
 
 @pytest.mark.parametrize(("smiles", "words"), [("C(C", "'C(C' describes no"), ("", "no SMILES")])
@@ -228,7 +228,7 @@ def test_rows_are_encoded_one_by_one_as_together():
     for row in range(4):
         alone = encoding.encode(table_of().selected([row]))
         np.testing.assert_array_equal(alone.inputs.toarray(), together.inputs.toarray()[[row]])
-        np.testing.assert_array_equal(alone.past, together.past[[row]])
+        np.testing.assert_array_equal(alone.lagged_values, together.lagged_values[[row]])
 
 
 def test_the_order_of_columns_does_not_matter_and_a_missing_one_is_named():

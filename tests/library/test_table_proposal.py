@@ -97,7 +97,7 @@ def test_of_two_texts_the_longer_one_counts(proposed):
 
 
 def inputs_of(proposal):
-    return tuple(proposal.inputs.get(key) for key in ("scale", "kernel", "past"))
+    return tuple(proposal.inputs.get(key) for key in ("scale", "kernel", "lagged_values"))
 
 
 def test_the_kernel_follows_from_the_inputs(proposed, tmp_path):

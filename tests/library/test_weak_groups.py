@@ -299,7 +299,7 @@ class GroupStages(Stages):
         paths = self.path("dataset"), self.path("split")
         sizes = (self.sizes, self.weak_sizes, 12, 4, self.seed, "small", self.split_kind)
         splitting.run(*paths, *sizes)
-        features = self.path("features"), self.scale, self.kernel, self.past
+        features = self.path("features"), self.scale, self.kernel, self.lagged_values
         features_stage.run(*paths, *features)
         return self
 

@@ -28,7 +28,7 @@ from small_run import (
 from workflow_lib.methods.registry import method_modules
 
 END = {"manifest", "timeline", "report"}
-OVER_ALL = {"critical difference", "protocol"}
+CROSS_DATASET = {"critical difference", "protocol"}
 SOURCES = {
     "acquire measurements measurements.csv",
     "acquire calls calls.tar.gz",
@@ -38,13 +38,13 @@ SOURCES = {
 }
 
 
-OWN_TABLES = {"assay"}
+USER_TABLES = {"assay"}
 
 
 def splits_of(name: str) -> list:
-    """Return the splits of an experiment; on a user's own table also that of the saved model."""
+    """Return the splits of an experiment; on a user table also that of the saved model."""
     numbered = range(EXPERIMENTS[name].get("n_splits", RUN["n_splits"]))
-    return [*numbered, "final"] if name in OWN_TABLES else [*numbered]
+    return [*numbered, "final"] if name in USER_TABLES else [*numbered]
 
 
 # What their modules import has no part in mixtures, and they combine no other methods.
@@ -84,7 +84,7 @@ def summaries_of(name: str) -> set[str]:
     of_models = ("component_names", "typical_rows")
     of_scores = [table["name"] for table in tables if table["kind"] not in of_models]
     jobs = {f"scores {name}", *(f"table {name} {table}" for table in of_scores)}
-    if name in OWN_TABLES:
+    if name in USER_TABLES:
         jobs |= {f"{job} {name}" for job in ("leaderboard", "calibration", "model")}
     if any(table["kind"] == "time" for table in tables):
         jobs.add(f"timings {name}")
@@ -94,12 +94,12 @@ def summaries_of(name: str) -> set[str]:
 
 
 PREDICTIONS = {job for name in EXPERIMENTS for job in predictions_of(name)}
-SUMMARIES = {*(job for name in EXPERIMENTS for job in summaries_of(name)), *END, *OVER_ALL}
+SUMMARIES = {*(job for name in EXPERIMENTS for job in summaries_of(name)), *END, *CROSS_DATASET}
 EMBEDDED = [name for name in EXPERIMENTS if predictions_of(name)]
 SUMMARIES_OF_PREIMAGES = {
     *(job for name in EMBEDDED for job in summaries_of(name)),
     *END,
-    *OVER_ALL,
+    *CROSS_DATASET,
 }
 
 
@@ -153,7 +153,7 @@ def test_a_color_redraws_the_figures_that_show_it(finished):
 def test_the_gradient_preimage_recomputes_predictions_and_no_model(finished):
     add_line(finished / "workflow_lib" / "embeddings" / "gradient.py")
     # The figure of the geometry searches pre-images itself, and what is tried has pre-images.
-    others = {"figure measurements-space", *(f"identities {name}" for name in EXPERIMENTS)}
+    others = {"figure measurements-space", *(f"equivalence checks {name}" for name in EXPERIMENTS)}
     assert jobs_to_run(finished) == {*PREDICTIONS, *SUMMARIES_OF_PREIMAGES, *others}
 
 
@@ -183,16 +183,16 @@ def test_the_mixture_recomputes_models_and_what_follows(finished, all_jobs):
 def test_a_method_is_fitted_again_and_no_other(finished):
     add_line(finished / "workflow_lib" / "methods" / "forest.py")
     fitted = {f"regression m-rf clusters split {split}" for split in (0, 1)}
-    assert jobs_to_run(finished) == fitted | summaries_of("clusters") | END | OVER_ALL
+    assert jobs_to_run(finished) == fitted | summaries_of("clusters") | END | CROSS_DATASET
 
 
 def test_a_reader_reads_its_own_dataset_only(finished, all_jobs):
     add_line(finished / "workflow_lib" / "datasets" / "readers" / "csv.py")
     jobs = jobs_to_run(finished)
-    assert {job for job in jobs if "measurements" not in job} == END | OVER_ALL
+    assert {job for job in jobs if "measurements" not in job} == END | CROSS_DATASET
     others = {"acquire measurements measurements.csv"}
     others |= {"figure measurements-space", "figure measurements-way"}
-    assert jobs - END - OVER_ALL == {job for job in all_jobs if "measurements" in job} - others
+    assert jobs - END - CROSS_DATASET == {job for job in all_jobs if "measurements" in job} - others
 
 
 def test_the_style_of_figures_redraws_figures(finished):
@@ -204,7 +204,7 @@ def test_the_style_of_figures_redraws_figures(finished):
         "figure measurements-way",
         "timeline",
         "report",
-        *OVER_ALL,
+        *CROSS_DATASET,
     }
 
 
@@ -262,7 +262,7 @@ def test_a_grid_recomputes_its_method(finished):
     # A stack combines what its members predict.
     expected |= {"regression ofer-stack levers split 0"}
     summaries = summaries_of("clusters") | summaries_of("levers") | summaries_of("assay")
-    assert jobs_to_run(finished) == {*expected, *summaries, *END, *OVER_ALL}
+    assert jobs_to_run(finished) == {*expected, *summaries, *END, *CROSS_DATASET}
 
 
 ELSEWHERE = (
@@ -319,7 +319,7 @@ def test_a_new_default_method_runs_alone(finished):
         for stage in ("regression", "preimages")
         for split in (0, 1)
     }
-    assert jobs_to_run(finished) == {*expected, *summaries_of("clusters"), *END, *OVER_ALL}
+    assert jobs_to_run(finished) == {*expected, *summaries_of("clusters"), *END, *CROSS_DATASET}
 
 
 def test_a_new_method_outside_the_default_starts_nothing(finished):
@@ -336,7 +336,7 @@ def test_a_new_split_recomputes_no_earlier_one(finished, all_jobs):
     of_one_split = {job for job in all_jobs if job.endswith(endings)}
     expected = {f"{job.removesuffix('1')}2" for job in of_one_split}
     summaries = {job for name in names for job in summaries_of(name)}
-    assert jobs_to_run(finished) == {*expected, *summaries, *END, *OVER_ALL}
+    assert jobs_to_run(finished) == {*expected, *summaries, *END, *CROSS_DATASET}
 
 
 def test_a_new_experiment_recomputes_no_other(finished):
@@ -347,7 +347,7 @@ def test_a_new_experiment_recomputes_no_other(finished):
     )
     (finished / "config" / "experiments" / "linnerud.yaml").unlink()
     jobs = jobs_to_run(finished)
-    assert {job for job in jobs if "linnerud" not in job} == END | OVER_ALL
+    assert {job for job in jobs if "linnerud" not in job} == END | CROSS_DATASET
     assert "read linnerud" in jobs and "figure linnerud-learning-curve" in jobs
 
 

@@ -546,7 +546,7 @@ def _assay_rows() -> list[tuple]:
 _ASSAY = "sample,heat,colour,maker,remark,day,batch,up,down"
 
 
-def _own_table() -> Sample:
+def _user_table() -> Sample:
     options = {
         "file": "assay.csv",
         "outputs": ["up", "down"],
@@ -559,7 +559,7 @@ def _own_table() -> Sample:
     }
     content = _table(_ASSAY, _assay_rows())
     same = (*HARMLESS, "quotes around all")
-    return Sample("own table", "table", {"assay.csv": content}, options, indifferent=same)
+    return Sample("user table", "table", {"assay.csv": content}, options, indifferent=same)
 
 
 def _own_texts() -> Sample:
@@ -737,7 +737,9 @@ def _calls() -> Sample:
         "calls.tar.gz": Archive("gz", tuple(transcripts)),
         "prices.tar.gz": Archive("gz", tuple(prices)),
     }
-    return Sample("calls", "earnings_calls", files, {"weeks": 2, "past_days": 5, "least_words": 3})
+    return Sample(
+        "calls", "earnings_calls", files, {"weeks": 2, "lagged_days": 5, "least_words": 3}
+    )
 
 
 def _reports() -> Sample:
@@ -862,7 +864,7 @@ def _pictures(kind: str) -> Callable[[], Sample]:
 SAMPLES = (
     _csv,
     _arff,
-    _own_table,
+    _user_table,
     _new_table,
     _calls,
     _own_texts,
@@ -888,6 +890,6 @@ SAMPLES = (
     _csv,
     _arff,
     _new_table,
-    _own_table,
+    _user_table,
 )
 """Makers of the samples; tables are met more often than rarer files."""

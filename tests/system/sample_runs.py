@@ -123,9 +123,9 @@ def run(folder: Path, sample: Sample, jobs: list[Job]) -> Ended:
     dataset = dataset_of(sample)
     (folder / "results" / name).mkdir(parents=True, exist_ok=True)
     look = Job(
-        "first_look.py",
+        "data_profile.py",
         {"dataset": dataset, "files": [options["file"]]},
-        [f"results/{name}/first-look.json"],
+        [f"results/{name}/data-profile.json"],
         {"options": options, "seed": 5},
     )
     return run_jobs(folder, [reading("table", dataset, options, files=[options["file"]]), look])

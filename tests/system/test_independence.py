@@ -323,7 +323,7 @@ OWN_LOCALES = [
 
 
 @pytest.fixture(scope="module")
-def own_table(fresh, tmp_path_factory) -> Path:
+def user_table(fresh, tmp_path_factory) -> Path:
     """Return a project with titles and labels of many letters, and rows to predict.
 
     Its table, of many letters too, lies elsewhere and is named by its full path.
@@ -360,15 +360,15 @@ def own_table(fresh, tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def own_predictions(own_table, tmp_path_factory) -> dict[str, str]:
+def own_predictions(user_table, tmp_path_factory) -> dict[str, str]:
     """Return the SHA-256 of what the table and its rows come to in an environment of UTF-8."""
-    folder = smoke.copy_of(own_table, tmp_path_factory.mktemp("expected") / MARK)
+    folder = smoke.copy_of(user_table, tmp_path_factory.mktemp("expected") / MARK)
     predict(folder, LC_ALL="C.UTF-8")
     return smoke.results(folder)
 
 
 def predict(folder: Path, **variables: str) -> str:
-    """Predict the new rows of `own_table`, with all that this needs; return what was said."""
+    """Predict the new rows of `user_table`, with all that this needs; return what was said."""
     told = ["--config", "name=assay", "rows=rows.csv", "--scheduler", "greedy", "predict"]
     outcome = smoke.snakemake(folder, *told, **variables)
     assert outcome.status == 0, outcome.text
@@ -377,13 +377,13 @@ def predict(folder: Path, **variables: str) -> str:
 
 @pytest.mark.fault("another locale or timezone")
 @pytest.mark.trials(short=1, full=len(OWN_LOCALES))
-def test_a_table_of_many_letters_comes_to_the_same(own_table, own_predictions, tmp_path, number):
+def test_a_table_of_many_letters_comes_to_the_same(user_table, own_predictions, tmp_path, number):
     variables = OWN_LOCALES[number]
     variables = variables | locale_variables(variables["LC_ALL"], tmp_path)
     # Deeper than the project that it is compared with.
     folder = tmp_path / "deeper" / MARK
     folder.parent.mkdir()
-    smoke.copy_of(own_table, folder)
+    smoke.copy_of(user_table, folder)
     said = predict(folder, **variables)
     assert smoke.results(folder) == own_predictions
     assert {"results/assay/model.h5", "results/assay/predictions/rows.csv"} <= set(own_predictions)

@@ -112,7 +112,7 @@ def check(trial: Trial, folder: Path, ended: Ended, untouched: Path) -> None:
 
 # Through the real command
 
-SAMPLES_OF_COMMANDS = ("csv", "arff", "own table", "new table", "calls")
+SAMPLES_OF_COMMANDS = ("csv", "arff", "user table", "new table", "calls")
 
 TRIALS_OF_COMMANDS = [
     number
@@ -143,7 +143,7 @@ def test_the_terminal_shows_one_error_and_no_traceback(number, unrun):
                 source_of(unrun, file, content) for file, content in trial.files.items()
             ]
         if sample.reader == "earnings_calls":
-            dataset["inputs"] = {"scale": "tf-idf", "kernel": "linear", "past": "separate"}
+            dataset["inputs"] = {"scale": "tf-idf", "kernel": "linear", "lagged_values": "separate"}
         write_yaml(unrun / "config" / "datasets" / f"{name}.yaml", dataset)
     outcome = snakemake(unrun, *typed)
     errors = [line for line in outcome.text.splitlines() if line.startswith("error: ")]

@@ -84,8 +84,8 @@ def test_outputs_get_a_digest_that_the_next_job_compares(tmp_path):
     for name in ("a.csv", "b.csv"):
         digest = hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()
         assert digest_path(tmp_path / name).read_text() == f"{digest}  {name}\n"
-    (tmp_path / "brought.csv").touch()
-    inputs = ("a.csv", "b.csv", "a.csv", "brought.csv")
+    (tmp_path / "supplied.csv").touch()
+    inputs = ("a.csv", "b.csv", "a.csv", "supplied.csv")
     assert run("print('read')", tmp_path, inputs=inputs).returncode == 0
     assert (tmp_path / "logs" / "job.log").read_text() == "read\n"
 

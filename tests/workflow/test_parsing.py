@@ -54,7 +54,7 @@ def test_every_result_is_a_target(targets, first_folder):
         for name in made
         if name.startswith("results/timings/") and name.endswith((".json", ".tsv"))
     }
-    # A table that the user brought is a target as well, and is not made.
+    # A table that the user supplied is a target as well, and is not made.
     asked = {name for name in targets if name.startswith(("results/", "resources/"))}
     assert made - times == asked - times
 

@@ -27,7 +27,7 @@ WITH_WEAK_ROWS = {
 }
 LOADING_TAGS = {"link", "iframe", "object", "embed", "base"}
 
-OVER_ALL = ("ranks.svg", "ranks.png", "protocol.svg", "protocol.png")
+CROSS_DATASET = ("ranks.svg", "ranks.png", "protocol.svg", "protocol.png")
 
 
 class Page(HTMLParser):
@@ -89,7 +89,7 @@ def test_it_leaves_the_tables_the_figures_and_nothing_half_written(first_folder)
         for name, figure in parts("figures")
         for suffix in ("svg", "png")
     }
-    expected |= {f"results/figures/{name}" for name in OVER_ALL}
+    expected |= {f"results/figures/{name}" for name in CROSS_DATASET}
     assert files_below(first_folder, "results/figures") == expected
     left = files_below(first_folder, "results", "resources")
     assert [name for name in left if name.endswith((".part", ".tmp"))] == []

@@ -367,7 +367,7 @@ def experiment_facts(
         "task": dataset.task,
         "reader": dataset.reader,
         "scale": dataset.inputs.scale,
-        "past": experiment.past or dataset.inputs.past,
+        "lagged_values": experiment.lagged_values or dataset.inputs.lagged_values,
         "dataset_kernel": dataset.inputs.kernel,
         "kernel": experiment.kernel or dataset.inputs.kernel,
         "split": experiment.split,

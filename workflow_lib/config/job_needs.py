@@ -60,7 +60,7 @@ STAGES: dict[str, Stage] = {
     "preimages": Stage(minutes=2, grams=2, cubic_minutes=0.1),
     # What is made of the predictions.
     "scores": Stage(minutes=2),
-    "identities": Stage(minutes=2, grams=8),
+    "equivalence_checks": Stage(minutes=2, grams=8),
     "calibration": Stage(minutes=10, grams=14, cubic_minutes=0.2),
     "saved_model": Stage(minutes=10, grams=14, cubic_minutes=0.2),
     "report": Stage(minutes=2),

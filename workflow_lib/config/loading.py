@@ -98,7 +98,7 @@ class Configuration:
         return self.models[name] if name else None
 
     def is_own(self, experiment: str) -> bool:
-        """Return whether the experiment is on a table that the user brought."""
+        """Return whether the experiment is on a user table."""
         return self.dataset_of(experiment).reader == capabilities.OWN_READER
 
     def models_of(self, experiment: str) -> tuple[str, ...]:
@@ -180,7 +180,7 @@ class Configuration:
         """Return from how many training rows on landmarks are used, and how many; None for never.
 
         Only an experiment with such a size depends on the limit, which may be the machine's, and
-        one on a user's own table, where the saved model learns from all rows.
+        one on a user table, where the saved model learns from all rows.
         """
         limit = max_gram_rows_of(self.run)
         is_own = self.is_own(experiment)
@@ -297,7 +297,7 @@ def load_configuration(
         experiment = experiment.model_copy(
             update={
                 "kernel": experiment.kernel or dataset.inputs.kernel,
-                "past": experiment.past or dataset.inputs.past,
+                "lagged_values": experiment.lagged_values or dataset.inputs.lagged_values,
             }
         )
         files.errors += _experiment_errors(files, run, name, experiment, dataset)
@@ -541,7 +541,7 @@ def _methods_of(
             )
     for figure in experiment.figures:
         for method_name in figure.methods:
-            # Of a user's own table a method is left out by one edit, that of the list.
+            # Of a user table a method is left out by one edit, that of the list.
             is_left_out = is_own and method_name in files.names("method")
             if method_name not in chosen and not has_faulty and not is_left_out:
                 files.errors.append(
@@ -592,7 +592,7 @@ def _tables_that_can_be(
     dataset: DatasetSettings,
     methods: dict[str, MethodFile],
 ) -> tuple:
-    """Return the tables of an experiment, on a user's own table without those of no mixture.
+    """Return the tables of an experiment, on a user table without those of no mixture.
 
     There a method is left out by one edit, that of the list; elsewhere such a table is an error.
     """

@@ -38,7 +38,7 @@ from workflow_lib.report.figures.registry import figure_modules
 
 Methods = Literal["default"] | SomeNames
 Components = Literal["selected"] | SomeSizes
-Past = Literal["none", "separate", "added"]
+LaggedValues = Literal["none", "separate", "added"]
 Kernel = Literal["rbf", "linear", "tanimoto", "precomputed"]
 
 
@@ -292,7 +292,7 @@ class InputSettings(Settings):
     """Kernel on the inputs: `rbf`, `linear`, `tanimoto` (0/1 fingerprints) or `precomputed` (the
     inputs are a Gram matrix). `rbf` assumes least about a table of numbers."""
 
-    past: Past = "none"
+    lagged_values: LaggedValues = "none"
     """What becomes of the values that the reader knows from before the outputs, such as past
     volatility: `none` (the default; also when there are none), `separate` (only for the method that
     predicts from them alone) or `added` (they are also joined to the inputs)."""
@@ -432,8 +432,8 @@ class ExperimentSettings(Settings):
     kernel: Kernel | None = None
     """Kernel on the inputs; null: the dataset's."""
 
-    past: Past | None = None
-    """What becomes of values of the past; null: the dataset's."""
+    lagged_values: LaggedValues | None = None
+    """What becomes of lagged values; null: the dataset's."""
 
     tables: SomeTables | None = None
     """Tables to make; null: as in `defaults`."""

@@ -24,8 +24,8 @@ def paper_runs(folder: str | Path) -> dict[str, list[dict]]:
     dict
         Path of the file as a command line names it (``config/paper.yaml``) -> a mapping for each
         experiment: ``experiment``, ``dataset``, ``paper_tables`` (numbers), ``figure_kinds``,
-        ``stand_in_for`` (None or text), ``reader`` and ``is_brought`` (whether the user has to
-        bring the files of the dataset). Sorted by path.
+        ``stand_in_for`` (None or text), ``reader`` and ``is_user_supplied`` (whether the user has
+        to bring the files of the dataset). Sorted by path.
     """
     folder = Path(folder)
     runs = {}
@@ -51,7 +51,7 @@ def _experiment(folder: Path, name: object) -> dict | None:
         "figure_kinds": _values(settings.get("figures"), "kind"),
         "stand_in_for": dataset.get("stand_in_for"),
         "reader": str(dataset.get("reader")),
-        "is_brought": bool(options.get("folder") or options.get("brought")),
+        "is_user_supplied": bool(options.get("folder") or options.get("user_supplied")),
     }
 
 

@@ -17,7 +17,8 @@ def has_files(name: str, dataset: DatasetSettings) -> bool:
     """Return whether all files of a dataset are on this machine.
 
     These are its sources, in ``resources/NAME`` or in a mirror folder; and those that the user
-    brings, the files of the option ``brought`` and at least one in that of the option ``folder``.
+    brings, the files of the option ``user_supplied`` and at least one in that of the option
+    ``folder``.
     """
     mirrors = mirrors_from_environment()
     for source in dataset.sources:
@@ -25,7 +26,7 @@ def has_files(name: str, dataset: DatasetSettings) -> bool:
         places += [mirror / source.path for mirror in mirrors]
         if not any(place.is_file() for place in places):
             return False
-    if not all(Path(path).is_file() for path in dataset.options.get("brought", ())):
+    if not all(Path(path).is_file() for path in dataset.options.get("user_supplied", ())):
         return False
     folder = dataset.options.get("folder")
     if dataset.sources or folder is None:

@@ -1,4 +1,4 @@
-"""Texts that describe classes: one text a class, brought as files or as JSON.
+"""Texts that describe classes: one text a class, supplied as files or as JSON.
 
 Two forms are read:
 

@@ -36,7 +36,7 @@ class VolatilityWindows(NamedTuple):
     weeks: np.ndarray
     """Log-volatility (n_weeks,) of each window after the day."""
 
-    past: float
+    lagged_value: float
     """Log-volatility of the window that ends on the day."""
 
     day: int
@@ -58,7 +58,7 @@ class WindowRules(NamedTuple):
     days_per_week: int
     """Returns in each of them."""
 
-    past_days: int
+    lagged_days: int
     """Returns in the window before the day."""
 
     largest_jump: float
@@ -96,7 +96,7 @@ def volatility_windows(
 
     days, prices = series
     middle = int(np.searchsorted(days, day))
-    first, last = middle - rules.past_days, middle + rules.weeks * rules.days_per_week
+    first, last = middle - rules.lagged_days, middle + rules.weeks * rules.days_per_week
     if first < 0:
         return None, TOO_FEW_BEFORE
     if last >= len(days):
@@ -105,12 +105,12 @@ def volatility_windows(
         return None, GAP
     if np.abs(np.diff(np.log(prices[first : last + 1]))).max() > rules.largest_jump:
         return None, JUMP
-    past = log_volatility(prices[first : middle + 1])
+    lagged = log_volatility(prices[first : middle + 1])
     starts = np.arange(middle, last, rules.days_per_week)
     weeks = log_volatility(prices[starts[:, None] + np.arange(rules.days_per_week + 1)])
-    if not (np.isfinite(past) and np.isfinite(weeks).all()):
+    if not (np.isfinite(lagged) and np.isfinite(weeks).all()):
         return None, NO_CHANGE
-    return VolatilityWindows(weeks, float(past), *map(int, days[[middle, first, last]])), ""
+    return VolatilityWindows(weeks, float(lagged), *map(int, days[[middle, first, last]])), ""
 
 
 def daily_prices(text: str, company: str, place: str) -> DailyPrices:

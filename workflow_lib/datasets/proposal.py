@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workflow_lib.datasets.column_kinds import ColumnKind
-from workflow_lib.datasets.first_look import TEST_SHARE
+from workflow_lib.datasets.data_profile import TEST_SHARE
 
 
 @dataclass
@@ -28,11 +28,11 @@ class Proposal:
     levels : dict
         By category some of its levels.
     facts : dict
-        What `first_look` returns.
+        What `data_profile` returns.
     task, split, metric : str
         As in the configuration of datasets and experiments.
     inputs : dict
-        ``scale``, ``kernel`` and ``past`` of the inputs.
+        ``scale``, ``kernel`` and ``lagged_values`` of the inputs.
     outputs_scale : str
     test_size : int or float
     n_splits : int

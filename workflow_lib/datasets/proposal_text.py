@@ -107,9 +107,9 @@ def dataset_text(proposal: Proposal) -> str:
         *_setting("scale", proposal.inputs["scale"], _SCALE_REASONS),
         *_setting("kernel", proposal.inputs["kernel"], _KERNEL_REASONS),
     ]
-    if "past" in proposal.inputs:
+    if "lagged_values" in proposal.inputs:
         lines += comment("columns beside the text or the structures count as much as these", "  ")
-        lines.append(f"  past: {proposal.inputs['past']}")
+        lines.append(f"  lagged_values: {proposal.inputs['lagged_values']}")
     lines += [
         "outputs:",
         *_setting("scale", proposal.outputs_scale, _OUTPUT_REASONS),

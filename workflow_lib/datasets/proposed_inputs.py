@@ -22,7 +22,7 @@ from workflow_lib.datasets.column_kinds import (
     first_that_is_no_smiles,
     named_like_an_identity,
 )
-from workflow_lib.datasets.first_look import INPUT_COLUMNS, INPUT_LISTS
+from workflow_lib.datasets.data_profile import INPUT_COLUMNS, INPUT_LISTS
 from workflow_lib.datasets.leaks import Leak
 from workflow_lib.datasets.table_request import RequestedColumns
 from workflow_lib.datasets.tables import listed_names

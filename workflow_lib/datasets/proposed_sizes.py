@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workflow_lib.datasets.first_look import (
+from workflow_lib.datasets.data_profile import (
     LEAST_FOLD_ROWS,
     TEST_SHARE,
     n_test_rows,

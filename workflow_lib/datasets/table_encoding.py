@@ -63,9 +63,9 @@ class EncodedRows:
         NaN where a number is missing. Counts are those of words and substructures.
     names : list of q str
         Names of the columns of `inputs`; of counts the terms.
-    past : float64 array (n, k) or None
+    lagged_values : float64 array (n, k) or None
         The columns that stand beside counts; None where the inputs are no counts, or all of them.
-    past_names : list of k str
+    lagged_names : list of k str
     notes : list of n str
         What in a row was never seen before, such as ``colour: 'mauve' was never seen``; "" where
         nothing is to be said.
@@ -73,8 +73,8 @@ class EncodedRows:
 
     inputs: np.ndarray | csr_array
     names: list[str]
-    past: np.ndarray | None
-    past_names: list[str]
+    lagged_values: np.ndarray | None
+    lagged_names: list[str]
     notes: list[str]
 
 
@@ -90,8 +90,8 @@ class TableEncoding:
     and Hahn 2010).
 
     Texts, and molecules beside other columns, are sparse counts, and the other columns stand in
-    `EncodedRows.past`; then the bits are terms as words are. Molecules alone are dense columns of
-    0 and 1.
+    `EncodedRows.lagged_values`; then the bits are terms as words are. Molecules alone are dense
+    columns of 0 and 1.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The user's own table: columns of texts and numbers from a file of any of the usual kinds."""
+"""A user table: columns of texts and numbers from a file of any of the usual kinds."""
 
 from __future__ import annotations
 

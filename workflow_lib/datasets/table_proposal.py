@@ -14,11 +14,11 @@ import numpy as np
 
 from workflow_lib.datasets.cached_table import CachedTable
 from workflow_lib.datasets.column_kinds import CATEGORY, EMPTY, ColumnKind, column_kinds
-from workflow_lib.datasets.first_look import (
+from workflow_lib.datasets.data_profile import (
     DROP,
     INPUT_LISTS,
     KEEP,
-    first_look,
+    data_profile,
     leaks_of,
     matrix,
     resolved,
@@ -131,7 +131,7 @@ def propose(request: Mapping[str, Any], table: Table, config_folder: Path) -> Pr
         levels={
             name: sorted(set(table.strings(name)) - {""}) for name in options.get("categories", ())
         },
-        facts=first_look(table, options, kinds, leaks),
+        facts=data_profile(table, options, kinds, leaks),
         left_out=left_out,
         notes=notes,
         warnings=warnings,
@@ -206,7 +206,7 @@ def _choose_task(proposal: Proposal) -> None:
     elif text or (smiles and others):
         proposal.inputs = {"scale": "tf-idf", "kernel": "rbf"}
         if others:
-            proposal.inputs["past"] = "added"
+            proposal.inputs["lagged_values"] = "added"
     elif smiles:
         proposal.inputs = {"scale": "none", "kernel": "tanimoto"}
     else:

@@ -166,9 +166,10 @@ def dataset_tree(
         as missing when they have none.
     **groups : mappings
         Further groups of the tree, for example ``truth``; ``names`` and ``report`` are merged
-        with those made here. ``past`` (``values`` (n, k), numbers known before the outputs),
-        ``order`` (``time``, ``begin``, ``end``: days; ``company``; all (n,)) and ``groups``
-        (codes (n,) of rows that belong together, such as ``scaffold``) must fit the rows.
+        with those made here. ``lagged_values`` (``values`` (n, k), numbers known before the
+        outputs), ``order`` (``time``, ``begin``, ``end``: days; ``company``; all (n,)) and
+        ``groups`` (codes (n,) of rows that belong together, such as ``scaffold``) must fit the
+        rows.
 
     Returns
     -------
@@ -248,7 +249,7 @@ def dataset_tree(
     }
     if not sparse:
         names["inputs"] = json.dumps(list(input_names), ensure_ascii=False)
-    for group in ("past", "order", "groups"):
+    for group in ("lagged_values", "order", "groups"):
         _check_lengths(groups.get(group, {}), n_rows, f"{place}, group '{group}'")
     return {
         **groups,

@@ -25,7 +25,9 @@ from workflow_lib.features.term_weights import fit_term_weights
 from workflow_lib.fitting.items import fold_group, size_group
 
 
-def run(dataset: Path, split: Path, output: Path, scale: str, kernel: str, past: str) -> None:
+def run(
+    dataset: Path, split: Path, output: Path, scale: str, kernel: str, lagged_values: str
+) -> None:
     """Fit the preparation of every training size and fold, and write the "features" artifact.
 
     It holds the raw inputs of the training, weak and test rows, and for each training size the
@@ -36,25 +38,26 @@ def run(dataset: Path, split: Path, output: Path, scale: str, kernel: str, past:
     products between all rows (`scale` is ``products``) it holds these once, in the rows the
     training, weak and test rows and in the columns the training and weak ones.
 
-    `past` says what becomes of the numbers known before the outputs: ``none``, ``separate`` (they
-    are kept apart, in the group ``past``) or ``added`` (they are further inputs as well).
+    `lagged_values` says what becomes of the numbers known before the outputs: ``none``,
+    ``separate`` (they are kept apart, in the group ``lagged_values``) or ``added`` (they are
+    further inputs as well).
 
     Raises
     ------
     UserError
         If `kernel` is ``precomputed`` and the inputs are no symmetric matrix, if `scale` is
-        ``tf-idf`` and the inputs are no texts or the reverse, or if there are no past values.
+        ``tf-idf`` and the inputs are no texts or the reverse, or if there are no lagged values.
     """
     # Only the rows of the split are kept; all others stay in the file.
     tree = read_artifact(dataset, "dataset", ("inputs",))
     partition = read_artifact(split, "split")
     inputs = inputs_of(tree)
     check_kind(isinstance(tree["inputs"], Mapping), scale, dataset)
-    past_values = _past_values(tree, past, dataset)
+    lagged = _lagged_values(tree, lagged_values, dataset)
     features: dict = {"scale": scale, "kernel": kernel}
-    if past != "none":
-        features["past"] = _rows_by_role(past_values, partition)
-    added = past_values if past == "added" else None
+    if lagged_values != "none":
+        features["lagged_values"] = _rows_by_role(lagged, partition)
+    added = lagged if lagged_values == "added" else None
     weights = tree.get("column_weights")
     if scale == TEXT_SCALE:
         features |= _text_features(inputs, added, partition, weights)
@@ -99,17 +102,17 @@ def check_gram_matrix(inputs: np.ndarray, place: Path) -> None:
         )
 
 
-def _past_values(tree: Mapping, past: str, place: Path) -> np.ndarray | None:
-    if past == "none":
+def _lagged_values(tree: Mapping, lagged_values: str, place: Path) -> np.ndarray | None:
+    if lagged_values == "none":
         return None
-    if "past" not in tree:
+    if "lagged_values" not in tree:
         raise UserError(
-            place=f"{place}, with inputs.past: {past}",
-            found="a dataset without values of the past",
+            place=f"{place}, with inputs.lagged_values: {lagged_values}",
+            found="a dataset without lagged values",
             expected="a reader that gives them",
-            remedy="set inputs.past: none in the configuration of the dataset",
+            remedy="set inputs.lagged_values: none in the configuration of the dataset",
         )
-    return tree["past"]["values"]
+    return tree["lagged_values"]["values"]
 
 
 def _rows_by_role(values, partition: Mapping) -> dict:
@@ -135,11 +138,11 @@ def _row_features(
 
 
 def _text_features(
-    counts, past: np.ndarray | None, partition: Mapping, weights: np.ndarray | None
+    counts, lagged_values: np.ndarray | None, partition: Mapping, weights: np.ndarray | None
 ) -> dict:
     """Return the products of the weighted texts for every training size and fold."""
     n_weak = max(partition["weak_sizes"], default=0)
-    tree: dict = {"n_parts": 1 if past is None else 2}
+    tree: dict = {"n_parts": 1 if lagged_values is None else 2}
     for size in partition["sizes"]:
         folds = partition["folds"][size_group(size)]
         known = np.concatenate([partition["train"][:size], partition["weak"][:n_weak]])
@@ -147,17 +150,19 @@ def _text_features(
         for fold, rows in _known_rows(folds):
             others = partition["test"] if fold is None else partition["test"][:0]
             fitted = partition["train"][:size][rows]
-            group[fold_group(fold)] = _text_products(counts, past, fitted, known, others, weights)
+            group[fold_group(fold)] = _text_products(
+                counts, lagged_values, fitted, known, others, weights
+            )
         print(f"{size} training rows: products of {len(known)} texts")
     return tree
 
 
-def _text_products(counts, past, fitted, known, others, column_weights) -> dict:
+def _text_products(counts, lagged_values, fitted, known, others, column_weights) -> dict:
     """Return inner products of texts under the term weights of the rows `fitted`.
 
-    Row numbers of `counts` (and of `past`, or None): `fitted` are learned from, `known` stand in
-    the columns (m,), `known` and `others` in the rows. ``products`` (rows, m) are z_i'z_j of the
-    weighted texts, of unit length; values of the past add the mean over them of the product of
+    Row numbers of `counts` (and of `lagged_values`, or None): `fitted` are learned from, `known`
+    stand in the columns (m,), `known` and `others` in the rows. ``products`` (rows, m) are z_i'z_j
+    of the weighted texts, of unit length; lagged values add the mean over them of the product of
     their standardised values, so that both parts weigh the same. ``squared_lengths`` (rows,).
     """
     weights = fit_term_weights(counts[fitted])
@@ -165,8 +170,10 @@ def _text_products(counts, past, fitted, known, others, column_weights) -> dict:
     texts = weights.apply(counts[rows])
     products = (texts @ texts[: len(known)].T).toarray()
     squared_lengths = np.asarray((texts**2).sum(axis=1)).ravel()
-    if past is not None:
-        values = fit_preparation(past[fitted], "standard", column_weights).apply(past[rows])
+    if lagged_values is not None:
+        values = fit_preparation(lagged_values[fitted], "standard", column_weights).apply(
+            lagged_values[rows]
+        )
         values /= np.sqrt(max(values.shape[1], 1))
         products += values @ values[: len(known)].T
         squared_lengths += (values**2).sum(axis=1)

@@ -27,7 +27,7 @@ from workflow_lib.kernels.gram import gram_from_products
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-UNKNOWN_INPUTS = ("train", "weak", "past_values")
+UNKNOWN_INPUTS = ("train", "weak", "lagged")
 """Arrays of `saved_inputs_tree` that may hold NaN, where inputs are missing."""
 
 
@@ -45,12 +45,12 @@ def saved_inputs_tree(data: Mapping, partition: Mapping, features: Mapping, n_we
     -------
     dict
         ``kind``: ``rows``, ``texts``, ``gram`` or ``products``; ``kernel``; ``n_rows`` and
-        ``n_weak``; ``past``: ``none``, ``separate`` or ``added``, as in
+        ``n_weak``; ``lagged_values``: ``none``, ``separate`` or ``added``, as in
         `workflow_lib.experiments.features_stage.run`; and by kind:
 
         - ``rows``: the raw rows ``train`` (n, q) and ``weak`` (w, q), and the ``preparation``.
         - ``texts``: the ``counts`` of the terms of the training and weak rows, the
-          ``inverse_document_frequency`` (q,), and, of added past values, ``past_values`` (n + w, k)
+          ``inverse_document_frequency`` (q,), and, of added lagged values, ``lagged`` (n + w, k)
           and their ``preparation``.
         - ``gram``, ``products``: ``position`` (n + w,), the place of each row in the order of the
           rows of the dataset, and ``squared_lengths``, the diagonal.
@@ -58,11 +58,11 @@ def saved_inputs_tree(data: Mapping, partition: Mapping, features: Mapping, n_we
     size = int(max(partition["sizes"]))
     known = np.concatenate([partition["train"][:size], partition["weak"][:n_weak]])
     kind = _kind_of(features)
-    past = _use_of_past(features, data, kind)
+    lagged_values = _use_of_lagged_values(features, data, kind)
     tree = {"kind": kind, "kernel": features["kernel"], "n_rows": size, "n_weak": n_weak}
-    tree["past"] = past
+    tree["lagged_values"] = lagged_values
     if kind == "texts":
-        return tree | _texts_tree(data, known, size, past == "added")
+        return tree | _texts_tree(data, known, size, lagged_values == "added")
     if kind == "rows":
         rows = features["inputs"]
         stored = features[size_group(size)][fold_group(None)]
@@ -86,14 +86,18 @@ class SavedInputs:
 
     Attributes
     ----------
-    kind, kernel, past : str
+    kind, kernel, lagged_values : str
     n_rows, n_known : int
         Labelled training rows; the same with the weak rows.
     """
 
     def __init__(self, tree: Mapping) -> None:
         self._tree = tree
-        self.kind, self.kernel, self.past = tree["kind"], tree["kernel"], tree["past"]
+        self.kind, self.kernel, self.lagged_values = (
+            tree["kind"],
+            tree["kernel"],
+            tree["lagged_values"],
+        )
         self.n_rows = int(tree["n_rows"])
         self.n_known = self.n_rows + int(tree["n_weak"])
         self._known_texts: tuple | None = None
@@ -104,7 +108,7 @@ class SavedInputs:
         return self.kind == "products"
 
     def new_rows(
-        self, inputs: np.ndarray | csr_array, past: np.ndarray | None = None
+        self, inputs: np.ndarray | csr_array, lagged_values: np.ndarray | None = None
     ) -> NewRows | NewProducts | NewGram:
         """Return new rows against the training rows.
 
@@ -114,31 +118,31 @@ class SavedInputs:
             Raw inputs, as those of the dataset; NaN where missing. Of a Gram matrix the kernel
             values with the rows that the model knows, in the order of the dataset's rows; of inner
             products those, and in the last column the squared length of the new row.
-        past : array (m, k) or None, default=None
+        lagged_values : array (m, k) or None, default=None
             Values known before the outputs, for models that use them.
 
         Raises
         ------
         ValueError
-            If the number of columns is not that of the training rows, or past values are missing.
+            If the number of columns is not that of the training rows, or lagged values are missing.
         """
-        if self.past != "none" and past is None:
-            raise ValueError("this model needs the past values of new rows.")
+        if self.lagged_values != "none" and lagged_values is None:
+            raise ValueError("this model needs the lagged values of new rows.")
         if self.kind == "texts":
-            return self._new_texts(inputs, past)
+            return self._new_texts(inputs, lagged_values)
         if self.kind == "rows":
-            if self.past == "added":
-                inputs = np.hstack([inputs, past])
+            if self.lagged_values == "added":
+                inputs = np.hstack([inputs, lagged_values])
             _check_columns(inputs, self._tree["train"].shape[1])
-            return NewRows(self._tree, np.asarray(inputs, dtype=np.float64), past)
+            return NewRows(self._tree, np.asarray(inputs, dtype=np.float64), lagged_values)
         _check_columns(inputs, self.n_known + self.needs_squared_lengths)
         values = np.asarray(inputs, dtype=np.float64)
         against, lengths = values[:, self._tree["position"]], self._tree["squared_lengths"]
         if self.kind == "gram":
-            return NewGram(against, lengths, self.n_rows, past)
-        return NewProducts(against, values[:, -1], lengths, self.n_rows, 1, past)
+            return NewGram(against, lengths, self.n_rows, lagged_values)
+        return NewProducts(against, values[:, -1], lengths, self.n_rows, 1, lagged_values)
 
-    def _new_texts(self, counts: csr_array, past: np.ndarray | None) -> NewProducts:
+    def _new_texts(self, counts: csr_array, lagged_values: np.ndarray | None) -> NewProducts:
         """As `workflow_lib.experiments.features_stage` makes the products of test rows."""
         tree = self._tree
         weights = TermWeights(tree["inverse_document_frequency"])
@@ -151,16 +155,16 @@ class SavedInputs:
         texts = weights.apply(counts.tocsr())
         products = (texts @ known.T).toarray()
         lengths = np.asarray((texts**2).sum(axis=1)).ravel()
-        if self.past == "added":
+        if self.lagged_values == "added":
             preparation = InputPreparation.from_tree(tree["preparation"])
             values, known_values = (
-                _scaled_past(preparation, rows) for rows in (past, tree["past_values"])
+                _scaled_lagged(preparation, rows) for rows in (lagged_values, tree["lagged"])
             )
             products += values @ known_values.T
             lengths = lengths + (values**2).sum(axis=1)
             known_lengths = known_lengths + (known_values**2).sum(axis=1)
-        n_parts = 2 if self.past == "added" else 1
-        return NewProducts(products, lengths, known_lengths, self.n_rows, n_parts, past)
+        n_parts = 2 if self.lagged_values == "added" else 1
+        return NewProducts(products, lengths, known_lengths, self.n_rows, n_parts, lagged_values)
 
 
 Directions = Callable[[], Mapping[str, np.ndarray]]
@@ -170,8 +174,8 @@ Directions = Callable[[], Mapping[str, np.ndarray]]
 class NewRows:
     """New rows of numbers; each method is that of `workflow_lib.fitting.fit_data.RowsOfTest`."""
 
-    def __init__(self, tree: Mapping, inputs: np.ndarray, past: np.ndarray | None) -> None:
-        size, self.past, self._n_new = int(tree["n_rows"]), past, len(inputs)
+    def __init__(self, tree: Mapping, inputs: np.ndarray, lagged_values: np.ndarray | None) -> None:
+        size, self.lagged_values, self._n_new = int(tree["n_rows"]), lagged_values, len(inputs)
         features = {
             "scale": "",
             "kernel": tree["kernel"],
@@ -211,11 +215,11 @@ class NewProducts:
         known_squared_lengths: np.ndarray,
         n_rows: int,
         n_parts: int,
-        past: np.ndarray | None,
+        lagged_values: np.ndarray | None,
     ) -> None:
         self._products, self._n_rows, self._n_parts = products, n_rows, n_parts
         self._lengths, self._known_lengths = squared_lengths, known_squared_lengths
-        self.past = past
+        self.lagged_values = lagged_values
 
     def test_gram(self, kernel: str, width: float | None, weak_size: int = 0) -> np.ndarray:
         """As `NewRows.test_gram`."""
@@ -247,10 +251,14 @@ class NewGram:
     """New rows known by their kernel values with the training rows, then the weak ones."""
 
     def __init__(
-        self, values: np.ndarray, diagonal: np.ndarray, n_rows: int, past: np.ndarray | None
+        self,
+        values: np.ndarray,
+        diagonal: np.ndarray,
+        n_rows: int,
+        lagged_values: np.ndarray | None,
     ) -> None:
         self._values, self._diagonal, self._n_rows = values, diagonal, n_rows
-        self.past = past
+        self.lagged_values = lagged_values
 
     def test_gram(self, kernel: str, width: float | None, weak_size: int = 0) -> np.ndarray:
         """As `NewRows.test_gram`; the kernel has been applied already."""
@@ -282,9 +290,9 @@ def _kind_of(features: Mapping) -> str:
     return "gram" if features["kernel"] == "precomputed" else "rows"
 
 
-def _use_of_past(features: Mapping, data: Mapping, kind: str) -> str:
+def _use_of_lagged_values(features: Mapping, data: Mapping, kind: str) -> str:
     """Return the option of `features_stage.run`, as far as it is to be seen in the artifact."""
-    if "past" not in features:
+    if "lagged_values" not in features:
         return "none"
     if kind == "texts":
         is_added = int(features["n_parts"]) == 2
@@ -295,22 +303,22 @@ def _use_of_past(features: Mapping, data: Mapping, kind: str) -> str:
     return "added" if is_added else "separate"
 
 
-def _texts_tree(data: Mapping, known: np.ndarray, size: int, has_past: bool) -> dict:
+def _texts_tree(data: Mapping, known: np.ndarray, size: int, has_lagged_values: bool) -> dict:
     counts = inputs_of(data)[known]
     weights = fit_term_weights(counts[:size])
     tree: dict = {
         "counts": sparse_tree(counts),
         "inverse_document_frequency": weights.inverse_document_frequency,
     }
-    if has_past:
-        values = data["past"]["values"][known]
+    if has_lagged_values:
+        values = data["lagged_values"]["values"][known]
         preparation = fit_preparation(values[:size], "standard", data.get("column_weights"))
-        tree["past_values"] = values
+        tree["lagged"] = values
         tree["preparation"] = preparation.tree()
     return tree
 
 
-def _scaled_past(preparation: InputPreparation, values: np.ndarray) -> np.ndarray:
+def _scaled_lagged(preparation: InputPreparation, values: np.ndarray) -> np.ndarray:
     """Return prepared values whose inner products are means over the values."""
     prepared = preparation.apply(values)
     return prepared / np.sqrt(max(prepared.shape[1], 1))

@@ -192,7 +192,6 @@ class SavedModel:
         self.output_names: list[str] = json.loads(tree["names"]["outputs"])
         self.level, self.half_widths = tree.get("level"), tree["half_widths"]
         self.coverage, self.set_size = tree.get("coverage"), tree.get("set_size")
-        # Models of earlier versions have one half-width for all rows.
         self._intervals = (
             RowIntervals.from_tree(tree["intervals"])
             if "intervals" in tree
@@ -225,17 +224,9 @@ class SavedModel:
         Raises
         ------
         UserError
-            If the file is missing, damaged, no saved model, or made by an earlier version.
+            If the file is missing, damaged, no saved model, or made by another version.
         """
-        tree = read_artifact(path, "predictor")
-        if "module" not in tree["regressor"]:
-            raise UserError(
-                place=str(path),
-                found="a model that an earlier version of the workflow made",
-                expected="a model of this version",
-                remedy="snakemake --cores 2 answer --config name=NAME, in the folder of its run",
-            )
-        return cls(tree, str(path))
+        return cls(read_artifact(path, "predictor"), str(path))
 
     def predict(self, table: Any) -> Predictions:
         """Return the predictions for the rows of a table.
@@ -351,16 +342,16 @@ class SavedModel:
         Parameters
         ----------
         encoded : EncodedRows
-            With ``inputs`` (m, q), dense or sparse, NaN where missing; ``past`` (m, k) or None;
-            the names of their columns; and a note for each row.
+            With ``inputs`` (m, q), dense or sparse, NaN where missing; ``lagged_values`` (m, k) or
+            None; the names of their columns; and a note for each row.
         """
         n_rows = encoded.inputs.shape[0]
         step = max(BLOCK_NUMBERS // self._inputs.n_known, 256)
         outputs, distances = [], []
         for begin in range(0, n_rows, step):
             block = slice(begin, min(begin + step, n_rows))
-            past = None if encoded.past is None else encoded.past[block]
-            rows = self._inputs.new_rows(encoded.inputs[block], past)
+            lagged_values = None if encoded.lagged_values is None else encoded.lagged_values[block]
+            rows = self._inputs.new_rows(encoded.inputs[block], lagged_values)
             outputs.append(self._method.predict(rows))
             distances.append(rows.distances())
         predicted = np.concatenate(outputs)
@@ -388,7 +379,7 @@ class SavedModel:
         is_blank = np.ones(encoded.inputs.shape[0], dtype=bool)
         if not is_dense:
             is_blank &= np.diff(encoded.inputs.tocsr().indptr) == 0
-        values = encoded.inputs if is_dense else encoded.past
+        values = encoded.inputs if is_dense else encoded.lagged_values
         if values is not None:
             n_columns = values.shape[1]
             n_numbers = n_columns if self._encoding is None else len(self._encoding.numbers)
@@ -400,7 +391,11 @@ class SavedModel:
     def _notes(self, encoded: EncodedRows) -> list[str]:
         """Return the notes of the rows, with the inputs that are missing and so taken as means."""
         notes = list(encoded.notes)
-        parts = [] if self._inputs.past == "none" else [(encoded.past, encoded.past_names)]
+        parts = (
+            []
+            if self._inputs.lagged_values == "none"
+            else [(encoded.lagged_values, encoded.lagged_names)]
+        )
         if isinstance(encoded.inputs, np.ndarray):
             parts.insert(0, (encoded.inputs, encoded.names))
         missing: dict[int, list[str]] = {}

@@ -235,7 +235,9 @@ class _Source:
     def encoded(self, rows: np.ndarray, n_weak: int) -> EncodedRows:
         """Return rows of the dataset as if they were new."""
         inputs = inputs_of(self.data)
-        past = self.data["past"]["values"][rows] if "past" in self.features else None
+        lagged_values = (
+            self.data["lagged_values"]["values"][rows] if "lagged_values" in self.features else None
+        )
         is_products = "products" in self.features
         if self.features["kernel"] == "precomputed" or is_products:
             known = self.known_rows(n_weak)
@@ -245,9 +247,9 @@ class _Source:
         else:
             inputs = inputs[rows]
         names = [f"input {column}" for column in range(inputs.shape[1])]
-        n_past = 0 if past is None else past.shape[1]
-        past_names = [f"past {column}" for column in range(n_past)]
-        return EncodedRows(inputs, names, past, past_names, [""] * len(rows))
+        n_lagged = 0 if lagged_values is None else lagged_values.shape[1]
+        lagged_names = [f"lagged {column}" for column in range(n_lagged)]
+        return EncodedRows(inputs, names, lagged_values, lagged_names, [""] * len(rows))
 
 
 def _final_item(items: Mapping[str, Mapping], size: int, told: Mapping) -> tuple[str, Mapping]:

@@ -300,6 +300,6 @@ class RowsOfTest:
         return self._data.vectors[1]
 
     @property
-    def past(self) -> np.ndarray:
+    def lagged_values(self) -> np.ndarray:
         """Past values (m, p)."""
-        return self._data.split.features["past"]["test"]
+        return self._data.split.features["lagged_values"]["test"]

@@ -1,4 +1,4 @@
-"""Ordinary least squares on past values, the baseline of forecasts."""
+"""Ordinary least squares on lagged values, the baseline of forecasts."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Parameters(MethodFile):
     """Least squares has no keys of its own."""
 
     regressor: Literal["least_squares"]
-    """`least_squares`: from the values of the past alone."""
+    """`least_squares`: from lagged values alone."""
 
     needs_of_data = (
         Requirement(
             {},
-            {"past": {"separate", "added"}},
-            "least squares needs values of the past: past: separate or added, in "
+            {"lagged_values": {"separate", "added"}},
+            "least squares needs lagged values: lagged_values: separate or added, in "
             "the experiment or in the inputs of the dataset",
         ),
     )
@@ -41,7 +41,7 @@ class Parameters(MethodFile):
 
 @dataclass
 class Method(base.Method):
-    """Fit the outputs to the past values alone.
+    """Fit the outputs to the lagged values alone.
 
     Attributes
     ----------
@@ -57,38 +57,41 @@ class Method(base.Method):
         Raises
         ------
         UserError
-            If the features hold no past values.
+            If the features hold no lagged values.
         """
-        if "past" not in split.features or split.features["past"]["train"].shape[1] == 0:
+        if (
+            "lagged_values" not in split.features
+            or split.features["lagged_values"]["train"].shape[1] == 0
+        ):
             raise UserError(
                 place=str(split.paths["features"]),
-                found="the features hold no past values",
-                expected="the values of the past that least squares predicts from",
-                remedy="leave this method out, or choose a dataset with inputs.past: separate or "
-                "added",
+                found="the features hold no lagged values",
+                expected="the lagged values that least squares predicts from",
+                remedy="leave this method out, or choose a dataset with "
+                "inputs.lagged_values: separate or added",
             )
         return super().specs(split)
 
     def select(self, data: FitData) -> base.Selection:
-        heldout = heldout_predictions(_past(data), data.outputs, data.folds)
+        heldout = heldout_predictions(_lagged(data), data.outputs, data.folds)
         score = heldout_error(data.outputs, heldout, data.folds, self.metric)
         return base.Selection(heldout, {"score": score})
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
-        return Fitted(*least_squares(_past(data), data.targets()))
+        return Fitted(*least_squares(_lagged(data), data.targets()))
 
     def restored(self, data: FitData, entries: Mapping) -> Fitted:
         return Fitted.from_arrays(entries)
 
 
 class Fitted(base.Fitted):
-    """Coefficients (k, d) of the past values, and intercepts (d,)."""
+    """Coefficients (k, d) of the lagged values, and intercepts (d,)."""
 
     def __init__(self, coefficients: np.ndarray, intercept: np.ndarray) -> None:
         self._coefficients, self._intercept = coefficients, intercept
 
     def predict(self, rows):
-        return rows.past @ self._coefficients + self._intercept
+        return rows.lagged_values @ self._coefficients + self._intercept
 
     def to_arrays(self):
         return {"coefficients": self._coefficients, "intercept": self._intercept}
@@ -100,12 +103,12 @@ class Fitted(base.Fitted):
         return cls(arrays["coefficients"], arrays["intercept"])
 
 
-def _past(data: FitData) -> np.ndarray:
-    return data.split.features["past"]["train"][: data.size]
+def _lagged(data: FitData) -> np.ndarray:
+    return data.split.features["lagged_values"]["train"][: data.size]
 
 
 def least_squares(P: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the coefficients (k, d) and intercepts (d,) of Y (n, d) on past values P (n, k).
+    """Return the coefficients (k, d) and intercepts (d,) of Y (n, d) on lagged values P (n, k).
 
     They minimise sum_i |y_i - B'p_i - b|^2; of several solutions (fewer rows than values, or
     values that repeat each other) the B of least norm. A value that is constant counts for nothing.

@@ -1,6 +1,6 @@
 """The answer for one table as sections of an HTML page: what to use, how sure, and what to do next.
 
-Numbers and sentences come from the answer (`workflow_lib.report.leaderboard`), the first look at
+Numbers and sentences come from the answer (`workflow_lib.report.leaderboard`), the data profile of
 the table and the "calibration" artifact; nothing is computed here but means over splits.
 """
 
@@ -68,11 +68,11 @@ def answer_part(
     answer: str | Path,
     name: str,
     *,
-    first_look: str | Path | None = None,
+    data_profile: str | Path | None = None,
     calibration: str | Path | None = None,
     output_names: Sequence[str] = (),
 ) -> list[Section]:
-    """Return the sections of the page: answer, leaderboard, intervals, first look, what next.
+    """Return the sections of the page: answer, leaderboard, intervals, data profile, what next.
 
     Parameters
     ----------
@@ -80,8 +80,8 @@ def answer_part(
         The JSON that `workflow_lib.report.leaderboard.run` wrote.
     name : str
         Name of the experiment, for the command lines.
-    first_look : path, optional
-        The JSON of the first look; the section is left out without it, and so is every fact that
+    data_profile : path, optional
+        The JSON of the data profile; the section is left out without it, and so is every fact that
         it lacks.
     calibration : path, optional
         The "calibration" artifact; no section without it, or where it has neither outputs that are
@@ -102,8 +102,8 @@ def answer_part(
             sections.append(interval_section(tree, output_names))
         elif "sets" in tree:
             sections.append(set_section(tree))
-    if first_look is not None:
-        sections.append(first_look_section(read_json(first_look)))
+    if data_profile is not None:
+        sections.append(data_profile_section(read_json(data_profile)))
     return [*sections, next_section(found, name)]
 
 
@@ -275,7 +275,7 @@ def set_section(calibration: Mapping) -> Section:
     return _section("sets", "How sure a class is", parts)
 
 
-def first_look_section(facts: Mapping) -> Section:
+def data_profile_section(facts: Mapping) -> Section:
     """Return what was seen of the table before any model; facts that are absent are left out."""
     warnings = [*_leak_sentences(facts), *_order_sentences(facts), *_repeat_sentences(facts)]
     parts = []
@@ -300,7 +300,7 @@ def first_look_section(facts: Mapping) -> Section:
             summary = f"All {len(facts['outputs'])} outputs"
             table = f"<details><summary>{summary}</summary>{table}</details>"
         parts.append(table)
-    return _section("first-look", "First look at the table", parts)
+    return _section("data-profile", "Data profile", parts)
 
 
 def next_section(answer: Mapping, name: str) -> Section:
@@ -553,7 +553,7 @@ def _counted(number: int, noun: str, one: str, many: str) -> str:
 
 
 def _facts(facts: Mapping) -> list[tuple[str, str]]:
-    """Return (name, words) of what the first look has counted."""
+    """Return (name, words) of what the data profile has counted."""
     rows = []
     if facts.get("rows") is not None:
         without = "without either" if facts.get("rows_weak") else "without outputs (not used)"

@@ -13,7 +13,7 @@ from workflow_lib.report.labels import (
     format_share,
     join_words,
 )
-from workflow_lib.report.leaderboard_records import Difference, Identity, Leaderboard, Row
+from workflow_lib.report.leaderboard_records import Difference, Equivalence, Leaderboard, Row
 from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.report.tables import CORRECTED_RISK
 
@@ -51,7 +51,7 @@ def answer_sentences(board: Leaderboard) -> list[str]:
         _tied_sentence(board),
         _worse_than_mean_sentence(board),
         _reference_sentence(board),
-        *(_identity_sentence(identity) for identity in _untold_identities(board)),
+        *(_equivalence_sentence(equivalence) for equivalence in _unstated_equivalences(board)),
         _learning_sentence(board),
         _cost_sentence(board),
     ]
@@ -309,37 +309,38 @@ def _reference_sentence(board: Leaderboard) -> str:
     return f"{text}{doubt} ({format_p_value(one.p_corrected)})."
 
 
-def _untold_identities(board: Leaderboard) -> list[Identity]:
-    """Return the identities that the sentence of tied methods does not tell already.
+def _unstated_equivalences(board: Leaderboard) -> list[Equivalence]:
+    """Return the equivalences that the sentence of tied methods does not tell already.
 
     Of accuracies none: as many right classes are often a chance.
     """
     if QUANTITIES[board.metric].is_accuracy:
         return []
     is_told = board.n_splits > 1 and board.winner is board.reference
-    return [one for one in board.identities if one.by_theory or not is_told]
+    return [one for one in board.equivalences if one.by_theory or not is_told]
 
 
-def _identity_sentence(identity: Identity) -> str:
+def _equivalence_sentence(equivalence: Equivalence) -> str:
     """Return where a method is the reference method by theory, by measurement or both."""
-    largest = f"{identity.largest_relative_difference:.1g}"
-    if identity.by_theory:
+    largest = f"{equivalence.largest_relative_difference:.1g}"
+    if equivalence.by_theory:
         start = (
-            f"By theory {identity.label} is {identity.other_label}: with one penalty and an "
+            f"By theory {equivalence.label} is {equivalence.other_label}: with one penalty and an "
             f"intercept its embedding and pre-image cancel"
         )
-        if identity.measured:
+        if equivalence.measured:
             return (
                 f"{start}; measured, they are equal up to rounding in every split (largest "
                 f"relative difference: {largest})."
             )
         return (
-            f"{start}; measured, they differ in {identity.n_differing} of "
-            f"{count_of(identity.n_splits, 'split')} (largest relative difference: {largest}), "
+            f"{start}; measured, they differ in {equivalence.n_differing} of "
+            f"{count_of(equivalence.n_splits, 'split')} (largest relative difference: {largest}), "
             f"because their grids, or the values chosen from them, differ."
         )
     return (
-        f"{identity.label} and {identity.other_label} are equal up to rounding in every split "
+        f"{equivalence.label} and {equivalence.other_label} are equal up to rounding in every "
+        "split "
         f"(largest relative difference: {largest})."
     )
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.report.answer_part import answer_part
 from workflow_lib.report.component_names import component_names, html_names
+from workflow_lib.report.cross_dataset import protocol_section, ranks_section
 from workflow_lib.report.dataset_records import dataset_record, is_made
 from workflow_lib.report.figures.registry import figure_modules
 from workflow_lib.report.findings import (
@@ -17,27 +18,26 @@ from workflow_lib.report.findings import (
     three_findings,
     unbeaten_sizes,
 )
+from workflow_lib.report.gains import gains_section
 from workflow_lib.report.labels import (
     MISSING,
     format_p_value,
     table_title,
 )
 from workflow_lib.report.manifest import read_manifest
-from workflow_lib.report.over_all import protocol_section, ranks_section
 from workflow_lib.report.page import write_report
+from workflow_lib.report.paper_comparison import paper_comparison_section
 from workflow_lib.report.paper_contents import figures_drawn, read_contents
-from workflow_lib.report.paper_twins import is_comparable, twins_of
 from workflow_lib.report.protocol_sentences import protocol_sentences
 from workflow_lib.report.published_tables import published_layouts
 from workflow_lib.report.quantities import QUANTITIES
+from workflow_lib.report.reproduced_tables import is_comparable, reproductions_of
 from workflow_lib.report.scores import read_coordinates, read_scores, read_timings
-from workflow_lib.report.side_by_side import side_by_side_section
 from workflow_lib.report.table_text import html_table, table_cells
 from workflow_lib.report.tables import ERRORS
 from workflow_lib.report.timeline import timeline_part
 from workflow_lib.report.typical_rows import html_typical_rows, typical_rows
 from workflow_lib.report.verdict import Verdict, count_sentences, verdict
-from workflow_lib.report.where_it_helps import where_it_helps_section
 
 
 def run(
@@ -58,7 +58,7 @@ def run(
     runs: Mapping[str, Sequence[Mapping]] | None = None,
     ranked: Mapping[str, Mapping] | None = None,
     protocol: Mapping[str, Mapping] | None = None,
-    over_all: Mapping[str, Mapping] | None = None,
+    cross_dataset: Mapping[str, Mapping] | None = None,
 ) -> None:
     """Read the results of all experiments and write the report.
 
@@ -73,10 +73,10 @@ def run(
         (figure name -> path of its SVG) and, for tables of kind ``component_names``, ``models``
         (path of the "models" artifact whose components they name). For the links that save them,
         ``table_files`` (table name -> {"csv": path, "tex": path}) and ``pictures`` (figure name ->
-        path of its PNG). ``identities`` is the JSON of the trial of what is kernel ridge
-        regression; None where there was none. Of a user's own table
-        ``models``, ``final_split`` and ``first_look`` are those of tables of kind
-        ``typical_rows``, and ``own`` holds ``answer``, ``first_look`` and ``calibration`` (paths)
+        path of its PNG). ``equivalence_checks`` is the JSON of the trial of what is kernel ridge
+        regression; None where there was none. Of a user table
+        ``models``, ``final_split`` and ``data_profile`` are those of tables of kind
+        ``typical_rows``, and ``own`` holds ``answer``, ``data_profile`` and ``calibration`` (paths)
         where they lead the page.
     datasets : mapping of dataset name to mapping
         ``settings`` (title, description, stand_in_for, reader, options, sources, licence,
@@ -100,8 +100,8 @@ def run(
     runs : mapping of configuration file to experiments, optional
         As `workflow_lib.config.paper_runs.paper_runs` gives them.
     ranked, protocol : mapping of experiment name to mapping, optional
-        As `workflow_lib.report.over_all` takes them.
-    over_all : mapping, optional
+        As `workflow_lib.report.cross_dataset` takes them.
+    cross_dataset : mapping, optional
         ``svg`` and ``png`` (paths) of the figures ``ranks`` and ``protocol``, on all experiments,
         and ``csv`` and ``tex`` of the ranks; the page shows neither without them.
     """
@@ -110,7 +110,7 @@ def run(
         name: dataset_record(name, dataset["settings"], dataset["artifact"])
         for name, dataset in datasets.items()
     }
-    leading, sections, verdicts, twins = [], [], {}, []
+    leading, sections, verdicts, reproductions = [], [], {}, []
     for name, experiment in experiments.items():
         settings = experiment["settings"]
         section, one = experiment_section(
@@ -129,13 +129,13 @@ def run(
             dataset_path=datasets[settings["dataset"]]["artifact"],
             models_path=experiment.get("models"),
             final_split_path=experiment.get("final_split"),
-            first_look_path=experiment.get("first_look"),
+            data_profile_path=experiment.get("data_profile"),
             missing_share=records[settings["dataset"]]["missing_share"],
             reference=reference,
         )
         sections.append(section)
         verdicts[name] = one
-        twins += twins_of(
+        reproductions += reproductions_of(
             name,
             settings,
             datasets[settings["dataset"]]["settings"],
@@ -149,23 +149,25 @@ def run(
             leading += answer_part(
                 own["answer"],
                 name,
-                first_look=own["first_look"],
+                data_profile=own["data_profile"],
                 calibration=own["calibration"],
                 output_names=json.loads(read_artifact(artifact, "dataset")["names"]["outputs"]),
             )
-    identities = {
-        name: experiment["identities"]
+    equivalence_checks = {
+        name: experiment["equivalence_checks"]
         for name, experiment in experiments.items()
-        if experiment.get("identities")
+        if experiment.get("equivalence_checks")
     }
-    following = [where_it_helps_section(verdicts, identities, methods, sections)]
+    following = [gains_section(verdicts, equivalence_checks, methods, sections)]
     if items:
-        following.insert(0, side_by_side_section(items, twins, published, runs or {}))
-    if over_all:
+        following.insert(0, paper_comparison_section(items, reproductions, published, runs or {}))
+    if cross_dataset:
         paths = {name: experiment["scores"] for name, experiment in experiments.items()}
         folder = Path(output).parent
-        following.append(ranks_section(paths, ranked, methods, over_all["ranks"], folder))
-        following.append(protocol_section(paths, protocol, n_folds, over_all["protocol"], folder))
+        following.append(ranks_section(paths, ranked, methods, cross_dataset["ranks"], folder))
+        following.append(
+            protocol_section(paths, protocol, n_folds, cross_dataset["protocol"], folder)
+        )
     record = read_manifest(manifest)
     replaced = replaced_sentences(record["configuration"].get("replaced", {}))
     write_report(
@@ -208,7 +210,7 @@ def experiment_section(
     dataset_path: str | Path | None = None,
     models_path: str | Path | None = None,
     final_split_path: str | Path | None = None,
-    first_look_path: str | Path | None = None,
+    data_profile_path: str | Path | None = None,
     missing_share: float = 0.0,
     reference: str | None = None,
 ) -> tuple[dict, Verdict]:
@@ -217,7 +219,7 @@ def experiment_section(
     `settings` and `dataset` are the settings of the experiment and of its dataset, `missing_share`
     is the share of its output values that are missing. `dataset_path` and `models_path` are the
     artifacts behind tables of kind ``component_names``, and with `final_split_path` and
-    `first_look_path` behind those of kind ``typical_rows``; the other parameters are those of
+    `data_profile_path` behind those of kind ``typical_rows``; the other parameters are those of
     `run`.
     """
     scores, metric = read_scores(scores_path), settings["metric"]
@@ -235,7 +237,7 @@ def experiment_section(
             add(html_names(component_names(dataset_path, models_path), table_caption))
             continue
         if table["kind"] == "typical_rows":
-            found = typical_rows(dataset_path, final_split_path, models_path, first_look_path)
+            found = typical_rows(dataset_path, final_split_path, models_path, data_profile_path)
             add(html_typical_rows(found, table_caption))
             continue
         if table["kind"] == "time":

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.datasets.sparse_inputs import inputs_of
-from workflow_lib.report.paper_twins import RECIPE, data_kind
+from workflow_lib.report.reproduced_tables import RECIPE, data_kind
 
 MOST_NAMES = 20
 """Rows that were left out for one reason are named up to this number, and only counted above."""
@@ -31,7 +31,7 @@ def dataset_record(name: str, settings: Mapping, artifact: str | Path) -> dict:
     elif settings["sources"]:
         kind = "Observed, from the source below"
     elif settings["reader"] == "table":
-        kind = "Your own table"
+        kind = "Your table"
     elif settings.get("options", {}).get("folder"):
         kind = "Observed, files fetched by hand by the user"
     else:

@@ -26,7 +26,7 @@ from workflow_lib.report.leaderboard_records import (
     Baseline,
     Choice,
     Difference,
-    Identity,
+    Equivalence,
     Leaderboard,
     Learning,
     Row,
@@ -207,7 +207,7 @@ def leaderboard(
         baseline=baseline,
         learning=None,
         choice=_choice({row.variant: column[row.variant] for row in rows if row.can_win}, splits),
-        identities=_identities(column, methods, metric, n_train, n_test),
+        equivalences=_equivalences(column, methods, metric, n_train, n_test),
         reference=_reference_row(rows, metric),
         versus_reference=None,
     )
@@ -357,7 +357,7 @@ def answer_tree(board: Leaderboard, settings: Mapping, n_folds: int) -> dict:
         "next_best": nearest.variant.method if nearest else None,
         "not_distinguishable": [row.variant.method for row in board.tied],
         "cheapest": cheapest.variant.method if cheapest else None,
-        "identities": [asdict(identity) for identity in board.identities],
+        "equivalences": [asdict(equivalence) for equivalence in board.equivalences],
         "learning": None
         if board.learning is None
         else {
@@ -545,13 +545,13 @@ def _choice(column: Mapping[Variant, Errors], splits: set[int]) -> Choice | None
     return Choice(len(errors), means[0], chosen_on_other_splits(errors), means[1] - means[0])
 
 
-def _identities(
+def _equivalences(
     column: Mapping[Variant, Errors],
     methods: Mapping[str, Mapping],
     metric: str,
     n_train: int,
     n_test: int,
-) -> list[Identity]:
+) -> list[Equivalence]:
     """Return the rows that are the reference method by theory, or measured to be equal to it."""
     reference = QUANTITIES[metric].reference
     name = method_label(reference, methods)
@@ -568,7 +568,7 @@ def _identities(
         )
         if one is not None and (by_theory or one.outcome == "equal"):
             found.append(
-                Identity(
+                Equivalence(
                     variant.method,
                     variant_label(variant, methods),
                     reference,

@@ -134,7 +134,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Identity:
+class Equivalence:
     """A method that is the reference method by theory, or measured to be equal to it.
 
     ``n_differing`` of ``n_splits`` splits differ by more than rounding, at most by
@@ -166,7 +166,7 @@ class Leaderboard:
     baseline : Baseline or None
     learning, choice : Learning, Choice or None
         None where there is one training size, one split or one method.
-    identities : list of Identity
+    equivalences : list of Equivalence
     reference : Row or None
         The row of the reference method of the metric.
     versus_reference : (Row, Difference) or None
@@ -182,7 +182,7 @@ class Leaderboard:
     baseline: Baseline | None
     learning: Learning | None
     choice: Choice | None
-    identities: list[Identity]
+    equivalences: list[Equivalence]
     reference: Row | None
     versus_reference: tuple[Row, Difference] | None
 

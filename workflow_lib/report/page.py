@@ -94,7 +94,7 @@ def write_report(
     counts : sequence of str
         Sentences over all experiments (`workflow_lib.report.verdict.count_sentences`).
     leading, following : sequence of Section
-        Sections before and after the opening: the answer on a user's own table comes before, what
+        Sections before and after the opening: the answer on a user table comes before, what
         is said over all experiments after.
     timeline : mapping, optional
         How the jobs ran, as `workflow_lib.report.timeline.timeline_part` makes it, with ``png``
@@ -106,11 +106,11 @@ def write_report(
     parts += [_experiment(one, folder) for one in sections]
     parts += [datasets_section(datasets), methods_section(methods)]
     parts.append(provenance_section(manifest, timeline, folder))
-    over_all = [(one.anchor, one.heading) for one in leading]
-    over_all += [("summary", "In brief")]
-    over_all += [(one.anchor, one.heading) for one in following]
+    cross_dataset = [(one.anchor, one.heading) for one in leading]
+    cross_dataset += [("summary", "In brief")]
+    cross_dataset += [(one.anchor, one.heading) for one in following]
     groups = {
-        "": over_all,
+        "": cross_dataset,
         "Experiments": [(f"experiment-{one['name']}", one["name"]) for one in sections],
         "Behind the numbers": [
             ("data", "Data"),
@@ -120,8 +120,8 @@ def write_report(
     }
     page = _PAGE.substitute(
         title=escape(title),
-        first=escape(over_all[0][0]),
-        first_name=escape(over_all[0][1].lower().removeprefix("the ")),
+        first=escape(cross_dataset[0][0]),
+        first_name=escape(cross_dataset[0][1].lower().removeprefix("the ")),
         style=STYLE,
         script=SCRIPT,
         author=f'<p class="author">{escape(author)}</p>\n' if author else "",

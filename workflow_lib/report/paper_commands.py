@@ -7,7 +7,7 @@ from html import escape
 
 from workflow_lib.report.labels import join_words
 from workflow_lib.report.paper_contents import PaperItem
-from workflow_lib.report.paper_twins import DRAWING, OWN_DATA, RECIPE, data_kind, tables_named
+from workflow_lib.report.reproduced_tables import DRAWING, OWN_DATA, RECIPE, data_kind, tables_named
 
 
 def commands(item: PaperItem, runs: Mapping[str, Sequence[Mapping]], kinds: Sequence[str]) -> str:
@@ -32,7 +32,7 @@ def commands(item: PaperItem, runs: Mapping[str, Sequence[Mapping]], kinds: Sequ
             places = [
                 f"config/datasets/{one['dataset']}.yaml"
                 for one in runs[path]
-                if one["is_brought"] and data_kind(one) == kind and _reproduces(item, one)
+                if one["is_user_supplied"] and data_kind(one) == kind and _reproduces(item, one)
             ]
             if places:
                 files = join_words([_code(place) for place in dict.fromkeys(places)])
@@ -44,7 +44,7 @@ def commands(item: PaperItem, runs: Mapping[str, Sequence[Mapping]], kinds: Sequ
 
 
 def _reproduces(item: PaperItem, experiment: Mapping) -> int:
-    """Return 1 where a table or figure of an experiment is a twin, 2 where all of it is, else 0."""
+    """Return 1 where a table or figure of an experiment reproduces it, 2 where all of it does."""
     if item.kind == "figure":
         return int(bool(item.drawn_as) and item.drawn_as in experiment["figure_kinds"])
     if item.number in experiment["paper_tables"]:

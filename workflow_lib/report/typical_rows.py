@@ -94,7 +94,7 @@ class TypicalRows:
         How much the means of each output differ between components: their variance, weighted by
         the components, in parts of the variance of the output over the rows.
     n_groups : int or None
-        Groups that the first look found in the outputs, 1 for none; None where it did not look.
+        Groups that the data profile found in the outputs, 1 for none; None where it did not look.
     """
 
     components: list[TypicalComponent]
@@ -113,14 +113,14 @@ def run(
     dataset_title: str,
     label: str,
     stand_in_for: str | None = None,
-    first_look: str | Path | None = None,
+    data_profile: str | Path | None = None,
 ) -> None:
     """Describe the components of a mixture and write the table as tidy CSV and as LaTeX.
 
     The title is the caption with the data actually used and what they stand in for, and `label` is
     the LaTeX label; the other parameters are those of `typical_rows`.
     """
-    found = typical_rows(dataset, split, models, first_look)
+    found = typical_rows(dataset, split, models, data_profile)
     write_cells(output_csv, csv_rows(found))
     title = table_title(caption, dataset_title, stand_in_for)
     write_text(output_latex, latex_markup(typical_layout(found, title), label))
@@ -130,7 +130,7 @@ def typical_rows(
     dataset: str | Path,
     split: str | Path,
     models: str | Path,
-    first_look: str | Path | None = None,
+    data_profile: str | Path | None = None,
 ) -> TypicalRows:
     """Return each component with its mean and its most typical rows.
 
@@ -149,7 +149,7 @@ def typical_rows(
         The "split" artifact of the mixture.
     models : path
         A "models" artifact with mixtures of its outputs.
-    first_look : path or None, default=None
+    data_profile : path or None, default=None
         JSON that says into how many groups the outputs fall (``mixture``, ``n_components``); the
         mixture with the nearest number of components is described, and the smallest without it.
 
@@ -159,7 +159,7 @@ def typical_rows(
         If there is no such mixture.
     """
     data, partition = read_artifact(dataset, "dataset"), read_artifact(split, "split")
-    n_groups = _groups_seen(first_look)
+    n_groups = _groups_seen(data_profile)
     stored = _stored_mixture(models, n_groups or 1)
     model, scaling = model_from_tree(stored), scaling_from_tree(stored)
     numbers = np.sort(partition["train"][: max(partition["sizes"])])
@@ -250,13 +250,13 @@ def typical_layout(found: TypicalRows, title: str) -> Layout:
     ]
     if found.n_groups == 1 and len(found.components) > 1:
         notes.append(
-            "At first look one Gaussian describes the outputs best: these are parts of one cloud "
-            "rather than groups."
+            "In the data profile one Gaussian describes the outputs best: these are parts of one "
+            "cloud rather than groups."
         )
     elif found.n_groups not in (None, len(found.components)):
         notes.append(
-            f"At first look the outputs fall into {count_of(found.n_groups, 'group')}; of the "
-            "mixtures that were fitted, the nearest is shown."
+            f"In the data profile the outputs fall into {count_of(found.n_groups, 'group')}; of "
+            "the mixtures that were fitted, the nearest is shown."
         )
     if len(shown) < len(found.outputs):
         notes.append(
@@ -278,11 +278,11 @@ def _number(value: float) -> str:
     return f"{value:.3g}".replace("-", MINUS)
 
 
-def _groups_seen(first_look: str | Path | None) -> int | None:
+def _groups_seen(data_profile: str | Path | None) -> int | None:
     """Return into how many groups the outputs fall at first sight; None where nothing is known."""
-    if first_look is None:
+    if data_profile is None:
         return None
-    mixture = json.loads(Path(first_look).read_text(encoding="utf-8")).get("mixture")
+    mixture = json.loads(Path(data_profile).read_text(encoding="utf-8")).get("mixture")
     return int(mixture["n_components"]) if mixture else None
 
 

@@ -1,4 +1,4 @@
-"""Reader of drug activity from kernel values: the form of the paper's own set, brought by the user.
+"""Reader of drug activity from kernel values: the form of the paper's own set, user-supplied.
 
 Su, Heinonen and Rousu (2010) predict the activities of 2303 molecules in 59 cell lines from a graph
 kernel between the molecules; Djerrab et al. (2018) take Gram matrix and labels for Tables 9, 10, 17

@@ -52,8 +52,8 @@ class Options(Settings):
     days_per_week: Annotated[int, Strict(), Field(ge=2)] = 5
     """Returns from one trading day to the next in a week."""
 
-    past_days: Annotated[int, Strict(), Field(ge=2)] = 30
-    """Returns up to the day of the call whose log-volatility is the past value: as many as are
+    lagged_days: Annotated[int, Strict(), Field(ge=2)] = 30
+    """Returns up to the day of the call whose log-volatility is the lagged value: as many as are
     predicted by default."""
 
     least_words: Count = 50
@@ -85,12 +85,12 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     `workflow_lib.datasets.price_windows.daily_prices`).
 
     ``inputs``: the counts of words (`workflow_lib.datasets.word_counts`), sparse, with every word
-    of the rows. ``outputs``: the log-volatilities of the weeks after the call; ``past``: that of
-    the days up to it (`workflow_lib.datasets.price_windows.volatility_windows`). ``order``: the
-    trading day of the call, on which inputs and past are known; the first and the last day of
-    the prices that a row rests on; the company, a place in ``companies`` of ``names``. The rows
-    are sorted by the day of the call and the company; of two calls of a company before the same
-    trading day the first is kept. Calls that cannot be used are counted by reason in
+    of the rows. ``outputs``: the log-volatilities of the weeks after the call; ``lagged_values``:
+    that of the days up to it (`workflow_lib.datasets.price_windows.volatility_windows`). ``order``:
+    the trading day of the call, on which inputs and lagged values are known; the first and the last
+    day of the prices that a row rests on; the company, a place in ``companies`` of ``names``. The
+    rows are sorted by the day of the call and the company; of two calls of a company before the
+    same trading day the first is kept. Calls that cannot be used are counted by reason in
     ``exclusions`` of ``report``.
 
     Raises
@@ -112,7 +112,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     rules = WindowRules(
         options.weeks,
         options.days_per_week,
-        options.past_days,
+        options.lagged_days,
         options.largest_jump,
         options.longest_gap,
     )
@@ -150,7 +150,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         [f"week_{week + 1}" for week in range(options.weeks)],
         place=str(sources[0]),
         rows_read=len(transcripts),
-        past={"values": np.array([[row.past] for row in windows])},
+        lagged_values={"values": np.array([[row.lagged_value] for row in windows])},
         order={
             "time": np.array([row.day for row in windows]),
             "begin": np.array([row.begin for row in windows]),
@@ -158,7 +158,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
             "company": np.array([companies.index(company) for _, company in rows]),
         },
         names={
-            "past": json.dumps([f"past_{options.past_days}_days"]),
+            "lagged_values": json.dumps([f"lagged_{options.lagged_days}_days"]),
             "companies": json.dumps(companies),
             "series_length": options.weeks,
             "series_channels": 1,

@@ -65,7 +65,7 @@ class Options(Settings):
     first 39 of each class: ``*``, ``?`` and ``[...]``, upper and lower case differ. All by
     default."""
 
-    brought: Annotated[tuple[Name, ...], AfterValidator(different)] = ()
+    user_supplied: Annotated[tuple[Name, ...], AfterValidator(different)] = ()
     """Files that you bring yourself, relative to the folder of the run, where an archive has no
     checksum to be fetched by: they stand behind the sources. None by default."""
 
@@ -142,7 +142,7 @@ def read(
 
     features = features or {}
     introductions = [features[INTRODUCTIONS]] if INTRODUCTIONS in features else []
-    sources = [*sources, *_brought(options), *introductions]
+    sources = [*sources, *_user_supplied(options), *introductions]
     for kind in (*options.features, THUMBNAILS):
         if kind not in features:
             raise ValueError(f"The features '{kind}' were not handed over, only {list(features)}.")
@@ -283,17 +283,17 @@ def _described(
     return found._replace(vectors=vectors)
 
 
-def _brought(options: Options) -> list[Path]:
+def _user_supplied(options: Options) -> list[Path]:
     """Return the paths of the files that the user brings; refuse those that are not there."""
-    missing = [name for name in options.brought if not Path(name).exists()]
+    missing = [name for name in options.user_supplied if not Path(name).exists()]
     if missing:
         raise UserError(
-            place="option brought of a dataset with the reader 'image_classes'",
+            place="option user_supplied of a dataset with the reader 'image_classes'",
             found=f"no file or folder {', '.join(missing)}",
             expected="every file that is named there",
             remedy="bring them; the configuration of the dataset says where they are found",
         )
-    return [Path(name) for name in options.brought]
+    return [Path(name) for name in options.user_supplied]
 
 
 def _features(path: Path) -> dict[str, Any]:

@@ -84,10 +84,10 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     ``inputs``: the counts of the terms of all years side by side, sparse, the columns named
     ``YEAR:TERM``. Which terms are kept is counted on all reports of a year, also those of companies
     left out; outputs play no part in it. ``outputs``: the log-volatilities of the twelve months
-    after each report. ``past``: that of the twelve months before the first report, where its file
-    ``YEAR.logvol.-12.txt`` is at hand; those of the later years are outputs already. There is no
-    ``order``: all rows span the same years, so that none is before another. Rows are sorted by
-    company; those left out are counted by reason in ``exclusions`` of ``report``.
+    after each report. ``lagged_values``: that of the twelve months before the first report, where
+    its file ``YEAR.logvol.-12.txt`` is at hand; those of the later years are outputs already. There
+    is no ``order``: all rows span the same years, so that none is before another. Rows are sorted
+    by company; those left out are counted by reason in ``exclusions`` of ``report``.
 
     Files are looked for by their names among `sources`, then in ``folder`` of `options`.
 
@@ -101,8 +101,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
 
     years = options.years
     files = _files(years, Path(options.folder), sources)
-    past_file = files.get(f"{years[0]}.logvol.-12.txt")
-    past = _volatilities(past_file) if past_file else None
+    lagged_file = files.get(f"{years[0]}.logvol.-12.txt")
+    lagged_values = _volatilities(lagged_file) if lagged_file else None
     after = [_volatilities(files[f"{year}.logvol.+12.txt"]) for year in years]
     owners = [_companies(files[f"{year}.meta.txt"]) for year in years]
     archives = [files[f"{year}.tok.tgz"] for year in years]
@@ -114,7 +114,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     every_company = sorted({company for year in reports for company in year})
     for company in every_company:
         keys = [year.get(company, []) for year in reports]
-        reason = _reason_to_exclude(keys, with_words, after, past)
+        reason = _reason_to_exclude(keys, with_words, after, lagged_values)
         if reason:
             excluded[reason] += 1
         else:
@@ -138,9 +138,9 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         terms += [f"{year}:{term}" for term in kept]
     groups: dict[str, Any] = {}
     names: dict[str, Any] = {"series_length": len(years), "series_channels": 1}
-    if past is not None:
-        groups["past"] = {"values": np.array([[past[row[0]]] for row in rows])}
-        names["past"] = json.dumps([f"log_volatility_before_{years[0]}_report"])
+    if lagged_values is not None:
+        groups["lagged_values"] = {"values": np.array([[lagged_values[row[0]]] for row in rows])}
+        names["lagged_values"] = json.dumps([f"log_volatility_before_{years[0]}_report"])
     return dataset_tree(
         hstack(blocks, format="csr"),
         np.array([[volatility[key] for volatility, key in zip(after, row)] for row in rows]),
@@ -163,7 +163,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
 
 
 def _files(years: Sequence[int], folder: Path, sources: Sequence[Path]) -> dict[str, Path]:
-    """Return the path of every file by its name; the file of the past only where there is one."""
+    """Return the path of every file by its name; the lagged values only where they exist."""
     given = {source.name: source for source in map(Path, sources)}
     needed = [
         f"{year}.{ending}" for year in years for ending in ("tok.tgz", "logvol.+12.txt", "meta.txt")
@@ -295,7 +295,7 @@ def _reason_to_exclude(
     keys: Sequence[Sequence[str]],
     with_words: Sequence[set[str]],
     after: Sequence[Mapping[str, float]],
-    past: Mapping[str, float] | None,
+    lagged_values: Mapping[str, float] | None,
 ) -> str:
     """Return why the company with the reports `keys` (a list a year) is no row; empty if it is."""
     if not all(keys):
@@ -305,8 +305,8 @@ def _reason_to_exclude(
     if not all(key in texts for (key,), texts in zip(keys, with_words)):
         return NO_TEXT
     values = [volatility.get(key, float("nan")) for (key,), volatility in zip(keys, after)]
-    if past is not None:
-        values.append(past.get(keys[0][0], float("nan")))
+    if lagged_values is not None:
+        values.append(lagged_values.get(keys[0][0], float("nan")))
     return "" if all(value - value == 0.0 for value in values) else NO_VOLATILITY
 
 

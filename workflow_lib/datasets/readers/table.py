@@ -1,4 +1,4 @@
-"""Reader of the user's own table: named columns of any kind become inputs and outputs.
+"""Reader of a user table: named columns of any kind become inputs and outputs.
 
 Rows are of three kinds. *Labelled* rows have a value in at least one output. *Weak* rows have none,
 but a value in the column ``same_group``: whoever shares it with labelled rows is known to resemble
@@ -119,9 +119,10 @@ class Options(Settings):
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
     """Return the labelled and the weak rows of a table; `sources` and `seed` are not used.
 
-    ``inputs`` and ``past``: what `workflow_lib.datasets.table_encoding.TableEncoding` makes of the
-    columns, or the kernel values (n, n) between the rows. ``outputs`` (n, d): NaN where missing;
-    weak rows have none. Beside what `workflow_lib.datasets.tables.dataset_tree` returns:
+    ``inputs`` and ``lagged_values``: what `workflow_lib.datasets.table_encoding.TableEncoding`
+    makes of the columns, or the kernel values (n, n) between the rows. ``outputs`` (n, d): NaN
+    where missing; weak rows have none. Beside what `workflow_lib.datasets.tables.dataset_tree`
+    returns:
 
     ``encoding``
         the tree of the encoding, which later rows need.
@@ -497,16 +498,16 @@ def _inputs(
     encoded = encoding.encode(rows)
     _refuse_empty(rows, columns["numbers"], encoded)
     names = {}
-    if encoded.past is not None:
-        groups["past"] = {"values": encoded.past}
-        names["past"] = json.dumps(encoded.past_names, ensure_ascii=False)
+    if encoded.lagged_values is not None:
+        groups["lagged_values"] = {"values": encoded.lagged_values}
+        names["lagged_values"] = json.dumps(encoded.lagged_names, ensure_ascii=False)
     return _Inputs(encoded.inputs, encoded.names, groups, names, {})
 
 
 def _refuse_empty(rows: Table, numbers: Sequence[str], encoded: EncodedRows) -> None:
     import numpy as np
 
-    dense = encoded.inputs if encoded.past is None else encoded.past
+    dense = encoded.inputs if encoded.lagged_values is None else encoded.lagged_values
     # Numbers stand first, and only they can be missing.
     for name, values in zip(numbers, dense.T if numbers else ()):
         if np.isnan(values).all():

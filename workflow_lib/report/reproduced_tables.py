@@ -1,4 +1,4 @@
-"""Twins: the tables and figures of a run that reproduce those of the paper, and their numbers."""
+"""The tables and figures of a run that reproduce those of the paper, and their numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from workflow_lib.report.tables import TIMES, Cell
 OWN_DATA = "the paper's own data"
 RECIPE = "drawn by the paper's recipe"
 STAND_IN = "a stand-in"
-"""What the data of a twin are; the classes of `data_kind`."""
+"""What the data of a reproduction are; the classes of `data_kind`."""
 
 DRAWING = "a drawing without data"
 """What a figure shows that shows no data."""
@@ -29,7 +29,7 @@ _TABLES_IN_TEXT = re.compile(r"\btables? (\d+(?:(?:, | and | to )\d+)*)")
 
 
 @dataclass(frozen=True)
-class Twin:
+class Reproduction:
     """One table or figure of a run that reproduces one of the paper.
 
     Attributes
@@ -88,7 +88,7 @@ def is_comparable(dataset: Mapping) -> bool:
     return data_kind(dataset) != STAND_IN
 
 
-def twins_of(
+def reproductions_of(
     experiment: str,
     settings: Mapping,
     dataset: Mapping,
@@ -97,8 +97,8 @@ def twins_of(
     methods: Mapping[str, Mapping],
     published: Mapping[int, str | Path],
     drawn_as: Mapping[str, int],
-) -> list[Twin]:
-    """Return the twins in one experiment: its tables, its figures, and then itself.
+) -> list[Reproduction]:
+    """Return the reproductions in one experiment: its tables, its figures, and then itself.
 
     The experiment as a whole stands in for the tables that the description of its data names and
     that no table of its own reproduces.
@@ -120,7 +120,7 @@ def twins_of(
         The figures of the paper that a kind of ours draws again.
     """
     kind = data_kind(dataset)
-    twins = []
+    reproductions = []
     for table in settings["tables"]:
         number = table.get("paper_table")
         if number is None:
@@ -130,8 +130,8 @@ def twins_of(
             found = cells.get(table["name"], ())
             apart = read_published_apart([published[number]])
             comparisons = compared(found, apart, settings["dataset"], methods)
-        twins.append(
-            Twin(
+        reproductions.append(
+            Reproduction(
                 ("table", number),
                 experiment,
                 table["name"],
@@ -146,12 +146,14 @@ def twins_of(
             # It shows samples of its own or none, whatever the data of the experiment.
             module = figure_modules()[figure["kind"]]
             shown = RECIPE if module.artifacts or module.settings else DRAWING
-            twins.append(Twin(item, experiment, figure["name"], "", shown))
-    reproduced = {twin.item for twin in twins}
+            reproductions.append(Reproduction(item, experiment, figure["name"], "", shown))
+    reproduced = {reproduction.item for reproduction in reproductions}
     for number in tables_named(dataset["stand_in_for"]):
         if ("table", number) not in reproduced:
-            twins.append(Twin(("table", number), experiment, "", dataset["title"], kind))
-    return twins
+            reproductions.append(
+                Reproduction(("table", number), experiment, "", dataset["title"], kind)
+            )
+    return reproductions
 
 
 def tables_named(stand_in_for: str | None) -> list[int]:

@@ -1,4 +1,4 @@
-"""The paper, side by side: what of each published table and figure is in this run, and agrees."""
+"""Which tables and figures of the paper are in this run, and whether their numbers agree."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from workflow_lib.report.answer_part import Section
 from workflow_lib.report.labels import MISSING, count_of, format_difference
 from workflow_lib.report.paper_commands import commands
 from workflow_lib.report.paper_contents import PaperItem
-from workflow_lib.report.paper_twins import DRAWING, OWN_DATA, RECIPE, STAND_IN, Twin
 from workflow_lib.report.quantities import QUANTITIES
+from workflow_lib.report.reproduced_tables import DRAWING, OWN_DATA, RECIPE, STAND_IN, Reproduction
 from workflow_lib.report.scores import read_published, read_published_apart
 from workflow_lib.report.table_notes import READINGS
 
@@ -43,19 +43,19 @@ _WIDTHS = (12, 9, 4, 3, 3, 7, 3, 13)
 HEADS_OF_OTHERS = ("In the paper", "In this run", "How to run it")
 _WIDTHS_OF_OTHERS = (14, 6, 30)
 
-_CAPTION = "The tables and figures of Djerrab et al. (2018), and their twins"
-_CAPTION_OF_OTHERS = "Those without a twin on the paper's data, or data drawn by its recipe"
+_CAPTION = "The tables and figures of Djerrab et al. (2018), and their reproductions in this run"
+_CAPTION_OF_OTHERS = "Those not reproduced on the paper's data, or data drawn by its recipe"
 
 _KINDS = (OWN_DATA, RECIPE, STAND_IN)
 
 
-def side_by_side_section(
+def paper_comparison_section(
     contents: Sequence[PaperItem],
-    twins: Sequence[Twin],
+    reproductions: Sequence[Reproduction],
     published: Mapping[int, str | Path],
     runs: Mapping[str, Sequence[Mapping]],
 ) -> Section:
-    """Return the section with a row for each table and figure of the paper and each of its twins.
+    """Return the section with a row for each reproduction of a table or figure of the paper.
 
     Those that this run shows on a stand-in alone, or not at all, have a row in a second table,
     which says how they are run.
@@ -64,8 +64,9 @@ def side_by_side_section(
     ----------
     contents : sequence of PaperItem
         As `workflow_lib.report.paper_contents.read_contents` reads them.
-    twins : sequence of Twin
-        Those of all experiments of the run (`workflow_lib.report.paper_twins.twins_of`).
+    reproductions : sequence of Reproduction
+        Those of all experiments of the run
+        (`workflow_lib.report.reproduced_tables.reproductions_of`).
     published : mapping of table number to path
         The published tables at hand.
     runs : mapping of configuration file to experiments
@@ -73,23 +74,23 @@ def side_by_side_section(
     """
     rows, others, shown = [], [], []
     for item in contents:
-        groups = _groups(item, twins)
+        groups = _groups(item, reproductions)
         rows += [_row(item, group, published) for group in groups]
         if all(group[0].data_kind == STAND_IN for group in groups):
             others.append(_row_of_other(item, bool(groups), runs))
-        shown += [twin for group in groups for twin in group]
+        shown += [reproduction for group in groups for reproduction in group]
     html = "\n".join(
         [
             '<section id="paper" aria-labelledby="paper-heading">',
-            '<h2 id="paper-heading">The paper, side by side</h2>',
+            '<h2 id="paper-heading">Comparison with the paper</h2>',
             *(f"<p>{sentence}</p>" for sentence in _opening(contents, shown)),
-            *_table("paper-side-by-side", _CAPTION, HEADS, _WIDTHS, rows),
+            *_table("paper-comparison", _CAPTION, HEADS, _WIDTHS, rows),
             *([f'<p class="notes">{escape(_notes())}</p>'] if rows else []),
             *_table("paper-others", _CAPTION_OF_OTHERS, HEADS_OF_OTHERS, _WIDTHS_OF_OTHERS, others),
             "</section>",
         ]
     )
-    return Section("paper", "The paper, side by side", html)
+    return Section("paper", "Comparison with the paper", html)
 
 
 def _table(
@@ -112,33 +113,41 @@ def _table(
     return lines if rows else []
 
 
-def _groups(item: PaperItem, twins: Sequence[Twin]) -> list[list[Twin]]:
-    """Return the twins of each row of an item: one each.
+def _groups(item: PaperItem, reproductions: Sequence[Reproduction]) -> list[list[Reproduction]]:
+    """Return the reproductions of each row of an item: one each.
 
-    Experiments that as a whole stand in for it share a row, and only where it has no other twin.
+    Experiments that as a whole stand in for it share a row, and only where it has no other
+    reproduction.
     """
-    found = [twin for twin in twins if twin.item == (item.kind, item.number)]
-    named = [[twin] for twin in found if twin.name]
+    found = [
+        reproduction
+        for reproduction in reproductions
+        if reproduction.item == (item.kind, item.number)
+    ]
+    named = [[reproduction] for reproduction in found if reproduction.name]
     return named or ([found] if found else [])
 
 
-def _opening(contents: Sequence[PaperItem], shown: Sequence[Twin]) -> list[str]:
+def _opening(contents: Sequence[PaperItem], shown: Sequence[Reproduction]) -> list[str]:
     """Return the sentences above the table: how much of the paper is here, and how much agrees."""
-    by_kind = {kind: {twin.item for twin in shown if twin.data_kind == kind} for kind in _KINDS}
+    by_kind = {
+        kind: {reproduction.item for reproduction in shown if reproduction.data_kind == kind}
+        for kind in _KINDS
+    }
     stand_ins = by_kind[STAND_IN] - by_kind[OWN_DATA] - by_kind[RECIPE]
-    drawings = {twin.item for twin in shown if twin.data_kind == DRAWING}
-    absent = len(contents) - len({twin.item for twin in shown})
+    drawings = {reproduction.item for reproduction in shown if reproduction.data_kind == DRAWING}
+    absent = len(contents) - len({reproduction.item for reproduction in shown})
     n_tables = sum(item.kind == "table" for item in contents)
     first = (
         f"The paper has {count_of(n_tables, 'table')} and "
         f"{count_of(len(contents) - n_tables, 'figure')}. In this run "
-        f"{len(by_kind[OWN_DATA])} have a twin on the paper's own data, "
+        f"{len(by_kind[OWN_DATA])} are reproduced on the paper's own data, "
         f"{len(by_kind[RECIPE])} on data drawn by the paper's recipe and {len(stand_ins)} on a "
         f"stand-in alone; {len(drawings)} are drawings without data, and {absent} were not run"
     )
     way = '; <a href="#paper-others">how to run them</a>' if absent else ""
     first = f"{first}{way}."
-    counted = [comparison for twin in shown for comparison in twin.errors]
+    counted = [comparison for reproduction in shown for comparison in reproduction.errors]
     if not counted:
         return [first, "No number of this run can be held against a published one."]
     total = tally(counted)
@@ -156,8 +165,8 @@ def _opening(contents: Sequence[PaperItem], shown: Sequence[Twin]) -> list[str]:
     return [first, second]
 
 
-def _sum_of_orders(twins: Sequence[Twin]) -> tuple[int, int]:
-    orders = [same_order(twin.comparisons) for twin in twins]
+def _sum_of_orders(reproductions: Sequence[Reproduction]) -> tuple[int, int]:
+    orders = [same_order(reproduction.comparisons) for reproduction in reproductions]
     return sum(same for same, _ in orders), sum(pairs for _, pairs in orders)
 
 
@@ -171,22 +180,24 @@ def _notes() -> str:
         "stand-in; it tells of the scatter of single splits, and is no test. Seconds are those of "
         "a machine: they count in no agreement, only in the order. Same order: of the pairs of "
         "numbers at one training size (or in one row or column of the published table) that the "
-        "paper prints differently, how many differ the same way here. Each twin of a table counts "
-        "by itself."
+        "paper prints differently, how many differ the same way here. Each reproduction of a table "
+        "counts by itself."
     )
 
 
-def _row(item: PaperItem, twins: Sequence[Twin], published: Mapping[int, str | Path]) -> str:
-    """Return one row of the table: an item and one twin of it, or all experiments behind it."""
+def _row(
+    item: PaperItem, reproductions: Sequence[Reproduction], published: Mapping[int, str | Path]
+) -> str:
+    """Return one row of the table: an item, and one reproduction or all experiments behind it."""
     head, printed, numbers = _head(item), _n_printed(item, published), [MISSING] * 5
-    twin = twins[0]
-    here = f"{', '.join(_link(one) for one in twins)}<br>{escape(_data(twins))}"
-    if twin.data_kind == STAND_IN:
+    reproduction = reproductions[0]
+    here = f"{', '.join(_link(one) for one in reproductions)}<br>{escape(_data(reproductions))}"
+    if reproduction.data_kind == STAND_IN:
         numbers[0] = "not comparable: stand-in"
         return _cells(head, here, *numbers, "Other data than the paper's.")
-    errors = tally(twin.errors)
-    if twin.comparisons:
-        same, pairs = same_order(twin.comparisons)
+    errors = tally(reproduction.errors)
+    if reproduction.comparisons:
+        same, pairs = same_order(reproduction.comparisons)
         numbers[4] = f"{same} of {pairs}" if pairs else MISSING
     if errors.n_compared:
         largest = errors.largest
@@ -198,7 +209,7 @@ def _row(item: PaperItem, twins: Sequence[Twin], published: Mapping[int, str | P
                 " = ", "&nbsp;=&nbsp;"
             ),
         ]
-    return _cells(head, here, *numbers, escape(_why_not(item, twin, published)))
+    return _cells(head, here, *numbers, escape(_why_not(item, reproduction, published)))
 
 
 def _row_of_other(item: PaperItem, is_shown: bool, runs: Mapping[str, Sequence[Mapping]]) -> str:
@@ -229,15 +240,19 @@ def _n_printed(item: PaperItem, published: Mapping[int, str | Path]) -> int:
     return len(read_published([path])) + len(read_published_apart([path]))
 
 
-def _link(twin: Twin) -> str:
-    label = f"{twin.experiment}: {twin.name}" if twin.name else twin.experiment
-    return f'<a href="#{escape(twin.anchor)}">{escape(label)}</a>'
+def _link(reproduction: Reproduction) -> str:
+    label = (
+        f"{reproduction.experiment}: {reproduction.name}"
+        if reproduction.name
+        else reproduction.experiment
+    )
+    return f'<a href="#{escape(reproduction.anchor)}">{escape(label)}</a>'
 
 
-def _data(twins: Sequence[Twin]) -> str:
+def _data(reproductions: Sequence[Reproduction]) -> str:
     """Return what the data of a row are, as ``Drawn by the paper's recipe: D2``."""
-    kind = twins[0].data_kind
-    titles = ", ".join(dict.fromkeys(twin.data for twin in twins))
+    kind = reproductions[0].data_kind
+    titles = ", ".join(dict.fromkeys(reproduction.data for reproduction in reproductions))
     words = f"{kind[0].upper()}{kind[1:]}"
     return f"{words}: {titles}" if titles else words
 
@@ -252,9 +267,11 @@ def _difference(comparison: Comparison) -> str:
     return f"{text} (no spread known)" if spreads == MISSING else f"{text} ({spreads} spreads)"
 
 
-def _why_not(item: PaperItem, twin: Twin, published: Mapping[int, str | Path]) -> str:
-    """Return what is known of why the numbers of a twin do not agree, or that they do."""
-    if twin.data_kind == DRAWING:
+def _why_not(
+    item: PaperItem, reproduction: Reproduction, published: Mapping[int, str | Path]
+) -> str:
+    """Return what is known of why the numbers of a reproduction do not agree, or that they do."""
+    if reproduction.data_kind == DRAWING:
         return "Our own drawing of the same steps; there is nothing to measure."
     if item.kind == "figure":
         return "Samples drawn as the paper says; a figure has no numbers to compare."
@@ -264,13 +281,13 @@ def _why_not(item: PaperItem, twin: Twin, published: Mapping[int, str | Path]) -
             "columns stay blank."
         )
     sentences = []
-    if twin.seconds:
-        ratios = [one.value / one.published_value for one in twin.seconds]
+    if reproduction.seconds:
+        ratios = [one.value / one.published_value for one in reproduction.seconds]
         sentences.append(
             f"Another machine and other code: times are {_ratio(min(ratios))} to "
             f"{_ratio(max(ratios))} times the published ones (median {_ratio(median(ratios))})."
         )
-    elif not twin.comparisons:
+    elif not reproduction.comparisons:
         if read_published([published[item.number]]):
             sentences.append("No row and column of this run is that of a published number.")
         else:
@@ -278,15 +295,15 @@ def _why_not(item: PaperItem, twin: Twin, published: Mapping[int, str | Path]) -
                 "The published numbers stand below the table as they were printed. They have no "
                 "training size, and are not compared."
             )
-    if not twin.errors:
+    if not reproduction.errors:
         return " ".join(sentences)
-    beyond = [one for one in twin.errors if one.agreement == BEYOND_TWO]
+    beyond = [one for one in reproduction.errors if one.agreement == BEYOND_TWO]
     if not beyond:
         return " ".join([*sentences, "No number is more than two spreads away."])
-    return " ".join([*sentences, *_reasons(twin, beyond)])
+    return " ".join([*sentences, *_reasons(reproduction, beyond)])
 
 
-def _reasons(twin: Twin, beyond: Sequence[Comparison]) -> list[str]:
+def _reasons(reproduction: Reproduction, beyond: Sequence[Comparison]) -> list[str]:
     """Return the sentences about numbers beyond two spreads, by what is known of the data."""
     sentences = []
     small = [c for c in beyond if abs(c.difference) <= SMALL_DIFFERENCE * abs(c.published_value)]
@@ -299,7 +316,7 @@ def _reasons(twin: Twin, beyond: Sequence[Comparison]) -> list[str]:
     if len(small) == len(beyond):
         return sentences
     sentences += [text for unit, text in READINGS.items() if unit in {c.quantity for c in beyond}]
-    if twin.data_kind == RECIPE:
+    if reproduction.data_kind == RECIPE:
         sentences.append(
             "The paper's recipe leaves open how its data were drawn. What was chosen here is said "
             "with the data; another choice gives other errors."

@@ -10,8 +10,8 @@ from small_data import regression_data
 from small_pipeline import Stages
 from test_methods_class_ridge import Classes
 
-from workflow_lib.experiments import identities_stage
-from workflow_lib.experiments.identities_stage import relative_difference, standardised
+from workflow_lib.experiments import equivalence_stage
+from workflow_lib.experiments.equivalence_stage import relative_difference, standardised
 
 MIXTURES = [
     ("one Gaussian, one penalty", True),
@@ -25,11 +25,11 @@ SERIES = [
 ]
 
 
-def tried(stages, kernel="rbf", name="identities"):
+def tried(stages, kernel="rbf", name="equivalence_checks"):
     """Return what the stage writes for the artifacts of some stages."""
     output = stages.folder / f"{name}.json"
     source = (stages.path(part) for part in ("dataset", "split", "features"))
-    identities_stage.run(*source, output, kernel, 7)
+    equivalence_stage.run(*source, output, kernel, 7)
     return json.loads(output.read_text())
 
 
@@ -57,9 +57,9 @@ def test_every_statement_holds_on_rows_at_hand(tmp_path, kernel):
 
 def test_with_a_tolerance_that_is_too_small_nothing_is_the_same(tmp_path, monkeypatch):
     stages = small_stages(tmp_path)
-    monkeypatch.setattr(identities_stage, "TOLERANCE", 0.0)
+    monkeypatch.setattr(equivalence_stage, "TOLERANCE", 0.0)
     assert [one["holds"] for one in tried(stages)["statements"]] == [False, False, True, True]
-    monkeypatch.setattr(identities_stage, "TOLERANCE", np.inf)
+    monkeypatch.setattr(equivalence_stage, "TOLERANCE", np.inf)
     assert [one["holds"] for one in tried(stages)["statements"]] == [True, True, False, False]
 
 
@@ -98,7 +98,7 @@ def test_a_run_is_the_same_bytes_again(tmp_path):
 
 
 def test_no_more_rows_are_tried_than_take_seconds(tmp_path, monkeypatch):
-    monkeypatch.setattr(identities_stage, "MOST_ROWS", 11)
+    monkeypatch.setattr(equivalence_stage, "MOST_ROWS", 11)
     found = tried(small_stages(tmp_path))
     assert found["n_training"] == 11
     assert [one["holds"] for one in found["statements"]] == [True] * 4

@@ -1,4 +1,4 @@
-"""A user's own table: bad input is told in one message, and three commands lead to predictions."""
+"""A user table: bad input is told in one message, and three commands lead to predictions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MODEL = f"results/{NAME}/model.h5"
 METHODS = ["m-krr", "m-mean"]
 HEADER = "sample,heat,colour,strength,weight"
 NEW_ROWS = ["heat,colour", "2.5,red", "7.25,blue", ",red", "4,mauve"]
-SECTIONS = ("answer", "leaderboard", "intervals", "first-look", "next")
+SECTIONS = ("answer", "leaderboard", "intervals", "data-profile", "next")
 
 
 def blend(n_rows: int = 30) -> str:

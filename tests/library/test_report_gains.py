@@ -17,9 +17,9 @@ from report_samples import (
 )
 
 from workflow_lib.errors import UserError
+from workflow_lib.report.gains import gains_section
 from workflow_lib.report.scores import read_scores
 from workflow_lib.report.verdict import verdict
-from workflow_lib.report.where_it_helps import where_it_helps_section
 
 SECTIONS = [
     {"name": "toy", "is_made": False, "stand_in_for": "videos"},
@@ -27,7 +27,7 @@ SECTIONS = [
 ]
 
 
-def write_identities(path, same=3e-15, other=0.25, holds=(True, True)):
+def write_equivalence_checks(path, same=3e-15, other=0.25, holds=(True, True)):
     statements = [
         {"name": "one penalty", "is_kernel_ridge": True, "difference": same, "holds": holds[0]},
         {"name": "two", "is_kernel_ridge": False, "difference": other, "holds": holds[1]},
@@ -48,9 +48,9 @@ def text_of(section):
     return "".join(parse(section.html).text).replace("\u00a0", " ")
 
 
-def test_the_identities_stand_with_their_differences(tmp_path):
-    paths = {name: write_identities(tmp_path / f"{name}.json") for name in ("toy", "made")}
-    section = where_it_helps_section({}, paths, METHODS, SECTIONS)
+def test_the_equivalence_checks_stand_with_their_differences(tmp_path):
+    paths = {name: write_equivalence_checks(tmp_path / f"{name}.json") for name in ("toy", "made")}
+    section = gains_section({}, paths, METHODS, SECTIONS)
     assert section.anchor == "where-ofer-helps"
     assert f'<section id="{section.anchor}"' in section.html
     text = text_of(section)
@@ -65,8 +65,8 @@ def test_the_identities_stand_with_their_differences(tmp_path):
 
 
 def test_what_is_not_as_theory_says_is_told(tmp_path):
-    path = write_identities(tmp_path / "toy.json", same=0.5, holds=(False, True))
-    text = text_of(where_it_helps_section({}, {"toy": path}, METHODS, SECTIONS))
+    path = write_equivalence_checks(tmp_path / "toy.json", same=0.5, holds=(False, True))
+    text = text_of(gains_section({}, {"toy": path}, METHODS, SECTIONS))
     assert "NOT as theory says: one penalty on toy, a difference of 5.0e-01." in text
     assert "in 0 of 1 trial on 1 experiment" in text
     assert "0.5 NOT as theory says" in text
@@ -76,7 +76,7 @@ def test_gains_equalities_and_losses_are_counted(tmp_path):
     first = verdict_of(tmp_path, ofer_gmm=better_error, wofer_gmm=worse_error)
     second = verdict_of(tmp_path, ofer_gmm=base_error, wofer_gmm=noisy_error)
     verdicts = {"toy": first, "made": second}
-    section = where_it_helps_section(verdicts, {}, METHODS, SECTIONS)
+    section = gains_section(verdicts, {}, METHODS, SECTIONS)
     text = text_of(section)
     assert "OFER is better in 2 of 8 comparisons; the largest gains: OFER-GMM on toy (a" in text
     assert "OFER is worse in 2 of 8 comparisons; the largest losses: wOFER-GMM on toy (a" in text
@@ -97,13 +97,13 @@ def test_gains_equalities_and_losses_are_counted(tmp_path):
 def test_a_row_that_lacks_a_size_has_a_dash(tmp_path):
     one = verdict_of(tmp_path, ofer_gmm=better_error, wofer_gmm=worse_error)
     one.comparisons.pop()
-    section = where_it_helps_section({"toy": one}, {}, METHODS, SECTIONS)
+    section = gains_section({"toy": one}, {}, METHODS, SECTIONS)
     assert section.html.count("<td>–</td>") == 1
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"statements": []}'])
 def test_a_damaged_file_is_told(tmp_path, content):
-    path = tmp_path / "identities.json"
+    path = tmp_path / "equivalence-checks.json"
     path.write_text(content)
-    with pytest.raises(UserError, match="identities.json"):
-        where_it_helps_section({}, {"toy": path}, METHODS, SECTIONS)
+    with pytest.raises(UserError, match="equivalence-checks.json"):
+        gains_section({}, {"toy": path}, METHODS, SECTIONS)

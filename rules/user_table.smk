@@ -1,4 +1,4 @@
-"""A user's own table: a first look, the answer, the saved model and predictions for new rows."""
+"""A user's table: a data profile, the answer, the saved model and predictions for new rows."""
 
 
 rule new:
@@ -22,36 +22,37 @@ rule new:
         "../scripts/new.py"
 
 
-rule first_look:
+rule data_profile:
     input:
         dataset=dataset_of,
         files=lambda wildcards: own_files(experiment_of(wildcards).dataset)[:1],
-        code=code("first_look.py", "experiments.first_look_stage"),
+        code=code("data_profile.py", "experiments.data_profile_stage"),
     output:
-        shown_result("results/{experiment}/first-look.json", "first_look", "first look"),
+        shown_result("results/{experiment}/data-profile.json", "data_profile", "data profile"),
     params:
         options=lambda wildcards: dict(settings.dataset_of(wildcards.experiment).options),
+        # The numbers depend on the name of the stream, which is therefore kept.
         seed=lambda wildcards: derive_seed(
             settings.run.seed, "first-look", experiment_of(wildcards).dataset
         ),
     log:
-        "logs/first_look/{experiment}.log",
+        "logs/data_profile/{experiment}.log",
     benchmark:
-        "results/timings/jobs/first_look/{experiment}.tsv"
+        "results/timings/jobs/data_profile/{experiment}.tsv"
     threads: 1
     resources:
-        mem_mb=memory_for("first_look"),
-        runtime=minutes_for("first_look"),
+        mem_mb=memory_for("data_profile"),
+        runtime=minutes_for("data_profile"),
     wildcard_constraints:
-        experiment=alternatives(own_tables()),
+        experiment=alternatives(user_tables()),
     group:
         "{experiment}-results"
     conda:
         CONDA
     message:
-        "first look {wildcards.experiment}"
+        "data profile {wildcards.experiment}"
     script:
-        "../scripts/first_look.py"
+        "../scripts/data_profile.py"
 
 
 rule leaderboard:
@@ -78,7 +79,7 @@ rule leaderboard:
         mem_mb=memory_for("leaderboard"),
         runtime=minutes_for("leaderboard"),
     wildcard_constraints:
-        experiment=alternatives(own_tables()),
+        experiment=alternatives(user_tables()),
     group:
         "{experiment}-results"
     conda:
@@ -114,7 +115,7 @@ rule calibration:
         mem_mb=memory_for("calibration"),
         runtime=minutes_for("calibration"),
     wildcard_constraints:
-        experiment=alternatives(own_tables()),
+        experiment=alternatives(user_tables()),
     group:
         "{experiment}-results"
     conda:
@@ -151,7 +152,7 @@ rule saved_model:
         mem_mb=memory_for("saved_model"),
         runtime=minutes_for("saved_model"),
     wildcard_constraints:
-        experiment=alternatives(own_tables()),
+        experiment=alternatives(user_tables()),
     group:
         "{experiment}-results"
     conda:
@@ -180,7 +181,7 @@ rule predict_rows:
         mem_mb=memory_for("predict_rows"),
         runtime=minutes_for("predict_rows"),
     wildcard_constraints:
-        experiment=alternatives(own_tables()),
+        experiment=alternatives(user_tables()),
         rows=alternatives(row_files()),
     group:
         "{experiment}-results"

@@ -3,9 +3,9 @@
 from adapter import job
 
 with job(snakemake):
-    from workflow_lib.experiments import first_look_stage
+    from workflow_lib.experiments import data_profile_stage
 
-    first_look_stage.run(
+    data_profile_stage.run(
         dataset=snakemake.input.dataset,
         file=snakemake.input.files[0],
         options=snakemake.params.options,

@@ -9,13 +9,13 @@ import pytest
 from scipy.stats import spearmanr
 
 from workflow_lib.datasets.cached_table import CachedTable
-from workflow_lib.datasets.first_look import (
+from workflow_lib.datasets.data_profile import (
     LARGEST_SHARE,
     LARGEST_SIZE,
     LEAST_FOLD_ROWS,
     MOST_SIZES,
     USUAL_SIZES,
-    first_look,
+    data_profile,
     n_test_rows,
     row_digests,
     training_sizes,
@@ -48,7 +48,7 @@ OPTIONS = {"outputs": ["y*"], "numbers": ["x?"], "categories": ["colour"], "row_
 
 
 def test_columns_are_told_by_kind(columns):
-    facts = first_look(table_of(**columns), OPTIONS)
+    facts = data_profile(table_of(**columns), OPTIONS)
     assert (facts["file"], facts["rows"], facts["columns"]) == ("table.csv", 60, 8)
     assert facts["kinds"]["number"] == ["x1", "x2", "y1", "y2"]
     assert facts["kinds"]["category"] == ["colour"]
@@ -60,12 +60,12 @@ def test_columns_are_told_by_kind(columns):
 
 def test_facts_are_json_without_nan(columns):
     columns["y1"][3] = float("nan")
-    facts = first_look(table_of(**columns), OPTIONS)
+    facts = data_profile(table_of(**columns), OPTIONS)
     assert json.loads(json.dumps(facts, allow_nan=False)) == facts
 
 
 def test_a_clean_table_has_nothing_suspicious(columns):
-    facts = first_look(table_of(**columns), OPTIONS)
+    facts = data_profile(table_of(**columns), OPTIONS)
     assert facts["leaks"] == []
     assert facts["row_order"] == []
     assert facts["duplicate_rows"] == facts["contradictions"] == 0
@@ -78,7 +78,7 @@ def test_rows_are_labelled_weak_or_unlabelled(columns):
     y1[20] = y2[30] = y2[31] = float("nan")
     groups = ["" if row % 2 else "a" for row in range(60)]
     table = table_of(**{**columns, "y1": y1, "y2": y2, "group": groups})
-    facts = first_look(table, OPTIONS | {"same_group": "group"})
+    facts = data_profile(table, OPTIONS | {"same_group": "group"})
     assert facts["rows_labelled"] == 50
     assert facts["rows_weak"] == 5
     assert facts["rows_unlabelled"] == 5
@@ -89,11 +89,11 @@ def test_rows_are_labelled_weak_or_unlabelled(columns):
 
 def test_repeated_rows_and_contradictions_are_counted(columns):
     repeated = {name: list(values) + list(values[:2]) for name, values in columns.items()}
-    facts = first_look(table_of(**repeated), OPTIONS)
+    facts = data_profile(table_of(**repeated), OPTIONS)
     assert facts["duplicate_rows"] == 2
     assert facts["contradictions"] == 0
     repeated["y1"][60] = 5.0
-    facts = first_look(table_of(**repeated), OPTIONS)
+    facts = data_profile(table_of(**repeated), OPTIONS)
     assert facts["duplicate_rows"] == 1
     # Both rows with these inputs are in the contradiction.
     assert facts["contradictions"] == 2
@@ -110,11 +110,11 @@ def test_two_zeros_and_two_ways_to_write_a_number_are_equal():
 
 def test_leaks_are_told_also_of_columns_that_nobody_uses(columns):
     columns["copy"] = [3 * value for value in columns["y1"]]
-    (leak,) = first_look(table_of(**columns), OPTIONS)["leaks"]
+    (leak,) = data_profile(table_of(**columns), OPTIONS)["leaks"]
     assert (leak["column"], leak["output"], leak["kind"]) == ("copy", "y1", "equal")
     assert not leak["used"]
     used = OPTIONS | {"numbers": ["x?", "copy"]}
-    assert first_look(table_of(**columns), used)["leaks"][0]["used"]
+    assert data_profile(table_of(**columns), used)["leaks"][0]["used"]
 
 
 def test_a_column_that_stands_for_the_class_is_told(columns):
@@ -122,7 +122,7 @@ def test_a_column_that_stands_for_the_class_is_told(columns):
     columns["code"] = [codes[colour] for colour in columns["colour"]]
     columns["initial"] = [colour[0] for colour in columns["colour"]]
     options = {"classes": "colour", "numbers": ["x1", "code"], "categories": ["initial"]}
-    facts = first_look(table_of(**columns), options)
+    facts = data_profile(table_of(**columns), options)
     assert sorted(leak["column"] for leak in facts["leaks"]) == ["code", "initial"]
     assert facts["classes"] == {"blue": 20, "green": 20, "red": 20}
     assert "training_sizes" not in facts
@@ -131,13 +131,13 @@ def test_a_column_that_stands_for_the_class_is_told(columns):
 def test_a_table_sorted_by_an_output_is_told(columns):
     values = np.array(columns["y1"])
     columns["y1"] = values[np.argsort(values + np.random.default_rng(0).normal(size=60))].tolist()
-    (told,) = first_look(table_of(**columns), OPTIONS)["row_order"]
+    (told,) = data_profile(table_of(**columns), OPTIONS)["row_order"]
     assert told["output"] == "y1"
     assert told["correlation"] == pytest.approx(spearmanr(np.arange(60), columns["y1"]).statistic)
 
 
 def test_correlations_of_outputs_are_those_of_numpy(columns):
-    found = first_look(table_of(**columns), OPTIONS)["output_correlations"]
+    found = data_profile(table_of(**columns), OPTIONS)["output_correlations"]
     expected = np.corrcoef(columns["y1"], columns["y2"])
     np.testing.assert_allclose(found["matrix"], expected)
     (pair,) = found["largest"]
@@ -146,7 +146,7 @@ def test_correlations_of_outputs_are_those_of_numpy(columns):
 
 def test_outputs_are_summed_up_also_when_huge(columns):
     columns["y1"] = [value * 1e307 for value in columns["y1"]]
-    told = first_look(table_of(**columns), OPTIONS)["outputs"]["y1"]
+    told = data_profile(table_of(**columns), OPTIONS)["outputs"]["y1"]
     scaled = np.array(columns["y1"]) / 1e307
     assert told["n_known"] == 60
     assert told["mean"] / 1e307 == pytest.approx(scaled.mean())
@@ -156,7 +156,7 @@ def test_outputs_are_summed_up_also_when_huge(columns):
 
 def test_an_output_that_is_no_number_is_refused(columns):
     with pytest.raises(UserError, match="is not a finite number"):
-        first_look(table_of(**columns), {"outputs": ["colour"], "numbers": ["x1"]})
+        data_profile(table_of(**columns), {"outputs": ["colour"], "numbers": ["x1"]})
 
 
 @pytest.mark.parametrize("pool", [1, 4, 5, 6, 11, 40, 160, 4000, 4001, 100_000])

@@ -22,19 +22,19 @@ from report_samples import (
 from workflow_lib.config.paper_runs import paper_runs
 from workflow_lib.errors import UserError
 from workflow_lib.report.agreement import Comparison, tally
+from workflow_lib.report.paper_comparison import HEADS, HEADS_OF_OTHERS, paper_comparison_section
 from workflow_lib.report.paper_contents import PaperItem, figures_drawn, read_contents
-from workflow_lib.report.paper_twins import (
+from workflow_lib.report.reproduced_tables import (
     DRAWING,
     OWN_DATA,
     RECIPE,
     STAND_IN,
     data_kind,
     is_comparable,
+    reproductions_of,
     tables_named,
-    twins_of,
 )
 from workflow_lib.report.scores import read_coordinates, read_scores, read_timings
-from workflow_lib.report.side_by_side import HEADS, HEADS_OF_OTHERS, side_by_side_section
 from workflow_lib.report.table_text import table_cells
 
 CONFIG = Path(__file__).parents[2] / "config"
@@ -65,8 +65,8 @@ def settings_of(number, kind="error", figures=(), dataset="toy"):
     }
 
 
-def twins_on(data, published, cells, number=1, **options):
-    return twins_of(
+def reproductions_on(data, published, cells, number=1, **options):
+    return reproductions_of(
         "toy",
         settings_of(number, **options),
         data,
@@ -89,7 +89,7 @@ def error_cells(folder, published, comparable=True):
 
 def rows_of(section):
     """Return (name of the item, texts of the cells) of each row of the section."""
-    return rows_in(section.html, "paper-side-by-side")
+    return rows_in(section.html, "paper-comparison")
 
 
 def others_of(section):
@@ -137,7 +137,7 @@ def test_the_tables_that_a_description_names(text, numbers):
 
 
 def test_every_table_and_figure_has_a_row_without_any_twin(contents):
-    section = side_by_side_section(contents, [], {}, {})
+    section = paper_comparison_section(contents, [], {}, {})
     names = [f"Table {n}" for n in range(1, 21)] + [f"Figure {n}" for n in range(1, 4)]
     assert list(others_of(section)) == names
     assert {len(texts) for texts in others_of(section).values()} == {len(HEADS_OF_OTHERS) - 1}
@@ -158,7 +158,7 @@ def test_numbers_of_a_recipe_are_counted(tmp_path, contents):
         "b,50,0.30,0.02,RRMSE,m-krr,selected,50,0",
         "b,90,0.30,0.02,RRMSE,m-krr,selected,90,0",
     )
-    twins = twins_on(DRAWN, published, error_cells(tmp_path, published))
+    twins = reproductions_on(DRAWN, published, error_cells(tmp_path, published))
     (twin,) = twins
     assert [one.label for one in twin.errors] == [
         "m-KRR, n = 20",
@@ -168,7 +168,7 @@ def test_numbers_of_a_recipe_are_counted(tmp_path, contents):
     ]
     found = tally(twin.errors)
     assert (found.n_compared, found.within_one, found.within_two) == (4, 2, 2)
-    section = side_by_side_section(contents, twins, published, {})
+    section = paper_comparison_section(contents, twins, published, {})
     here, compared, one, two, largest, order, why = row_of(section, "Table 1")
     assert here == "toy: firstDrawn by the paper's recipe: The drawn"
     assert (compared, one, two) == ("4 of 5", "2", "2")
@@ -180,7 +180,7 @@ def test_numbers_of_a_recipe_are_counted(tmp_path, contents):
     text = text_of(section)
     assert "Of the 4 numbers that can be held against a published one, 2 are within one" in text
     assert "Of the 2 pairs of numbers that the paper puts in an order, 1 are in the same" in text
-    assert "In this run 0 have a twin on the paper's own data, 1 on data drawn" in text
+    assert "In this run 0 are reproduced on the paper's own data, 1 on data drawn" in text
 
 
 def test_a_small_published_spread_is_named_as_the_reason(tmp_path, contents):
@@ -196,8 +196,8 @@ def test_a_small_published_spread_is_named_as_the_reason(tmp_path, contents):
         published_paths=published.values(),
         is_comparable=True,
     )
-    twins = twins_on(OWN, published, cells)
-    why = row_of(side_by_side_section(contents, twins, published, {}), "Table 1")[-1]
+    twins = reproductions_on(OWN, published, cells)
+    why = row_of(paper_comparison_section(contents, twins, published, {}), "Table 1")[-1]
     assert why == (
         "Of the 1 number beyond two spreads, 1 is within 5 % of the published one: the spreads are "
         "that small."
@@ -206,15 +206,15 @@ def test_a_small_published_spread_is_named_as_the_reason(tmp_path, contents):
 
 def test_own_data_that_differ_are_not_explained_away(tmp_path, contents):
     published = write_published(tmp_path, 1, "a,20,0.2,0.001,RRMSE,ofer-gmm,selected,20,0")
-    twins = twins_on(OWN, published, error_cells(tmp_path, published))
-    why = row_of(side_by_side_section(contents, twins, published, {}), "Table 1")[-1]
+    twins = reproductions_on(OWN, published, error_cells(tmp_path, published))
+    why = row_of(paper_comparison_section(contents, twins, published, {}), "Table 1")[-1]
     assert why == "The data are the paper's own; why the numbers differ is not known."
 
 
 def test_numbers_that_agree_say_so(tmp_path, contents):
     published = write_published(tmp_path, 1, "a,20,0.7,0.1,RRMSE,ofer-gmm,selected,20,0")
-    twins = twins_on(OWN, published, error_cells(tmp_path, published))
-    row = row_of(side_by_side_section(contents, twins, published, {}), "Table 1")
+    twins = reproductions_on(OWN, published, error_cells(tmp_path, published))
+    row = row_of(paper_comparison_section(contents, twins, published, {}), "Table 1")
     assert row[1:4] == ["1 of 1", "1", "1"]
     assert row[-1] == "No number is more than two spreads away."
 
@@ -230,8 +230,8 @@ def test_an_error_that_is_read_otherwise_says_so(tmp_path, contents):
         errors=["root_sum_rrmse"],
         is_comparable=True,
     )
-    twins = twins_on(DRAWN, published, cells, number=5)
-    why = row_of(side_by_side_section(contents, twins, published, {}), "Table 5")[-1]
+    twins = reproductions_on(DRAWN, published, cells, number=5)
+    why = row_of(paper_comparison_section(contents, twins, published, {}), "Table 5")[-1]
     assert why.startswith("That they are roots of sums is read from their size")
 
 
@@ -240,8 +240,8 @@ def test_a_stand_in_is_never_said_to_agree(tmp_path, contents):
     mean = sum(better_error(20, split) for split in range(5)) / 5
     published = write_published(tmp_path, 1, f"a,20,{mean!r},1,RRMSE,ofer-gmm,selected,20,0")
     cells = error_cells(tmp_path, published, comparable=False)
-    twins = twins_on({**OTHER, "stand_in_for": "others"}, published, cells)
-    section = side_by_side_section(contents, twins, published, {})
+    twins = reproductions_on({**OTHER, "stand_in_for": "others"}, published, cells)
+    section = paper_comparison_section(contents, twins, published, {})
     row = row_of(section, "Table 1")
     assert row[0] == "toy: firstA stand-in: Others"
     assert row[1:6] == ["not comparable: stand-in", *4 * ["\u2013"]]
@@ -253,9 +253,13 @@ def test_a_stand_in_is_never_said_to_agree(tmp_path, contents):
 
 def test_experiments_that_only_stand_in_share_a_row(contents):
     # Table 8 has a twin; for Table 7 both experiments stand as they are.
-    first = twins_of("a", settings_of(8), OTHER, {}, methods=METHODS, published={}, drawn_as={})
-    second = twins_of("b", settings_of(None), OTHER, {}, methods=METHODS, published={}, drawn_as={})
-    section = side_by_side_section(contents, [*first, *second], {}, {})
+    first = reproductions_of(
+        "a", settings_of(8), OTHER, {}, methods=METHODS, published={}, drawn_as={}
+    )
+    second = reproductions_of(
+        "b", settings_of(None), OTHER, {}, methods=METHODS, published={}, drawn_as={}
+    )
+    section = paper_comparison_section(contents, [*first, *second], {}, {})
     assert row_of(section, "Table 7")[0] == "a, bA stand-in: Others"
     assert row_of(section, "Table 8")[0] == "a: firstA stand-in: Others"
     assert 'href="#experiment-a"' in section.html
@@ -274,8 +278,8 @@ def test_times_count_in_the_order_alone(tmp_path, contents):
     cells = table_cells(
         "time", timings, methods=METHODS, published_paths=published.values(), is_comparable=True
     )
-    twins = twins_on(DRAWN, published, cells, number=2, kind="time")
-    row = row_of(side_by_side_section(contents, twins, published, {}), "Table 2")
+    twins = reproductions_on(DRAWN, published, cells, number=2, kind="time")
+    row = row_of(paper_comparison_section(contents, twins, published, {}), "Table 2")
     # Both take 6 ms here, so that they are in no order; one published number has no other.
     assert row[1:6] == [*4 * ["\u2013"], "0 of 1"]
     assert row[-1] == (
@@ -285,8 +289,8 @@ def test_times_count_in_the_order_alone(tmp_path, contents):
 
 
 def test_a_table_whose_numbers_are_absent_says_so(contents):
-    twins = twins_on(DRAWN, {}, [], number=4)
-    row = row_of(side_by_side_section(contents, twins, {}, {}), "Table 4")
+    twins = reproductions_on(DRAWN, {}, [], number=4)
+    row = row_of(paper_comparison_section(contents, twins, {}, {}), "Table 4")
     assert row[1:6] == 5 * ["\u2013"]
     assert row[-1].startswith("The text of the paper does not hold the numbers of this table")
 
@@ -294,16 +298,16 @@ def test_a_table_whose_numbers_are_absent_says_so(contents):
 def test_a_figure_that_is_drawn_again_is_linked(contents):
     assert figures_drawn(contents) == {"steps": 1, "geometry": 2, "class_steps": 3}
     figures = [{"name": "shape", "kind": "geometry"}, {"name": "curve", "kind": "learning_curve"}]
-    twins = twins_on(OWN, {}, [], number=None, figures=figures)
+    twins = reproductions_on(OWN, {}, [], number=None, figures=figures)
     assert [twin.item for twin in twins] == [("figure", 2)]
-    section = side_by_side_section(contents, twins, {}, {})
+    section = paper_comparison_section(contents, twins, {}, {})
     assert row_of(section, "Figure 2")[0] == "toy: shapeDrawn by the paper's recipe"
     assert 'href="#figure-toy-shape"' in section.html
 
 
 def test_a_drawing_shows_no_data(contents):
     figures = [{"name": "way", "kind": "class_steps"}]
-    twins = twins_of(
+    twins = reproductions_of(
         "toy",
         settings_of(None, figures=figures),
         OTHER,
@@ -315,7 +319,7 @@ def test_a_drawing_shows_no_data(contents):
     # The data of the experiment stand in for others; the drawing shows none of them.
     drawn = [twin for twin in twins if twin.item == ("figure", 3)]
     assert [twin.data_kind for twin in drawn] == [DRAWING]
-    section = side_by_side_section(contents, drawn, {}, {})
+    section = paper_comparison_section(contents, drawn, {}, {})
     assert row_of(section, "Figure 3")[0] == "toy: wayA drawing without data"
     assert "1 are drawings without data, and 22 were not run" in text_of(section)
 
@@ -332,7 +336,7 @@ def test_years_are_compared_with_the_coordinates_of_their_name(tmp_path, content
     names = ("after_2001_report", "after_2002_report")
     path = write_coordinates(tmp_path / "c.csv", [("m-krr", "selected", 0, base_error)], names)
     cells = table_cells("coordinates", read_coordinates(path), methods=METHODS)
-    (twin,) = twins_on(OWN, published, cells, number=6, kind="coordinates")
+    (twin,) = reproductions_on(OWN, published, cells, number=6, kind="coordinates")
     mean = sum(base_error(50, split) for split in range(5)) / 5
     differences = {one.label: one.difference for one in twin.errors}
     assert differences == {
@@ -340,9 +344,11 @@ def test_years_are_compared_with_the_coordinates_of_their_name(tmp_path, content
         "m-KRR, 2002": pytest.approx(mean + 0.1 - 1.33),
         "m-KRR, Global": pytest.approx(mean + 0.05 - 1.42),
     }
-    row = row_of(side_by_side_section(contents, [twin], published, {}), "Table 6")
+    row = row_of(paper_comparison_section(contents, [twin], published, {}), "Table 6")
     assert row[1] == "3 of 4"
-    assert twins_on(OTHER, published, cells, number=6, kind="coordinates")[0].comparisons == ()
+    assert (
+        reproductions_on(OTHER, published, cells, number=6, kind="coordinates")[0].comparisons == ()
+    )
 
 
 def test_weights_are_compared_on_their_dataset(tmp_path):
@@ -360,7 +366,9 @@ def test_weights_are_compared_on_their_dataset(tmp_path):
     cells = table_cells(
         "weak_weight", scores, methods=METHODS, reference="class-krr", metric="accuracy"
     )
-    twin = twins_on(OWN, published, cells, number=15, kind="weak_weight", dataset="caltech101")[0]
+    twin = reproductions_on(
+        OWN, published, cells, number=15, kind="weak_weight", dataset="caltech101"
+    )[0]
     accuracy = 100 * sum(base_accuracy(5, split) for split in range(5)) / 5
     assert {one.label: one.difference for one in twin.errors} == {
         "wOFER-GMM, 100 weak rows, \u03bb\u2082 = 0.1": pytest.approx(accuracy - 52.35),
@@ -371,16 +379,16 @@ def test_weights_are_compared_on_their_dataset(tmp_path):
 
 def test_differences_of_accuracies_are_in_points(contents):
     one = Comparison("OFER, n = 1", "1", "accuracy", 30.0, math.nan, 38.22, math.nan)
-    (twin,) = twins_on(OWN, {}, [], number=11)
+    (twin,) = reproductions_on(OWN, {}, [], number=11)
     twin = type(twin)(**{**vars(twin), "comparisons": (one,)})
     published = {11: CONFIG / "paper_tables" / "table-11.csv"}
-    row = row_of(side_by_side_section(contents, [twin], published, {}), "Table 11")
+    row = row_of(paper_comparison_section(contents, [twin], published, {}), "Table 11")
     assert row[4] == "\u22128.2 points (no spread known)OFER, n = 1"
     assert row[1] == "1 of 35"
 
 
 def test_what_was_not_run_names_its_commands(contents):
-    others = others_of(side_by_side_section(contents, [], {}, paper_runs(CONFIG)))
+    others = others_of(paper_comparison_section(contents, [], {}, paper_runs(CONFIG)))
     assert others["Table 5"][-1] == (
         "By its recipe: snakemake --cores 2 --configfile config/series.yaml."
     )
@@ -398,13 +406,13 @@ def test_what_was_not_run_names_its_commands(contents):
 
 def test_a_table_that_nothing_runs_on_the_data_of_the_paper_says_so():
     item = PaperItem("table", 3, "Title", "Data", "RRMSE", "")
-    section = side_by_side_section([item], [], {}, {})
+    section = paper_comparison_section([item], [], {}, {})
     assert others_of(section)["Table 3"][-1] == "No configuration file runs it on the paper's data."
 
 
 def test_the_section_is_well_formed_and_escaped():
     item = PaperItem("table", 3, "A < B & C", "D <3>", "RRMSE", "")
-    section = side_by_side_section([item], [], {}, {})
+    section = paper_comparison_section([item], [], {}, {})
     assert section.anchor == "paper"
     assert f'id="{section.anchor}"' in section.html
     assert "A &lt; B &amp; C" in section.html

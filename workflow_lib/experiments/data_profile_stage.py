@@ -1,4 +1,4 @@
-"""The stage of the first look: facts about a table, and into how many groups its outputs fall."""
+"""The stage of the data profile: facts about a table, and into how many groups its outputs fall."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from workflow_lib.artifacts import read_artifact
-from workflow_lib.datasets.first_look import first_look
+from workflow_lib.datasets.data_profile import data_profile
 from workflow_lib.datasets.table_file import MISSING_VALUES, read_table
 from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.seeds import derive_seed
@@ -42,8 +42,8 @@ def run(dataset: Path, file: Path, options: Mapping[str, Any], output: Path, see
     options : mapping
         Options of the reader ``table``.
     output : Path
-        The JSON file: what `first_look` returns, and ``mixture`` (see `outputs_mixture`), null for
-        classes.
+        The JSON file: what `data_profile` returns, and ``mixture`` (see `outputs_mixture`), null
+        for classes.
     seed : int
 
     Raises
@@ -54,7 +54,7 @@ def run(dataset: Path, file: Path, options: Mapping[str, Any], output: Path, see
     table = read_table(
         file, options.get("missing_values") or MISSING_VALUES, options.get("delimiter")
     )
-    facts = first_look(table, options)
+    facts = data_profile(table, options)
     tree = read_artifact(dataset, "dataset")
     facts["mixture"] = None if "classes" in tree else outputs_mixture(tree["outputs"], seed)
     text = json.dumps(facts, indent=1, ensure_ascii=False, allow_nan=False)

@@ -4,8 +4,8 @@ from workflow_lib.config.capabilities import OWN_READER
 from workflow_lib.errors import nearest_name
 
 
-def own_tables():
-    """Return the experiments on tables that the user brought."""
+def user_tables():
+    """Return the experiments on user tables."""
     return [experiment for experiment in settings.experiments if settings.is_own(experiment)]
 
 
@@ -42,7 +42,7 @@ def own_files(dataset):
     ]
 
 
-def brought_tables(wildcards):
+def user_supplied_tables(wildcards):
     """Return the files of all tables of the user's own.
 
     They are inputs of the whole run: where older results exist, Snakemake does not mind that what
@@ -50,20 +50,20 @@ def brought_tables(wildcards):
     """
     return [
         path
-        for experiment in own_tables()
+        for experiment in user_tables()
         for path in own_files(settings.experiments[experiment].dataset)
     ]
 
 
 def own_results(experiment):
     """Return what a run on a table of the user's own makes beside the usual results."""
-    names = ("first-look.json", "answer.json", "calibration.h5", "model.h5")
+    names = ("data-profile.json", "answer.json", "calibration.h5", "model.h5")
     paths = [f"results/{experiment}/{name}" for name in names]
     return [*paths, f"results/timings/{experiment}-answer.json"]
 
 
 def all_own_results():
-    return [path for experiment in own_tables() for path in own_results(experiment)]
+    return [path for experiment in user_tables() for path in own_results(experiment)]
 
 
 def told_request(wildcards):
@@ -108,18 +108,18 @@ def answer_asked_for(wildcards):
 
 def predictions_asked_for(wildcards):
     """Return the predictions for the new rows of this run."""
-    refuse_without_name("predict", own_tables(), " rows=FILE")
+    refuse_without_name("predict", user_tables(), " rows=FILE")
     if not settings.run.rows:
         refuse(
             "snakemake predict, key rows",
             "no new rows are named",
             "the path of a table with the input columns",
-            f"snakemake --cores 2 predict --config name={own_tables()[0]} rows=FILE",
+            f"snakemake --cores 2 predict --config name={user_tables()[0]} rows=FILE",
         )
     present_file("snakemake predict, key rows", settings.run.rows)
     return [
         f"results/{experiment}/predictions/{rows}.csv"
-        for experiment in own_tables()
+        for experiment in user_tables()
         for rows in row_files()
     ]
 
@@ -178,7 +178,7 @@ def last_words():
     from workflow_lib.report.closing_lines import answer_lines
 
     targets, lines = set(workflow.dag_settings.targets), []
-    for experiment in own_tables():
+    for experiment in user_tables():
         if "answer" in targets:
             answer = f"results/{experiment}/answer.json"
             lines += answer_lines(experiment, answer, f"{RUN_FOLDER}/report.html")

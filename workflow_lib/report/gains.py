@@ -30,9 +30,9 @@ WORDS = {
 """Outcome of a comparison -> its word in the tables; none where it is not distinguishable."""
 
 
-def where_it_helps_section(
+def gains_section(
     verdicts: Mapping[str, Verdict],
-    identities: Mapping[str, str | Path],
+    equivalence_checks: Mapping[str, str | Path],
     methods: Mapping[str, Mapping],
     sections: Sequence[Mapping],
 ) -> Section:
@@ -41,8 +41,8 @@ def where_it_helps_section(
     Parameters
     ----------
     verdicts : mapping of experiment name to Verdict
-    identities : mapping of experiment name to path
-        The JSON files of `workflow_lib.experiments.identities_stage`, of the experiments that have
+    equivalence_checks : mapping of experiment name to path
+        The JSON files of `workflow_lib.experiments.equivalence_stage`, of the experiments that have
         one.
     methods : mapping of method name to {"label": ...}
     sections : sequence of mappings
@@ -51,10 +51,10 @@ def where_it_helps_section(
     Raises
     ------
     UserError
-        If a file of identities is missing or damaged.
+        If a file of equivalence checks is missing or damaged.
     """
     by_name = {one["name"]: one for one in sections}
-    tried = {name: _read(path) for name, path in identities.items()}
+    tried = {name: _read(path) for name, path in equivalence_checks.items()}
     found = [
         Found(comparison, verdict, by_name[name])
         for name, verdict in verdicts.items()
@@ -62,9 +62,9 @@ def where_it_helps_section(
     ]
     parts = [bullets([*_algebra(tried), *_outcomes(found, methods)])]
     if tried:
-        parts.append(heading("identities", "What is kernel ridge regression by algebra"))
+        parts.append(heading("equivalence_checks", "What is kernel ridge regression by algebra"))
         parts.append(f"<p>{prose(_HOW_TRIED)}</p>")
-        parts.append(html_markup(_identities_layout(tried, by_name)))
+        parts.append(html_markup(_equivalence_layout(tried, by_name)))
     compared = {name: one for name, one in verdicts.items() if one.comparisons}
     if compared:
         parts.append(heading("against-reference", "Every OFER method against its reference"))
@@ -125,7 +125,7 @@ def _entry(comparison: Comparison | None, verdict: Verdict) -> Entry:
     return Entry(f"{text} {word}".rstrip(), bold=comparison.outcome in ("lower", "higher"))
 
 
-def _identities_layout(tried: Mapping[str, Mapping], by_name: Mapping[str, Mapping]) -> Layout:
+def _equivalence_layout(tried: Mapping[str, Mapping], by_name: Mapping[str, Mapping]) -> Layout:
     """Return the table with a row for each experiment and a column for each statement."""
     is_same = {
         one["name"]: one["is_kernel_ridge"] for found in tried.values() for one in _of(found)
@@ -259,14 +259,14 @@ def _by_name(found: Mapping, name: str) -> Mapping | None:
 
 
 def _read(path: str | Path) -> dict:
-    """Return one file of identities; UserError where it lacks what the section tells."""
+    """Return the equivalence checks of one file; UserError where something is missing."""
     found = read_json(path)
     lacking = {"n_training", "n_test", "tolerance", "statements"} - found.keys()
     if lacking:
         raise UserError(
             str(path),
             f"it has no {join_words(sorted(lacking))}",
-            "a JSON file that the rule identities made",
+            "a JSON file that the rule equivalence_checks made",
             f"rm -f {path} and run the same snakemake command again",
         )
     return found

@@ -1,10 +1,10 @@
 """What is kernel ridge regression by algebra, tried on the rows at hand, and what is not.
 
 With one penalty and an intercept, a linear embedding is undone by its pre-image: the regression of
-the embedding, brought back, is multi-output kernel ridge regression. That holds for one component,
-for mixtures whose components share their variance, and for state-space models; it does not hold
-with a penalty per block, nor with variances of their own. Each statement is tried on the training
-rows of the first split: two fits on the same Gram matrix, compared on the test rows.
+the embedding, followed by the pre-image, is multi-output kernel ridge regression. That holds for
+one component, for mixtures whose components share their variance, and for state-space models; it
+does not hold with a penalty per block, nor with variances of their own. Each statement is tried on
+the training rows of the first split: two fits on the same Gram matrix, compared on the test rows.
 """
 
 from __future__ import annotations

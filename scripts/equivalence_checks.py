@@ -3,9 +3,9 @@
 from adapter import job
 
 with job(snakemake):
-    from workflow_lib.experiments import identities_stage
+    from workflow_lib.experiments import equivalence_stage
 
-    identities_stage.run(
+    equivalence_stage.run(
         dataset=snakemake.input.dataset,
         split=snakemake.input.split,
         features=snakemake.input.features,

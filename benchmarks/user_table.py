@@ -213,7 +213,7 @@ class OwnTable:
         dataset = self.settings.datasets[self.name]
         seed = derive_seed(self.settings.run.seed, "dataset", self.name)
         tree = read_dataset(dataset.reader, dataset.options, [], seed)
-        allowed = ("inputs", "outputs", "past/values")
+        allowed = ("inputs", "outputs", "lagged_values/values")
         write_artifact(self._dataset, tree, "dataset", seed=seed, allow_nan=allowed)
 
     def _prepare(self, split: str) -> None:
@@ -239,7 +239,7 @@ class OwnTable:
             output=self._file(split, "features"),
             scale=self.settings.datasets[self.name].inputs.scale,
             kernel=experiment.kernel,
-            past=experiment.past,
+            lagged_values=experiment.lagged_values,
         )
 
     def _predict(self, split: str, method: str) -> None:

@@ -1,6 +1,6 @@
 """Facts about a table before any model: what is missing, repeated, suspicious or known.
 
-A first look shows mistakes that no model can fix: outputs hidden among the inputs, rows entered
+A data profile shows mistakes that no model can fix: outputs hidden among the inputs, rows entered
 twice, a table sorted by its output. It computes nothing that is random, and changes nothing.
 """
 
@@ -79,7 +79,7 @@ MOST_PAIRS = 5
 MOST_OUTPUTS_IN_MATRIX = 30
 
 
-def first_look(
+def data_profile(
     table: Table,
     options: Mapping[str, Any],
     kinds: Mapping[str, ColumnKind] | None = None,

@@ -1,4 +1,4 @@
-"""The stage of the first look writes the facts, and finds the groups that outputs fall into."""
+"""The stage of the data profile writes the facts, and finds the groups that outputs fall into."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from scipy.stats import multivariate_normal
 from small_assay import assay_columns, write_table
 
 from workflow_lib.artifacts import write_artifact
-from workflow_lib.datasets.first_look import first_look
+from workflow_lib.datasets.data_profile import data_profile
 from workflow_lib.datasets.table_file import read_table
-from workflow_lib.experiments.first_look_stage import MOST_COMPONENTS, outputs_mixture, run
+from workflow_lib.experiments.data_profile_stage import MOST_COMPONENTS, outputs_mixture, run
 
 
 @pytest.fixture
@@ -26,13 +26,13 @@ def test_the_facts_and_the_groups_of_the_outputs_are_written(tmp_path):
     outputs = np.column_stack([assay_columns()[name] for name in ("y1", "y2", "y3")])
     dataset = tmp_path / "dataset.h5"
     write_artifact(dataset, {"outputs": outputs}, "dataset")
-    output = tmp_path / "results" / "first-look.json"
+    output = tmp_path / "results" / "data-profile.json"
     run(dataset, table, options, output, seed=3)
     facts = json.loads(output.read_text(encoding="utf-8"))
     mixture = facts.pop("mixture")
-    assert facts == first_look(read_table(table), options)
+    assert facts == data_profile(read_table(table), options)
     assert mixture == outputs_mixture(outputs, 3)
-    assert [path.name for path in output.parent.iterdir()] == ["first-look.json"]
+    assert [path.name for path in output.parent.iterdir()] == ["data-profile.json"]
 
 
 def test_classes_have_no_mixture(tmp_path):
@@ -41,8 +41,8 @@ def test_classes_have_no_mixture(tmp_path):
     dataset = tmp_path / "dataset.h5"
     tree = {"outputs": np.eye(3)[np.arange(60) % 3], "classes": {"labels": np.arange(60) % 3}}
     write_artifact(dataset, tree, "dataset")
-    run(dataset, table, options, tmp_path / "first-look.json", seed=0)
-    facts = json.loads((tmp_path / "first-look.json").read_text())
+    run(dataset, table, options, tmp_path / "data-profile.json", seed=0)
+    facts = json.loads((tmp_path / "data-profile.json").read_text())
     assert facts["mixture"] is None
     assert facts["classes"] == {"blue": 20, "green": 20, "red": 20}
 
@@ -89,7 +89,7 @@ def test_a_constant_output_and_huge_numbers_change_nothing(generator):
 
 
 def test_of_many_rows_a_sample_drawn_from_the_seed_is_looked_at(generator, monkeypatch):
-    monkeypatch.setattr("workflow_lib.experiments.first_look_stage.MOST_ROWS", 50)
+    monkeypatch.setattr("workflow_lib.experiments.data_profile_stage.MOST_ROWS", 50)
     outputs = generator.normal(size=(300, 2))
     first, again, other = (outputs_mixture(outputs, seed) for seed in (1, 1, 2))
     assert first["n_rows"] == 50
