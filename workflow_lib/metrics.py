@@ -110,7 +110,17 @@ def norm_relative_error(errors: np.ndarray, outputs: np.ndarray) -> np.ndarray:
     return np.sqrt(errors.sum(axis=-1) / total)
 
 
+FORMULAS = {
+    "arrmse": lambda errors, reference, _: average_relative_error(errors, reference),
+    "rrmse": lambda errors, reference, _: pooled_relative_error(errors, reference),
+    "root_sum_rrmse": lambda errors, reference, _: root_sum_relative_error(errors, reference),
+    "norm_rrmse": lambda errors, _, outputs: norm_relative_error(errors, outputs),
+}
+"""The formula of each of `workflow_lib.error_measures.ERROR_MEASURES`, of the sums (..., d) of
+squared errors, those (d,) of the training mean and the true outputs (n, d)."""
+
 METRICS = {"arrmse": average_relative_error, "rrmse": pooled_relative_error}
+"""The errors by which settings can be selected."""
 
 
 def relative_error(errors: np.ndarray, reference: np.ndarray, metric: str) -> np.ndarray:

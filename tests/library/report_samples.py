@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from workflow_lib.artifacts import write_artifact
+from workflow_lib.error_measures import ERROR_MEASURES
 from workflow_lib.experiments.row_intervals import RowIntervals
 from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.generative.output_scaling import fit_output_scaling
@@ -36,9 +37,12 @@ CLASS_METHODS = {
 
 SCORE_COLUMNS = (
     "experiment,dataset,method,components,training_size,weak_size,setting,split,n_train,n_test,"
-    "accuracy,arrmse,rrmse,root_sum_rrmse,norm_rrmse,n_components,kernel,width,alpha_leading,"
-    "alpha_rest,weak_weight,projected,n_landmarks,edges,weights"
+    f"accuracy,{','.join(ERROR_MEASURES)},n_components,kernel,width,alpha_leading,alpha_rest,"
+    "weak_weight,projected,n_landmarks,edges,weights"
 ).split(",")
+
+FACTORS = {"rrmse": 2, "root_sum_rrmse": 3, "norm_rrmse": 1 / 4}
+"""How many times the aRRMSE another error is in the samples; else as large."""
 
 COORDINATE_COLUMNS = (
     "experiment,dataset,method,components,training_size,weak_size,setting,split,n_train,n_test,"
@@ -88,7 +92,7 @@ def write_scores(
     """Write the scores of some rows; those with a setting have the largest training size only."""
 
     def score(size, value):
-        errors = ["", value, 2 * value, 3 * value, value / 4]
+        errors = ["", *(FACTORS.get(name, 1) * value for name in ERROR_MEASURES)]
         return [size, n_test, *errors, 4, "rbf", 1.0, "inf", 0.01, "", 1, "", "", ""]
 
     return _write(path, SCORE_COLUMNS, _lines(rows, sizes, n_splits, score))
@@ -108,7 +112,7 @@ def write_accuracies(
     """
 
     def score(size, accuracy):
-        found = [n_classes * size, n_test, accuracy, "", "", "", ""]
+        found = [n_classes * size, n_test, accuracy, *[""] * len(ERROR_MEASURES)]
         return [*found, 4, "rbf", 1.0, "", 0.01, "", "", "", "", ""]
 
     return _write(path, SCORE_COLUMNS, _lines(rows, sizes, n_splits, score))

@@ -257,9 +257,9 @@ def test_unknown_model_is_told_once(folder):
         (
             "methods/ridge",
             RIDGE | {"grid": RIDGE["grid"] | {"alphas": [1]}},
-            "config/methods/ridge.yaml, key grid.penalties: there is no such key. Expected one of: "
-            "weak_weight, n_components, penalty, width, state_dim, projection. "
-            "To fix it: write 'penalty'.",
+            "config/methods/ridge.yaml, key grid.alphas: there is no such key. Expected one of: "
+            "weak_weight, n_components, alpha, width, state_dim, projection. "
+            "To fix it: write 'alpha'.",
         ),
         (
             "methods/ridge",

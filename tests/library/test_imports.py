@@ -66,6 +66,7 @@ LAYERS = [
         "seeds",
         "metrics",
         "errors",
+        "error_measures",
         "file_digests",
         "parameters",
         "saved_methods",

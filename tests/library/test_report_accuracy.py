@@ -84,7 +84,7 @@ def cell_of(cells, method, size):
 def test_scores_of_classes_have_an_accuracy_and_no_errors(tmp_path):
     score = read(tmp_path)[0]
     assert score.accuracy == base_accuracy(1, 0)
-    assert (score.arrmse, score.rrmse, score.root_sum_rrmse, score.norm_rrmse) == (None,) * 4
+    assert set(score.errors.values()) == {None}
     assert (score.training_size, score.n_train) == (1, 10)
 
 

@@ -36,10 +36,10 @@ def test_scores_are_typed_and_sorted(tmp_path):
     scores = read_scores(write_scores(tmp_path / "scores.csv", rows, sizes=(50, 20)))
     assert [s.method for s in scores] == ["m-krr"] * 10 + ["ofer-gmm"] * 10
     assert [s.training_size for s in scores[:6]] == [20] * 5 + [50]
-    assert scores[0].arrmse == base_error(20, 0)
-    assert scores[0].root_sum_rrmse == 3 * base_error(20, 0)
+    assert scores[0].errors["arrmse"] == base_error(20, 0)
+    assert scores[0].errors["root_sum_rrmse"] == 3 * base_error(20, 0)
     assert scores[0].alpha_leading == math.inf
-    assert scores[0].norm_rrmse == base_error(20, 0) / 4
+    assert scores[0].errors["norm_rrmse"] == base_error(20, 0) / 4
     assert scores[0].weak_weight is None
     assert scores[0].projected is True
     assert scores[0].weights is None

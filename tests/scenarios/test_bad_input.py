@@ -100,7 +100,7 @@ def empty_server() -> Iterator[str]:
         (
             "config/methods/m-krr.yaml",
             {"grid": GRIDS["m-krr"] | {"alphas": [1.0]}},
-            ["config/methods/m-krr.yaml", "key grid.penalties", "write 'penalty'"],
+            ["config/methods/m-krr.yaml", "key grid.alphas", "write 'alpha'"],
         ),
         (
             "config/datasets/measurements.yaml",

@@ -33,6 +33,7 @@ from workflow_lib.config.values import (
     strictly_increasing,
     without_repeats,
 )
+from workflow_lib.error_measures import ERROR_MEASURES
 from workflow_lib.output_models.registry import model_kinds
 from workflow_lib.report.figures.registry import figure_modules
 
@@ -42,7 +43,7 @@ LaggedValues = Literal["none", "separate", "added"]
 Kernel = Literal["rbf", "linear", "tanimoto", "precomputed"]
 
 
-ErrorName = Literal["arrmse", "rrmse", "root_sum_rrmse", "norm_rrmse"]
+ErrorName = Literal[tuple(ERROR_MEASURES)]
 
 
 class TableSettings(Settings):
@@ -74,10 +75,7 @@ class TableSettings(Settings):
         "arrmse",
         "rrmse",
     )
-    """Errors that a table of kind `error` shows, one block each: `arrmse` (the mean over output
-    coordinates of the relative error), `rrmse` (pooled over coordinates), `root_sum_rrmse` (the
-    root of the sum over coordinates of squared relative errors) or `norm_rrmse` (relative to the
-    norm of the outputs instead of the training mean)."""
+    """Errors that a table of kind `error` shows, one block each; see [Errors](#errors)."""
 
     caption: Text
     """The sentence above the table."""

@@ -12,15 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from workflow_lib.artifacts import read_artifact
+from workflow_lib.error_measures import ERROR_MEASURES
 from workflow_lib.fitting.items import asked_weak_size
-from workflow_lib.metrics import (
-    average_relative_error,
-    norm_relative_error,
-    pooled_relative_error,
-    root_sum_relative_error,
-    squared_error_sums,
-    training_mean_errors,
-)
+from workflow_lib.metrics import FORMULAS, squared_error_sums, training_mean_errors
 from workflow_lib.whole_files import write_text
 
 KEY_COLUMNS = [
@@ -62,10 +56,7 @@ SCORE_COLUMNS = [
     "n_test",
     "accuracy",
     "guess_accuracy",
-    "arrmse",
-    "rrmse",
-    "root_sum_rrmse",
-    "norm_rrmse",
+    *ERROR_MEASURES,
     *CHOICE_COLUMNS,
 ]
 COORDINATE_COLUMNS = [*KEY_COLUMNS, "split", "n_train", "n_test", "coordinate", "name", "error"]
@@ -139,12 +130,7 @@ def _output_errors(data: Mapping, partition: Mapping, item: Mapping) -> tuple[di
     train = outputs[partition["train"][: item["training_size"]]]
     errors = squared_error_sums(truth, item["outputs"])
     reference = training_mean_errors(truth, train)
-    return {
-        "arrmse": float(average_relative_error(errors, reference)),
-        "rrmse": float(pooled_relative_error(errors, reference)),
-        "root_sum_rrmse": float(root_sum_relative_error(errors, reference)),
-        "norm_rrmse": float(norm_relative_error(errors, truth)),
-    }, [
+    return {name: float(FORMULAS[name](errors, reference, truth)) for name in ERROR_MEASURES}, [
         (index, name, math.sqrt(error / base))
         for index, (name, error, base) in enumerate(zip(names, errors, reference, strict=True))
         if base > 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from workflow_lib.error_measures import ERROR_MEASURES
 from workflow_lib.errors import UserError
 from workflow_lib.report.labels import count_of, format_difference, format_error, format_percent
 from workflow_lib.report.scores import Score
@@ -145,20 +146,10 @@ class Quantity:
 _ACCURACY = ("accuracy", "Accuracy on the test rows (%)", "Accuracy on test rows (%)")
 
 QUANTITIES = {
-    "arrmse": Quantity("aRRMSE", "aRRMSE (mean over output coordinates)", "aRRMSE on test rows"),
-    "rrmse": Quantity(
-        "pooled RRMSE", "RRMSE (pooled over output coordinates)", "pooled RRMSE on test rows"
-    ),
-    "root_sum_rrmse": Quantity(
-        "root of summed squared relative errors",
-        "Root of the sum over output coordinates of squared relative errors",
-        "root of summed squared relative errors",
-    ),
-    "norm_rrmse": Quantity(
-        "error relative to the norm of the outputs",
-        "Relative to the norm of the outputs",
-        "error relative to the norm of the outputs",
-    ),
+    **{
+        name: Quantity(measure.name, measure.heading, f"{measure.name} on test rows")
+        for name, measure in ERROR_MEASURES.items()
+    },
     "accuracy": Quantity(*_ACCURACY, is_accuracy=True, is_per_class=True),
     "accuracy_of_rows": Quantity(*_ACCURACY, is_accuracy=True),
 }
@@ -179,7 +170,7 @@ def error_of(score: Score, quantity: str) -> float:
     UserError
         If the score does not have it: of classes there is only the accuracy, of other outputs none.
     """
-    value = getattr(score, quantity)
+    value = score.value(quantity)
     if value is None:
         has_classes = score.accuracy is not None
         raise UserError(

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from workflow_lib.error_measures import ERROR_MEASURES
 from workflow_lib.errors import UserError
-
-ERRORS_OF_OUTPUTS = ("arrmse", "rrmse", "root_sum_rrmse", "norm_rrmse")
-"""The errors of outputs that are numbers; those of classes have an accuracy instead."""
 
 SELECTED = "selected"
 """The component setting of a row whose number of components was chosen by cross-validation (or
@@ -38,12 +36,8 @@ class Score:
 
     ``training_size`` is the number of training rows ``n_train`` or, of classes, that of labelled
     examples per class. Of classes there is the ``accuracy``, the share of test rows whose class is
-    right, and none of the four errors; of other outputs it is None.
-
-    ``arrmse`` is the mean over output coordinates of the relative root mean squared error,
-    ``rrmse`` the same ratio pooled over coordinates; both are 1 for the training mean.
-    ``root_sum_rrmse`` is the root of the sum over coordinates of squared relative errors, and
-    ``norm_rrmse`` is relative to the norm of the outputs. The columns from ``n_components`` to
+    right, and no error; of other outputs it is None, and ``errors`` holds those of
+    `workflow_lib.error_measures` by name. The columns from ``n_components`` to
     ``weights`` are what was chosen, None where the method has no such choice; ``n_landmarks``
     is None where a Gram matrix of all rows served (or no kernel); ``edges`` names chosen values
     on the edge of their grid; ``weights`` are those of the members of a stack, as in
@@ -61,10 +55,7 @@ class Score:
     n_train: int
     n_test: int
     accuracy: float | None
-    arrmse: float | None
-    rrmse: float | None
-    root_sum_rrmse: float | None
-    norm_rrmse: float | None
+    errors: Mapping[str, float | None]
     n_components: int | None
     kernel: str | None
     width: float | None
@@ -78,10 +69,9 @@ class Score:
     setting: str = ""
     guess_accuracy: float | None = None
 
-    @property
-    def accuracy_of_rows(self) -> float | None:
-        """The accuracy, where training sizes count rows."""
-        return self.accuracy
+    def value(self, quantity: str) -> float | None:
+        """Return an error, or the accuracy for any other quantity."""
+        return self.errors[quantity] if quantity in self.errors else self.accuracy
 
     @property
     def variant(self) -> Variant:
@@ -194,7 +184,7 @@ def read_scores(path: str | Path) -> list[Score]:
         "n_train": _count,
         "n_test": _count,
         "accuracy": _optional(_share),
-        **dict.fromkeys(ERRORS_OF_OUTPUTS, _optional(_finite)),
+        **dict.fromkeys(ERROR_MEASURES, _optional(_finite)),
         "n_components": _optional(_count),
         "kernel": _optional(_text),
         "width": _optional(_number),
@@ -209,6 +199,7 @@ def read_scores(path: str | Path) -> list[Score]:
     rows = _read_rows(path, columns, {"guess_accuracy": _optional(_share)})
     _refuse_empty(path, rows, "one row per method, training size and split")
     for line, row in rows:
+        row["errors"] = {name: row.pop(name) for name in ERROR_MEASURES}
         _refuse_missing_errors(path, line, row)
     return _unique(path, [(line, Score(**row)) for line, row in rows])
 
@@ -424,7 +415,7 @@ def _refuse_empty(path, rows: list, expected: str) -> None:
 
 def _refuse_missing_errors(path, line: int, row: dict) -> None:
     """Raise for a row of ``scores.csv`` without an accuracy that lacks one of the errors."""
-    missing = [name for name in ERRORS_OF_OUTPUTS if row[name] is None]
+    missing = [name for name, value in row["errors"].items() if value is None]
     if missing and row["accuracy"] is None:
         raise UserError(
             f"{path}, line {line}, column {missing[0]}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from workflow_lib.error_measures import ERROR_MEASURES
 from workflow_lib.report.agreement import agreement_note
 from workflow_lib.report.coordinate_tables import CoordinateCell
 from workflow_lib.report.labels import count_of, method_label
@@ -15,13 +16,7 @@ from workflow_lib.report.tables import CORRECTED_RISK, STUDENT_RISK, Cell
 
 Cells = Sequence[Cell] | Sequence[CoordinateCell] | Sequence[StudyCell]
 
-READINGS = {
-    "root_sum_rrmse": "That they are roots of sums is read from their size; the paper calls them "
-    "averages.",
-    "norm_rrmse": "That they are relative to the norm of the outputs is our reading: the paper "
-    "does not say what its errors are relative to, and these are too small for errors relative to "
-    "the training mean.",
-}
+READINGS = {name: each.reading for name, each in ERROR_MEASURES.items() if each.reading}
 """Errors of published numbers that are read from their size -> the sentence that says so."""
 
 

@@ -1,0 +1,61 @@
+"""The errors of outputs that are numbers: what each is called, and what it is.
+
+The formula of each stands under the same name in `workflow_lib.metrics.FORMULAS`. This module loads
+no NumPy, so that the configuration can name the errors at little cost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ErrorMeasure:
+    """One error of predicted outputs, of which lower is better.
+
+    Attributes
+    ----------
+    name : str
+        Its name in sentences and figures.
+    heading : str
+        The heading of a block of a table.
+    description : str
+        What it is, in the reference of the configuration.
+    reading : str
+        The sentence under published numbers that are taken for this error because of their size.
+    """
+
+    name: str
+    heading: str
+    description: str
+    reading: str = ""
+
+
+ERROR_MEASURES = {
+    "arrmse": ErrorMeasure(
+        "aRRMSE",
+        "aRRMSE (mean over output coordinates)",
+        "Mean over output coordinates of the root mean squared error relative to that of the "
+        "training mean.",
+    ),
+    "rrmse": ErrorMeasure(
+        "pooled RRMSE",
+        "RRMSE (pooled over output coordinates)",
+        "The same ratio of squared errors that are summed over output coordinates.",
+    ),
+    "root_sum_rrmse": ErrorMeasure(
+        "root of summed squared relative errors",
+        "Root of the sum over output coordinates of squared relative errors",
+        "Root of the sum over output coordinates of squared relative errors.",
+        "That they are roots of sums is read from their size; the paper calls them averages.",
+    ),
+    "norm_rrmse": ErrorMeasure(
+        "error relative to the norm of the outputs",
+        "Relative to the norm of the outputs",
+        "Relative to the norm of the outputs instead of the training mean.",
+        "That they are relative to the norm of the outputs is our reading: the paper does not say "
+        "what its errors are relative to, and these are too small for errors relative to the "
+        "training mean.",
+    ),
+}
+"""Every error of outputs that are numbers, by its column in ``scores.csv``."""
