@@ -333,7 +333,7 @@ class OwnTable:
 
     def _compared(self, method: str) -> dict[str, Any]:
         """Return what the leaderboard must know of a method."""
-        keys = ("label", "regressor", "alpha", "center", "form", "preimage", "weak")
+        keys = ("label", "regressor", "penalty", "center", "form", "preimage", "weak")
         settings, model = self.settings.methods[method], self.settings.model_of(method)
         return {key: getattr(settings, key) for key in (*keys, "weak_outputs")} | {
             "model": model and {"kind": model.kind, "covariance_type": model.covariance_type},

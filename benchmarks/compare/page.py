@@ -86,7 +86,7 @@ def ranking_of(
             "split": row.split,
             "n_train": row.size,
             "n_test": 0,
-            "arrmse": row.error,
+            "errors": {"arrmse": row.error},
             "setting": "",
         }
         records.setdefault(row.table, []).append(Score(**values))

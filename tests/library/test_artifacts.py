@@ -299,7 +299,8 @@ def test_other_schema_version(path, monkeypatch):
     monkeypatch.setattr(artifacts, "SCHEMA_VERSION", 99)
     write_artifact(path, {"n": 1}, "dataset")
     monkeypatch.undo()
-    assert_refused(path, "schema version 99", f"schema version {artifacts.SCHEMA_VERSION}")
+    words = "schema version 99", f"schema version {artifacts.SCHEMA_VERSION}", "--forceall"
+    assert_refused(path, *words, remedy=False)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

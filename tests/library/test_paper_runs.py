@@ -35,7 +35,7 @@ def test_a_configuration_file_names_its_experiments_and_their_tables(tmp_path):
         "config/one.yaml": [
             {
                 "experiment": "first",
-                "dataset": "user_supplied",
+                "dataset": "supplied",
                 "paper_tables": [9],
                 "figure_kinds": ["geometry"],
                 "stand_in_for": None,

@@ -382,5 +382,5 @@ def test_a_kernel_that_is_none_is_told_with_the_remedy():
         for fold in range(4)
     ]
     solver = WeakGrams(grams, N_WEAK, folds)
-    with pytest.raises(ValueError, match="Raise alpha .* kernel is positive semi-definite"):
+    with pytest.raises(ValueError, match="Raise alpha, .* kernel is positive semi-definite"):
         solver.predict(targets, [np.ones((N_WEAK, 3))] * 4, [(1e-6, 1.0)])
