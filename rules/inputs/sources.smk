@@ -51,7 +51,9 @@ def image_file(wildcards):
 
 
 def user_supplied_files(wildcards):
-    return list(map(external_path, settings.datasets[wildcards.dataset].options.get("user_supplied", [])))
+    return list(
+        map(external_path, settings.datasets[wildcards.dataset].options.get("user_supplied", []))
+    )
 
 
 def first_image_file(wildcards):
