@@ -53,7 +53,7 @@ def write_artifact(
     """Write `tree` to `path`, whole or not at all.
 
     The file is written under a temporary name in the same folder, flushed to the disk and then
-    renamed; on any failure the temporary file is removed and an older `path` stays as it was.
+    renamed; on any failure the temporary file is removed and an older `path` stays unchanged.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def write_artifact(
         The seed the content was computed with, recorded in the file.
     inputs : sequence of paths, default=()
         The files the content was computed from. Each is recorded under its name relative to the
-        folder of `path` (a full one beside a relative `path` stays as it is), with its content
+        folder of `path` (an absolute one stays absolute if `path` is relative), with its content
         digest (artifacts) or the SHA-256 of its bytes (other files, tables of the user in HDF5
         among them).
     allow_nan : sequence of str, default=()
@@ -287,7 +287,7 @@ def _header(path: Path, file: h5py.File) -> dict[str, Any]:
 
 
 def _check(path: Path, kind: str, header: Mapping[str, Any], entries: Mapping[str, Any]) -> None:
-    """Raise UserError unless the artifact is of the kind, as it was written, and finite."""
+    """Raise UserError unless the artifact is of the kind, unchanged since written, and finite."""
     if header["kind"] != kind:
         raise _damaged(path, f"the file is a '{header['kind']}' artifact", f"a '{kind}' artifact")
     if header["content_digest"] != _content_digest(header, entries):

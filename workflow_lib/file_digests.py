@@ -1,6 +1,6 @@
 """Digests of the files that jobs hand on, so that no damaged one is ever read.
 
-Beside each output ``scores.csv`` of a job lies the hidden file ``.scores.csv.sha256``, in the form
+Next to each output ``scores.csv`` of a job is the hidden file ``.scores.csv.sha256``, in the form
 of ``sha256sum``. A job that reads the output compares first. So a file of any kind is refused that
 was cut off, altered by a failing disk, or replaced by another one, though its date tells nothing.
 
@@ -35,7 +35,7 @@ def digest_path(path: str | os.PathLike) -> Path:
 
 
 def record_digest(path: str | os.PathLike) -> None:
-    """Write the SHA-256 of a file beside it; that of a folder is of all files in it.
+    """Write the SHA-256 of a file next to it; that of a folder is of all files in it.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def record_digest(path: str | os.PathLike) -> None:
 
 
 def clear_place(path: str | os.PathLike) -> None:
-    """Remove what earlier jobs left beside a file that is about to be made.
+    """Remove what earlier jobs left next to a file that is about to be made.
 
     That is what a killed one left half written, and the digest of the earlier file: were the job
     to fail, it would refuse a file that the user puts there by hand.

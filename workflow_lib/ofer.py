@@ -87,12 +87,12 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
     Notes
     -----
     With more than `max_gram_rows` rows, `fit` warns once and puts landmarks L, centres of k-means,
-    in the place of the rows: h(x) = k(x, L) A + b is the exact solution of eq. (13) for the
+    instead of the rows: h(x) = k(x, L) A + b is the exact solution of eq. (13) for the
     approximate Gram matrix (Nystrom)
 
         K ~ k(X, L) k(L, L)^+ k(L, X).
 
-    Rows are read in blocks, so beside the data memory does not grow with them. A linear kernel on
+    Rows are read in blocks, so memory grows with the data only. A linear kernel on
     `n_landmarks` columns at most needs no landmarks: the same solution is found, without a warning,
     from the columns themselves. Weak rows and precomputed kernels are refused above the limit.
     """
@@ -152,7 +152,7 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
         ------
         ValueError
             If data are not finite or shapes differ, a penalty is not positive, a block or a
-            choice is unknown, weak rows are given to a model without a `pi` block or beside a
+            choice is unknown, weak rows are given to a model without a `pi` block or with a
             `regressor`, or there are more than `max_gram_rows` rows, some of them weak or all of
             them precomputed.
         """

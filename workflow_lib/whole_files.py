@@ -25,7 +25,7 @@ def write_bytes(path: str | Path, content: bytes) -> None:
     """Write `content` under a temporary name and rename it to `path`.
 
     Folders on the way are made. On any failure the temporary file is removed and an older
-    `path` stays as it was.
+    `path` stays unchanged.
 
     Raises
     ------

@@ -25,8 +25,8 @@ def one_hot(labels: np.ndarray, n_classes: int) -> np.ndarray:
 def squared_error(scores: np.ndarray, labels: np.ndarray) -> float:
     """Return the mean over rows of the squared error of class scores, ||z - s||^2 (Brier 1950).
 
-    For scores that mean to be the indicators z of the classes. It tells a kernel so narrow that
-    scores are shrunken to nothing from one that is not, which `scaled_squared_error` does not.
+    For scores that estimate the indicators z of the classes. It distinguishes a kernel so narrow
+    that scores are shrunken to nothing from a wider one, which `scaled_squared_error` does not.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def selected_point(
 
 
 def single_values(grid: Mapping[str, Any], fixed: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the grid with one value in the place of each list: that of `fixed`, or the first."""
+    """Return the grid with one value instead of each list: that of `fixed`, or the first."""
     return {
         name: [fixed.get(name, values[0])] if isinstance(values, list | tuple) else values
         for name, values in grid.items()

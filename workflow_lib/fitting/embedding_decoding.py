@@ -16,7 +16,7 @@ from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
 
 @dataclass(frozen=True)
 class Decoder:
-    """A fitted embedding, and the units of the outputs that it saw."""
+    """A fitted embedding, and the units of its outputs."""
 
     embedding: FisherEmbedding | IdentityEmbedding
     scaling: OutputScaling | None = None

@@ -1,4 +1,4 @@
-"""What a method may learn from: the rows of a split, and those of one fit."""
+"""The data that a method may learn from: the rows of a split, and those of one fit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workflow_lib.errors import UserError
 from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.fitting.items import components_group, fold_group, size_group
 from workflow_lib.fitting.missing_outputs import impute_mean
-from workflow_lib.fitting.weak_memberships import is_told, memberships
+from workflow_lib.fitting.weak_memberships import has_weak_label, memberships
 
 if TYPE_CHECKING:
     from workflow_lib.fitting.prepared_inputs import PreparedInputs
@@ -156,12 +156,12 @@ class SplitData:
         """Return the memberships (w, C) of the first weak rows, as a fold knows them."""
         return memberships(self.weak_labels, size, count, noise, fold)[:weak_size]
 
-    def is_told(
+    def has_weak_label(
         self, size: int, count: int, weak_size: int, fold: int | None = None
     ) -> np.ndarray | None:
         """Return which of the first weak rows (w,) have any label; None for all."""
-        told = is_told(self.weak_labels, size, count, fold)
-        return None if told is None else told[:weak_size]
+        has_label = has_weak_label(self.weak_labels, size, count, fold)
+        return None if has_label is None else has_label[:weak_size]
 
     def check_weak_outputs(self) -> None:
         """Raise where the hidden outputs of weak rows are asked for, and some have none.
@@ -183,14 +183,14 @@ class SplitData:
 
 
 class FitData:
-    """What one fit of a method learns from: the first rows of the training pool, and their folds.
+    """The data of one fit of a method: the first rows of the training pool, and their folds.
 
     Parameters
     ----------
     split : SplitData
     spec : FitSpec
     members : mapping from names to fitted methods, or None, default=None
-        Those that a method combines, where they are at hand already.
+        Those that a method combines, where they are fitted already.
 
     Attributes
     ----------
@@ -249,9 +249,9 @@ class FitData:
         return int(np.bincount(self.labels).max()) == 1
 
     def targets(self, fold: int | None = None) -> np.ndarray:
-        """Return the outputs (n, d), missing ones filled as a fold's training rows tell.
+        """Return the outputs (n, d), missing ones filled with the means of a fold's rows.
 
-        None: as all training rows tell.
+        None: of all training rows.
         """
         return impute_mean(self.outputs, None if fold is None else self.folds != fold)
 
@@ -295,7 +295,7 @@ class RowsOfTest:
         """Return the feature vectors (m, k).
 
         `directions`, a function that returns `FitData.directions` or more, is for rows that come
-        without the training rows; here they are at hand.
+        without the training rows; here the rows are known.
         """
         return self._data.vectors[1]
 

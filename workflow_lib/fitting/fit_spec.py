@@ -1,4 +1,4 @@
-"""What one job of a method fits: one fit for every training size, and those of studies."""
+"""The fits of one job of a method: one for every training size, and those of studies."""
 
 from __future__ import annotations
 

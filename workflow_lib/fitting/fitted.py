@@ -1,4 +1,4 @@
-"""What a method has chosen for one fit, and what it is when it is fitted."""
+"""The selection of a method for one fit, and the fitted method."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Selection:
-    """What a method has chosen for one fit.
+    """The selection of a method for one fit.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""A fitted forest of scikit-learn, which is kept as plain arrays."""
+"""A fitted forest of scikit-learn, stored as plain arrays."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class FittedRidge(Fitted):
     weak_size : int, default=0
         w.
     more_entries : mapping or None, default=None
-        What else the "regression" artifact holds of the fit.
+        More entries of the fit in the "regression" artifact.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class FittedRidge(Fitted):
 
 
 def kernel_arrays(kernel: InputKernel, weak_size: int = 0) -> dict:
-    """Return what says of which kernel, and with how many weak rows, Gram matrices are made."""
+    """Return the kernel of the Gram matrices and their number of weak rows, as a tree."""
     arrays = {"kernel": kernel.name, "weak_size": weak_size}
     return arrays if kernel.width is None else arrays | {"width": kernel.width}
 

@@ -1,4 +1,4 @@
-"""The targets that are regressed for each fold, and what is predicted of them.
+"""The targets that are regressed for each fold, and their predictions.
 
 All component counts go through the solver together: their targets are only more columns.
 """
@@ -66,7 +66,7 @@ def embedded_targets(
         The embeddings of the rows that the fold learns from.
     outputs : array (n, d)
         In the units of the fold's model; held-out rows are never used. Component counts that are
-        handed the same array share its regression.
+        given the same array share its regression.
     known : bool array (n,)
         Which rows the fold learns from.
     weak_pi_block, scaling
@@ -82,14 +82,14 @@ def embedded_targets(
 
 
 def scattered(known: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the rows put back in their places, zero where a fold holds them out."""
+    """Return the rows at their positions, and zeros for the rows that a fold holds out."""
     full = np.zeros((len(rows), known.shape[1]))
     full[rows] = known
     return full
 
 
 class Predicted(NamedTuple):
-    """What is predicted for the held-out rows of one fold: arrays (grid values, rows, columns)."""
+    """Predictions of the held-out rows of one fold: arrays (grid values, rows, columns)."""
 
     pi: np.ndarray | None
     """The leading block, for all penalties and weak weights."""
@@ -98,11 +98,11 @@ class Predicted(NamedTuple):
     """The remaining block, or the outputs block, for all penalties."""
 
     labelled_pi: np.ndarray | None
-    """The leading block as labelled rows alone predict it, where there is an outputs block."""
+    """The leading block predicted from labelled rows alone, where there is an outputs block."""
 
 
 class TargetColumns:
-    """Where the blocks of every component count stand among the columns of the targets.
+    """The positions of the blocks of every component count among the columns of the targets.
 
     Parameters
     ----------
@@ -140,19 +140,19 @@ class TargetColumns:
 
     @property
     def has_labelled(self) -> bool:
-        """Whether labelled rows alone regress anything; all folds are alike."""
+        """Whether there are targets of labelled rows alone; the same in all folds."""
         return bool(self._labelled[0].blocks)
 
     def labelled(self) -> list[np.ndarray]:
-        """Return, for each fold, what labelled rows alone regress: arrays (n, m)."""
+        """Return, for each fold, the targets of labelled rows alone: arrays (n, m)."""
         return [columns.array() for columns in self._labelled]
 
     def labelled_blocks(self) -> list[list[np.ndarray]]:
-        """Return the same as the arrays that stand side by side."""
+        """Return the same as `labelled`, as lists of the blocks."""
         return [columns.blocks for columns in self._labelled]
 
     def with_weak_rows(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """Return, for each fold, what weak rows join: arrays (n, m), and theirs (w, m)."""
+        """Return, for each fold, the targets that weak rows join (n, m), and theirs (w, m)."""
         return [fold.array() for fold in self._pi], [fold.array() for fold in self._weak]
 
     def split(
@@ -162,7 +162,7 @@ class TargetColumns:
         predictions: np.ndarray | None,
         weak_predictions: np.ndarray | None = None,
     ) -> Predicted:
-        """Return what is predicted of one component count and fold, from all columns.
+        """Return the predictions of one component count and fold, from all columns.
 
         Parameters
         ----------

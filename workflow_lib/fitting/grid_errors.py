@@ -100,7 +100,7 @@ def decoded_at(
 
 
 class Residuals(NamedTuple):
-    """What kernel ridge regression of the outputs leaves of one fold, for every penalty."""
+    """The residuals of kernel ridge regression of the outputs in one fold, for every penalty."""
 
     residual: np.ndarray
     """y - Y(penalty), an array (rows, penalties, d)."""

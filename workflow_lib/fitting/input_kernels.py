@@ -7,7 +7,7 @@ alpha = p u, with u the size of the kernel's centred diagonal for standardised i
     u = min(1, width)     for kernels with a width (1 - exp(-width) is close to it).
 
 So one grid suits smooth and narrow kernels alike: as the width goes to zero, u / width goes to one,
-and rbf kernel ridge regression to the linear one with the same p. What is chosen is told as alpha.
+and rbf kernel ridge regression to the linear one with the same p. The result is stored as alpha.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ class KernelRidgeGrid:
     weak_outputs: str | None
 
     def single(self, values: Mapping) -> KernelRidgeGrid:
-        """Return the grid with one value in the place of each list, for where nothing is selected.
+        """Return the grid with one value instead of each list, for fits without a selection.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What kernel ridge regression regresses in one fit: outputs, or their embeddings."""
+"""The targets of kernel ridge regression in one fit: outputs, or their embeddings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class KernelRidgeTargets:
     ----------
     data : FitData
     weak_outputs : str or None
-        What stands in for the outputs of weak rows where they are regressed as outputs; see
+        What replaces the outputs of weak rows where outputs are regressed; see
         `workflow_lib.fitting.weak_outputs`.
     neighbour_kernel : InputKernel
         Kernel in which neighbours are found; the order of the distances is the same for all widths.
@@ -52,7 +52,7 @@ class KernelRidgeTargets:
         self._data, self._split, self._spec = data, data.split, data.spec
         self._weak_outputs, self._neighbour_kernel = weak_outputs, neighbour_kernel
         self.outputs = data.outputs
-        # Without any weight they are not there; and their number must not change the system.
+        # Without weight they are left out, so that their number does not change the system.
         self.weak_size = 0 if data.spec.weak_weight == 0 else data.spec.weak_size
         self._scaled_outputs: list[np.ndarray] = []
 
@@ -94,17 +94,19 @@ class KernelRidgeTargets:
             return weak_outputs_of("true", labelled, split.weak[: self.weak_size])
         stored = split.stored_model(size, count, fold)
         model, scaling = model_from_tree(stored), scaling_from_tree(stored)
-        told = self._memberships(count, fold)
+        memberships = self._memberships(count, fold)
         if self._weak_outputs == "component_mean":
-            return weak_outputs_of("component_mean", labelled, None, model, scaling, told)
+            return weak_outputs_of("component_mean", labelled, None, model, scaling, memberships)
         gram = self._neighbour_grams[fold]
-        found = weak_outputs_of(self._weak_outputs, labelled, None, model, scaling, told, gram)
-        is_told = split.is_told(size, count, self.weak_size, fold)
-        if is_told is None:
+        found = weak_outputs_of(
+            self._weak_outputs, labelled, None, model, scaling, memberships, gram
+        )
+        has_label = split.has_weak_label(size, count, self.weak_size, fold)
+        if has_label is None:
             return found
-        # Rows of which nothing is told have no likeliest component; the mean over all is neutral.
-        means = weak_outputs_of("component_mean", labelled, None, model, scaling, told)
-        return np.where(is_told[:, None], found, means)
+        # Rows without a label have no likeliest component; the mean over all is neutral.
+        means = weak_outputs_of("component_mean", labelled, None, model, scaling, memberships)
+        return np.where(has_label[:, None], found, means)
 
     def _memberships(self, count: int, fold: int | None) -> np.ndarray:
         return self._split.memberships(

@@ -1,6 +1,6 @@
 """Outputs that are missing in some training rows.
 
-A missing training output takes the mean of that output over the training rows at hand, so that
+A missing training output takes the mean of that output over the rows of the fit, so that
 every row can train every method; errors count the observed outputs only (`workflow_lib.metrics`).
 """
 

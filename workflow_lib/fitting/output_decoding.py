@@ -94,7 +94,7 @@ class OutputDecoder:
 
 
 class OutputKernel:
-    """An output kernel whose width is learned from the training outputs at hand.
+    """An output kernel whose width is learned from the training outputs of the fit.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class OutputKernel:
         The same as series, for ``gak``.
     alignments : mapping or None
         Tree of the "alignments" artifact of the dataset, for ``dtw`` and ``gak``. It only spares
-        computing: a value of sigma that it does not hold is computed from the rows at hand.
+        computing: a value of sigma that it does not hold is computed from the given rows.
     """
 
     def __init__(

@@ -70,7 +70,7 @@ def rbf_gamma(width: float | None, n_columns: int) -> float | None:
 
 
 class PreparedInputs(ABC):
-    """What every kind of inputs offers; widths of kernels are in units of `kernel_gamma`.
+    """The interface of all kinds of inputs; widths of kernels are in units of `kernel_gamma`.
 
     Attributes
     ----------
@@ -178,7 +178,7 @@ class PreparedInputs(ABC):
 class PreparedRows(PreparedInputs):
     """Rows of numbers, filled and scaled by what each fold learned; or a Gram matrix.
 
-    Training and weak rows may be `workflow_lib.stored_rows.StoredRows` in the place of arrays.
+    Training and weak rows may be `workflow_lib.stored_rows.StoredRows` instead of arrays.
     """
 
     def __init__(self, features: Mapping, folds: np.ndarray, training_size: int) -> None:

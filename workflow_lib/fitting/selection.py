@@ -1,7 +1,7 @@
 """Nested selection: the grid point with the lowest cross-validated error in the output space.
 
 Every kernel method is selected here. A method without a generative model is the case of an
-embedding with one block and the identity as pre-image, so that all rivals get the same grid, the
+embedding with one block and the identity as pre-image, so that all methods get the same grid, the
 same folds and the same score: the error of held-out rows, after the pre-image, summed over folds.
 """
 
@@ -119,7 +119,7 @@ def select_each(
         alphas = alphas_by_kernel[kernel]
         rows, predicted = _predictions(grams, weak_grams, columns, alphas, weights, is_alike)
         scorer = _Scorer(outputs, rows, grams.center, penalty)
-        # The Gram matrix and its decomposition are large, and done with.
+        # The Gram matrix and its decomposition are large, and no longer needed.
         del grams, weak_grams
         for n_components, by_fold in targets.items():
             points = grid_points(alphas, weights, penalty, by_fold[0].pi_block is not None)

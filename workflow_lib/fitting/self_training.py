@@ -1,10 +1,10 @@
 """Self-training of one-hot kernel ridge regression inside the classes that a weak label leaves.
 
-A weak row is known by the component of its class vector, so only classes of that component can be
+Of a weak row the component of its class vector is known, so only classes of that component can be
 its class (learning from partial labels: Cour, Sapp & Taskar, JMLR 2011). The regression of the
-labelled rows tells which of them is the most likely; with these pseudo-classes the weak rows train
-the next regression, and so on for a few rounds (self-training: Yarowsky, ACL 1995). Without weak
-labels the same rounds confirm their own mistakes; inside a component there are fewer to make.
+labelled rows predicts the most likely of them; with these pseudo-classes the weak rows train the
+next regression, and so on for a few rounds (self-training: Yarowsky, ACL 1995). Without weak labels
+the rounds can confirm their own mistakes; fewer are possible inside a component.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ WEIGHT = 0.5
 """Weight of a weak row relative to a labelled one: its pseudo-class may be wrong."""
 
 FACTOR = 3.0
-"""Factor of the scores before the projection. Predicted indicators are shrunk towards each other,
-and it makes up for that; one that is too large makes soft pseudo-classes hard."""
+"""Factor of the scores before the projection. It makes up for the shrinkage of the predicted
+indicators towards each other; too large a factor makes soft pseudo-classes hard."""
 
 KINDS = ("hard", "soft")
 
@@ -30,31 +30,31 @@ SMALLEST_SHARE = 0.1
 """Share of the greatest agreement under which a class cannot be that of a weak row."""
 
 
-def allowed_classes(told: np.ndarray, class_memberships: np.ndarray) -> np.ndarray:
+def allowed_classes(memberships: np.ndarray, class_memberships: np.ndarray) -> np.ndarray:
     """Return which classes a weak label leaves: an indicator (w, K), at least one class a row.
 
     A class agrees with a weak label by the probability sum_c q_c Q_kc that both are of the same
     component. Left are the classes with at least `SMALLEST_SHARE` of the greatest agreement of the
-    row, and those whose most probable component is the most probable one that is told: for one of
-    these the annotator who is always right has told it.
+    row, and those whose most probable component is the most probable one of the label: an annotator
+    without errors gave the label for one of these.
 
     Parameters
     ----------
-    told : array (w, C)
-        Memberships q of the weak rows, as told: of one component alone, or of several.
+    memberships : array (w, C)
+        Memberships q of the weak rows: of one component alone, or of several.
     class_memberships : array (K, C)
         Memberships Q of the class vectors.
     """
-    agreement = told @ class_memberships.T
+    agreement = memberships @ class_memberships.T
     is_near = agreement >= SMALLEST_SHARE * agreement.max(axis=1, keepdims=True)
-    is_same = told.argmax(axis=1)[:, None] == class_memberships.argmax(axis=1)
+    is_same = memberships.argmax(axis=1)[:, None] == class_memberships.argmax(axis=1)
     return (is_near | is_same).astype(np.float64)
 
 
 def pseudo_classes(
     scores: np.ndarray, allowed: np.ndarray, kind: str, factor: float = FACTOR
 ) -> np.ndarray:
-    """Return what stands in for the class indicators (w, K) of weak rows.
+    """Return the pseudo-classes of weak rows, as class indicators (w, K).
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""What is told of the components of weak rows, read from the "weak_labels" artifact.
+"""The weak labels: memberships of weak rows, read from the "weak_labels" artifact.
 
-Labels of a simulated annotator are the same in every fold; those of groups are known to each fold
-by itself (`workflow_lib.experiments.annotation`).
+Labels of a simulated annotator are the same in every fold; those of groups are computed for each
+fold from its own rows (`workflow_lib.experiments.annotation`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def memberships(
     noise: float,
     fold: int | None = None,
 ) -> np.ndarray:
-    """Return the memberships (weak pool, C) that are told.
+    """Return the memberships (weak pool, C) of the weak labels.
 
     Parameters
     ----------
@@ -29,40 +29,40 @@ def memberships(
         Tree of a "weak_labels" artifact.
     training_size, n_components : int
     noise : float
-        Share of the rows for which another component is told, as if it were certain.
+        Share of the rows whose label is another component, with membership 1.
     fold : int or None, default=None
         The fold that learns from them; None for the refit to all training rows.
 
     Raises
     ------
     UserError
-        For noise in labels of groups: nobody is asked for them who could err.
+        For noise in labels of groups, which no annotator gives.
     """
     labels = weak_labels[size_group(training_size)][components_group(n_components)]
     if _is_of_groups(labels):
         if noise > 0:
             raise UserError(
                 place="key studies.weak_noise of the experiment",
-                found=f"a share {noise:g} of wrong labels, for weak rows that are told by groups",
+                found=f"a share {noise:g} of wrong labels, for weak labels that come from groups",
                 expected="no study of the noise of labels where the dataset has groups",
                 remedy="remove weak_noise from the studies of the experiment",
             )
         return labels[fold_group(fold)]["memberships"]
-    told = labels["memberships"]
+    correct = labels["memberships"]
     mistaken = labels["draw"] < noise
-    return np.where(mistaken[:, None], np.eye(told.shape[1])[labels["mistake"]], told)
+    return np.where(mistaken[:, None], np.eye(correct.shape[1])[labels["mistake"]], correct)
 
 
-def is_told(
+def has_weak_label(
     weak_labels: Mapping, training_size: int, n_components: int, fold: int | None = None
 ) -> np.ndarray | None:
-    """Return which weak rows (weak pool,) are told anything, or None where all of them are.
+    """Return which weak rows (weak pool,) have a label, or None where all of them have.
 
-    Of groups without a labelled row nothing is told; `memberships` are then the weights of the
+    Rows of groups without a labelled row have none; their `memberships` are the weights of the
     mixture. Parameters are those of `memberships`.
     """
     labels = weak_labels[size_group(training_size)][components_group(n_components)]
-    return labels[fold_group(fold)]["is_told"] if _is_of_groups(labels) else None
+    return labels[fold_group(fold)]["is_labelled"] if _is_of_groups(labels) else None
 
 
 def _is_of_groups(labels: Mapping) -> bool:

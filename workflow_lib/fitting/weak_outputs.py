@@ -1,7 +1,7 @@
-"""Outputs in the place of those of weak rows: the rivals of weak labels in the embedding.
+"""Outputs that replace those of weak rows: the alternative to weak labels in the embedding.
 
 A weak row of which only the component is known can join plain kernel ridge regression with an
-output made from that label. These are fair rivals of eq. (14), because they know the same.
+output made from that label. It compares with eq. (14) fairly, because it knows the same.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def weak_outputs_of(
     true_outputs : array (w, d) or None
         For ``true`` only.
     model, scaling :
-        The mixture fitted to the training rows, and the units in which it sees them.
+        The mixture fitted to the training rows, and the units of the outputs in it.
     memberships : array (w, C)
-        What the annotator tells.
+        The weak labels.
     gram : array (l + w, l + w)
         Gram matrix of the inputs, for ``neighbours``.
     """
@@ -56,8 +56,8 @@ def weak_outputs_of(
         squared[n_training:, None] + squared[:n_training] - 2 * gram[n_training:, :n_training]
     )
     known = model.responsibilities(scaling.apply(training_outputs)).argmax(axis=1)
-    told = memberships.argmax(axis=1)
-    distances = np.where(told[:, None] == known, distances, np.inf)
+    labels = memberships.argmax(axis=1)
+    distances = np.where(labels[:, None] == known, distances, np.inf)
     count = min(N_NEIGHBOURS, n_training)
     nearest = np.argsort(distances, axis=1, kind="stable")[:, :count]
     counted = np.isfinite(np.take_along_axis(distances, nearest, axis=1))

@@ -187,7 +187,7 @@ class SeriesRecursion:
         """Return the expected observations, and what their uncertainty adds to two moments.
 
         A missing number of a step that is observed in part follows from the state and, through
-        R, from the numbers beside it: E[z | m, seen] = D m + J z and Cov(z | m, seen) = R - J R,
+        R, from the other results: E[z | m, seen] = D m + J z and Cov(z | m, seen) = R - J R,
         with J = R M (M R M)^-1 M, D = C - J C and M the choice of the observed numbers.
 
         Returns

@@ -32,7 +32,7 @@ STEPS = (1.0, 0.3, 0.1, 0.03)
 
 
 class Restrictions(NamedTuple):
-    """What the estimates must obey, beside the data."""
+    """Constraints on the estimates."""
 
     isotropic: bool
     """Q and R are multiples of the identity."""

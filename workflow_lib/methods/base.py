@@ -1,4 +1,4 @@
-"""The contract of a method: what its module holds, and what is known of it before it is loaded.
+"""The contract of a method: the members of its module, and what is read before it is loaded.
 
 A method is a module of this package with seven members:
 
@@ -12,15 +12,15 @@ A method is a module of this package with seven members:
     the artifacts that it reads, some of `ARTIFACTS`;
 ``Parameters``
     the class of the keys of the YAML file, a `workflow_lib.config.method_file.MethodFile`, with
-    the requirements that concern this method alone; it stands above ``Method``, and needs of this
-    library its configuration alone;
+    the requirements that concern this method alone; it stands above ``Method``, and uses nothing
+    of this library but its configuration;
 ``Method``
     a dataclass whose fields are its settings, with the base class below;
 ``Fitted``
-    what it returns when it is fitted, a `workflow_lib.fitting.fitted.Fitted`.
+    the fitted method, a `workflow_lib.fitting.fitted.Fitted`.
 
 The first four are literals. They and the names of the fields are read from the source, because
-to load what the methods fit with takes seconds, and every command asks for them.
+every command needs them, and loading what the methods fit with takes seconds.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ ARTIFACTS = (
 
 
 class Method(ABC):
-    """A method on one split, one fit after the other.
+    """A method on one split, which selects and fits for each training size.
 
     Attributes
     ----------
@@ -56,14 +56,14 @@ class Method(ABC):
     not_finite: ClassVar[tuple[str, ...]] = ()
 
     def specs(self, split: SplitData) -> list[FitSpec]:
-        """Return what is fitted: by default one fit for each training size."""
+        """Return the fits to be made: by default one for each training size."""
         from workflow_lib.fitting.fit_spec import fit_specs
 
         return fit_specs(split.sizes)
 
     @abstractmethod
     def select(self, data: FitData) -> Selection:
-        """Return the best grid point, and what it predicts for each training row without its fold.
+        """Return the best grid point, and its prediction of each training row without its fold.
 
         Raises
         ------
@@ -81,13 +81,14 @@ class Method(ABC):
     def restored(self, data: FitData, entries: Mapping[str, Any]) -> Fitted:
         """Return the fitted method of an item of the "regression" artifact, or of its member.
 
-        By default it is fitted again to what was chosen, which must then be all that `fit` needs.
+        By default it is fitted again with the chosen values, which must then be all that `fit`
+        needs.
         """
         return self.fit(data, Selection(None, dict(entries)))
 
 
 class MethodModule(NamedTuple):
-    """What the module of a method declares."""
+    """The declarations of the module of a method."""
 
     name: str
     regressors: tuple[str, ...]
@@ -101,11 +102,11 @@ class MethodModule(NamedTuple):
 
 
 MEMBERS = ("REGRESSORS", "TASKS", "NEEDS", "READS", "Parameters", "Method", "Fitted")
-"""What every module of a method holds."""
+"""The members of every module of a method."""
 
 
 def read_module(path: Path) -> MethodModule:
-    """Return what the module of a method declares, from its source.
+    """Return the declarations of the module of a method, from its source.
 
     Raises
     ------

@@ -77,10 +77,10 @@ class ClassExample(WeakExample):
     """Of kernel ridge regression on classes."""
 
     output_width: Positive | None = None
-    """In the place of `grid.output_width`."""
+    """Used instead of `grid.output_width`."""
 
     block_weight: NotNegative | None = None
-    """In the place of `grid.block_weight`."""
+    """Used instead of `grid.block_weight`."""
 
 
 class Parameters(ModelMethod, ChoosesKernel, WeaklySupervised):
@@ -101,7 +101,7 @@ class Parameters(ModelMethod, ChoosesKernel, WeaklySupervised):
     """Candidate hyper-parameters."""
 
     one_example: ClassExample = ClassExample()
-    """What is used in their place with one labelled example per class."""
+    """Values used instead of the grid with one labelled example per class."""
 
     requirements = (
         Requirement(
@@ -400,7 +400,7 @@ class _Decoding:
     codes, weights : array or None
         As in `decoded_scores`.
     parameters : dict
-        What the grid point is called in the artifact.
+        The grid point, by the names of the artifact.
     block : _MembershipBlock or None
     """
 
@@ -464,8 +464,8 @@ class _Fit:
         """Return the best grid point of a decoder, with one of the component `counts`."""
         choices = []
         for decoding in self._decodings(decoder, counts, weak_size):
-            told = None if decoding.block is None else decoding.block.heldout
-            decoded = decoding.decode(self._indicators.heldout_scores, told)
+            memberships = None if decoding.block is None else decoding.block.heldout
+            decoded = decoding.decode(self._indicators.heldout_scores, memberships)
             choices.append(_Choice(decoding, scaled_squared_error(decoded, self._labels), decoded))
         return choices[least_error([choice.score for choice in choices])]
 

@@ -357,7 +357,7 @@ class Fitted(base.Fitted):
     Parameters
     ----------
     estimator : fitted estimator, or int
-        The only class of the training rows in the place of a classifier.
+        The only class of the training rows, which replaces a classifier.
     directions : function
         Returns `FitData.directions`.
     n_classes : int or None

@@ -55,7 +55,7 @@ class EmbeddingExample(WeakExample):
     """Of kernel ridge regression of outputs and embeddings."""
 
     projection: Literal["raw", "simplex"] | None = None
-    """In the place of `grid.projection`."""
+    """Used instead of `grid.projection`."""
 
 
 class Parameters(EmbeddingMethod, ChoosesKernel, WeaklySupervised, CombinesCounts):
@@ -73,7 +73,7 @@ class Parameters(EmbeddingMethod, ChoosesKernel, WeaklySupervised, CombinesCount
     (`cosine`)."""
 
     weak_outputs: Literal["component_mean", "neighbours", "true"] | None = None
-    """Outputs in the place of those of weak rows, for methods that regress outputs: the mean of the
+    """Outputs that replace those of weak rows, for methods that regress outputs: the mean of the
     component (`component_mean`), the mean of the nearest training rows of the component
     (`neighbours`) or the hidden outputs themselves (`true`, a ceiling and no method for use); null
     (the default): weak rows have targets in the block pi only."""
@@ -82,7 +82,7 @@ class Parameters(EmbeddingMethod, ChoosesKernel, WeaklySupervised, CombinesCount
     """Candidate hyper-parameters."""
 
     one_example: EmbeddingExample = EmbeddingExample()
-    """What is used in their place with one labelled example per class."""
+    """Values used instead of the grid with one labelled example per class."""
 
     requirements = (
         Requirement(
@@ -159,7 +159,7 @@ class Method(base.Method):
     weak_weights : sequence of float
         Weights of a weak row relative to a labelled one.
     weak_outputs : str or None
-        What stands in for the outputs of weak rows where they are regressed as outputs; see
+        What replaces the outputs of weak rows where outputs are regressed; see
         `workflow_lib.fitting.weak_outputs`.
     projections : sequence of bool
         Whether predicted memberships are projected on the simplex; both compete if both are given.
@@ -170,7 +170,7 @@ class Method(base.Method):
         Whether there is an unpenalised intercept.
     metric : {"arrmse", "rrmse"}
     one_example : mapping or None, default=None
-        What is used in the place of the grid with one labelled example per class: ``alpha``,
+        Values used instead of the grid with one labelled example per class: ``alpha``,
         ``width``, ``n_components``, ``weak_weight`` and ``projection``, as far as the method has
         them. Nothing can be selected there: without its example a class is never predicted.
     landmarks : mapping or None, default=None
@@ -235,8 +235,8 @@ class Method(base.Method):
             return parts[0]
         average = np.mean([choice.heldout_outputs for choice in choices], axis=0)
         edges = {choice.n_components: fit.edges_of(choice) for choice in choices}
-        told = "; ".join(f"C = {count}: {text}" for count, text in edges.items() if text)
-        entries = {"score": fit.score(average), "edges": told or None, **fit.description}
+        edges_by_count = "; ".join(f"C = {count}: {text}" for count, text in edges.items() if text)
+        entries = {"score": fit.score(average), "edges": edges_by_count or None, **fit.description}
         return base.Selection(average, entries, parts)
 
     def fit(self, data: FitData, selection: base.Selection) -> base.Fitted:

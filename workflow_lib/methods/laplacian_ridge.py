@@ -62,7 +62,7 @@ class Method(base.Method):
     The unlabelled rows are those of the weak pool, of which only the inputs are used: as many as
     each weak size of the split, or none where it has no weak size. A fold's graph holds its
     training rows and the unlabelled ones, never its held-out rows or the test rows. A missing
-    training output takes the mean of that output over the training rows at hand; errors count the
+    training output takes the mean of that output over the rows of the fit; errors count the
     observed outputs only.
 
     Attributes

@@ -111,7 +111,7 @@ class Method(base.Method):
     weights are projected on the simplex first: OFER with every training output as a component of
     its own, see `workflow_lib.embeddings.density`. Selection approximates the mean shift.
 
-    A missing training output takes the mean of that output over the training rows at hand; errors
+    A missing training output takes the mean of that output over the rows of the fit; errors
     count the observed outputs only.
 
     Attributes

@@ -34,7 +34,7 @@ class PerceptronExample(OneExample):
     """Of perceptrons."""
 
     l2_penalty: Positive | None = None
-    """In the place of `grid.l2_penalty`."""
+    """Used instead of `grid.l2_penalty`."""
 
 
 class Parameters(MethodFile):
@@ -47,7 +47,7 @@ class Parameters(MethodFile):
     """Candidate hyper-parameters."""
 
     one_example: PerceptronExample = PerceptronExample()
-    """What is used in their place with one labelled example per class."""
+    """Values used instead of the grid with one labelled example per class."""
 
     needs_of_data = (NEEDS_VECTORS,)
 

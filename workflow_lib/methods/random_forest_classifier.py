@@ -27,7 +27,7 @@ class ForestExample(OneExample):
     """Of forests."""
 
     max_features: Fraction | None = None
-    """In the place of `grid.max_features`."""
+    """Used instead of `grid.max_features`."""
 
 
 class Parameters(MethodFile):
@@ -40,7 +40,7 @@ class Parameters(MethodFile):
     """Candidate hyper-parameters."""
 
     one_example: ForestExample = ForestExample()
-    """What is used in their place with one labelled example per class."""
+    """Values used instead of the grid with one labelled example per class."""
 
     needs_of_data = (NEEDS_VECTORS,)
 

@@ -52,7 +52,7 @@ class Parameters(MethodFile, Centred):
 class Method(base.Method):
     """Select a rank and a penalty; see `workflow_lib.regression.reduced_rank`.
 
-    A missing training output takes the mean of that output over the training rows at hand; errors
+    A missing training output takes the mean of that output over the rows of the fit; errors
     count the observed outputs only.
 
     Attributes

@@ -1,4 +1,4 @@
-"""The methods there are: every module of this package is one, as `base` describes it."""
+"""The methods: every module of this package that follows the contract in `base`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NO_METHODS = ("__init__", "base", "registry", "saved_method")
 
 LIGHT = {*sys.stdlib_module_names, "pydantic"}
 CONFIGURATION = ("workflow_lib.config.", "workflow_lib.errors")
-"""What the keys of a method may be made of."""
+"""Modules that the class of the keys of a method may import."""
 
 
 @cache
@@ -34,8 +34,8 @@ def parameters_of(regressor: str) -> type:
     """Return the class of the keys of a regressor's YAML files.
 
     It is made from the source of the module above ``Method``, of which imports of this library
-    count only where they are of its configuration: every command asks for these classes, and to
-    load what the method fits with would take longer than all else.
+    count only where they are of its configuration: every command needs these classes, and loading
+    what the method fits with would take seconds.
     """
     return _keys_of_module(method_modules()[regressor].name)
 
@@ -52,7 +52,7 @@ def _keys_of_module(module: str) -> type:
 
 
 class _LoaderOfKeys(SourceFileLoader):
-    """Loads what stands above ``Method`` in a module, without imports that take long."""
+    """Loads the part of a module above ``Method``, without imports that take long."""
 
     def get_filename(self, name: str | None = None) -> str:
         # Another name than that of the whole module, where pydantic would look for descriptions.

@@ -56,7 +56,7 @@ class Parameters(ModelMethod, ChoosesKernel, WeaklySupervised):
     """Candidate hyper-parameters."""
 
     one_example: RidgeExample = RidgeExample()
-    """What is used in their place with one labelled example per class."""
+    """Values used instead of the grid with one labelled example per class."""
 
     requirements = (
         Requirement(
@@ -74,8 +74,8 @@ class Method(base.Method):
 
     The kernel, its width and the penalty are those of one-hot kernel ridge regression without weak
     rows: with the least `squared_error` of the out-of-fold scores of the labelled rows, the first
-    of those that are equal. The number of components is not selected: more of them tell more of the
-    class, so the largest count is used. Rounds, weight and factor are fixed
+    of those that are equal. The number of components is not selected: more of them determine the
+    class better, so the largest count is used. Rounds, weight and factor are fixed
     (`workflow_lib.fitting.self_training`). The score is the `scaled_squared_error` of the scores
     of each training row from self-training without its fold.
 

@@ -125,7 +125,7 @@ class Method(base.Method):
         return Fitted({name: weights[name] for name in members}, members)
 
     def _stored(self, data: FitData) -> dict[str, _Member]:
-        """Return what the members have left on the disk, for one fit."""
+        """Return the stored results of the members, for one fit."""
         paths = by_member(self.members, data.split.paths)
         files, _ = data.split.once(
             "members", None, lambda: {name: _MemberFiles(name, paths[name]) for name in paths}
@@ -201,7 +201,7 @@ def by_member(names: Sequence[str], paths: Mapping[str, Sequence[Path]]) -> dict
 
 
 class _MemberFiles:
-    """What one member has left on the disk."""
+    """The stored results of one member."""
 
     def __init__(self, name: str, paths: Mapping) -> None:
         self._name, self._paths = name, paths

@@ -38,10 +38,10 @@ class MachineExample(OneExample):
     """Of support vector machines."""
 
     cost: Positive | None = None
-    """In the place of `grid.cost`."""
+    """Used instead of `grid.cost`."""
 
     width: Positive | None = None
-    """In the place of `grid.width`."""
+    """Used instead of `grid.width`."""
 
 
 class Parameters(MethodFile):
@@ -54,7 +54,7 @@ class Parameters(MethodFile):
     """Candidate hyper-parameters."""
 
     one_example: MachineExample = MachineExample()
-    """What is used in their place with one labelled example per class."""
+    """Values used instead of the grid with one labelled example per class."""
 
 
 @dataclass

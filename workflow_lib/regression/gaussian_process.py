@@ -15,7 +15,7 @@ class WidthPerInputGaussianProcess(MultiOutputMixin, RegressorMixin, BaseEstimat
     v, the noise and a width w_j for each input maximise the marginal likelihood of all outputs,
     which share them (Rasmussen & Williams 2006, section 5.1); a wide w_j leaves an input out. The
     outputs are standardised for that. scikit-learn's `GaussianProcessRegressor` fits; its kernel
-    must be told the number of inputs, which a file of settings cannot.
+    needs the number of inputs, which a file of settings cannot give.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ class Decomposition:
     K : array (n, n)
         Symmetric.
     overwrite : bool, default=False
-        Put the eigenvectors in the place of `K`: one Gram matrix less in memory.
+        Overwrite `K` with the eigenvectors: one Gram matrix less in memory.
     center : bool, default=False
         Decompose the centred Gram matrix H K H, H = I - 1 1'/n, and leave out the constant
         eigenvector: n - 1 eigenvalues.
@@ -131,8 +131,8 @@ class RoughDecomposition(Decomposition):
     eigenvalues : float64 array
     eigenvectors : float32 array
     valid : bool
-        False where the constant vector was not told from the others, because the matrix has
-        negative eigenvalues.
+        False where the constant vector could not be distinguished from the others, because the
+        matrix has negative eigenvalues.
     """
 
     def __init__(self, K: np.ndarray, overwrite: bool = False, center: bool = False) -> None:
@@ -274,7 +274,7 @@ class SharedGram:
         return self._predict(targets, alphas)
 
     def _predict(self, targets, alphas) -> list[np.ndarray]:
-        """Return what `predict` does, by the decomposition at hand."""
+        """Return the result of `predict`, by the decomposition."""
         if self._is_single_rows(targets):
             by_row = self._predict_single_rows(targets[0], alphas)
             return [by_row[:, rows[0] : rows[0] + 1] for rows in self.heldout]

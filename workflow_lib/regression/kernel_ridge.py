@@ -59,12 +59,12 @@ class KernelRidgeRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMix
     Notes
     -----
     With more than `max_gram_rows` rows, `fit` warns once and puts landmarks L (m, q), centres of
-    k-means, in the place of the rows: h(x) = k(x, L) A + b is the exact solution for the
+    k-means, instead of the rows: h(x) = k(x, L) A + b is the exact solution for the
     approximate Gram matrix (Nystrom)
 
         K ~ k(X, L) k(L, L)^+ k(L, X).
 
-    Rows are read in blocks, so beside the data memory does not grow with them. A linear kernel on
+    Rows are read in blocks, so memory grows with the data only. A linear kernel on
     `n_landmarks` columns at most needs no landmarks: the same solution is found, without a warning,
     from the columns themselves.
     """

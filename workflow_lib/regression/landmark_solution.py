@@ -1,6 +1,6 @@
 """Kernel ridge regression of estimators whose rows are too many for a Gram matrix of all pairs.
 
-The solution is h(x) = k(x, L) A + b with m landmarks L in the place of all l rows: the minimiser of
+The solution is h(x) = k(x, L) A + b with m landmarks L instead of all l rows: the minimiser of
 eq. (13) of the OFER paper among these functions,
 
     lambda_0 tr(A' k(L, L) A) + 1/(2 l) sum_i ||t_i - A' k(L, x_i) - b||^2,

@@ -76,7 +76,7 @@ def _write(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
 
 
 def _renumbered(node: Any, numbers: dict[str, int]) -> Any:
-    """Return a description with numbers in the place of addresses, in the order of their use."""
+    """Return a description with numbers instead of addresses, in the order of their use."""
     if isinstance(node, list):
         return [_renumbered(part, numbers) for part in node]
     if not isinstance(node, dict):
