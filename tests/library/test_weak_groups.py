@@ -26,7 +26,7 @@ from workflow_lib.fitting.input_kernels import InputKernel
 from workflow_lib.fitting.kernel_ridge_targets import KernelRidgeTargets
 from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.fitting.split_models import embedding_of
-from workflow_lib.fitting.weak_memberships import is_told, memberships
+from workflow_lib.fitting.weak_memberships import has_weak_label, memberships
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
 
 N_LABELLED, N_WEAK = 60, 40
@@ -248,25 +248,29 @@ class TestStage:
 class TestMembershipsOfGroups:
     def test_they_are_means_over_the_labelled_rows_of_the_group(self):
         responsibilities = np.array([[0.9, 0.1], [0.5, 0.5], [0.2, 0.8], [0.0, 1.0]])
-        told, which = memberships_of_groups(
+        found, which = memberships_of_groups(
             responsibilities,
             np.array([7, 2, 7, -1]),
             np.array([2, 7, 5, -1]),
             np.array([0.25, 0.75]),
         )
-        np.testing.assert_allclose(told, [[0.5, 0.5], [0.55, 0.45], [0.25, 0.75], [0.25, 0.75]])
+        np.testing.assert_allclose(found, [[0.5, 0.5], [0.55, 0.45], [0.25, 0.75], [0.25, 0.75]])
         np.testing.assert_array_equal(which, [True, True, False, False])
 
     def test_noise_is_refused(self):
         labels = {"n-9": {"C-2": {"all": {"memberships": np.eye(2)}}}}
         np.testing.assert_array_equal(memberships(labels, 9, 2, 0.0), np.eye(2))
-        with pytest.raises(UserError, match=r"studies\.weak_noise.*told by groups"):
+        with pytest.raises(UserError, match=r"studies\.weak_noise.*come from groups"):
             memberships(labels, 9, 2, 0.1)
 
-    def test_labels_of_an_annotator_tell_every_row_and_are_the_same_in_every_fold(self):
-        told = {"memberships": np.eye(2), "draw": np.ones(2), "mistake": np.zeros(2, dtype=int)}
-        labels = {"n-9": {"C-2": told}}
-        assert is_told(labels, 9, 2, fold=1) is None
+    def test_an_annotator_labels_every_row_and_the_same_in_every_fold(self):
+        annotated = {
+            "memberships": np.eye(2),
+            "draw": np.ones(2),
+            "mistake": np.zeros(2, dtype=int),
+        }
+        labels = {"n-9": {"C-2": annotated}}
+        assert has_weak_label(labels, 9, 2, fold=1) is None
         np.testing.assert_array_equal(memberships(labels, 9, 2, 0.0, fold=1), np.eye(2))
 
 
@@ -341,7 +345,7 @@ def test_memberships_of_every_fold_are_those_of_its_own_rows(tmp_path):
                 mean = np.nanmean(Y[known], axis=0)
                 for place, row in enumerate(partition["weak"]):
                     same = [other for other in known if codes[other] == codes[row]]
-                    assert labels[name]["is_told"][place] == bool(same)
+                    assert labels[name]["is_labelled"][place] == bool(same)
                     expected = model.weights_
                     if same:
                         outputs = np.array([np.where(np.isnan(Y[o]), mean, Y[o]) for o in same])
@@ -352,10 +356,10 @@ def test_memberships_of_every_fold_are_those_of_its_own_rows(tmp_path):
                     np.testing.assert_allclose(found, expected, atol=1e-12)
     assert n_neutral > 0
     # Every group of the pool has a row in the largest training set.
-    assert stages.tree("weak_labels")["n-24"]["C-3"]["all"]["is_told"].all()
+    assert stages.tree("weak_labels")["n-24"]["C-3"]["all"]["is_labelled"].all()
 
 
-def test_held_out_outputs_do_not_touch_what_their_fold_is_told(tmp_path):
+def test_held_out_outputs_do_not_change_the_weak_labels_of_their_fold(tmp_path):
     data = grouped_data()
     first = stages_of(tmp_path / "first", data).all()
     partition = first.tree("split")
@@ -434,13 +438,13 @@ def test_targets_of_weak_rows_do_not_depend_on_held_out_outputs(tmp_path, weak_o
 
 
 @pytest.mark.parametrize("weak_outputs", [None, "component_mean", "neighbours"])
-def test_rows_of_which_nothing_is_told_have_the_mean_of_the_block(tmp_path, weak_outputs):
+def test_rows_without_a_label_have_the_mean_of_the_block(tmp_path, weak_outputs):
     stages = stages_of(tmp_path, grouped_data(n_groups=30)).prepare().model()
     targets = targets_of(stages, weak_outputs)
     labels = stages.tree("weak_labels")["n-24"]["C-3"]
     partition, folds = stages.tree("split"), stages.tree("split")["folds"]["n-24"]
     for fold in range(4):
-        neutral = ~labels[f"fold-{fold}"]["is_told"]
+        neutral = ~labels[f"fold-{fold}"]["is_labelled"]
         assert neutral.any() and not neutral.all()
         embedding = embedding_of(targets._split, 24, 3, fold)
         found = targets.of_weak_rows(3, fold, embedding)

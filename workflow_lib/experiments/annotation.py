@@ -1,22 +1,22 @@
-"""The weak-supervision stage: what is known of the components of each weak row.
+"""The weak-supervision stage: the weak labels, memberships of components, of each weak row.
 
 Two sources are possible. A simulated annotator, for datasets that hide the true outputs of their
-weak rows, is shown the components of the mixture that was fitted to all labelled training
-rows, and assigns each weak row to one of them (section 5.3 of the OFER paper); the simulated
-annotator takes the component with the highest responsibility of the row's true output, or tells
-the responsibilities themselves (soft labels). An annotator who errs names another component,
-drawn at random, in a given share of the rows.
+weak rows, knows the components of the mixture that was fitted to all labelled training rows,
+and assigns each weak row to one of them (section 5.3 of the OFER paper): to the component with the
+highest responsibility of the row's true output; or the labels are the responsibilities themselves
+(soft labels). An annotator who errs names another component, drawn at random, in a given share of
+the rows.
 
-The annotator is asked once. The names of the components must mean the same in every fold of the
+Each row is annotated once. The names of the components must mean the same in every fold of the
 selection, or the weak labels would point at the wrong ones. So the mixtures of the folds are not
 fitted anew: their parameters are estimated from the fold's own training rows, with the memberships
 that the annotated mixture gives them.
 
-Groups, for weak rows without outputs: rows of one group have similar outputs, so that a weak row is
-told the mean of the responsibilities of the labelled training rows of its group. These are known to
-every fold by itself, under its own mixture and from its own training rows, so that nothing of a
-held-out output reaches the fold and no mixture is fitted anew. A weak row whose group has no such
-row is told the weights of the mixture: its target q / pi is then 1, the mean of the block.
+Groups, for weak rows without outputs: rows of one group have similar outputs, so the label of a
+weak row is the mean of the responsibilities of the labelled training rows of its group. They are
+computed for every fold, under its own mixture and from its own training rows, so that nothing of a
+held-out output reaches the fold and no mixture is fitted anew. The label of a weak row whose group
+has no such row is the weights of the mixture: its target q / pi is then 1, the mean of the block.
 """
 
 from __future__ import annotations
@@ -53,18 +53,19 @@ def run(
     The outputs are a "models" artifact like the one read, and a "weak_labels" artifact that holds
     for each training size and component count:
 
-    - of the simulated annotator the ``memberships`` (weak pool, C) that it tells, and how one errs:
-      a number ``draw`` in [0, 1) and another component ``mistake`` for each row. With the noise nu,
-      the rows whose draw is below nu are mistaken, so that rows mistaken at one noise are mistaken
-      at a higher one too. The models are those whose components keep their meaning in every fold;
+    - of the simulated annotator the ``memberships`` (weak pool, C), and the errors of an annotator
+      who errs: a number ``draw`` in [0, 1) and another component ``mistake`` for each row. With the
+      noise nu, the rows whose draw is below nu are mistaken, so that rows mistaken at one noise are
+      mistaken at a higher one too. The models are those whose components keep their meaning in
+      every fold;
     - of groups, where the dataset has ``weak_groups``, a group for all rows and for each fold, with
-      ``memberships`` (weak pool, C) and ``is_told`` (weak pool,), whether the group of a row has a
-      labelled row there (`memberships_of_groups`). The models are those read.
+      ``memberships`` (weak pool, C) and ``is_labelled`` (weak pool,), whether the group of a row
+      has a labelled row there (`memberships_of_groups`). The models are those read.
 
     Parameters
     ----------
     label_kind : {"one-hot", "soft"}
-        Whether the simulated annotator tells the likeliest component alone, or the
+        Whether the labels of the simulated annotator are the likeliest component alone, or the
         responsibilities. Memberships of groups are means of responsibilities in either case.
     seed : int
         Of the errors of the simulated annotator.
@@ -80,10 +81,10 @@ def run(
     fitted = read_artifact(models, "models")
     if "weak_groups" in data:
         codes = data["weak_groups"]["codes"]
-        trees, labels = fitted, _told_by_groups(outputs, codes, partition, fitted)
+        trees, labels = fitted, _labels_of_groups(outputs, codes, partition, fitted)
     else:
         _check_outputs(outputs[partition["weak"]], dataset)
-        trees, labels = _told_by_annotator(outputs, partition, fitted, label_kind, seed)
+        trees, labels = _labels_of_annotator(outputs, partition, fitted, label_kind, seed)
     sources = [dataset, split, models]
     write_artifact(output_models, trees, "models", inputs=sources, seed=seed)
     write_artifact(output_labels, labels, "weak_labels", inputs=sources, seed=seed)
@@ -92,10 +93,11 @@ def run(
 def memberships_of_groups(
     responsibilities: np.ndarray, groups: np.ndarray, weak_groups: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the memberships (w, C) of weak rows, and whether their groups tell them (w,).
+    """Return the memberships (w, C) of weak rows, and whether their groups are labelled (w,).
 
     The memberships of a weak row are the mean over the labelled rows of its group of their
-    responsibilities; without such a row they are the weights of the mixture, which tell nothing.
+    responsibilities; without such a row they are the weights of the mixture, which carry no
+    information.
 
     Parameters
     ----------
@@ -110,13 +112,13 @@ def memberships_of_groups(
     sums = np.zeros((len(known), responsibilities.shape[1]))
     np.add.at(sums, places, responsibilities)
     means = sums / np.bincount(places)[:, None]
-    is_told = np.isin(weak_groups, known) & (weak_groups >= 0)
+    is_labelled = np.isin(weak_groups, known) & (weak_groups >= 0)
     memberships = np.tile(weights, (len(weak_groups), 1))
-    memberships[is_told] = means[np.searchsorted(known, weak_groups[is_told])]
-    return memberships, is_told
+    memberships[is_labelled] = means[np.searchsorted(known, weak_groups[is_labelled])]
+    return memberships, is_labelled
 
 
-def _told_by_groups(outputs, codes, partition: Mapping, fitted: Mapping) -> dict:
+def _labels_of_groups(outputs, codes, partition: Mapping, fitted: Mapping) -> dict:
     """Return the weak labels of groups, for every training size, component count and fold."""
     weak_groups = codes[partition["weak"]]
     labels: dict = {}
@@ -125,22 +127,22 @@ def _told_by_groups(outputs, codes, partition: Mapping, fitted: Mapping) -> dict
         folds = partition["folds"][group]
         rows = partition["train"][:size]
         for components, by_fold in fitted[group].items():
-            told = labels.setdefault(group, {}).setdefault(components, {})
+            by_rows = labels.setdefault(group, {}).setdefault(components, {})
             for fold in [None, *range(folds.max() + 1)]:
                 known = rows if fold is None else rows[folds != fold]
                 stored = by_fold[fold_group(fold)]
                 model, scaling = model_from_tree(stored), scaling_from_tree(stored)
-                memberships, is_told = memberships_of_groups(
+                memberships, is_labelled = memberships_of_groups(
                     model.responsibilities(scaling.apply(impute_mean(outputs[known]))),
                     codes[known],
                     weak_groups,
                     model.weights_,
                 )
-                told[fold_group(fold)] = {"memberships": memberships, "is_told": is_told}
+                by_rows[fold_group(fold)] = {"memberships": memberships, "is_labelled": is_labelled}
     return labels
 
 
-def _told_by_annotator(
+def _labels_of_annotator(
     outputs, partition: Mapping, fitted: Mapping, label_kind: str, seed: int
 ) -> tuple[dict, dict]:
     """Return the mixtures of an annotation that is simulated, and its weak labels."""
@@ -177,7 +179,7 @@ def _told_by_annotator(
 
 
 def _check_outputs(weak_outputs: np.ndarray, dataset: Path) -> None:
-    """Raise UserError for weak rows whose components an annotator cannot be asked for."""
+    """Raise UserError for weak rows without outputs, which cannot be annotated."""
     n_unknown = int(np.isnan(weak_outputs).all(axis=1).sum())
     if n_unknown:
         raise UserError(

@@ -67,7 +67,7 @@ def outputs_mixture(outputs: np.ndarray, seed: int) -> dict[str, Any] | None:
     Mixtures of 1 to `MOST_COMPONENTS` components, spherical and (with at most `MOST_FULL_OUTPUTS`
     outputs) of any shape, are fitted to the complete rows in units of mean 0 and variance 1. The
     one with the lowest Bayesian information criterion, BIC = -2 log L + p log n (Schwarz 1978) with
-    p free parameters, is told. That is a description; no method uses it.
+    p free parameters, is shown. That is a description; no method uses it.
 
     Returns
     -------

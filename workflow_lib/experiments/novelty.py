@@ -11,7 +11,7 @@ The distance is one between inputs as the model sees them:
   for all rows alike. Nothing is lost where k(x, x) is the same for all rows, as of the kernels
   ``rbf`` and ``tanimoto``.
 
-It is told in units of what is usual among the training rows themselves (`NoveltyScale`).
+Its unit is the usual distance among the training rows themselves (`NoveltyScale`).
 """
 
 from __future__ import annotations

@@ -141,8 +141,8 @@ def named_apart(columns: Mapping[str, Any], others: Mapping[str, Any]) -> dict[s
 class SavedModel:
     """A fitted method with all that it needs for new rows.
 
-    Made by `load_model`. What was fitted and how well it does is told by the attributes; `predict`
-    uses it.
+    Made by `load_model`. The attributes describe what was fitted and how well it predicts;
+    `predict` uses it.
 
     Parameters
     ----------

@@ -95,9 +95,9 @@ def run(
     UserError
         If the winner cannot be saved, or the model does not repeat the predictions of its method.
     """
-    told = json.loads(Path(answer).read_text(encoding="utf-8"))
-    source = _Source(dataset, split, features, methods, told)
-    name = told["winner"]
+    answered = json.loads(Path(answer).read_text(encoding="utf-8"))
+    source = _Source(dataset, split, features, methods, answered)
+    name = answered["winner"]
     reason = why_not_saved(name, methods)
     if reason:
         raise UserError(
@@ -111,9 +111,9 @@ def run(
     tree: dict = {
         "title": title,
         "method": name,
-        "label": str(told.get("label", name)),
+        "label": str(answered.get("label", name)),
         "training_size": source.size,
-        "metric": str(told.get("metric", "")),
+        "metric": str(answered.get("metric", "")),
         "names": _names(source, n_weak),
         "dataset_digest": artifact_digest(dataset),
         "versions": json.dumps(_versions(), sort_keys=True),
@@ -121,8 +121,8 @@ def run(
         "inputs": saved_inputs_tree(data, source.partition, source.features, n_weak),
         "reading": json.dumps({name: (options or {}).get(name) for name in _READING}),
     }
-    if told.get("mean") is not None:
-        tree["score"] = float(told["mean"])
+    if answered.get("mean") is not None:
+        tree["score"] = float(answered["mean"])
     if "encoding" in data:
         tree["encoding"] = data["encoding"]
     if source.of_classes:
@@ -131,7 +131,7 @@ def run(
             "decoder": _class_decoder(methods[name]),
         }
     tree |= _calibrated(calibration, name, source)
-    tree |= _warning(told)
+    tree |= _warning(answered)
     difference = _difference(SavedModel(tree, str(output)), name, source, n_weak)
     how = f"with a relative difference of {difference:.1g}" if difference else "bit by bit"
     print(f"predictions of {name} repeated {how}")
@@ -168,14 +168,14 @@ class _Source:
         split: Path,
         features: Path,
         methods: Mapping[str, Mapping],
-        told: Mapping,
+        answered: Mapping,
     ) -> None:
-        # Inputs are looked at in a few rows only; those that train are in the features too.
+        # Inputs are read in a few rows only; those that train are in the features too.
         self.data = read_artifact(dataset, "dataset", ("inputs",))
         self.partition = read_artifact(split, "split")
         self.features = read_artifact(features, "features")
-        self.methods, self._told = methods, told
-        self.of_classes = told.get("metric") == "accuracy"
+        self.methods, self._answered = methods, answered
+        self.of_classes = answered.get("metric") == "accuracy"
         self.size = int(max(self.partition["sizes"]))
         self.train = self.partition["train"][: self.size]
 
@@ -195,7 +195,7 @@ class _Source:
         if is_member:
             key = item_group(self.size, 0, SELECTED)
             return key, items[key]
-        return _final_item(items, self.size, self._told)
+        return _final_item(items, self.size, self._answered)
 
     def tree(self, name: str, is_member: bool = False) -> dict:
         """Return the tree of `workflow_lib.methods.saved_method` for a method.
@@ -252,11 +252,11 @@ class _Source:
         return EncodedRows(inputs, names, lagged_values, lagged_names, [""] * len(rows))
 
 
-def _final_item(items: Mapping[str, Mapping], size: int, told: Mapping) -> tuple[str, Mapping]:
+def _final_item(items: Mapping[str, Mapping], size: int, answered: Mapping) -> tuple[str, Mapping]:
     """Return the item that the model is made from, of those of one training size.
 
-    That with the number of weak rows and of components that is `told`; else with the most weak
-    rows, and components by cross-validation.
+    That with the number of weak rows and of components in `answered`; without them that with the
+    most weak rows, and components by cross-validation.
     """
     able = {
         name: item
@@ -264,11 +264,11 @@ def _final_item(items: Mapping[str, Mapping], size: int, told: Mapping) -> tuple
         if item["training_size"] == size and not item.get("setting")
     }
     weak_sizes = {int(item["weak_size"]) for item in able.values()}
-    weak_size = told.get("weak_size")
+    weak_size = answered.get("weak_size")
     # All weak rows are in this split; of the numbered ones each has a part.
     weak_size = weak_size if weak_size == 0 and 0 in weak_sizes else max(weak_sizes)
     able = {name: item for name, item in able.items() if item["weak_size"] == weak_size}
-    wanted = {str(told.get("components", SELECTED)), SELECTED}
+    wanted = {str(answered.get("components", SELECTED)), SELECTED}
     preferred = {name: item for name, item in able.items() if item["components"] in wanted}
     able = preferred or able
     name = min(able, key=lambda name: (able[name].get("score", np.inf), name))
@@ -331,40 +331,40 @@ def _calibrated(calibration: Path | None, name: str, source: _Source) -> dict:
     tree: dict = {"half_widths": np.full(n_predicted, np.inf), "novelty": novelty}
     if calibration is None:
         return tree
-    told = read_artifact(calibration, "calibration")
-    novelty["limit"] = float(told.get("novelty_limit", scale.limit))
-    if told["method"] != name:
+    calibrated = read_artifact(calibration, "calibration")
+    novelty["limit"] = float(calibrated.get("novelty_limit", scale.limit))
+    if calibrated["method"] != name:
         raise UserError(
             place=str(calibration),
-            found=f"intervals of the method {told['method']}",
+            found=f"intervals of the method {calibrated['method']}",
             expected=f"those of the winner, {name}",
             remedy=f"rm {calibration} and run the same snakemake command again",
         )
-    level = float(told["level"])
+    level = float(calibrated["level"])
     if source.of_classes:
-        sets = told.get("sets")
+        sets = calibrated.get("sets")
         if sets is None or sets["decoder"] != _class_decoder(source.methods[name]):
             return tree
-        kept = {"sets": sets, "level": level} | _measured(told, "set_coverage", "coverage")
-        return tree | kept | _measured(told, "set_size", "set_size")
-    kept = {key: told[key] for key in ("half_widths", "intervals") if key in told}
-    return tree | kept | {"level": level} | _measured(told, "coverage", "coverage")
+        kept = {"sets": sets, "level": level} | _measured(calibrated, "set_coverage", "coverage")
+        return tree | kept | _measured(calibrated, "set_size", "set_size")
+    kept = {key: calibrated[key] for key in ("half_widths", "intervals") if key in calibrated}
+    return tree | kept | {"level": level} | _measured(calibrated, "coverage", "coverage")
 
 
-def _measured(told: Mapping, name: str, entry: str) -> dict[str, float]:
+def _measured(calibrated: Mapping, name: str, entry: str) -> dict[str, float]:
     """Return the mean over splits and outputs of what was measured; nothing where that is not."""
-    values = np.ravel(told.get(name, np.empty(0)))
+    values = np.ravel(calibrated.get(name, np.empty(0)))
     known = values[~np.isnan(values)]
     return {entry: float(known.mean())} if len(known) else {}
 
 
-def _warning(told: Mapping) -> dict[str, str]:
+def _warning(answered: Mapping) -> dict[str, str]:
     """Return the headline of an answer in which nothing beats the training mean, for predictions.
 
     Whoever predicts new rows may not have read the report.
     """
-    if told.get("beats_mean") is False and told.get("sentences"):
-        return {"warning": str(told["sentences"][0])}
+    if answered.get("beats_mean") is False and answered.get("sentences"):
+        return {"warning": str(answered["sentences"][0])}
     return {}
 
 

@@ -321,7 +321,7 @@ def indistinguishable_groups(
 
     Groups are tuples of positions in `ranks`, best rank first, of at least two methods. One method
     can be in several groups, and no group lies within another. Methods whose ranks differ by just
-    the critical difference are told apart.
+    the critical difference are distinguished.
     """
     order = sorted(range(len(ranks)), key=lambda index: (ranks[index], index))
     groups, end = [], 0
