@@ -170,7 +170,7 @@ def simulated(
     return [
         {
             "output": name,
-            "winner": table.told()["winner"],
+            "winner": table.answered()["winner"],
             "level": float(predicted.level),
             "measured_by_product": float(measured[output]),
             **_counted(predicted, half_widths, fresh, output, float(constant[output])),
@@ -328,7 +328,7 @@ def in_words(law: Mapping[str, Any]) -> str:
         f"{law['law']}: {law['coverage']:.1%} of fresh outputs in intervals of {law['level']:.0%} "
         f"(deviation over {law['simulations']} tables {law['deviation']:.1%}; "
         f"{law['share_in_band']:.0%} of the tables between {BAND[0]:.0%} and {BAND[1]:.0%}; the "
-        f"product told {law['measured_by_product']:.1%}; thirds by prediction "
+        f"product states {law['measured_by_product']:.1%}; thirds by prediction "
         f"{_in_percent(law, 'predicted')}, by novelty {_in_percent(law, 'novelty')}, by width "
         f"{_in_percent(law, 'width')}; widths {law['width_over_constant']:.2f} and scores "
         f"{law['score_over_constant']:.2f} times those of one width; "

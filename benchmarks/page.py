@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 PAGE_NAME = "index.html"
 
-# The colours of Okabe & Ito (2008) that are dark enough for lines on white, and a grey; told apart
-# by people with any colour blindness. Markers differ too.
+# The colours of Okabe & Ito (2008) that are dark enough for lines on white, and a grey; they differ
+# with any colour blindness. Markers differ too.
 LINE_COLORS = (
     "#0072B2",
     "#D55E00",
@@ -497,7 +497,7 @@ _COVERAGE_HEADINGS = (
     "width / one for all rows",
     "score / one for all rows",
     "half width / ideal",
-    "told by the product",
+    "stated by the product",
     "met",
 )
 

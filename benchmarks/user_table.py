@@ -141,7 +141,7 @@ class OwnTable:
             level=self.settings.run.interval_level,
             seed=derive_seed(self.settings.run.seed, "calibration", self.name),
         )
-        winner = self.told()["winner"]
+        winner = self.answered()["winner"]
         self._prepare(FINAL)
         self._predict(FINAL, winner)
         dataset = self.settings.datasets[self.name]
@@ -157,7 +157,7 @@ class OwnTable:
             options=dict(dataset.options),
         )
 
-    def told(self) -> dict[str, Any]:
+    def answered(self) -> dict[str, Any]:
         """Return the answer."""
         return json.loads(self._answer.read_text(encoding="utf-8"))
 

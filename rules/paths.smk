@@ -48,7 +48,7 @@ CONFIG = Path("config") if HAS_OWN_SETTINGS else Path(ROOT, "config")
 OWN_SETTINGS = "the config of the module" if IS_MODULE else "config/config.yaml"
 
 PREFIX = str(workflow.modifier.modify_path("results")).removesuffix("results")
-"""The folder, ending with a slash, in which a module is told to put its files; else empty."""
+"""The folder, ending with a slash, in which a module puts its files; else empty."""
 
 
 def with_prefix(paths):

@@ -5,7 +5,7 @@ rule new:
     input:
         code=code("new.py", "datasets.new_table"),
     params:
-        request=told_request,
+        request=table_request,
         folder=str(CONFIG),
     log:
         request_log(),

@@ -206,7 +206,7 @@ class TerminalHandler(logging.Handler):
         if event == "group_error":
             return self.word_group_failure(record)
         if event == "job_error":
-            # The job of a group was told with its group.
+            # The job of a group was reported with its group.
             return "" if record.jobid in self.groups else self.word_failure(record)
         if event == "shellcmd":
             return None if record.shellcmd else ""
@@ -334,7 +334,7 @@ class TerminalHandler(logging.Handler):
             return "" if self.dry_run else self.word_stop()
         unreadable = unreadable_file(message)
         if unreadable:
-            # Snakemake stops on it after the job that could not read it, and has told so, too.
+            # Snakemake also stops on it after the job that could not read it, which is reported.
             return self.word_stop() if self.failed else f"error: {unreadable}"
         later = file_of_later_date(message)
         if later:
@@ -548,7 +548,7 @@ def remedy_for_place(message: str) -> str:
 
 def what_was_refused(message: str, name: str) -> str:
     """Return Snakemake's text for an error of the operating system, without its numbers."""
-    # A line of the Snakefile is not to blame; and one error is often told several times.
+    # A line of the Snakefile is not to blame; and one error is often repeated.
     lines = [
         re.sub(r"^(?:\w+: )?\[Errno \d+\] ", "", line)
         for line in without_traceback(message, name).splitlines()

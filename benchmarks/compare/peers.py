@@ -286,8 +286,8 @@ PEERS: dict[str, Peer] = {
         "P",
         gaussian_process,
         most_inputs=60,
-        because="a width for each of hundreds of inputs takes minutes to choose and cannot be told "
-        "from few rows",
+        because="a width for each of hundreds of inputs takes minutes to choose and cannot be "
+        "estimated from few rows",
     ),
     "sklearn-neighbours": Peer("Neighbours (scikit-learn)", "#999933", "X", nearest_neighbours),
     STACK: Peer(

@@ -19,7 +19,7 @@ best single method, chosen in hindsight for each table."""
 
 
 FEWEST_ROWS = 20
-"""Training rows of the cells on which goals and means rest: with fewer nothing is told apart."""
+"""Training rows of the cells on which goals and means rest: fewer distinguish no methods."""
 
 
 def cell_errors(scores: pd.DataFrame) -> pd.DataFrame:

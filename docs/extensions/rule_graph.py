@@ -96,8 +96,8 @@ def library_layers(layers: list[list[str]], library: Path) -> str:
             width = len(name) * LETTER + 2 * PAD
             if x + width > wide - PAD:
                 x, row_top = 40.0, row_top + LINE + 2 * PAD
-            told = f"<title>{escape(first_sentence(library / name))}</title>"
-            boxes.append(f"<g>{told}{_box(x, row_top, width, LINE + PAD)}")
+            title = f"<title>{escape(first_sentence(library / name))}</title>"
+            boxes.append(f"<g>{title}{_box(x, row_top, width, LINE + PAD)}")
             boxes.append(
                 f'<text x="{x + width / 2:.1f}" y="{row_top + LINE:.1f}">{escape(name)}</text></g>'
             )

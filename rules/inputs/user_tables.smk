@@ -66,12 +66,12 @@ def all_own_results():
     return [path for experiment in user_tables() for path in own_results(experiment)]
 
 
-def told_request(wildcards):
-    """Return what is told of a new table, as plain values."""
+def table_request(wildcards):
+    """Return the request for a new table, as plain values."""
     if settings.request is None:
         refuse(
             "snakemake new",
-            "nothing is told of a table",
+            "a new table without its settings",
             "its name, its file and the columns to predict",
             "snakemake --cores 1 new --config name=NAME data=FILE outputs=COLUMNS",
         )

@@ -74,7 +74,7 @@ class Configuration:
     """The experiments that do not run, with what stands in for each."""
 
     request: TableRequest | None = None
-    """What is told of a new table; None when the run is not asked to look at one."""
+    """The request for a new table; None without one."""
 
     def dataset_of(self, experiment: str) -> DatasetSettings:
         """Return the dataset of an experiment."""
@@ -159,10 +159,10 @@ class Configuration:
         return [name for name in kernels if not (by_products and name == "laplacian")] or [own]
 
     def studies_of(self, experiment: str, method: str) -> dict[str, list[float]]:
-        """Return the values that a method is run with beside the selected ones, by their study.
+        """Return the values that a method is run with in addition to the selected ones, by study.
 
-        Only weak rows in the embedding have the weight lambda_2 of eq. (14), and who is told the
-        outputs themselves is told no labels that could be wrong.
+        Only weak rows in the embedding have the weight lambda_2 of eq. (14), and weak rows with
+        their true outputs have no labels that could be wrong.
         """
         settings, studies = self.methods[method], self.experiments[experiment].studies
         if not settings.weak or settings.regressor != "kernel_ridge":
@@ -284,7 +284,7 @@ def load_configuration(
     place = f"the run's configuration ({', '.join(sources)} or --config)"
     request, merged = _without_request(merged, place)
     run, errors = validated(RunSettings, with_numbers_of_defaults(merged), place)
-    # The name of a table is that of its experiment; what is wrong with it is told once.
+    # The name of a table is that of its experiment; a fault of it is reported once.
     raise_errors([error for error in errors if error.place == f"{place}, key name"] or errors)
     files = ConfigurationFiles(Path(folder))
     replaced = replaced_experiments(files, run, place)
@@ -307,7 +307,7 @@ def load_configuration(
             update={"methods": tuple(chosen), "tables": tables}
         )
         methods |= chosen
-    # Two experiments may meet the same fault; it is told once.
+    # Two experiments may meet the same fault; it is reported once.
     raise_errors(list({str(error): error for error in files.errors}.values()))
     datasets = sorted({experiment.dataset for experiment in experiments.values()})
     models = sorted({method.model for method in methods.values() if method.model})
@@ -327,28 +327,28 @@ def load_configuration(
 def _without_request(
     merged: dict[str, Any], place: str
 ) -> tuple[TableRequest | None, dict[str, Any]]:
-    """Return what is told of a new table, and the configuration of the run without it."""
+    """Return the request for a new table, and the configuration of the run without it."""
     fields = TableRequest.model_fields
-    told = {key: merged[key] for key in fields if merged.get(key) is not None}
+    asked = {key: merged[key] for key in fields if merged.get(key) is not None}
     rest = {key: value for key, value in merged.items() if key not in fields}
-    if "name" in told:
-        told["name"] = as_typed(told["name"])
-    if "data" in told:
+    if "name" in asked:
+        asked["name"] = as_typed(asked["name"])
+    if "data" in asked:
         # A mistyped key may be one of either; those of the request are the ones that were meant.
         unknown = [key for key in rest if key not in RunSettings.model_fields]
         surplus = {key: rest.pop(key) for key in unknown}
-        request, errors = validated(TableRequest, told | surplus, place)
+        request, errors = validated(TableRequest, asked | surplus, place)
         raise_errors(errors)
         return request, rest
-    if surplus := sorted(set(told) - {"name"}):
+    if surplus := sorted(set(asked) - {"name"}):
         raise UserError(
             place,
             f"the key {surplus[0]} without the key data",
             expected="data=FILE beside it: it tells `snakemake new` about a table",
             remedy="add data=FILE, or change what was decided in config/datasets/NAME.yaml",
         )
-    if "name" in told:
-        return None, {**rest, "name": told["name"], "experiments": [told["name"]]}
+    if "name" in asked:
+        return None, {**rest, "name": asked["name"], "experiments": [asked["name"]]}
     return None, rest
 
 
@@ -400,8 +400,8 @@ def _experiment(
         dataset = files.get("dataset", name, place)
         experiment = dataset and ExperimentSettings(title=dataset.title, dataset=name)
     else:
-        told = _unknown_table if run.name == name else _unknown_experiment
-        files.errors.append(told(files, name, place))
+        fault = _unknown_table if run.name == name else _unknown_experiment
+        files.errors.append(fault(files, name, place))
         return None
     if experiment is None:
         return None
@@ -523,7 +523,7 @@ def _methods_of(
                     + _where_to_mend(files, name, experiment.dataset, method_name),
                 )
             )
-    # The member that is missing may be the one with the fault, which has been told of.
+    # The member that is missing may be the one with the fault, which is reported already.
     is_own = dataset.reader == capabilities.OWN_READER
     incomplete = {} if has_faulty else _stacks_without_members(chosen)
     for method_name, reason in incomplete.items():
@@ -573,13 +573,13 @@ def _methods_of(
                     remedy="leave out the key",
                 )
             )
-    # A faulty file has been told of, perhaps for an earlier experiment, and might have run.
+    # A faulty file is reported already, perhaps for an earlier experiment, and might have run.
     if default and not chosen and not has_faulty:
-        told = "; ".join(f"{key}: {', '.join(reasons)}" for key, reasons in left_out.items())
+        refusals = "; ".join(f"{key}: {', '.join(reasons)}" for key, reasons in left_out.items())
         files.errors.append(
             UserError(
                 f"experiment '{name}', methods: default",
-                f"no method can run ({told or 'no method file has in_default: true'})",
+                f"no method can run ({refusals or 'no method file has in_default: true'})",
                 remedy="name the methods, or fix what the reasons say",
             )
         )

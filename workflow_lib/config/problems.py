@@ -1,4 +1,4 @@
-"""Faults of the configuration, told in the words of the person who wrote it."""
+"""Faults of the configuration, with the keys and the places of the YAML files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ EXPECTED = {
 
 
 class ConfigurationError(UserError):
-    """Several faults of the configuration, told together so that they can be fixed together.
+    """Several faults of the configuration, reported together so that they can be fixed together.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def _location_in(data: Any, detail: dict) -> tuple[str | int, ...]:
     location: list[str | int] = []
     parts = detail["loc"]
     for number, part in enumerate(parts):
-        # A key that is no text, such as null, is told as one, which does not stand in the data.
+        # pydantic reports a key that is no text, such as null, as a text that the data do not hold.
         is_named = detail["type"] in ("missing", "invalid_key") and number == len(parts) - 1
         if is_named:
             location.append(part)
@@ -152,10 +152,12 @@ def _translated(details: list[dict], model: type[Settings], location: tuple, whe
         valid = list(_model_at(model, location[:-1]).model_fields)
         nearest = nearest_name(str(location[-1]), valid)
         others = model.others_with(location)
-        told = f"; it is a key of methods with regressor: {', '.join(others)}" if others else ""
+        elsewhere = (
+            f"; it is a key of methods with regressor: {', '.join(others)}" if others else ""
+        )
         return UserError(
             where,
-            f"there is no such key{told}",
+            f"there is no such key{elsewhere}",
             expected=f"one of: {', '.join(valid)}",
             remedy=f"write '{nearest}'" if nearest else "remove it",
         )

@@ -49,7 +49,7 @@ SECTIONS: tuple[tuple[str, str, type[Settings]], ...] = (
     ("The run", "", RunSettings),
     ("`defaults` of the run", "defaults.", ExperimentDefaults),
     ("`report` of the run", "report.", ReportSettings),
-    ("What `snakemake new` is told", "", TableRequest),
+    ("Settings of `snakemake new`", "", TableRequest),
     ("Datasets", "", DatasetSettings),
     ("`inputs` of a dataset", "inputs.", InputSettings),
     ("`sources` of a dataset", "sources[].", SourceSettings),

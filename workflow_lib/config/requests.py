@@ -24,7 +24,7 @@ Typed = Annotated[str, BeforeValidator(as_typed), Field(min_length=1)]
 
 
 class TableRequest(Settings):
-    """What `snakemake new` is told about a table, each as `KEY=VALUE` after `--config`."""
+    """The settings of `snakemake new` for a table, each as `KEY=VALUE` after `--config`."""
 
     name: Name
     """Name of the table in the files and folders of the workflow."""

@@ -48,7 +48,7 @@ def replaced_experiments(
             continue
         dataset_name = _dataset_name(files, name, place)
         dataset = dataset_name and files.get("dataset", dataset_name, place)
-        # What has no such file is told of where the experiments are read.
+        # Where the experiments are read, a missing file of a dataset is reported.
         if dataset and not has_files(dataset_name, dataset):
             replaced[name] = tuple(stand_ins)
     return replaced

@@ -326,6 +326,6 @@ def _check_classes(
         raise UserError(
             place=place,
             found=f"classes with equal vectors: {listed(repeated)}",
-            expected="a vector of its own for every class, by which it can be told from the others",
+            expected="a vector of its own for every class, which distinguishes it from the others",
             remedy="leave out all but one of them, or choose other class vectors",
         )

@@ -21,7 +21,7 @@ NUMBER, CATEGORY, STRINGS, TEXT, SMILES, DATE, ROW_NAME, CONSTANT, EMPTY = KINDS
     "constant",
     "empty",
 )
-"""Every kind of column, in the order in which they are told."""
+"""Every kind of column, in the order in which they are reported."""
 
 MOST_LEVELS = 20
 """Most different texts of a category; each becomes an input of its own."""
@@ -41,7 +41,7 @@ LEAST_BONDED = 0.1
 ring, at least: what numbers of samples such as C12 never have."""
 
 MOSTLY = 0.8
-"""Share of the cells from which on a column of texts is told to be one of spoiled numbers."""
+"""Least share of numbers for which a column of texts is reported as damaged numbers."""
 
 _ROW_NAMES = re.compile(
     r"(row|sample|record|entry|subject|specimen)?[ _.-]*(id|index|idx|name|number|no|nr)\.?"

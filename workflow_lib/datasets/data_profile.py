@@ -70,7 +70,7 @@ LEAST_FOLD_ROWS = 5
 """Fewest training rows: one for each of the five folds of the selection."""
 
 ORDERED = 0.3
-"""Rank correlation of an output with the number of its row, from which on it is told."""
+"""Least rank correlation of an output with its row number that is reported."""
 
 ORDERED_DEVIATIONS = 4.0
 """Standard deviations that this correlation is away from 0 as well, so that it is no chance."""
@@ -255,10 +255,10 @@ def n_contradictions(
 def leaks_of(
     table: Table, columns: Mapping[str, Any], kinds: Mapping[str, ColumnKind]
 ) -> list[Leak]:
-    """Return the columns that tell an output or the class (see `workflow_lib.datasets.leaks`).
+    """Return the columns that give away an output or the class (`workflow_lib.datasets.leaks`).
 
-    Columns that are left out of the inputs are looked at too, so that a copy of an output is told
-    although nobody uses it.
+    Columns that are left out of the inputs are checked too, so that a copy of an output is reported
+    although no method uses it.
     """
     taken = set(columns["outputs"]) | {columns[option] for option in OTHER_COLUMNS}
     free = [name for name in table.names if name not in taken]

@@ -1,4 +1,4 @@
-"""JSON of strangers: what cannot be read is told as of something that can be fixed."""
+"""JSON from outside of the workflow, with errors that say how the file can be fixed."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import numpy as np
 from workflow_lib.datasets.text_codes import text_codes
 
 SUSPICIOUS = 0.999
-"""Correlation, or rank correlation, from which on a column is told."""
+"""Least correlation, or rank correlation, of a column that is reported."""
 
 EQUAL = 0.9999
 """Correlation from which on a column is taken for a copy of the output, in any unit."""

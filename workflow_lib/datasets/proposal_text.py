@@ -501,14 +501,14 @@ def _role_lines(proposal: Proposal) -> list[str]:
 
 def _left_out_lines(proposal: Proposal) -> list[str]:
     row_name = proposal.options.get("row_name")
-    told = [(name, why) for name, why in proposal.left_out if name != row_name]
-    if not told:
+    reported = [(name, why) for name, why in proposal.left_out if name != row_name]
+    if not reported:
         return []
     lines = comment("Left out; to use one after all, add it to a list above:", "  ")
-    for name, why in told[:MANY_COLUMNS]:
+    for name, why in reported[:MANY_COLUMNS]:
         lines += comment(f"- {name}: {why}", "  ")
-    if len(told) > MANY_COLUMNS:
-        lines += comment(f"- and {len(told) - MANY_COLUMNS} more", "  ")
+    if len(reported) > MANY_COLUMNS:
+        lines += comment(f"- and {len(reported) - MANY_COLUMNS} more", "  ")
     return lines
 
 

@@ -207,12 +207,12 @@ def treat_leaks(
     warnings: list[str],
 ) -> None:
     """Take copies of an output out of the inputs, and warn of the other suspicious columns."""
-    told: dict[str, Leak] = {}
+    by_column: dict[str, Leak] = {}
     for leak in leaks:
-        if leak.column not in told or leak.kind == "equal":
-            told[leak.column] = leak
+        if leak.column not in by_column or leak.kind == "equal":
+            by_column[leak.column] = leak
     lists = {name: key for key in INPUT_LISTS for name in options.get(key, ())}
-    for name, leak in told.items():
+    for name, leak in by_column.items():
         if name not in lists:
             continue
         if leak.kind == "equal":
@@ -238,9 +238,9 @@ def check_inputs(
 ) -> None:
     """Refuse a table of which no column is left to predict from, and say why each was left out."""
     if not any(options.get(key) for key in (*INPUT_LISTS, *INPUT_COLUMNS, "gram")):
-        # What was not asked for is no news.
-        told = [pair for pair in left_out if pair[1] != NOT_ASKED] or left_out
-        reasons = "; ".join(f"'{name}': {reason}" for name, reason in told[:5])
+        # The columns that the request leaves out are known to the user.
+        unexpected = [pair for pair in left_out if pair[1] != NOT_ASKED] or left_out
+        reasons = "; ".join(f"'{name}': {reason}" for name, reason in unexpected[:5])
         raise UserError(
             place=table.place,
             found="no column is left to predict from" + (f" ({reasons})" if reasons else ""),

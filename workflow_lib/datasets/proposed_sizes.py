@@ -100,21 +100,21 @@ def choose_splits(proposal: Proposal) -> None:
     ``n_splits`` of the proposal is how many there are at most, by the number of rows.
     """
     methods = [name for name, _ in proposal.methods]
-    told = (methods, proposal.training_sizes, n_inputs(proposal))
+    sizes = (methods, proposal.training_sizes, n_inputs(proposal))
     most = proposal.n_splits
     asked = proposal.request.get("splits")
-    proposal.n_splits = asked or splits_that_fit(*told, most, FEWEST_SPLITS)
-    proposal.minutes = answer_minutes(*told, proposal.n_splits)
+    proposal.n_splits = asked or splits_that_fit(*sizes, most, FEWEST_SPLITS)
+    proposal.minutes = answer_minutes(*sizes, proposal.n_splits)
     if asked:
         return
     if proposal.n_splits < most:
         proposal.notes.append(
-            f"{most} splits would take about {answer_minutes(*told, most):.0f} minutes on {CORES} "
+            f"{most} splits would take about {answer_minutes(*sizes, most):.0f} minutes on {CORES} "
             f"cores: {proposal.n_splits} are made, which makes the comparison less sure. "
             f"splits={most} asks for all."
         )
     if proposal.minutes > MOST_MINUTES:
-        slowest = max(methods, key=lambda name: split_seconds([name], *told[1:]))
+        slowest = max(methods, key=lambda name: split_seconds([name], *sizes[1:]))
         proposal.notes.append(
             f"'answer' takes about {proposal.minutes:.0f} minutes on {CORES} cores. Most of that "
             f"goes into {slowest}, which methods=-{slowest} leaves out."

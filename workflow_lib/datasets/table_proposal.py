@@ -250,10 +250,10 @@ def _note_facts(proposal: Proposal) -> None:
             "No method can tell them apart."
         )
     if facts["row_order"] and proposal.split != "chronological":
-        told = max(facts["row_order"], key=lambda entry: abs(entry["correlation"]))
+        sorted_by = max(facts["row_order"], key=lambda entry: abs(entry["correlation"]))
         proposal.notes.append(
-            f"The rows seem sorted by '{told['output']}' (rank correlation with the row number "
-            f"{told['correlation']:.2f}). If neighbours belong together, say so: group=... or "
+            f"The rows seem sorted by '{sorted_by['output']}' (rank correlation with the row number "
+            f"{sorted_by['correlation']:.2f}). If neighbours belong together, say so: group=... or "
             "time=..."
         )
     if proposal.split == "chronological":

@@ -56,7 +56,7 @@ def global_alignment_gram(series: np.ndarray, sigma: float) -> np.ndarray:
         floating-point numbers: sigma is too small, or the series are too long.
     """
     series = np.asarray(series, dtype=np.float64)
-    # What leaves the range of numbers is told by the diagonal, so not by warnings.
+    # The diagonal shows what leaves the range of numbers, so warnings are not needed.
     with np.errstate(all="ignore"):
         gram = _tslearn_metrics().cdist_gak(series, sigma=sigma)
     if not (np.isfinite(gram).all() and (np.diagonal(gram) > 0).all()):

@@ -130,12 +130,12 @@ def _file_names(
                 remedy="fetch the file again",
             )
         if len(names) < len(labels):
-            told, label = name.rpartition("_")[0], class_names[labels[len(names)]]
-            if told in known and told != label:
+            named, label = name.rpartition("_")[0], class_names[labels[len(names)]]
+            if named in known and named != label:
                 raise UserError(
                     place=place,
                     found=f"the image '{name}' has the label '{label}'",
-                    expected=f"the label '{told}' in the same line of {LABELS}",
+                    expected=f"the label '{named}' in the same line of {LABELS}",
                     remedy="fetch the files again: they are not in the same order",
                 )
         names[name] = None

@@ -33,9 +33,9 @@ What it leaves open, and what is done here:
   agreement measured otherwise can be given in ``agreement.csv``.
 - The remaining 5000 are those outside S2. The 900 videos of S2 outside S1 have no part in task 1:
   they are left out of its dataset, and counted.
-- How the 5000 are split is not told; Table 18 counts 3000 test videos, which leaves too few for
-  2500 weak ones. They are drawn at random, half for each (option ``test_share``). Datasets of one
-  seed draw the same, whatever their threshold; so that the test set is common, one of them must be
+- The paper does not say how the 5000 are split; Table 18 counts 3000 test videos, which leaves too
+  few for 2500 weak ones. They are drawn at random, half for each (option ``test_share``). Datasets
+  of one seed draw the same, whatever their threshold; so that the test set is common, one of them must be
   ``drawn_as`` the other.
 - Several videos can be cut from one recording. Neither the paper nor this reader keeps them on one
   side of the split, so that errors may be optimistic.
