@@ -250,10 +250,10 @@ def _note_facts(proposal: Proposal) -> None:
             "No method can tell them apart."
         )
     if facts["row_order"] and proposal.split != "chronological":
-        sorted_by = max(facts["row_order"], key=lambda entry: abs(entry["correlation"]))
+        output = max(facts["row_order"], key=lambda entry: abs(entry["correlation"]))
         proposal.notes.append(
-            f"The rows seem sorted by '{sorted_by['output']}' (rank correlation with the row number "
-            f"{sorted_by['correlation']:.2f}). If neighbours belong together, say so: group=... or "
+            f"The rows seem sorted by '{output['output']}' (rank correlation with the row number "
+            f"{output['correlation']:.2f}). If neighbours belong together, say so: group=... or "
             "time=..."
         )
     if proposal.split == "chronological":

@@ -35,8 +35,8 @@ What it leaves open, and what is done here:
   they are left out of its dataset, and counted.
 - The paper does not say how the 5000 are split; Table 18 counts 3000 test videos, which leaves too
   few for 2500 weak ones. They are drawn at random, half for each (option ``test_share``). Datasets
-  of one seed draw the same, whatever their threshold; so that the test set is common, one of them must be
-  ``drawn_as`` the other.
+  of one seed draw the same, whatever their threshold; so that the test set is common, one of them
+  must be ``drawn_as`` the other.
 - Several videos can be cut from one recording. Neither the paper nor this reader keeps them on one
   side of the split, so that errors may be optimistic.
 """
