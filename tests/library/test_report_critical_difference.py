@@ -183,7 +183,7 @@ def test_too_little_is_said_and_not_an_error(tmp_path, errors):
 
 def test_sentences_tell_ofer_before_behind_and_equal(tmp_path):
     found = rank(tmp_path, SIX)
-    assert found.is_told_apart
+    assert found.has_differences
     against = rank_sentences(found, METHODS)[-1]
     assert against == (
         "Against m-KRR (average rank 2.00): OFER-GMM (1.00) ranks before it, not distinguishable."
@@ -201,7 +201,7 @@ def test_sentences_tell_ofer_before_behind_and_equal(tmp_path):
 def test_where_the_test_of_all_finds_nothing_no_pair_is_told_apart(tmp_path):
     errors = {"a": three(0.5, 0.4, 0.3), "b": three(0.3, 0.4, 0.5), "c": three(0.5, 0.4, 0.3)}
     found = rank(tmp_path, errors)
-    assert not found.is_told_apart
+    assert not found.has_differences
     assert found.groups == [(0, 1, 2)]
     assert "does not tell the methods apart" in rank_sentences(found, METHODS)[1]
 

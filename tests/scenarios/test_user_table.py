@@ -111,7 +111,7 @@ def records(path: Path) -> list[dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def fresh(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a copy of the project with a table, of which nothing is told yet."""
+    """Return a copy of the project with a table, without an experiment yet."""
     folder = copy_folder(project, tmp_path_factory.mktemp("own") / "run")
     # No experiment of this configuration is on a table of the user's own.
     write_yaml(folder / CONFIGURATION, {"seed": 7, "n_folds": 3, "experiments": ["clusters"]})
@@ -167,7 +167,7 @@ REFUSED_REQUESTS = {
         {"name": "unknown", "data": f"{NAME}.csv", "output": "strength"},
         ["key output: there is no such key", "write 'outputs'"],
     ),
-    "nothing": ({}, ["snakemake new: nothing is told of a table", "data=FILE"]),
+    "nothing": ({}, ["snakemake new: a new table without its settings", "data=FILE"]),
 }
 """By the name of the case: what is told, and words of the message."""
 

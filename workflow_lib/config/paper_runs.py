@@ -33,7 +33,7 @@ def paper_runs(folder: str | Path) -> dict[str, list[dict]]:
         names = _block(path).get("experiments")
         found = [_experiment(folder, name) for name in names] if isinstance(names, list) else []
         if any(found):
-            runs[f"config/{path.name}"] = [one for one in found if one]
+            runs[f"config/{path.name}"] = [run for run in found if run]
     return runs
 
 

@@ -609,14 +609,14 @@ def _inputs_in_words(proposal: Proposal) -> list[str]:
     if "gram" in options:
         return [f"the kernel values in {options['gram']}"]
     words = []
-    for key, one, many in (
+    for key, singular, many in (
         ("numbers", "number", "numbers"),
         ("categories", "category", "categories"),
         ("strings", "column of strings", "columns of strings"),
     ):
         if options[key]:
             count = len(options[key])
-            words.append(f"{count} {one if count == 1 else many}: {_some(options[key])}")
+            words.append(f"{count} {singular if count == 1 else many}: {_some(options[key])}")
     if options.get("text"):
         words.append(f"the text '{options['text']}'")
     if options.get("smiles"):

@@ -156,8 +156,8 @@ def held_by_other_rows(
         if is_untried.any():
             permuted = np.random.default_rng(seed).permutation(len(own))
             halves = permuted[: len(own) // 2], permuted[len(own) // 2 :]
-            for one, other in (halves, halves[::-1]):
-                tried = held(own[one], own[other])
+            for half, other in (halves, halves[::-1]):
+                tried = held(own[half], own[other])
                 of_split[np.ix_(other, is_untried)] = tried[:, is_untried]
         found.append(of_split)
     return found

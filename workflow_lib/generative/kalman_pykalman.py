@@ -39,8 +39,8 @@ class PykalmanSeries:
         """Return the expected statistics of these series."""
         total = None
         for observations in self._series:
-            one = _one_series(parameters, observations)
-            total = one if total is None else total + one
+            of_series = _one_series(parameters, observations)
+            total = of_series if total is None else total + of_series
         return total
 
 

@@ -354,20 +354,20 @@ def _row_entries(row: Mapping, answer: Mapping) -> list[Entry]:
     ]
 
 
-def _compared(one: Mapping | None, better: str) -> Entry:
+def _compared(comparison: Mapping | None, better: str) -> Entry:
     """Return a difference in percent, or in percentage points, with the corrected p value."""
-    if one is None:
+    if comparison is None:
         return Entry(MISSING)
-    if one["outcome"] == "equal":
+    if comparison["outcome"] == "equal":
         return Entry("equal")
     if better == "higher":
-        text = f"{_signed(_number(one['difference']), '.1f')} points"
+        text = f"{_signed(_number(comparison['difference']), '.1f')} points"
     else:
-        text = f"{_signed(100 * _number(one['relative']), '.1f')} %"
-    if one["p_corrected"] is not None:
-        text += f" ({format_p_value(one['p_corrected'])})"
+        text = f"{_signed(100 * _number(comparison['relative']), '.1f')} %"
+    if comparison["p_corrected"] is not None:
+        text += f" ({format_p_value(comparison['p_corrected'])})"
     marks = {"better": LOWER_MARK, "worse": HIGHER_MARK}
-    return Entry(text, mark=marks.get(one["outcome"], ""))
+    return Entry(text, mark=marks.get(comparison["outcome"], ""))
 
 
 def _tests_layout(answer: Mapping, baseline: str) -> Layout:
@@ -386,16 +386,18 @@ def _tests_layout(answer: Mapping, baseline: str) -> Layout:
     return Layout("Paired differences over splits", "Method", heads, blocks, [f"{sign} is better."])
 
 
-def _test_entries(one: Mapping, answer: Mapping) -> list[Entry]:
-    is_tested = one["outcome"] not in ("equal", "untested")
+def _test_entries(comparison: Mapping, answer: Mapping) -> list[Entry]:
+    is_tested = comparison["outcome"] not in ("equal", "untested")
     digits = ".1f" if answer["metric"] == "accuracy" else ".3f"
-    texts = [_signed(_number(one["difference"]), digits)]
-    texts.append(_signed(_number(one["effect"]), ".1f") if is_tested else MISSING)
+    texts = [_signed(_number(comparison["difference"]), digits)]
+    texts.append(_signed(_number(comparison["effect"]), ".1f") if is_tested else MISSING)
     texts += [
-        format_p_value(one[key]) if is_tested and one[key] is not None else MISSING
+        format_p_value(comparison[key]) if is_tested and comparison[key] is not None else MISSING
         for key in ("p_student", "p_corrected")
     ]
-    return [Entry(text) for text in [*texts, f"{one['n_nonzero']} of {one['n_splits']}"]]
+    return [
+        Entry(text) for text in [*texts, f"{comparison['n_nonzero']} of {comparison['n_splits']}"]
+    ]
 
 
 def _width(width: float) -> str:
@@ -548,8 +550,8 @@ def _repeat_sentences(facts: Mapping) -> list[str]:
     return sentences
 
 
-def _counted(number: int, noun: str, one: str, many: str) -> str:
-    return f"{count_of(number, noun)} {one if number == 1 else many}"
+def _counted(number: int, noun: str, singular: str, many: str) -> str:
+    return f"{count_of(number, noun)} {singular if number == 1 else many}"
 
 
 def _facts(facts: Mapping) -> list[tuple[str, str]]:

@@ -83,7 +83,7 @@ def answer_notes(board: Leaderboard, settings: Mapping, n_folds: int) -> list[st
         )
     if board.n_splits > 1:
         notes.append(
-            "Better and worse are told by the corrected resampled t-test "
+            "Better and worse are decided by the corrected resampled t-test "
             f"(Nadeau and Bengio, 2003), two-sided at {CORRECTED_RISK}, one test a comparison "
             f"without a correction for their number. Not distinguishable does not mean equal. Bold "
             f"is the paper's rule: the best mean, with p < 0.001 against every other method by "
@@ -125,10 +125,10 @@ def headline(board: Leaderboard) -> str:
     beating = [row for row in board.rows if row.can_win and _outcome(row) == "lower"]
     if board.beats_mean is False:
         return _against_the_mean(board, best, beating)
-    winner, one = board.winner, board.winner.versus_mean
+    winner, comparison = board.winner, board.winner.versus_mean
     start = f"Use {winner.label}: its {_number(board, winner)} ({_basis(board)})."
     rivals = []
-    if one is not None:
+    if comparison is not None:
         rivals.append(f"{board.baseline.label} by {_by(board, winner.versus_mean)}")
     nearest = board.next_best
     if nearest is not None:
@@ -145,10 +145,10 @@ def headline(board: Leaderboard) -> str:
 
 def _against_the_mean(board: Leaderboard, best: Row, beating: list[Row]) -> str:
     """Return the headline where the winner does not beat the training mean."""
-    mean, one = board.baseline.label, best.versus_mean
+    mean, comparison = board.baseline.label, best.versus_mean
     details = _basis(board)
-    if one is not None and not math.isnan(one.p_corrected):
-        details += f", {format_p_value(one.p_corrected)}"
+    if comparison is not None and not math.isnan(comparison.p_corrected):
+        details += f", {format_p_value(comparison.p_corrected)}"
     if beating:
         other, lead = beating[0], board.winner
         # The winner stays the one with the best mean: it is what is saved and predicts.
@@ -160,7 +160,7 @@ def _against_the_mean(board: Leaderboard, best: Row, beating: list[Row]) -> str:
             f"{_by(board, other.versus_mean)}."
         )
     number, beats = _number(board, best, verb=""), "beats"
-    if one is not None and one.difference < 0:
+    if comparison is not None and comparison.difference < 0:
         number += ", a lead that may be chance"
         if 1 < board.n_splits < ENOUGH_SPLITS:
             beats = "is shown to beat"
@@ -196,11 +196,11 @@ def _size(board: Leaderboard, size: int) -> str:
     return QUANTITIES[board.metric].size_in_words(size)
 
 
-def _amount(board: Leaderboard, one: Difference) -> str:
+def _amount(board: Leaderboard, comparison: Difference) -> str:
     """Return the size of a difference: parts of the second error, or percentage points."""
     if not QUANTITIES[board.metric].is_accuracy:
-        return format_share(abs(one.relative))
-    return _points(one.difference)
+        return format_share(abs(comparison.relative))
+    return _points(comparison.difference)
 
 
 def _points(difference: float) -> str:
@@ -209,36 +209,38 @@ def _points(difference: float) -> str:
     return f"{points:.1f} percentage points" if points >= 0.1 else "less than 0.1 percentage points"
 
 
-def _by(board: Leaderboard, one: Difference, is_other_better: bool = True) -> str:
+def _by(board: Leaderboard, comparison: Difference, is_other_better: bool = True) -> str:
     """Return ``4 % (p = 0.21: the difference may be chance)``.
 
-    A difference from the best is that of the other row minus the best, and told the other way
+    A difference from the best is that of the other row minus the best, and stated the other way
     round: in parts of the error of the other.
     """
     if not is_other_better:
-        one = _reversed(one)
-    text = _amount(board, one)
-    if math.isnan(one.p_corrected):
+        comparison = _reversed(comparison)
+    text = _amount(board, comparison)
+    if math.isnan(comparison.p_corrected):
         return text
-    doubt = "" if one.outcome in ("lower", "higher") else ": the difference may be chance"
-    return f"{text} ({format_p_value(one.p_corrected)}{doubt})"
+    doubt = "" if comparison.outcome in ("lower", "higher") else ": the difference may be chance"
+    return f"{text} ({format_p_value(comparison.p_corrected)}{doubt})"
 
 
-def _reversed(one: Difference) -> Difference:
+def _reversed(comparison: Difference) -> Difference:
     """Return a comparison with the two methods exchanged."""
     other = {"lower": "higher", "higher": "lower"}
     return Difference(
-        difference=-one.difference,
+        difference=-comparison.difference,
         # With r = (a - b) / b the other way round is (b - a) / a = -r / (1 + r).
-        relative=-one.relative / (1.0 + one.relative) if one.relative != -1.0 else math.nan,
-        n_splits=one.n_splits,
-        n_nonzero=one.n_nonzero,
-        effect=-one.effect,
-        p_student=one.p_student,
-        p_corrected=one.p_corrected,
-        largest_relative_difference=one.largest_relative_difference,
-        outcome=other.get(one.outcome, one.outcome),
-        note=one.note,
+        relative=-comparison.relative / (1.0 + comparison.relative)
+        if comparison.relative != -1.0
+        else math.nan,
+        n_splits=comparison.n_splits,
+        n_nonzero=comparison.n_nonzero,
+        effect=-comparison.effect,
+        p_student=comparison.p_student,
+        p_corrected=comparison.p_corrected,
+        largest_relative_difference=comparison.largest_relative_difference,
+        outcome=other.get(comparison.outcome, comparison.outcome),
+        note=comparison.note,
     )
 
 
@@ -291,22 +293,23 @@ def _worse_than_mean_sentence(board: Leaderboard) -> str:
 
 
 def _reference_sentence(board: Leaderboard) -> str:
-    """Return how the best OFER method does against kernel ridge regression, unless it is told."""
+    """Return how the best OFER method compares with kernel ridge regression, if not yet stated."""
     if board.versus_reference is None:
         return ""
-    row, one = board.versus_reference
+    row, comparison = board.versus_reference
     reference = board.reference
     # The headline or the sentence of equal methods has said it.
-    if one.outcome == "equal" or (row is board.winner and board.next_best is reference):
+    if comparison.outcome == "equal" or (row is board.winner and board.next_best is reference):
         return ""
-    side = "better" if one.difference < 0 else "worse"
+    side = "better" if comparison.difference < 0 else "worse"
     text = (
-        f"The best OFER method, {row.label}, is {_amount(board, one)} {side} than {reference.label}"
+        f"The best OFER method, {row.label}, is {_amount(board, comparison)} {side} than "
+        f"{reference.label}"
     )
-    if one.outcome == "untested":
+    if comparison.outcome == "untested":
         return f"{text} (one split, not tested)."
-    doubt = "" if one.outcome in ("lower", "higher") else ", which may be chance"
-    return f"{text}{doubt} ({format_p_value(one.p_corrected)})."
+    doubt = "" if comparison.outcome in ("lower", "higher") else ", which may be chance"
+    return f"{text}{doubt} ({format_p_value(comparison.p_corrected)})."
 
 
 def _unstated_equivalences(board: Leaderboard) -> list[Equivalence]:
@@ -316,8 +319,10 @@ def _unstated_equivalences(board: Leaderboard) -> list[Equivalence]:
     """
     if QUANTITIES[board.metric].is_accuracy:
         return []
-    is_told = board.n_splits > 1 and board.winner is board.reference
-    return [one for one in board.equivalences if one.by_theory or not is_told]
+    is_stated = board.n_splits > 1 and board.winner is board.reference
+    return [
+        comparison for comparison in board.equivalences if comparison.by_theory or not is_stated
+    ]
 
 
 def _equivalence_sentence(equivalence: Equivalence) -> str:
@@ -352,22 +357,22 @@ def _learning_sentence(board: Leaderboard) -> str:
             return ""
         return "The run cannot tell whether more rows would help: it has one training size."
     learning, measured = board.learning, QUANTITIES[board.metric]
-    one = learning.difference
-    change = one.difference if measured.is_accuracy else one.relative
+    comparison = learning.difference
+    change = comparison.difference if measured.is_accuracy else comparison.relative
     steps = f"From {learning.from_size} to {_size(board, learning.to_size)}"
     whose = f"the {_NAMES[board.metric]} of {learning.row.label}"
-    if one.outcome == "equal":
+    if comparison.outcome == "equal":
         return f"{steps} {whose} did not change: more rows of the same kind would hardly help."
-    is_rise = (one.difference > 0) != measured.is_accuracy
-    text = f"{steps} {whose} {'rose' if is_rise else 'fell'} by {_amount(board, one)}"
-    if one.outcome == "untested":
+    is_rise = (comparison.difference > 0) != measured.is_accuracy
+    text = f"{steps} {whose} {'rose' if is_rise else 'fell'} by {_amount(board, comparison)}"
+    if comparison.outcome == "untested":
         return f"{text}; one split cannot be tested, so that this may be chance."
-    p_value = f"({format_p_value(one.p_corrected)})"
+    p_value = f"({format_p_value(comparison.p_corrected)})"
     if abs(change) < FLAT:
         return f"{text} {p_value}: the curve is flat, more rows of the same kind would hardly help."
-    if one.outcome == "lower":
+    if comparison.outcome == "lower":
         return f"{text} {p_value}: more rows would probably help."
-    if one.outcome == "higher":
+    if comparison.outcome == "higher":
         return f"{text} {p_value}: more rows did not help."
     return f"{text} {p_value}, which may be chance: whether more rows would help is open."
 

@@ -113,7 +113,7 @@ def run(
     leading, sections, verdicts, reproductions = [], [], {}, []
     for name, experiment in experiments.items():
         settings = experiment["settings"]
-        section, one = experiment_section(
+        section, judgement = experiment_section(
             name,
             settings,
             datasets[settings["dataset"]]["settings"],
@@ -134,7 +134,7 @@ def run(
             reference=reference,
         )
         sections.append(section)
-        verdicts[name] = one
+        verdicts[name] = judgement
         reproductions += reproductions_of(
             name,
             settings,
@@ -224,7 +224,7 @@ def experiment_section(
     """
     scores, metric = read_scores(scores_path), settings["metric"]
     reference = reference or QUANTITIES[metric].reference
-    one = verdict(scores, methods=methods, reference=reference, metric=metric)
+    judgement = verdict(scores, methods=methods, reference=reference, metric=metric)
     tables, cells_of = [], {}
 
     def add(html: str) -> None:
@@ -286,9 +286,9 @@ def experiment_section(
             (dataset.get("options") or {}).get("same_group"),
             methods,
         ),
-        "best": one.best,
-        "findings": [*one.judgements, *one.equalities],
-        "comparisons": comparison_rows(one),
+        "best": judgement.best,
+        "findings": [*judgement.judgements, *judgement.equalities],
+        "comparisons": comparison_rows(judgement),
         "difference": QUANTITIES[metric].difference_name,
         "better": "positive" if QUANTITIES[metric].is_accuracy else "negative",
         "tables": tables,
@@ -298,24 +298,24 @@ def experiment_section(
                 "name": figure["name"],
                 "svg": figures[figure["name"]],
                 "png": (pictures or {}).get(figure["name"]),
-                "alt": _alternative_text(figure, one),
+                "alt": _alternative_text(figure, judgement),
                 "caption": figure["caption"],
             }
             for figure in settings["figures"]
         ],
     }
-    return section, one
+    return section, judgement
 
 
-def comparison_rows(one: Verdict) -> list[list[str]]:
+def comparison_rows(judgement: Verdict) -> list[list[str]]:
     """Return the rows of the table of differences from the reference, cells written out.
 
     Columns: row, training size, difference, its size in units of its spread and (Hedges' g) of that
     of the scores, the two p values, splits that differ. What a single split or equal scores leave
     undefined is a dash.
     """
-    rows, measured = [], QUANTITIES[one.metric]
-    for comparison in one.comparisons:
+    rows, measured = [], QUANTITIES[judgement.metric]
+    for comparison in judgement.comparisons:
         cell = comparison.cell
         is_tested = comparison.outcome not in ("equal", "untested")
         rows.append(
@@ -333,8 +333,8 @@ def comparison_rows(one: Verdict) -> list[list[str]]:
     return rows
 
 
-def _alternative_text(figure: Mapping, one: Verdict) -> str:
+def _alternative_text(figure: Mapping, judgement: Verdict) -> str:
     """Return what a figure shows, for who cannot see it."""
     if figure_modules()[figure["kind"]].names_best:
-        return f"{figure['caption']} {one.best}"
+        return f"{figure['caption']} {judgement.best}"
     return figure["caption"]

@@ -24,7 +24,7 @@ def answer_lines(name: str, answer: str | Path, report: str | Path) -> list[str]
     Returns
     -------
     list of str
-        Nothing where the answer cannot be read: what is wrong with a file is told by the job that
+        Nothing where the answer cannot be read: a fault of a file is reported by the job that
         needs it.
     """
     try:

@@ -58,7 +58,7 @@ def three_findings(
     if not found:
         nothing = "No OFER method was compared with a reference, so that there are no findings"
         return [f"{nothing} but the best means below.", *([unbeaten] if unbeaten else [])]
-    if all(one.comparison.outcome in ("equal", "untested") for one in found):
+    if all(finding.comparison.outcome in ("equal", "untested") for finding in found):
         first = (
             f"None of the {count_of(len(found), 'comparison')} of OFER with a reference could be "
             f"tested: there is one split, or all scores are equal."
@@ -114,26 +114,26 @@ def where_words(found: Found) -> str:
 
 def _gains(found: Sequence[Found], methods: Mapping[str, Mapping]) -> str:
     """Return which method is most often better, and its largest effect."""
-    better = [one for one in found if one.comparison.outcome == "lower"]
+    better = [finding for finding in found if finding.comparison.outcome == "lower"]
     if not better:
         tried = f"any of the {len(found)} comparisons" if len(found) > 1 else "the one comparison"
         return f"No OFER method is surely better than its reference in {tried}."
     names = list(methods)
     groups: dict[tuple[str, str], int] = {}
-    for one in better:
-        key = one.comparison.cell.method, one.verdict.reference
+    for finding in better:
+        key = finding.comparison.cell.method, finding.verdict.reference
         groups[key] = groups.get(key, 0) + 1
     winner = max(groups, key=lambda key: (groups[key], -_position(key[0], names), key))
     method, reference = winner
     of_winner = [
-        one
-        for one in found
-        if (one.comparison.cell.method, one.verdict.reference) == (method, reference)
+        finding
+        for finding in found
+        if (finding.comparison.cell.method, finding.verdict.reference) == (method, reference)
     ]
-    outcomes = [one.comparison.outcome for one in of_winner]
+    outcomes = [finding.comparison.outcome for finding in of_winner]
     largest = min(
-        (one for one in of_winner if one.comparison.outcome == "lower"),
-        key=lambda one: one.comparison.cell.effect,
+        (finding for finding in of_winner if finding.comparison.outcome == "lower"),
+        key=lambda finding: finding.comparison.cell.effect,
     )
     others = [
         f"{word} in {outcomes.count(outcome)}"
@@ -151,19 +151,25 @@ def _gains(found: Sequence[Found], methods: Mapping[str, Mapping]) -> str:
 
 def _equals(found: Sequence[Found], methods: Mapping[str, Mapping]) -> str:
     """Return where OFER equals the reference up to rounding."""
-    equal = [one for one in found if one.comparison.outcome == "equal"]
+    equal = [finding for finding in found if finding.comparison.outcome == "equal"]
     if not equal:
         return (
             f"OFER equals its reference up to rounding in none of the "
             f"{count_of(len(found), 'comparison')}."
         )
-    labels = list(dict.fromkeys(one.comparison.label for one in equal))
-    counts = {label: sum(one.comparison.label == label for one in equal) for label in labels}
+    labels = list(dict.fromkeys(finding.comparison.label for finding in equal))
+    counts = {
+        label: sum(finding.comparison.label == label for finding in equal) for label in labels
+    }
     most = max(counts, key=lambda label: counts[label])
-    largest = max(one.comparison.cell.largest_relative_difference for one in equal)
-    references = list(dict.fromkeys(method_label(one.verdict.reference, methods) for one in equal))
+    largest = max(finding.comparison.cell.largest_relative_difference for finding in equal)
+    references = list(
+        dict.fromkeys(method_label(finding.verdict.reference, methods) for finding in equal)
+    )
     where = list(
-        dict.fromkeys(data_words(one.section) for one in equal if one.comparison.label == most)
+        dict.fromkeys(
+            data_words(finding.section) for finding in equal if finding.comparison.label == most
+        )
     )
     return (
         f"OFER equals {join_words(references)} up to rounding in {len(equal)} of "
@@ -174,14 +180,14 @@ def _equals(found: Sequence[Found], methods: Mapping[str, Mapping]) -> str:
 
 def _losses(found: Sequence[Found], methods: Mapping[str, Mapping]) -> str:
     """Return where OFER is worse than the reference."""
-    worse = [one for one in found if one.comparison.outcome == "higher"]
+    worse = [finding for finding in found if finding.comparison.outcome == "higher"]
     if not worse:
-        n_open = sum(one.comparison.outcome == "open" for one in found)
+        n_open = sum(finding.comparison.outcome == "open" for finding in found)
         return (
             f"In no comparison is OFER surely worse than its reference; {n_open} of {len(found)} "
             f"are not distinguishable, which does not mean equal."
         )
-    largest = max(worse, key=lambda one: one.comparison.cell.effect)
+    largest = max(worse, key=lambda finding: finding.comparison.cell.effect)
     reference = method_label(largest.verdict.reference, methods)
     return (
         f"OFER is worse than its reference in {len(worse)} of "

@@ -53,7 +53,7 @@ def gains_section(
     UserError
         If a file of equivalence checks is missing or damaged.
     """
-    by_name = {one["name"]: one for one in sections}
+    by_name = {section["name"]: section for section in sections}
     tried = {name: _read(path) for name, path in equivalence_checks.items()}
     found = [
         Found(comparison, verdict, by_name[name])
@@ -65,7 +65,7 @@ def gains_section(
         parts.append(heading("equivalence_checks", "What is kernel ridge regression by algebra"))
         parts.append(f"<p>{prose(_HOW_TRIED)}</p>")
         parts.append(html_markup(_equivalence_layout(tried, by_name)))
-    compared = {name: one for name, one in verdicts.items() if one.comparisons}
+    compared = {name: verdict for name, verdict in verdicts.items() if verdict.comparisons}
     if compared:
         parts.append(heading("against-reference", "Every OFER method against its reference"))
         parts.append(f"<p>{prose(_HOW_COMPARED)}</p>")
@@ -94,11 +94,14 @@ def outcomes_layout(
     verdict: Verdict, experiment: Mapping, methods: Mapping[str, Mapping]
 ) -> Layout:
     """Return the table of one experiment: a row for each OFER row, a column for each size."""
-    sizes = sorted({one.training_size for one in verdict.comparisons})
-    found = {(one.label, one.training_size): one for one in verdict.comparisons}
+    sizes = sorted({comparison.training_size for comparison in verdict.comparisons})
+    found = {
+        (comparison.label, comparison.training_size): comparison
+        for comparison in verdict.comparisons
+    }
     rows = [
         (label, [_entry(found.get((label, size)), verdict) for size in sizes], [])
-        for label in dict.fromkeys(one.label for one in verdict.comparisons)
+        for label in dict.fromkeys(comparison.label for comparison in verdict.comparisons)
     ]
     measured = QUANTITIES[verdict.metric]
     sign = "positive" if measured.is_accuracy else "negative"
@@ -128,7 +131,9 @@ def _entry(comparison: Comparison | None, verdict: Verdict) -> Entry:
 def _equivalence_layout(tried: Mapping[str, Mapping], by_name: Mapping[str, Mapping]) -> Layout:
     """Return the table with a row for each experiment and a column for each statement."""
     is_same = {
-        one["name"]: one["is_kernel_ridge"] for found in tried.values() for one in _of(found)
+        equivalence["name"]: equivalence["is_kernel_ridge"]
+        for found in tried.values()
+        for equivalence in _of(found)
     }
     names = sorted(is_same, key=lambda name: not is_same[name])
     rows = [
@@ -172,30 +177,31 @@ def _algebra(tried: Mapping[str, Mapping]) -> list[str]:
     """Return what the trial found of what is and is not kernel ridge regression."""
     if not tried:
         return ["What is kernel ridge regression by algebra was not tried in this run."]
-    every = [(name, one) for name, found in tried.items() for one in _of(found)]
-    same = [one for _, one in every if one["is_kernel_ridge"]]
-    other = [one for _, one in every if not one["is_kernel_ridge"]]
-    broken = [(name, one) for name, one in every if not one["holds"]]
+    every = [(name, equivalence) for name, found in tried.items() for equivalence in _of(found)]
+    same = [equivalence for _, equivalence in every if equivalence["is_kernel_ridge"]]
+    other = [equivalence for _, equivalence in every if not equivalence["is_kernel_ridge"]]
+    broken = [(name, equivalence) for name, equivalence in every if not equivalence["holds"]]
     sentences = []
     if same:
-        largest = max(one["difference"] for one in same)
+        largest = max(equivalence["difference"] for equivalence in same)
         sentences.append(
             f"Where OFER is kernel ridge regression by algebra, its predictions are those of "
-            f"kernel ridge regression in {sum(one['holds'] for one in same)} of "
+            f"kernel ridge regression in {sum(equivalence['holds'] for equivalence in same)} of "
             f"{count_of(len(same), 'trial')} on {count_of(len(tried), 'experiment')}; the largest "
             f"relative difference is {largest:.0e}."
         )
     if other:
-        least = min(one["difference"] for one in other)
-        largest = max(one["difference"] for one in other)
+        least = min(equivalence["difference"] for equivalence in other)
+        largest = max(equivalence["difference"] for equivalence in other)
         sentences.append(
             f"Where theory says that it is not (a penalty per block, variances of their own), the "
-            f"predictions differ in {sum(one['holds'] for one in other)} of "
+            f"predictions differ in {sum(equivalence['holds'] for equivalence in other)} of "
             f"{count_of(len(other), 'trial')}, by {least:.2g} to {largest:.2g}."
         )
     sentences += [
-        f"NOT as theory says: {one['name']} on {name}, a difference of {one['difference']:.1e}."
-        for name, one in broken
+        f"NOT as theory says: {equivalence['name']} on {name}, a difference of "
+        f"{equivalence['difference']:.1e}."
+        for name, equivalence in broken
     ]
     return sentences
 
@@ -205,14 +211,14 @@ def _outcomes(found: Sequence[Found], methods: Mapping[str, Mapping]) -> list[st
     if not found:
         return ["No OFER method was compared with a reference in this run."]
     gains = sorted(
-        (one for one in found if one.comparison.outcome == "lower"),
-        key=lambda one: one.comparison.cell.effect,
+        (finding for finding in found if finding.comparison.outcome == "lower"),
+        key=lambda finding: finding.comparison.cell.effect,
     )
     losses = sorted(
-        (one for one in found if one.comparison.outcome == "higher"),
-        key=lambda one: -one.comparison.cell.effect,
+        (finding for finding in found if finding.comparison.outcome == "higher"),
+        key=lambda finding: -finding.comparison.cell.effect,
     )
-    equal = [one for one in found if one.comparison.outcome == "equal"]
+    equal = [finding for finding in found if finding.comparison.outcome == "equal"]
     of_all = f"of {count_of(len(found), 'comparison')}"
     sentences = [
         _named(f"OFER is better in {len(gains)} {of_all}", "gains", gains),
@@ -220,19 +226,22 @@ def _outcomes(found: Sequence[Found], methods: Mapping[str, Mapping]) -> list[st
     ]
     if equal:
         where: dict[str, list[str]] = {}
-        for one in equal:
-            where.setdefault(one.comparison.label, []).append(one.section["name"])
+        for finding in equal:
+            where.setdefault(finding.comparison.label, []).append(finding.section["name"])
         rows = [
             f"{label} ({join_words(list(dict.fromkeys(names)))})" for label, names in where.items()
         ]
-        references = dict.fromkeys(method_label(one.verdict.reference, methods) for one in equal)
+        references = dict.fromkeys(
+            method_label(finding.verdict.reference, methods) for finding in equal
+        )
         sentences.append(
             f"OFER equals {join_words(list(references))} in every split up to rounding in "
             f"{len(equal)} {of_all}: {'; '.join(rows)}."
         )
-    n_open = sum(one.comparison.outcome == "open" for one in found)
+    n_open = sum(finding.comparison.outcome == "open" for finding in found)
     n_lower = sum(
-        one.comparison.outcome == "open" and one.comparison.cell.difference < 0 for one in found
+        finding.comparison.outcome == "open" and finding.comparison.cell.difference < 0
+        for finding in found
     )
     if n_open:
         sentences.append(
@@ -245,7 +254,7 @@ def _outcomes(found: Sequence[Found], methods: Mapping[str, Mapping]) -> list[st
 def _named(beginning: str, word: str, found: Sequence[Found]) -> str:
     if not found:
         return f"{beginning}."
-    shown = [where_words(one) for one in found[:MOST_SHOWN]]
+    shown = [where_words(finding) for finding in found[:MOST_SHOWN]]
     largest = f"the largest {word}: " if len(found) > 1 else ""
     return f"{beginning}; {largest}{'; '.join(shown)}."
 
@@ -255,7 +264,7 @@ def _of(found: Mapping) -> list[Mapping]:
 
 
 def _by_name(found: Mapping, name: str) -> Mapping | None:
-    return next((one for one in _of(found) if one["name"] == name), None)
+    return next((equivalence for equivalence in _of(found) if equivalence["name"] == name), None)
 
 
 def _read(path: str | Path) -> dict:

@@ -21,7 +21,7 @@ def page(figure):
 
 
 def write(axis, x: float, y: float, text: str, **look) -> None:
-    """Write a text whose middle is at height `y`; 9 points and nearly black unless told."""
+    """Write a text whose middle is at height `y`; by default 9 points and nearly black."""
     # Two $ would begin a formula.
     text = text.replace("$", r"\$")
     axis.text(x, y, text, va="center", **({"fontsize": 9, "color": INK} | look))

@@ -83,7 +83,7 @@ def run(
     scores : path
         The ``scores.csv`` of the experiment; the split named ``final`` has no part in it.
     timings : sequence of paths
-        Its timings, one file or none; without, no cost is told.
+        Its timings, one file or none; without one, no cost is shown.
     methods : mapping of method name to mapping
         ``label`` and, where they are known, ``regressor``, ``weak_outputs``, ``members`` and what
         `is_kernel_ridge_by_theory` asks for. The order is that of the experiment.
@@ -396,17 +396,17 @@ def answer_tree(board: Leaderboard, settings: Mapping, n_folds: int) -> dict:
     }
 
 
-def _shown(one: Difference | None, metric: str) -> dict | None:
+def _shown(comparison: Difference | None, metric: str) -> dict | None:
     """Return a difference with the numbers that are shown."""
-    if one is None:
+    if comparison is None:
         return None
     measured = QUANTITIES[metric]
-    return asdict(one) | {
-        "outcome": _OUTCOMES[one.outcome],
-        "difference": measured.shown_difference(one.difference),
+    return asdict(comparison) | {
+        "outcome": _OUTCOMES[comparison.outcome],
+        "difference": measured.shown_difference(comparison.difference),
         # The difference of two shares that are right has no use for a third share.
-        "relative": math.nan if measured.is_accuracy else one.relative,
-        "effect": measured.shown_effect(one.effect),
+        "relative": math.nan if measured.is_accuracy else comparison.relative,
+        "effect": measured.shown_effect(comparison.effect),
     }
 
 
@@ -436,8 +436,8 @@ def _mean_seconds(timings: Sequence[Timing], size: int) -> dict[Variant, Seconds
     for (variant, training_size), splits in group_by_cell(outside_studies(timings)).items():
         if training_size == size:
             records = [splits[split] for split in sorted(splits)]
-            training = [one.selection_seconds + one.fit_seconds for one in records]
-            prediction = [one.prediction_seconds + one.preimage_seconds for one in records]
+            training = [record.selection_seconds + record.fit_seconds for record in records]
+            prediction = [record.prediction_seconds + record.preimage_seconds for record in records]
             found[variant] = Seconds(
                 mean_and_deviation(training)[0], mean_and_deviation(prediction)[0]
             )
@@ -562,11 +562,11 @@ def _equivalences(
             other = Variant(reference, "selected", 0)
         if variant.method == reference or other not in column:
             continue
-        one = difference(column[variant], column[other], n_train, n_test)
+        comparison = difference(column[variant], column[other], n_train, n_test)
         by_theory = not QUANTITIES[metric].is_accuracy and is_kernel_ridge_by_theory(
             methods.get(variant.method, {})
         )
-        if one is not None and (by_theory or one.outcome == "equal"):
+        if comparison is not None and (by_theory or comparison.outcome == "equal"):
             found.append(
                 Equivalence(
                     variant.method,
@@ -574,10 +574,10 @@ def _equivalences(
                     reference,
                     name,
                     by_theory,
-                    one.outcome == "equal",
-                    one.n_nonzero,
-                    one.n_splits,
-                    one.largest_relative_difference,
+                    comparison.outcome == "equal",
+                    comparison.n_nonzero,
+                    comparison.n_splits,
+                    comparison.largest_relative_difference,
                 )
             )
     return found

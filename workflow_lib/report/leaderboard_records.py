@@ -220,10 +220,10 @@ class Leaderboard:
         """
         if self.is_mean(self.winner):
             return False
-        one = self.winner.versus_mean
-        if one is None or (one.outcome == "untested" and one.difference < 0):
+        comparison = self.winner.versus_mean
+        if comparison is None or (comparison.outcome == "untested" and comparison.difference < 0):
             return None
-        return one.outcome == "lower"
+        return comparison.outcome == "lower"
 
     @property
     def tied(self) -> list[Row]:

@@ -101,17 +101,17 @@ def write_report(
         (path) where it can be saved.
     """
     folder = Path(path).parent
-    parts = [*(one.html for one in leading), _opening(sections, brief, counts)]
-    parts += [one.html for one in following]
-    parts += [_experiment(one, folder) for one in sections]
+    parts = [*(entry.html for entry in leading), _opening(sections, brief, counts)]
+    parts += [entry.html for entry in following]
+    parts += [_experiment(entry, folder) for entry in sections]
     parts += [datasets_section(datasets), methods_section(methods)]
     parts.append(provenance_section(manifest, timeline, folder))
-    cross_dataset = [(one.anchor, one.heading) for one in leading]
+    cross_dataset = [(entry.anchor, entry.heading) for entry in leading]
     cross_dataset += [("summary", "In brief")]
-    cross_dataset += [(one.anchor, one.heading) for one in following]
+    cross_dataset += [(entry.anchor, entry.heading) for entry in following]
     groups = {
         "": cross_dataset,
-        "Experiments": [(f"experiment-{one['name']}", one["name"]) for one in sections],
+        "Experiments": [(f"experiment-{entry['name']}", entry["name"]) for entry in sections],
         "Behind the numbers": [
             ("data", "Data"),
             ("methods", "Methods"),
@@ -143,11 +143,11 @@ def _entries(group: str, entries: Sequence[tuple[str, str]]) -> list[str]:
 def _opening(sections: Sequence[Mapping], brief: Sequence[str], counts: Sequence[str]) -> str:
     """Return the opening: what was run, on what, and what came out."""
     rows = []
-    for one in sections:
+    for entry in sections:
         rows.append(
-            f'<tr><th scope="row"><a href="#experiment-{escape(one["name"])}">'
-            f"{escape(one['name'])}</a></th><td>{escape(one['dataset'])}</td>"
-            f"<td>{prose(one['best'])}</td></tr>"
+            f'<tr><th scope="row"><a href="#experiment-{escape(entry["name"])}">'
+            f"{escape(entry['name'])}</a></th><td>{escape(entry['dataset'])}</td>"
+            f"<td>{prose(entry['best'])}</td></tr>"
         )
     table = (
         '<div class="wide"><table class="words">'
@@ -173,9 +173,13 @@ def _opening(sections: Sequence[Mapping], brief: Sequence[str], counts: Sequence
 
 def _what_was_run(sections: Sequence[Mapping]) -> list[str]:
     """Return how many experiments there are, and on which kinds of data."""
-    made = [one["name"] for one in sections if one["is_made"]]
-    stand_ins = [one["name"] for one in sections if one["stand_in_for"]]
-    others = [one["name"] for one in sections if not one["is_made"] and not one["stand_in_for"]]
+    made = [section["name"] for section in sections if section["is_made"]]
+    stand_ins = [section["name"] for section in sections if section["stand_in_for"]]
+    others = [
+        section["name"]
+        for section in sections
+        if not section["is_made"] and not section["stand_in_for"]
+    ]
     sentences = [f"This run holds {count_of(len(sections), 'experiment')}."]
     if made:
         sentences.append(f"Data made by a recipe: {join_words(made)}.")

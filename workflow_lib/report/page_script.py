@@ -112,10 +112,10 @@ function makeFilter(table, number) {
   var field = document.createElement("input");
   field.type = "search";
   field.id = "filter-" + number;
-  var told = document.createElement("span");
-  told.setAttribute("role", "status");
-  told.setAttribute("aria-live", "polite");
-  line.append(label, field, " ", told);
+  var count = document.createElement("span");
+  count.setAttribute("role", "status");
+  count.setAttribute("aria-live", "polite");
+  line.append(label, field, " ", count);
   var place = table.closest(".wide") || table;
   place.parentNode.insertBefore(line, place);
   field.addEventListener("input", function () {
@@ -127,7 +127,7 @@ function makeFilter(table, number) {
     bodies.forEach(function (body) {
       body.hidden = bodyRows(body).every(function (row) { return row.hidden; });
     });
-    told.textContent = words.length ? shown + " of " + all.length + " rows" : "";
+    count.textContent = words.length ? shown + " of " + all.length + " rows" : "";
   });
 }
 
@@ -183,7 +183,7 @@ document.querySelectorAll("figure a.svg").forEach(function (link) {
   link.href = link.closest("figure").querySelector("img").src;
 });
 
-// Which section is read is told in the navigation.
+// The navigation marks the section that is read.
 var links = {};
 document.querySelectorAll("nav a").forEach(function (link) {
   links[link.getAttribute("href").slice(1)] = link;

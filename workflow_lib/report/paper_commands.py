@@ -18,11 +18,11 @@ def commands(item: PaperItem, runs: Mapping[str, Sequence[Mapping]], kinds: Sequ
     """
     found: dict[str, tuple] = {}
     for path, experiments in runs.items():
-        for one in experiments:
-            rank = _reproduces(item, one)
+        for experiment in experiments:
+            rank = _reproduces(item, experiment)
             if rank:
                 candidate = (rank, len(experiments), path)
-                kind = DRAWING if item.quantity == "drawing" else data_kind(one)
+                kind = DRAWING if item.quantity == "drawing" else data_kind(experiment)
                 found[kind] = min(found.get(kind, candidate), candidate)
     sentences = []
     for kind in (*kinds, DRAWING):
@@ -30,9 +30,11 @@ def commands(item: PaperItem, runs: Mapping[str, Sequence[Mapping]], kinds: Sequ
             path = found[kind][-1]
             sentence = f"{_on(kind)}: {_code(_command(path))}"
             places = [
-                f"config/datasets/{one['dataset']}.yaml"
-                for one in runs[path]
-                if one["is_user_supplied"] and data_kind(one) == kind and _reproduces(item, one)
+                f"config/datasets/{experiment['dataset']}.yaml"
+                for experiment in runs[path]
+                if experiment["is_user_supplied"]
+                and data_kind(experiment) == kind
+                and _reproduces(item, experiment)
             ]
             if places:
                 files = join_words([_code(place) for place in dict.fromkeys(places)])

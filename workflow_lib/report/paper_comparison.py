@@ -191,7 +191,7 @@ def _row(
     """Return one row of the table: an item, and one reproduction or all experiments behind it."""
     head, printed, numbers = _head(item), _n_printed(item, published), [MISSING] * 5
     reproduction = reproductions[0]
-    here = f"{', '.join(_link(one) for one in reproductions)}<br>{escape(_data(reproductions))}"
+    here = f"{', '.join(map(_link, reproductions))}<br>{escape(_data(reproductions))}"
     if reproduction.data_kind == STAND_IN:
         numbers[0] = "not comparable: stand-in"
         return _cells(head, here, *numbers, "Other data than the paper's.")
@@ -282,7 +282,9 @@ def _why_not(
         )
     sentences = []
     if reproduction.seconds:
-        ratios = [one.value / one.published_value for one in reproduction.seconds]
+        ratios = [
+            comparison.value / comparison.published_value for comparison in reproduction.seconds
+        ]
         sentences.append(
             f"Another machine and other code: times are {_ratio(min(ratios))} to "
             f"{_ratio(max(ratios))} times the published ones (median {_ratio(median(ratios))})."
@@ -297,7 +299,9 @@ def _why_not(
             )
     if not reproduction.errors:
         return " ".join(sentences)
-    beyond = [one for one in reproduction.errors if one.agreement == BEYOND_TWO]
+    beyond = [
+        comparison for comparison in reproduction.errors if comparison.agreement == BEYOND_TWO
+    ]
     if not beyond:
         return " ".join([*sentences, "No number is more than two spreads away."])
     return " ".join([*sentences, *_reasons(reproduction, beyond)])

@@ -97,7 +97,7 @@ def protocol_sentences(
     if weak_sizes:
         is_soft = settings.get("weak_labels") == "soft"
         known = "only how likely each component is" if is_soft else "only the component is known"
-        told = (
+        counts = (
             f"each is taken for as likely of each component as the labelled training rows with the "
             f"same value of '{same_group}' are on average."
             if same_group
@@ -106,7 +106,7 @@ def protocol_sentences(
         )
         sentences.append(
             f"{join_words([str(size) for size in weak_sizes])} weakly labelled rows for the "
-            f"methods that use them: {told}"
+            f"methods that use them: {counts}"
         )
         weak_left_out = sorted(set(settings.get("weak_sizes", ())) - set(weak_sizes))
         if weak_left_out:

@@ -1,4 +1,4 @@
-"""What is told of each error: what it is called, how it is compared and how it is shown.
+"""The description of each error: its name, how it is compared and how it is shown.
 
 Everything that compares methods (the lowest mean, the tests, the verdict) works on errors, of which
 lower is better. The accuracy of classes is compared as its error rate and shown in percent.
@@ -25,7 +25,7 @@ _OTHER_SIDE = {"lower": "higher", "higher": "lower", "minimum": "maximum", "maxi
 
 @dataclass(frozen=True)
 class Quantity:
-    """What is told of one error.
+    """The description of one error.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ QUANTITIES = {
     "accuracy": Quantity(*_ACCURACY, is_accuracy=True, is_per_class=True),
     "accuracy_of_rows": Quantity(*_ACCURACY, is_accuracy=True),
 }
-"""The columns of ``scores.csv`` that are measured on the test rows, and what is told of each.
+"""The columns of ``scores.csv`` that are measured on the test rows, and the description of each.
 
 ``accuracy_of_rows`` is the accuracy of an experiment whose training sizes count rows.
 """

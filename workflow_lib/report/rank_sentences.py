@@ -95,19 +95,19 @@ def _test_sentence(ranking: Ranking) -> str:
             f"; Iman and Davenport's F = {test.f_statistic:.2f}, {format_p_value(test.f_p_value)}"
         )
     begin = f"Friedman's test ({numbers})"
-    if not ranking.is_told_apart:
+    if not ranking.has_differences:
         return f"{begin} does not tell the methods apart at the risk {RISK:g}."
     largest = len(ranking.methods) - 1
     if critical > largest:
         return (
             f"{begin} says that the methods are not all alike, but Nemenyi's critical difference "
-            f"of {critical:.2f} is more than two ranks can differ ({largest}): no two are told "
-            f"apart."
+            f"of {critical:.2f} is more than two ranks can differ ({largest}): no two "
+            "are distinguished."
         )
     return (
-        f"{begin} says that the methods are not all alike; two are told apart where their average "
-        f"ranks differ by {critical:.2f} or more (Nemenyi's critical difference at the risk "
-        f"{RISK:g})."
+        f"{begin} says that the methods are not all alike; two are distinguished where their "
+        f"average ranks differ by {critical:.2f} or more (Nemenyi's critical difference at the "
+        f"risk {RISK:g})."
     )
 
 

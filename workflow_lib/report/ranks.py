@@ -117,7 +117,7 @@ class Ranking:
         return QUANTITIES[self.places[0].metric].is_accuracy
 
     @property
-    def is_told_apart(self) -> bool:
+    def has_differences(self) -> bool:
         """Whether the Friedman test says that the methods are not all alike."""
         return self.test.p_value < RISK
 
@@ -254,7 +254,11 @@ def _place(name: str, scores: Sequence[Score], settings: Mapping) -> tuple[Place
         chosen = [by_components[SELECTED]] if SELECTED in by_components else by_components.values()
         if len(chosen) > 1:
             averaged.add(method)
-        errors[method] = float(np.mean([one[split] for one in chosen for split in sorted(one)]))
+        errors[method] = float(
+            np.mean(
+                [of_component[split] for of_component in chosen for split in sorted(of_component)]
+            )
+        )
         splits = splits.union(*chosen)
     place = Place(
         experiment=name,
@@ -271,11 +275,13 @@ def _place(name: str, scores: Sequence[Score], settings: Mapping) -> tuple[Place
 
 def _complete(by_method: Mapping[str, Mapping[str, Mapping[int, float]]]) -> dict:
     """Return the methods of which every component setting has every split."""
-    splits = {split for by in by_method.values() for one in by.values() for split in one}
+    splits = {
+        split for by in by_method.values() for of_component in by.values() for split in of_component
+    }
     return {
         method: by_components
         for method, by_components in by_method.items()
-        if all(set(one) == splits for one in by_components.values())
+        if all(set(of_component) == splits for of_component in by_components.values())
     }
 
 

@@ -64,12 +64,12 @@ class Reproduction:
     @property
     def errors(self) -> list[Comparison]:
         """The comparisons of errors and accuracies."""
-        return [one for one in self.comparisons if one.quantity not in TIMES]
+        return [comparison for comparison in self.comparisons if comparison.quantity not in TIMES]
 
     @property
     def seconds(self) -> list[Comparison]:
         """The comparisons of times."""
-        return [one for one in self.comparisons if one.quantity in TIMES]
+        return [comparison for comparison in self.comparisons if comparison.quantity in TIMES]
 
 
 def data_kind(dataset: Mapping) -> str:

@@ -108,7 +108,11 @@ def _share(row: Comparison) -> float:
 def _subject(name: str, configuration: Mapping) -> tuple[str, str]:
     """Return the experiment and the dataset in the name of a job, '' where it has none."""
     experiments, datasets = configuration["experiments"], configuration["datasets"]
-    named = [one for one in {*experiments, *datasets} if f"{name}-".startswith(f"{one}-")]
+    named = [
+        candidate
+        for candidate in {*experiments, *datasets}
+        if f"{name}-".startswith(f"{candidate}-")
+    ]
     longest = max(named, key=len, default="")
     if longest in experiments:
         return longest, experiments[longest]["dataset"]

@@ -71,11 +71,11 @@ def draw_scheme(scheme: Scheme):
         figure = Figure(figsize=(WIDTH, HEIGHT))
         axis = page(figure)
         write(axis, 0.15, 0.22, scheme.title, fontsize=11.5)
-        for one in scheme.maps:
-            _draw_map(axis, one, scheme.spaces[one.source], scheme.spaces[one.target])
+        for arrow in scheme.maps:
+            _draw_map(axis, arrow, scheme.spaces[arrow.source], scheme.spaces[arrow.target])
         for space in scheme.spaces.values():
             _draw_space(axis, space)
-        _draw_key(axis, {one.color for one in scheme.maps})
+        _draw_key(axis, {arrow.color for arrow in scheme.maps})
     return figure
 
 
@@ -87,19 +87,19 @@ def _draw_space(axis, space: Space) -> None:
     write(axis, space.x, space.y + 0.17, space.words, ha="center", fontsize=8.5, color=GREY)
 
 
-def _draw_map(axis, one: Map, source: Space, target: Space) -> None:
+def _draw_map(axis, arrow: Map, source: Space, target: Space) -> None:
     """Draw the arrow of a map from box to box, with its number and its words."""
     run_x, run_y = target.x - source.x, target.y - source.y
     length = (run_x**2 + run_y**2) ** 0.5
-    side = (run_y / length * one.shift, -run_x / length * one.shift)
+    side = (run_y / length * arrow.shift, -run_x / length * arrow.shift)
     begin, end = _edge(source, run_x, run_y, side), _edge(target, -run_x, -run_y, side)
-    look = {"linestyle": (0, (4, 3))} if one.is_whole else {}
-    draw_arrow(axis, begin, end, one.color, **look)
-    x, y = one.text
-    if one.number:
-        write(axis, x, y, one.number, fontsize=12, weight="bold", color=one.color)
+    look = {"linestyle": (0, (4, 3))} if arrow.is_whole else {}
+    draw_arrow(axis, begin, end, arrow.color, **look)
+    x, y = arrow.text
+    if arrow.number:
+        write(axis, x, y, arrow.number, fontsize=12, weight="bold", color=arrow.color)
         x += 0.22
-    for line in textwrap.wrap(one.words, 60 if one.is_whole else LETTERS):
+    for line in textwrap.wrap(arrow.words, 60 if arrow.is_whole else LETTERS):
         write(axis, x, y, line, fontsize=8.5)
         y += LINE
 

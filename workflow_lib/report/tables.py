@@ -44,7 +44,7 @@ TIMES = {
 """The blocks of a time table: name -> heading."""
 
 ERRORS = ("arrmse", "rrmse")
-"""The errors that an error table shows unless it is told which."""
+"""The errors that an error table shows by default."""
 
 
 @dataclass(frozen=True)

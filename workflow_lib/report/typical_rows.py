@@ -216,15 +216,15 @@ def row_names(data: Mapping) -> list[str]:
 def csv_rows(found: TypicalRows) -> list[TypicalValue]:
     """Return the lines of the CSV file: the means of all outputs, then the typical rows."""
     lines = []
-    for one in found.components:
-        key = one.component, one.share, one.n_rows
+    for component in found.components:
+        key = component.component, component.share, component.n_rows
         lines += [
             TypicalValue(*key, "mean", name, float(mean))
-            for name, mean in zip(found.outputs, one.means, strict=True)
+            for name, mean in zip(found.outputs, component.means, strict=True)
         ]
         lines += [
             TypicalValue(*key, "typical_row", name, membership)
-            for name, membership in zip(one.rows, one.memberships, strict=True)
+            for name, membership in zip(component.rows, component.memberships, strict=True)
         ]
     return lines
 
@@ -238,11 +238,11 @@ def typical_layout(found: TypicalRows, title: str) -> Layout:
     """Return the layout with a row for each component: weight, rows, means and typical rows."""
     shown = np.sort(np.argsort(-found.differences, kind="stable")[:MOST_OUTPUTS])
     rows = []
-    for one in found.components:
-        entries = [Entry(f"{100 * one.share:.1f}"), Entry(str(one.n_rows))]
-        entries += [Entry(_number(one.means[output])) for output in shown]
-        entries.append(Entry(", ".join(one.rows) or MISSING))
-        rows.append((str(one.component), entries, []))
+    for component in found.components:
+        entries = [Entry(f"{100 * component.share:.1f}"), Entry(str(component.n_rows))]
+        entries += [Entry(_number(component.means[output])) for output in shown]
+        entries.append(Entry(", ".join(component.rows) or MISSING))
+        rows.append((str(component.component), entries, []))
     notes = [
         "Columns of outputs are the means of each component.",
         "A row belongs to its most probable component; typical are the surest members, and of "

@@ -147,10 +147,10 @@ def count_sentences(verdicts: Sequence[Verdict], methods: Mapping[str, Mapping])
     components and of weak rows. Errors and accuracies, and different references, are counted apart.
     """
     groups: dict[tuple[str, str, str, str], list[Comparison]] = {}
-    for one in verdicts:
-        measured = QUANTITIES[one.metric]
-        for comparison in one.comparisons:
-            key = (comparison.cell.method, one.reference, measured.better, measured.worse)
+    for verdict in verdicts:
+        measured = QUANTITIES[verdict.metric]
+        for comparison in verdict.comparisons:
+            key = (comparison.cell.method, verdict.reference, measured.better, measured.worse)
             groups.setdefault(key, []).append(comparison)
     sentences = []
     for key in sorted(groups, key=lambda key: (_position(key[0], methods), key)):
@@ -239,8 +239,8 @@ def _best_sentence(scores: Sequence[Score], methods: Mapping[str, Mapping], metr
     Ceilings are named behind it: they are better for what nobody knows in use.
     """
     measured = QUANTITIES[metric]
-    ceilings = sorted({one.method for one in scores if is_ceiling(one.method, methods)})
-    cells = group_by_cell([one for one in scores if one.method not in ceilings])
+    ceilings = sorted({row.method for row in scores if is_ceiling(row.method, methods)})
+    cells = group_by_cell([row for row in scores if row.method not in ceilings])
     sizes_of_winner: dict[str, list[str]] = {}
     for size in sorted({size for _, size in cells}):
         column = {

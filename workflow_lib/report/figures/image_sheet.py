@@ -127,22 +127,22 @@ def draw(
     best = best_predictions(classes.labels, splits, predictions, methods)
     test = read_artifact(splits[0], "split")["test"]
     predicted = best.predicted[0]
-    told = _predicted_memberships(regressions.get(best.method), best.item)
-    are_predicted = told is not None
-    if told is None and models is not None:
+    memberships = _predicted_memberships(regressions.get(best.method), best.item)
+    are_predicted = memberships is not None
+    if memberships is None and models is not None:
         of_classes, _ = class_memberships(models, classes.vectors, best.n_train, n_components)
-        told = of_classes[predicted]
+        memberships = of_classes[predicted]
     entries = [
         SheetEntry(
             int(test[place]),
             data["images"]["thumbnails"][test[place]],
             classes.names[best.truth[0][place]],
             classes.names[predicted[place]],
-            None if told is None else np.clip(told[place], 0.0, 1.0),
+            None if memberships is None else np.clip(memberships[place], 0.0, 1.0),
         )
         for place in shown_places(best.truth[0], test, N_LINES * N_COLUMNS)
     ]
-    return _draw(entries, _heading(title, best, told, are_predicted))
+    return _draw(entries, _heading(title, best, memberships, are_predicted))
 
 
 def shown_places(labels: np.ndarray, rows: np.ndarray, n_images: int) -> list[int]:
@@ -174,7 +174,7 @@ def _predicted_memberships(path: str | Path | None, item: str) -> np.ndarray | N
 
 
 def _heading(
-    title: str, best: ClassPredictions, told: np.ndarray | None, are_predicted: bool
+    title: str, best: ClassPredictions, memberships: np.ndarray | None, are_predicted: bool
 ) -> str:
     """Return the title with the method and what the bars are."""
     size = QUANTITIES["accuracy"].size_in_words(best.examples)
@@ -183,11 +183,12 @@ def _heading(
         f"{title}\n{best.label}, {size}, first split: {right:.1f} % of {len(best.truth[0])} test "
         "images right"
     )
-    if told is None:
+    if memberships is None:
         return heading
     of_what = "" if are_predicted else " of the predicted class"
     what = "predicted memberships" if are_predicted else "memberships"
-    return f"{heading}\nBars: {what}{of_what} in the components 1 to {told.shape[1]}, from 0 to 1"
+    n_components = memberships.shape[1]
+    return f"{heading}\nBars: {what}{of_what} in the components 1 to {n_components}, from 0 to 1"
 
 
 def _draw(entries: Sequence[SheetEntry], heading: str):

@@ -27,7 +27,7 @@ BECAUSE = "a figure of kind series needs series, and the task is {task}"
 
 MOST_METHODS = 4
 LINES = ("--", "-.", ":", (0, (6, 1.5)))
-"""Line styles of the methods, so that they are told apart without colors."""
+"""Line styles of the methods, which distinguish them without colors."""
 
 
 @dataclass(frozen=True)

@@ -119,7 +119,7 @@ def _subtitle(ranking: Ranking) -> str:
     n_datasets, n_methods = ranking.ranks.shape
     joined = "thick lines join methods that are not distinguishable"
     if not ranking.groups:
-        joined = "every two methods are told apart"
+        joined = "every two methods are distinguished"
     few = " (too few for more than a description)" if n_datasets < LEAST_FOR_A_TEST else ""
     return f"N = {n_datasets}{few}, k = {n_methods}; the best rank is on the left; {joined}"
 

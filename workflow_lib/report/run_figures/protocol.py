@@ -155,7 +155,7 @@ def protocol_in_words(numbers: Sequence[Numbers], n_folds: int) -> str:
 
 def splits_in_words(numbers: Sequence[Numbers]) -> str:
     """Return the numbers of splits that occur, as ``5 splits`` or ``5 to 10 splits``."""
-    counts = sorted({one.n_splits for one in numbers})
+    counts = sorted({experiment.n_splits for experiment in numbers})
     if len(counts) > 1:
         return f"{counts[0]} to {counts[-1]} splits"
     return count_of(counts[0], "split")
@@ -190,9 +190,9 @@ def draw_protocol(numbers: Sequence[Numbers], n_folds: int):
             "How this run is protected: outputs of test rows reach the score, and no step before"
         )
         write(axis, LEFT, 0.25, title, fontsize=11.5)
-        told = f"{_run_in_words(numbers)}, {n_folds} folds for the selection; the list below has "
-        told += "the numbers" if len(numbers) == 1 else "the numbers of each"
-        write(axis, LEFT, 0.5, told, fontsize=9, color=GREY)
+        line = f"{_run_in_words(numbers)}, {n_folds} folds for the selection; the list below has "
+        line += "the numbers" if len(numbers) == 1 else "the numbers of each"
+        write(axis, LEFT, 0.5, line, fontsize=9, color=GREY)
         _draw_rows(axis, numbers)
         _draw_steps(axis, numbers, n_folds)
         _draw_tests(axis, numbers)
@@ -204,7 +204,7 @@ def draw_protocol(numbers: Sequence[Numbers], n_folds: int):
 def _draw_rows(axis, numbers: Sequence[Numbers]) -> None:
     """Draw the rows of a dataset, cut into training, weak and test rows, and splits behind."""
     top, height = 1.0, 0.48
-    n_behind = min(max(one.n_splits for one in numbers), 4) - 1
+    n_behind = min(max(experiment.n_splits for experiment in numbers), 4) - 1
     if n_behind:
         look = {"fontsize": 8, "color": GREY, "ha": "right"}
         write(axis, RIGHT, 0.68, "one split in front, others behind", **look)
@@ -213,7 +213,7 @@ def _draw_rows(axis, numbers: Sequence[Numbers]) -> None:
             shift = 0.055 * behind
             draw_box(axis, left + shift, top - shift, width, height, "white", edge=PALE)
     (training, training_width), (weak, weak_width), (test, test_width) = PARTS
-    n_sizes = min(max(len(one.training_sizes) for one in numbers), len(TRAINING))
+    n_sizes = min(max(len(experiment.training_sizes) for experiment in numbers), len(TRAINING))
     part = training_width / n_sizes
     middle = top + height / 2
     for place in range(n_sizes, 0, -1):
@@ -224,32 +224,32 @@ def _draw_rows(axis, numbers: Sequence[Numbers]) -> None:
         write(axis, training + part * (place - 0.5), middle, name, **look)
     draw_box(axis, weak, top, weak_width, height, WEAK, hatch="..")
     draw_box(axis, test, top, test_width, height, TEST, hatch="//")
-    has_weak = any(one.weak_sizes for one in numbers)
+    has_weak = any(experiment.weak_sizes for experiment in numbers)
     weak_lines = ["Outputs not seen."]
-    if any(one.has_ceiling for one in numbers):
+    if any(experiment.has_ceiling for experiment in numbers):
         weak_lines = ["Outputs not seen", "(but by a ceiling)."]
     nested = ["Sizes are nested: a larger set adds rows to", "a smaller and exchanges none."]
-    told = {
+    steps = {
         "Training rows": nested if n_sizes > 1 else ["One size."],
         "Weak rows": weak_lines if has_weak else ["No part here."],
         "Test rows": ["The same for every method and every", "training size."],
     }
-    for (left, _), (name, lines) in zip(PARTS, told.items(), strict=True):
+    for (left, _), (name, lines) in zip(PARTS, steps.items(), strict=True):
         write(axis, left, 1.62, name, weight="bold")
         write_lines(axis, left, 1.8, lines)
 
 
 def _draw_steps(axis, numbers: Sequence[Numbers], n_folds: int) -> None:
     """Draw the steps from the selection to the tests, and which rows reach each."""
-    has_classes = any(one.is_accuracy for one in numbers)
-    has_numbers = not all(one.is_accuracy for one in numbers)
+    has_classes = any(experiment.is_accuracy for experiment in numbers)
+    has_numbers = not all(experiment.is_accuracy for experiment in numbers)
     lines = ["All that learns does so", "without the held-out", "fold (white): scaling,"]
     lines += ["mixture, regression."]
     if has_numbers:
         lines += ["Scored on outputs, after", "the pre-image."]
     if has_classes:
         lines += [f"{'Classes: a' if has_numbers else 'Scored by a'} squared error."]
-    if any(one.is_accuracy and one.training_sizes[0] == 1 for one in numbers):
+    if any(experiment.is_accuracy and experiment.training_sizes[0] == 1 for experiment in numbers):
         lines += ["(1 per class: fixed)"]
     _step(axis, LEFT, 2.95, f"1  Select: {n_folds} folds", lines, text_from=1.3)
     _draw_folds(axis, LEFT + 0.15, STEPS_TOP + 0.42, n_folds)
@@ -269,7 +269,7 @@ def _draw_steps(axis, numbers: Sequence[Numbers], n_folds: int) -> None:
     begin = 2.12
     for x in (2.5, 4.1):
         draw_arrow(axis, (x, begin), (x, STEPS_TOP), TRAINING_ARROW)
-    if any(one.weak_sizes for one in numbers):
+    if any(experiment.weak_sizes for experiment in numbers):
         x, look = PARTS[1][0] + 0.2, {"fontsize": 8, "color": WEAK_ARROW}
         draw_arrow(axis, (x, begin), (x, STEPS_TOP), WEAK_ARROW, linestyle=(0, (3, 2)))
         write_lines(axis, x + 0.1, 2.28, ["component, in 1 and", "2 of weak methods"], **look)
@@ -303,7 +303,7 @@ def _draw_tests(axis, numbers: Sequence[Numbers]) -> None:
         "Not distinguishable: where that test is open.",
         f"Equal: where no split differs by more than {EQUALITY_TOLERANCE:.0e} of the score.",
     ]
-    if max(one.n_splits for one in numbers) == 1:
+    if max(experiment.n_splits for experiment in numbers) == 1:
         lines = ["With one split nothing can be tested."]
     _step(axis, 5.6, RIGHT - 5.6, title, lines, top=LOWER_TOP, height=1.5)
     draw_arrow(axis, (8.6, STEPS_TOP + STEPS_HEIGHT), (8.6, LOWER_TOP), INK)
@@ -314,11 +314,11 @@ def _draw_kinds(axis, numbers: Sequence[Numbers]) -> None:
     write(axis, LEFT, LOWER_TOP + 0.13, "How test rows are chosen", weight="bold")
     y = LOWER_TOP + 0.38
     for kind, words in SPLITS.items():
-        count = sum(one.split == kind for one in numbers)
-        told = count_of(count, "experiment") if count else "not in this run"
+        count = sum(experiment.split == kind for experiment in numbers)
+        frequency = count_of(count, "experiment") if count else "not in this run"
         color = INK if count else PALE
         write(axis, LEFT, y, kind.replace("_", " "), fontsize=8, color=color, weight="bold")
-        lines = textwrap.wrap(f"{words} ({told})", 62)
+        lines = textwrap.wrap(f"{words} ({frequency})", 62)
         write_lines(axis, LEFT + 1.05, y, lines, fontsize=8, color=color)
         y += LINE * len(lines) + 0.03
 
@@ -329,16 +329,16 @@ def _draw_table(axis, numbers: Sequence[Numbers]) -> None:
     _line_of_table(axis, TABLE_TOP, heads, weight="bold")
     for y in (TABLE_TOP - 0.12, TABLE_TOP + 0.1):
         axis.plot([LEFT, RIGHT], [y, y], color=PALE, linewidth=0.8)
-    for number, one in enumerate(numbers, start=1):
-        mark = " (a stand-in)" if one.is_stand_in else ""
-        unit = " per class" if one.split == "per_class" else ""
+    for number, experiment in enumerate(numbers, start=1):
+        mark = " (a stand-in)" if experiment.is_stand_in else ""
+        unit = " per class" if experiment.split == "per_class" else ""
         texts = (
-            shortened(one.title, TITLE_LETTERS - len(mark)) + mark,
-            one.split.replace("_", " "),
-            str(one.n_splits),
-            shortened(_listed(one.training_sizes), SIZE_LETTERS - len(unit)) + unit,
-            shortened(_listed(one.weak_sizes), WEAK_LETTERS) or "\u2013",
-            _range(one.n_test),
+            shortened(experiment.title, TITLE_LETTERS - len(mark)) + mark,
+            experiment.split.replace("_", " "),
+            str(experiment.n_splits),
+            shortened(_listed(experiment.training_sizes), SIZE_LETTERS - len(unit)) + unit,
+            shortened(_listed(experiment.weak_sizes), WEAK_LETTERS) or "\u2013",
+            _range(experiment.n_test),
         )
         _line_of_table(axis, TABLE_TOP + 0.04 + ROW * number, texts)
 

@@ -109,7 +109,7 @@ def draw_timeline(jobs: Sequence[Job]):
 
     runs = split_runs(jobs)
     colors = rule_colors(jobs)
-    n_lanes = max((one.cores for one in runs), default=1)
+    n_lanes = max((run.cores for run in runs), default=1)
     offsets, width = _offsets(runs)
     n_strips = _count_strips(runs, n_lanes)
     lane_height = min(0.17, max(0.08, 3.0 / n_lanes))
@@ -163,47 +163,47 @@ def rule_colors(jobs: Sequence[Job]) -> dict[str, str]:
 
 
 def _count_strips(runs: Sequence[Run], n_lanes: int) -> int:
-    """Return the number of strips in which single jobs can be told apart."""
-    n_jobs = sum(len(one.bars) for one in runs)
+    """Return the number of strips in which single jobs can be distinguished."""
+    n_jobs = sum(len(run.bars) for run in runs)
     wanted = math.ceil(n_jobs / (n_lanes * JOBS_PER_STRIP))
     return max(1, min(wanted, MOST_STRIPS, MOST_LANES // n_lanes))
 
 
 def _offsets(runs: Sequence[Run]) -> tuple[list[float], float]:
     """Return where each run begins on the axis on which the pauses are cut, and its length."""
-    gap = BREAK_SHARE * sum(one.wall for one in runs)
+    gap = BREAK_SHARE * sum(run.wall for run in runs)
     offsets, place = [], 0.0
-    for one in runs:
+    for run in runs:
         offsets.append(place)
-        place += one.wall + gap
+        place += run.wall + gap
     return offsets, (place - gap) or 1.0
 
 
 def _unit(runs: Sequence[Run]) -> tuple[float, str]:
     """Return the unit of the time axis, in seconds, and its name."""
-    longest = max((one.wall for one in runs), default=0.0)
+    longest = max((run.wall for run in runs), default=0.0)
     return next((seconds, name) for seconds, name, most in _UNITS if longest <= most)
 
 
 def _draw_strip(axis, runs, offsets, colors: Mapping[str, str], n_lanes: int) -> None:
     """Draw the bars that lie within the limits of the axis, and the gaps between them."""
     low, high = axis.get_xlim()
-    is_rasterized = sum(len(one.bars) for one in runs) > MOST_VECTORS
+    is_rasterized = sum(len(run.bars) for run in runs) > MOST_VECTORS
     for lane in range(n_lanes):
         groups: dict[tuple[str, float], list[tuple[float, float]]] = {}
         idle = groups.setdefault((IDLE_COLOR, TALL), [])
-        for one, offset in zip(runs, offsets, strict=True):
-            if lane >= one.cores:
+        for run, offset in zip(runs, offsets, strict=True):
+            if lane >= run.cores:
                 continue
             latest = 0.0
-            for position, bar in enumerate(one.lanes[lane]):
+            for position, bar in enumerate(run.lanes[lane]):
                 size = TALL if position % 2 == 0 else SHORT
-                start, end = bar.start - one.start, bar.end - one.start
+                start, end = bar.start - run.start, bar.end - run.start
                 group = groups.setdefault((colors[bar.job.rule], size), [])
                 group.append((offset + start, end - start))
                 idle.append((offset + latest, start - latest))
                 latest = end
-            idle.append((offset + latest, one.wall - latest))
+            idle.append((offset + latest, run.wall - latest))
         for (color, size), spans in groups.items():
             shown = [
                 (place, length)
@@ -232,8 +232,8 @@ def _mark_times(axis, runs, offsets, shown: float) -> None:
     step = _step(shown / 9, seconds)
     places, labels = [], []
     low, high = axis.get_xlim()
-    for one, offset in zip(runs, offsets, strict=True):
-        for number in range(int(one.wall // step) + 1):
+    for run, offset in zip(runs, offsets, strict=True):
+        for number in range(int(run.wall // step) + 1):
             place = offset + number * step
             if not low <= place <= high:
                 continue
@@ -259,7 +259,7 @@ def _name_runs(axis, runs, offsets, shown: float) -> None:
         return
     low, high = axis.get_xlim()
     latest = -math.inf
-    for number, (one, offset) in enumerate(zip(runs, offsets, strict=True), start=1):
+    for number, (run, offset) in enumerate(zip(runs, offsets, strict=True), start=1):
         if not low <= offset < high:
             continue
         if offset > 0:
@@ -272,7 +272,7 @@ def _name_runs(axis, runs, offsets, shown: float) -> None:
         if offset >= latest + 0.16 * shown:
             has_room = offset + 0.16 * shown <= high
             axis.annotate(
-                f"run {number}, {_moment(one.start)}" if has_room else f"run {number}",
+                f"run {number}, {_moment(run.start)}" if has_room else f"run {number}",
                 (offset, 1),
                 xycoords=("data", "axes fraction"),
                 xytext=(0, 1),
@@ -286,25 +286,25 @@ def _name_runs(axis, runs, offsets, shown: float) -> None:
 
 def _draw_running(axis, runs, offsets, width: float) -> None:
     """Draw the mean number of running jobs, and a dashed line at the cores of each run."""
-    for one, offset in zip(runs, offsets, strict=True):
-        if one.wall <= 0:
+    for run, offset in zip(runs, offsets, strict=True):
+        if run.wall <= 0:
             continue
-        n_bins = max(1, round(N_BINS * one.wall / width))
-        edges = np.linspace(0.0, one.wall, n_bins + 1)
-        means = mean_running(one, edges)
+        n_bins = max(1, round(N_BINS * run.wall / width))
+        edges = np.linspace(0.0, run.wall, n_bins + 1)
+        means = mean_running(run, edges)
         axis.stairs(means, offset + edges, fill=True, color="#9db7cc", linewidth=0)
         axis.stairs(means, offset + edges, color="#33566f", linewidth=0.8)
         axis.plot(
-            [offset, offset + one.wall], [one.cores] * 2, color="#444444", lw=1.0, linestyle="--"
+            [offset, offset + run.wall], [run.cores] * 2, color="#444444", lw=1.0, linestyle="--"
         )
-    most = max((one.cores for one in runs), default=1)
+    most = max((run.cores for run in runs), default=1)
     axis.set_ylim(0, 1.08 * most)
     axis.set_yticks(sorted({0, most // 2, most}))
 
 
 def _title(runs: Sequence[Run]) -> str:
     """Return what the figure shows and the ratio."""
-    n_jobs = sum(len(one.bars) for one in runs)
+    n_jobs = sum(len(run.bars) for run in runs)
     if not runs:
         return "No job with a readable measurement"
     which = "one run" if len(runs) == 1 else f"{len(runs)} runs, pauses cut"
@@ -328,13 +328,13 @@ def _rule_lines(
     rest = {summary.rule for summary in summaries} - {summary.rule for summary in own}
     if len(rest) == 1:
         own, rest = summaries, set()
-    lines = [(colors[one.rule], one.rule, *_numbers(one)) for one in own]
+    lines = [(colors[run.rule], run.rule, *_numbers(run)) for run in own]
     for members, name in ((rest, f"{len(rest)} other rules"), (None, "all")):
         together = [_renamed(job) for job in jobs if members is None or job.rule in members]
         for summary in rule_summaries(together):
             lines.append(("" if members is None else OTHER_COLOR, name, *_numbers(summary)))
     if runs:
-        idle = math.fsum(math.fsum(idle_seconds(one)) for one in runs)
+        idle = math.fsum(math.fsum(idle_seconds(run)) for run in runs)
         lines.append((IDLE_COLOR, "no job on a core", "", _seconds(idle), "", "", ""))
     return lines
 
@@ -366,7 +366,7 @@ def _run_lines(runs: Sequence[Run]) -> list[tuple[str, ...]]:
     if len(runs) == MOST_RUNS + 1:
         longest = list(range(len(runs)))
     lines = [(str(i + 1), *_run_numbers([runs[i]])) for i in sorted(longest)]
-    rest = [one for i, one in enumerate(runs) if i not in longest]
+    rest = [run for i, run in enumerate(runs) if i not in longest]
     if rest:
         lines.append((f"{len(rest)} others", *_run_numbers(rest)))
     if len(runs) > 1:
@@ -376,15 +376,15 @@ def _run_lines(runs: Sequence[Run]) -> list[tuple[str, ...]]:
 
 def _run_numbers(runs: Sequence[Run]) -> tuple[str, ...]:
     """Return jobs, wall time, seconds of the jobs, cores, ratio, idle time and gap as texts."""
-    cores = sorted({one.cores for one in runs})
-    gaps = [gap for one in runs for gap in lane_gaps(one)]
+    cores = sorted({run.cores for run in runs})
+    gaps = [gap for run in runs for gap in lane_gaps(run)]
     return (
-        str(sum(len(one.bars) for one in runs)),
-        _seconds(sum(one.wall for one in runs)),
-        _seconds(sum(one.busy for one in runs)),
+        str(sum(len(run.bars) for run in runs)),
+        _seconds(sum(run.wall for run in runs)),
+        _seconds(sum(run.busy for run in runs)),
         str(cores[0]) if len(cores) == 1 else f"{cores[0]}–{cores[-1]}",
         f"{overhead_ratio(runs):.3f}",
-        _seconds(sum(seconds_below_cores(one) for one in runs)),
+        _seconds(sum(seconds_below_cores(run) for run in runs)),
         f"{np.median(gaps):.2f}" if gaps else "–",
     )
 
@@ -433,7 +433,7 @@ def _notes(jobs: Sequence[Job], runs: Sequence[Run]) -> list[str]:
     ]
     if runs:
         beginning, handover, waiting, ending = (
-            _seconds(sum(part)) for part in zip(*(idle_seconds(one) for one in runs), strict=True)
+            _seconds(sum(part)) for part in zip(*(idle_seconds(run) for run in runs), strict=True)
         )
         notes += [
             f"idle core seconds: {handover} in gaps up to {LONGEST_HANDOVER:g} s, "
