@@ -80,7 +80,7 @@ def merged(kinds: dict[str, dict], record: dict[str, dict[str, bool]], trials: s
 
     So the harness, which takes hours, may be run in parts.
     """
-    told = {"date": f"{datetime.now(UTC):%Y-%m-%d}", "commit": commit_of_the_project()}
+    facts = {"date": f"{datetime.now(UTC):%Y-%m-%d}", "commit": commit_of_the_project()}
     for kind, outcomes in record.items():
         kinds[kind] = {
             "kind": kind,
@@ -88,7 +88,7 @@ def merged(kinds: dict[str, dict], record: dict[str, dict[str, bool]], trials: s
             "survived": sum(outcomes.values()),
             "found": [name for name, survived in outcomes.items() if not survived],
             "trials": trials,
-            **told,
+            **facts,
         }
     return {
         "python": platform.python_version(),

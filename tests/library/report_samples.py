@@ -255,11 +255,11 @@ def write_class_results(
             path = folder / f"split-{split}" / method / "predictions.h5"
             write_artifact(path, items, "predictions")
             paths["predictions"].setdefault(method, []).append(path)
-    told = (
+    probabilities = (
         np.full((len(test), n_components), 0.1)
         + 0.7 * np.eye(n_components)[components][labels[test]]
     )
-    items = {f"n-{sizes[-1]}_w-100_C-selected": {"test_memberships": told}}
+    items = {f"n-{sizes[-1]}_w-100_C-selected": {"test_memberships": probabilities}}
     paths["regressions"] = {"wofer-gmm": folder / "split-0/wofer-gmm/regression.h5"}
     write_artifact(paths["regressions"]["wofer-gmm"], items, "regression")
     rows = vectors[labels]

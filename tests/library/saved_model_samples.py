@@ -326,7 +326,7 @@ class Final:
         in_order[self.split["test"]] = item["outputs"]
         return in_order
 
-    def answer(self, winner: str, *others: str, **told) -> Path:
+    def answer(self, winner: str, *others: str, **more) -> Path:
         """Write answer.json; the methods come in the order of the leaderboard."""
         path = self.folder / f"answer-{winner}.json"
         board = [
@@ -334,7 +334,7 @@ class Final:
             for rank, name in enumerate([winner, *others])
         ]
         entries = {"winner": winner, "label": winner.upper(), "mean": 0.5}
-        entries |= {"metric": self.metric, "leaderboard": board} | told
+        entries |= {"metric": self.metric, "leaderboard": board} | more
         path.write_text(json.dumps(entries))
         return path
 
@@ -348,11 +348,11 @@ class Final:
         return path
 
     def saved(
-        self, winner: str, *others: str, calibration=None, options=None, **told
+        self, winner: str, *others: str, calibration=None, options=None, **more
     ) -> SavedModel:
         """Return the model that the stage saves, read from its file."""
         saved_model_stage.run(
-            self.answer(winner, *others, **told),
+            self.answer(winner, *others, **more),
             self.path("dataset"),
             self.path("split"),
             self.path("features"),

@@ -272,7 +272,7 @@ def test_no_network(destination, server):
     assert files_beside(destination) == []
 
 
-def test_another_length_than_was_declared_is_told_before_anything_is_kept(destination, server):
+def test_another_length_than_was_declared_is_reported_before_anything_is_kept(destination, server):
     described = answering(server, source(), b"<html>log in</html>")
     with pytest.raises(UserError, match="announces 19 bytes .* in place of 256000"):
         acquire(described, destination, retries=1, pause=0)
@@ -303,7 +303,7 @@ def test_names_that_no_file_should_have_are_refused(destination, path):
 @pytest.mark.parametrize(
     "address", ["http://[::1", "http://" + "a" * 70 + ".org/", "http://127.0.0.1:9/a b"]
 )
-def test_addresses_that_are_none_are_told(destination, address):
+def test_addresses_that_are_none_are_reported(destination, address):
     with pytest.raises(UserError, match="the download failed"):
         acquire(source(address), destination, retries=0)
 

@@ -276,7 +276,7 @@ def test_what_the_stages_of_a_method_write_is_calibrated(tmp_path, kind):
     assert np.isfinite(tree["half_widths"]).all()
 
 
-def test_an_answer_that_names_no_method_is_told(tmp_path):
+def test_an_answer_that_names_no_method_is_reported(tmp_path):
     experiment = Experiment(tmp_path)
     experiment.answer.write_text(json.dumps({"winner": "m-rf", "training_size": SIZE}))
     with pytest.raises(UserError, match=r"the method m-rf. Expected one of m-krr, ofer-gmm"):

@@ -1,4 +1,4 @@
-"""What a column holds is told from its cells, and from its name where they allow two readings."""
+"""The kind of a column follows from its cells, and from its name where they allow two kinds."""
 
 from __future__ import annotations
 
@@ -98,12 +98,12 @@ def test_missing_and_different_values_are_counted():
     assert (found.n_missing, found.n_distinct) == (2, 2)
 
 
-def test_few_whole_numbers_stay_numbers_and_that_is_told():
+def test_few_whole_numbers_stay_numbers_and_that_is_reported():
     assert kind_of([1, 2, 3] * 20).note == "3 different whole numbers, taken as numbers"
     assert kind_of([0.1, 2, 3] * 20).note == ""
 
 
-def test_a_single_text_among_numbers_is_told_with_its_line():
+def test_a_single_text_among_numbers_is_reported_with_its_line():
     values = [str(row / 3) for row in range(ROWS)]
     values[17] = "<0.1"
     warning = kind_of(values).warning
@@ -111,14 +111,14 @@ def test_a_single_text_among_numbers_is_told_with_its_line():
     assert "'<0.1' in row 18" in warning
 
 
-def test_decimal_commas_are_told():
+def test_decimal_commas_are_reported():
     found = kind_of([f"{row},5" for row in range(ROWS)])
     assert found.kind == "strings"
     assert "decimal comma" in found.warning
 
 
 @pytest.mark.parametrize("unit", ["%", " mg", " °C"])
-def test_units_behind_numbers_are_told(unit):
+def test_units_behind_numbers_are_reported(unit):
     found = kind_of([f"{row}{unit}" for row in range(ROWS)])
     assert found.kind == "strings"
     assert f"numbers with '{unit.strip()}' behind them" in found.warning

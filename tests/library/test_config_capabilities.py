@@ -155,7 +155,7 @@ def test_contradictory_methods_are_refused(method, model, reason):
     # A dataset on which any method could run.
     dataset = {"task": "series", "inputs": {"lagged_values": "separate"}}
     reasons = reasons_of(method, model, dataset, WITH_WEAK)
-    assert any(reason in told for told in reasons), reasons
+    assert any(reason in message for message in reasons), reasons
     settings = method_of(method)[0], ModelSettings(**model) if model else None
     assert capabilities.check_method(*settings) == reasons
 
@@ -170,7 +170,7 @@ def test_contradictory_methods_are_refused(method, model, reason):
 )
 def test_contradictory_methods_for_series_are_refused(method, model, reason):
     reasons = reasons_of(method, model, dataset={"task": "series"})
-    assert any(reason in told for told in reasons)
+    assert any(reason in message for message in reasons)
 
 
 UNKNOWN = "there is no such key; it is a key of methods with regressor"
@@ -193,8 +193,8 @@ UNKNOWN = "there is no such key; it is a key of methods with regressor"
     ],
 )
 def test_keys_that_a_method_has_not_or_needs_are_named(method, key, fault):
-    told = " ".join(str(error) for error in method_of(method)[1])
-    assert f"tried.yaml, key {key}: " in told and fault in told
+    message = " ".join(str(error) for error in method_of(method)[1])
+    assert f"tried.yaml, key {key}: " in message and fault in message
 
 
 def first_file(regressor: str) -> dict:
@@ -228,8 +228,8 @@ def test_every_regressor_has_its_own_keys_alone(regressor):
     for place in {("no_such_key",), *others} - set(own):
         # A block that is unknown is named as a whole; that of an estimator takes any key.
         if len(place) == 1 or any(key[:-1] == place[:-1] for key in own):
-            (told,) = faults_of(data, place, [1])
-            assert told.startswith(f"tried.yaml, key {'.'.join(place)}: there is no such key")
+            (message,) = faults_of(data, place, [1])
+            assert message.startswith(f"tried.yaml, key {'.'.join(place)}: there is no such key")
     # Those of others may stand there empty.
     empty = {"model": None, "kernel": [], "weak_outputs": None, "members": []}
     absent = {key: value for key, value in empty.items() if (key,) not in own}
@@ -242,8 +242,8 @@ def test_every_required_key_is_missed(regressor):
     assert all(field.description for field in own.values())
     for place, field in own.items():
         if field.is_required() and place != ("regressor",):
-            (told,) = faults_of(data, place)
-            assert told.startswith(f"tried.yaml, key {'.'.join(place)}: the key is missing")
+            (message,) = faults_of(data, place)
+            assert message.startswith(f"tried.yaml, key {'.'.join(place)}: the key is missing")
 
 
 def test_one_contradiction_gives_one_reason():
@@ -273,11 +273,11 @@ CANDIDATES = RIDGE | {
 )
 def test_contradictory_methods_for_classes_are_refused(method, model, reason):
     reasons = reasons_of(method, model, {"task": "classes"}, EXPERIMENT | CLASSES)
-    assert any(reason in told for told in reasons), reasons
+    assert any(reason in message for message in reasons), reasons
 
 
 def test_classifiers_are_for_classes():
-    assert any("predicts classes" in told for told in reasons_of(ONE_HOT))
+    assert any("predicts classes" in message for message in reasons_of(ONE_HOT))
 
 
 def test_good_methods_for_classes_pass():
@@ -303,36 +303,36 @@ GRAM = {"inputs": {"kernel": "precomputed", "scale": "none"}}
     ],
 )
 def test_methods_that_cannot_work_here_are_refused(method, dataset, experiment, reason):
-    (told,) = reasons_of(method, dataset=dataset, experiment=experiment)
-    assert reason in told
+    (message,) = reasons_of(method, dataset=dataset, experiment=experiment)
+    assert reason in message
     assert capabilities.check_method(method_of(method)[0], None) == []
 
 
 def test_state_space_models_are_for_series():
     assert reasons_of(SERIES, STATE_SPACE, dataset={"task": "series"}) == []
-    (told,) = reasons_of(SERIES, STATE_SPACE)
-    assert "one of series, and the task is regression" in told
+    (message,) = reasons_of(SERIES, STATE_SPACE)
+    assert "one of series, and the task is regression" in message
 
 
 def test_alignment_kernels_are_for_series():
     assert reasons_of(ALIGNMENT, dataset={"task": "series"}) == []
-    (told,) = reasons_of(ALIGNMENT)
-    assert "gak compares series, and the task is regression" in told
+    (message,) = reasons_of(ALIGNMENT)
+    assert "gak compares series, and the task is regression" in message
 
 
 def test_stacks_need_selected_components():
-    (told,) = reasons_of(STACK, experiment=EXPERIMENT | {"components": [2, 4]})
-    assert "the experiment fixes them" in told
+    (message,) = reasons_of(STACK, experiment=EXPERIMENT | {"components": [2, 4]})
+    assert "the experiment fixes them" in message
 
 
 @pytest.mark.parametrize("kind", ["weak_weight", "weak_noise"])
 def test_what_shows_a_study_needs_its_values(kind):
     tables = [{"name": "one", "kind": kind, "caption": "A study."}]
     experiment = WITH_WEAK | {"tables": tables}
-    (told,) = capabilities.check_experiment(
+    (message,) = capabilities.check_experiment(
         DatasetSettings(**DATASET), ExperimentSettings(**experiment)
     )
-    assert f"needs studies.{kind}" in told
+    assert f"needs studies.{kind}" in message
     experiment |= {"studies": {kind: [0.1]}}
     settings = ExperimentSettings(**experiment)
     assert capabilities.check_experiment(DatasetSettings(**DATASET), settings) == []
@@ -341,27 +341,27 @@ def test_what_shows_a_study_needs_its_values(kind):
 def test_figures_of_series_need_series():
     figures = [{"name": "one", "kind": "series", "caption": "Series."}]
     experiment = ExperimentSettings(**EXPERIMENT | {"figures": figures})
-    (told,) = capabilities.check_experiment(DatasetSettings(**DATASET), experiment)
-    assert "needs series, and the task is regression" in told
+    (message,) = capabilities.check_experiment(DatasetSettings(**DATASET), experiment)
+    assert "needs series, and the task is regression" in message
 
 
 def test_least_squares_needs_lagged_values():
     for lagged_values in ("separate", "added"):
         assert reasons_of(LAGGED, dataset={"inputs": {"lagged_values": lagged_values}}) == []
-    (told,) = reasons_of(LAGGED)
-    assert "lagged_values: separate or added" in told
+    (message,) = reasons_of(LAGGED)
+    assert "lagged_values: separate or added" in message
     assert reasons_of(LAGGED, experiment=EXPERIMENT | {"lagged_values": "added"}) == []
 
 
 def test_texts_have_kernels_of_inner_products():
     dataset = DatasetSettings(**DATASET | {"inputs": {"scale": "tf-idf", "kernel": "tanimoto"}})
-    told = capabilities.check_experiment(dataset, ExperimentSettings(**EXPERIMENT))
-    assert any("linear or rbf, not tanimoto" in reason for reason in told)
+    message = capabilities.check_experiment(dataset, ExperimentSettings(**EXPERIMENT))
+    assert any("linear or rbf, not tanimoto" in reason for reason in message)
 
 
 def test_weak_methods_need_weak_sizes():
-    (told,) = reasons_of(WEAK, MIXTURE)
-    assert "needs an experiment with weak_sizes" in told
+    (message,) = reasons_of(WEAK, MIXTURE)
+    assert "needs an experiment with weak_sizes" in message
 
 
 def test_the_kernel_of_the_experiment_counts():
@@ -384,10 +384,10 @@ def test_the_kernel_of_the_experiment_counts():
     ],
 )
 def test_contradictory_experiments_are_refused(dataset, experiment, reason):
-    told = capabilities.check_experiment(
+    message = capabilities.check_experiment(
         DatasetSettings(**DATASET | dataset), ExperimentSettings(**EXPERIMENT | experiment)
     )
-    assert any(reason in text for text in told), told
+    assert any(reason in text for text in message), message
 
 
 @pytest.mark.parametrize(
@@ -414,8 +414,8 @@ def test_methods_that_need_a_gram_matrix_too_large_are_refused(
     )
     assert capabilities.check(*combination, 5000) == []
     assert capabilities.check(*combination) == []
-    told = capabilities.check(*combination, 4999)
-    assert told == [] if reason is None else any(reason in text for text in told), told
+    message = capabilities.check(*combination, 4999)
+    assert message == [] if reason is None else any(reason in text for text in message), message
 
 
 def test_good_experiments_pass():
@@ -453,6 +453,6 @@ def test_a_method_may_ask_about_any_key_of_its_own():
             Requirement({"has_rank": {True}}, {"pseudo": {"b"}}, "ranks are for b, not {pseudo}"),
         )
 
-    told = capabilities.check_method(Own(**RANK, pseudo="a", center=False), None)
-    assert told == ["a needs an intercept", "ranks are for b, not a"]
+    message = capabilities.check_method(Own(**RANK, pseudo="a", center=False), None)
+    assert message == ["a needs an intercept", "ranks are for b, not a"]
     assert capabilities.check_method(Own(**RANK, pseudo="b"), None) == []

@@ -1,4 +1,4 @@
-"""Reading YAML files: what is refused, and how it is told."""
+"""Reading YAML files: what is refused, and the messages."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_names_that_clash_or_would_be_overlooked_are_refused(folder, name):
     assert "rename" in error.remedy
 
 
-def test_a_file_is_read_once_and_its_faults_are_told_once(folder):
+def test_a_file_is_read_once_and_its_faults_are_reported_once(folder):
     write(folder, "methods/ridge", "label: 3\n")
     files = ConfigurationFiles(folder)
     assert files.get("method", "ridge", "") is None

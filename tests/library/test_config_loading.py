@@ -1,4 +1,4 @@
-"""From files to a configuration: what is resolved, and how each fault is told."""
+"""From files to a configuration: what is resolved, and how each fault is reported."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def test_a_new_dataset_and_a_new_method_are_one_file_each(folder):
     assert configuration.dataset_of("new-people").title == "New"
 
 
-# How faults are told
+# How faults are reported
 
 
 def test_a_value_from_the_command_line(folder):
@@ -227,7 +227,7 @@ def test_unknown_method_in_the_defaults(folder):
     assert "key defaults.methods: there is no method named 'rigde'" in message
 
 
-def test_unknown_model_is_told_once(folder):
+def test_unknown_model_is_reported_once(folder):
     write(folder, "methods/embedded", EMBEDDED | {"model": "mixtures"})
     message = message_of(folder, experiments=["first", "people"])
     assert message.startswith("config/methods/embedded.yaml, key model: there is no model")
@@ -348,7 +348,7 @@ def test_syntax_error_of_a_used_file(folder):
     assert message_of(folder).startswith("config/datasets/people.yaml, line 3: ")
 
 
-def test_all_faults_are_told_together(folder):
+def test_all_faults_are_reported_together(folder):
     write(folder, "methods/ridge", RIDGE | {"color": "black"})
     write(folder, "models/mixture", MIXTURE | {"n_init": 0})
     write(folder, "experiments/first", EXPERIMENT | {"dataset": "poeple"})
@@ -517,7 +517,7 @@ def test_studies_are_of_what_a_method_knows_of_weak_rows(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (b"", "config.yaml: the file is empty. "),
         (b"# nothing\n", "config.yaml: the file is empty. "),
@@ -528,14 +528,14 @@ def test_studies_are_of_what_a_method_knows_of_weak_rows(tmp_path):
         (b"seed: 1\n", None),
     ],
 )
-def test_the_file_that_every_run_begins_with_is_named(tmp_path, monkeypatch, content, told):
+def test_the_file_that_every_run_begins_with_is_named(tmp_path, monkeypatch, content, message):
     monkeypatch.chdir(tmp_path)
     path = Path("config.yaml")
     check_base_file(path)
     path.write_bytes(content)
-    if told is None:
+    if message is None:
         check_base_file(path)
         return
     with pytest.raises(UserError) as caught:
         check_base_file(path)
-    assert str(caught.value).startswith(told)
+    assert str(caught.value).startswith(message)

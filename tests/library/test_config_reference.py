@@ -166,7 +166,7 @@ def test_the_mulan_run():
         assert experiment.studies.weak_weight == (0.0, 0.001, 0.01, 0.1, 1.0, 10.0)
 
 
-def test_methods_are_told_apart_in_figures():
+def test_methods_differ_in_figures():
     methods = {path.stem: read_yaml(path) for path in (CONFIG / "methods").glob("*.yaml")}
     for key in ("label", "color"):
         values = [method[key] for method in methods.values()]

@@ -17,9 +17,9 @@ def folder(tmp_path, monkeypatch):
     return write_example(tmp_path / "config")
 
 
-def message_of(folder, **told) -> str:
+def message_of(folder, **request) -> str:
     with pytest.raises(UserError) as caught:
-        load_configuration(folder, RUN | told)
+        load_configuration(folder, RUN | request)
     return str(caught.value)
 
 
@@ -52,21 +52,21 @@ def test_a_name_of_no_table_says_how_to_make_one(folder):
     assert "snakemake --cores 1 new --config name=essay data=FILE outputs=COLUMNS" in message
 
 
-def test_what_is_told_of_a_table_needs_its_file(folder):
+def test_what_is_reported_a_table_needs_its_file(folder):
     message = message_of(folder, name="assay", outputs="y1")
     assert "the key outputs without the key data" in message
 
 
-def test_a_wrong_name_is_told(folder):
+def test_a_wrong_name_is_reported(folder):
     message = message_of(folder, **(TOLD | {"name": "My assay"}))
     assert "key name: found 'My assay'. Expected a name of lower-case letters" in message
 
 
-def test_an_unknown_key_beside_a_request_is_told(folder):
+def test_an_unknown_key_beside_a_request_is_reported(folder):
     assert "To fix it: write 'outputs'" in message_of(folder, **TOLD, output="y1")
 
 
-def test_a_wrong_name_of_a_run_is_told_once_with_a_right_one(folder):
+def test_a_wrong_name_of_a_run_is_reported_once_with_a_right_one(folder):
     message = message_of(folder, name="My assay")
     assert "key name: found 'My assay'" in message and "write 'my-assay'" in message
     assert "experiments" not in message

@@ -47,7 +47,7 @@ def columns():
 OPTIONS = {"outputs": ["y*"], "numbers": ["x?"], "categories": ["colour"], "row_name": "id"}
 
 
-def test_columns_are_told_by_kind(columns):
+def test_columns_are_reported_by_kind(columns):
     facts = data_profile(table_of(**columns), OPTIONS)
     assert (facts["file"], facts["rows"], facts["columns"]) == ("table.csv", 60, 8)
     assert facts["kinds"]["number"] == ["x1", "x2", "y1", "y2"]
@@ -108,7 +108,7 @@ def test_two_zeros_and_two_ways_to_write_a_number_are_equal():
     assert len(set(digests)) == 4
 
 
-def test_leaks_are_told_also_of_columns_that_nobody_uses(columns):
+def test_leaks_are_reported_also_of_columns_that_nobody_uses(columns):
     columns["copy"] = [3 * value for value in columns["y1"]]
     (leak,) = data_profile(table_of(**columns), OPTIONS)["leaks"]
     assert (leak["column"], leak["output"], leak["kind"]) == ("copy", "y1", "equal")
@@ -117,7 +117,7 @@ def test_leaks_are_told_also_of_columns_that_nobody_uses(columns):
     assert data_profile(table_of(**columns), used)["leaks"][0]["used"]
 
 
-def test_a_column_that_stands_for_the_class_is_told(columns):
+def test_a_column_that_stands_for_the_class_is_reported(columns):
     codes = {"red": 7, "green": 1, "blue": 4}
     columns["code"] = [codes[colour] for colour in columns["colour"]]
     columns["initial"] = [colour[0] for colour in columns["colour"]]
@@ -128,12 +128,12 @@ def test_a_column_that_stands_for_the_class_is_told(columns):
     assert "training_sizes" not in facts
 
 
-def test_a_table_sorted_by_an_output_is_told(columns):
+def test_a_table_sorted_by_an_output_is_reported(columns):
     values = np.array(columns["y1"])
     columns["y1"] = values[np.argsort(values + np.random.default_rng(0).normal(size=60))].tolist()
-    (told,) = data_profile(table_of(**columns), OPTIONS)["row_order"]
-    assert told["output"] == "y1"
-    assert told["correlation"] == pytest.approx(spearmanr(np.arange(60), columns["y1"]).statistic)
+    (facts,) = data_profile(table_of(**columns), OPTIONS)["row_order"]
+    assert facts["output"] == "y1"
+    assert facts["correlation"] == pytest.approx(spearmanr(np.arange(60), columns["y1"]).statistic)
 
 
 def test_correlations_of_outputs_are_those_of_numpy(columns):
@@ -146,12 +146,12 @@ def test_correlations_of_outputs_are_those_of_numpy(columns):
 
 def test_outputs_are_summed_up_also_when_huge(columns):
     columns["y1"] = [value * 1e307 for value in columns["y1"]]
-    told = data_profile(table_of(**columns), OPTIONS)["outputs"]["y1"]
+    facts = data_profile(table_of(**columns), OPTIONS)["outputs"]["y1"]
     scaled = np.array(columns["y1"]) / 1e307
-    assert told["n_known"] == 60
-    assert told["mean"] / 1e307 == pytest.approx(scaled.mean())
-    assert told["deviation"] / 1e307 == pytest.approx(scaled.std())
-    assert told["largest"] == max(columns["y1"])
+    assert facts["n_known"] == 60
+    assert facts["mean"] / 1e307 == pytest.approx(scaled.mean())
+    assert facts["deviation"] / 1e307 == pytest.approx(scaled.std())
+    assert facts["largest"] == max(columns["y1"])
 
 
 def test_an_output_that_is_no_number_is_refused(columns):

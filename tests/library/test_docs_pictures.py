@@ -118,13 +118,13 @@ def test_the_picture_of_the_layers_shows_each_part_once(extensions):
     assert shown.index("report") < shown.index("embeddings") < shown.index("artifacts")
 
 
-def test_pictures_are_named_and_told_in_words(extensions):
+def test_pictures_have_names_and_descriptions(extensions):
     _, drawing = extensions
     layers = drawing.layers_of_tests(LAYERS)
     rules = drawing.rule_graph(drawing.edges_of_arrows(ARROWS))
     for picture in (rules, drawing.library_layers(layers, ROOT / "workflow_lib")):
         drawn = ElementTree.fromstring(picture).find(f"{SVG}svg")
         named = drawn.get("aria-labelledby").split()
-        told = [drawn.find(f"{SVG}{tag}") for tag in ("title", "desc")]
+        labels = [drawn.find(f"{SVG}{tag}") for tag in ("title", "desc")]
         assert drawn.get("role") == "img"
-        assert named == [part.get("id") for part in told] and all(part.text for part in told)
+        assert named == [part.get("id") for part in labels] and all(part.text for part in labels)

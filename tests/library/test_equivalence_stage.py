@@ -40,8 +40,8 @@ def small_stages(folder, Y=None, n_channels=0, **options):
 
 
 def assert_as_theory_says(found, statements):
-    told = [(one["name"], one["is_kernel_ridge"]) for one in found["statements"]]
-    assert told == statements
+    listed = [(one["name"], one["is_kernel_ridge"]) for one in found["statements"]]
+    assert listed == statements
     assert all(one["holds"] for one in found["statements"])
     for one in found["statements"]:
         assert (one["difference"] < 1e-10) == one["is_kernel_ridge"]

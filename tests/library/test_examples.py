@@ -78,7 +78,7 @@ def test_weak_rows_help_and_most_where_labelled_rows_are_few():
         gains.append(errors["embedding, labelled rows only"] - errors["embedding, weak rows"])
         won, of = re.search(r"in (\d+) of (\d+) draws", part).groups()
         assert int(won) >= 0.8 * int(of)
-        # The rival with the same rows is told as well, and is the nearest of all.
+        # The result of the other method with the same rows is shown too, and is the nearest.
         rival = errors["ridge, weak rows with group means"]
         assert rival < errors["ridge, labelled rows only"]
     assert gains[0] > 2 * gains[1] > 0

@@ -146,9 +146,11 @@ def test_outputs_and_memberships_tell_what_the_mean_block_tells(
     targets = {}
     for count in (2, 3):
         model = GaussianMixtureModel(count, "tied_spherical", n_init=1, max_iter=10)
-        told = memberships[:, :count] / memberships[:, :count].sum(axis=1, keepdims=True)
-        told = told if weak else None
-        targets[count] = fold_targets(model, Y, folds, form, told, "standard")
+        weak_memberships = memberships[:, :count] / memberships[:, :count].sum(
+            axis=1, keepdims=True
+        )
+        weak_memberships = weak_memberships if weak else None
+        targets[count] = fold_targets(model, Y, folds, form, weak_memberships, "standard")
     for fold in range(N_FOLDS):
         # The same array, as the workflow hands it over.
         same = targets[2][fold].outputs_block

@@ -1,4 +1,4 @@
-"""Weak labels: what the annotator tells, how it errs, and the rivals that are told the same."""
+"""Weak labels: those of the annotator, their errors, and other methods that use them."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ LABELS = {
 
 
 class TestMemberships:
-    def test_without_noise_they_are_what_was_told(self):
+    def test_without_noise_they_are_the_labels(self):
         np.testing.assert_array_equal(memberships(LABELS, 20, 3, 0.0), TOLD)
 
     def test_one_hot_labels_name_the_most_likely_component(self, tmp_path):
         X, Y = regression_data(70)
-        told = {}
+        by_kind = {}
         for kind in ("soft", "one-hot"):
             settings = {"weak_sizes": [12], "counts": [3], "label_kind": kind}
             stages = Stages(tmp_path / kind, X, Y, **settings).prepare().model()
-            told[kind] = stages.tree("weak_labels")["n-30"]["C-3"]["memberships"]
-        np.testing.assert_allclose(told["soft"].sum(axis=1), 1.0)
-        np.testing.assert_array_equal(told["one-hot"], np.eye(3)[told["soft"].argmax(axis=1)])
+            by_kind[kind] = stages.tree("weak_labels")["n-30"]["C-3"]["memberships"]
+        np.testing.assert_allclose(by_kind["soft"].sum(axis=1), 1.0)
+        np.testing.assert_array_equal(by_kind["one-hot"], np.eye(3)[by_kind["soft"].argmax(axis=1)])
 
     def test_rows_mistaken_at_one_noise_are_mistaken_at_a_higher_one(self):
         first, second, both = (memberships(LABELS, 20, 3, noise) for noise in (0.1, 0.2, 1))
@@ -63,32 +63,32 @@ class TestWeakOutputs:
         self.X, self.Y = regression_data(30)
         self.scaling = OutputScaling(self.Y.mean(axis=0), self.Y.std(axis=0))
         self.model = GaussianMixtureModel(3).fit(self.scaling.apply(self.Y[:20]))
-        told = self.model.responsibilities(self.scaling.apply(self.Y[20:])).argmax(axis=1)
-        self.told = np.eye(3)[told]
+        memberships = self.model.responsibilities(self.scaling.apply(self.Y[20:])).argmax(axis=1)
+        self.memberships = np.eye(3)[memberships]
 
     def outputs(self, kind):
         gram = self.X @ self.X.T
         return weak_outputs_of(
-            kind, self.Y[:20], self.Y[20:], self.model, self.scaling, self.told, gram
+            kind, self.Y[:20], self.Y[20:], self.model, self.scaling, self.memberships, gram
         )
 
     def test_component_means_are_in_units_of_the_outputs(self):
         means = self.scaling.inverse_transform(self.model.means_)
         np.testing.assert_allclose(
-            self.outputs("component_mean"), means[self.told.argmax(axis=1)], atol=1e-12
+            self.outputs("component_mean"), means[self.memberships.argmax(axis=1)], atol=1e-12
         )
 
     def test_neighbours_are_of_the_same_component(self):
         known = self.model.responsibilities(self.scaling.apply(self.Y[:20])).argmax(axis=1)
         found = self.outputs("neighbours")
-        for row, component in enumerate(self.told.argmax(axis=1)):
+        for row, component in enumerate(self.memberships.argmax(axis=1)):
             same = np.flatnonzero(known == component)
             distances = np.linalg.norm(self.X[same] - self.X[20 + row], axis=1)
             nearest = same[np.argsort(distances)[:N_NEIGHBOURS]]
             np.testing.assert_allclose(found[row], self.Y[nearest].mean(axis=0))
 
     def test_a_component_without_training_rows_has_its_mean(self):
-        self.told = np.eye(3)[[0] * 10]
+        self.memberships = np.eye(3)[[0] * 10]
         self.Y[:20] = self.scaling.inverse_transform(self.model.means_)[1]
         means = self.scaling.inverse_transform(self.model.means_)
         np.testing.assert_allclose(self.outputs("neighbours"), np.tile(means[0], (10, 1)))

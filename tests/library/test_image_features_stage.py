@@ -326,7 +326,7 @@ def test_a_file_of_another_hand_in_the_folder_of_parts_stays(tmp_path):
 # Faults
 
 
-def test_faults_of_the_codebook_are_told(tmp_path):
+def test_faults_of_the_codebook_are_reported(tmp_path):
     source = write(tmp_path, elk__1_png=encoded(np.full((40, 40, 3), 9, dtype=np.uint8)))
     with pytest.raises(UserError, match="no class to learn the codebook.*such as hog"):
         run(source, "dense-sift-fisher", codebook=[])
@@ -345,7 +345,7 @@ def test_a_plain_image_has_features_of_zeros(tmp_path):
         assert not features[-1].any() and features[:-1].any(axis=1).all()
 
 
-def test_other_faults_are_told(tmp_path):
+def test_other_faults_are_reported(tmp_path):
     source = write_archive(tmp_path / "images.tar", {"ant/1.png": b"text"}, "w")
     with pytest.raises(
         UserError, match="none of its images can be read: .*1 for a file that is no"

@@ -207,7 +207,7 @@ def test_an_image_outside_of_class_folders_is_refused(tmp_path):
         image_entries(path)
 
 
-def test_a_missing_damaged_or_other_file_is_told(tmp_path):
+def test_a_missing_damaged_or_other_file_is_reported(tmp_path):
     with pytest.raises(UserError, match="no such file or folder"):
         image_entries(tmp_path / "none.tar")
     (tmp_path / "text.zip").write_text("no archive")
@@ -260,7 +260,7 @@ def bomb():
     return b"\x89PNG\r\n\x1a\n" + chunks
 
 
-def test_files_that_cannot_be_read_are_told_by_reason(tmp_path):
+def test_files_that_cannot_be_read_are_reported_by_reason(tmp_path):
     jpeg = encoded(picture(64, 64), "JPEG")
     contents = {
         "ant/1.jpg": jpeg,

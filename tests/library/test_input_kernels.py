@@ -1,4 +1,4 @@
-"""Lists of kernels: relative penalties, extension beyond edges, and what is told of edges."""
+"""Lists of kernels: relative penalties, extension beyond edges, and the report of edges."""
 
 import math
 
@@ -93,14 +93,14 @@ def test_penalties_are_extended_beyond_the_edge_for_their_kernel():
     assert max(found[kernel]) == pytest.approx(7)
 
 
-def test_edges_are_told_after_the_extension():
+def test_edges_are_reported_after_the_extension():
     smallest = choice(InputKernel("rbf", 0.01), 1e-5)
     assert grid().edges_of(smallest, {}) == "lowest width, lowest alpha"
     extension = grid().extended([smallest])
     assert grid().edges_of(smallest, extension) == ""
     beyond = min(extension, key=lambda kernel: kernel.width)
-    told = grid().edges_of(choice(beyond, max(extension[beyond])), extension)
-    assert told == "lowest width"
+    edges = grid().edges_of(choice(beyond, max(extension[beyond])), extension)
+    assert edges == "lowest width"
     # What is given as a single value was not chosen.
     single = grid(widths=[1.0], alphas=[0.1])
     assert single.edges_of(choice(InputKernel("rbf", 1.0), 0.1), {}) == ""

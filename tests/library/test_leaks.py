@@ -72,7 +72,7 @@ def kinds(leaks):
     return {(leak.column, leak.output): leak.kind for leak in leaks}
 
 
-def test_copies_in_other_units_near_copies_and_monotone_columns_are_told(generator):
+def test_copies_in_other_units_near_copies_and_monotone_columns_are_reported(generator):
     y = generator.normal(size=(80, 2))
     columns = {
         "copy": 1000 * y[:, 0] + 3,
@@ -115,7 +115,7 @@ def test_many_columns_are_searched_in_blocks(generator):
     assert (leak.column, leak.kind) == ("x555", "equal")
 
 
-def test_levels_that_fix_an_output_are_told(generator):
+def test_levels_that_fix_an_output_are_reported(generator):
     plate = np.array([f"plate {row // 6}" for row in range(60)], dtype=object)
     of_plate = generator.normal(size=10)[np.arange(60) // 6]
     outputs = np.column_stack([of_plate, of_plate + 1e-2 * generator.normal(size=60)])
@@ -124,7 +124,7 @@ def test_levels_that_fix_an_output_are_told(generator):
     assert leak.strength == pytest.approx(1.0)
 
 
-def test_levels_of_few_rows_fix_everything_by_chance_and_are_not_told(generator):
+def test_levels_of_few_rows_fix_everything_by_chance_and_are_not_reported(generator):
     pairs = np.array([str(row // 2) for row in range(60)], dtype=object)
     outputs = np.repeat(generator.normal(size=30), 2)[:, None]
     assert level_leaks({"pair": pairs}, outputs, ["y"]) == []

@@ -176,9 +176,9 @@ class Classes:
         return model_from_tree(stored), scaling_from_tree(stored).apply(self.vectors)
 
     def weak(self, size, count, weak_size):
-        """Return inputs and told memberships of the weak rows."""
-        told = read_artifact(self.path("weak_labels"), "weak_labels")[f"n-{size}"][f"C-{count}"]
-        return self.X[self.split["weak"][:weak_size]], told["memberships"][:weak_size]
+        """Return inputs and memberships of the weak rows."""
+        labels = read_artifact(self.path("weak_labels"), "weak_labels")[f"n-{size}"][f"C-{count}"]
+        return self.X[self.split["weak"][:weak_size]], labels["memberships"][:weak_size]
 
     def accuracy(self, item):
         """Return the share of test rows whose class is found."""
@@ -280,11 +280,11 @@ def cosines_around_the_mean(predicted, codes, weights=1.0):
     return (weights * p) @ c.T / lengths
 
 
-def block_cosines(scores, told, memberships, weight):
+def block_cosines(scores, predicted, memberships, weight):
     """Return `cosines_around_the_mean` of indicators and memberships side by side."""
     codes = np.hstack([np.eye(N_CLASSES), memberships])
     weights = np.repeat([1.0, weight], [N_CLASSES, memberships.shape[1]])
-    return cosines_around_the_mean(np.hstack([scores, told]), codes, weights)
+    return cosines_around_the_mean(np.hstack([scores, predicted]), codes, weights)
 
 
 def test_candidates_are_at_the_smallest_angles_to_the_predicted_fisher_embedding(classes):
@@ -413,11 +413,16 @@ def test_weak_rows_join_the_membership_block_as_in_a_plain_weighted_regression(
     model, vectors = classes.mixture(18, 3)
     Q = model.responsibilities(vectors)
     targets = Q[labels]
-    X_weak, told = classes.weak(18, 3, weak_size)
+    X_weak, weak_targets = classes.weak(18, 3, weak_size)
 
     def predict(known, X_new, point):
         preparation = fit_preparation(X[known], scale)
-        rows = (preparation.apply(X[known]), targets[known], preparation.apply(X_weak), told)
+        rows = (
+            preparation.apply(X[known]),
+            targets[known],
+            preparation.apply(X_weak),
+            weak_targets,
+        )
         return weak_refit(*rows, preparation.apply(X_new), item["width"], *point)
 
     def memberships(point):
@@ -460,10 +465,10 @@ def test_component_first_finds_a_class_of_the_most_probable_component(classes):
         for item in items.values():
             model, vectors = classes.mixture(item["training_size"], item["n_components"])
             of_class = model.responsibilities(vectors).argmax(axis=1)
-            told = item["test_memberships"].copy()
-            told[:, np.setdiff1d(np.arange(told.shape[1]), of_class)] = -np.inf
+            masked = item["test_memberships"].copy()
+            masked[:, np.setdiff1d(np.arange(masked.shape[1]), of_class)] = -np.inf
             found = item["test_targets"].argmax(axis=1)
-            np.testing.assert_array_equal(of_class[found], told.argmax(axis=1))
+            np.testing.assert_array_equal(of_class[found], masked.argmax(axis=1))
 
 
 @pytest.mark.parametrize("decoder", CLASS_DECODERS)
@@ -546,7 +551,7 @@ def test_the_kernel_is_chosen_with_a_penalty_relative_to_it(tmp_path):
     np.testing.assert_allclose(item["test_targets"], model.predict(X_test), atol=1e-9)
 
 
-def test_grids_are_extended_once_and_what_lies_on_an_edge_then_is_told(classes):
+def test_grids_are_extended_once_and_what_lies_on_an_edge_then_is_reported(classes):
     item = classes.run("one_hot", kernels=["rbf"], widths=[100.0, 200.0])[name_of(30)]
     assert item["width"] == pytest.approx(100.0 / 10**0.5)
     assert item["edges"] == "lowest alpha"

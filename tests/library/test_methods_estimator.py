@@ -178,13 +178,13 @@ def test_a_classifier_predicts_scores_of_the_classes(tmp_path):
     np.testing.assert_allclose(four["heldout_outputs"], scores[best][1], atol=1e-6)
 
 
-def test_a_grid_point_that_fails_is_left_out_and_told(tmp_path, capsys):
+def test_a_grid_point_that_fails_is_left_out_and_reported(tmp_path, capsys):
     stages = stages_of(tmp_path, sizes=[20]).prepare()
     n_inputs = stages.X.shape[1]
     (item,) = run(stages, PLS, {}, {"n_components": [1, n_inputs + 1]}).values()
     assert item["estimator__n_components"] == 1
-    told = capsys.readouterr().out
-    assert f"left out: PLSRegression(n_components={n_inputs + 1}) with 20 training rows" in told
+    printed = capsys.readouterr().out
+    assert f"left out: PLSRegression(n_components={n_inputs + 1}) with 20 training rows" in printed
 
 
 def test_an_estimator_that_fails_in_one_fold_is_refused_by_its_file(tmp_path):
@@ -228,9 +228,9 @@ def test_keys_of_an_argument_that_is_named_like_one_of_the_model():
     ],
 )
 def test_what_cannot_work_is_found_before_anything_runs(keys, key, words):
-    ((found_key, *told),) = Parameters(**KEYS | keys).faults()
+    ((found_key, *message),) = Parameters(**KEYS | keys).faults()
     assert found_key == key
-    assert words in " ".join(told)
+    assert words in " ".join(message)
 
 
 def test_good_files_have_no_faults_and_know_their_tasks():

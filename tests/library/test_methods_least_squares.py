@@ -116,7 +116,7 @@ def test_inputs_change_nothing(tmp_path):
     assert_same_tree(first["regression"], second["regression"])
 
 
-def test_features_without_lagged_values_are_told(tmp_path):
+def test_features_without_lagged_values_are_reported(tmp_path):
     with pytest.raises(UserError, match="no lagged values") as caught:
         run_stages(tmp_path, *small_data(), lagged_values="none")
     assert caught.value.place == str(tmp_path / "features.h5")

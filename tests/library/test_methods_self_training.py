@@ -112,9 +112,11 @@ class Classes:
     def allowed(self, size, count, weak_size):
         stored = read_artifact(self.path("models"), "models")[f"n-{size}"][f"C-{count}"]["all"]
         vectors = scaling_from_tree(stored).apply(self.vectors)
-        told = read_artifact(self.path("weak_labels"), "weak_labels")[f"n-{size}"][f"C-{count}"]
+        weak_labels = read_artifact(self.path("weak_labels"), "weak_labels")[f"n-{size}"][
+            f"C-{count}"
+        ]
         memberships = model_from_tree(stored).responsibilities(vectors)
-        return allowed_classes(told["memberships"][:weak_size], memberships)
+        return allowed_classes(weak_labels["memberships"][:weak_size], memberships)
 
     def accuracy(self, item):
         found = item["test_targets"].argmax(axis=1)
@@ -222,7 +224,7 @@ def test_more_weak_rows_find_more_classes(tmp_path, kind):
     assert np.mean(gains) > 0.0
 
 
-def test_a_kernel_is_chosen_from_a_list_and_edges_are_told(tmp_path):
+def test_a_kernel_is_chosen_from_a_list_and_edges_are_reported(tmp_path):
     classes = Classes(tmp_path, "standard", examples=(1, 4))
     items = classes.run(kernels=["linear", "laplacian"], alphas=[1e-9, 1e-8])
     for weak_size in WEAK_SIZES:

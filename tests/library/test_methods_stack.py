@@ -250,10 +250,10 @@ def test_stack_of_real_methods_is_no_worse_than_each(tmp_path):
             assert ours <= other * (1 + 1e-9)
 
 
-# What is told.
+# Messages
 
 
-def test_a_member_without_the_item_is_told(tmp_path):
+def test_a_member_without_the_item_is_reported(tmp_path):
     stages = prepared(tmp_path)
     late = member(stages, "late", 0.5, 1, sizes=[30])
     with pytest.raises(
@@ -265,7 +265,7 @@ def test_a_member_without_the_item_is_told(tmp_path):
     assert not stages.path("regression").exists()
 
 
-def test_a_member_without_predictions_of_its_training_rows_is_told(tmp_path):
+def test_a_member_without_predictions_of_its_training_rows_is_reported(tmp_path):
     stages = prepared(tmp_path)
     paths = member(stages, "weak", 1.0, 0)
     regression = read_artifact(paths["regression"], "regression")
@@ -278,7 +278,7 @@ def test_a_member_without_predictions_of_its_training_rows_is_told(tmp_path):
     assert f"rm {paths['regression']}" in caught.value.remedy
 
 
-def test_a_size_without_members_is_told(tmp_path):
+def test_a_size_without_members_is_reported(tmp_path):
     stages = prepared(tmp_path)
     members = {"late": member(stages, "late", 1.0, 0)}
     with pytest.raises(UserError, match=r"no member takes part at training size 20 .*late 30"):

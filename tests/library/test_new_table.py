@@ -263,6 +263,6 @@ def test_the_summary_stays_short_whatever_is_found(folder, capsys):
     assert dataset.count("# WARNING: Column 'twin") == 30
 
 
-def test_missing_files_are_told(folder):
+def test_missing_files_are_reported(folder):
     with pytest.raises(UserError, match="there is no such file"):
         run({"name": "assay", "data": "nowhere.csv", "outputs": "y1"}, folder)

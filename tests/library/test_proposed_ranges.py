@@ -103,7 +103,7 @@ def test_many_outputs_of_one_range_are_named_by_a_pattern(tmp_path):
         ({"z": {"least": 0}}, r"there is no column 'z'"),
     ],
 )
-def test_a_range_that_is_wrong_is_told(tmp_path, ranges, message):
+def test_a_range_that_is_wrong_is_reported(tmp_path, ranges, message):
     path = tmp_path / "small.csv"
     rows = [f"{row},{row % 7},{row % 3 + 0.5}" for row in range(14)]
     path.write_text("\n".join(["x,y1,y2", *rows]))

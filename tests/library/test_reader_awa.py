@@ -379,7 +379,7 @@ def test_an_attribute_must_be_known_for_some_class(awa):
     assert "column 2: the attribute 'big' is unknown for every class" in refused(awa)
 
 
-def test_classes_that_cannot_be_told_apart(awa):
+def test_classes_that_cannot_be_distinguished(awa):
     path = the_file(awa, "predicate-matrix-continuous.txt")
     path.write_text("1 2 3 4\n2 4 6 8\n1 1 1 1\n")
     assert "classes with equal vectors: grizzly+bear = wolf" in refused(awa)

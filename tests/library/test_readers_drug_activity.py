@@ -232,7 +232,7 @@ def test_unknown_cell_line(folder):
     assert "every cell line is left out" in refused(folder, left_out_lines=every)
 
 
-def test_without_rdkit_the_remedy_is_told(folder, monkeypatch):
+def test_without_rdkit_the_remedy_is_reported(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "rdkit", None)
     message = refused(folder)
     assert "the package rdkit cannot be imported" in message

@@ -373,7 +373,7 @@ def test_rows_of_each_fold():
     assert [list(fold) for fold in rows] == [[1, 3], [0, 4], [2]]
 
 
-def test_a_kernel_that_is_none_is_told_with_the_remedy():
+def test_a_kernel_that_is_none_is_reported_with_the_remedy():
     folds = FOLDS["balanced"]
     targets = targets_of(folds)
     rows = [np.vstack([inputs()[folds != fold], inputs(N_WEAK, seed=3)]) for fold in range(4)]

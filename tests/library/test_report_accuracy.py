@@ -103,7 +103,7 @@ def test_a_row_needs_an_accuracy_or_all_errors(tmp_path):
         read_scores(path)
 
 
-def test_what_scores_do_not_hold_is_told(tmp_path):
+def test_what_scores_do_not_hold_is_reported(tmp_path):
     with pytest.raises(UserError, match="experiment toy: arrmse .* outputs are classes"):
         verdict(read(tmp_path), methods=CLASS_METHODS)
     numbers = write_scores(tmp_path / "n.csv", [("m-krr", "selected", 0, base_error)])

@@ -187,7 +187,7 @@ def test_the_leaderboard_shows_what_the_answer_holds(tmp_path):
     assert "5 of 5" in text
 
 
-def test_rows_out_of_competition_are_told(tmp_path):
+def test_rows_out_of_competition_are_reported(tmp_path):
     rows = [ROWS[0], ("full", "selected", 9, better_error)]
     methods = METHODS | {"full": {"label": "full labels", "weak_outputs": "true"}}
     sections = answer_part(write_answer(tmp_path, rows, methods), "assay")
@@ -238,7 +238,7 @@ def test_intervals_and_their_coverage(tmp_path):
     assert "novelty above 2.5" in text and "these are 37.5 %" in text
 
 
-def test_widths_that_follow_the_row_are_told_with_their_coverage_by_thirds(tmp_path):
+def test_widths_that_follow_the_row_are_reported_with_their_coverage_by_thirds(tmp_path):
     path = write_calibration(tmp_path, [0.9, 2.0], [[0.9, 0.8], [1.0, 0.9]])
     tree = read_artifact(path, "calibration") | {
         "usual_half_widths": np.array([[0.5, 1.4], [2.0, 2.0]]),
@@ -268,7 +268,7 @@ def test_widths_that_follow_the_row_are_told_with_their_coverage_by_thirds(tmp_p
     assert "All rows have the same width" in text
 
 
-def test_sets_of_classes_are_told_with_their_coverage_and_size(tmp_path):
+def test_sets_of_classes_are_reported_with_their_coverage_and_size(tmp_path):
     path = write_calibration(tmp_path, [], np.empty((2, 0)))
     tree = read_artifact(path, "calibration") | {
         "sets": {"limit": 0.7, "inverse_temperature": 2.0, "level": 0.9, "decoder": "scores"},
@@ -375,13 +375,13 @@ def test_the_next_commands_name_the_experiment(tmp_path):
     assert "Before predicting" not in text
 
 
-def test_a_useless_winner_is_told_before_the_commands(tmp_path):
+def test_a_useless_winner_is_reported_before_the_commands(tmp_path):
     rows = [("m-krr", "selected", 0, lambda size, split: 1.3 + base_error(size, split) / 9)]
     section = answer_part(write_answer(tmp_path, rows), "assay")[-1]
     assert section.html.index("Before predicting") < section.html.index("snakemake")
 
 
-def test_damaged_files_are_told(tmp_path):
+def test_damaged_files_are_reported(tmp_path):
     path = tmp_path / "answer.json"
     with pytest.raises(UserError, match=r"answer\.json"):
         answer_part(path, "assay")

@@ -35,7 +35,7 @@ MANIFEST = {
 }
 
 ACTIONS = """
-var told = {};
+var found = {};
 var table = document.querySelector("#table-toy-error table");
 function rows(body) {
   return Array.from(table.tBodies[body].rows).map(function (row) {
@@ -47,18 +47,18 @@ function shown() {
     return row.getClientRects().length > 0;
   }).map(function (row) { return row.cells[0].textContent; });
 }
-told.heights = {};
+found.heights = {};
 document.querySelectorAll("main > section").forEach(function (part) {
-  told.heights[part.id] = part.getBoundingClientRect().height;
+  found.heights[part.id] = part.getBoundingClientRect().height;
 });
-told.links = Array.from(document.querySelectorAll("nav a")).map(function (link) {
+found.links = Array.from(document.querySelectorAll("nav a")).map(function (link) {
   return link.getAttribute("href").slice(1);
 });
-told.permalinks = Array.from(document.querySelectorAll("h2, h3")).map(function (one) {
+found.permalinks = Array.from(document.querySelectorAll("h2, h3")).map(function (one) {
   var link = one.querySelector("a.permalink");
   return Boolean(link && document.getElementById(link.getAttribute("href").slice(1)));
 });
-told.sorts = [];
+found.sorts = [];
 [1, 2, 0].forEach(function (column) {
   for (var press = 0; press < 3; press++) {
     var button = table.querySelectorAll("thead tr:last-child th, thead th[rowspan]")[column]
@@ -66,27 +66,27 @@ told.sorts = [];
     button.focus();
     var focused = document.activeElement === button;
     button.click();
-    told.sorts.push({rows: rows(0), second: rows(1), focused: focused,
+    found.sorts.push({rows: rows(0), second: rows(1), focused: focused,
       states: Array.from(table.querySelectorAll("thead th")).map(function (head) {
         return head.getAttribute("aria-sort");
       })});
   }
 });
 var field = document.querySelector("#table-toy-error input");
-told.label = document.querySelector("#table-toy-error label[for=" + field.id + "]").textContent;
-told.filters = ["", "ms", "C = 4", "second", "nowhere", ""].map(function (words) {
+found.label = document.querySelector("#table-toy-error label[for=" + field.id + "]").textContent;
+found.filters = ["", "ms", "C = 4", "second", "nowhere", ""].map(function (words) {
   field.value = words;
   field.dispatchEvent(new Event("input"));
   var status = document.querySelector("#table-toy-error [role=status]");
-  return {rows: shown(), told: status.textContent};
+  return {rows: shown(), found: status.textContent};
 });
-told.fields = document.querySelectorAll("#table-toy-small input").length;
-told.made = decodeURIComponent(document.querySelector("#methods .downloads a").href);
-told.svg = document.querySelector("#figure-toy-curve a.svg").href;
-told.image = document.querySelector("#figure-toy-curve img").src;
+found.fields = document.querySelectorAll("#table-toy-small input").length;
+found.made = decodeURIComponent(document.querySelector("#methods .downloads a").href);
+found.svg = document.querySelector("#figure-toy-curve a.svg").href;
+found.image = document.querySelector("#figure-toy-curve img").src;
 var result = document.createElement("pre");
-result.id = "told";
-result.textContent = JSON.stringify(told);
+result.id = "found";
+result.textContent = JSON.stringify(found);
 document.body.appendChild(result);
 """
 """What a reader does in the page, and what is then seen."""
@@ -182,7 +182,7 @@ def seen(folder):
     path.write_text(text.replace("</body>", f"<script>{ACTIONS}</script></body>"))
     dom, console = page_in_browser(path, folder)
     assert console == []
-    found = re.search(r'<pre id="told">(.*?)</pre>', dom, re.DOTALL)
+    found = re.search(r'<pre id="found">(.*?)</pre>', dom, re.DOTALL)
     return json.loads(html.unescape(found[1])) | {"dom": dom}
 
 
@@ -233,12 +233,12 @@ def test_the_sorted_head_says_so_and_takes_the_focus(seen):
 def test_the_filter_hides_rows_and_counts_the_others(seen):
     nothing, one, two_words, block, none, again = seen["filters"]
     everything = ["First block", *NAMES, "Second block", "z", "y"]
-    assert nothing == again == {"rows": everything, "told": ""}
+    assert nothing == again == {"rows": everything, "found": ""}
     names = [NAMES[TIMES.index(time)] for time in ("300 ms", "1.00 ms")]
-    assert one == {"rows": ["First block", *names], "told": "2 of 11 rows"}
-    assert two_words == {"rows": ["First block", "C = 4"], "told": "1 of 11 rows"}
-    assert block == {"rows": ["Second block", "z", "y"], "told": "2 of 11 rows"}
-    assert none == {"rows": [], "told": "0 of 11 rows"}
+    assert one == {"rows": ["First block", *names], "found": "2 of 11 rows"}
+    assert two_words == {"rows": ["First block", "C = 4"], "found": "1 of 11 rows"}
+    assert block == {"rows": ["Second block", "z", "y"], "found": "2 of 11 rows"}
+    assert none == {"rows": [], "found": "0 of 11 rows"}
     assert seen["label"].strip() == "Show rows with"
 
 

@@ -186,7 +186,7 @@ def test_classes_and_unknown_outputs_have_no_such_figures(tmp_path):
             draw()
 
 
-def test_groups_of_points_are_told_apart_without_colors(tmp_path):
+def test_groups_of_points_differ_without_colors(tmp_path):
     paths = write_calibration(tmp_path)
     figures = (
         predicted_true.draw(*paths, title="Toy", methods=METHODS),

@@ -178,16 +178,16 @@ def test_images_have_their_true_and_predicted_classes(tmp_path):
             axis.images[0].get_array(), data["images"]["thumbnails"][test[place]]
         )
         true, predicted = best.truth[0][place], best.predicted[0][place]
-        told = next(texts)
+        label = next(texts)
         frame = axis.spines["left"].get_linewidth()
         if true == predicted:
-            assert told.get_text() == f"{RIGHT_MARK} class {true}"
-            assert told.get_color() == BASE_COLOR
+            assert label.get_text() == f"{RIGHT_MARK} class {true}"
+            assert label.get_color() == BASE_COLOR
             assert frame < 1
         else:
             n_wrong += 1
-            assert told.get_text() == f"{WRONG_MARK} class {predicted}"
-            assert told.get_color() == ACCENT_COLOR
+            assert label.get_text() == f"{WRONG_MARK} class {predicted}"
+            assert label.get_color() == ACCENT_COLOR
             assert next(texts).get_text() == f"\ntrue: class {true}"
             assert frame > 1
     assert n_wrong == 4
@@ -197,15 +197,15 @@ def test_images_have_their_true_and_predicted_classes(tmp_path):
 def test_bars_are_the_predicted_memberships(tmp_path):
     paths = write_class_results(tmp_path)
     figure = sheet(paths)
-    told = read_artifact(paths["regressions"]["wofer-gmm"], "regression")
-    told = told["n-12_w-100_C-selected"]["test_memberships"]
+    memberships = read_artifact(paths["regressions"]["wofer-gmm"], "regression")
+    memberships = memberships["n-12_w-100_C-selected"]["test_memberships"]
     best = best_of(paths)
     test = read_artifact(paths["splits"][0], "split")["test"]
     places = shown_places(best.truth[0], test, 24)
     for axis, place in zip(bar_axes(figure), places, strict=True):
         heights = [patch.get_height() for patch in axis.patches]
-        assert heights == told[place].tolist()
-        assert axis.get_xticklabels()[0].get_text() == str(told[place].argmax() + 1)
+        assert heights == memberships[place].tolist()
+        assert axis.get_xticklabels()[0].get_text() == str(memberships[place].argmax() + 1)
     assert figure.texts[0].get_text() == (
         "Toy\nwOFER-GMM, 100 weak rows, 2 examples per class, first split: 77.8 % of 18 test "
         "images right\nBars: predicted memberships in the components 1 to 3, from 0 to 1"
@@ -230,14 +230,14 @@ def test_bars_of_other_methods_are_those_of_the_predicted_class(tmp_path):
 
 def test_memberships_outside_of_shares_are_drawn_at_their_ends(tmp_path):
     paths = write_class_results(tmp_path)
-    told = np.tile([-0.2, 1.3, 0.4], (18, 1))
-    items = {"n-12_w-100_C-selected": {"test_memberships": told}}
+    memberships = np.tile([-0.2, 1.3, 0.4], (18, 1))
+    items = {"n-12_w-100_C-selected": {"test_memberships": memberships}}
     write_artifact(paths["regressions"]["wofer-gmm"], items, "regression")
     heights = [patch.get_height() for patch in bar_axes(sheet(paths))[0].patches]
     assert heights == [0.0, 1.0, 0.4]
 
 
-def test_data_without_images_are_told(tmp_path):
+def test_data_without_images_are_reported(tmp_path):
     with pytest.raises(UserError, match=r"data\.h5: it has no images"):
         sheet(write_class_results(tmp_path, with_images=False))
 

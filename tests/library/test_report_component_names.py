@@ -101,7 +101,7 @@ def test_the_table_is_written_as_csv_and_latex(tmp_path):
     assert "class 0, class 3" in latex
 
 
-def test_data_without_classes_are_told(tmp_path):
+def test_data_without_classes_are_reported(tmp_path):
     paths = write_class_results(tmp_path)
     tree = {"inputs": np.zeros((4, 1)), "outputs": np.zeros((4, 2)), "names": {"outputs": "[]"}}
     write_artifact(tmp_path / "table.h5", tree, "dataset")
@@ -109,7 +109,7 @@ def test_data_without_classes_are_told(tmp_path):
         component_names(tmp_path / "table.h5", paths["models"])
 
 
-def test_a_model_that_is_no_mixture_is_told(tmp_path):
+def test_a_model_that_is_no_mixture_is_reported(tmp_path):
     paths = write_class_results(tmp_path)
     stored = read_artifact(paths["models"], "models")["n-12"]["C-3"]["all"]
     stored |= {"kind": "gaussian", "means": stored["means"][0]}

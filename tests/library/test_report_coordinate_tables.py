@@ -193,7 +193,7 @@ def test_a_published_table_of_other_columns_stands_below_as_printed(table_6):
     assert "stand in" not in html
 
 
-def test_a_stand_in_is_told_beside_published_numbers(table_6):
+def test_a_stand_in_is_shown_beside_published_numbers(table_6):
     (layout,) = published_layouts([table_6], METHODS, "the reports")
     assert "only stand in for theirs" in html_markup(layout)
 

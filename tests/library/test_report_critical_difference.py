@@ -24,12 +24,12 @@ def constant(value):
 
 def rank(tmp_path, errors, order=tuple(METHODS), experiments=None, **settings):
     """Return the ranking of experiments: name -> method -> error at the largest training size."""
-    scores, told = {}, {}
+    scores, merged = {}, {}
     for name, by_method in errors.items():
         rows = [(method, "selected", 0, constant(value)) for method, value in by_method.items()]
         scores[name] = read_scores(write_scores(tmp_path / f"{name}.csv", rows))
-        told[name] = settings_of(name) | settings | (experiments or {}).get(name, {})
-    return rank_methods(scores, told, order)
+        merged[name] = settings_of(name) | settings | (experiments or {}).get(name, {})
+    return rank_methods(scores, merged, order)
 
 
 def settings_of(name):
@@ -133,12 +133,12 @@ def test_a_method_that_lacks_a_split_is_not_ranked_there(tmp_path):
     path.write_text("".join(line for line in lines if ",wofer-gmm,selected,50,0,,4," not in line))
     damaged = read_scores(path)
     assert len(damaged) == len(whole) - 1
-    told = {name: settings_of(name) for name in "ab"}
+    run_settings = {name: settings_of(name) for name in "ab"}
     # At the smaller size all four methods have every split.
-    found = rank_methods({"a": damaged, "b": whole}, told)
+    found = rank_methods({"a": damaged, "b": whole}, run_settings)
     assert [place.training_size for place in found.places] == [20, 50]
     at_largest = [score for score in damaged if score.training_size == 50]
-    assert len(rank_methods({"a": at_largest, "b": whole}, told).methods) == 3
+    assert len(rank_methods({"a": at_largest, "b": whole}, run_settings).methods) == 3
 
 
 def test_numbers_and_classes_are_not_mixed(tmp_path):
@@ -150,13 +150,13 @@ def test_numbers_and_classes_are_not_mixed(tmp_path):
         )
     )
     accuracy = {"metric": "accuracy"}
-    told = {name: settings_of(name) | accuracy for name in "abc"} | {"d": settings_of("d")}
-    found = rank_methods({"a": classes, "b": classes, "c": classes, "d": numbers}, told)
+    run_settings = {name: settings_of(name) | accuracy for name in "abc"} | {"d": settings_of("d")}
+    found = rank_methods({"a": classes, "b": classes, "c": classes, "d": numbers}, run_settings)
     assert found.is_accuracy
     assert found.methods[0] == "ofer-gmm"
     assert (len(found.places), found.n_other_kind) == (3, 1)
-    told |= {name: settings_of(name) for name in "ab"}
-    found = rank_methods({"a": numbers, "b": numbers, "c": classes, "d": numbers}, told)
+    run_settings |= {name: settings_of(name) for name in "ab"}
+    found = rank_methods({"a": numbers, "b": numbers, "c": classes, "d": numbers}, run_settings)
     assert not found.is_accuracy
     with pytest.raises(UserError, match="its outputs are no classes"):
         rank_methods({"a": numbers}, {"a": settings_of("a") | accuracy})
@@ -198,7 +198,7 @@ def test_sentences_tell_ofer_before_behind_and_equal(tmp_path):
     assert "OFER-GMM (1.50) is level, not distinguishable" in rank_sentences(level, METHODS)[-1]
 
 
-def test_where_the_test_of_all_finds_nothing_no_pair_is_told_apart(tmp_path):
+def test_where_the_test_of_all_finds_nothing_no_pair_is_distinguished(tmp_path):
     errors = {"a": three(0.5, 0.4, 0.3), "b": three(0.3, 0.4, 0.5), "c": three(0.5, 0.4, 0.3)}
     found = rank(tmp_path, errors)
     assert not found.has_differences
@@ -217,8 +217,8 @@ def test_few_datasets_are_only_described(tmp_path):
 
 
 def test_stand_ins_and_recipes_are_named_as_such(tmp_path):
-    told = {"a": {"stand_in_for": "the paper's data"}, "b": {"is_made": True}}
-    ranked = rank(tmp_path, SIX, experiments=told)
+    run_settings = {"a": {"stand_in_for": "the paper's data"}, "b": {"is_made": True}}
+    ranked = rank(tmp_path, SIX, experiments=run_settings)
     sentence = data_sentences(ranked, METHODS)[0].replace("\u00a0", " ")
     assert "Title of a (n = 50, a stand-in); Title of b (n = 50, made by a recipe);" in sentence
     assert "Title of c (n = 50);" in sentence
@@ -312,11 +312,11 @@ def test_the_csv_holds_every_rank_and_error(tmp_path):
     for name, by_method in SIX.items():
         rows = [(method, "selected", 0, constant(value)) for method, value in by_method.items()]
         paths[name] = write_scores(tmp_path / f"{name}.csv", rows)
-    told = {name: settings_of(name) for name in SIX} | {
+    run_settings = {name: settings_of(name) for name in SIX} | {
         "b": settings_of("b") | {"stand_in_for": "others", "metric": "rrmse", "is_made": True}
     }
     outputs = [tmp_path / f"ranks.{suffix}" for suffix in ("svg", "png", "csv", "tex")]
-    critical_difference.run(paths, told, METHODS, *outputs)
+    critical_difference.run(paths, run_settings, METHODS, *outputs)
     with open(outputs[2], newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 3 * 6
@@ -337,6 +337,6 @@ def test_the_csv_holds_every_rank_and_error(tmp_path):
     ours = METHODS["ofer-gmm"]["label"]
     assert f"{ours} & 1.00 & {' & '.join('1' * 6)} " in latex
     assert "Data that are stand-ins: b." in latex
-    critical_difference.run({"a": paths["a"]}, told, METHODS, *outputs)
+    critical_difference.run({"a": paths["a"]}, run_settings, METHODS, *outputs)
     assert outputs[2].read_text().count("\n") == 1
     assert "there are no ranks" in outputs[3].read_text()

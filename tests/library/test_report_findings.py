@@ -57,7 +57,7 @@ def test_the_largest_effect_is_the_largest_of_the_verdict(tmp_path):
     assert f"−{abs(effects[size]):.1f} in units of its spread" in helps
 
 
-def test_where_it_equals_the_reference_is_told_with_the_largest_difference(tmp_path):
+def test_where_it_equals_the_reference_is_reported_with_the_largest_difference(tmp_path):
     errors = {"ofer-gmm": lambda n, s: base_error(n, s) * (1 + 1e-14), "wofer-gmm": worse_error}
     helps, equals, loses = findings_of(tmp_path, errors, section_of(is_made=True))
     assert (
@@ -91,7 +91,7 @@ def test_without_a_comparison_it_says_so(tmp_path):
     assert len(findings_of(tmp_path, {})) == 1
 
 
-def test_where_nothing_beats_a_guess_is_told(tmp_path):
+def test_where_nothing_beats_a_guess_is_reported(tmp_path):
     loses = findings_of(tmp_path, {"ofer-gmm": noisy_error}, section_of(unbeaten=[20, 50]))[2]
     assert loses.endswith(
         "No method at all beats the training mean on toy (real data) at n = 20 and 50."

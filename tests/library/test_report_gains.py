@@ -64,7 +64,7 @@ def test_the_equivalence_checks_stand_with_their_differences(tmp_path):
     assert "No OFER method was compared with a reference in this run." in text
 
 
-def test_what_is_not_as_theory_says_is_told(tmp_path):
+def test_what_is_not_as_theory_says_is_reported(tmp_path):
     path = write_equivalence_checks(tmp_path / "toy.json", same=0.5, holds=(False, True))
     text = text_of(gains_section({}, {"toy": path}, METHODS, SECTIONS))
     assert "NOT as theory says: one penalty on toy, a difference of 5.0e-01." in text
@@ -102,7 +102,7 @@ def test_a_row_that_lacks_a_size_has_a_dash(tmp_path):
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"statements": []}'])
-def test_a_damaged_file_is_told(tmp_path, content):
+def test_a_damaged_file_is_reported(tmp_path, content):
     path = tmp_path / "equivalence-checks.json"
     path.write_text(content)
     with pytest.raises(UserError, match="equivalence-checks.json"):

@@ -143,7 +143,7 @@ def test_the_headline_names_the_winner_and_both_gains(tmp_path):
     assert "chance" not in text
 
 
-def test_a_lead_that_may_be_chance_is_told(tmp_path):
+def test_a_lead_that_may_be_chance_is_reported(tmp_path):
     board = board_of(tmp_path, rows_of(m_krr=base_error, ofer_gmm=shifted(-0.001, noisy_error)))
     assert board.winner.variant.method == "ofer-gmm"
     assert headline(board).endswith(": the difference may be chance).")
@@ -184,7 +184,7 @@ def test_a_lower_mean_alone_does_not_beat_the_mean(tmp_path):
 
 
 @pytest.mark.parametrize(("n_splits", "is_told"), [(2, True), (4, True), (5, False)])
-def test_of_few_splits_it_is_told_that_they_prove_little(tmp_path, n_splits, is_told):
+def test_of_few_splits_it_is_reported_that_they_prove_little(tmp_path, n_splits, is_told):
     rows = rows_of(m_krr=with_noise([0.1, -0.5, 0.1, -0.5, 0.1], mean_error))
     board = board_of(tmp_path, rows, n_splits=n_splits)
     assert board.beats_mean is False and board.winner.mean < 1
@@ -199,7 +199,7 @@ def test_another_method_may_surely_beat_the_mean(tmp_path):
     assert board.winner.variant.method == "m-rf"
     assert board.beats_mean is False
     text = headline(board)
-    # What is told first is what is saved and predicts.
+    # The first method is the one that is saved and predicts.
     assert text.startswith("m-RF has the lowest relative error, ") and "may be chance" in text
     assert "surely beats the training mean is m-KRR, with 0.950" in text
 
@@ -248,7 +248,7 @@ def test_the_cheapest_is_the_one_with_the_fewest_seconds(tmp_path):
     assert "predicting 10 rows took 9.00 ms for OFER-GMM" in cost
 
 
-def test_without_timings_no_cost_is_told(tmp_path):
+def test_without_timings_no_cost_is_reported(tmp_path):
     board = board_of(tmp_path, rows_of(m_krr=base_error, ofer_gmm=noisy_error))
     assert board.cheapest is None
     text = " ".join(answer_sentences(board))
@@ -277,13 +277,13 @@ def test_of_methods_equal_up_to_rounding_the_reference_wins(tmp_path, rounding):
     assert text.count("up to rounding") == 1
 
 
-def test_methods_equal_to_a_reference_that_did_not_win_are_told(tmp_path):
+def test_methods_equal_to_a_reference_that_did_not_win_are_reported(tmp_path):
     rows = rows_of(ofer_gmm=base_error, m_krr=base_error, m_rf=better_error)
     text = " ".join(answer_sentences(board_of(tmp_path, rows)))
     assert "OFER-GMM and m-KRR are equal up to rounding in every split" in text
 
 
-def test_theory_is_told_beside_the_measured_equality(tmp_path):
+def test_theory_is_shown_beside_the_measured_equality(tmp_path):
     by_theory = {
         "label": "OFER-GMM",
         "regressor": "kernel_ridge",
@@ -546,7 +546,7 @@ def test_studies_of_weak_labels_are_left_out(tmp_path):
     assert board_of(tmp_path, [*rows, study]) == without
 
 
-def test_splits_that_are_not_drawn_are_told(tmp_path):
+def test_splits_that_are_not_drawn_are_reported(tmp_path):
     board = board_of(tmp_path, rows_of(m_krr=base_error))
     chronological = " ".join(answer_notes(board, {"split": "chronological"}, 7))
     assert "the latest rows test in every split" in chronological
@@ -559,7 +559,7 @@ def accuracy_board(tmp_path, rows, **options):
     return leaderboard(read_scores(path), methods=CLASS_METHODS, metric="accuracy")
 
 
-def test_equal_accuracies_are_told_once(tmp_path):
+def test_equal_accuracies_are_reported_once(tmp_path):
     rows = [("m-svm", "selected", 0, base_accuracy), ("class-krr", "selected", 0, base_accuracy)]
     board = accuracy_board(tmp_path, rows)
     text = " ".join(answer_sentences(board))
@@ -602,18 +602,18 @@ def answer_of(tmp_path, scores, metric="arrmse", timings=None, methods=METHODS, 
     return answer
 
 
-def test_values_on_the_edge_of_their_grid_are_told(tmp_path):
+def test_values_on_the_edge_of_their_grid_are_reported(tmp_path):
     scores = write_scores(tmp_path / "scores.csv", rows_of(m_krr=base_error))
-    told = [note for note in answer_of(tmp_path, scores)["notes"] if "edge" in note]
-    assert told == []
+    edge_notes = [note for note in answer_of(tmp_path, scores)["notes"] if "edge" in note]
+    assert edge_notes == []
     lines = scores.read_text().splitlines()
     place = lines[0].split(",").index("edges")
     cells = [line.split(",") for line in lines]
     for row in cells[1:]:
         row[place] = "lowest alpha"
     scores.write_text("\n".join(",".join(row) for row in cells) + "\n")
-    (told,) = [note for note in answer_of(tmp_path, scores)["notes"] if "edge" in note]
-    assert "m-KRR (lowest alpha) in 5 of 5 fits" in told
+    (edge_notes,) = [note for note in answer_of(tmp_path, scores)["notes"] if "edge" in note]
+    assert "m-KRR (lowest alpha) in 5 of 5 fits" in edge_notes
 
 
 def test_the_file_holds_numbers_sentences_and_no_nan(tmp_path, capsys):
@@ -669,7 +669,7 @@ def test_the_file_of_classes_is_in_percent(tmp_path):
     assert answer["baseline"]["mean"] == pytest.approx(10.0)
 
 
-def test_the_wrong_metric_and_missing_files_are_told(tmp_path):
+def test_the_wrong_metric_and_missing_files_are_reported(tmp_path):
     scores = write_scores(tmp_path / "scores.csv", rows_of(m_krr=base_error))
     with pytest.raises(UserError, match="accuracy is to be shown"):
         answer_of(tmp_path, scores, metric="accuracy")

@@ -307,7 +307,7 @@ def test_coordinates_have_a_table(page):
     assert "week 3" in text
 
 
-def test_the_provenance_is_told(page):
+def test_the_provenance_is_reported(page):
     text = "".join(parse(page).text)
     assert "a" * 40 + ", with changes that are not committed" in text
     assert "node<1>" in text
@@ -491,7 +491,7 @@ def test_data_from_a_folder_are_fetched_by_hand(inputs):
     assert record["kind"] == "Observed, shipped with a library"
 
 
-def test_methods_that_equal_the_reference_are_told(inputs, tmp_path):
+def test_methods_that_equal_the_reference_are_reported(inputs, tmp_path):
     rows = [("m-krr", "selected", 0, base_error), ("m-rf", "selected", 0, base_error)]
     write_scores(tmp_path / "scores.csv", rows)
     assembly.run(output=tmp_path / "report.html", **inputs)
@@ -519,7 +519,7 @@ def test_studies_have_a_table_of_the_error_that_counts(inputs, tmp_path):
     assert f"0.01{mean:.3f} ±" in study
 
 
-def test_a_damaged_dataset_is_told(inputs, tmp_path):
+def test_a_damaged_dataset_is_reported(inputs, tmp_path):
     (tmp_path / "toy.h5").write_bytes(b"")
     with pytest.raises(UserError, match="toy.h5"):
         assembly.run(output=tmp_path / "report.html", **inputs)

@@ -136,7 +136,7 @@ def test_the_methods_can_be_named(tmp_path):
             draw(arguments, shown=shown)
 
 
-def test_a_method_without_predictions_is_told(tmp_path):
+def test_a_method_without_predictions_is_reported(tmp_path):
     arguments, _ = write_inputs(tmp_path)
     items = {"n-6_w-0_C-2": {"outputs": np.ones((10, 3))}}
     write_artifact(arguments[2]["m-rf"], items, "predictions")

@@ -43,12 +43,12 @@ def test_numbers_come_from_the_scores(tmp_path):
     assert found == Numbers("Toy", "random", False, False, 3, (20, 50, 80), (100,), (10,))
     rows = [("class-krr", "selected", 0, lambda n, s: 0.5)]
     scores = read_scores(write_accuracies(tmp_path / "c.csv", rows, n_splits=2))
-    told = {"title": "C", "split": "per_class", "metric": "accuracy", "stand_in_for": "Caltech"}
-    found = numbers_of(scores, told | {"has_ceiling": True})
+    settings = {"title": "C", "split": "per_class", "metric": "accuracy", "stand_in_for": "Caltech"}
+    found = numbers_of(scores, settings | {"has_ceiling": True})
     assert found == Numbers("C", "per_class", True, True, 2, (1, 5), (), (100,), True)
 
 
-def test_every_kind_of_split_is_told_and_those_of_no_experiment_are_pale():
+def test_every_kind_of_split_is_reported_and_those_of_no_experiment_are_pale():
     assert set(SPLITS) == {"random", *BASES}
     figure = draw_protocol([TOY, TOY, CLASSES], 5)
     looks = {text.get_text(): text.get_color() for text in figure.axes[0].texts}
@@ -105,14 +105,14 @@ def test_scores_and_selection_are_those_of_the_outputs_of_the_run():
     assert "(1 per class: fixed)" in classes
 
 
-def test_the_tests_are_told_with_their_risks_and_one_split_has_none():
-    told = text_of(draw_protocol([TOY], 5))
-    assert "at the risk 0.001, the paper's rule" in told
-    assert "corrected resampled t-test at the risk 0.05" in told
+def test_the_tests_are_reported_with_their_risks_and_one_split_has_none():
+    text = text_of(draw_protocol([TOY], 5))
+    assert "at the risk 0.001, the paper's rule" in text
+    assert "corrected resampled t-test at the risk 0.05" in text
     alone = Numbers("Toy", "random", False, False, 1, (20,), (), (10,))
-    told = text_of(draw_protocol([alone], 5))
-    assert "With one split nothing can be tested." in told
-    assert "t-test" not in told
+    text = text_of(draw_protocol([alone], 5))
+    assert "With one split nothing can be tested." in text
+    assert "t-test" not in text
 
 
 def boxes_of(figure, color):

@@ -1,4 +1,4 @@
-"""Score files are read into records; a fault is told with its file and line."""
+"""Score files are read into records; a fault is reported with its file and line."""
 
 from __future__ import annotations
 
@@ -153,14 +153,14 @@ def test_a_file_without_rows_is_refused(tmp_path):
         ("m-krr", "", "method"),
     ],
 )
-def test_a_wrong_value_is_told_with_line_and_column(tmp_path, old, new, column):
+def test_a_wrong_value_is_reported_with_line_and_column(tmp_path, old, new, column):
     path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
     replace_in_line(path, 2, old, new)
     with pytest.raises(UserError, match=f"scores.csv, line 2, column {column}"):
         read_scores(path)
 
 
-def test_a_short_line_is_told(tmp_path):
+def test_a_short_line_is_reported(tmp_path):
     path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
     path.write_text(path.read_text() + "toy,toy-data,m-krr\n")
     with pytest.raises(UserError, match="line 12, column components: found nothing"):

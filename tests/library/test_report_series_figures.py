@@ -177,7 +177,7 @@ def test_the_methods_can_be_named(tmp_path):
             series.draw(*arguments, title="Toy", methods=METHODS, shown=shown)
 
 
-def test_a_method_without_predictions_is_told(tmp_path):
+def test_a_method_without_predictions_is_reported(tmp_path):
     arguments, _ = write_series(tmp_path)
     write_artifact(
         tmp_path / "m-krr-1.h5", {"n-50_w-0_C-2": {"outputs": np.ones(1)}}, "predictions"

@@ -99,7 +99,7 @@ def test_the_error_is_that_of_the_experiment(tmp_path):
         assert other.mean == pytest.approx(2 * cell.mean)
 
 
-def test_scores_without_the_study_are_told(tmp_path):
+def test_scores_without_the_study_are_reported(tmp_path):
     with pytest.raises(UserError, match="kind weak_noise: .* no method was run with fixed values"):
         study_table(read(tmp_path, WEIGHTS[:4]), "weak_noise")
 

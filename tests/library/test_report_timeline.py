@@ -287,7 +287,7 @@ def test_a_core_that_took_no_time_idles():
     assert sum(idle_seconds(run)) == pytest.approx(10)
 
 
-def test_idle_time_is_told_by_its_cause():
+def test_idle_time_is_reported_by_its_cause():
     jobs = [
         job(0, 10, name="a"),
         job(3, 7, name="b"),

@@ -1,4 +1,4 @@
-"""Components of a mixture are told by their means and by the rows that are most typical of them."""
+"""Components of a mixture are described by their means and their most typical rows."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_rows_with_missing_outputs_are_not_typical(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("n_groups", "told"),
+    ("n_groups", "sentence"),
     [
         (1, "parts of one cloud rather than groups"),
         (3, None),
@@ -138,7 +138,7 @@ def test_rows_with_missing_outputs_are_not_typical(tmp_path):
         (None, None),
     ],
 )
-def test_what_was_seen_at_data_profile_is_told_where_it_differs(tmp_path, n_groups, told):
+def test_what_was_seen_at_data_profile_is_reported_where_it_differs(tmp_path, n_groups, sentence):
     paths, *_ = write(tmp_path, made_outputs()[0])
     data_profile = tmp_path / "data-profile.json"
     mixture = n_groups and {"n_components": n_groups}
@@ -146,8 +146,8 @@ def test_what_was_seen_at_data_profile_is_told_where_it_differs(tmp_path, n_grou
     found = typical_rows(*paths, data_profile)
     assert len(found.components) == 3 and found.n_groups == n_groups
     notes = " ".join(typical_layout(found, "Components").notes)
-    assert ("In the data profile" in notes) == (told is not None)
-    assert (told or "") in notes
+    assert ("In the data profile" in notes) == (sentence is not None)
+    assert (sentence or "") in notes
 
 
 def test_the_outputs_that_differ_most_are_shown(tmp_path):
@@ -201,7 +201,7 @@ def test_the_table_is_html_csv_and_latex(tmp_path):
     assert r"a$<$b \& " in latex
 
 
-def test_a_mixture_that_is_not_there_is_told(tmp_path):
+def test_a_mixture_that_is_not_there_is_reported(tmp_path):
     paths, *_ = write(tmp_path, made_outputs()[0])
     stored = read_artifact(paths[2], "models")[f"n-{N_TRAIN}"]["C-3"]["all"] | {"kind": "gaussian"}
     write_artifact(paths[2], {"n-58": {"C-1": {"all": stored}}}, "models")

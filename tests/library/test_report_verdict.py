@@ -37,17 +37,17 @@ def test_a_method_that_is_better(tmp_path):
 def test_a_ceiling_is_never_the_best(tmp_path):
     rows = [*with_ofer(worse_error), ("m-krr-full", "selected", 0, better_error)]
     scores = read_scores(write_scores(tmp_path / "scores.csv", rows))
-    methods = {**METHODS, "m-krr-full": {"label": "told all", "weak_outputs": "true"}}
+    methods = {**METHODS, "m-krr-full": {"label": "full labels", "weak_outputs": "true"}}
     best = verdict(scores, methods=methods).best
     assert best.startswith("Lowest mean aRRMSE: m-KRR at n = 20")
     assert best.endswith(
-        "told all learns from the true outputs of weak rows, which are not known in use: a "
+        "full labels learns from the true outputs of weak rows, which are not known in use: a "
         "ceiling that cannot win."
     )
     alone = [score for score in scores if score.method == "m-krr-full"]
-    assert verdict(alone, methods=methods).best.startswith("told all learns")
+    assert verdict(alone, methods=methods).best.startswith("full labels learns")
     methods["m-krr-full"]["weak_outputs"] = None
-    assert "Lowest mean aRRMSE: told all" in verdict(scores, methods=methods).best
+    assert "Lowest mean aRRMSE: full labels" in verdict(scores, methods=methods).best
 
 
 def test_a_method_that_is_worse(tmp_path):
@@ -80,7 +80,7 @@ def test_the_largest_difference_of_equal_methods_is_measured(tmp_path):
     assert "equal" not in one.judgements[0]
 
 
-def test_other_methods_that_equal_the_reference_are_told(tmp_path):
+def test_other_methods_that_equal_the_reference_are_reported(tmp_path):
     rows = with_ofer(better_error)
     rows += [("m-rf", "selected", 0, lambda n, s: base_error(n, s) + 0.1 * (n == 20))]
     one = verdict_of(tmp_path, rows)

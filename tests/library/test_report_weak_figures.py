@@ -129,7 +129,7 @@ def test_component_counts_have_different_lines(tmp_path):
     ]
 
 
-def test_an_experiment_without_the_study_is_told(tmp_path):
+def test_an_experiment_without_the_study_is_reported(tmp_path):
     with pytest.raises(UserError, match="figure of kind weak_weight"):
         draw(tmp_path, "weak_weight", ROWS[:2])
 

@@ -41,7 +41,7 @@ def job(rule, name, seconds=6.0, memory=100.0):
     return Job(rule, name, start, seconds or 1.0, seconds, seconds, memory)
 
 
-def test_jobs_of_one_rule_and_dataset_are_told_together():
+def test_jobs_of_one_rule_and_dataset_are_reported_together():
     jobs = [
         job("regression", "small-0-m-krr"),
         job("regression", "small-1-m-krr", seconds=90.0, memory=350.0),
@@ -66,7 +66,7 @@ def test_jobs_of_one_rule_and_dataset_are_told_together():
     assert found["read", "table", 1].used_mb is None
 
 
-def test_jobs_of_one_rule_are_told_apart_by_what_their_methods_declare():
+def test_jobs_of_one_rule_differ_by_what_their_methods_declare():
     # The last two are left from a run of other methods, and of another experiment.
     names = ("small-final-m-rf", "small-0-m-gone", "gone-0-m-rf")
     rows = compare([job("regression", name) for name in names], CONFIGURATION, {})

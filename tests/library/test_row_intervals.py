@@ -108,12 +108,12 @@ def test_the_score_of_a_row_does_not_know_its_residual():
     """The widths are those of the quantile of scores by spreads of other folds."""
     tested = made(np.random.default_rng(3), 60, growing)
     largest = np.abs(tested.truth - tested.predicted)[:, 0].argmax()
-    told = fitted(tested)
+    inlying = fitted(tested)
     truth = tested.truth.copy()
     truth[largest] += 1e3
     outlying = fitted(HeldOutRows(tested.predicted, truth, tested.novelty, tested.rows))
     # One wild residual of sixty is beyond the quantile, whatever spread it has for itself.
-    widths = [each.half_widths(tested.predicted, tested.novelty) for each in (told, outlying)]
+    widths = [each.half_widths(tested.predicted, tested.novelty) for each in (inlying, outlying)]
     assert np.median(widths[1] / widths[0]) < 5.0
     assert outlying.held(HeldOutRows(tested.predicted, truth, tested.novelty, tested.rows))[
         largest

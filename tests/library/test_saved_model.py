@@ -541,8 +541,8 @@ def test_what_the_answer_says_of_the_predictions_is_kept_with_the_model(tmp_path
     write_artifact(calibration, tree, "calibration", allow_nan=("coverage",))
     assert final.saved("mean", calibration=calibration).coverage == pytest.approx(0.8)
     assert final.saved("mean").warning is None
-    told = {"beats_mean": False, "sentences": ["No method beats it.", "More."]}
-    assert saved_model_stage._warning(told) == {"warning": "No method beats it."}
+    answered = {"beats_mean": False, "sentences": ["No method beats it.", "More."]}
+    assert saved_model_stage._warning(answered) == {"warning": "No method beats it."}
 
 
 def test_a_winner_that_cannot_be_saved_is_refused(tmp_path):
@@ -752,7 +752,7 @@ def test_a_model_that_does_not_repeat_its_method_is_not_written(tmp_path):
     assert not final.path("model").exists()
 
 
-def test_what_the_model_was_made_from_is_told(tmp_path):
+def test_what_the_model_was_made_from_is_reported(tmp_path):
     final = table_final(tmp_path)
     final.of_outputs("mean", "training_mean")
     model = final.saved("mean")
@@ -763,14 +763,14 @@ def test_what_the_model_was_made_from_is_told(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("told", "item"),
+    ("answered", "item"),
     [
         ({}, "n-38_w-10_C-3"),
         ({"weak_size": 6, "components": "2"}, "n-38_w-10_C-2"),
         ({"weak_size": 0, "components": 3}, "n-38_w-0_C-3"),
     ],
 )
-def test_the_item_is_that_of_the_answer_with_all_weak_rows(tmp_path, told, item):
+def test_the_item_is_that_of_the_answer_with_all_weak_rows(tmp_path, answered, item):
     final = table_final(tmp_path, n_weak=10)
     final.ridge("weak", weak=True, counts=[2, 3], components=[2, 3])
     path = final.methods["weak"]["regression"]
@@ -787,7 +787,7 @@ def test_the_item_is_that_of_the_answer_with_all_weak_rows(tmp_path, told, item)
     write_artifact(
         final.methods["weak"]["predictions"], predictions, "predictions", allow_nan=("score",)
     )
-    final.saved("weak", **told)
+    final.saved("weak", **answered)
     kept = stored_fit(final)
     dual = items[item]["dual_coefficients"]
     np.testing.assert_array_equal(kept["dual_coefficients"], dual)

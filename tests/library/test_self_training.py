@@ -229,21 +229,21 @@ def test_unknown_kinds_are_refused():
         pseudo_classes(np.zeros((1, 2)), np.ones((1, 2)), "medium")
 
 
-def test_certain_memberships_leave_the_classes_of_the_component_told():
-    told = np.eye(N_COMPONENTS)[[2, 0, 3]]
-    found = allowed_classes(told, np.eye(N_COMPONENTS)[COMPONENTS])
+def test_certain_memberships_leave_the_classes_of_the_labelled_component():
+    labels = np.eye(N_COMPONENTS)[[2, 0, 3]]
+    found = allowed_classes(labels, np.eye(N_COMPONENTS)[COMPONENTS])
     np.testing.assert_array_equal(found, [COMPONENTS == 2, COMPONENTS == 0, COMPONENTS == 3])
 
 
-def test_a_class_is_left_wherever_its_most_probable_component_is_told():
+def test_a_class_is_left_wherever_its_most_probable_component_is_reported():
     generator = np.random.default_rng(0)
     for sharpness in (0.3, 3.0, 300.0):
         logarithms = sharpness * generator.normal(size=(20, 6))
         Q = np.exp(logarithms - logarithms.max(axis=1, keepdims=True))
         Q /= Q.sum(axis=1, keepdims=True)
         classes = generator.integers(20, size=50)
-        for told in (np.eye(6)[Q[classes].argmax(axis=1)], Q[classes]):
-            allowed = allowed_classes(told, Q)
+        for labels in (np.eye(6)[Q[classes].argmax(axis=1)], Q[classes]):
+            allowed = allowed_classes(labels, Q)
             assert set(np.unique(allowed)) <= {0.0, 1.0}
             assert (allowed[np.arange(50), classes] == 1.0).all()
 

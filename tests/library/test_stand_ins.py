@@ -115,7 +115,7 @@ def test_only_an_experiment_of_the_run_has_stand_ins(folder):
     )
 
 
-def test_a_stand_in_that_does_not_exist_is_told_of(folder):
+def test_a_stand_in_that_does_not_exist_is_reported(folder):
     with pytest.raises(UserError, match="no experiment and no dataset named 'nera'"):
         run_in(folder, stand_ins={"far": ["nera"]})
 

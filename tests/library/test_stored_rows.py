@@ -231,7 +231,7 @@ def test_a_file_that_was_changed_is_refused(path, change, choice):
             np.asarray(changed[choice])
 
 
-def test_a_file_that_cannot_be_read_any_more_is_told(path):
+def test_a_file_that_cannot_be_read_any_more_is_reported(path):
     rows = stored(path, example())
     rows._file.close()
     with pytest.raises(UserError, match="can no longer be read.*rm example.h5"):

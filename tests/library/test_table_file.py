@@ -216,7 +216,7 @@ def test_a_column_may_be_named_as_a_parquet_file_begins(tmp_path):
     assert read_table(written(tmp_path, "PAR1,b\n1,2\n")).names == ["PAR1", "b"]
 
 
-def test_files_that_are_not_there_are_told_from_those_with_a_similar_name(tmp_path):
+def test_files_that_are_not_there_are_reported_from_those_with_a_similar_name(tmp_path):
     written(tmp_path, TEXT, "assay.csv")
     assert "assay.csv'" in refused(tmp_path / "asay.csv")
     assert "there is no folder" in refused(tmp_path / "no" / "assay.csv")

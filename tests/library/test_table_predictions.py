@@ -72,8 +72,8 @@ def test_rows_keep_their_order_and_their_names(final, tmp_path, capsys):
     table = predicted(final, tmp_path, columns)
     assert table.names[:2] == ["name", "line"]
     assert table.strings("name").tolist() == ["b", "a, first", "c"]
-    told = capsys.readouterr().out
-    assert "columns that are no inputs, passed over: y1, y2, remark" in told
+    printed = capsys.readouterr().out
+    assert "columns that are no inputs, passed over: y1, y2, remark" in printed
 
 
 def test_notes_say_what_was_missing(final, tmp_path):
@@ -110,7 +110,7 @@ def test_a_frame_holds_what_the_table_does(final, tmp_path):
     assert frame["method"].tolist() == ["RIDGE"] * 5
 
 
-def test_what_cannot_be_read_is_told_and_nothing_is_written(final, tmp_path):
+def test_what_cannot_be_read_is_reported_and_nothing_is_written(final, tmp_path):
     columns = small_table(n_rows=2)
     with pytest.raises(UserError, match="'tall' is not a finite number"):
         predicted(final, tmp_path, columns | {"weight": ["tall", 1.0]})
@@ -166,8 +166,8 @@ def test_classes_have_probabilities_and_sets_where_their_scores_were_calibrated(
     final = Final(tmp_path, dataset, metric="accuracy")
     final.class_ridge("ridge")
     sets = {"level": 0.9, "inverse_temperature": 3.0, "limit": limit, "decoder": decoder}
-    told = {"set_coverage": np.array([0.8, 0.9]), "set_size": np.array([1.0, 2.0])}
-    model = final.saved("ridge", calibration=final.calibration("ridge", sets=sets, **told))
+    measured = {"set_coverage": np.array([0.8, 0.9]), "set_size": np.array([1.0, 2.0])}
+    model = final.saved("ridge", calibration=final.calibration("ridge", sets=sets, **measured))
     table = predicted(final, tmp_path, columns)
     found = load_model(final.path("model")).predict(columns)
     if decoder != "scores":

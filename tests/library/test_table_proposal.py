@@ -128,13 +128,13 @@ def test_a_row_without_a_structure_is_refused_where_it_is_used(proposed):
     assert proposed(columns).options["smiles"] == "smiles"
 
 
-def test_smiles_that_are_none_are_told_with_their_row(proposed):
+def test_smiles_that_are_none_are_reported_with_their_row(proposed):
     with pytest.raises(UserError, match="row 1, column 'notes'.*is no SMILES"):
         proposed(smiles="notes")
 
 
 @pytest.mark.parametrize("unit", [1.0, -1000.0])
-def test_a_copy_of_an_output_is_left_out_and_that_is_told(proposed, unit):
+def test_a_copy_of_an_output_is_left_out_and_that_is_reported(proposed, unit):
     columns = assay_columns()
     columns["twin"] = [unit * value for value in columns["y1"]]
     proposal = proposed(columns)
@@ -162,13 +162,13 @@ def test_a_copy_that_is_the_only_input_leaves_nothing(proposed):
         proposed(columns, inputs="twin")
 
 
-def test_outputs_that_are_one_and_the_same_are_told(proposed):
+def test_outputs_that_are_one_and_the_same_are_reported(proposed):
     columns = assay_columns()
     columns["y4"] = [5 * value for value in columns["y1"]]
     assert any("'y1' and 'y4' are one" in warning for warning in proposed(columns).warnings)
 
 
-def test_repeated_rows_are_told(proposed):
+def test_repeated_rows_are_reported(proposed):
     columns = {name: values + values[:3] for name, values in assay_columns().items()}
     assert any(
         "repeat an earlier row in every column: 3." in warning
@@ -247,7 +247,7 @@ def test_few_rows_that_lack_outputs_are_dropped(proposed, n_rows, n_lacking, tre
     assert proposal.training_sizes[-1] == n_used - round(0.2 * n_used)
 
 
-def test_no_weak_row_is_told(proposed):
+def test_no_weak_row_is_reported(proposed):
     proposal = proposed(same_group="batch")
     assert proposal.weak_sizes == []
     assert any("no weak rows" in note for note in proposal.notes)
@@ -373,7 +373,7 @@ def test_methods_are_chosen_or_left_out_as_asked(proposed):
         ("class-krr", "class-krr cannot run on this table.*task is regression"),
     ],
 )
-def test_methods_that_cannot_be_are_told(proposed, methods, message):
+def test_methods_that_cannot_be_are_reported(proposed, methods, message):
     with pytest.raises(UserError, match=message):
         proposed(methods=methods)
 
@@ -422,7 +422,7 @@ def test_classes_are_split_as_the_table_has_them(proposed):
     assert proposal.facts["rows_labelled"] == 58
 
 
-def test_classes_of_a_single_row_are_told(proposed):
+def test_classes_of_a_single_row_are_reported(proposed):
     columns = assay_columns() | {"colour": ["a"] * 40 + ["b"] * 19 + ["c"]}
     proposal = proposed(columns, classes="colour", exclude="y*")
     assert any(warning.startswith("Classes with a single row") for warning in proposal.warnings)
@@ -467,7 +467,7 @@ def test_as_many_splits_are_made_as_fit_into_the_time(proposed, monkeypatch):
     assert proposed(splits="10").n_splits == 10
 
 
-def test_a_table_that_takes_long_whatever_the_splits_is_told(proposed, monkeypatch):
+def test_a_table_that_takes_long_whatever_the_splits_is_reported(proposed, monkeypatch):
     monkeypatch.setitem(run_costs.COSTS, "m-rf", run_costs.Cost(jobs=1, fixed=100.0))
     proposal = proposed()
     assert proposal.n_splits == 3

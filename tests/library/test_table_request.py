@@ -42,8 +42,8 @@ def test_a_delimiter_is_a_character_or_its_name(value, found):
 
 
 def test_methods_splits_and_marks_are_read():
-    told = {"methods": " m-krr , m-rf,", "splits": "3", "missing": "-999,unknown"}
-    checked = checked_request({**REQUEST, **told})
+    options = {"methods": " m-krr , m-rf,", "splits": "3", "missing": "-999,unknown"}
+    checked = checked_request({**REQUEST, **options})
     assert checked["methods"] == ["m-krr", "m-rf"]
     assert (checked["splits"], checked["missing"]) == (3, ["-999", "unknown"])
     assert checked_request(checked) == checked
@@ -77,7 +77,7 @@ def test_no_series_is_no_key(value):
         ({"class_vectors": "nowhere.csv"}, "class_vectors without classes"),
     ],
 )
-def test_faults_are_told_with_a_remedy(change, message):
+def test_faults_are_reported_with_a_remedy(change, message):
     with pytest.raises(UserError, match=message):
         checked_request({**REQUEST, **change})
 
@@ -164,6 +164,6 @@ def test_a_category_or_text_is_an_input_as_well(table):
 
 
 @pytest.mark.parametrize("key", ["outputs", "inputs", "text", "group"])
-def test_an_unknown_column_is_told_with_the_nearest(table, key):
+def test_an_unknown_column_is_reported_with_the_nearest(table, key):
     with pytest.raises(UserError, match="there is no column 'nots'.*notes"):
         columns_of(table, **{key: "nots"})

@@ -65,7 +65,7 @@ def test_a_message_that_nothing_says_would_be_noticed():
     assert "the moon is full; make room" not in texts_of_the_code()
 
 
-def test_what_a_message_tells_to_do_is_told_for_all():
+def test_what_a_message_tells_to_do_is_reported_for_all():
     for row in re.findall(r"^\| `.*\|$", PAGE, re.MULTILINE):
         cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", row)[1:-1]]
         assert len(cells) == 3 and all(cells), row

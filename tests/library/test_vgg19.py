@@ -1,4 +1,4 @@
-"""The network VGG19: its input, its layer fc7, and what is told of a wrong file of weights."""
+"""The network VGG19: its input, its layer fc7, and the message for a wrong file of weights."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_random_weights_follow_from_the_seed_alone(network):
 # Faults
 
 
-def test_a_wrong_file_of_weights_is_told(tmp_path):
+def test_a_wrong_file_of_weights_is_reported(tmp_path):
     torch = pytest.importorskip("torch")
     with pytest.raises(UserError, match="no such file.*download.pytorch.org"):
         Vgg19Features(tmp_path / "none.pth")

@@ -475,7 +475,7 @@ def test_a_study_of_noise_is_refused(tmp_path):
         stages_of(tmp_path, studies={"weak_noise": [0.2]}).all()
 
 
-def test_what_weak_rows_are_told_does_not_depend_on_the_kind_of_labels(tmp_path):
+def test_what_weak_rows_are_reported_does_not_depend_on_the_kind_of_labels(tmp_path):
     trees = [
         stages_of(tmp_path / kind, label_kind=kind).prepare().model().tree("weak_labels")
         for kind in ("one-hot", "soft")

@@ -98,7 +98,7 @@ def test_a_failure_midway_leaves_the_old_file_and_nothing_else(tmp_path, error):
     assert names_in(tmp_path) == ["table.csv"]
 
 
-def test_a_refusal_of_the_disk_is_told_before_what_follows_from_it(tmp_path):
+def test_a_refusal_of_the_disk_is_reported_before_what_follows_from_it(tmp_path):
     with (
         pytest.raises(UserError, match="No space left on device"),
         whole_file(tmp_path / "a") as file,
@@ -123,7 +123,7 @@ def test_writing_to_a_full_device_never_fails_but_is_remembered():
         assert caught.value is first
 
 
-def test_a_file_in_the_place_of_a_folder_is_told(tmp_path):
+def test_a_file_in_the_place_of_a_folder_is_reported(tmp_path):
     (tmp_path / "results").write_text("no folder")
     with pytest.raises(UserError, match="could not be written") as caught:
         write_text(tmp_path / "results" / "a.csv", "a")

@@ -383,8 +383,8 @@ def test_what_was_fetched_stays_when_the_output_is_removed(tmp_path, capsys):
     cache, output = tmp_path / "part.json", tmp_path / "introductions.json"
     titles = {"ant": "Ant", "unicorn": "No such page"}
     write_introductions(titles, cache, output, pages)
-    told = capsys.readouterr().out
-    assert f"unicorn: {NO_PAGE}" in told and "1 of 2 introductions" in told
+    printed = capsys.readouterr().out
+    assert f"unicorn: {NO_PAGE}" in printed and "1 of 2 introductions" in printed
     first = output.read_bytes()
     output.unlink()
     n_asked = len(pages.questions)

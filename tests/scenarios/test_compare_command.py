@@ -34,8 +34,8 @@ def test_methods_and_a_peer_are_compared_once_and_kept(tmp_path, capfd):
 
     before = (tmp_path / "scores.csv").read_bytes()
     assert command.main([*ARGUMENTS, str(tmp_path)]) == 0
-    told = capfd.readouterr()
-    assert "learned" not in told.out and "Nothing to be done" in told.err
+    printed = capfd.readouterr()
+    assert "learned" not in printed.out and "Nothing to be done" in printed.err
     assert (tmp_path / "scores.csv").read_bytes() == before
 
 

@@ -114,7 +114,7 @@ def test_a_second_run_does_nothing(other, project):
     assert "Nothing to be done" in outcome.text, outcome.text
 
 
-def test_a_wrong_key_is_told_of_in_the_words_of_the_module(other, project, tmp_path):
+def test_a_wrong_key_is_reported_in_the_words_of_the_module(other, project, tmp_path):
     folder = tmp_path / "wrong"
     folder.mkdir()
     shutil.copytree(other / "config", folder / "config")
@@ -134,7 +134,7 @@ def test_a_wrong_key_is_told_of_in_the_words_of_the_module(other, project, tmp_p
 def deployed(project, tmp_path_factory):
     """Return what snakedeploy made of the project in a public repository, and the variables.
 
-    The repository is in a folder here: git is told to look there for the public address.
+    The repository is in a folder here: git looks there for the public address.
     """
     if not shutil.which("git"):
         pytest.skip("git is not installed")

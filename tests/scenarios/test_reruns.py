@@ -80,7 +80,7 @@ def predictions_of(name: str) -> set[str]:
 def summaries_of(name: str) -> set[str]:
     """Return the jobs that follow from the predictions of one experiment."""
     tables, figures = EXPERIMENTS[name]["tables"], EXPERIMENTS[name]["figures"]
-    # What is told of components follows from the models, not from predictions.
+    # The description of components follows from the models, not from predictions.
     of_models = ("component_names", "typical_rows")
     of_scores = [table["name"] for table in tables if table["kind"] not in of_models]
     jobs = {f"scores {name}", *(f"table {name} {table}" for table in of_scores)}

@@ -26,7 +26,7 @@ def test_the_paper_is_few_submissions(tmp_path, data):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     text = done.stdout + done.stderr
     assert done.returncode == 0, text
-    told = re.findall(r"^On a scheduler these are (\d+) submissions\.$", text, re.MULTILINE)
+    counts = re.findall(r"^On a scheduler these are (\d+) submissions\.$", text, re.MULTILINE)
     n_jobs = len(re.findall(r"^ *Job \d+: ", text, re.MULTILINE))
-    assert len(told) == 1 and n_jobs > 1900, text[-2000:]
-    assert 100 < int(told[0]) <= MOST_SUBMISSIONS
+    assert len(counts) == 1 and n_jobs > 1900, text[-2000:]
+    assert 100 < int(counts[0]) <= MOST_SUBMISSIONS

@@ -1,4 +1,4 @@
-"""A user table: bad input is told in one message, and three commands lead to predictions."""
+"""A user table: bad input is reported in one message, and three commands lead to predictions."""
 
 from __future__ import annotations
 
@@ -59,25 +59,25 @@ def wide(n_columns: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def arguments(command: str, **told: str) -> list[str]:
+def arguments(command: str, **request: str) -> list[str]:
     """Return the arguments of one of the three commands as a user types them."""
-    pairs = [f"{key}={value}" for key, value in told.items()]
+    pairs = [f"{key}={value}" for key, value in request.items()]
     return [command, "--configfile", CONFIGURATION, *(["--config", *pairs] if pairs else [])]
 
 
-def run(folder: Path, command: str, **told: str) -> Outcome:
-    return snakemake(folder, *arguments(command, **told))
+def run(folder: Path, command: str, **request: str) -> Outcome:
+    return snakemake(folder, *arguments(command, **request))
 
 
 def run_all(commands: dict[str, tuple[Path, str, dict]]) -> dict[str, Outcome]:
     """Run commands that do not touch each other's files, two at a time; return how they ended.
 
-    Each is a folder, the command and what is told.
+    Each is a folder, the command and the request.
     """
 
     def outcome(command: tuple[Path, str, dict]) -> Outcome:
-        folder, target, told = command
-        return snakemake(folder, *arguments(target, **told), "--nolock")
+        folder, target, request = command
+        return snakemake(folder, *arguments(target, **request), "--nolock")
 
     with ThreadPoolExecutor(2) as pool:
         return dict(zip(commands, pool.map(outcome, commands.values())))
@@ -169,7 +169,7 @@ REFUSED_REQUESTS = {
     ),
     "nothing": ({}, ["snakemake new: a new table without its settings", "data=FILE"]),
 }
-"""By the name of the case: what is told, and words of the message."""
+"""By the name of the case: the request, and words of the message."""
 
 
 @pytest.fixture(scope="module")
@@ -181,18 +181,18 @@ def asked(fresh: Path) -> tuple[dict[str, str], dict[str, Outcome]]:
         name: {"name": name, "data": file, "outputs": outputs}
         for name, (file, outputs, _) in REFUSED_TABLES.items()
     }
-    requests |= {name: told for name, (told, _) in REFUSED_REQUESTS.items()}
+    requests |= {name: request for name, (request, _) in REFUSED_REQUESTS.items()}
     requests["wide"] = {"name": "wide", "data": "wide.csv", "outputs": "strength"}
-    return before, run_all({name: (fresh, "new", told) for name, told in requests.items()})
+    return before, run_all({name: (fresh, "new", request) for name, request in requests.items()})
 
 
 @pytest.mark.parametrize("name", REFUSED_TABLES)
-def test_a_table_that_cannot_be_used_is_told(asked, name):
+def test_a_table_that_cannot_be_used_is_reported(asked, name):
     assert_tells(asked[1][name], REFUSED_TABLES[name][2])
 
 
 @pytest.mark.parametrize("name", REFUSED_REQUESTS)
-def test_a_request_that_cannot_be_met_is_told(asked, name):
+def test_a_request_that_cannot_be_met_is_reported(asked, name):
     assert_tells(asked[1][name], REFUSED_REQUESTS[name][1])
 
 
@@ -217,8 +217,8 @@ def test_what_is_refused_leaves_no_configuration(asked, fresh):
 @pytest.fixture(scope="module")
 def made(fresh: Path) -> Path:
     """Return the folder with the configuration that `new` wrote, cut down to a short run."""
-    told = {"outputs": "strength,weight", "methods": ",".join(METHODS), "splits": "2"}
-    outcome = run(fresh, "new", name=NAME, data=f"{NAME}.csv", **told)
+    request = {"outputs": "strength,weight", "methods": ",".join(METHODS), "splits": "2"}
+    outcome = run(fresh, "new", name=NAME, data=f"{NAME}.csv", **request)
     assert outcome.status == 0, outcome.text
     assert "Plan: 2 methods, 2 splits (random)" in outcome.text
     assert f"Written: {DATASET} and {EXPERIMENT}" in outcome.text
@@ -288,14 +288,14 @@ REFUSED_ANSWERS = {
         ["snakemake answer: data=FILE tells of a new table", f"answer --config name={NAME}"],
     ),
 }
-"""By the name of the case: what is told, and words of the message."""
+"""By the name of the case: the request, and words of the message."""
 
 
 @pytest.fixture(scope="module")
 def mistaken(made: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
     """Return how `answer` ended after each of the mistakes, each in a folder of its own."""
     parent = tmp_path_factory.mktemp("mistaken")
-    commands = {name: (made, "answer", told) for name, (told, _) in REFUSED_ANSWERS.items()}
+    commands = {name: (made, "answer", request) for name, (request, _) in REFUSED_ANSWERS.items()}
     for name, (mistake, _) in MISTAKES.items():
         folder = copy_folder(made, parent / name)
         mistake(folder)
@@ -304,7 +304,7 @@ def mistaken(made: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_after_new_is_told(mistaken, name):
+def test_a_mistake_after_new_is_reported(mistaken, name):
     assert_tells(mistaken[name], MISTAKES[name][1])
 
 
@@ -328,13 +328,13 @@ def answered(made: Path, answer: Outcome) -> Path:
 
 
 def test_the_answer_ends_with_its_headline_and_the_next_command(answered, answer):
-    told = json.loads((answered / f"results/{NAME}/answer.json").read_text())
+    written = json.loads((answered / f"results/{NAME}/answer.json").read_text())
     # Longer sentences are wrapped.
     words = " ".join(answer.text.split())
     assert words.endswith(
-        f"{' '.join(told['sentences'][0].split())} Report: results/{NAME}/report.html To predict "
-        "new rows, in a table with the same input columns: snakemake --cores 2 predict --config "
-        f"name={NAME} rows=new_rows.csv"
+        f"{' '.join(written['sentences'][0].split())} Report: results/{NAME}/report.html "
+        "To predict new rows, in a table with the same input columns: snakemake --cores 2 predict "
+        f"--config name={NAME} rows=new_rows.csv"
     )
 
 
@@ -413,7 +413,7 @@ REFUSED_PREDICTIONS = {
     ),
     "folder": ({"name": NAME, "rows": "config"}, ["key rows: 'config' is a folder"]),
 }
-"""By the name of the case: what is told, and words of the message."""
+"""By the name of the case: the request, and words of the message."""
 
 
 @pytest.fixture(scope="module")
@@ -425,19 +425,19 @@ def predicted(answered: Path) -> dict[str, Outcome]:
     files |= {name: lines for name, (lines, _) in REFUSED_ROWS.items()}
     for name, lines in files.items():
         (answered / f"{name}.csv").write_text("\n".join(lines) + "\n")
-    told = {name: {"name": NAME, "rows": f"{name}.csv"} for name in files}
-    told |= {name: request for name, (request, _) in REFUSED_PREDICTIONS.items()}
-    return run_all({name: (answered, "predict", request) for name, request in told.items()})
+    requests = {name: {"name": NAME, "rows": f"{name}.csv"} for name in files}
+    requests |= {name: request for name, (request, _) in REFUSED_PREDICTIONS.items()}
+    return run_all({name: (answered, "predict", request) for name, request in requests.items()})
 
 
 @pytest.mark.parametrize("name", REFUSED_ROWS)
-def test_new_rows_that_cannot_be_used_are_told(predicted, answered, name):
+def test_new_rows_that_cannot_be_used_are_reported(predicted, answered, name):
     assert_tells(predicted[name], REFUSED_ROWS[name][1])
     assert not (answered / f"results/{NAME}/predictions/{name}.csv").exists()
 
 
 @pytest.mark.parametrize("name", REFUSED_PREDICTIONS)
-def test_predictions_that_cannot_be_made_are_told(predicted, name):
+def test_predictions_that_cannot_be_made_are_reported(predicted, name):
     assert_tells(predicted[name], REFUSED_PREDICTIONS[name][1])
 
 
@@ -505,8 +505,8 @@ def test_classes_train_as_the_table_has_them_one_of_a_single_row_too(fresh, tmp_
         for _ in range(count)
     ]
     (folder / "kinds.csv").write_text("\n".join(["heat,cold,kind", *rows]) + "\n")
-    told = {"data": "kinds.csv", "classes": "kind", "methods": "class-krr,m-svm", "splits": "2"}
-    outcome = run(folder, "new", name="kinds", **told)
+    request = {"data": "kinds.csv", "classes": "kind", "methods": "class-krr,m-svm", "splits": "2"}
+    outcome = run(folder, "new", name="kinds", **request)
     assert outcome.status == 0, outcome.text
     assert "Classes with a single row, which trains and never tests: 'single'" in outcome.text
     assert "2 splits (stratified), 10, 20, 26 training rows" in outcome.text

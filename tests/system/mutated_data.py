@@ -600,15 +600,15 @@ def _own_kernel() -> Sample:
 
 
 def _new_table() -> Sample:
-    told = {"data": "assay.csv", "outputs": "up,down"}
+    request = {"data": "assay.csv", "outputs": "up,down"}
     content = _table(_ASSAY, _assay_rows())
-    return Sample("new table", "new", {"assay.csv": content}, told)
+    return Sample("new table", "new", {"assay.csv": content}, request)
 
 
 def _new_classes() -> Sample:
-    told = {"data": "assay.tsv", "classes": "colour", "exclude": "down"}
+    request = {"data": "assay.tsv", "classes": "colour", "exclude": "down"}
     content = _table(_ASSAY, _assay_rows(), "\t")
-    return Sample("new classes", "new", {"assay.tsv": content}, told, "\t")
+    return Sample("new classes", "new", {"assay.tsv": content}, request, "\t")
 
 
 def _sequences() -> list[tuple[str, str, float]]:
@@ -620,17 +620,17 @@ def _sequences() -> list[tuple[str, str, float]]:
 def _fasta(name: str) -> Callable[[], Sample]:
     def sample() -> Sample:
         lines = [f">{key} stability={value}\n{text}\n" for key, text, value in _sequences()]
-        told = {"data": name, "outputs": "stability"}
-        return Sample(f"FASTA as {name}", "new", {name: "".join(lines).encode()}, told)
+        request = {"data": name, "outputs": "stability"}
+        return Sample(f"FASTA as {name}", "new", {name: "".join(lines).encode()}, request)
 
     return sample
 
 
 def _new_sequences() -> Sample:
     rows = [(key, text, value) for key, text, value in _sequences()]
-    told = {"data": "proteins.csv", "outputs": "stability"}
+    request = {"data": "proteins.csv", "outputs": "stability"}
     content = _table("protein,sequence,stability", rows)
-    return Sample("new sequences", "new", {"proteins.csv": content}, told)
+    return Sample("new sequences", "new", {"proteins.csv": content}, request)
 
 
 def _activities() -> Sample:

@@ -92,7 +92,7 @@ class _Files(list):
 
 
 def _run(job: Mapping[str, Any]) -> None:
-    told = SimpleNamespace(
+    values = SimpleNamespace(
         input=_Files(job["inputs"]),
         output=_Files(unnamed=job["outputs"]),
         params=SimpleNamespace(**job["params"]),
@@ -100,7 +100,7 @@ def _run(job: Mapping[str, Any]) -> None:
         log=[],
         threads=1,
     )
-    runpy.run_path(str(ROOT / "scripts" / job["script"]), init_globals={"snakemake": told})
+    runpy.run_path(str(ROOT / "scripts" / job["script"]), init_globals={"snakemake": values})
 
 
 if __name__ == "__main__":

@@ -184,23 +184,23 @@ def refused(
 
 
 def protected(outcome: Outcome, damaged: Iterable[str]) -> dict[str, str]:
-    """Return the command told for each unreadable file that Snakemake was about to write anew."""
+    """Return the command given for each unreadable file that Snakemake was about to write anew."""
     if PROTECTED not in outcome.stderr:
         return {}
-    told = re.search("^To fix it: (rm .+) and run the same snakemake", outcome.stderr, re.M)
-    names = shlex.split(told.group(1))[1:]
+    command = re.search("^To fix it: (rm .+) and run the same snakemake", outcome.stderr, re.M)
+    names = shlex.split(command.group(1))[1:]
     assert set(names) <= set(damaged)
-    return {name: told.group(1) for name in names}
+    return {name: command.group(1) for name in names}
 
 
 def remedy_for(name: str, errors: Sequence[str]) -> str:
     """Return the command that the error about a file tells to run; '' where none is about it."""
-    told = {error for error in errors if error.startswith(f"error: {name}: ")}
+    reported = {error for error in errors if error.startswith(f"error: {name}: ")}
     commands = [
         re.search("To fix it: (rm .+) and run the same snakemake command again\\.$", error)
-        for error in told
+        for error in reported
     ]
-    assert all(commands) and len(told) <= 1
+    assert all(commands) and len(reported) <= 1
     return commands[0].group(1) if commands else ""
 
 

@@ -369,8 +369,8 @@ def own_predictions(user_table, tmp_path_factory) -> dict[str, str]:
 
 def predict(folder: Path, **variables: str) -> str:
     """Predict the new rows of `user_table`, with all that this needs; return what was said."""
-    told = ["--config", "name=assay", "rows=rows.csv", "--scheduler", "greedy", "predict"]
-    outcome = smoke.snakemake(folder, *told, **variables)
+    options = ["--config", "name=assay", "rows=rows.csv", "--scheduler", "greedy", "predict"]
+    outcome = smoke.snakemake(folder, *options, **variables)
     assert outcome.status == 0, outcome.text
     return outcome.text
 

@@ -132,8 +132,8 @@ def test_the_terminal_shows_one_error_and_no_traceback(number, unrun):
         for file, content in trial.files.items():
             (unrun / file).write_bytes(content)
     if sample.reader == "new":
-        told = {"name": name + "-new", **sample.options}
-        typed = ["new", *chosen, "--config", *(f"{key}={value}" for key, value in told.items())]
+        request = {"name": name + "-new", **sample.options}
+        typed = ["new", *chosen, "--config", *(f"{key}={value}" for key, value in request.items())]
     else:
         typed = [f"results/datasets/{name}.h5", *chosen]
         dataset = {"title": "Mutated", "description": "Mutated.", "reader": sample.reader}

@@ -145,7 +145,7 @@ def test_a_cancelled_job_and_a_node_that_goes_away(unrun, expected, queue):
     assert "Traceback" not in run.text
 
 
-def test_what_slurm_refuses_is_told(unrun, queue):
+def test_what_slurm_refuses_is_reported(unrun, queue):
     options = [
         "--default-resources",
         "slurm_partition=tests",

@@ -22,19 +22,19 @@ OWN_WARNING = "cdn.tailwindcss.com should not be used in production"
 
 ACTIONS = """
 setTimeout(function () {
-  var told = {categories: Object.keys(categories), seen: {}, text: document.body.innerText};
+  var found = {categories: Object.keys(categories), seen: {}, text: document.body.innerText};
   var left = Object.keys(results);
   function next() {
     if (left.length === 0) {
       var place = document.createElement("pre");
-      place.id = "told";
-      place.textContent = JSON.stringify(told);
+      place.id = "found";
+      place.textContent = JSON.stringify(found);
       document.body.appendChild(place);
       return;
     }
     var path = left.pop();
     app.showResultInfo(path);
-    setTimeout(function () { told.seen[path] = document.body.innerText; next(); }, 20);
+    setTimeout(function () { found.seen[path] = document.body.innerText; next(); }, 20);
   }
   next();
 }, 1000);
@@ -136,11 +136,11 @@ def test_a_browser_shows_all_of_it_without_errors(report, results, tmp_path):
     path.write_text(f"{text[:end]}<script>{ACTIONS}</script>{text[end:]}")
     page, console = page_in_browser(path, tmp_path, "--virtual-time-budget=60000")
     assert [line for line in console if OWN_WARNING not in line] == []
-    told = json.loads(html.unescape(re.search(r'<pre id="told">(.*?)</pre>', page, re.S)[1]))
+    found = json.loads(html.unescape(re.search(r'<pre id="found">(.*?)</pre>', page, re.S)[1]))
     titles = {settings["title"] for settings in EXPERIMENTS.values()}
-    assert set(told["categories"]) == titles | {OF_THE_RUN}
-    assert "Fisher" in told["text"] and "closed-form pre-image" in told["text"]
-    assert set(told["seen"]) == set(results)
-    for name, seen in told["seen"].items():
+    assert set(found["categories"]) == titles | {OF_THE_RUN}
+    assert "Fisher" in found["text"] and "closed-form pre-image" in found["text"]
+    assert set(found["seen"]) == set(results)
+    for name, seen in found["seen"].items():
         words = html.unescape(re.sub("<[^>]*>", " ", results[name]["caption"])).split()
         assert " ".join(words[:6]) in " ".join(seen.split()), name

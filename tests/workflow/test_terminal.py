@@ -202,9 +202,9 @@ def test_a_run_tells_how_much_is_left(project):
     snakefile.write_text(often + "\n" + RULES)
     status, _, lines = snakemake(project, "--cores", "1")
     assert status == 0
-    told = [line for line in lines if " left" in line]
-    assert len(told) == 3
-    assert all(re.fullmatch(r"[123] of 4 jobs done, about \d+ s left", line) for line in told)
+    remaining = [line for line in lines if " left" in line]
+    assert len(remaining) == 3
+    assert all(re.fullmatch(r"[123] of 4 jobs done, about \d+ s left", line) for line in remaining)
 
 
 def test_a_run_ends_with_what_was_asked_to_be_said(project):
