@@ -346,14 +346,14 @@ def kernel_ridge(n: int) -> list[dict[str, str]]:
         call()
     once = ("peer",) if n >= SMALLEST_TIMED_ONCE else ()
     timings = interleaved(_kernel_ridge_calls(problem), once)
-    one, chol = timings["eigendecomposition"], timings["cholesky"]
-    units = Timing(one.scaled(len(WIDTHS)).seconds)
+    decomposition, chol = timings["eigendecomposition"], timings["cholesky"]
+    units = Timing(decomposition.scaled(len(WIDTHS)).seconds)
     targets = kernel_ridge_targets(problem, problem.folds)
     difference = largest_difference(
         scores_by_point(problem, targets, center=False), timings["peer"].result
     )
     rows = [
-        row(n, N_OUTPUTS, UNIT, one, "one Cholesky factorisation", chol),
+        row(n, N_OUTPUTS, UNIT, decomposition, "one Cholesky factorisation", chol),
         row(
             n,
             N_OUTPUTS,

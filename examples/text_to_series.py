@@ -28,8 +28,8 @@ def made_reports(n_rows: int, generator: np.random.Generator) -> tuple[list[str]
     """Return texts and the series (n_rows, 8, 1) that follow them."""
     mood = generator.uniform(-1.0, 1.0, size=n_rows)
     texts = []
-    for one in mood:
-        rising = (1.0 + one) / 2.0
+    for value in mood:
+        rising = (1.0 + value) / 2.0
         kinds = generator.choice([1, -1, 0], p=[rising / 2, (1 - rising) / 2, 0.5], size=N_WORDS)
         texts.append(" ".join(generator.choice(WORDS[kind]) for kind in kinds))
     steps = np.arange(1, N_STEPS + 1)

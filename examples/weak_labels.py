@@ -48,8 +48,10 @@ def errors(n_labelled: int, seed: int) -> dict[str, float]:
     # A component of the mixture need not be a group: the memberships of a group are the mean of
     # those of its labelled rows. (The estimator fits the same mixture again, from the same seed.)
     of_labelled = mixture.fit(Y).responsibilities(Y)
-    memberships = np.array([of_labelled[group == one].mean(axis=0) for one in range(N_GROUPS)])
-    group_means = np.array([Y[group == one].mean(axis=0) for one in range(N_GROUPS)])
+    memberships = np.array(
+        [of_labelled[group == number].mean(axis=0) for number in range(N_GROUPS)]
+    )
+    group_means = np.array([Y[group == number].mean(axis=0) for number in range(N_GROUPS)])
     X_all, Y_filled = np.vstack([X, X_weak]), np.vstack([Y, group_means[weak_group]])
 
     def ridge(alpha):

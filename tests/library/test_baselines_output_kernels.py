@@ -81,9 +81,9 @@ def test_rows_do_not_influence_each_other():
     weights, Y, gamma, start = small_problem()
     together = ascend_rbf_scores(weights, Y, gamma, start)
     for row in range(len(weights)):
-        one = slice(row, row + 1)
-        alone = ascend_rbf_scores(weights[one], Y, gamma, start[one])
-        np.testing.assert_allclose(alone, together[one], rtol=0, atol=1e-9)
+        alone_row = slice(row, row + 1)
+        alone = ascend_rbf_scores(weights[alone_row], Y, gamma, start[alone_row])
+        np.testing.assert_allclose(alone, together[alone_row], rtol=0, atol=1e-9)
 
 
 def test_arguments_stay_as_they_were():

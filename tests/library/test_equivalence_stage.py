@@ -40,12 +40,14 @@ def small_stages(folder, Y=None, n_channels=0, **options):
 
 
 def assert_as_theory_says(found, statements):
-    listed = [(one["name"], one["is_kernel_ridge"]) for one in found["statements"]]
+    listed = [
+        (statement["name"], statement["is_kernel_ridge"]) for statement in found["statements"]
+    ]
     assert listed == statements
-    assert all(one["holds"] for one in found["statements"])
-    for one in found["statements"]:
-        assert (one["difference"] < 1e-10) == one["is_kernel_ridge"]
-        assert one["is_kernel_ridge"] or one["difference"] > 1e-4
+    assert all(statement["holds"] for statement in found["statements"])
+    for statement in found["statements"]:
+        assert (statement["difference"] < 1e-10) == statement["is_kernel_ridge"]
+        assert statement["is_kernel_ridge"] or statement["difference"] > 1e-4
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
@@ -58,9 +60,19 @@ def test_every_statement_holds_on_rows_at_hand(tmp_path, kernel):
 def test_with_a_tolerance_that_is_too_small_nothing_is_the_same(tmp_path, monkeypatch):
     stages = small_stages(tmp_path)
     monkeypatch.setattr(equivalence_stage, "TOLERANCE", 0.0)
-    assert [one["holds"] for one in tried(stages)["statements"]] == [False, False, True, True]
+    assert [statement["holds"] for statement in tried(stages)["statements"]] == [
+        False,
+        False,
+        True,
+        True,
+    ]
     monkeypatch.setattr(equivalence_stage, "TOLERANCE", np.inf)
-    assert [one["holds"] for one in tried(stages)["statements"]] == [True, True, False, False]
+    assert [statement["holds"] for statement in tried(stages)["statements"]] == [
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 def test_series_are_tried_with_a_state_space_model(tmp_path):
@@ -82,7 +94,7 @@ def test_classes_are_tried_on_their_vectors(tmp_path):
     found = tried(classes)
     assert found["n_training"] == classes.split["sizes"][-1]
     # A mixture may find clusters so well that its own variances are near the shared one.
-    assert [one["holds"] for one in found["statements"]][:3] == [True, True, True]
+    assert [statement["holds"] for statement in found["statements"]][:3] == [True, True, True]
 
 
 @pytest.mark.parametrize("n_kinds", [1, 3])
@@ -101,7 +113,7 @@ def test_no_more_rows_are_tried_than_take_seconds(tmp_path, monkeypatch):
     monkeypatch.setattr(equivalence_stage, "MOST_ROWS", 11)
     found = tried(small_stages(tmp_path))
     assert found["n_training"] == 11
-    assert [one["holds"] for one in found["statements"]] == [True] * 4
+    assert [statement["holds"] for statement in found["statements"]] == [True] * 4
 
 
 def test_outputs_are_standardised_and_constants_stay_zero():

@@ -273,8 +273,8 @@ def test_engines_give_the_same_fit():
         np.testing.assert_allclose(
             fits[0].log_likelihoods_, fits[1].log_likelihoods_, rtol=1e-9, atol=0
         )
-        for one, other in zip(fits[0]._parameters(), fits[1]._parameters()):
-            np.testing.assert_allclose(one, other, atol=1e-8)
+        for parameter, other in zip(fits[0]._parameters(), fits[1]._parameters()):
+            np.testing.assert_allclose(parameter, other, atol=1e-8)
 
 
 def test_statistics_of_missing_numbers_are_expectations_under_the_dense_joint_gaussian():

@@ -25,12 +25,12 @@ def test_rules_without_numbers_of_their_own_ask_for_the_least():
 
 @pytest.mark.parametrize("rule", sorted(STAGES))
 def test_more_rows_data_and_attempts_ask_for_more(rule):
-    one = job_needs(rule, rows=1000, megabytes=10)
+    small = job_needs(rule, rows=1000, megabytes=10)
     for other in (job_needs(rule, 4000, 10), job_needs(rule, 1000, 500)):
-        assert other.mem_mb >= one.mem_mb and other.runtime >= one.runtime
+        assert other.mem_mb >= small.mem_mb and other.runtime >= small.runtime
     for attempt in (2, 3):
         again = job_needs(rule, 1000, 10, attempt)
-        assert (again.mem_mb, again.runtime) == (attempt * one.mem_mb, attempt * one.runtime)
+        assert (again.mem_mb, again.runtime) == (attempt * small.mem_mb, attempt * small.runtime)
 
 
 def test_a_gram_matrix_is_asked_for_as_often_as_it_is_held():

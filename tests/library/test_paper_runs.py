@@ -70,15 +70,18 @@ def test_files_that_say_nothing_are_passed_over(tmp_path):
 def test_every_table_of_the_paper_is_run_by_some_file_of_the_project():
     runs = paper_runs(CONFIG)
     tables = {
-        n for experiments in runs.values() for one in experiments for n in one["paper_tables"]
+        n
+        for experiments in runs.values()
+        for experiment in experiments
+        for n in experiment["paper_tables"]
     }
     assert tables == set(range(1, 21))
 
 
 def test_the_paper_run_takes_no_stand_in():
     (of_paper,) = [runs for path, runs in paper_runs(CONFIG).items() if path == "config/paper.yaml"]
-    assert [one["experiment"] for one in of_paper if one["stand_in_for"]] == []
-    assert {one["dataset"] for one in of_paper if one["is_user_supplied"]} == {
+    assert [experiment["experiment"] for experiment in of_paper if experiment["stand_in_for"]] == []
+    assert {experiment["dataset"] for experiment in of_paper if experiment["is_user_supplied"]} == {
         "awa",
         "caltech101",
         "drug-activity-paper",

@@ -295,14 +295,14 @@ def test_the_lowest_error_rate_is_the_highest_accuracy_in_the_csv(tmp_path):
 
 
 def test_the_verdict_speaks_of_accuracy(tmp_path):
-    one = verdict(read(tmp_path), methods=CLASS_METHODS, metric="accuracy")
-    assert one.best == (
+    result = verdict(read(tmp_path), methods=CLASS_METHODS, metric="accuracy")
+    assert result.best == (
         f"Highest mean accuracy: OFER-GMM at n = 1 ({percent_of(better_accuracy, 1)} %) and "
         f"n = 5 ({percent_of(better_accuracy, 5)} %)."
     )
-    assert one.judgements[0] == "OFER-GMM against one-hot KRR is better at n = 1 and 5."
-    assert one.judgements[1].startswith("wOFER-GMM, 700 weak rows against one-hot KRR is equal")
-    assert one.numbers[0].startswith(
+    assert result.judgements[0] == "OFER-GMM against one-hot KRR is better at n = 1 and 5."
+    assert result.judgements[1].startswith("wOFER-GMM, 700 weak rows against one-hot KRR is equal")
+    assert result.numbers[0].startswith(
         "Difference in accuracy (percentage points), OFER-GMM minus one-hot KRR: +20.0 at n = 1 (p"
     )
 
@@ -322,8 +322,8 @@ def test_experiments_of_classes_and_of_numbers_are_counted_apart(tmp_path):
 
 
 def test_the_rows_of_the_report_have_the_sign_of_accuracies(tmp_path):
-    one = verdict(read(tmp_path), methods=CLASS_METHODS, metric="accuracy")
-    row = assembly.comparison_rows(one)[0]
+    result = verdict(read(tmp_path), methods=CLASS_METHODS, metric="accuracy")
+    row = assembly.comparison_rows(result)[0]
     assert row[:3] == ["OFER-GMM", "1", "+20.0"]
     assert row[3].startswith("+") and row[4].startswith("+")
 
@@ -493,5 +493,7 @@ def test_the_decimals_of_a_table_are_chosen(tmp_path, kind, decimals, shown):
     cells = cells_of(read(tmp_path, ROWS if kind == "error" else STUDY), kind)
     found = re.findall(r"<td[^>]*>([^<]*±[^<]*)<", html_of(cells, kind, decimals=decimals))
     assert found
-    assert all(re.fullmatch(rf"{shown} ± {shown}", one.strip("\xa0 ")) for one in found), found
+    assert all(re.fullmatch(rf"{shown} ± {shown}", number.strip("\xa0 ")) for number in found), (
+        found
+    )
     assert html_of(cells, kind, decimals=1) == html_of(cells, kind)

@@ -205,7 +205,7 @@ def test_a_press_on_a_head_sorts_by_value_within_each_block(seen):
     assert up["rows"] == ["First block", *names, *last]
     assert down["rows"] == ["First block", *reversed(names), *last]
     assert back["rows"] == ["First block", *NAMES]
-    assert [one["second"] for one in (up, down, back)] == [
+    assert [state["second"] for state in (up, down, back)] == [
         ["Second block", "y", "z"],
         ["Second block", "z", "y"],
         ["Second block", "z", "y"],
@@ -260,7 +260,9 @@ def test_tables_without_a_file_are_saved_as_they_stand(seen):
     assert kind == "data:text/csv;charset=utf-8"
     rows = list(csv.reader(text.splitlines()))
     assert rows[0] == ["Method", "Name in the configuration", "What it does"]
-    assert rows[1:] == [[one["label"], name, one["summary"]] for name, one in METHODS.items()]
+    assert rows[1:] == [
+        [method["label"], name, method["summary"]] for name, method in METHODS.items()
+    ]
 
 
 def test_the_page_holds_a_figure_once(folder):

@@ -255,7 +255,7 @@ def test_completion_needs_images(images, tmp_path):
 def test_the_schemes_show_every_space_and_map_and_no_words_over_others(kind, n_spaces, n_maps):
     scheme = kind.SCHEME
     assert (len(scheme.spaces), len(scheme.maps)) == (n_spaces, n_maps)
-    numbers = [one.number for one in scheme.maps if one.number]
+    numbers = [arrow.number for arrow in scheme.maps if arrow.number]
     assert numbers == [str(number + 1) for number in range(n_maps - 1)]
     figure = kind.draw()
     figure.canvas.draw()

@@ -30,8 +30,8 @@ def findings_of(tmp_path, errors, section=None, **options):
     rows = [("m-krr", "selected", 0, base_error)]
     rows += [(name, "selected", 0, error) for name, error in errors.items()]
     scores = read_scores(write_scores(tmp_path / "scores.csv", rows, **options))
-    one = verdict(scores, methods=METHODS)
-    return three_findings([one], [section or section_of()], METHODS)
+    result = verdict(scores, methods=METHODS)
+    return three_findings([result], [section or section_of()], METHODS)
 
 
 def test_the_method_that_is_most_often_better_is_named_with_its_largest_effect(tmp_path):
@@ -49,9 +49,9 @@ def test_the_method_that_is_most_often_better_is_named_with_its_largest_effect(t
 
 def test_the_largest_effect_is_the_largest_of_the_verdict(tmp_path):
     rows = [("m-krr", "selected", 0, base_error), ("ofer-gmm", "selected", 0, better_error)]
-    one = verdict(read_scores(write_scores(tmp_path / "scores.csv", rows)), methods=METHODS)
-    helps = three_findings([one], [section_of()], METHODS)[0]
-    effects = {c.training_size: c.cell.effect for c in one.comparisons}
+    result = verdict(read_scores(write_scores(tmp_path / "scores.csv", rows)), methods=METHODS)
+    helps = three_findings([result], [section_of()], METHODS)[0]
+    effects = {c.training_size: c.cell.effect for c in result.comparisons}
     size = min(effects, key=effects.get)
     assert f"at n = {size}:" in helps
     assert f"−{abs(effects[size]):.1f} in units of its spread" in helps
@@ -102,8 +102,8 @@ def test_accuracies_have_the_other_sign(tmp_path):
     rows = [("class-krr", "selected", 0, base_accuracy)]
     rows.append(("ofer-gmm", "selected", 0, better_accuracy))
     scores = read_scores(write_accuracies(tmp_path / "scores.csv", rows))
-    one = verdict(scores, methods=CLASS_METHODS, metric="accuracy")
-    helps = three_findings([one], [section_of()], CLASS_METHODS)[0]
+    result = verdict(scores, methods=CLASS_METHODS, metric="accuracy")
+    helps = three_findings([result], [section_of()], CLASS_METHODS)[0]
     assert "OFER-GMM is most often better than one-hot KRR" in helps
     assert "+20.0 in accuracy (percentage points), +" in helps
 

@@ -95,9 +95,9 @@ def test_gains_equalities_and_losses_are_counted(tmp_path):
 
 
 def test_a_row_that_lacks_a_size_has_a_dash(tmp_path):
-    one = verdict_of(tmp_path, ofer_gmm=better_error, wofer_gmm=worse_error)
-    one.comparisons.pop()
-    section = gains_section({"toy": one}, {}, METHODS, SECTIONS)
+    result = verdict_of(tmp_path, ofer_gmm=better_error, wofer_gmm=worse_error)
+    result.comparisons.pop()
+    section = gains_section({"toy": result}, {}, METHODS, SECTIONS)
     assert section.html.count("<td>–</td>") == 1
 
 

@@ -99,17 +99,17 @@ def test_differences_are_those_of_textbook_tests(tmp_path):
     board = board_of(tmp_path, rows_of(m_krr=base_error, ofer_gmm=better_error), n_splits=7)
     ours = np.array([base_error(50, split) for split in range(7)])
     best = np.array([better_error(50, split) for split in range(7)])
-    for one, other in (
+    for difference, other in (
         (board.rows[1].versus_best, best),
         (board.rows[1].versus_mean, np.ones(7)),
     ):
         gaps = ours - other
-        assert one.difference == pytest.approx(gaps.mean())
-        assert one.relative == pytest.approx(gaps.mean() / other.mean())
-        assert one.effect == pytest.approx(gaps.mean() / gaps.std(ddof=1))
-        assert one.p_student == pytest.approx(ttest_rel(ours, other).pvalue)
+        assert difference.difference == pytest.approx(gaps.mean())
+        assert difference.relative == pytest.approx(gaps.mean() / other.mean())
+        assert difference.effect == pytest.approx(gaps.mean() / gaps.std(ddof=1))
+        assert difference.p_student == pytest.approx(ttest_rel(ours, other).pvalue)
         statistic = gaps.mean() / (gaps.std(ddof=1) * np.sqrt(1 / 7 + 10 / 50))
-        assert one.p_corrected == pytest.approx(2 * t.sf(abs(statistic), 6))
+        assert difference.p_corrected == pytest.approx(2 * t.sf(abs(statistic), 6))
 
 
 def test_means_and_bold_agree_with_the_error_table(tmp_path):
@@ -400,7 +400,7 @@ def test_the_choice_on_other_splits_removes_the_luck_of_the_winner():
     random = np.random.default_rng(1)
     errors = 1.0 + 0.1 * random.normal(size=(2000, 7, 10))
     lowest = errors.mean(axis=2).min(axis=1).mean()
-    honest = np.mean([chosen_on_other_splits(one.tolist()) for one in errors])
+    honest = np.mean([chosen_on_other_splits(row.tolist()) for row in errors])
     assert lowest < 0.965
     assert honest == pytest.approx(1.0, abs=0.003)
 
@@ -597,7 +597,7 @@ def answer_of(tmp_path, scores, metric="arrmse", timings=None, methods=METHODS, 
     assert all(row.pop("seconds") is None for row in plain["leaderboard"])
     assert plain["cheapest"] is None
     for row in plain["leaderboard"]:
-        (same,) = (one for one in answer["leaderboard"] if one["label"] == row["label"])
+        (same,) = (entry for entry in answer["leaderboard"] if entry["label"] == row["label"])
         assert row == {key: value for key, value in same.items() if key != "seconds"}
     return answer
 

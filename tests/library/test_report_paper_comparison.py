@@ -158,20 +158,20 @@ def test_numbers_of_a_recipe_are_counted(tmp_path, contents):
         "b,50,0.30,0.02,RRMSE,m-krr,selected,50,0",
         "b,90,0.30,0.02,RRMSE,m-krr,selected,90,0",
     )
-    twins = reproductions_on(DRAWN, published, error_cells(tmp_path, published))
-    (twin,) = twins
-    assert [one.label for one in twin.errors] == [
+    reproductions = reproductions_on(DRAWN, published, error_cells(tmp_path, published))
+    (reproduction,) = reproductions
+    assert [comparison.label for comparison in reproduction.errors] == [
         "m-KRR, n = 20",
         "OFER-GMM, n = 20",
         "m-KRR, n = 50",
         "OFER-GMM, n = 50",
     ]
-    found = tally(twin.errors)
+    found = tally(reproduction.errors)
     assert (found.n_compared, found.within_one, found.within_two) == (4, 2, 2)
-    section = paper_comparison_section(contents, twins, published, {})
-    here, compared, one, two, largest, order, why = row_of(section, "Table 1")
+    section = paper_comparison_section(contents, reproductions, published, {})
+    here, compared, within_one, within_two, largest, order, why = row_of(section, "Table 1")
     assert here == "toy: firstDrawn by the paper's recipe: The drawn"
-    assert (compared, one, two) == ("4 of 5", "2", "2")
+    assert (compared, within_one, within_two) == ("4 of 5", "2", "2")
     assert re.fullmatch(r"\+0\.60\d \(\+2\d spreads\)m-KRR, n = 50", largest)
     # At 20 the order is the same, at 50 the paper has the other one.
     assert order == "1 of 2"
@@ -196,8 +196,8 @@ def test_a_small_published_spread_is_named_as_the_reason(tmp_path, contents):
         published_paths=published.values(),
         is_comparable=True,
     )
-    twins = reproductions_on(OWN, published, cells)
-    why = row_of(paper_comparison_section(contents, twins, published, {}), "Table 1")[-1]
+    reproductions = reproductions_on(OWN, published, cells)
+    why = row_of(paper_comparison_section(contents, reproductions, published, {}), "Table 1")[-1]
     assert why == (
         "Of the 1 number beyond two spreads, 1 is within 5 % of the published one: the spreads are "
         "that small."
@@ -206,15 +206,15 @@ def test_a_small_published_spread_is_named_as_the_reason(tmp_path, contents):
 
 def test_own_data_that_differ_are_not_explained_away(tmp_path, contents):
     published = write_published(tmp_path, 1, "a,20,0.2,0.001,RRMSE,ofer-gmm,selected,20,0")
-    twins = reproductions_on(OWN, published, error_cells(tmp_path, published))
-    why = row_of(paper_comparison_section(contents, twins, published, {}), "Table 1")[-1]
+    reproductions = reproductions_on(OWN, published, error_cells(tmp_path, published))
+    why = row_of(paper_comparison_section(contents, reproductions, published, {}), "Table 1")[-1]
     assert why == "The data are the paper's own; why the numbers differ is not known."
 
 
 def test_numbers_that_agree_say_so(tmp_path, contents):
     published = write_published(tmp_path, 1, "a,20,0.7,0.1,RRMSE,ofer-gmm,selected,20,0")
-    twins = reproductions_on(OWN, published, error_cells(tmp_path, published))
-    row = row_of(paper_comparison_section(contents, twins, published, {}), "Table 1")
+    reproductions = reproductions_on(OWN, published, error_cells(tmp_path, published))
+    row = row_of(paper_comparison_section(contents, reproductions, published, {}), "Table 1")
     assert row[1:4] == ["1 of 1", "1", "1"]
     assert row[-1] == "No number is more than two spreads away."
 
@@ -230,8 +230,8 @@ def test_an_error_that_is_read_otherwise_says_so(tmp_path, contents):
         errors=["root_sum_rrmse"],
         is_comparable=True,
     )
-    twins = reproductions_on(DRAWN, published, cells, number=5)
-    why = row_of(paper_comparison_section(contents, twins, published, {}), "Table 5")[-1]
+    reproductions = reproductions_on(DRAWN, published, cells, number=5)
+    why = row_of(paper_comparison_section(contents, reproductions, published, {}), "Table 5")[-1]
     assert why.startswith("That they are roots of sums is read from their size")
 
 
@@ -240,8 +240,8 @@ def test_a_stand_in_is_never_said_to_agree(tmp_path, contents):
     mean = sum(better_error(20, split) for split in range(5)) / 5
     published = write_published(tmp_path, 1, f"a,20,{mean!r},1,RRMSE,ofer-gmm,selected,20,0")
     cells = error_cells(tmp_path, published, comparable=False)
-    twins = reproductions_on({**OTHER, "stand_in_for": "others"}, published, cells)
-    section = paper_comparison_section(contents, twins, published, {})
+    reproductions = reproductions_on({**OTHER, "stand_in_for": "others"}, published, cells)
+    section = paper_comparison_section(contents, reproductions, published, {})
     row = row_of(section, "Table 1")
     assert row[0] == "toy: firstA stand-in: Others"
     assert row[1:6] == ["not comparable: stand-in", *4 * ["\u2013"]]
@@ -252,7 +252,7 @@ def test_a_stand_in_is_never_said_to_agree(tmp_path, contents):
 
 
 def test_experiments_that_only_stand_in_share_a_row(contents):
-    # Table 8 has a twin; for Table 7 both experiments stand as they are.
+    # Table 8 has a reproduction; for Table 7 both experiments stand as they are.
     first = reproductions_of(
         "a", settings_of(8), OTHER, {}, methods=METHODS, published={}, drawn_as={}
     )
@@ -278,8 +278,8 @@ def test_times_count_in_the_order_alone(tmp_path, contents):
     cells = table_cells(
         "time", timings, methods=METHODS, published_paths=published.values(), is_comparable=True
     )
-    twins = reproductions_on(DRAWN, published, cells, number=2, kind="time")
-    row = row_of(paper_comparison_section(contents, twins, published, {}), "Table 2")
+    reproductions = reproductions_on(DRAWN, published, cells, number=2, kind="time")
+    row = row_of(paper_comparison_section(contents, reproductions, published, {}), "Table 2")
     # Both take 6 ms here, so that they are in no order; one published number has no other.
     assert row[1:6] == [*4 * ["\u2013"], "0 of 1"]
     assert row[-1] == (
@@ -289,8 +289,8 @@ def test_times_count_in_the_order_alone(tmp_path, contents):
 
 
 def test_a_table_whose_numbers_are_absent_says_so(contents):
-    twins = reproductions_on(DRAWN, {}, [], number=4)
-    row = row_of(paper_comparison_section(contents, twins, {}, {}), "Table 4")
+    reproductions = reproductions_on(DRAWN, {}, [], number=4)
+    row = row_of(paper_comparison_section(contents, reproductions, {}, {}), "Table 4")
     assert row[1:6] == 5 * ["\u2013"]
     assert row[-1].startswith("The text of the paper does not hold the numbers of this table")
 
@@ -298,16 +298,16 @@ def test_a_table_whose_numbers_are_absent_says_so(contents):
 def test_a_figure_that_is_drawn_again_is_linked(contents):
     assert figures_drawn(contents) == {"steps": 1, "geometry": 2, "class_steps": 3}
     figures = [{"name": "shape", "kind": "geometry"}, {"name": "curve", "kind": "learning_curve"}]
-    twins = reproductions_on(OWN, {}, [], number=None, figures=figures)
-    assert [twin.item for twin in twins] == [("figure", 2)]
-    section = paper_comparison_section(contents, twins, {}, {})
+    reproductions = reproductions_on(OWN, {}, [], number=None, figures=figures)
+    assert [reproduction.item for reproduction in reproductions] == [("figure", 2)]
+    section = paper_comparison_section(contents, reproductions, {}, {})
     assert row_of(section, "Figure 2")[0] == "toy: shapeDrawn by the paper's recipe"
     assert 'href="#figure-toy-shape"' in section.html
 
 
 def test_a_drawing_shows_no_data(contents):
     figures = [{"name": "way", "kind": "class_steps"}]
-    twins = reproductions_of(
+    reproductions = reproductions_of(
         "toy",
         settings_of(None, figures=figures),
         OTHER,
@@ -317,8 +317,8 @@ def test_a_drawing_shows_no_data(contents):
         drawn_as=figures_drawn(contents),
     )
     # The data of the experiment stand in for others; the drawing shows none of them.
-    drawn = [twin for twin in twins if twin.item == ("figure", 3)]
-    assert [twin.data_kind for twin in drawn] == [DRAWING]
+    drawn = [reproduction for reproduction in reproductions if reproduction.item == ("figure", 3)]
+    assert [reproduction.data_kind for reproduction in drawn] == [DRAWING]
     section = paper_comparison_section(contents, drawn, {}, {})
     assert row_of(section, "Figure 3")[0] == "toy: wayA drawing without data"
     assert "1 are drawings without data, and 22 were not run" in text_of(section)
@@ -336,15 +336,15 @@ def test_years_are_compared_with_the_coordinates_of_their_name(tmp_path, content
     names = ("after_2001_report", "after_2002_report")
     path = write_coordinates(tmp_path / "c.csv", [("m-krr", "selected", 0, base_error)], names)
     cells = table_cells("coordinates", read_coordinates(path), methods=METHODS)
-    (twin,) = reproductions_on(OWN, published, cells, number=6, kind="coordinates")
+    (reproduction,) = reproductions_on(OWN, published, cells, number=6, kind="coordinates")
     mean = sum(base_error(50, split) for split in range(5)) / 5
-    differences = {one.label: one.difference for one in twin.errors}
+    differences = {comparison.label: comparison.difference for comparison in reproduction.errors}
     assert differences == {
         "m-KRR, 2001": pytest.approx(mean - 1.27),
         "m-KRR, 2002": pytest.approx(mean + 0.1 - 1.33),
         "m-KRR, Global": pytest.approx(mean + 0.05 - 1.42),
     }
-    row = row_of(paper_comparison_section(contents, [twin], published, {}), "Table 6")
+    row = row_of(paper_comparison_section(contents, [reproduction], published, {}), "Table 6")
     assert row[1] == "3 of 4"
     assert (
         reproductions_on(OTHER, published, cells, number=6, kind="coordinates")[0].comparisons == ()
@@ -366,23 +366,23 @@ def test_weights_are_compared_on_their_dataset(tmp_path):
     cells = table_cells(
         "weak_weight", scores, methods=METHODS, reference="class-krr", metric="accuracy"
     )
-    twin = reproductions_on(
+    reproduction = reproductions_on(
         OWN, published, cells, number=15, kind="weak_weight", dataset="caltech101"
     )[0]
     accuracy = 100 * sum(base_accuracy(5, split) for split in range(5)) / 5
-    assert {one.label: one.difference for one in twin.errors} == {
+    assert {comparison.label: comparison.difference for comparison in reproduction.errors} == {
         "wOFER-GMM, 100 weak rows, \u03bb\u2082 = 0.1": pytest.approx(accuracy - 52.35),
         "wOFER-GMM, 100 weak rows, \u03bb\u2082 = 1": pytest.approx(accuracy - 41.14),
     }
-    assert {one.column for one in twin.errors} == {"wOFER Caltech101"}
+    assert {comparison.column for comparison in reproduction.errors} == {"wOFER Caltech101"}
 
 
 def test_differences_of_accuracies_are_in_points(contents):
-    one = Comparison("OFER, n = 1", "1", "accuracy", 30.0, math.nan, 38.22, math.nan)
-    (twin,) = reproductions_on(OWN, {}, [], number=11)
-    twin = type(twin)(**{**vars(twin), "comparisons": (one,)})
+    comparison = Comparison("OFER, n = 1", "1", "accuracy", 30.0, math.nan, 38.22, math.nan)
+    (reproduction,) = reproductions_on(OWN, {}, [], number=11)
+    reproduction = type(reproduction)(**{**vars(reproduction), "comparisons": (comparison,)})
     published = {11: CONFIG / "paper_tables" / "table-11.csv"}
-    row = row_of(paper_comparison_section(contents, [twin], published, {}), "Table 11")
+    row = row_of(paper_comparison_section(contents, [reproduction], published, {}), "Table 11")
     assert row[4] == "\u22128.2 points (no spread known)OFER, n = 1"
     assert row[1] == "1 of 35"
 

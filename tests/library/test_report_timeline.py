@@ -80,18 +80,18 @@ def folder(tmp_path):
 
 def test_every_file_is_a_job_that_ends_when_the_file_was_written(folder):
     jobs = collect_jobs(folder)
-    assert [(one.rule, one.name) for one in jobs] == [
+    assert [(job.rule, job.name) for job in jobs] == [
         ("acquire", "toy-a.csv"),
         ("split", "toy/0"),
         ("models", "toy-0-gmm"),
         ("manifest", ""),
     ]
-    assert [one.title for one in jobs][2:] == ["models/toy-0-gmm", "manifest"]
+    assert [job.title for job in jobs][2:] == ["models/toy-0-gmm", "manifest"]
     models = jobs[2]
     assert (models.start, models.end, models.seconds) == (MORNING + 7.5, MORNING + 10, 2.5)
     assert (models.cpu_seconds, models.max_rss_mb) == (0.75, 81.2)
-    assert [one.cpu_seconds for one in jobs[:2]] == [None, None]
-    assert [one.max_rss_mb for one in jobs[:2]] == [None, None]
+    assert [job.cpu_seconds for job in jobs[:2]] == [None, None]
+    assert [job.max_rss_mb for job in jobs[:2]] == [None, None]
 
 
 @pytest.mark.parametrize(
@@ -110,9 +110,9 @@ def test_a_file_that_was_cut_off_is_counted_and_named(folder, tmp_path, text):
     write_benchmark(folder / "mean" / "toy-3.tsv", "", MORNING + 9, text=text)
     jobs = collect_jobs(folder)
     assert len(jobs) == 5
-    (cut,) = [one for one in jobs if one.rule == "mean"]
+    (cut,) = [job for job in jobs if job.rule == "mean"]
     assert (cut.start, cut.end, cut.seconds) == (None, MORNING + 9, None)
-    assert sum(len(one.bars) for one in split_runs(jobs)) == 4
+    assert sum(len(job.bars) for job in split_runs(jobs)) == 4
     assert sum(summary.n_jobs for summary in rule_summaries(jobs)) == 4
     assert timeline_sentences(jobs)[-1].endswith("no sum holds them: mean/toy-3.")
     texts = texts_of(draw_timeline(jobs))
@@ -122,7 +122,7 @@ def test_a_file_that_was_cut_off_is_counted_and_named(folder, tmp_path, text):
 def test_a_file_that_is_no_text_is_counted(folder):
     write_benchmark(folder / "mean.tsv", "", MORNING, text="")
     (folder / "mean.tsv").write_bytes(b"\xff\xfe\x00")
-    assert [one.rule for one in collect_jobs(folder) if one.seconds is None] == ["mean"]
+    assert [job.rule for job in collect_jobs(folder) if job.seconds is None] == ["mean"]
 
 
 def test_a_file_that_cannot_be_read_is_counted(folder):
@@ -130,13 +130,13 @@ def test_a_file_that_cannot_be_read_is_counted(folder):
     write_benchmark(folder / "rank.tsv", "", MORNING, text="")
     (folder / "rank.tsv").unlink()
     (folder / "rank.tsv").symlink_to(folder)
-    unread = {one.rule for one in collect_jobs(folder) if one.seconds is None}
+    unread = {job.rule for job in collect_jobs(folder) if job.seconds is None}
     assert unread == {"mean", "rank"}
 
 
 def test_a_row_that_ends_early_keeps_its_seconds(folder):
     write_benchmark(folder / "mean.tsv", "", MORNING + 9, text=HEADER + "1.50\t0:00:01\t80.")
-    (short,) = [one for one in collect_jobs(folder) if one.rule == "mean"]
+    (short,) = [job for job in collect_jobs(folder) if job.rule == "mean"]
     assert (short.seconds, short.cpu_seconds, short.max_rss_mb) == (1.5, None, 80.0)
 
 
@@ -145,7 +145,7 @@ def test_repetitions_are_one_job(folder):
     write_benchmark(
         folder / "mean.tsv", "", MORNING + 9, text=HEADER + line.format(70) + line.format(90)
     )
-    (twice,) = [one for one in collect_jobs(folder) if one.rule == "mean"]
+    (twice,) = [job for job in collect_jobs(folder) if job.rule == "mean"]
     assert twice == Job("mean", "", MORNING + 6, MORNING + 9, 3.0, 0.5, 90.0)
 
 
@@ -195,7 +195,7 @@ def test_faults_of_the_csv_are_named(tmp_path, text, message):
 def test_lanes_hold_no_overlaps_and_are_as_few_as_possible(seed):
     jobs = random_jobs(seed)
     bars = pack_lanes(jobs)
-    assert sorted(bar.job.name for bar in bars) == sorted(one.name for one in jobs)
+    assert sorted(bar.job.name for bar in bars) == sorted(job.name for job in jobs)
     lanes = {}
     for bar in bars:
         lanes.setdefault(bar.lane, []).append(bar)
@@ -230,9 +230,9 @@ def test_jobs_shorter_than_the_rounding_have_no_negative_bar():
 def test_a_pause_begins_another_run():
     jobs = [job(0, 10), job(2, 1), job(10 + LONGEST_PAUSE, 5), job(20 + 2 * LONGEST_PAUSE, 5)]
     runs = split_runs(reversed(jobs))
-    assert [len(one.bars) for one in runs] == [3, 1]
-    assert [one.cores for one in runs] == [2, 1]
-    assert [one.wall for one in runs] == [15 + LONGEST_PAUSE, 5]
+    assert [len(run.bars) for run in runs] == [3, 1]
+    assert [run.cores for run in runs] == [2, 1]
+    assert [run.wall for run in runs] == [15 + LONGEST_PAUSE, 5]
 
 
 def test_no_pause_lies_inside_a_long_job():
@@ -266,7 +266,7 @@ def test_running_jobs_are_those_counted_one_by_one(seed):
     times, counts = running_jobs(run)
     assert times[0] == 0 and times[-1] == run.wall and counts[-1] == 0
     middles = run.start + (times[:-1] + times[1:]) / 2
-    expected = [sum(one.start < moment < one.end for one in jobs) for moment in middles]
+    expected = [sum(job.start < moment < job.end for job in jobs) for moment in middles]
     np.testing.assert_array_equal(counts[:-1], expected)
     widths = zip(np.diff(times), expected, strict=True)
     below = sum(width for width, count in widths if count < run.cores)
@@ -312,7 +312,7 @@ def test_mean_numbers_keep_the_core_seconds(seed):
     means = mean_running(run, edges)
     assert np.sum(means * np.diff(edges)) == pytest.approx(run.busy)
     moments = run.start + np.linspace(edges[2], edges[3], 20001)[:-1]
-    counts = sum((one.start <= moments) & (moments < one.end) for one in jobs)
+    counts = sum((job.start <= moments) & (moments < job.end) for job in jobs)
     assert means[2] == pytest.approx(np.mean(counts), abs=0.01)
 
 

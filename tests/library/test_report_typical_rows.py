@@ -63,13 +63,13 @@ def write(folder, Y, names=None, scale="standard", n_components=3, **groups):
 def test_components_have_their_weights_means_and_members(tmp_path):
     Y, groups = made_outputs()
     found = typical_rows(*write(tmp_path, Y)[0])
-    assert [one.component for one in found.components] == [1, 2, 3]
-    assert sum(one.share for one in found.components) == pytest.approx(1.0)
-    for one in found.components:
-        group = int(np.argmin(np.abs(np.array([0, 100, 300]) - one.means[0])))
+    assert [component.component for component in found.components] == [1, 2, 3]
+    assert sum(component.share for component in found.components) == pytest.approx(1.0)
+    for component in found.components:
+        group = int(np.argmin(np.abs(np.array([0, 100, 300]) - component.means[0])))
         members = np.flatnonzero(groups[:N_TRAIN] == group)
-        assert one.n_rows == len(members)
-        np.testing.assert_allclose(one.means, Y[members].mean(axis=0), atol=0.5)
+        assert component.n_rows == len(members)
+        np.testing.assert_allclose(component.means, Y[members].mean(axis=0), atol=0.5)
 
 
 def test_typical_rows_are_the_surest_members_nearest_to_the_mean(tmp_path):
@@ -79,7 +79,7 @@ def test_typical_rows_are_the_surest_members_nearest_to_the_mean(tmp_path):
     found = typical_rows(*paths)
     scaled = scaling.apply(Y)
     memberships = model.responsibilities(scaled)
-    for index, one in enumerate(found.components):
+    for index, component in enumerate(found.components):
         members = [row for row in range(N_TRAIN) if memberships[row].argmax() == index]
         members.sort(
             key=lambda row: (
@@ -87,8 +87,8 @@ def test_typical_rows_are_the_surest_members_nearest_to_the_mean(tmp_path):
                 np.sum((scaled[row] - model.means_[index]) ** 2),
             )
         )
-        assert one.rows == [f"row {row + 1}" for row in members[:3]]
-        np.testing.assert_allclose(one.memberships, memberships[members[:3], index])
+        assert component.rows == [f"row {row + 1}" for row in members[:3]]
+        np.testing.assert_allclose(component.memberships, memberships[members[:3], index])
 
 
 def test_rows_are_called_by_their_names_lines_or_numbers(tmp_path):
@@ -108,7 +108,11 @@ def test_rows_of_one_name_are_named_once(tmp_path):
     names = [f"group {group}" for group in groups]
     stored = {"line": np.arange(N_ROWS), "name": bytes_of(names)}
     found = typical_rows(*write(tmp_path, Y, rows=stored)[0])
-    assert sorted(one.rows for one in found.components) == [["group 0"], ["group 1"], ["group 2"]]
+    assert sorted(component.rows for component in found.components) == [
+        ["group 0"],
+        ["group 1"],
+        ["group 2"],
+    ]
 
 
 def test_rows_with_missing_outputs_are_not_typical(tmp_path):
@@ -117,16 +121,16 @@ def test_rows_with_missing_outputs_are_not_typical(tmp_path):
     Y[1] = np.nan
     paths, *_ = write(tmp_path, Y)
     found = typical_rows(*paths)
-    assert sum(one.n_rows for one in found.components) == N_TRAIN // 2 - 1
-    named = {int(row.split()[1]) for one in found.components for row in one.rows}
+    assert sum(component.n_rows for component in found.components) == N_TRAIN // 2 - 1
+    named = {int(row.split()[1]) for component in found.components for row in component.rows}
     assert all(number % 2 == 0 for number in named)
     # Where no row is complete those that have something stand in, rows without any never do.
     tree = read_artifact(paths[0], "dataset")
     tree["outputs"][3::2, 2] = np.nan
     write_artifact(paths[0], tree, "dataset", allow_nan=("outputs",))
     found = typical_rows(*paths)
-    assert sum(one.n_rows for one in found.components) == N_TRAIN - 1
-    assert "row 2" not in [row for one in found.components for row in one.rows]
+    assert sum(component.n_rows for component in found.components) == N_TRAIN - 1
+    assert "row 2" not in [row for component in found.components for row in component.rows]
 
 
 @pytest.mark.parametrize(
@@ -193,9 +197,11 @@ def test_the_table_is_html_csv_and_latex(tmp_path):
         rows = list(csv.DictReader(file))
     assert len(rows) == 3 * (3 + 3)
     means = [float(row["value"]) for row in rows if row["kind"] == "mean"]
-    np.testing.assert_array_equal(means, np.concatenate([one.means for one in found.components]))
+    np.testing.assert_array_equal(
+        means, np.concatenate([component.means for component in found.components])
+    )
     typical = [row["name"] for row in rows if row["kind"] == "typical_row"]
-    assert typical == [name for one in found.components for name in one.rows]
+    assert typical == [name for component in found.components for name in component.rows]
     latex = written[0][1].decode()
     assert "Components. Data: Toy, standing in for the real one." in latex
     assert r"a$<$b \& " in latex

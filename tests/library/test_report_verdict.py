@@ -25,13 +25,13 @@ def with_ofer(error):
 
 
 def test_a_method_that_is_better(tmp_path):
-    one = verdict_of(tmp_path, with_ofer(better_error))
-    assert one.judgements == ["OFER-GMM against m-KRR is better at n = 20 and 50."]
-    assert one.best == (
+    result = verdict_of(tmp_path, with_ofer(better_error))
+    assert result.judgements == ["OFER-GMM against m-KRR is better at n = 20 and 50."]
+    assert result.best == (
         "Lowest mean aRRMSE: OFER-GMM at n = 20 (0.701 ± 0.010) and n = 50 (0.601 ± 0.010)."
     )
-    assert "−0.300 at n = 20 (p = " in one.numbers[0]
-    assert "5 of 5 splits differ" in one.numbers[0]
+    assert "−0.300 at n = 20 (p = " in result.numbers[0]
+    assert "5 of 5 splits differ" in result.numbers[0]
 
 
 def test_a_ceiling_is_never_the_best(tmp_path):
@@ -51,52 +51,52 @@ def test_a_ceiling_is_never_the_best(tmp_path):
 
 
 def test_a_method_that_is_worse(tmp_path):
-    one = verdict_of(tmp_path, with_ofer(worse_error))
-    assert one.judgements == ["OFER-GMM against m-KRR is worse at n = 20 and 50."]
-    assert "Lowest mean aRRMSE: m-KRR at n = 20" in one.best
+    result = verdict_of(tmp_path, with_ofer(worse_error))
+    assert result.judgements == ["OFER-GMM against m-KRR is worse at n = 20 and 50."]
+    assert "Lowest mean aRRMSE: m-KRR at n = 20" in result.best
 
 
 def test_a_method_that_is_equal(tmp_path):
-    one = verdict_of(tmp_path, with_ofer(lambda n, s: base_error(n, s) * (1 + 1e-14)))
-    assert one.judgements == [
+    result = verdict_of(tmp_path, with_ofer(lambda n, s: base_error(n, s) * (1 + 1e-14)))
+    assert result.judgements == [
         "OFER-GMM against m-KRR is equal up to rounding at n = 20 and 50 "
         "(largest relative difference in a split: 1e-14)."
     ]
-    assert "m-KRR and OFER-GMM (equal up to rounding) at n = 20" in one.best
-    assert one.numbers[0].endswith("0 at n = 20; 0 at n = 50.")
+    assert "m-KRR and OFER-GMM (equal up to rounding) at n = 20" in result.best
+    assert result.numbers[0].endswith("0 at n = 20; 0 at n = 50.")
 
 
 def test_the_largest_difference_of_equal_methods_is_measured(tmp_path):
     def nearly(size, split):
         return base_error(size, split) * (1 - 6e-10 * (size == 50 and split == 3))
 
-    one = verdict_of(tmp_path, with_ofer(nearly))
-    assert one.judgements[0].endswith(
+    result = verdict_of(tmp_path, with_ofer(nearly))
+    assert result.judgements[0].endswith(
         "is equal up to rounding at n = 20 and 50 (largest relative difference in a split: 6e-10)."
     )
     exact = verdict_of(tmp_path, with_ofer(base_error))
     assert exact.judgements[0].endswith("(largest relative difference in a split: 0).")
-    one = verdict_of(tmp_path, with_ofer(lambda n, s: base_error(n, s) * (1 - 2e-9 * (s == 3))))
-    assert "equal" not in one.judgements[0]
+    result = verdict_of(tmp_path, with_ofer(lambda n, s: base_error(n, s) * (1 - 2e-9 * (s == 3))))
+    assert "equal" not in result.judgements[0]
 
 
 def test_other_methods_that_equal_the_reference_are_reported(tmp_path):
     rows = with_ofer(better_error)
     rows += [("m-rf", "selected", 0, lambda n, s: base_error(n, s) + 0.1 * (n == 20))]
-    one = verdict_of(tmp_path, rows)
-    assert one.judgements == ["OFER-GMM against m-KRR is better at n = 20 and 50."]
-    assert one.equalities == [
+    result = verdict_of(tmp_path, rows)
+    assert result.judgements == ["OFER-GMM against m-KRR is better at n = 20 and 50."]
+    assert result.equalities == [
         "m-RF against m-KRR is equal up to rounding at n = 50 "
         "(largest relative difference in a split: 0)."
     ]
-    assert one.sentences[-1] == one.equalities[0]
-    assert {comparison.cell.method for comparison in one.comparisons} == {"ofer-gmm"}
+    assert result.sentences[-1] == result.equalities[0]
+    assert {comparison.cell.method for comparison in result.comparisons} == {"ofer-gmm"}
 
 
 def test_equal_methods_are_equal_in_one_split_too(tmp_path):
-    one = verdict_of(tmp_path, with_ofer(base_error), n_splits=1)
-    assert "is equal up to rounding at n = 20 and 50" in one.judgements[0]
-    assert "not tested" not in one.judgements[0]
+    result = verdict_of(tmp_path, with_ofer(base_error), n_splits=1)
+    assert "is equal up to rounding at n = 20 and 50" in result.judgements[0]
+    assert "not tested" not in result.judgements[0]
 
 
 def test_studies_of_weak_labels_are_left_out(tmp_path):
@@ -107,29 +107,31 @@ def test_studies_of_weak_labels_are_left_out(tmp_path):
 
 
 def test_a_method_that_is_not_distinguishable(tmp_path):
-    one = verdict_of(tmp_path, with_ofer(noisy_error))
-    assert one.judgements == ["OFER-GMM against m-KRR is not distinguishable at n = 20 and 50."]
+    result = verdict_of(tmp_path, with_ofer(noisy_error))
+    assert result.judgements == ["OFER-GMM against m-KRR is not distinguishable at n = 20 and 50."]
 
 
 def test_outcomes_that_change_with_the_size(tmp_path):
-    one = verdict_of(
+    result = verdict_of(
         tmp_path, with_ofer(lambda n, s: better_error(n, s) if n == 20 else worse_error(n, s))
     )
-    assert one.judgements == ["OFER-GMM against m-KRR is better at n = 20; is worse at n = 50."]
-    assert "OFER-GMM at n = 20" in one.best
-    assert "m-KRR at n = 50" in one.best
+    assert result.judgements == ["OFER-GMM against m-KRR is better at n = 20; is worse at n = 50."]
+    assert "OFER-GMM at n = 20" in result.best
+    assert "m-KRR at n = 50" in result.best
 
 
 def test_one_split_is_not_tested(tmp_path):
-    one = verdict_of(tmp_path, with_ofer(better_error), n_splits=1)
-    assert one.judgements == ["OFER-GMM against m-KRR is not tested (one split) at n = 20 and 50."]
-    assert "p = " not in one.numbers[0]
+    result = verdict_of(tmp_path, with_ofer(better_error), n_splits=1)
+    assert result.judgements == [
+        "OFER-GMM against m-KRR is not tested (one split) at n = 20 and 50."
+    ]
+    assert "p = " not in result.numbers[0]
 
 
 def test_without_the_reference_nothing_is_compared(tmp_path):
-    one = verdict_of(tmp_path, [("ofer-gmm", "selected", 0, base_error)])
-    assert one.comparisons == []
-    assert one.sentences == [one.best]
+    result = verdict_of(tmp_path, [("ofer-gmm", "selected", 0, base_error)])
+    assert result.comparisons == []
+    assert result.sentences == [result.best]
 
 
 def test_fixed_components_and_weak_rows_are_named(tmp_path):
@@ -138,19 +140,19 @@ def test_fixed_components_and_weak_rows_are_named(tmp_path):
         ("ofer-gmm", "4", 0, better_error),
         ("wofer-gmm", "selected", 100, worse_error),
     ]
-    one = verdict_of(tmp_path, rows)
-    assert [judgement.split(" against")[0] for judgement in one.judgements] == [
+    result = verdict_of(tmp_path, rows)
+    assert [judgement.split(" against")[0] for judgement in result.judgements] == [
         "OFER-GMM, C = 4",
         "wOFER-GMM, 100 weak rows",
     ]
-    assert len(one.sentences) == 3
+    assert len(result.sentences) == 3
 
 
 def test_only_the_subjects_are_compared(tmp_path):
     rows = with_ofer(better_error) + [("m-rf", "selected", 0, worse_error)]
     scores = read_scores(write_scores(tmp_path / "scores.csv", rows))
-    one = verdict(scores, methods=METHODS, subjects=["m-rf"])
-    assert one.judgements == ["m-RF against m-KRR is worse at n = 20 and 50."]
+    result = verdict(scores, methods=METHODS, subjects=["m-rf"])
+    assert result.judgements == ["m-RF against m-KRR is worse at n = 20 and 50."]
 
 
 def test_counts_over_experiments(tmp_path):

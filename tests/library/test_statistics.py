@@ -171,10 +171,10 @@ def test_corrected_effects_are_unbiased():
     draws = np.random.default_rng(3).normal(size=(8000, 2, 5))
     draws[:, 0] += 0.8
     found = [effect_sizes(*scores) for scores in draws]
-    assert np.mean([one.of_scores for one in found]) == pytest.approx(0.8, abs=0.03)
+    assert np.mean([effect.of_scores for effect in found]) == pytest.approx(0.8, abs=0.03)
     # The difference of two has the deviation sqrt(2).
     expected = 0.8 / math.sqrt(2)
-    assert np.mean([one.of_differences for one in found]) == pytest.approx(expected, abs=0.03)
+    assert np.mean([effect.of_differences for effect in found]) == pytest.approx(expected, abs=0.03)
 
 
 def test_effects_are_the_uncorrected_ones_times_the_factor():
@@ -195,8 +195,8 @@ def test_effects_of_no_difference_no_spread_and_few_splits():
     assert steady.of_scores == pytest.approx(-0.5 * hedges_correction(4))
     constant = effect_sizes([2.0, 2.0, 2.0], [1.0, 1.0, 1.0])
     assert (constant.of_differences, constant.of_scores) == (math.inf, math.inf)
-    one = effect_sizes([0.8], [0.9])
-    assert math.isnan(one.of_differences) and math.isnan(one.of_scores)
+    effect = effect_sizes([0.8], [0.9])
+    assert math.isnan(effect.of_differences) and math.isnan(effect.of_scores)
     two = effect_sizes([0.8, 0.9], [0.9, 1.2])
     assert math.isnan(two.of_differences)
     assert math.isfinite(two.of_scores)
@@ -314,7 +314,7 @@ def _groups_by_force(ranks, critical):
         for j in range(i + 2, len(order) + 1)
         if ranks[order[j - 1]] - ranks[order[i]] < critical
     }
-    return {one for one in close if not any(set(one) < set(other) for other in close)}
+    return {group for group in close if not any(set(group) < set(other) for other in close)}
 
 
 @pytest.mark.parametrize("seed", range(8))

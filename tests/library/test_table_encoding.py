@@ -108,8 +108,8 @@ def test_strings_resemble_each_other_by_their_letters_and_need_no_fit():
     np.testing.assert_allclose(np.diag(products), [1, 1, 0, 1])
     assert products[0, 1] > 0.5 > abs(products[0, 3])
     # A row does not depend on the others.
-    one = TableEncoding.fit(table_of(product=["x"]), strings=["product"])
-    alone = one.encode(table_of(product=["screw M5"]))
+    encoding = TableEncoding.fit(table_of(product=["x"]), strings=["product"])
+    alone = encoding.encode(table_of(product=["screw M5"]))
     np.testing.assert_array_equal(alone.inputs[0], rows.inputs[1])
 
 

@@ -79,7 +79,7 @@ def test_it_gives_the_results_that_it_gives_by_itself(other, first_folder):
         name
         for name in made
         if name.startswith(("results/tables/", "results/figures/"))
-        and any(f"/{one}-" in name for one in NAMES)
+        and any(f"/{experiment}-" in name for experiment in NAMES)
     }
     assert numbers <= made and len(shown) > 10
     for name in numbers | shown:

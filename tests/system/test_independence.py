@@ -528,11 +528,11 @@ def typed(cells: tuple[str, ...]) -> np.ndarray:
     return np.array(cells)
 
 
-def agree(name: str, one: np.ndarray, other: np.ndarray) -> bool:
+def agree(name: str, first: np.ndarray, other: np.ndarray) -> bool:
     """Return whether two values are the same, those of computed numbers up to roundings."""
-    if one.shape != other.shape or one.dtype.kind != other.dtype.kind:
+    if first.shape != other.shape or first.dtype.kind != other.dtype.kind:
         return False
-    if one.dtype.kind != "f" or name.rpartition("/")[2] in SELECTED:
-        return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
-    largest = np.max(np.abs(one[np.isfinite(one)]), initial=0.0)
-    return np.allclose(one, other, rtol=0.0, atol=TOLERANCE * largest, equal_nan=True)
+    if first.dtype.kind != "f" or name.rpartition("/")[2] in SELECTED:
+        return np.array_equal(first, other, equal_nan=first.dtype.kind == "f")
+    largest = np.max(np.abs(first[np.isfinite(first)]), initial=0.0)
+    return np.allclose(first, other, rtol=0.0, atol=TOLERANCE * largest, equal_nan=True)
