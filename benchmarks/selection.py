@@ -120,7 +120,7 @@ def measurements(quick: bool) -> list[Measurement]:
 
 
 class GramsByWidth(Mapping):
-    """Solvers by kernel, built when asked for, so that one Gram matrix lives at a time."""
+    """Solvers by kernel, built when asked for, so that only one Gram matrix is in memory."""
 
     def __init__(
         self,

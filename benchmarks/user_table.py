@@ -45,7 +45,7 @@ class OwnTable:
         config: Path = ROOT / "config",
         methods: Sequence[str] = METHODS,
     ) -> OwnTable:
-        """Write a table, look at it and write its configuration.
+        """Write a table and its configuration.
 
         Parameters
         ----------

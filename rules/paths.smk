@@ -41,7 +41,7 @@ def root_of_library():
 
 ROOT = root_of_library()
 
-# Whoever takes a copy of the settings, as snakedeploy does, means to edit it.
+# A copy of the settings, as snakedeploy makes it, is there to be edited.
 HAS_OWN_SETTINGS = IS_MODULE and Path("config", "datasets").is_dir()
 CONFIG = Path("config") if HAS_OWN_SETTINGS else Path(ROOT, "config")
 

@@ -39,7 +39,7 @@ THREAD_VARIABLES = (
 )
 
 PROJECT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# Of a module of another workflow, or in an environment of conda, nobody has installed the library.
+# As a module of another workflow, or in an environment of conda, the library is not installed.
 if os.path.isdir(os.path.join(PROJECT, "workflow_lib")):
     sys.path.insert(0, PROJECT)
 

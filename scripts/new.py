@@ -1,4 +1,4 @@
-"""Look at a new table, and write its configuration."""
+"""Inspect a new table, and write its configuration."""
 
 from adapter import job
 

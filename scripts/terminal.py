@@ -489,7 +489,7 @@ def without_traceback(message: str, name: str) -> str:
         lines = list(drop_tracebacks(lines))
     lines = [line for line in lines if line.strip() not in ("", "Traceback:")]
     # A UserError says where the fault is; the line of the Snakefile that found it does not help.
-    # The bare name of the class, without a place in the Snakefile, helps nobody.
+    # The name of the class alone, without a place in the Snakefile, is no help.
     if len(lines) > 1 and (name in ("UserError", "WorkflowError") or lines[0] == f"{name}:"):
         head = lines.pop(0)
         if name == "WorkflowError" and " in " in head:

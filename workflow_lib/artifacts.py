@@ -312,7 +312,7 @@ def _entries(path: Path, file: h5py.File, streamed: Sequence[str]) -> dict[str, 
         if not isinstance(item, h5py.Dataset):
             entries[name] = _GROUP
         elif item.is_virtual or item.external:
-            # The name of another file is the word of whoever made this one.
+            # The writer of this file chose the name of the other file.
             raise ValueError(f"'{name}' lies in another file")
         elif item.nbytes > size:
             # It would be blamed on the memory of the machine, or fill it.

@@ -255,7 +255,7 @@ def _look(values: Mapping) -> dict[str, str]:
 
 
 def _labelled(text: str, looks: Mapping[str, Mapping]) -> str:
-    """Return a text that ends with names of methods with their labels in the place of the names."""
+    """Return a text that ends with names of methods with their labels instead of the names."""
     words = text.split(" ")
     return " ".join(
         looks[word.rstrip(",")]["label"] + word[len(word.rstrip(",")) :]

@@ -100,7 +100,7 @@ def fit_forest_classifier(
     labels : int array (l,)
     n_trees : int
     max_features : float
-        Share of the features that a split may look at.
+        Share of the features that compete at a cut.
     seed : int
     """
     forest = RandomForestClassifier(

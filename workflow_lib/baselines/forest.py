@@ -39,7 +39,7 @@ def forest_predictions(forest, X: np.ndarray) -> np.ndarray:
 
 
 class ForestChoice(NamedTuple):
-    """The share of the inputs that a cut may look at, and what it predicts."""
+    """The share of the inputs that compete at a cut, and the predictions."""
 
     max_features: float
     score: float
@@ -61,7 +61,7 @@ def select_max_features(
     seed: int,
     metric: str = "arrmse",
 ) -> ForestChoice:
-    """Return the share of features a cut may look at with the lowest error.
+    """Return the share of the features that compete at a cut with the lowest error.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ MOST_VALUES = 100_000
 """In a file, its aliases written out; ten lines of aliases of aliases stand for billions."""
 
 
-# YAML 1.1 takes 1e-6 for a text because it has no point; nobody who writes it means that.
+# YAML 1.1 takes 1e-6 for a text because it has no point; here it is a number.
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
     re.compile(r"^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?[0-9]+$"),

@@ -81,20 +81,20 @@ class RidgeExample(OneExample):
     """Of kernel ridge regression."""
 
     alpha: PositiveOrInfinite | None = None
-    """In the place of `grid.alpha`; of every block where each has its own."""
+    """Used instead of `grid.alpha`; for every block where each has its own."""
 
     width: Positive | None = None
-    """In the place of `grid.width`."""
+    """Used instead of `grid.width`."""
 
     n_components: Count | None = None
-    """In the place of `grid.n_components`."""
+    """Used instead of `grid.n_components`."""
 
 
 class WeakExample(RidgeExample):
     """Of kernel ridge regression with weak rows."""
 
     weak_weight: Positive | None = None
-    """In the place of `grid.weak_weight`."""
+    """Used instead of `grid.weak_weight`."""
 
 
 class Centred(Settings):

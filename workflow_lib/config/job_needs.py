@@ -113,7 +113,7 @@ def job_needs(
     attempt : int, default=1
         1 at first, one more whenever the job failed.
     declared : mapping of str to float, optional
-        Fields of `Stage` that the method of the job declares, in the place of its rule's.
+        Fields of `Stage` that the method of the job declares, instead of its rule's.
     """
     values = STAGES.get(rule, Stage()) if declared is None else Stage(**declared)
     memory = BASE_MB + values.more_mb + COPIES * megabytes + values.grams * 8 * rows**2 / 2**20

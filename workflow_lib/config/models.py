@@ -190,7 +190,7 @@ class ReportSettings(Settings):
     """Title of the report."""
 
     author: str = ""
-    """Who stands under the title; empty (the default) for nobody."""
+    """The authors under the title; empty (the default) for none."""
 
 
 class RunSettings(Settings):
@@ -229,7 +229,7 @@ class RunSettings(Settings):
     with `defaults`."""
 
     stand_ins: dict[Name, SomeNames] = {}
-    """What runs in the place of an experiment while a file of its dataset is not on this machine:
+    """The experiments that replace one while a file of its dataset is not on this machine:
     the name of an experiment -> names as in `experiments`. Sources count where they are in
     `resources/` or in a mirror, files that you bring where the dataset says that they belong. By
     default nothing is replaced."""

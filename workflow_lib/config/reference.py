@@ -300,7 +300,7 @@ def type_in_words(field: dict[str, Any]) -> str:
     }
     words = names.get(field.get("type", ""), "any value")
     bounds = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
-    # The bound of all counts would stand in every line, and nobody comes near it.
+    # The bound of all counts would stand in every line, and is never reached in practice.
     limits = [
         f"{sign} {field[name]:g}" for name, sign in bounds.items() if field.get(name, MOST) != MOST
     ]

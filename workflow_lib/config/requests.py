@@ -54,7 +54,7 @@ class TableRequest(Settings):
     different values."""
 
     gram: Typed | None = None
-    """Path of a table of kernel values between all rows, in the place of input columns."""
+    """Path of a table of kernel values between all rows, instead of input columns."""
 
     group: Typed | None = None
     """Column of what belongs together: whole groups test. None by default."""
@@ -67,7 +67,7 @@ class TableRequest(Settings):
     training as weak labels. None by default."""
 
     classes: Typed | None = None
-    """Column of a class to predict, in the place of `outputs`. None by default."""
+    """Column of a class to predict, instead of `outputs`. None by default."""
 
     class_vectors: Typed | None = None
     """Path of a table with the class in the first column and its vector in the others. None by

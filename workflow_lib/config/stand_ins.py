@@ -1,4 +1,4 @@
-"""What runs in the place of an experiment whose data the user does not have."""
+"""The experiments that replace one whose data the user does not have."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def replaced_experiments(
 
 
 def experiments_to_run(run: RunSettings, replaced: dict[str, tuple[str, ...]]) -> list[str]:
-    """Return the experiments of a run, stand-ins in the place of those that they replace."""
+    """Return the experiments of a run, with stand-ins for those that they replace."""
     names = [other for name in run.experiments for other in replaced.get(name, (name,))]
     return list(dict.fromkeys(names))
 

@@ -1,4 +1,4 @@
-"""Archives of strangers, opened so that reading one can neither fill the memory nor go on for ever.
+"""Archives from outside of the workflow, read with limits on memory and time.
 
 A few bytes of an archive can stand for more than any disk holds, a member can claim any size, and
 members can claim to begin before each other. A tar archive is read here once, from its beginning to
@@ -33,7 +33,7 @@ LARGEST_MEMBER = 1 << 28
 """Bytes of a member that is read into memory whole."""
 
 MOST_MEMBERS = 200_000
-"""Files and folders of an archive; to look at so many takes some seconds."""
+"""Most files and folders of an archive; reading their names takes some seconds."""
 
 LARGEST_HEADER = 1 << 20
 """Bytes of what stands before a member, its name among them."""
@@ -151,7 +151,7 @@ def content_of(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
 
 @contextmanager
 def opened_zip(path: Path) -> Iterator[zipfile.ZipFile]:
-    """Open a zip archive, after a look at what its members claim to become.
+    """Open a zip archive, after a check of the sizes that its members declare.
 
     Raises
     ------

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class CachedTable:
     """The parts of a `Table` that looking at it needs, each column read once.
 
-    A look at a table asks for every column several times, and turning the texts of a file into
+    The inspection of a table reads every column several times, and turning the texts of a file into
     numbers is most of its time. Arrays must not be changed.
 
     Parameters

@@ -17,7 +17,7 @@ ASYMMETRY = 1e-6
 
 ROUNDING = 1e-7
 """Largest size of a negative eigenvalue of kernel values, relative to the largest eigenvalue, that
-is taken for rounding in the last place and left as it is."""
+is taken for rounding in the last place and not changed."""
 
 CLIPPED = 1e-2
 """Largest such size that is taken for kernel values written with few decimals, and set to zero."""

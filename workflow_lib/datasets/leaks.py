@@ -1,7 +1,7 @@
 """Columns that tell an output too well: copies of it, or what was measured together with it.
 
 A model that may use such a column seems excellent and is of no use for new rows, where the column
-is not known yet. Nothing here decides that a column is a leak; it says which ones to look at.
+is not known yet. Nothing here decides that a column is a leak; it lists the columns to check.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The stage `new`: look at the user's table, decide, and write the configuration to edit."""
+"""The stage `new`: inspect the user's table and propose a configuration for it."""
 
 from __future__ import annotations
 

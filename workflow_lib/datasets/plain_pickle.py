@@ -1,4 +1,4 @@
-"""Pickles of strangers, read without `pickle`: plain values are built, nothing is ever called.
+"""Pickles from outside of the workflow, read without `pickle`: only plain values are built.
 
 A pickle is a program for a small machine with a stack and a memo. The machine here knows the
 instructions that build containers, texts, bytes and numbers, of all protocols from 0 to 5. It has

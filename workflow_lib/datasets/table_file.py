@@ -459,7 +459,7 @@ def _remedy_for_kind(kind: str | None) -> str:
     if kind == "a file compressed by gzip":
         return "unpack it, or let its name end in .csv.gz"
     if kind == "a page in HTML or XML":
-        return "download the table itself; a page was saved in its place"
+        return "download the table itself; a page was saved instead"
     return f"{SAVE_AS_CSV}; text is to end in .csv"
 
 

@@ -1,4 +1,4 @@
-"""Numbers in the place of texts that repeat."""
+"""Integer codes for texts that repeat."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kernel ridge regression by algebra, tried on the rows at hand, and what is not.
+"""Checks on the data of which methods are kernel ridge regression by algebra.
 
 With one penalty and an intercept, a linear embedding is undone by its pre-image: the regression of
 the embedding, followed by the pre-image, is multi-output kernel ridge regression. That holds for

@@ -259,7 +259,7 @@ class SavedModel:
         return Table.from_columns(columns, "the given table", self._missing_values)
 
     def columns_used(self, table: Table) -> list[str]:
-        """Return the columns of a table that the model looks at, in the order of the table.
+        """Return the columns of a table that the model uses, in the order of the table.
 
         Raises
         ------

@@ -361,7 +361,7 @@ def _measured(calibrated: Mapping, name: str, entry: str) -> dict[str, float]:
 def _warning(answered: Mapping) -> dict[str, str]:
     """Return the headline of an answer in which nothing beats the training mean, for predictions.
 
-    Whoever predicts new rows may not have read the report.
+    The user who predicts new rows may not have read the report.
     """
     if answered.get("beats_mean") is False and answered.get("sentences"):
         return {"warning": str(answered["sentences"][0])}

@@ -140,7 +140,7 @@ def weighted_terms(texts: Sequence[str], sublinear: bool = False) -> tuple[np.nd
         c (ln((1 + K) / (1 + k)) + 1),
 
     the smooth weights of scikit-learn's ``TfidfVectorizer`` (Salton & Buckley 1988); with
-    `sublinear`, 1 + ln c stands in the place of c. A word of a single text keeps its weight: it is
+    `sublinear`, 1 + ln c replaces c. A word of a single text keeps its weight: it is
     often the name of the class.
     """
     counted = _counted(texts)

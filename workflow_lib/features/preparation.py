@@ -27,7 +27,7 @@ class InputPreparation:
     Attributes
     ----------
     fill : array (q,)
-        Value put in the place of a missing one: the column's training mean.
+        Value that replaces a missing one: the training mean of the column.
     offset, scale : array (q,)
         Prepared value = (value - offset) / scale; a scale of zero marks a column that is dropped.
     standardised : bool

@@ -62,7 +62,7 @@ class SplitData:
 
     @cached_property
     def dataset(self) -> dict:
-        """Tree of the "dataset" artifact, of which methods look at the outputs."""
+        """Tree of the "dataset" artifact, of which methods use the outputs."""
         left_out = ("inputs",) if self._is_large else ()
         return read_artifact(self.paths["dataset"], "dataset", left_out)
 
@@ -126,7 +126,7 @@ class SplitData:
     def inputs(self, size: int) -> PreparedInputs:
         """Return the inputs of one training size; those of the last size asked for are kept."""
         if size not in self._inputs:
-            # Methods that look at no inputs need not load SciPy.
+            # Methods that use no inputs need not load SciPy.
             from workflow_lib.fitting.prepared_inputs import prepared_inputs
 
             folds = self.partition["folds"][size_group(size)]

@@ -178,7 +178,7 @@ class KernelRidgeFit:
 
 
 class Lazily(Mapping):
-    """A mapping whose values are built when asked for, so that one Gram matrix lives at a time."""
+    """A mapping that builds its values on demand, so that only one Gram matrix is in memory."""
 
     def __init__(self, builders: dict) -> None:
         self._builders = builders

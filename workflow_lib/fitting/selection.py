@@ -104,7 +104,7 @@ def select_each(
     projections : sequence of bool
         Whether the closed-form pre-image of the score projects on the simplex; both compete where
         both are given. A method that predicts by the gradient pre-image is scored by the closed
-        form of its first two blocks: a local search a grid point would cost days.
+        form of its first two blocks: a local search for each grid point would take days.
     metric : {"arrmse", "rrmse"}, default="arrmse"
         The error that is minimised; see `workflow_lib.metrics`.
     """

@@ -58,7 +58,7 @@ def gram_from_products(
     kernel: str,
     gamma: float | None = None,
 ) -> np.ndarray:
-    """Return the Gram matrix (n, m) of inputs of which only the inner products are at hand.
+    """Return the Gram matrix (n, m) of inputs of which only the inner products are known.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def laplacian_of(distances: np.ndarray, gamma: float) -> np.ndarray:
 
 
 def _exponential(squared_lengths, column_squared_lengths, twice_products, gamma):
-    """Return exp(-gamma (x'x + z'z - 2 x'z)) in the place of 2 x'z: no second matrix is made."""
+    """Return exp(-gamma (x'x + z'z - 2 x'z)) written over 2 x'z: no second matrix is made."""
     for begin in range(0, len(twice_products), BLOCK_ROWS):
         rows = slice(begin, begin + BLOCK_ROWS)
         block = squared_lengths[rows, None] + column_squared_lengths

@@ -34,7 +34,7 @@ class Parameters(MethodFile):
 
 @dataclass
 class Method(base.Method):
-    """Select the share of the inputs that a cut may look at, and fit a forest.
+    """Select the share of the inputs that compete at a cut, and fit a forest.
 
     Attributes
     ----------

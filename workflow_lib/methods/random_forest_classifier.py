@@ -47,7 +47,7 @@ class Parameters(MethodFile):
 
 @dataclass
 class Method(base.Method):
-    """Select the share of the inputs that a cut may look at, and grow the forest.
+    """Select the share of the inputs that compete at a cut, and grow the forest.
 
     The scores are probabilities; the grid point is that with the least `squared_error` of those
     of the training rows out of bag. The forest that predicts is that which was scored out of bag,

@@ -219,7 +219,7 @@ class SharedGram:
         grid, but not to fit with. Predictions are good to two digits or more: ridges that leave
         fewer (`SMALLEST_RELATIVE_RIDGE_FLOAT32`) take an inverse in float64 each; and if there are
         many of them, everything is decomposed anew in float64. Without `center` and `overwrite`,
-        `K` must stay as it is until the last prediction. `SeparateGrams` and `WeakGrams` always
+        `K` must not change until the last prediction. `SeparateGrams` and `WeakGrams` always
         work in float64.
 
     Raises

@@ -23,7 +23,7 @@ METHODS = ("uniform", "k_means", "leverage")
 # Under this fraction of the largest eigenvalue of k(L, L), rounding would be most of a feature.
 SMALLEST_RELATIVE_EIGENVALUE = 1e-10
 
-# Rows that k-means and leverage scores look at, in multiples of the number of landmarks: the cost
+# Rows that k-means and leverage scores use, in multiples of the number of landmarks: the cost
 # is then that of the landmarks squared, whatever the number of rows.
 CANDIDATES_PER_LANDMARK = 20
 
@@ -56,7 +56,7 @@ def choose_landmarks(
         ``uniform``: rows drawn without replacement. ``k_means``: the centres of Lloyd's algorithm
         started from such rows (Zhang, Tsang & Kwok 2008), which are not rows themselves.
         ``leverage``: rows drawn without replacement in proportion to their approximate ridge
-        leverage scores (Rudi et al. 2015; Musco & Musco 2017). The last two look at 20 m rows at
+        leverage scores (Rudi et al. 2015; Musco & Musco 2017). The last two use 20 m rows at
         most, drawn uniformly. Prefer ``k_means``: it comes closest to the exact solution, while
         leverage scores, made for the worst row, are often no better than ``uniform``.
     generator : numpy.random.Generator

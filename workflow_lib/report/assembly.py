@@ -85,7 +85,7 @@ def run(
         ``label``, ``summary``, ``color``, ``marker``, ``regressor`` and ``weak_outputs``, in the
         order of rows and sentences.
     published : mapping of table number to path
-        The published tables at hand.
+        The published tables that are available.
     n_folds : int
         Folds of the selection, for the protocol.
     jobs, timeline, timeline_png : path, optional

@@ -1,4 +1,4 @@
-"""Which test rows a figure of single rows shows, so that nobody chooses them by hand."""
+"""The test rows that a figure of single rows shows, chosen by a rule and not by hand."""
 
 from __future__ import annotations
 

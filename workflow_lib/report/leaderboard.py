@@ -124,7 +124,7 @@ def leaderboard(
     The winner is the row with the lowest mean error. Of rows that equal it in every split up to
     rounding, which are one method by algebra, the reference method of the metric wins, else the one
     that stands first in `methods`. Rows that lack a split, ceilings, which learn from outputs that
-    nobody has (`weak_outputs: true`), and methods that cannot be saved
+    are not known in use (`weak_outputs: true`), and methods that cannot be saved
     (`workflow_lib.saved_methods`) cannot win and come last. What studies of weak labels
     fixed is left out.
 

@@ -69,9 +69,9 @@ class Row:
     """One method of a leaderboard.
 
     ``is_complete`` says whether it has every split that any row has, ``is_ceiling`` whether it
-    learns from outputs that nobody has, and ``is_bold`` whether it is better than every other row
-    by the paper's rule. ``why_not_saved`` is the reason why no file can predict as it does, empty
-    for most. ``versus_best`` is None for the winner, and ``versus_mean`` for the
+    learns from outputs that are not known in use, and ``is_bold`` whether it is better than every
+    other row by the paper's rule. ``why_not_saved`` is the reason why no file can predict as it
+    does, empty for most. ``versus_best`` is None for the winner, and ``versus_mean`` for the
     training mean itself and where there is none.
     """
 

@@ -68,7 +68,7 @@ def paper_comparison_section(
         Those of all experiments of the run
         (`workflow_lib.report.reproduced_tables.reproductions_of`).
     published : mapping of table number to path
-        The published tables at hand.
+        The published tables that are available.
     runs : mapping of configuration file to experiments
         As `workflow_lib.config.paper_runs.paper_runs` gives them, for the command lines.
     """
@@ -233,7 +233,7 @@ def _cells(head: str, *cells: str) -> str:
 
 
 def _n_printed(item: PaperItem, published: Mapping[int, str | Path]) -> int:
-    """Return how many numbers the paper prints in a table, as far as they are at hand."""
+    """Return how many numbers the paper prints in a table, as far as they are available."""
     if item.kind != "table" or item.number not in published:
         return 0
     path = published[item.number]

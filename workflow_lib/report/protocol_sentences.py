@@ -138,14 +138,14 @@ def protocol_sentences(
         sentences.append(
             f"With {sizes_in_words} training rows, more than max_gram_rows, kernel ridge "
             f"regression works on the features of {number} landmarks (the Nystr\u00f6m "
-            f"approximation) in the place of a Gram matrix of all pairs, with the same grid and "
+            f"approximation) instead of a Gram matrix of all pairs, with the same grid and "
             f"the same folds; landmarks are centres of training inputs, and no output has a part "
             f"in them."
         )
     if missing_share > 0:
         sentences.append(
             f"{format_share(missing_share)} of the output values are missing: in training each "
-            f"takes the mean of its output over the training rows at hand, and errors count the "
+            f"takes the mean of its output over the rows of the fit, and errors count the "
             f"observed ones only."
         )
     if settings["metric"] == "rrmse":

@@ -194,7 +194,7 @@ def error_of_unit(unit: str) -> str:
 
 
 def chance_error(scores: Sequence[Score]) -> float:
-    """Return the error rate of the best guess that looks at no input.
+    """Return the error rate of the best guess that uses no input.
 
     Of K classes that are equally frequent it is 1 - 1 / K, where K is the number of training rows
     by that of examples per class, the same at every size; else that of predicting the most

@@ -115,7 +115,7 @@ def reproductions_of(
         ``paper_table``; no numbers are compared of a table that is left out.
     methods : mapping of method name to {"label": ...}
     published : mapping of table number to path
-        The published tables at hand.
+        The published tables that are available.
     drawn_as : mapping of kind of figure to number
         The figures of the paper that a kind of ours draws again.
     """

@@ -420,7 +420,7 @@ def _refuse_missing_errors(path, line: int, row: dict) -> None:
         raise UserError(
             f"{path}, line {line}, column {missing[0]}",
             "found nothing, and no accuracy either",
-            "a finite number, or for classes an accuracy in its place",
+            "a finite number, or an accuracy for classes",
             f"rm {path} and run the same snakemake command again",
         )
 

@@ -236,7 +236,7 @@ def _numbers(label: str, group: Sequence[Comparison], reference: str, metric: st
 def _best_sentence(scores: Sequence[Score], methods: Mapping[str, Mapping], metric: str) -> str:
     """Return which row has the best mean at each training size, ties to rounding included.
 
-    Ceilings are named behind it: they are better for what nobody knows in use.
+    Ceilings are named after it: they are better because of outputs that are not known in use.
     """
     measured = QUANTITIES[metric]
     ceilings = sorted({row.method for row in scores if is_ceiling(row.method, methods)})

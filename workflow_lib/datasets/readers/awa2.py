@@ -11,7 +11,7 @@ the option ``folder``:
     ``AwA2-labels.txt``: the numbers of their classes, counted from 1, both in the same order.
 ``AwA2-base.zip``, or the files ``classes.txt``, ``predicates.txt`` and
 ``predicate-matrix-continuous.txt`` that it holds
-    as for the reader ``awa``, also with the class vectors from names or texts in their place.
+    as for the reader ``awa``, also with class vectors from names or texts instead.
 """
 
 from __future__ import annotations

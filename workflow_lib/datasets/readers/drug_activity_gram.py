@@ -346,7 +346,7 @@ def _symmetric(path: Path, ids: Sequence[str], matrix: np.ndarray) -> np.ndarray
 def _semi_definite(path: Path, matrix: np.ndarray, clip: bool) -> tuple[np.ndarray, dict[str, Any]]:
     """Return the matrix without negative eigenvalues, and what `report` tells of its spectrum.
 
-    A matrix whose negative eigenvalues are mere rounding is left as it is.
+    A matrix whose negative eigenvalues are mere rounding is not changed.
     """
     import numpy as np
 

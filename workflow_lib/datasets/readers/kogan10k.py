@@ -85,9 +85,9 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     ``YEAR:TERM``. Which terms are kept is counted on all reports of a year, also those of companies
     left out; outputs play no part in it. ``outputs``: the log-volatilities of the twelve months
     after each report. ``lagged_values``: that of the twelve months before the first report, where
-    its file ``YEAR.logvol.-12.txt`` is at hand; those of the later years are outputs already. There
-    is no ``order``: all rows span the same years, so that none is before another. Rows are sorted
-    by company; those left out are counted by reason in ``exclusions`` of ``report``.
+    its file ``YEAR.logvol.-12.txt`` is available; those of the later years are outputs already.
+    There is no ``order``: all rows span the same years, so that none is before another. Rows are
+    sorted by company; those left out are counted by reason in ``exclusions`` of ``report``.
 
     Files are looked for by their names among `sources`, then in ``folder`` of `options`.
 
