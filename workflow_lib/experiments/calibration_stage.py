@@ -29,7 +29,7 @@ from workflow_lib.fitting.prepared_inputs import prepared_inputs
 from workflow_lib.metrics import training_mean_errors
 from workflow_lib.seeds import derive_seed
 
-# What may be infinite, where there are too few rows, or NaN, where nothing was measured.
+# Entries that may be infinite, where there are too few rows, or NaN, where nothing was measured.
 NOT_ALWAYS_FINITE = (
     "constant_half_widths",
     "coverage",

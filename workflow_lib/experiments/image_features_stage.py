@@ -171,10 +171,10 @@ def run(
     _write_output(source, output, entries, list(chain.from_iterable(reasons)), files, left_out)
     for file in [*files, parts / "codebook.h5"]:
         file.unlink(missing_ok=True)
-        # What a run that was killed had half written.
+        # Incomplete files of a run that was killed.
         for unfinished in parts.glob(f".{file.name}.*.tmp"):
             unfinished.unlink(missing_ok=True)
-    # Something of another hand in the folder is not ours to remove.
+    # Files in the folder that this stage did not write are kept.
     with suppress(OSError):
         parts.rmdir()
 

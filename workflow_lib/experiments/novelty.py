@@ -47,8 +47,8 @@ class NoveltyScale:
     ----------
     unit : float
         The median distance of a training row to the nearest other one. Where half of the rows or
-        more have a twin, so that it is 0, the median of the distances that are not; 1 where there
-        is none.
+        more equal another row, so that it is 0, the median of the distances that are not; 1 where
+        there is none.
     limit : float
         In that unit: the novelty that `LIMIT_QUANTILE` of the training rows have at most, or all
         of them where there are fewer than `FEWEST_FOR_QUANTILE`.

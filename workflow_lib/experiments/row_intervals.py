@@ -225,7 +225,7 @@ class RowIntervals:
         weights: np.ndarray,
         seed: int,
     ) -> None:
-        """Fill in the spread of some outputs where it has a better score than one width."""
+        """Fill in the spread of some outputs where its score is better than that of one width."""
         generator = np.random.default_rng(seed)
         sizes = np.abs(residuals[:, outputs]).T
         known = ~np.isnan(sizes)

@@ -47,7 +47,7 @@ MOST_GUESSES = 5
 
 @dataclass(frozen=True)
 class Predictions:
-    """What a saved model says of new rows.
+    """The predictions of a saved model for new rows.
 
     Attributes
     ----------

@@ -54,9 +54,9 @@ def figure_with_downloads(figure: Mapping, anchor: str, folder: Path) -> str:
         That of the page.
     """
     svg = Path(figure["svg"])
-    beside = Path(os.path.relpath(svg, folder)).as_posix()
+    address = Path(os.path.relpath(svg, folder)).as_posix()
     links = [
-        f'<a class="svg" download="{escape(svg.name)}" href="{escape(beside)}" '
+        f'<a class="svg" download="{escape(svg.name)}" href="{escape(address)}" '
         f'aria-label="SVG of this figure">SVG</a>'
     ]
     if figure.get("png"):

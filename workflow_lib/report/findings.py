@@ -140,11 +140,11 @@ def _gains(found: Sequence[Found], methods: Mapping[str, Mapping]) -> str:
         for outcome, word in (("higher", "worse"), ("equal", "equal"), ("open", "open"))
         if outcome in outcomes
     ]
-    beside = f" ({', '.join(others)})" if others else ""
+    details = f" ({', '.join(others)})" if others else ""
     return (
         f"{method_label(method, methods)} is most often better than "
         f"{method_label(reference, methods)}: in {groups[winner]} of "
-        f"{count_of(len(of_winner), 'comparison')}{beside}; of all OFER methods together that is "
+        f"{count_of(len(of_winner), 'comparison')}{details}; of all OFER methods together that is "
         f"{len(better)} of {len(found)}. Its largest effect: {where_words(largest)}."
     )
 

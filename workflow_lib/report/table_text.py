@@ -157,8 +157,8 @@ def table_cells(
             is_comparable=is_comparable,
         )
         # The baselines of Tables 13 and 14, the best of their data, are not the reference here.
-        beside = {number.method for number in published} if is_accuracy else set()
-        return _weak_cells(cells, {reference, *beside})
+        others = {number.method for number in published} if is_accuracy else set()
+        return _weak_cells(cells, {reference, *others})
     raise ValueError(f"table kind must be one of {', '.join(READERS)}, found {kind!r}")
 
 
@@ -290,8 +290,10 @@ def _lay_out_by_method(cells, kind, title, methods, notes, decimals) -> Layout:
         rows = []
         for variant in variants:
             ours = [_our_entry(found.get((quantity, variant, size)), write) for size in sizes]
-            beside = [found.get((quantity, variant, size)) for size in published_sizes]
-            rows.append(_row(variant_label(variant, methods), ours, beside, write_published, cells))
+            published_cells = [found.get((quantity, variant, size)) for size in published_sizes]
+            rows.append(
+                _row(variant_label(variant, methods), ours, published_cells, write_published, cells)
+            )
         if not any(is_published(cell) for cell in cells if cell.quantity == quantity):
             rows = [_without_published(row) for row in rows]
         heading = TIMES[quantity] if kind == "time" else QUANTITIES[quantity].heading
@@ -422,13 +424,13 @@ def _lay_out_study(cells, title, methods, reference, measured: Quantity, decimal
     )
 
 
-def _weak_cells(cells: Sequence[Cell], beside: set[str]) -> list[Cell]:
+def _weak_cells(cells: Sequence[Cell], others: set[str]) -> list[Cell]:
     """Return the cells of methods with weak rows and of what they are compared with.
 
-    These are the methods `beside`, and that of the same name without the ``w`` of "weak".
+    These are the `others`, and the method of the same name without the ``w`` of "weak".
     """
     weak = {cell.method for cell in cells if cell.weak_size}
-    kept = weak | {name.removeprefix("w") for name in weak} | beside
+    kept = weak | {name.removeprefix("w") for name in weak} | others
     return [cell for cell in cells if cell.method in kept]
 
 
@@ -443,10 +445,12 @@ def _difference_heading(cells: Sequence[Cell]) -> str:
     return "Difference, in spreads" if has_differences(cells) else ""
 
 
-def _row(label: str, ours: list[Entry], beside: list[Cell | None], write, cells) -> Row:
-    """Return a row with the published numbers of the cells `beside` and what they differ by."""
-    published = [_published_entry(cell, write) for cell in beside]
-    differences = [_difference_entry(cell) for cell in beside] if has_differences(cells) else []
+def _row(label: str, ours: list[Entry], published_cells: list[Cell | None], write, cells) -> Row:
+    """Return a row with the published numbers and their differences."""
+    published = [_published_entry(cell, write) for cell in published_cells]
+    differences = (
+        [_difference_entry(cell) for cell in published_cells] if has_differences(cells) else []
+    )
     return Row(label, ours, published, differences)
 
 

@@ -200,7 +200,7 @@ def _outcome(cell: Cell) -> str:
 def _judgement(label: str, group: Sequence[Comparison], reference: str) -> str:
     """Return where one row is better, equal or worse than the reference.
 
-    Where it is equal, the largest difference measured in a split stands beside.
+    Where it is equal, the largest difference measured in a split is given.
     """
     parts = []
     for outcome, words in OUTCOMES.items():
