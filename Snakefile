@@ -53,9 +53,6 @@ rule all:
         all_figures("png"),
         files_cross_dataset(),
         "results/timings/jobs/resource-usage.csv",
-        "results/timings/jobs/timeline.csv",
-        "results/timings/jobs/timeline.svg",
-        "results/timings/jobs/timeline.png",
         user_supplied_tables,
     default_target: True
     localrule: True

@@ -247,36 +247,32 @@ rule manifest:
         "../scripts/manifest.py"
 
 
-rule timeline:
+rule resource_usage:
     input:
         manifest=f"{RUN_FOLDER}/run.json",
         results=last_results(),
-        code=code("timeline.py", "report.run_figures.timeline", "report.resource_usage"),
+        code=code("resource_usage.py", "report.resource_usage"),
     output:
-        resource_usage=shown_result(
-            "results/timings/jobs/resource-usage.csv", "resource_usage", "resource usage"
-        ),
-        csv=shown_result("results/timings/jobs/timeline.csv", "timeline", "jobs"),
-        svg=shown_result("results/timings/jobs/timeline.svg", "timeline", "jobs"),
-        png="results/timings/jobs/timeline.png",
+        shown_result("results/timings/jobs/resource-usage.csv", "resource_usage", "resource usage"),
     params:
+        benchmarks=with_prefix("results/timings/jobs"),
         datasets=with_prefix("results/datasets"),
     log:
-        "logs/timeline.log",
+        "logs/resource_usage.log",
     benchmark:
-        "results/timings/jobs/timeline.tsv"
+        "results/timings/jobs/resource_usage.tsv"
     threads: 1
     resources:
-        mem_mb=memory_for("timeline"),
-        runtime=minutes_for("timeline"),
+        mem_mb=memory_for("resource_usage"),
+        runtime=minutes_for("resource_usage"),
     group:
         "report"
     conda:
         CONDA
     message:
-        "timeline"
+        "resource usage"
     script:
-        "../scripts/timeline.py"
+        "../scripts/resource_usage.py"
 
 
 rule report:
@@ -297,9 +293,6 @@ rule report:
         own=all_own_results(),
         published=[external_path(path) for path in PUBLISHED.values()],
         contents=CONTENTS,
-        jobs="results/timings/jobs/timeline.csv",
-        timeline="results/timings/jobs/timeline.svg",
-        timeline_png="results/timings/jobs/timeline.png",
         code=code("report.py", "report.assembly"),
     output:
         shown_result(f"{RUN_FOLDER}/report.html", "report", "the report"),

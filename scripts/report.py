@@ -8,9 +8,6 @@ with job(snakemake):
     assembly.run(
         output=snakemake.output[0],
         manifest=snakemake.input.manifest,
-        jobs=snakemake.input.jobs,
-        timeline=snakemake.input.timeline,
-        timeline_png=snakemake.input.timeline_png,
         title=snakemake.params.title,
         author=snakemake.params.author,
         experiments=snakemake.params.experiments,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import re
 import subprocess
 from dataclasses import replace
@@ -27,7 +26,6 @@ from workflow_lib.datasets.sparse_inputs import sparse_tree
 from workflow_lib.errors import UserError
 from workflow_lib.report import assembly, manifest
 from workflow_lib.report.manifest import read_manifest, run_manifest, write_manifest
-from workflow_lib.report.run_figures import timeline
 from workflow_lib.report.scores import read_scores
 from workflow_lib.whole_files import write_text
 
@@ -410,25 +408,6 @@ def test_the_protocol_tells_chosen_kernels_and_values_on_edges(tmp_path):
     text = assembly.protocol_sentences(settings, scores, 5, methods=labels)
     assert "it is linear in 80 % and rbf in 20 %." in text
     assert "a better one may lie: m-KRR (lowest width) in 5 of 5 fits." in text
-
-
-def test_the_page_shows_how_the_jobs_ran(inputs, tmp_path):
-    folder = tmp_path / "jobs"
-    (folder / "regression").mkdir(parents=True)
-    for number in range(3):
-        path = folder / "regression" / f"toy-{number}.tsv"
-        path.write_text("s\tcpu_time\tmax_rss\n2.0\t1.5\t100\n")
-        os.utime(path, (1e9 + 3 * number, 1e9 + 3 * number))
-    files = {name: folder / f"timeline.{name}" for name in ("csv", "svg", "png")}
-    timeline.run(files["csv"], files["svg"], files["png"])
-    assembly.run(
-        output=tmp_path / "report.html", jobs=files["csv"], timeline=files["svg"], **inputs
-    )
-    page = (tmp_path / "report.html").read_text()
-    parser = parse(page)
-    assert "How the jobs ran" in "".join(parser.text)
-    block = re.search(r'<div id="timeline">(.*?)</div>', page, re.DOTALL)[1]
-    assert "3 jobs" in block and "data:image/svg+xml" in block
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from small_run import (
 
 from workflow_lib.methods.registry import method_modules
 
-END = {"manifest", "timeline", "report"}
+END = {"manifest", "resource usage", "report"}
 CROSS_DATASET = {"critical difference", "protocol"}
 SOURCES = {
     "acquire measurements measurements.csv",
@@ -109,8 +109,8 @@ def all_jobs(project):
     return jobs_to_run(project)
 
 
-def test_the_timeline_follows_every_other_job(project, all_jobs):
-    before = jobs_to_run(project, "results/timings/jobs/timeline.csv")
+def test_the_resource_usage_follows_every_other_job(project, all_jobs):
+    before = jobs_to_run(project, "results/timings/jobs/resource-usage.csv")
     assert all_jobs - before == {"report"}
 
 
@@ -202,7 +202,7 @@ def test_the_style_of_figures_redraws_figures(finished):
         *figures,
         "figure measurements-space",
         "figure measurements-way",
-        "timeline",
+        "resource usage",
         "report",
         *CROSS_DATASET,
     }
@@ -210,7 +210,7 @@ def test_the_style_of_figures_redraws_figures(finished):
 
 def test_a_kind_of_figure_is_drawn_again_and_no_other(finished):
     add_line(finished / "workflow_lib" / "report" / "figures" / "coordinates.py")
-    assert jobs_to_run(finished) == {"figure calls-weeks", "timeline", "report"}
+    assert jobs_to_run(finished) == {"figure calls-weeks", "resource usage", "report"}
 
 
 @pytest.mark.parametrize(

@@ -192,9 +192,10 @@ def order_options(way: Way, undisturbed: Path) -> list[list[str]]:
 
 
 def order_of_jobs(folder: Path) -> list[str]:
-    """Return the jobs of a finished run in the order in which they began."""
-    with open(folder / "results/timings/jobs/timeline.csv", encoding="utf-8") as file:
-        return [f"{job['rule']} {job['name']}" for job in csv.DictReader(file)]
+    """Return the benchmark files of a finished run in the order in which the jobs ended."""
+    jobs = folder / "results" / "timings" / "jobs"
+    files = sorted(jobs.rglob("*.tsv"), key=lambda path: (path.stat().st_mtime_ns, path))
+    return [path.relative_to(jobs).as_posix() for path in files]
 
 
 def locale_variables(name: str | None, place: Path) -> dict[str, str]:
@@ -252,10 +253,8 @@ def assert_same(done: Run, undisturbed: Path, expected: Mapping[str, str]) -> No
 
 
 def page_without_times(folder: Path) -> str:
-    """Return the report without its timeline and without its table of seconds."""
+    """Return the report without its table of seconds."""
     text = (folder / "results" / "report.html").read_text(encoding="utf-8")
-    text, n_timelines = re.subn(r'<div id="timeline">.*?</div>', "", text, flags=re.DOTALL)
-    assert n_timelines == 1
     parts = re.split(r"(?=<article\b)|(?<=</article>)", text)
     kept = [part for part in parts if "<caption>Seconds of the clusters." not in part]
     assert len(kept) == len(parts) - 1

@@ -45,7 +45,7 @@ STAGES = [
     ["results/timings/clusters.csv"],
     ["results/figures/clusters-curve.svg", "results/figures/clusters-curve.png"],
     ["results/tables/clusters-error.csv", "results/tables/clusters-error.tex"],
-    [f"results/timings/jobs/timeline.{end}" for end in ("csv", "svg", "png")],
+    ["results/timings/jobs/resource-usage.csv"],
     ["results/report.html"],
     ["results/measurements/scores.csv", "results/measurements/coordinates.csv"],
     ["results/run.json"],

@@ -35,7 +35,6 @@ from workflow_lib.report.reproduced_tables import is_comparable, reproductions_o
 from workflow_lib.report.scores import read_coordinates, read_scores, read_timings
 from workflow_lib.report.table_text import html_table, table_cells
 from workflow_lib.report.tables import ERRORS
-from workflow_lib.report.timeline import timeline_part
 from workflow_lib.report.typical_rows import html_typical_rows, typical_rows
 from workflow_lib.report.verdict import Verdict, count_sentences, verdict
 
@@ -50,9 +49,6 @@ def run(
     methods: Mapping[str, Mapping],
     published: Mapping[int, str | Path],
     n_folds: int,
-    jobs: str | Path | None = None,
-    timeline: str | Path | None = None,
-    timeline_png: str | Path | None = None,
     reference: str | None = None,
     contents: str | Path | None = None,
     runs: Mapping[str, Sequence[Mapping]] | None = None,
@@ -88,9 +84,6 @@ def run(
         The published tables that are available.
     n_folds : int
         Folds of the selection, for the protocol.
-    jobs, timeline, timeline_png : path, optional
-        The CSV of the jobs and the figure of them (`workflow_lib.report.run_figures.timeline`); the
-        page has none without them.
     reference : str, optional
         The method that the others are compared with; by default that of the metric of each
         experiment.
@@ -182,15 +175,7 @@ def run(
         counts=[*replaced, *count_sentences(list(verdicts.values()), methods)],
         leading=leading,
         following=following,
-        timeline=_timeline(jobs, timeline, timeline_png),
     )
-
-
-def _timeline(
-    jobs: str | Path | None, svg: str | Path | None, png: str | Path | None
-) -> dict | None:
-    """Return how the jobs ran as a part of the page, None without its files."""
-    return {**timeline_part(jobs, svg), "png": png} if jobs and svg else None
 
 
 def experiment_section(

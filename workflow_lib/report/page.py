@@ -65,7 +65,6 @@ def write_report(
     counts: Sequence[str] = (),
     leading: Sequence[Section] = (),
     following: Sequence[Section] = (),
-    timeline: Mapping | None = None,
 ) -> None:
     """Write the report, whole or not at all; the same values and figures give the same bytes.
 
@@ -96,16 +95,13 @@ def write_report(
     leading, following : sequence of Section
         Sections before and after the opening: the answer on a user table comes before, what
         is said over all experiments after.
-    timeline : mapping, optional
-        How the jobs ran, as `workflow_lib.report.timeline.timeline_part` makes it, with ``png``
-        (path) where it can be saved.
     """
     folder = Path(path).parent
     parts = [*(entry.html for entry in leading), _opening(sections, brief, counts)]
     parts += [entry.html for entry in following]
     parts += [_experiment(entry, folder) for entry in sections]
     parts += [datasets_section(datasets), methods_section(methods)]
-    parts.append(provenance_section(manifest, timeline, folder))
+    parts.append(provenance_section(manifest))
     cross_dataset = [(entry.anchor, entry.heading) for entry in leading]
     cross_dataset += [("summary", "In brief")]
     cross_dataset += [(entry.anchor, entry.heading) for entry in following]

@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from html import escape
-from pathlib import Path
 
-from workflow_lib.report.downloads import figure_with_downloads
 from workflow_lib.report.labels import count_of, format_share
-from workflow_lib.report.page_markup import bullets, heading, section
+from workflow_lib.report.page_markup import heading, section
 
 
 def datasets_section(datasets: Sequence[Mapping]) -> str:
@@ -84,11 +82,8 @@ def methods_section(methods: Mapping[str, Mapping]) -> str:
     return section("methods", "Methods", [table])
 
 
-def provenance_section(manifest: Mapping, timeline: Mapping | None, folder: Path) -> str:
-    """Return the section that says what made this page, and when.
-
-    `folder` is that of the page, for the links to files beside it.
-    """
+def provenance_section(manifest: Mapping) -> str:
+    """Return the section with the commit, the machine and the versions that made this page."""
     git, machine = manifest["git"], manifest["machine"]
     commit = git["commit"] or "not known (no git repository)"
     if git["is_dirty"]:
@@ -107,23 +102,10 @@ def provenance_section(manifest: Mapping, timeline: Mapping | None, folder: Path
     parts = [
         '<div class="wide"><table class="words"><caption>Commit, machine and versions</caption>'
         f"<tbody>{rows}</tbody></table></div>",
-        *_timeline(timeline, folder),
         _details("Seeds", manifest["seeds"]),
         _details("Configuration", manifest["configuration"]),
     ]
     return section("provenance", "Provenance", parts)
-
-
-def _timeline(timeline: Mapping | None, folder: Path) -> list[str]:
-    """Return the block that says when the jobs ran, the only one besides times that may differ."""
-    if timeline is None:
-        return []
-    parts = [
-        heading("jobs", "How the jobs ran"),
-        bullets(timeline["findings"]),
-        figure_with_downloads(timeline, "figure-timeline", folder),
-    ]
-    return [f'<div id="timeline">{"".join(parts)}</div>']
 
 
 def _versions(manifest: Mapping) -> list[tuple[str, str | None]]:

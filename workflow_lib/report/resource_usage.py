@@ -2,107 +2,154 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+
+import pandas as pd
 
 from workflow_lib.config.gram_limit import default_max_gram_rows
-from workflow_lib.config.job_needs import JobNeeds, job_needs, most_gram_rows
+from workflow_lib.config.job_needs import job_needs, most_gram_rows
+from workflow_lib.errors import UserError
 from workflow_lib.methods.registry import method_modules
 from workflow_lib.report.figures.registry import figure_modules
-from workflow_lib.report.timeline import Job, read_jobs
 from workflow_lib.whole_files import write_text
 
 RULES_OF_NO_SCHEDULER = frozenset({"acquire", "introductions", "new"})
 """Rules that run where Snakemake was started."""
 
-
-class Comparison(NamedTuple):
-    """The jobs of a rule on one dataset: what each asked for, and the most that one of them used.
-
-    `used_mb` is None where no job ran for long enough to be looked at.
-    """
-
-    rule: str
-    dataset: str
-    n_jobs: int
-    asked_mb: int
-    used_mb: float | None
-    asked_minutes: int
-    used_minutes: float
+MEASURED = {"s": "seconds", "cpu_time": "cpu_seconds", "max_rss": "used_mb"}
+"""Columns of Snakemake's benchmark files that are read, and what they are called here."""
 
 
 def run(
-    manifest: str | Path, jobs_csv: str | Path, datasets: str | Path, output: str | Path
+    manifest: str | Path, benchmarks: str | Path, datasets: str | Path, output: str | Path
 ) -> None:
-    """Write the comparison of all jobs as CSV.
+    """Write the comparison of all jobs as CSV, and print the files that cannot be read.
 
     Parameters
     ----------
     manifest : path
         The record of the run, with its configuration.
-    jobs_csv : path
-        The jobs, written by `workflow_lib.report.timeline.write_jobs`.
+    benchmarks : path
+        The folder of the benchmark files.
     datasets : path
         The folder of the files of the datasets.
     output : path
     """
     configuration = json.loads(Path(manifest).read_text(encoding="utf-8"))["configuration"]
     sizes = {path.stem: path.stat().st_size / 2**20 for path in Path(datasets).glob("*.h5")}
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(Comparison._fields)
-    for row in compare(read_jobs(jobs_csv), configuration, sizes):
-        writer.writerow(["" if value is None else value for value in row])
-    write_text(output, text.getvalue())
+    jobs = read_jobs(benchmarks)
+    unread = jobs[jobs["seconds"].isna()]
+    for rule, name in zip(unread["rule"], unread["name"], strict=True):
+        print(f"without a readable measurement, left out: {rule} {name}")
+    write_text(output, compare(jobs, configuration, sizes).to_csv(index=False, lineterminator="\n"))
+
+
+def read_jobs(folder: str | Path) -> pd.DataFrame:
+    """Return a row for every benchmark file below a folder.
+
+    Parameters
+    ----------
+    folder : path
+        Holds files ``rule.tsv`` and ``rule/name.tsv``.
+
+    Returns
+    -------
+    DataFrame
+        ``rule`` and ``name`` (empty for the only job of a rule); ``seconds`` and ``cpu_seconds``,
+        sums over repetitions, and ``used_mb``, the largest memory in MiB. Snakemake samples CPU
+        time and memory every 0.5 s, and after about 15 s every 30 s; they are NaN where the job
+        ended before the first sample. All are NaN where the file cannot be read.
+
+    Raises
+    ------
+    UserError
+        If there is no benchmark file.
+    """
+    folder = Path(folder)
+    jobs = []
+    for path in sorted(folder.rglob("*.tsv")):
+        rule, _, name = path.relative_to(folder).with_suffix("").as_posix().partition("/")
+        jobs.append({"rule": rule, "name": name} | _measurements(path))
+    if not jobs:
+        raise UserError(
+            place=str(folder),
+            found="there is no benchmark file of a job",
+            expected="one .tsv file per job",
+            remedy="run the workflow, which writes them",
+        )
+    return pd.DataFrame(jobs)
+
+
+def _measurements(path: Path) -> dict[str, float]:
+    """Return what a benchmark file holds, NaN where it is damaged."""
+    try:
+        table = pd.read_csv(path, sep="\t", usecols=list(MEASURED))
+    except (OSError, ValueError):
+        return dict.fromkeys(MEASURED.values(), float("nan"))
+    # Snakemake writes NA or - for what it has not measured.
+    numbers = table.apply(pd.to_numeric, errors="coerce").rename(columns=MEASURED)
+    if numbers["seconds"].isna().any():
+        return dict.fromkeys(MEASURED.values(), float("nan"))
+    sums = numbers[["seconds", "cpu_seconds"]].sum(min_count=1)
+    return {**sums, "used_mb": numbers["used_mb"].max()}
 
 
 def compare(
-    jobs: Sequence[Job], configuration: Mapping, megabytes: Mapping[str, float]
-) -> list[Comparison]:
+    jobs: pd.DataFrame, configuration: Mapping, megabytes: Mapping[str, float]
+) -> pd.DataFrame:
     """Return a row for every rule and dataset, those that used most of what they asked for first.
 
     Parameters
     ----------
-    jobs : sequence of Job
-        Those without a duration are left out.
+    jobs : DataFrame
+        As of `read_jobs`; those without a duration are left out.
     configuration : mapping
         That of the run, as its record holds it.
     megabytes : mapping of dataset to float
         Sizes of the files of the datasets.
+
+    Returns
+    -------
+    DataFrame
+        ``rule``, ``dataset``, ``n_jobs``, ``seconds`` and ``cpu_seconds`` (of all these jobs),
+        ``asked_mb``, ``used_mb``, ``asked_minutes`` and ``used_minutes`` (the most of one job).
     """
-    groups: dict[tuple[str, str, JobNeeds], list[Job]] = defaultdict(list)
-    for job in jobs:
-        if job.seconds is not None and job.rule not in RULES_OF_NO_SCHEDULER:
-            experiment, dataset = _subject(job.name, configuration)
-            rows = _gram_rows(configuration, experiment) if experiment else 0
-            declared = _declared_needs(job, experiment, configuration)
-            needs = job_needs(job.rule, rows, megabytes.get(dataset, 0), declared=declared)
-            groups[job.rule, dataset, needs].append(job)
-    rows = []
-    for (rule, dataset, needs), members in groups.items():
-        memories = [job.max_rss_mb for job in members if job.max_rss_mb is not None]
-        rows.append(
-            Comparison(
-                rule=rule,
-                dataset=dataset,
-                n_jobs=len(members),
-                asked_mb=needs.mem_mb,
-                used_mb=max(memories, default=None),
-                asked_minutes=needs.runtime,
-                used_minutes=round(max(job.seconds for job in members) / 60, 2),
-            )
-        )
-    return sorted(rows, key=lambda row: (-_share(row), row.rule, row.dataset))
+    known = jobs[jobs["seconds"].notna() & ~jobs["rule"].isin(RULES_OF_NO_SCHEDULER)]
+    asked = [
+        _asked(rule, name, configuration, megabytes)
+        for rule, name in zip(known["rule"], known["name"], strict=True)
+    ]
+    columns = ["dataset", "asked_mb", "asked_minutes"]
+    known = known.assign(**pd.DataFrame(asked, columns=columns, index=known.index))
+    grouped = known.groupby(["rule", *columns], sort=False)
+    rows = grouped.agg(
+        n_jobs=("name", "size"),
+        seconds=("seconds", "sum"),
+        cpu_seconds=("cpu_seconds", "sum"),
+        used_mb=("used_mb", "max"),
+        used_minutes=("seconds", "max"),
+    ).reset_index()
+    rows["used_minutes"] = (rows["used_minutes"] / 60).round(2)
+    rows[["seconds", "cpu_seconds"]] = rows[["seconds", "cpu_seconds"]].round(2)
+    of_memory = rows["used_mb"].fillna(0) / rows["asked_mb"]
+    share = of_memory.combine(rows["used_minutes"] / rows["asked_minutes"], max)
+    rows = rows.assign(share=-share).sort_values(["share", "rule", "dataset"], ignore_index=True)
+    measured = ["n_jobs", "seconds", "cpu_seconds"]
+    limits = ["asked_mb", "used_mb", "asked_minutes", "used_minutes"]
+    return rows[["rule", "dataset", *measured, *limits]]
 
 
-def _share(row: Comparison) -> float:
-    """Return the larger share of memory and of time that was used."""
-    return max((row.used_mb or 0) / row.asked_mb, row.used_minutes / row.asked_minutes)
+def _asked(
+    rule: str, name: str, configuration: Mapping, megabytes: Mapping[str, float]
+) -> tuple[str, int, int]:
+    """Return the dataset of a job, and the memory and the minutes that it asked for."""
+    experiment, dataset = _subject(name, configuration)
+    rows = _gram_rows(configuration, experiment) if experiment else 0
+    declared = _declared_needs(rule, name, experiment, configuration)
+    needs = job_needs(rule, rows, megabytes.get(dataset, 0), declared=declared)
+    return dataset, needs.mem_mb, needs.runtime
 
 
 def _subject(name: str, configuration: Mapping) -> tuple[str, str]:
@@ -119,16 +166,18 @@ def _subject(name: str, configuration: Mapping) -> tuple[str, str]:
     return "", longest
 
 
-def _declared_needs(job: Job, experiment: str, configuration: Mapping) -> Mapping | None:
+def _declared_needs(
+    rule: str, name: str, experiment: str, configuration: Mapping
+) -> Mapping | None:
     """Return what the module of a job's method or figure declares that it needs, if it has one."""
-    if job.rule == "figure" and experiment:
+    if rule == "figure" and experiment:
         figures = configuration["experiments"][experiment]["figures"]
         kinds = {f"{experiment}-{figure['name']}": figure["kind"] for figure in figures}
-        return figure_modules()[kinds[job.name]].needs if job.name in kinds else None
-    if job.rule != "regression" or not experiment:
+        return figure_modules()[kinds[name]].needs if name in kinds else None
+    if rule != "regression" or not experiment:
         return None
     # The name of a job is EXPERIMENT-SPLIT-METHOD.
-    method = job.name.removeprefix(f"{experiment}-").partition("-")[2]
+    method = name.removeprefix(f"{experiment}-").partition("-")[2]
     regressor = configuration["methods"].get(method, {}).get("regressor")
     return method_modules()[regressor].needs if regressor in method_modules() else None
 
