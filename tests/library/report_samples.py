@@ -20,6 +20,8 @@ from workflow_lib.experiments.row_intervals import RowIntervals
 from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.generative.output_scaling import fit_output_scaling
 from workflow_lib.generative.storage import model_to_tree
+from workflow_lib.report.render import html_markup
+from workflow_lib.report.table_text import lay_out
 
 METHODS = {
     "m-krr": {"label": "m-KRR", "color": "#E69F00", "marker": "^", "summary": "Kernel ridge."},
@@ -365,3 +367,8 @@ def parse(text: str) -> StrictParser:
     parser.close()
     assert parser.open == []
     return parser
+
+
+def html_table(cells, kind, below=(), **options) -> str:
+    """Return a table as the page shows it, followed by the tables `below`."""
+    return html_markup(lay_out(cells, kind, **options), below)

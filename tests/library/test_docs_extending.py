@@ -26,8 +26,8 @@ from workflow_lib.methods import base as methods
 from workflow_lib.methods import registry
 from workflow_lib.output_models import base as models
 from workflow_lib.report.figures import base as figures
+from workflow_lib.report.render import html_markup
 from workflow_lib.report.scores import read_scores
-from workflow_lib.report.table_markup import html_markup
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {

@@ -14,6 +14,7 @@ from report_samples import (
     base_error,
     better_accuracy,
     better_error,
+    html_table,
     parse,
     worse_accuracy,
     write_accuracies,
@@ -32,10 +33,10 @@ from workflow_lib.report.figures import confusion, coordinates, learning_curve, 
 from workflow_lib.report.manifest import run_manifest, write_manifest
 from workflow_lib.report.published_tables import published_layouts
 from workflow_lib.report.quantities import QUANTITIES, chance_error, error_of_unit, shown_cells
+from workflow_lib.report.render import html_markup
 from workflow_lib.report.scores import read_coordinates, read_scores, read_timings
 from workflow_lib.report.style import save_figure
-from workflow_lib.report.table_markup import html_markup
-from workflow_lib.report.table_text import html_table, latex_table, table_cells
+from workflow_lib.report.table_text import latex_table, table_cells
 from workflow_lib.report.verdict import count_sentences, verdict
 
 PUBLISHED = (

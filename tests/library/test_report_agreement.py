@@ -13,6 +13,7 @@ from report_samples import (
     base_accuracy,
     base_error,
     better_error,
+    html_table,
     parse,
     write_accuracies,
     write_scores,
@@ -35,7 +36,7 @@ from workflow_lib.report.agreement import (
     tally,
 )
 from workflow_lib.report.scores import read_scores, read_timings
-from workflow_lib.report.table_text import html_table, latex_table, table_cells
+from workflow_lib.report.table_text import latex_table, table_cells
 
 HEAD = "table,row,column,value,spread,unit,method,components,training_size\n"
 ROWS = [("m-krr", "selected", 0, base_error), ("ofer-gmm", "selected", 0, better_error)]

@@ -13,10 +13,9 @@ import pytest
 from browser import needs_browser, page_in_browser
 from report_samples import METHODS
 
-from workflow_lib.report.answer_part import Section
 from workflow_lib.report.page import write_report
-from workflow_lib.report.page_markup import section
-from workflow_lib.report.table_markup import LOWER_MARK, Block, Entry, Layout, html_markup
+from workflow_lib.report.render import html_markup, section
+from workflow_lib.report.table_markup import LOWER_MARK, Block, Entry, Layout
 
 pytestmark = needs_browser
 
@@ -160,7 +159,8 @@ def folder(tmp_path_factory):
             }
         ],
     }
-    more = Section("more", "More", section("more", "More", ["<p>Words.</p>"]))
+    words = {"sentences": ["Words."], "table": "", "folded": ""}
+    more = section("more", "More", "sentences_and_table.html", **words)
     write_report(
         folder / "report.html",
         "A report",

@@ -12,7 +12,8 @@ from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.report import component_names as module
 from workflow_lib.report.class_predictions import class_memberships, order_by_component
-from workflow_lib.report.component_names import ComponentName, component_names, html_names
+from workflow_lib.report.component_names import ComponentName, component_names, names_layout
+from workflow_lib.report.render import html_markup
 
 
 def test_every_class_stands_with_its_component(tmp_path):
@@ -72,13 +73,13 @@ def test_the_table_writes_doubtful_memberships_and_empty_components():
         ComponentName(1, 0.25, "bat", 0.72),
         ComponentName(2, 0.75, "", 0.0),
     ]
-    html = html_names(names, "Names")
+    html = html_markup(names_layout(names, "Names"))
     assert '<th scope="row">1</th><td>25.0</td><td>2</td><td>ant &amp; bee, bat (0.72)</td>' in html
     assert '<th scope="row">2</th><td>75.0</td><td>0</td><td>–</td>' in html
     assert '<table class="words">' in html
     assert "In brackets" in html
     assert set(parse(html).cells_per_row) == {4}
-    assert "In brackets" not in html_names(names[:1], "Names")
+    assert "In brackets" not in html_markup(names_layout(names[:1], "Names"))
 
 
 def test_the_table_is_written_as_csv_and_latex(tmp_path):

@@ -11,6 +11,7 @@ from report_samples import (
     METHODS,
     base_error,
     better_error,
+    html_table,
     noisy_error,
     parse,
     worse_error,
@@ -22,9 +23,9 @@ from scipy import stats
 from workflow_lib.report import table_text
 from workflow_lib.report.coordinate_tables import coordinate_table
 from workflow_lib.report.published_tables import published_layouts
+from workflow_lib.report.render import html_markup
 from workflow_lib.report.scores import read_coordinates, read_timings
-from workflow_lib.report.table_markup import html_markup
-from workflow_lib.report.table_text import html_table, table_cells
+from workflow_lib.report.table_text import table_cells
 
 PUBLISHED = "table,row,column,value,spread,unit,method,components,training_size\n"
 

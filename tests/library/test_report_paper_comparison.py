@@ -22,7 +22,11 @@ from report_samples import (
 from workflow_lib.config.paper_runs import paper_runs
 from workflow_lib.errors import UserError
 from workflow_lib.report.agreement import Comparison, tally
-from workflow_lib.report.paper_comparison import HEADS, HEADS_OF_OTHERS, paper_comparison_section
+from workflow_lib.report.paper_comparison import (
+    COLUMNS,
+    COLUMNS_OF_OTHERS,
+    paper_comparison_section,
+)
 from workflow_lib.report.paper_contents import PaperItem, figures_drawn, read_contents
 from workflow_lib.report.reproduced_tables import (
     DRAWING,
@@ -140,12 +144,12 @@ def test_every_table_and_figure_has_a_row_without_any_twin(contents):
     section = paper_comparison_section(contents, [], {}, {})
     names = [f"Table {n}" for n in range(1, 21)] + [f"Figure {n}" for n in range(1, 4)]
     assert list(others_of(section)) == names
-    assert {len(texts) for texts in others_of(section).values()} == {len(HEADS_OF_OTHERS) - 1}
+    assert {len(texts) for texts in others_of(section).values()} == {len(COLUMNS_OF_OTHERS) - 1}
     assert {texts[0] for texts in others_of(section).values()} == {"not run"}
     assert rows_of(section) == []
     assert "The paper has 20 tables and 3 figures." in text_of(section)
     assert "0 are drawings without data, and 23 were not run" in text_of(section)
-    assert "No number of this run can be held against a published one." in text_of(section)
+    assert "No number of this run can be compared with a published one." in text_of(section)
 
 
 def test_numbers_of_a_recipe_are_counted(tmp_path, contents):
@@ -178,7 +182,7 @@ def test_numbers_of_a_recipe_are_counted(tmp_path, contents):
     assert why.startswith("The paper's recipe leaves open how its data were drawn.")
     assert '<a href="#table-toy-first">' in section.html
     text = text_of(section)
-    assert "Of the 4 numbers that can be held against a published one, 2 are within one" in text
+    assert "Of the 4 numbers that can be compared with a published one, 2 are within one" in text
     assert "Of the 2 pairs of numbers that the paper puts in an order, 1 are in the same" in text
     assert "In this run 0 are reproduced on the paper's own data, 1 on data drawn" in text
 
@@ -246,9 +250,9 @@ def test_a_stand_in_is_never_said_to_agree(tmp_path, contents):
     assert row[0] == "toy: firstA stand-in: Others"
     assert row[1:6] == ["not comparable: stand-in", *4 * ["\u2013"]]
     assert row[-1] == "Other data than the paper's."
-    assert len(row) == len(HEADS) - 1
+    assert len(row) == len(COLUMNS) - 1
     assert others_of(section)["Table 1"][0] == "a stand-in"
-    assert "No number of this run can be held against a published one." in text_of(section)
+    assert "No number of this run can be compared with a published one." in text_of(section)
 
 
 def test_experiments_that_only_stand_in_share_a_row(contents):
@@ -416,7 +420,7 @@ def test_the_section_is_well_formed_and_escaped():
     assert section.anchor == "paper"
     assert f'id="{section.anchor}"' in section.html
     assert "A &lt; B &amp; C" in section.html
-    assert set(parse(section.html).cells_per_row) == {len(HEADS_OF_OTHERS)}
+    assert set(parse(section.html).cells_per_row) == {len(COLUMNS_OF_OTHERS)}
     assert re.findall(r"<th(?![^>]*scope=)[ >]", section.html) == []
 
 

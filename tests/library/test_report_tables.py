@@ -11,6 +11,7 @@ from report_samples import (
     METHODS,
     base_error,
     better_error,
+    html_table,
     noisy_error,
     parse,
     worse_error,
@@ -21,7 +22,7 @@ from scipy import stats
 
 from workflow_lib.report import table_text
 from workflow_lib.report.scores import Variant, read_scores, read_timings
-from workflow_lib.report.table_text import html_table, latex_table, table_cells
+from workflow_lib.report.table_text import latex_table, table_cells
 from workflow_lib.report.tables import error_table, reference_variant, time_table
 
 PUBLISHED_HEAD = "table,row,column,value,spread,unit,method,components,training_size\n"

@@ -15,8 +15,8 @@ from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.generative.output_scaling import fit_output_scaling
 from workflow_lib.generative.storage import model_to_tree
 from workflow_lib.report import typical_rows as module
+from workflow_lib.report.render import html_markup
 from workflow_lib.report.typical_rows import (
-    html_typical_rows,
     row_names,
     typical_layout,
     typical_rows,
@@ -183,7 +183,7 @@ def test_the_table_is_html_csv_and_latex(tmp_path):
     stored = {"line": np.arange(N_ROWS), "name": bytes_of(names)}
     paths, *_ = write(tmp_path, Y, rows=stored)
     found = typical_rows(*paths)
-    html = html_typical_rows(found, "Components")
+    html = html_markup(typical_layout(found, "Components"))
     assert set(parse(html).cells_per_row) == {7}
     assert "a&lt;b &amp; " in html
     assert "<td>\u2212200</td>" in html

@@ -9,9 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from html import escape
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -30,13 +28,13 @@ from workflow_lib.report.labels import (
     format_share,
     join_words,
 )
+from workflow_lib.report.render import Section, html_markup, section
 from workflow_lib.report.table_markup import (
     HIGHER_MARK,
     LOWER_MARK,
     Block,
     Entry,
     Layout,
-    html_markup,
 )
 
 MOST_OUTPUTS = 20
@@ -45,8 +43,6 @@ MOST_OUTPUTS = 20
 MOST_NAMES = 12
 """Columns are named up to this number, and only counted above."""
 
-_LARGE = "font-size: 1.45rem; line-height: 1.35; font-weight: 600"
-
 _LEAKS = {
     "equal": "is the output itself, in some unit",
     "correlation": "correlates with it",
@@ -54,14 +50,6 @@ _LEAKS = {
     "levels": "fixes it: rows with the same value have the same output",
 }
 """Kind of a leak -> the words for it."""
-
-
-class Section(NamedTuple):
-    """One section of the page; ``html`` holds the whole element, its heading included."""
-
-    anchor: str
-    heading: str
-    html: str
 
 
 def answer_part(
@@ -129,13 +117,14 @@ def read_json(path: str | Path) -> dict:
 def answer_section(answer: Mapping) -> Section:
     """Return the answer in large type, the other sentences and the notes."""
     headline, *others = answer["sentences"]
-    parts = [f'<p class="protocol" style="{_LARGE}">{_prose(headline)}</p>', _list(others)]
-    if answer.get("notes"):
-        parts.append(
-            "<details><summary>How this was found, and its limits</summary>"
-            f"{_list(answer['notes'])}</details>"
-        )
-    return _section("answer", "The answer", parts)
+    return section(
+        "answer",
+        "The answer",
+        "answer.html",
+        headline=headline,
+        sentences=others,
+        notes=answer.get("notes"),
+    )
 
 
 def leaderboard_section(answer: Mapping) -> Section:
@@ -167,13 +156,13 @@ def leaderboard_section(answer: Mapping) -> Section:
         [Block("", rows)],
         notes,
     )
-    parts = [html_markup(layout)]
-    if n_splits > 1:
-        parts.append(
-            "<details><summary>The differences with their tests</summary>"
-            f"{html_markup(_tests_layout(answer, baseline))}</details>"
-        )
-    return _section("leaderboard", "Leaderboard", parts)
+    return section(
+        "leaderboard",
+        "Leaderboard",
+        "leaderboard.html",
+        table=html_markup(layout),
+        tests=html_markup(_tests_layout(answer, baseline)) if n_splits > 1 else "",
+    )
 
 
 def interval_section(calibration: Mapping, output_names: Sequence[str]) -> Section:
@@ -228,17 +217,20 @@ def interval_section(calibration: Mapping, output_names: Sequence[str]) -> Secti
         [Block("", rows)],
         notes,
     )
-    table = html_markup(layout)
-    if len(rows) > MOST_OUTPUTS:
-        table = f"<details><summary>All {len(rows)} outputs</summary>{table}</details>"
     sentences = [
         _coverage_sentence(coverage, level),
         _thirds_sentence(thirds),
         _width_sentence(calibration),
         _novelty_sentence(calibration, splits),
     ]
-    parts = [f"<p>{_prose(sentence)}</p>" for sentence in sentences if sentence]
-    return _section("intervals", "How far predictions are off", [*parts, table])
+    return section(
+        "intervals",
+        "How far predictions are off",
+        "sentences_and_table.html",
+        sentences=sentences,
+        table=html_markup(layout),
+        folded=_folded(len(rows)),
+    )
 
 
 def set_section(calibration: Mapping) -> Section:
@@ -271,47 +263,38 @@ def set_section(calibration: Mapping) -> Section:
         "to the test rows.",
         _novelty_sentence(calibration, splits_of(calibration), "sets"),
     ]
-    parts = [f"<p>{_prose(sentence)}</p>" for sentence in sentences if sentence]
-    return _section("sets", "How sure a class is", parts)
+    return section(
+        "sets",
+        "How sure a class is",
+        "sentences_and_table.html",
+        sentences=sentences,
+        table="",
+        folded="",
+    )
 
 
 def data_profile_section(facts: Mapping) -> Section:
     """Return what was seen of the table before any model; facts that are absent are left out."""
     warnings = [*_leak_sentences(facts), *_order_sentences(facts), *_repeat_sentences(facts)]
-    parts = []
-    if warnings:
-        parts.append(
-            f'<div class="stand-in"><p><strong>Look at this first.</strong></p>{_list(warnings)}'
-            "</div>"
-        )
-    rows = [(name, text) for name, text in _facts(facts) if text]
-    if rows:
-        body = "".join(
-            f'<tr><th scope="row">{escape(name)}</th><td>{_prose(text)}</td></tr>'
-            for name, text in rows
-        )
-        parts.append(
-            '<div class="wide"><table class="words"><caption>The table</caption>'
-            f"<tbody>{body}</tbody></table></div>"
-        )
-    if facts.get("outputs"):
-        table = html_markup(_outputs_layout(facts["outputs"]))
-        if len(facts["outputs"]) > MOST_OUTPUTS:
-            summary = f"All {len(facts['outputs'])} outputs"
-            table = f"<details><summary>{summary}</summary>{table}</details>"
-        parts.append(table)
-    return _section("data-profile", "Data profile", parts)
+    outputs = facts.get("outputs") or {}
+    return section(
+        "data-profile",
+        "Data profile",
+        "data_profile.html",
+        warnings=warnings,
+        facts=[(name, text) for name, text in _facts(facts) if text],
+        table=html_markup(_outputs_layout(outputs)) if outputs else "",
+        folded=_folded(len(outputs)),
+    )
+
+
+def _folded(n_outputs: int) -> str:
+    """Return the words under which a table of so many outputs is folded, none where it is not."""
+    return f"All {n_outputs} outputs" if n_outputs > MOST_OUTPUTS else ""
 
 
 def next_section(answer: Mapping, name: str) -> Section:
     """Return the command lines for what one may want to do next."""
-    parts = []
-    if answer.get("beats_mean") is False:
-        parts.append(
-            '<p class="stand-in"><strong>Before predicting:</strong> the winner is not surely '
-            "better than the simplest guess, so that its predictions may be of little use. Look "
-            "for inputs that have more to do with the outputs, or bring more rows.</p>"
-        )
     steps = [
         (
             "Predict new rows, in a table with the same input columns:",
@@ -328,8 +311,8 @@ def next_section(answer: Mapping, name: str) -> Section:
             f"snakemake --cores 2 answer --config name={name}",
         ),
     ]
-    parts += [f"<p>{escape(text)}</p><pre>{escape(command)}</pre>" for text, command in steps]
-    return _section("next", "What to do next", parts)
+    beats_mean = answer.get("beats_mean") is not False
+    return section("next", "What to do next", "next.html", steps=steps, beats_mean=beats_mean)
 
 
 def _row_name(row: Mapping) -> str:
@@ -657,27 +640,3 @@ def _signed(value: float, digits: str) -> str:
         return MISSING
     text = f"{value:+{digits}}"
     return text.replace("-", MINUS)
-
-
-def _prose(text: str) -> str:
-    """Return escaped text in which no line breaks at ``=`` or ``±``."""
-    return escape(text).replace(" = ", "&nbsp;=&nbsp;").replace(" \u00b1 ", "&nbsp;\u00b1&nbsp;")
-
-
-def _list(sentences: Sequence[str]) -> str:
-    if not sentences:
-        return ""
-    return f"<ul>{''.join(f'<li>{_prose(sentence)}</li>' for sentence in sentences)}</ul>"
-
-
-def _section(anchor: str, heading: str, parts: Sequence[str]) -> Section:
-    """Return a section whose heading also names it for screen readers."""
-    html = "\n".join(
-        [
-            f'<section id="{anchor}" aria-labelledby="{anchor}-heading">',
-            f'<h2 id="{anchor}-heading">{escape(heading)}</h2>',
-            *(part for part in parts if part),
-            "</section>",
-        ]
-    )
-    return Section(anchor, heading, html)

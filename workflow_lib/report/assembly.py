@@ -8,7 +8,7 @@ from pathlib import Path
 
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.report.answer_part import answer_part
-from workflow_lib.report.component_names import component_names, html_names
+from workflow_lib.report.component_names import component_names, names_layout
 from workflow_lib.report.cross_dataset import protocol_section, ranks_section
 from workflow_lib.report.dataset_records import dataset_record, is_made
 from workflow_lib.report.figures.registry import figure_modules
@@ -31,11 +31,13 @@ from workflow_lib.report.paper_contents import figures_drawn, read_contents
 from workflow_lib.report.protocol_sentences import protocol_sentences
 from workflow_lib.report.published_tables import published_layouts
 from workflow_lib.report.quantities import QUANTITIES
+from workflow_lib.report.render import html_markup
 from workflow_lib.report.reproduced_tables import is_comparable, reproductions_of
 from workflow_lib.report.scores import read_coordinates, read_scores, read_timings
-from workflow_lib.report.table_text import html_table, table_cells
+from workflow_lib.report.table_markup import Layout
+from workflow_lib.report.table_text import lay_out, table_cells
 from workflow_lib.report.tables import ERRORS
-from workflow_lib.report.typical_rows import html_typical_rows, typical_rows
+from workflow_lib.report.typical_rows import typical_layout, typical_rows
 from workflow_lib.report.verdict import Verdict, count_sentences, verdict
 
 
@@ -212,18 +214,18 @@ def experiment_section(
     judgement = verdict(scores, methods=methods, reference=reference, metric=metric)
     tables, cells_of = [], {}
 
-    def add(html: str) -> None:
+    def add(layout: Layout, below: Sequence[Layout] = ()) -> None:
         files = (table_files or {}).get(table["name"], {})
-        tables.append({"name": table["name"], "html": html, **files})
+        tables.append({"name": table["name"], "html": html_markup(layout, below), **files})
 
     for table in settings["tables"]:
         table_caption = table_title(table["caption"], dataset["title"], dataset["stand_in_for"])
         if table["kind"] == "component_names":
-            add(html_names(component_names(dataset_path, models_path), table_caption))
+            add(names_layout(component_names(dataset_path, models_path), table_caption))
             continue
         if table["kind"] == "typical_rows":
             found = typical_rows(dataset_path, final_split_path, models_path, data_profile_path)
-            add(html_typical_rows(found, table_caption))
+            add(typical_layout(found, table_caption))
             continue
         if table["kind"] == "time":
             records = read_timings(timings_path)
@@ -244,16 +246,16 @@ def experiment_section(
         )
         cells_of[table["name"]] = cells
         add(
-            html_table(
+            lay_out(
                 cells,
                 table["kind"],
                 title=table_caption,
                 methods=methods,
                 reference=reference,
                 metric=metric,
-                below=published_layouts(paths, methods, dataset["stand_in_for"]),
                 decimals=table.get("decimals"),
-            )
+            ),
+            published_layouts(paths, methods, dataset["stand_in_for"]),
         )
     section = {
         "name": name,

@@ -10,7 +10,7 @@ import numpy as np
 
 from workflow_lib.report.class_predictions import class_memberships, read_classes
 from workflow_lib.report.labels import MISSING, table_title
-from workflow_lib.report.table_markup import Block, Entry, Layout, html_markup, latex_markup
+from workflow_lib.report.table_markup import Block, Entry, Layout, latex_markup
 from workflow_lib.report.tables import write_cells
 from workflow_lib.whole_files import write_text
 
@@ -101,11 +101,6 @@ def component_names(
             for name, membership in pairs or [("", 0.0)]
         ]
     return names
-
-
-def html_names(names: Sequence[ComponentName], title: str) -> str:
-    """Return the table as an HTML fragment."""
-    return html_markup(names_layout(names, title))
 
 
 def names_layout(names: Sequence[ComponentName], title: str) -> Layout:

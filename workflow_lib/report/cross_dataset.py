@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from workflow_lib.report.answer_part import Section
-from workflow_lib.report.downloads import figure_with_downloads, table_with_downloads
-from workflow_lib.report.page_markup import bullets, section
 from workflow_lib.report.rank_sentences import data_sentences, rank_sentences
 from workflow_lib.report.rank_tables import ranks_layout
 from workflow_lib.report.ranks import rank_methods
+from workflow_lib.report.render import Section, figure_part, html_markup, section, table_part
 from workflow_lib.report.run_figures.protocol import numbers_of, protocol_in_words
 from workflow_lib.report.scores import read_scores
-from workflow_lib.report.table_markup import html_markup
 
 RANKS = "Average ranks of the methods; a thick line joins those that are not distinguishable."
 PROTOCOL = "From the rows of a dataset to a score: what sees which rows."
@@ -42,12 +39,14 @@ def ranks_section(
     sentences = rank_sentences(ranking, methods)
     shown = {**files, "alt": " ".join(sentences), "caption": RANKS}
     table = {**files, "html": html_markup(ranks_layout(ranking, methods))}
-    parts = [
-        bullets([*sentences, *data_sentences(ranking, methods)]),
-        figure_with_downloads(shown, "figure-ranks", Path(folder)),
-        table_with_downloads(table, "table-ranks"),
-    ]
-    return Section("ranks", "Ranks over datasets", section("ranks", "Ranks over datasets", parts))
+    return section(
+        "ranks",
+        "Ranks over datasets",
+        "ranks.html",
+        sentences=[*sentences, *data_sentences(ranking, methods)],
+        figure=figure_part(shown, folder),
+        table=table_part(table),
+    )
 
 
 def protocol_section(
@@ -70,5 +69,5 @@ def protocol_section(
     """
     numbers = [numbers_of(read_scores(path), experiments[name]) for name, path in scores.items()]
     shown = {**figure, "alt": protocol_in_words(numbers, n_folds), "caption": PROTOCOL}
-    parts = [figure_with_downloads(shown, "figure-protocol", Path(folder))]
-    return Section("protocol", "Protocol", section("protocol", "Protocol", parts))
+    figure = figure_part(shown, folder)
+    return section("protocol", "Protocol", "protocol.html", figure=figure)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from markupsafe import Markup
+
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.datasets.sparse_inputs import inputs_of
+from workflow_lib.report.labels import count_of, format_share
 from workflow_lib.report.reproduced_tables import RECIPE, data_kind
 
 MOST_NAMES = 20
@@ -61,3 +64,40 @@ def dataset_record(name: str, settings: Mapping, artifact: str | Path) -> dict:
         "missing_outputs": n_missing,
         "missing_share": n_missing / outputs.size,
     }
+
+
+def dataset_facts(record: Mapping) -> list[tuple[str, object]]:
+    """Return the rows of the table of a dataset, (name, value), without empty values."""
+    links = Markup("<br>").join(
+        Markup('<a href="{0}">{0}</a>').format(address) for address in record["sources"]
+    )
+    facts = [
+        ("Kind", record["kind"]),
+        ("Stands in for", record["stand_in_for"]),
+        ("Rows", f"{record['rows_read']} read, {record['rows_dropped']} dropped"),
+        ("Left out", _exclusions(record["exclusions"], record["excluded_names"])),
+        ("Columns", f"{record['n_inputs']} inputs, {record['n_outputs']} outputs"),
+        ("Classes", record["n_classes"]),
+        ("Missing outputs", _missing_outputs(record)),
+        ("Licence", record["licence"]),
+        ("Citation", record["citation"]),
+        ("Source", links),
+    ]
+    return [(name, value) for name, value in facts if value]
+
+
+def _exclusions(exclusions: Mapping[str, int], names: Mapping[str, str]) -> str:
+    """Return the reasons why rows were left out with their counts and, where there are, names."""
+    return "; ".join(
+        f"{reason}: {count}" + (f" ({names[reason]})" if reason in names else "")
+        for reason, count in exclusions.items()
+        if count
+    )
+
+
+def _missing_outputs(record: Mapping) -> str:
+    """Return how many output values are missing and their share, empty without any."""
+    if not record["missing_outputs"]:
+        return ""
+    values = count_of(record["missing_outputs"], "value")
+    return f"{values} ({format_share(record['missing_share'])})"

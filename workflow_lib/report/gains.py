@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from workflow_lib.errors import UserError
-from workflow_lib.report.answer_part import Section, read_json
+from workflow_lib.report.answer_part import read_json
 from workflow_lib.report.findings import Found, data_words, effect_words, where_words
 from workflow_lib.report.labels import MINUS, MISSING, count_of, join_words, method_label
-from workflow_lib.report.page_markup import bullets, heading, prose, section
 from workflow_lib.report.quantities import QUANTITIES
-from workflow_lib.report.table_markup import Block, Entry, Layout, html_markup
+from workflow_lib.report.render import Section, html_markup, section
+from workflow_lib.report.table_markup import Block, Entry, Layout
 from workflow_lib.report.verdict import Comparison, Verdict
 
 ANCHOR = "where-ofer-helps"
@@ -60,19 +60,20 @@ def gains_section(
         for name, verdict in verdicts.items()
         for comparison in verdict.comparisons
     ]
-    parts = [bullets([*_algebra(tried), *_outcomes(found, methods)])]
-    if tried:
-        parts.append(heading("equivalence_checks", "What is kernel ridge regression by algebra"))
-        parts.append(f"<p>{prose(_HOW_TRIED)}</p>")
-        parts.append(html_markup(_equivalence_layout(tried, by_name)))
-    compared = {name: verdict for name, verdict in verdicts.items() if verdict.comparisons}
-    if compared:
-        parts.append(heading("against-reference", "Every OFER method against its reference"))
-        parts.append(f"<p>{prose(_HOW_COMPARED)}</p>")
-        for name, verdict in compared.items():
-            layout = outcomes_layout(verdict, by_name[name], methods)
-            parts.append(html_markup(layout))
-    return Section(ANCHOR, HEADING, section(ANCHOR, HEADING, parts))
+    return section(
+        ANCHOR,
+        HEADING,
+        "gains.html",
+        sentences=[*_algebra(tried), *_outcomes(found, methods)],
+        equivalence_table=html_markup(_equivalence_layout(tried, by_name)) if tried else "",
+        how_tried=_HOW_TRIED,
+        outcome_tables=[
+            html_markup(outcomes_layout(verdict, by_name[name], methods))
+            for name, verdict in verdicts.items()
+            if verdict.comparisons
+        ],
+        how_compared=_HOW_COMPARED,
+    )
 
 
 _HOW_TRIED = (

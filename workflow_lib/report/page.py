@@ -2,54 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from html import escape
-from itertools import chain
 from pathlib import Path
-from string import Template
 
-from workflow_lib.report.answer_part import Section
-from workflow_lib.report.downloads import figure_with_downloads, table_with_downloads
+from markupsafe import Markup
+
+from workflow_lib.report.dataset_records import dataset_facts
 from workflow_lib.report.labels import count_of, join_words
-from workflow_lib.report.page_markup import bullets, heading, prose, section, with_permalinks
-from workflow_lib.report.page_records import (
-    datasets_section,
-    methods_section,
-    provenance_section,
-)
-from workflow_lib.report.page_script import SCRIPT
-from workflow_lib.report.page_style import STYLE
+from workflow_lib.report.render import TEMPLATES, Section, figure_part, render, section, table_part
 from workflow_lib.whole_files import write_text
-
-_PAGE = Template("""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>$title</title>
-<style>
-$style
-</style>
-</head>
-<body>
-<a class="skip" href="#$first">Skip to the $first_name</a>
-<header>
-<h1>$title</h1>
-$author</header>
-<nav aria-label="Sections">
-<ul>
-$navigation
-</ul>
-</nav>
-<main>
-$body
-</main>
-<script>
-$script
-</script>
-</body>
-</html>
-""")
 
 
 def write_report(
@@ -97,74 +59,47 @@ def write_report(
         is said over all experiments after.
     """
     folder = Path(path).parent
-    parts = [*(entry.html for entry in leading), _opening(sections, brief, counts)]
-    parts += [entry.html for entry in following]
-    parts += [_experiment(entry, folder) for entry in sections]
-    parts += [datasets_section(datasets), methods_section(methods)]
-    parts.append(provenance_section(manifest))
-    cross_dataset = [(entry.anchor, entry.heading) for entry in leading]
-    cross_dataset += [("summary", "In brief")]
-    cross_dataset += [(entry.anchor, entry.heading) for entry in following]
+    opening = section(
+        "summary",
+        "In brief",
+        "opening.html",
+        what_was_run=_what_was_run(sections),
+        brief=brief,
+        counts=counts,
+        experiments=sections,
+    )
+    across = [*leading, opening, *following]
+    experiments = [_experiment(experiment, folder) for experiment in sections]
+    behind = [_data(datasets), _methods(methods), _provenance(manifest)]
     groups = {
-        "": cross_dataset,
-        "Experiments": [(f"experiment-{entry['name']}", entry["name"]) for entry in sections],
-        "Behind the numbers": [
-            ("data", "Data"),
-            ("methods", "Methods"),
-            ("provenance", "Provenance"),
+        "": [_entry(part.anchor, part.heading) for part in across],
+        "Experiments": [
+            _entry(part.anchor, experiment["name"])
+            for part, experiment in zip(experiments, sections, strict=True)
         ],
+        "Behind the numbers": [_entry(part.anchor, part.heading) for part in behind],
     }
-    page = _PAGE.substitute(
-        title=escape(title),
-        first=escape(cross_dataset[0][0]),
-        first_name=escape(cross_dataset[0][1].lower().removeprefix("the ")),
-        style=STYLE,
-        script=SCRIPT,
-        author=f'<p class="author">{escape(author)}</p>\n' if author else "",
-        navigation="\n".join(chain(*(_entries(group, groups[group]) for group in groups))),
-        body=with_permalinks("\n".join(parts)),
+    first = across[0]
+    page = render(
+        "page.html",
+        title=title,
+        author=author,
+        first=_entry(first.anchor, first.heading.lower().removeprefix("the ")),
+        groups=groups,
+        parts=[part.html for part in (*across, *experiments, *behind)],
+        style=_file("page.css"),
+        script=_file("page.js"),
     )
     write_text(path, page)
 
 
-def _entries(group: str, entries: Sequence[tuple[str, str]]) -> list[str]:
-    """Return the lines of the navigation for a group of (anchor, label)."""
-    lines = [f'<li class="group">{escape(group)}</li>'] if group and entries else []
-    lines += [
-        f'<li><a href="#{escape(anchor)}">{escape(label)}</a></li>' for anchor, label in entries
-    ]
-    return lines
+def _entry(anchor: str, name: str) -> dict[str, str]:
+    return {"anchor": anchor, "name": name}
 
 
-def _opening(sections: Sequence[Mapping], brief: Sequence[str], counts: Sequence[str]) -> str:
-    """Return the opening: what was run, on what, and what came out."""
-    rows = []
-    for entry in sections:
-        rows.append(
-            f'<tr><th scope="row"><a href="#experiment-{escape(entry["name"])}">'
-            f"{escape(entry['name'])}</a></th><td>{escape(entry['dataset'])}</td>"
-            f"<td>{prose(entry['best'])}</td></tr>"
-        )
-    table = (
-        '<div class="wide"><table class="words">'
-        "<caption>What each experiment found to be best</caption>"
-        '<thead><tr><th scope="col">Experiment</th><th scope="col">Data</th>'
-        '<th scope="col">Finding</th></tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
-    )
-    parts = [f"<p>{escape(' '.join(_what_was_run(sections)))}</p>"]
-    if brief:
-        parts.append(f'<div class="brief">{bullets(brief)}</div>')
-    parts += [heading("by-experiment", "By experiment"), table]
-    if counts:
-        parts += [
-            "<details><summary>Against the reference method, over all experiments</summary>",
-            bullets(counts),
-            '<p class="notes">Better and worse: by the corrected resampled t-test (Nadeau and '
-            "Bengio, 2003) at 0.05, one test per comparison without a correction for their "
-            "number. Not distinguishable does not mean equal.</p></details>",
-        ]
-    return section("summary", "In brief", parts)
+def _file(name: str) -> Markup:
+    """Return the text of a file of the templates as it is."""
+    return Markup((TEMPLATES / name).read_text(encoding="utf-8").rstrip())
 
 
 def _what_was_run(sections: Sequence[Mapping]) -> list[str]:
@@ -186,60 +121,47 @@ def _what_was_run(sections: Sequence[Mapping]) -> list[str]:
     return sentences
 
 
-def _experiment(experiment: Mapping, folder: Path) -> str:
+def _experiment(experiment: Mapping, folder: Path) -> Section:
     """Return the section of one experiment."""
-    parts = [f'<p class="quiet">Experiment {escape(experiment["name"])}</p>']
-    parts.append(f"<p>{escape(experiment['description'])}</p>")
-    if experiment["stand_in_for"]:
-        parts.append(
-            f'<p class="stand-in"><strong>Stand-in:</strong> these data stand in for '
-            f"{escape(experiment['stand_in_for'])}. Numbers are not comparable with those "
-            f"published on the original.</p>"
-        )
-    parts.append(
-        f'<p class="protocol"><strong>Protocol.</strong> {escape(experiment["protocol"])}</p>'
+    names = ("name", "description", "stand_in_for", "protocol", "best", "findings")
+    shown = {name: experiment[name] for name in (*names, "comparisons", "difference", "better")}
+    return section(
+        f"experiment-{experiment['name']}",
+        experiment["title"],
+        "experiment.html",
+        tables=[table_part(table) for table in experiment["tables"]],
+        figures=[figure_part(figure, folder) for figure in experiment["figures"]],
+        **shown,
     )
-    anchor = f"experiment-{experiment['name']}"
-    parts.append(heading(f"findings-{experiment['name']}", "Findings"))
-    parts.append(bullets([experiment["best"], *experiment["findings"]]))
-    if experiment["comparisons"]:
-        parts.append(
-            _comparisons(experiment["comparisons"], experiment["difference"], experiment["better"])
-        )
-    if experiment["tables"]:
-        parts.append(heading(f"tables-{experiment['name']}", "Tables"))
-    for table in experiment["tables"]:
-        name = f"table-{experiment['name']}-{table['name']}"
-        parts.append(table_with_downloads(table, name))
-    if experiment["figures"]:
-        parts.append(heading(f"figures-{experiment['name']}", "Figures"))
-    for figure in experiment["figures"]:
-        name = f"figure-{experiment['name']}-{figure['name']}"
-        parts.append(figure_with_downloads(figure, name, folder))
-    return section(anchor, experiment["title"], parts, style="experiment")
 
 
-def _comparisons(rows: Sequence[Sequence[str]], difference: str, better: str) -> str:
-    """Return the folded table of differences from the reference method."""
-    heads = (
-        "Row",
-        "n",
-        f"Difference in {difference}",
-        "In units of its spread",
-        "In units of the scores' spread (Hedges' g)",
-        "Student",
-        "Corrected",
-        "Splits that differ",
-    )
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
-    body = "".join(
-        f'<tr><th scope="row">{escape(row[0])}</th>'
-        f"{''.join(f'<td>{escape(text)}</td>' for text in row[1:])}</tr>"
-        for row in rows
-    )
-    return (
-        "<details><summary>Differences from the reference method, with their tests</summary>"
-        '<div class="wide"><table><caption>'
-        f"Row minus reference; {better} is better</caption>"
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></details>"
-    )
+def _data(datasets: Sequence[Mapping]) -> Section:
+    """Return the section on what each dataset is, where it comes from and what was kept."""
+    shown = [{**dataset, "facts": dataset_facts(dataset)} for dataset in datasets]
+    return section("data", "Data", "data.html", datasets=shown)
+
+
+def _methods(methods: Mapping[str, Mapping]) -> Section:
+    """Return the section with the table of the methods that ran."""
+    return section("methods", "Methods", "methods.html", methods=methods)
+
+
+def _provenance(manifest: Mapping) -> Section:
+    """Return the section with the commit, the machine and the versions that made this page."""
+    git, machine, versions = manifest["git"], manifest["machine"], manifest["versions"]
+    commit = git["commit"] or "not known (no git repository)"
+    if git["is_dirty"]:
+        commit += ", with changes that are not committed"
+    names = ["python", *sorted(name for name in versions if name != "python")]
+    facts = [
+        ("Commit", commit),
+        ("Host", machine["host"]),
+        ("System", f"{machine['system']}, {machine['architecture']}"),
+        ("Processors", str(machine["cpu_count"])),
+        *((name, versions[name] or "not installed") for name in names),
+    ]
+    blocks = [
+        (name, json.dumps(manifest[name.lower()], indent=2, sort_keys=True, ensure_ascii=False))
+        for name in ("Seeds", "Configuration")
+    ]
+    return section("provenance", "Provenance", "provenance.html", facts=facts, blocks=blocks)

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
+from typing import NamedTuple
 
-from workflow_lib.report.labels import join_words
 from workflow_lib.report.paper_contents import PaperItem
 from workflow_lib.report.reproduced_tables import DRAWING, OWN_DATA, RECIPE, data_kind, tables_named
 
 
-def commands(item: PaperItem, runs: Mapping[str, Sequence[Mapping]], kinds: Sequence[str]) -> str:
-    """Return HTML with the command that runs an item on each of these kinds of data.
+class Command(NamedTuple):
+    """The command that runs an item of the paper on one kind of data.
+
+    ``on`` says on which data, ``line`` is the command line, and ``files`` are the configuration
+    files of datasets whose files the user brings.
+    """
+
+    on: str
+    line: str
+    files: tuple[str, ...]
+
+
+def commands(
+    item: PaperItem, runs: Mapping[str, Sequence[Mapping]], kinds: Sequence[str]
+) -> tuple[list[Command], bool]:
+    """Return the commands that run an item on these kinds of data, and if any is the paper's.
 
     Of several configuration files that of the fewest experiments is named. A stand-in as a whole
     counts only where no table of that kind reproduces the item.
@@ -24,25 +37,19 @@ def commands(item: PaperItem, runs: Mapping[str, Sequence[Mapping]], kinds: Sequ
                 candidate = (rank, len(experiments), path)
                 kind = DRAWING if item.quantity == "drawing" else data_kind(experiment)
                 found[kind] = min(found.get(kind, candidate), candidate)
-    sentences = []
+    shown = []
     for kind in (*kinds, DRAWING):
         if kind in found:
             path = found[kind][-1]
-            sentence = f"{_on(kind)}: {_code(_command(path))}"
-            places = [
+            files = [
                 f"config/datasets/{experiment['dataset']}.yaml"
                 for experiment in runs[path]
                 if experiment["is_user_supplied"]
                 and data_kind(experiment) == kind
                 and _reproduces(item, experiment)
             ]
-            if places:
-                files = join_words([_code(place) for place in dict.fromkeys(places)])
-                sentence += f", with files that you bring ({files})"
-            sentences.append(f"{sentence}.")
-    if not {OWN_DATA, RECIPE, DRAWING} & set(found):
-        sentences.append("No configuration file runs it on the paper's data.")
-    return " ".join(sentences)
+            shown.append(Command(_on(kind), _command(path), tuple(dict.fromkeys(files))))
+    return shown, bool({OWN_DATA, RECIPE, DRAWING} & set(found))
 
 
 def _reproduces(item: PaperItem, experiment: Mapping) -> int:
@@ -52,17 +59,6 @@ def _reproduces(item: PaperItem, experiment: Mapping) -> int:
     if item.number in experiment["paper_tables"]:
         return 1
     return 2 if item.number in tables_named(experiment["stand_in_for"]) else 0
-
-
-def _code(text: str) -> str:
-    """Return HTML of code whose lines break anywhere but behind the hyphens of an option."""
-    words = (
-        f'<span style="white-space:nowrap">{escape(word)}</span>'
-        if word[0] == "-"
-        else escape(word)
-        for word in text.split()
-    )
-    return f'<code style="overflow-wrap:anywhere">{" ".join(words)}</code>'
 
 
 def _on(kind: str) -> str:

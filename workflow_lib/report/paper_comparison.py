@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from pathlib import Path
 from statistics import median
 
@@ -15,11 +14,11 @@ from workflow_lib.report.agreement import (
     same_order,
     tally,
 )
-from workflow_lib.report.answer_part import Section
 from workflow_lib.report.labels import MISSING, count_of, format_difference
 from workflow_lib.report.paper_commands import commands
 from workflow_lib.report.paper_contents import PaperItem
 from workflow_lib.report.quantities import QUANTITIES
+from workflow_lib.report.render import Section, section
 from workflow_lib.report.reproduced_tables import DRAWING, OWN_DATA, RECIPE, STAND_IN, Reproduction
 from workflow_lib.report.scores import read_published, read_published_apart
 from workflow_lib.report.table_notes import READINGS
@@ -27,24 +26,19 @@ from workflow_lib.report.table_notes import READINGS
 SMALL_DIFFERENCE = 0.05
 """A difference up to this part of the published number is called small."""
 
-HEADS = (
-    "In the paper",
-    "In this report",
-    "Compared",
-    "Within 1",
-    "Within 2",
-    "Largest difference",
-    "Same order",
-    "Why not",
+COLUMNS = (
+    ("In the paper", 12),
+    ("In this report", 9),
+    ("Compared", 4),
+    ("Within 1", 3),
+    ("Within 2", 3),
+    ("Largest difference", 7),
+    ("Same order", 3),
+    ("Why not", 13),
 )
-_WIDTHS = (12, 9, 4, 3, 3, 7, 3, 13)
-"""The least widths of the columns, in rem; without them prose gets as little room as counts."""
+"""Columns with their least widths in rem; without these, texts get as little room as counts."""
 
-HEADS_OF_OTHERS = ("In the paper", "In this run", "How to run it")
-_WIDTHS_OF_OTHERS = (14, 6, 30)
-
-_CAPTION = "The tables and figures of Djerrab et al. (2018), and their reproductions in this run"
-_CAPTION_OF_OTHERS = "Those not reproduced on the paper's data, or data drawn by its recipe"
+COLUMNS_OF_OTHERS = (("In the paper", 14), ("In this run", 6), ("How to run it", 30))
 
 _KINDS = (OWN_DATA, RECIPE, STAND_IN)
 
@@ -79,38 +73,17 @@ def paper_comparison_section(
         if all(group[0].data_kind == STAND_IN for group in groups):
             others.append(_row_of_other(item, bool(groups), runs))
         shown += [reproduction for group in groups for reproduction in group]
-    html = "\n".join(
-        [
-            '<section id="paper" aria-labelledby="paper-heading">',
-            '<h2 id="paper-heading">Comparison with the paper</h2>',
-            *(f"<p>{sentence}</p>" for sentence in _opening(contents, shown)),
-            *_table("paper-comparison", _CAPTION, HEADS, _WIDTHS, rows),
-            *([f'<p class="notes">{escape(_notes())}</p>'] if rows else []),
-            *_table("paper-others", _CAPTION_OF_OTHERS, HEADS_OF_OTHERS, _WIDTHS_OF_OTHERS, others),
-            "</section>",
-        ]
+    return section(
+        "paper",
+        "Comparison with the paper",
+        "paper_comparison.html",
+        columns=COLUMNS,
+        columns_of_others=COLUMNS_OF_OTHERS,
+        rows=rows,
+        others=others,
+        notes=_notes(),
+        **_counts(contents, shown),
     )
-    return Section("paper", "Comparison with the paper", html)
-
-
-def _table(
-    anchor: str, caption: str, heads: Sequence[str], widths: Sequence[int], rows: Sequence[str]
-) -> list[str]:
-    """Return the lines of a table; none without a row."""
-    head = "".join(
-        f'<th scope="col" style="min-width:{width}rem">{escape(name)}</th>'
-        for name, width in zip(heads, widths, strict=True)
-    )
-    lines = [
-        '<div class="wide">',
-        f'<table class="words" id="{anchor}">',
-        f"<caption>{escape(caption)}</caption>",
-        f"<thead><tr>{head}</tr></thead>",
-        f"<tbody>{''.join(rows)}</tbody>",
-        "</table>",
-        "</div>",
-    ]
-    return lines if rows else []
 
 
 def _groups(item: PaperItem, reproductions: Sequence[Reproduction]) -> list[list[Reproduction]]:
@@ -128,41 +101,30 @@ def _groups(item: PaperItem, reproductions: Sequence[Reproduction]) -> list[list
     return named or ([found] if found else [])
 
 
-def _opening(contents: Sequence[PaperItem], shown: Sequence[Reproduction]) -> list[str]:
-    """Return the sentences above the table: how much of the paper is here, and how much agrees."""
+def _counts(contents: Sequence[PaperItem], shown: Sequence[Reproduction]) -> dict:
+    """Return the counts above the table: how much of the paper is here, and how much agrees."""
     by_kind = {
         kind: {reproduction.item for reproduction in shown if reproduction.data_kind == kind}
-        for kind in _KINDS
+        for kind in (*_KINDS, DRAWING)
     }
-    stand_ins = by_kind[STAND_IN] - by_kind[OWN_DATA] - by_kind[RECIPE]
-    drawings = {reproduction.item for reproduction in shown if reproduction.data_kind == DRAWING}
-    absent = len(contents) - len({reproduction.item for reproduction in shown})
     n_tables = sum(item.kind == "table" for item in contents)
-    first = (
-        f"The paper has {count_of(n_tables, 'table')} and "
-        f"{count_of(len(contents) - n_tables, 'figure')}. In this run "
-        f"{len(by_kind[OWN_DATA])} are reproduced on the paper's own data, "
-        f"{len(by_kind[RECIPE])} on data drawn by the paper's recipe and {len(stand_ins)} on a "
-        f"stand-in alone; {len(drawings)} are drawings without data, and {absent} were not run"
-    )
-    way = '; <a href="#paper-others">how to run them</a>' if absent else ""
-    first = f"{first}{way}."
     counted = [comparison for reproduction in shown for comparison in reproduction.errors]
-    if not counted:
-        return [first, "No number of this run can be held against a published one."]
-    total = tally(counted)
+    total = tally(counted) if counted else None
     same, pairs = _sum_of_orders(shown)
-    second = (
-        f"Of the {count_of(total.n_compared, 'number')} that can be held against a published one, "
-        f"<strong>{total.within_one}</strong> are within one spread of it and "
-        f"<strong>{total.within_two}</strong> within two. "
-    )
-    if pairs:
-        second += (
-            f"Of the {count_of(pairs, 'pair')} of numbers that the paper puts in an order, "
-            f"<strong>{same}</strong> are in the same order here."
-        )
-    return [first, second]
+    return {
+        "n_tables": count_of(n_tables, "table"),
+        "n_figures": count_of(len(contents) - n_tables, "figure"),
+        "n_own": len(by_kind[OWN_DATA]),
+        "n_recipe": len(by_kind[RECIPE]),
+        "n_stand_in": len(by_kind[STAND_IN] - by_kind[OWN_DATA] - by_kind[RECIPE]),
+        "n_drawings": len(by_kind[DRAWING]),
+        "n_absent": len(contents) - len({reproduction.item for reproduction in shown}),
+        "total": total,
+        "n_compared": count_of(total.n_compared, "number") if total else "",
+        "n_pairs": pairs,
+        "pairs": count_of(pairs, "pair"),
+        "n_same": same,
+    }
 
 
 def _sum_of_orders(reproductions: Sequence[Reproduction]) -> tuple[int, int]:
@@ -187,49 +149,38 @@ def _notes() -> str:
 
 def _row(
     item: PaperItem, reproductions: Sequence[Reproduction], published: Mapping[int, str | Path]
-) -> str:
-    """Return one row of the table: an item, and one reproduction or all experiments behind it."""
-    head, printed, numbers = _head(item), _n_printed(item, published), [MISSING] * 5
+) -> dict:
+    """Return one row of the table: an item, and one reproduction or all experiments of it."""
     reproduction = reproductions[0]
-    here = f"{', '.join(map(_link, reproductions))}<br>{escape(_data(reproductions))}"
+    row = {
+        "item": item,
+        "links": [{"anchor": each.anchor, "label": _label(each)} for each in reproductions],
+        "data": _data(reproductions),
+        **dict.fromkeys(("compared", "within_one", "within_two", "order"), MISSING),
+        "largest": [MISSING],
+    }
     if reproduction.data_kind == STAND_IN:
-        numbers[0] = "not comparable: stand-in"
-        return _cells(head, here, *numbers, "Other data than the paper's.")
+        why_not = "Other data than the paper's."
+        return row | {"compared": "not comparable: stand-in", "why_not": why_not}
+    row["why_not"] = _why_not(item, reproduction, published)
     errors = tally(reproduction.errors)
     if reproduction.comparisons:
         same, pairs = same_order(reproduction.comparisons)
-        numbers[4] = f"{same} of {pairs}" if pairs else MISSING
+        row["order"] = f"{same} of {pairs}" if pairs else MISSING
     if errors.n_compared:
-        largest = errors.largest
-        numbers[:4] = [
-            f"{errors.n_compared} of {printed}",
-            str(errors.within_one),
-            str(errors.within_two),
-            f"{escape(_difference(largest))}<br>{escape(largest.label)}".replace(
-                " = ", "&nbsp;=&nbsp;"
-            ),
-        ]
-    return _cells(head, here, *numbers, escape(_why_not(item, reproduction, published)))
+        row["compared"] = f"{errors.n_compared} of {_n_printed(item, published)}"
+        row["within_one"], row["within_two"] = str(errors.within_one), str(errors.within_two)
+        row["largest"] = [_difference(errors.largest), errors.largest.label]
+    return row
 
 
-def _row_of_other(item: PaperItem, is_shown: bool, runs: Mapping[str, Sequence[Mapping]]) -> str:
+def _row_of_other(item: PaperItem, is_shown: bool, runs: Mapping[str, Sequence[Mapping]]) -> dict:
     """Return how an item is run that is not shown here, or on a stand-in alone."""
-    if is_shown:
-        return _cells(_head(item), "a stand-in", commands(item, runs, (OWN_DATA, RECIPE)))
-    return _cells(_head(item), "not run", commands(item, runs, _KINDS))
-
-
-def _head(item: PaperItem) -> str:
-    """Return the first cell of a row: what the item is, and of what data."""
-    about = "; ".join(part for part in (item.data, item.quantity) if part)
-    return (
-        f'<th scope="row"><strong>{escape(item.name)}.</strong> {escape(item.title)}'
-        f'<br><span class="quiet">{escape(about)}</span></th>'
-    )
-
-
-def _cells(head: str, *cells: str) -> str:
-    return f"<tr>{head}{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+    kinds = (OWN_DATA, RECIPE) if is_shown else _KINDS
+    found, has_paper_data = commands(item, runs, kinds)
+    in_this_run = "a stand-in" if is_shown else "not run"
+    row = {"item": item, "in_this_run": in_this_run, "commands": found}
+    return row | {"has_paper_data": has_paper_data}
 
 
 def _n_printed(item: PaperItem, published: Mapping[int, str | Path]) -> int:
@@ -240,13 +191,10 @@ def _n_printed(item: PaperItem, published: Mapping[int, str | Path]) -> int:
     return len(read_published([path])) + len(read_published_apart([path]))
 
 
-def _link(reproduction: Reproduction) -> str:
-    label = (
-        f"{reproduction.experiment}: {reproduction.name}"
-        if reproduction.name
-        else reproduction.experiment
-    )
-    return f'<a href="#{escape(reproduction.anchor)}">{escape(label)}</a>'
+def _label(reproduction: Reproduction) -> str:
+    if reproduction.name:
+        return f"{reproduction.experiment}: {reproduction.name}"
+    return reproduction.experiment
 
 
 def _data(reproductions: Sequence[Reproduction]) -> str:

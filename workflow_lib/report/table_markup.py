@@ -1,10 +1,9 @@
-"""A laid-out table written as LaTeX with booktabs for a paper, or as HTML for the report."""
+"""The layout of a table, and its LaTeX with booktabs for a paper."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import NamedTuple
 
 LOWER_MARK = "\u2020"
@@ -72,6 +71,11 @@ class Block:
     heading: str
     rows: list[Row | tuple]
 
+    @property
+    def all_rows(self) -> list[Row]:
+        """The rows, each with its names."""
+        return [Row(*row) for row in self.rows]
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -98,6 +102,16 @@ class Layout:
     def n_columns(self) -> int:
         """Number of columns, that of the row labels included and those of differences not."""
         return 1 + len(self.heads) + len(self.published_heads)
+
+    @property
+    def column_groups(self) -> list[tuple[str, list[str], str]]:
+        """Heading, heads and kind of each group of columns: ours, published, differences."""
+        groups = [
+            ("This run", self.heads, ""),
+            (self.published_heading, self.published_heads, "published"),
+            (self.difference_heading, self.difference_heads, "difference"),
+        ]
+        return [group for group in groups if group[1]]
 
     @property
     def difference_heads(self) -> list[str]:
@@ -127,14 +141,6 @@ def latex_markup(layout: Layout, label: str, below: Sequence[Layout] = ()) -> st
     return "\n".join([*lines, r"\end{table}", ""])
 
 
-def html_markup(layout: Layout, below: Sequence[Layout] = ()) -> str:
-    """Return an HTML fragment: a caption, scoped heads, one body per quantity and the notes.
-
-    The tables `below` follow, each with its own caption and notes.
-    """
-    return "\n".join([_html_table(table) for table in (layout, *below)])
-
-
 def _latex_tabular(layout: Layout) -> list[str]:
     columns = "r" * (layout.n_columns - 1)
     if layout.is_prose:
@@ -155,70 +161,10 @@ def _latex_tabular(layout: Layout) -> list[str]:
         if block.heading:
             heading = rf"\emph{{{_latex(block.heading)}}}"
             lines.append(rf"\multicolumn{{{layout.n_columns}}}{{l}}{{{heading}}} \\")
-        for row in (Row(*row) for row in block.rows):
+        for row in block.all_rows:
             entries = [_latex_entry(entry) for entry in row.ours + row.published]
             lines.append(f"{_latex(row.label)} & {' & '.join(entries)} " + r"\\")
     return [*lines, r"\bottomrule", r"\end{tabular}"]
-
-
-def _html_table(layout: Layout) -> str:
-    lines = [
-        '<div class="wide">',
-        '<table class="words">' if layout.is_prose else "<table>",
-        f"<caption>{escape(layout.title)}</caption>",
-        "<thead>",
-    ]
-    rows_of_head = 2 if layout.published_heads else 1
-    row_head = f'<th scope="col" rowspan="{rows_of_head}">{escape(layout.row_heading)}</th>'
-    heads = [f'<th scope="col">{escape(head)}</th>' for head in layout.heads]
-    published_heads = [
-        f'<th scope="col" class="published">{escape(head)}</th>' for head in layout.published_heads
-    ]
-    difference_heads = [
-        f'<th scope="col" class="difference">{escape(head)}</th>'
-        for head in layout.difference_heads
-    ]
-    n_columns = layout.n_columns + len(difference_heads)
-    if layout.published_heads:
-        groups = [
-            f'<th scope="colgroup" colspan="{len(heads)}">This run</th>',
-            f'<th scope="colgroup" colspan="{len(published_heads)}" class="published">'
-            f"{escape(layout.published_heading)}</th>",
-        ]
-        if difference_heads:
-            groups.append(
-                f'<th scope="colgroup" colspan="{len(difference_heads)}" class="difference">'
-                f"{escape(layout.difference_heading)}</th>"
-            )
-        lines += [
-            f"<tr>{row_head}{''.join(groups)}</tr>",
-            f"<tr>{''.join(heads + published_heads + difference_heads)}</tr>",
-        ]
-    else:
-        lines.append(f"<tr>{row_head}{''.join(heads)}</tr>")
-    lines.append("</thead>")
-    for block in layout.blocks:
-        lines.append("<tbody>")
-        if block.heading:
-            lines.append(
-                f'<tr><th scope="rowgroup" colspan="{n_columns}" class="block">'
-                f"{escape(block.heading)}</th></tr>"
-            )
-        for row in (Row(*row) for row in block.rows):
-            entries = [f"<td>{_html_entry(entry)}</td>" for entry in row.ours]
-            entries += [f'<td class="published">{_html_entry(e)}</td>' for e in row.published]
-            entries += [f'<td class="difference">{_html_entry(e)}</td>' for e in row.differences]
-            lines.append(f'<tr><th scope="row">{escape(row.label)}</th>{"".join(entries)}</tr>')
-        lines.append("</tbody>")
-    lines += ["</table>", "</div>", f'<p class="notes">{escape(" ".join(layout.notes))}</p>']
-    return "\n".join(lines)
-
-
-def _html_entry(entry: Entry) -> str:
-    text = escape(entry.text)
-    if entry.bold:
-        text = f"<strong>{text}</strong>"
-    return f"{text}<sup>{entry.mark}</sup>" if entry.mark else text
 
 
 def _latex_entry(entry: Entry) -> str:

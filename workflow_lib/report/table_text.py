@@ -1,4 +1,4 @@
-"""Table cells written out: LaTeX with booktabs for a paper, an HTML fragment for the report."""
+"""Table cells arranged in rows and columns, and as LaTeX with booktabs for a paper."""
 
 from __future__ import annotations
 
@@ -51,7 +51,6 @@ from workflow_lib.report.table_markup import (
     Entry,
     Layout,
     Row,
-    html_markup,
     latex_markup,
 )
 from workflow_lib.report.table_notes import (
@@ -230,11 +229,11 @@ def latex_table(
     `metric` is that of the experiment, for tables of kind ``time`` and ``coordinates``;
     `decimals` are those of our errors, by default those of `Quantity.write`.
     """
-    layout = _lay_out(cells, kind, title, methods, reference, metric, decimals)
-    return latex_markup(layout, label, below)
+    options = {"methods": methods, "reference": reference, "metric": metric, "decimals": decimals}
+    return latex_markup(lay_out(cells, kind, title=title, **options), label, below)
 
 
-def html_table(
+def lay_out(
     cells: Cells,
     kind: str,
     *,
@@ -242,29 +241,12 @@ def html_table(
     methods: Mapping[str, Mapping],
     reference: str = REFERENCE_METHOD,
     metric: str = "arrmse",
-    below: Sequence[Layout] = (),
     decimals: int | None = None,
-) -> str:
-    """Return a table as an HTML fragment, followed by the tables `below`.
-
-    `metric` is that of the experiment, for tables of kind ``time`` and ``coordinates``;
-    `decimals` are those of our errors, by default those of `Quantity.write`.
-    """
-    return html_markup(_lay_out(cells, kind, title, methods, reference, metric, decimals), below)
-
-
-def _lay_out(
-    cells: Cells,
-    kind: str,
-    title: str,
-    methods: Mapping[str, Mapping],
-    reference: str,
-    metric: str,
-    decimals: int | None,
 ) -> Layout:
     """Return the cells arranged in blocks, rows and columns, with the notes that explain them.
 
-    Times and errors of coordinates do not say which `metric` the experiment has; other cells do.
+    `metric` is that of the experiment, which times and errors of coordinates do not say, and other
+    cells do; `decimals` are those of our errors, by default those of `Quantity.write`.
     """
     measured = QUANTITIES.get(cells[0].quantity if cells else metric) or QUANTITIES[metric]
     if kind == "coordinates":

@@ -15,7 +15,7 @@ from workflow_lib.fitting.items import components_group, fold_group, size_group
 from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
 from workflow_lib.report.labels import MINUS, MISSING, count_of, table_title
-from workflow_lib.report.table_markup import Block, Entry, Layout, html_markup, latex_markup
+from workflow_lib.report.table_markup import Block, Entry, Layout, latex_markup
 from workflow_lib.report.tables import write_cells
 from workflow_lib.whole_files import write_text
 
@@ -227,11 +227,6 @@ def csv_rows(found: TypicalRows) -> list[TypicalValue]:
             for name, membership in zip(component.rows, component.memberships, strict=True)
         ]
     return lines
-
-
-def html_typical_rows(found: TypicalRows, title: str) -> str:
-    """Return the table as an HTML fragment."""
-    return html_markup(typical_layout(found, title))
 
 
 def typical_layout(found: TypicalRows, title: str) -> Layout:

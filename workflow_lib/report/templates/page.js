@@ -1,6 +1,5 @@
-"""The script of the page: tables sort and filter. Without it everything is still readable."""
-
-SCRIPT = r"""
+// Sorts and filters tables, and saves what the page holds; without it everything stays readable.
+// Rows of one tbody stay together when they are sorted.
 (function () {
 "use strict";
 var SCALES = {"s": 1, "ms": 1e-3, "\u00b5s": 1e-6, "\u03bcs": 1e-6};
@@ -218,5 +217,3 @@ window.addEventListener("afterprint", function () {
   });
 });
 }());
-""".strip()
-"""Plain JavaScript without a library; rows of one ``tbody`` stay together when they are sorted."""

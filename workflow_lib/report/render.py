@@ -1,0 +1,93 @@
+"""HTML from the templates of this package, with everything escaped that is not marked as HTML."""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from workflow_lib.report.table_markup import Layout
+
+TEMPLATES = Path(__file__).with_name("templates")
+
+
+class Section(NamedTuple):
+    """One section of the page; ``html`` holds the whole element, its heading included."""
+
+    anchor: str
+    heading: str
+    html: Markup
+
+
+def render(template: str, **values: Any) -> Markup:
+    """Return a template of the folder `TEMPLATES` filled in.
+
+    Raises
+    ------
+    jinja2.UndefinedError
+        If the template names a value that is not given.
+    """
+    return Markup(_environment().get_template(template).render(values))
+
+
+def section(anchor: str, heading: str, template: str, **values: Any) -> Section:
+    """Return a section made by a template that extends ``section.html``."""
+    html = render(f"sections/{template}", anchor=anchor, heading=heading, **values)
+    return Section(anchor, heading, html)
+
+
+def html_markup(layout: Layout, below: Sequence[Layout] = ()) -> Markup:
+    """Return a table: a caption, scoped heads, one body per quantity and the notes.
+
+    The tables `below` follow, each with its own caption and notes.
+    """
+    table = _environment().get_template("macros.html").module.table
+    return Markup("\n").join(table(each) for each in (layout, *below))
+
+
+def figure_part(figure: Mapping, folder: str | Path) -> dict:
+    """Return what the templates show of a figure on a page in `folder`.
+
+    `figure` holds ``svg`` (path), ``alt`` and ``caption``, and ``png`` (path) where there is one.
+    """
+    address = Path(os.path.relpath(figure["svg"], folder)).as_posix()
+    return {"png": None, **figure, "address": address}
+
+
+def table_part(table: Mapping) -> dict:
+    """Return what the templates show of a table, `html`, and its files `csv` and `tex` or None."""
+    return {"csv": None, "tex": None, **table}
+
+
+def prose(text: str) -> Markup:
+    """Return text, escaped unless it is HTML, in which no line breaks at ``=`` or ``±``."""
+    found = str(escape(text))
+    for sign in ("=", "\u00b1"):
+        found = found.replace(f" {sign} ", f"&nbsp;{sign}&nbsp;")
+    return Markup(found)
+
+
+def data_address(path: str | Path, media_type: str) -> str:
+    """Return the bytes of a file as an address that holds them."""
+    content = base64.b64encode(Path(path).read_bytes()).decode("ascii")
+    return f"data:{media_type};base64,{content}"
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"prose": prose, "file_name": lambda path: Path(path).name}
+    environment.globals["data_address"] = data_address
+    return environment
