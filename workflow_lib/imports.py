@@ -19,12 +19,16 @@ closures: what they read reaches a job as its parameters."""
 LOADS_ALL_OF = "LOADS_ALL_OF"
 """Name of the literal by which a module says that it loads all modules of a package by name."""
 
+READS_ALL_OF = "READS_ALL_OF"
+"""Name of the literal by which a module says that it reads all files of a folder next to it."""
+
 
 def import_closure(root: Path | str, modules: Iterable[str]) -> list[str]:
     """Return the files of `modules` and of all library modules that they import, sorted.
 
-    Imports inside functions count too, as do the modules of a package that `LOADS_ALL_OF` names;
-    those for types alone (``if TYPE_CHECKING``) do not. Only modules of this package are followed.
+    Imports inside functions count too, as do the modules of a package that `LOADS_ALL_OF` names
+    and the files of a folder that `READS_ALL_OF` names; imports for types alone
+    (``if TYPE_CHECKING``) do not. Only modules of this package are followed.
 
     Parameters
     ----------
@@ -51,7 +55,10 @@ def import_closure(root: Path | str, modules: Iterable[str]) -> list[str]:
             continue
         seen.add(module)
         open_modules.extend(_imported_modules(root, module))
-    return sorted(str(_source_file(root, module)) for module in seen)
+    sources = [_source_file(root, module) for module in seen]
+    return sorted(
+        {*map(str, sources), *(file for source in sources for file in _files_read(source))}
+    )
 
 
 @cache
@@ -61,6 +68,16 @@ def _source_file(root: str, module: str) -> Path:
         if candidate.is_file():
             return candidate
     raise FileNotFoundError(f"the module {module} has no source file below {root}")
+
+
+@cache
+def _files_read(source: Path) -> tuple[str, ...]:
+    """Return the files of the folder that a module names with `READS_ALL_OF`."""
+    for node in ast.parse(source.read_bytes(), str(source)).body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == READS_ALL_OF:
+            folder = source.with_name(ast.literal_eval(node.value))
+            return tuple(str(path) for path in sorted(folder.rglob("*")) if path.is_file())
+    return ()
 
 
 @cache

@@ -14,7 +14,10 @@ from markupsafe import Markup, escape
 
 from workflow_lib.report.table_markup import Layout
 
-TEMPLATES = Path(__file__).with_name("templates")
+READS_ALL_OF = "templates"
+"""The folder whose files are read here (`workflow_lib.imports`)."""
+
+TEMPLATES = Path(__file__).with_name(READS_ALL_OF)
 
 
 class Section(NamedTuple):
