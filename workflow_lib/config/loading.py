@@ -333,7 +333,7 @@ def _without_request(
     if "name" in requested:
         requested["name"] = as_typed(requested["name"])
     if "data" in requested:
-        # A misspelt key is reported as one of the request, for which most keys are typed.
+        # A misspelt key could belong to either; the keys of the request are the more likely ones.
         unknown = [key for key in rest if key not in RunSettings.model_fields]
         surplus = {key: rest.pop(key) for key in unknown}
         request, errors = validated(TableRequest, requested | surplus, place)
