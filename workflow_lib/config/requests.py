@@ -73,7 +73,7 @@ class TableRequest(Settings):
 
     class_vectors: Typed | None = None
     """Path of a table with the class in the first column and its vector in the others. None by
-    default: classes without vectors."""
+    default: all classes are equally far from each other."""
 
     series: Typed | None = None
     """`true` where the outputs are the steps of a time series, in the order of the columns."""

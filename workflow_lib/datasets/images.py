@@ -48,7 +48,7 @@ SUFFIXES = (
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
 
 EMPTY = "an empty file"
-NOT_AN_IMAGE = "a file that is not an image"
+NOT_AN_IMAGE = "a file that is no image"
 DAMAGED = "a truncated or damaged image"
 TOO_LARGE = "an image that is absurdly large"
 REASONS = (EMPTY, NOT_AN_IMAGE, DAMAGED, TOO_LARGE)
