@@ -61,7 +61,7 @@ def test_reasons_are_sentences():
     assert in_words({"least": 0}, 40) == "none of 40 values is negative"
     assert in_words({"whole": True}, 40) == "all 40 are whole numbers"
     words = in_words({"least": 0, "largest": 1, "whole": True}, 40)
-    assert words == "none of 40 values lies outside of 0 to 1, all are whole numbers"
+    assert words == "none of 40 values is outside of 0 to 1, all are whole numbers"
 
 
 def test_what_is_written_is_read_again(tmp_path):

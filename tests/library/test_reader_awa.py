@@ -437,16 +437,16 @@ def test_an_image_that_an_archive_holds_twice(awa):
     members = [(f"{folder}/Features/vgg19/wolf/a.txt", "1 2 3") for folder in ("a", "b")]
     path = write_archive(awa / "AwA-features-vgg19.tar.bz2", members, "w:bz2")
     message = refused(awa)
-    assert f"{path}, member Features/vgg19/wolf/a.txt: the image stands there a second" in message
+    assert f"{path}, member Features/vgg19/wolf/a.txt: the image is repeated" in message
 
 
 @pytest.mark.parametrize(
     ("name", "old", "new", "words"),
     [
-        ("AwA2-labels.txt", "2\n3", "2\n4", "line 4: '4' is no number of a class with a name"),
-        ("AwA2-labels.txt", "2\n3", "2\n" + "3" * 5000, "is no number of a class with a name"),
-        ("AwA2-labels.txt", "2\n3", "0\n3", "line 3: '0' is no number of a class"),
-        ("AwA2-labels.txt", "2\n3", "two\n3", "line 3: 'two' is no number of a class"),
+        ("AwA2-labels.txt", "2\n3", "2\n4", "line 4: '4' is not the number of a class with a name"),
+        ("AwA2-labels.txt", "2\n3", "2\n" + "3" * 5000, "is not the number of a class with a name"),
+        ("AwA2-labels.txt", "2\n3", "0\n3", "line 3: '0' is not the number of a class"),
+        ("AwA2-labels.txt", "2\n3", "two\n3", "line 3: 'two' is not the number of a class"),
         ("AwA2-labels.txt", "2\n3", "3\n2", "line 3: the image 'grizzly+bear_10001.jpg' has the"),
         ("AwA2-labels.txt", "2\n3\n", "2\n", "AwA2-filenames.txt and AwA2-labels.txt: 4 lines"),
         ("AwA2-filenames.txt", "wolf_10002", "wolf_10001", "line 2: the image 'wolf_10001.jpg'"),

@@ -272,7 +272,7 @@ def test_kernel_values_with_few_decimals_are_made_a_kernel_again(tmp_path):
         (lambda gram: gram[:, :-1], "a table of 17 rows and 16 columns"),
         (lambda gram: gram + np.triu(np.ones_like(gram), 1), "not symmetric"),
         (lambda gram: -gram, "least eigenvalue"),
-        (lambda gram: 1 - np.eye(len(gram)), "look whether these are distances"),
+        (lambda gram: 1 - np.eye(len(gram)), "check whether these are distances"),
         (lambda gram: np.where(np.eye(len(gram)) > 0, np.nan, gram), "'nan' is not a finite"),
     ],
 )
