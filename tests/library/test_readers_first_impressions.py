@@ -266,7 +266,7 @@ def test_two_forms_of_one_file(folder):
     (folder / "features.npy").touch()
     assert f"both {folder / 'features.npy'} and {folder / 'features.csv'}" in refused(folder)
     (folder / "annotations.csv").touch()
-    assert f"and {folder / 'annotations.csv'} are there" in refused(folder)
+    assert f"and {folder / 'annotations.csv'} exist" in refused(folder)
 
 
 def test_the_file_of_agreements_is_explained(folder):
