@@ -274,7 +274,7 @@ def test_no_network(destination, server):
 
 def test_another_length_than_was_declared_is_reported_before_anything_is_kept(destination, server):
     described = answering(server, source(), b"<html>log in</html>")
-    with pytest.raises(UserError, match="announces 19 bytes .* in place of 256000"):
+    with pytest.raises(UserError, match="announces 19 bytes .* instead of 256000"):
         acquire(described, destination, retries=1, pause=0)
     assert files_beside(destination) == []
 
@@ -379,7 +379,7 @@ def test_other_members_in_the_mirror(tmp_path, destination, packed):
 def test_damaged_archive_in_the_mirror(tmp_path, destination, packed, length):
     described, archives = packed
     mirror = put_into_mirror(tmp_path / "mirror", archives[2][:length])
-    with pytest.raises(UserError, match="damaged or no tar archive") as caught:
+    with pytest.raises(UserError, match="damaged or not a tar archive") as caught:
         acquire(described, destination, [mirror])
     assert str(mirror / "set" / "file.bin") in str(caught.value)
     assert "take its folder out of OFER_MIRROR" in str(caught.value)

@@ -276,7 +276,7 @@ def test_added_array_is_caught(written):
 def test_an_array_that_is_said_to_be_larger_than_its_file_is_not_read(written):
     with h5py.File(written, "r+") as file:
         file.create_dataset("huge", shape=(10**12,), dtype="f8")
-    assert_refused(written, "'huge' is said to be larger than the file")
+    assert_refused(written, "'huge' has a stated size larger than the file")
 
 
 @pytest.mark.parametrize(

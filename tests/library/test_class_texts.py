@@ -95,14 +95,14 @@ def test_two_texts_or_two_classes_of_one_name_are_refused(tmp_path):
     path = write_json(tmp_path, {"ant": "a"})
     assert "the classes 'ant' and 'Ant'" in message_of(path, ["ant", "Ant"])
     path = write_json(tmp_path, '{"ant": "a", "ant": "b"}')
-    assert "'ant' stands there a second time" in message_of(path, ["ant"])
+    assert "'ant' is repeated" in message_of(path, ["ant"])
 
 
 @pytest.mark.parametrize(
     ("content", "words"),
     [
         ('{"ant":\n1, }', "line 2"),
-        ('["ant"]', "no object"),
+        ('["ant"]', "not hold an object"),
         ('{"ant": 3}', "entry 'ant'"),
         ('{"ant": ["a", 3]}', "entry 'ant'"),
         ('{"ant": {"title": "Ant"}}', "entry 'ant'"),

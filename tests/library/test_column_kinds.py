@@ -121,7 +121,7 @@ def test_decimal_commas_are_reported():
 def test_units_behind_numbers_are_reported(unit):
     found = kind_of([f"{row}{unit}" for row in range(ROWS)])
     assert found.kind == "strings"
-    assert f"numbers with '{unit.strip()}' behind them" in found.warning
+    assert f"numbers followed by '{unit.strip()}'" in found.warning
 
 
 def test_real_texts_bring_no_warning():

@@ -311,7 +311,7 @@ def test_methods_that_cannot_work_here_are_refused(method, dataset, experiment, 
 def test_state_space_models_are_for_series():
     assert reasons_of(SERIES, STATE_SPACE, dataset={"task": "series"}) == []
     (message,) = reasons_of(SERIES, STATE_SPACE)
-    assert "one of series, and the task is regression" in message
+    assert "is for series, and the task is regression" in message
 
 
 def test_alignment_kernels_are_for_series():

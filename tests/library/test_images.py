@@ -203,7 +203,7 @@ def test_paths_out_of_the_collection_are_refused(tmp_path, name):
 
 def test_an_image_outside_of_class_folders_is_refused(tmp_path):
     path = write_folder(tmp_path, members() | {"alone.png": b""})
-    with pytest.raises(UserError, match="'alone.png' lies in no class folder"):
+    with pytest.raises(UserError, match="'alone.png' is not in a class folder"):
         image_entries(path)
 
 

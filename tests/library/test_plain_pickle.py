@@ -1,4 +1,4 @@
-"""Pickles of strangers: plain contents are read, everything else is refused unrun."""
+"""Untrusted pickles: plain contents are read, everything else is refused unrun."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ def test_instructions_that_make_or_call_are_refused_by_name(tmp_path, content, n
 def test_instructions_in_a_senseless_order_are_refused(tmp_path, content):
     path = tmp_path / "damaged.pkl"
     path.write_bytes(content)
-    assert "damaged, no pickle, or not plain" in refused(path)
+    assert "damaged, not a pickle, or not plain" in refused(path)
 
 
 def test_values_that_hold_each_other_many_times_are_refused(tmp_path):

@@ -61,7 +61,7 @@ def test_reasons_are_sentences():
     assert in_words({"least": 0}, 40) == "none of 40 values is negative"
     assert in_words({"whole": True}, 40) == "all 40 are whole numbers"
     words = in_words({"least": 0, "largest": 1, "whole": True}, 40)
-    assert words == "none of 40 values lies outside of 0 to 1, all are whole numbers"
+    assert words == "none of 40 values is outside of 0 to 1, all are whole numbers"
 
 
 def test_what_is_written_is_read_again(tmp_path):
@@ -97,9 +97,9 @@ def test_many_outputs_of_one_range_are_named_by_a_pattern(tmp_path):
     [
         ({"y1": {"least": 3}}, r"line 2, column 'y1': 0: a value below 3"),
         ({"y*": {"largest": 5}}, r"column 'y1': 6: a value above 5"),
-        ({"y2": {"whole": True}}, r"column 'y2': 0.5: no whole number"),
+        ({"y2": {"whole": True}}, r"column 'y2': 0.5: not a whole number"),
         ({"y1": {"least": 3, "largest": 3}}, r"ranges.y1: least 3, largest 3"),
-        ({"x": {"least": 0}}, r"ranges.x: 'x' is no output"),
+        ({"x": {"least": 0}}, r"ranges.x: 'x' is not an output"),
         ({"z": {"least": 0}}, r"there is no column 'z'"),
     ],
 )

@@ -158,7 +158,7 @@ def test_introductions_of_wikipedia_are_the_texts(features, files):
 def test_files_that_were_not_supplied_are_named(features, files):
     text = refused(features, files, user_supplied=["resources/caltech101/no-such.zip"])
     assert "no file or folder resources/caltech101/no-such.zip" in text
-    assert "bring them" in text
+    assert "place them there" in text
 
 
 def test_one_kind_of_features_may_do(features, files):
@@ -399,9 +399,9 @@ def test_features_of_another_kind_of_file(features, files, tmp_path):
 @pytest.mark.parametrize("missing", ["hog", "thumbnails"])
 def test_features_that_were_not_handed_over(features, files, missing):
     del features[missing]
-    with pytest.raises(ValueError, match=f"The features '{missing}' were not handed over"):
+    with pytest.raises(ValueError, match=f"The features '{missing}' were not given"):
         read(features, files)
-    with pytest.raises(ValueError, match="'dense-sift-fisher' were not handed over, only \\[\\]"):
+    with pytest.raises(ValueError, match="'dense-sift-fisher' were not given, only \\[\\]"):
         read_dataset("image_classes", {}, sources_of(files, "names"), seed=0)
 
 

@@ -165,7 +165,7 @@ def test_times_may_be_before_the_first_year_elsewhere(tmp_path):
     [
         (8, "", {"group": "plate"}, "line 4, column 'plate': the group is missing"),
         (9, "", {"time": "day"}, "line 4, column 'day': the time is missing"),
-        (9, "03/04/2024", {"time": "day"}, "'03/04/2024' is no time"),
+        (9, "03/04/2024", {"time": "day"}, "'03/04/2024' is not a time"),
         (6, "3;5", {}, "line 4, column 'y1': '3;5' is not a finite number"),
         (7, "high", {}, "line 4, column 'y2': 'high' is not a finite number"),
         (1, "inf", {}, "line 4, column 'x1': 'inf' is not a finite number"),
@@ -272,7 +272,7 @@ def test_kernel_values_with_few_decimals_are_made_a_kernel_again(tmp_path):
         (lambda gram: gram[:, :-1], "a table of 17 rows and 16 columns"),
         (lambda gram: gram + np.triu(np.ones_like(gram), 1), "not symmetric"),
         (lambda gram: -gram, "least eigenvalue"),
-        (lambda gram: 1 - np.eye(len(gram)), "look whether these are distances"),
+        (lambda gram: 1 - np.eye(len(gram)), "check whether these are distances"),
         (lambda gram: np.where(np.eye(len(gram)) > 0, np.nan, gram), "'nan' is not a finite"),
     ],
 )
@@ -322,7 +322,10 @@ def test_classes_have_the_vectors_of_their_table(tmp_path):
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        (["class,a", "red,1", "red,2", "blue,3"], "line 3, column 'class': the class 'red' for"),
+        (
+            ["class,a", "red,1", "red,2", "blue,3"],
+            "line 3, column 'class': the class 'red' is repeated",
+        ),
         (["class,a", "red,1", "NA,2", "blue,3"], "line 3, column 'class': no class"),
         (["class,a", "red,1", "blue,"], "line 3, column 'a': the value is missing"),
         (["class,a", "red,1", "blue,1"], "classes with equal vectors"),
@@ -358,7 +361,7 @@ def test_faults_of_class_vectors_are_named(tmp_path, lines, words):
         ({"numbers": ["x*"], "time": "da"}, "option time: there is no column 'da'"),
         ({"numbers": ["x*"], "time": "dya"}, "write 'day'"),
         ({"numbers": ["z*"]}, "option numbers: there is no column 'z*'"),
-        ({"text": "x*"}, "'x*' means 2 columns"),
+        ({"text": "x*"}, "'x*' matches 2 columns"),
         ({"numbers": ["x*"], "outputs": ["product"]}, "column 'product': 'part 0' is not a"),
         ({"numbers": ["x*"], "outputs": ["patient", "y1"]}, "'p0' is not a finite number"),
         ({"numbers": ["x*"], "delimiter": ";;"}, "delimiter"),

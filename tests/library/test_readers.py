@@ -238,7 +238,7 @@ def test_csv_text_in_a_number_column(tmp_path, value):
         ("a,strength\n1,2\n3,\n4,NA\n", "1 of 3 rows"),
         ("a,strength\n1,2\n1,2,3\n", "line 3: 3 values. Expected 2 values"),
         ("a,strength\n1\n1,2\n", "line 2: 1 values"),
-        ("a,strength,a\n1,2,3\n", "line 1, column 3: the name 'a' stands there a second time"),
+        ("a,strength,a\n1,2,3\n", "line 1, column 3: the name 'a' is repeated"),
         ("a,,strength\n1,2,3\n", "line 1, column 2: no name"),
         ("a,strenght\n1,2\n", "no column named 'strength'. Expected one of: a, strenght"),
         ('a,strength\n1,"2\n3,4\n', "cannot be split into values"),

@@ -259,7 +259,7 @@ def test_one_matrix_only(folder):
         ("0.125,1.0,", "0.125,1_0,", "line 4, value 3: '1_0' is not a finite number"),
         ("0.125,1.0,", "0.125,,", "line 4, value 3: '' is not a finite number"),
         ("0.125,1.0,", "0.125,", "line 4: 3 values. Expected 4"),
-        ("id,m1,20", "id,m1,m1", "line 1, id 2: the id 'm1' for the second time"),
+        ("id,m1,20", "id,m1,m1", "line 1, id 2: the id 'm1' is repeated"),
         ("id,m1,20", "id,m1,", "line 1, id 2: no id"),
         ("\nm3,", "\nm4,", "line 4: the line begins with 'm4'. Expected the id 'm3'"),
         ("\nm3,", "\n", "line 4: the line begins with '0.25'"),
@@ -278,7 +278,7 @@ def test_faults_of_the_matrix_are_named(folder, old, new, words):
     ("old", "new", "words"),
     [
         ("m3,1,1", "m3,1,active", "line 4, column 3 ('CO:HT29'): 'active' is not a finite number"),
-        ("m3,1,1", "m1,1,1", "line 4: the id 'm1' for the second time"),
+        ("m3,1,1", "m1,1,1", "line 4: the id 'm1' is repeated"),
         ("m3,1,1", ",1,1", "line 4: no id"),
         ("m3,1,1", "m3,1", "line 4: 3 values. Expected 4 values"),
         ("id,", "BR:T-47D,", "line 1: 4 columns, the first named 'BR:T-47D'. Expected 'id'"),
@@ -302,9 +302,9 @@ def test_faults_of_an_array_are_named(folder):
     np.save(path, np.array([["a", "b"], ["c", "d"]]))
     assert "an array of the shape (2, 2) and the type <U1" in refused(folder)
     np.save(path, np.array([[None]]), allow_pickle=True)
-    assert f"{path}: the file is damaged, or no array of numbers" in refused(folder)
+    assert f"{path}: the file is damaged, or not an array of numbers" in refused(folder)
     path.write_bytes(b"no array")
-    assert f"{path}: the file is damaged, or no array of numbers" in refused(folder)
+    assert f"{path}: the file is damaged, or not an array of numbers" in refused(folder)
 
 
 def test_the_catalogue_tells_the_form():

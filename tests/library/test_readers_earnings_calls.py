@@ -238,7 +238,7 @@ def test_no_call_can_be_used(tmp_path):
 def test_folders_that_name_no_call(tmp_path, folder):
     name = f"MAEC_Dataset/{folder}/text.txt"
     message = refused(tmp_path, {**CALLS, name: "some good words"})
-    assert f"calls.tar.gz, member {name}: the folder '{folder}' names no day" in message
+    assert f"calls.tar.gz, member {name}: the folder '{folder}' does not name a day" in message
 
 
 def test_transcript_that_is_no_text(tmp_path):
@@ -263,7 +263,7 @@ def test_prices_of_companies_without_calls_are_not_looked_at(tmp_path):
 
 def test_two_files_of_one_company(tmp_path):
     prices = [*PRICES.items(), ("other/" + price_name("AB"), price_file("AB"))]
-    assert "prices of 'AB' for the second time" in refused(tmp_path, prices=prices)
+    assert "a second file of prices of 'AB'" in refused(tmp_path, prices=prices)
 
 
 def test_archives_in_the_wrong_places(tmp_path):

@@ -492,7 +492,7 @@ def test_what_cannot_be_saved_cannot_win_and_is_marked_with_the_reason(tmp_path)
     sentences, notes = answer_sentences(board), " ".join(answer_notes(board, {}, 5))
     assert "ODD" not in " ".join(sentences) and "PAIR" not in " ".join(sentences)
     reason = why_not_saved("odd", methods)
-    assert "the package crystal is not kept in a file" in reason
+    assert "the package crystal is not saved in a file" in reason
     assert f"ODD cannot be saved for predictions of new rows, and so cannot win: {reason}." in notes
     assert f"cannot win: its member odd cannot be saved: {reason}." in notes
 

@@ -110,7 +110,7 @@ def test_only_an_experiment_of_the_run_has_stand_ins(folder):
         run_in(folder, stand_ins={"fra": ["near"]})
     assert str(caught.value) == (
         "the run's configuration (config/config.yaml, --configfile or --config), key stand_ins: "
-        "'fra' is none of the experiments of the run. Expected names among the experiments, each "
+        "'fra' is not an experiment of the run. Expected names among the experiments, each "
         "with those that stand in for it. To fix it: write 'far'."
     )
 

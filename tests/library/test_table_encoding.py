@@ -82,7 +82,7 @@ def test_levels_that_were_never_seen_are_zero_and_noted():
     np.testing.assert_array_equal(rows.inputs, [[0, 0, 0, 0, 1], [0, 1, 0, 0, 0], [0, 0, 1, 1, 0]])
     assert rows.notes == [
         "colour: 'mauve' was never seen",
-        "state: missing, which it never was before",
+        "state: was never missing before",
         "",
     ]
     both = table_of(colour=["mauve"], state=["?"])
@@ -154,7 +154,7 @@ def _words(texts) -> set[str]:
 
 @pytest.mark.parametrize("texts", [["one", "two"], ["", ""], ["1 2", "1 2"], ["a b", "a b"]])
 def test_texts_that_share_no_word_are_refused(texts):
-    with pytest.raises(UserError, match="no word stands in 2 rows or more"):
+    with pytest.raises(UserError, match="no word occurs in 2 rows or more"):
         TableEncoding.fit(table_of(notes=texts), text="notes")
 
 
@@ -188,7 +188,9 @@ def test_what_stands_beside_counts_is_kept_apart():
     assert fitted("smiles", "text").encode(table_of()).lagged_values is None
 
 
-@pytest.mark.parametrize(("smiles", "words"), [("C(C", "'C(C' describes no"), ("", "no SMILES")])
+@pytest.mark.parametrize(
+    ("smiles", "words"), [("C(C", "'C(C' is not a molecule"), ("", "no SMILES")]
+)
 def test_what_is_no_molecule_is_named_with_its_line(tmp_path, smiles, words):
     pytest.importorskip("rdkit")
     (tmp_path / "t.csv").write_text(f"mol,x\nCC,1\n{smiles},2\n")

@@ -61,7 +61,7 @@ def test_columns_asked_for_are_taken_and_others_left_out(proposed):
     assert proposal.options["categories"] == ["colour"]
     assert proposal.options["strings"] == []
     assert "text" not in proposal.options
-    assert dict(proposal.left_out)["x2"] == "excluded, as asked"
+    assert dict(proposal.left_out)["x2"] == "excluded, as requested"
 
 
 def test_a_row_name_that_is_insisted_on_is_an_input(proposed):
@@ -129,7 +129,7 @@ def test_a_row_without_a_structure_is_refused_where_it_is_used(proposed):
 
 
 def test_smiles_that_are_none_are_reported_with_their_row(proposed):
-    with pytest.raises(UserError, match="row 1, column 'notes'.*is no SMILES"):
+    with pytest.raises(UserError, match="row 1, column 'notes'.*is not SMILES"):
         proposed(smiles="notes")
 
 
@@ -165,7 +165,7 @@ def test_a_copy_that_is_the_only_input_leaves_nothing(proposed):
 def test_outputs_that_are_one_and_the_same_are_reported(proposed):
     columns = assay_columns()
     columns["y4"] = [5 * value for value in columns["y1"]]
-    assert any("'y1' and 'y4' are one" in warning for warning in proposed(columns).warnings)
+    assert any("'y1' and 'y4' are copies" in warning for warning in proposed(columns).warnings)
 
 
 def test_repeated_rows_are_reported(proposed):
@@ -361,7 +361,9 @@ def test_methods_are_chosen_or_left_out_as_asked(proposed):
     assert names_of(proposed(methods="m-rf,m-mean")) == ["m-rf", "m-mean"]
     fewer = proposed(methods="-m-rf,-m-krr")
     assert names_of(fewer) == [name for name in usual if name not in ("m-rf", "m-krr")]
-    assert [pair for pair in fewer.methods_left_out if pair[0] == "m-rf"] == [("m-rf", "as asked")]
+    assert [pair for pair in fewer.methods_left_out if pair[0] == "m-rf"] == [
+        ("m-rf", "as requested")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -446,7 +448,7 @@ def test_class_vectors_bring_the_methods_that_use_them(proposed, tmp_path):
     [
         (["a"] * 60, "1 class"),
         (["a"] * 59 + ["b"], "1 of 2 classes have a single row: 'b'"),
-        ([f"c{row}" for row in range(52)] + ["a"] * 4 + ["b"] * 4, "at most 6 rows can test"),
+        ([f"c{row}" for row in range(52)] + ["a"] * 4 + ["b"] * 4, "at most 6 can be test rows"),
         (["a", "b"] + [""] * 58, "2 of 60 rows have a class"),
     ],
 )

@@ -134,7 +134,7 @@ def test_an_output_named_in_full_is_no_input_of_a_pattern(table):
 
 def test_a_column_named_in_full_is_no_output_of_a_pattern(table):
     assert columns_of(table, outputs="y*", group="y2").outputs == ["y1"]
-    with pytest.raises(UserError, match="every column that it means"):
+    with pytest.raises(UserError, match="every column that it matches"):
         columns_of(table, outputs="bat*", group="batch")
 
 

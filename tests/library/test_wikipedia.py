@@ -265,7 +265,7 @@ class TestResuming:
 
     @pytest.mark.parametrize(
         ("content", "words"),
-        [('{"ant":', "line 1"), ("[]", "no object"), ('{"ant": {}}', "'ant' has no text")],
+        [('{"ant":', "line 1"), ("[]", "not hold an object"), ('{"ant": {}}', "'ant' has no text")],
     )
     def test_a_damaged_file_is_named_and_left_alone(self, output, content, words):
         output.parent.mkdir()
@@ -308,7 +308,7 @@ class TestFailures:
         [
             (refused(403), "403 reason"),
             (b'{"error": {"code": "badvalue", "info": "no such prop"}}', "no such prop"),
-            (b"[]", "no object"),
+            (b"[]", "not an object"),
             (b"{}", "lacks the page 'Ant'"),
             (b'{"query": {"pages": [{"title": "Ant", "extract": "x"}]}}', "lacks the revision"),
         ],
@@ -323,7 +323,7 @@ class TestFailures:
         message = message_of(TITLES, output, opener, retries=2)
         assert len(opener.questions) == 3
         assert "Name or service not known" in message
-        assert "supply a folder with one text file a class, named CLASS.txt" in message
+        assert "supply a folder with a text file CLASS.txt for each class" in message
         assert not output.exists()
 
     def test_an_answer_without_end_is_given_up(self, output):

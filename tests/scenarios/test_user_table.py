@@ -508,7 +508,7 @@ def test_classes_train_as_the_table_has_them_one_of_a_single_row_too(fresh, tmp_
     request = {"data": "kinds.csv", "classes": "kind", "methods": "class-krr,m-svm", "splits": "2"}
     outcome = run(folder, "new", name="kinds", **request)
     assert outcome.status == 0, outcome.text
-    assert "Classes with a single row, which trains and never tests: 'single'" in outcome.text
+    assert "Classes with a single row, which is never a test row: 'single'" in outcome.text
     assert "2 splits (stratified), 10, 20, 26 training rows" in outcome.text
     edit = {"training_sizes": [26], "tables": [], "figures": []}
     edit_yaml(folder / "config/experiments/kinds.yaml", **edit)
