@@ -15,10 +15,10 @@ def chosen_rows(
 ) -> list[int]:
     """Return rows that are test rows in the most splits, at even steps of their error.
 
-    Rows of fewer splits are taken in only where there are less than `n_rows` otherwise. The error
+    Rows of fewer splits are included only where there are fewer than `n_rows` otherwise. The error
     of a row is its mean squared error over observed coordinates and splits; the first row returned
-    has the lowest and the last the highest one, and equal errors follow the row numbers. Rows of
-    which no output was observed are left out.
+    has the lowest error and the last the highest, and rows of equal error are in the order of their
+    numbers. Rows of which no output was observed are left out.
 
     Parameters
     ----------
