@@ -158,8 +158,9 @@ def _equivalence_layout(checked: Mapping[str, Mapping], by_name: Mapping[str, Ma
         [Block("", rows)],
         [
             "The heading of a column states what theory says of OFER in the case named there. The "
-            f"same means a difference below {join_words([f'{number:.0e}' for number in tolerances])}"
-            ". Every cell agrees with theory unless it says otherwise.",
+            "same means a difference below "
+            f"{join_words([f'{number:.0e}' for number in tolerances])}. "
+            "Every cell agrees with theory unless it says otherwise.",
         ],
     )
 
@@ -189,8 +190,8 @@ def _equivalence_sentences(checked: Mapping[str, Mapping]) -> list[str]:
         sentences.append(
             f"Where OFER is kernel ridge regression by algebra, its predictions are those of "
             f"kernel ridge regression in {sum(equivalence['holds'] for equivalence in same)} of "
-            f"{count_of(len(same), 'check')} on {count_of(len(checked), 'experiment')}; the largest "
-            f"relative difference is {largest:.0e}."
+            f"{count_of(len(same), 'check')} on {count_of(len(checked), 'experiment')}; the "
+            f"largest relative difference is {largest:.0e}."
         )
     if other:
         least = min(equivalence["difference"] for equivalence in other)

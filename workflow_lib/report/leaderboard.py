@@ -536,7 +536,7 @@ def _learning(scores: Sequence[Score], board: Leaderboard, metric: str) -> Learn
 
 
 def _choice(column: Mapping[Variant, Errors], splits: set[int]) -> Choice | None:
-    """Return the optimism of the winner's error from choosing it by the test errors of these rows."""
+    """Return the optimism from choosing the winner by the test errors of these rows."""
     order = sorted(splits)
     errors = [[column[variant][split] for split in order] for variant in sorted(column)]
     if len(errors) < 2 or len(order) < 2:

@@ -19,8 +19,8 @@ from workflow_lib.report.style import (
 )
 
 SHOWS = (
-    "for tables of your own, errors of the best method against the novelty of test rows, how unlike "
-    "the training rows they are"
+    "for tables of your own, errors of the best method against the novelty of test rows, how "
+    "unlike the training rows they are"
 )
 CAPTION = (
     "The errors of the best method against the novelty of test rows, how unlike the training rows "
