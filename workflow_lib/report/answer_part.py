@@ -1,4 +1,4 @@
-"""The answer for one table as sections of an HTML page: what to use, how sure, and what to do next.
+"""The answer for a table as sections of an HTML page: what to use, how certain, and what is next.
 
 Numbers and sentences come from the answer (`workflow_lib.report.leaderboard`), the data profile of
 the table and the "calibration" artifact; nothing is computed here but means over splits.
@@ -188,14 +188,16 @@ def interval_section(calibration: Mapping, output_names: Sequence[str]) -> Secti
     thirds = calibration.get("thirds", {})
     rows = []
     for index, width in enumerate(widths):
-        held = coverage[:, index][np.isfinite(coverage[:, index])]
+        shares = coverage[:, index][np.isfinite(coverage[:, index])]
         entries = [
             Entry(_width(width)),
             Entry(_usual_widths(usual[index])),
             Entry(_spread_units(width, truth, index)),
-            Entry(_percent(held.mean()) if held.size else MISSING),
+            Entry(_percent(shares.mean()) if shares.size else MISSING),
             Entry(
-                f"{_percent(held.min())} to {_percent(held.max())}" if held.size > 1 else MISSING
+                f"{_percent(shares.min())} to {_percent(shares.max())}"
+                if shares.size > 1
+                else MISSING
             ),
             Entry(_thirds(thirds["of_predicted"][index]) if thirds else MISSING),
             Entry(_relative_errors(splits, index)),
@@ -633,7 +635,7 @@ def _outputs_layout(outputs: Mapping[str, Mapping]) -> Layout:
 
 
 def _names(names: Sequence) -> str:
-    """Return names as words, only the first ones of many."""
+    """Return names as words; of many, only the first."""
     names = [str(name) for name in names]
     if len(names) > MOST_NAMES:
         names = [*names[:MOST_NAMES], f"{len(names) - MOST_NAMES} more"]

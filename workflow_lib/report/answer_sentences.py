@@ -1,4 +1,4 @@
-"""The leaderboard in plain English: what to use, how sure that is, and what it costs."""
+"""The leaderboard in plain English: what to use, how certain that is, and what it costs."""
 
 from __future__ import annotations
 

@@ -67,8 +67,8 @@ def component_names(
 ) -> list[ComponentName]:
     """Return each component with its classes, those with the highest membership first.
 
-    A class belongs to its most probable component; of equal memberships the class that comes first
-    in the dataset stands first. The mixture is that of the largest training size.
+    A class belongs to its most probable component; classes of equal membership are in the order of
+    the dataset. The mixture is that of the largest training size.
 
     Parameters
     ----------

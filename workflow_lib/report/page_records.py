@@ -87,7 +87,7 @@ def methods_section(methods: Mapping[str, Mapping]) -> str:
 def provenance_section(manifest: Mapping, timeline: Mapping | None, folder: Path) -> str:
     """Return the section on the code, machine, seeds and configuration that made this page.
 
-    `folder` is that of the page, for the links to files beside it.
+    `folder` is that of the page, for the links to other files.
     """
     git, machine = manifest["git"], manifest["machine"]
     commit = git["commit"] or "not known (no git repository)"
@@ -115,7 +115,7 @@ def provenance_section(manifest: Mapping, timeline: Mapping | None, folder: Path
 
 
 def _timeline(timeline: Mapping | None, folder: Path) -> list[str]:
-    """Return the block that says when the jobs ran, the only one besides times that may differ."""
+    """Return the block on when the jobs ran, which may differ between runs, as other times may."""
     if timeline is None:
         return []
     parts = [

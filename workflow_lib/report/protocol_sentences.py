@@ -18,7 +18,7 @@ _GROUPED = (
 _GIVEN = (
     "The data define the test rows and those that may be training or weak rows; splits differ only "
     "in the training and weak rows drawn. The deviation over splits therefore says nothing about "
-    "other test rows, and the tests, which assume random splits, give p values that are too small."
+    "other test rows, and the tests, which assume that splits are random, give too small p values."
 )
 
 _SELECTION = "scored on the outputs themselves, after the pre-image."
@@ -37,8 +37,8 @@ _CHRONOLOGICAL = (
     "The test rows are the latest, the same in every split, and later than all training rows; "
     "splits differ only in the training rows drawn. The deviation over splits therefore says "
     "nothing about other test periods, and at a size that takes every earlier row it is that of "
-    "the folds and random starts only. The tests assume random splits, so that their p values are "
-    "too small."
+    "the folds and random starts only. The tests assume that splits are random, so that their p "
+    "values are too small."
 )
 
 _PER_CLASS = (

@@ -1,4 +1,4 @@
-"""Which classes are taken for which: the confusion matrix of the best method."""
+"""The confusion matrix of the best method."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from workflow_lib.report.labels import count_of, format_percent
 from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.report.style import ACCENT_COLOR, applied_style, plain_name
 
-SHOWS = "of classes, which are taken for which"
+SHOWS = "the confusion matrix of classes"
 CAPTION = (
-    "Which classes are taken for which, by the best method at the largest training size, over the "
-    "test rows of all splits."
+    "The confusion matrix of the best method at the largest training size, over the test rows of "
+    "all splits."
 )
 METHOD_FIELDS = ("label", "regressor")
 REQUIRES = {"task": {"classes"}}
@@ -53,7 +53,7 @@ def draw(
 ):
     """Return the figure: a row for each true class, a column for each predicted one.
 
-    A color is the share of the test rows of a class, over all splits, that were taken for another;
+    A color is the share of the test rows of a class, over all splits, with that predicted class;
     the shares of a row sum to 1. Drawn is the method with the highest mean accuracy at the largest
     training size. Classes are in the order of their components, between which there are lines: a
     method that finds the right component errs only within the squares on the diagonal.
@@ -98,7 +98,7 @@ def draw(
 def confusion_shares(
     truth: Sequence[np.ndarray], predicted: Sequence[np.ndarray], n_classes: int
 ) -> np.ndarray:
-    """Return how often each class is taken for each other one.
+    """Return how often each class is predicted for each true class.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ from workflow_lib.report.class_predictions import (
 from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.report.style import ACCENT_COLOR, BASE_COLOR, applied_style
 
-SHOWS = "of classes, test images with their true and predicted classes"
+SHOWS = "test images with their true and predicted classes"
 CAPTION = (
     "Test images of the first split with their true and predicted classes, and the components "
     "assigned to them."

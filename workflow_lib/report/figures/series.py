@@ -166,7 +166,7 @@ def _draw_panels(
     steps = np.arange(1, length + 1)
     n_columns = min(3, len(rows))
     n_lines = -(-len(rows) // n_columns)
-    # The points of a step are drawn side by side, this part of a step apart.
+    # The distance between neighbouring points of a step, as a part of a step.
     shift = 0.36 / max(len(names), 1)
     with applied_style():
         figure = Figure(figsize=(max(3.3 * n_columns, 7.0), 2.5 * n_lines + 1.3))
@@ -224,7 +224,7 @@ def _draw_panels(
 
 
 def _panel_title(index: int, n_panels: int, predicted: PredictedRow) -> str:
-    """Return where the row stands between the lowest and the highest error, and its splits."""
+    """Return where the row lies between the lowest and the highest error, and its splits."""
     place = place_of_row(index, n_panels)
     return f"{place}: row {predicted.row}, {count_of(predicted.n_splits, 'split')}"
 
