@@ -310,7 +310,7 @@ def test_the_data_profile_warns_first(tmp_path):
     assert "It is left out of the inputs" in text and "It is used as an input" in text
     assert "The table seems sorted by y." in text
     assert "2 rows repeat an earlier row" in text
-    assert "3 labelled rows have the inputs of another one" in text
+    assert "3 labelled rows have the inputs of another row" in text
     assert (
         "60: 50 labelled, 4 with a group but no output, 6 without either and 1 with some outputs "
         "missing" in text

@@ -92,7 +92,7 @@ def test_weak_rows_have_an_arrow_only_where_they_are_used():
     with_weak, without = draw_protocol([TOY], 5), draw_protocol([CLASSES], 5)
     assert n_arrows(with_weak) == n_arrows(without) + 1
     assert "None here." in texts_of(without)
-    assert "Outputs not seen." in texts_of(with_weak)
+    assert "Outputs not used." in texts_of(with_weak)
     ceiling = Numbers("Toy", "random", False, False, 5, (20,), (100,), (10,), has_ceiling=True)
     assert "(but by a ceiling)." in texts_of(draw_protocol([ceiling], 5))
 
