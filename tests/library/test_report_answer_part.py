@@ -320,7 +320,7 @@ def test_the_data_profile_warns_first(tmp_path):
     assert "9: 2 number and 1 category" in text
     assert "a (25 %) and b (2 %)" in text
     assert "y and z (\u22120.71)" in text
-    assert "10, 20 and 40, beside 10 test rows" in text
+    assert "10, 20 and 40, with 10 test rows" in text
     assert "2 of 30 and 20 rows" in text
     assert "3.25" in text and "\u22121" in text
 
