@@ -1,4 +1,4 @@
-"""Draw when each job of the workflow ran, and compare what it asked for with what it used."""
+"""Draw when each job of the workflow ran, and compare what it requested with what it used."""
 
 from adapter import job
 

@@ -107,7 +107,7 @@ def test_what_scores_do_not_hold_is_reported(tmp_path):
     with pytest.raises(UserError, match="experiment toy: arrmse .* outputs are classes"):
         verdict(read(tmp_path), methods=CLASS_METHODS)
     numbers = write_scores(tmp_path / "n.csv", [("m-krr", "selected", 0, base_error)])
-    with pytest.raises(UserError, match="experiment toy: accuracy .* outputs are no classes"):
+    with pytest.raises(UserError, match="experiment toy: accuracy .* outputs are not classes"):
         cells_of(read_scores(numbers))
 
 
@@ -334,7 +334,7 @@ def test_the_protocol_tells_examples_and_chance(tmp_path):
     text = assembly.protocol_sentences(settings, read(tmp_path), 5)
     assert text.startswith(
         "1 and 5 labelled examples per class (10 and 50 training rows), each set inside the next; "
-        "5 random splits with 100 test rows each. Every class has equally many"
+        "5 random splits with 100 test rows each. Every class has the same number"
     )
     assert "Sizes that do not fit the data: 50." in text
     assert "never by the number of right classes" in text

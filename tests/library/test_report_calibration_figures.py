@@ -144,7 +144,7 @@ def test_residuals_stand_above_the_novelty_of_their_rows(tmp_path):
     assert axis.get_xscale() == "symlog"
 
 
-def test_the_running_median_is_of_stretches_of_equally_many_rows():
+def test_the_running_median_is_of_segments_of_equally_many_rows():
     places = np.random.default_rng(0).permutation(40).astype(float)
     at, medians = running_median(places, 100 - places)
     np.testing.assert_array_equal(at, [4.5, 14.5, 24.5, 34.5])

@@ -105,7 +105,7 @@ def test_data_without_classes_are_reported(tmp_path):
     paths = write_class_results(tmp_path)
     tree = {"inputs": np.zeros((4, 1)), "outputs": np.zeros((4, 2)), "names": {"outputs": "[]"}}
     write_artifact(tmp_path / "table.h5", tree, "dataset")
-    with pytest.raises(UserError, match=r"table\.h5: its outputs are no classes"):
+    with pytest.raises(UserError, match=r"table\.h5: its outputs are not classes"):
         component_names(tmp_path / "table.h5", paths["models"])
 
 

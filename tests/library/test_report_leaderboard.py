@@ -183,25 +183,27 @@ def test_a_lower_mean_alone_does_not_beat_the_mean(tmp_path):
     assert "a lead that may be chance" in headline(board)
 
 
-@pytest.mark.parametrize(("n_splits", "is_told"), [(2, True), (4, True), (5, False)])
-def test_of_few_splits_it_is_reported_that_they_prove_little(tmp_path, n_splits, is_told):
+@pytest.mark.parametrize(("n_splits", "is_reported"), [(2, True), (4, True), (5, False)])
+def test_it_is_reported_that_a_test_on_few_splits_has_little_power(tmp_path, n_splits, is_reported):
     rows = rows_of(m_krr=with_noise([0.1, -0.5, 0.1, -0.5, 0.1], mean_error))
     board = board_of(tmp_path, rows, n_splits=n_splits)
     assert board.beats_mean is False and board.winner.mean < 1
-    assert ("few splits prove little, so raise n_splits" in headline(board)) == is_told
-    assert headline(board).startswith(f"No method {'is shown to beat' if is_told else 'beats'} ")
+    text = "few splits give the test little power, so raise n_splits"
+    assert (text in headline(board)) == is_reported
+    beats = "is shown to beat" if is_reported else "beats"
+    assert headline(board).startswith(f"No method {beats} ")
 
 
-def test_another_method_may_surely_beat_the_mean(tmp_path):
+def test_another_method_may_significantly_beat_the_mean(tmp_path):
     spread = [0.3, -0.6, 0.2, -0.6, 0.1]
     rows = rows_of(m_rf=with_noise(spread, mean_error), m_krr=lambda n, s: 0.95 + 0.1 * NOISE[s])
     board = board_of(tmp_path, rows)
     assert board.winner.variant.method == "m-rf"
     assert board.beats_mean is False
     text = headline(board)
-    # The first method is the one that is saved and predicts.
+    # The first method is saved and used to predict.
     assert text.startswith("m-RF has the lowest relative error, ") and "may be chance" in text
-    assert "surely beats the training mean is m-KRR, with 0.950" in text
+    assert "significantly beats the training mean is m-KRR, with 0.950" in text
 
 
 def test_the_mean_need_not_be_run(tmp_path):
@@ -457,7 +459,7 @@ def test_a_change_that_may_be_chance_leaves_the_question_open(tmp_path):
 def test_one_training_size_cannot_tell_whether_more_rows_would_help(tmp_path):
     board = board_of(tmp_path, rows_of(m_krr=base_error), sizes=(20,))
     assert board.learning is None
-    assert "The run cannot tell whether more rows would help" in " ".join(answer_sentences(board))
+    assert "The run does not show whether more rows would help" in " ".join(answer_sentences(board))
 
 
 def test_the_learning_curve_is_not_that_of_the_training_mean(tmp_path):
@@ -549,9 +551,11 @@ def test_studies_of_weak_labels_are_left_out(tmp_path):
 def test_splits_that_are_not_drawn_are_reported(tmp_path):
     board = board_of(tmp_path, rows_of(m_krr=base_error))
     chronological = " ".join(answer_notes(board, {"split": "chronological"}, 7))
-    assert "the latest rows test in every split" in chronological
+    assert "the latest rows are the test rows of every split" in chronological
     assert "7-fold cross-validation" in chronological
-    assert "too sure" not in " ".join(answer_notes(board, {"split": "random"}, 7))
+    assert "p values that are too small" not in " ".join(
+        answer_notes(board, {"split": "random"}, 7)
+    )
 
 
 def accuracy_board(tmp_path, rows, **options):

@@ -123,7 +123,7 @@ def test_the_page_needs_nothing_from_outside(page):
     assert "url(" not in page
     assert re.findall(r'\bsrc="(?!data:)', page) == []
     assert re.findall(r'href="(?!#|data:)([^"]*)"', page) == [
-        "curve.svg",  # the file beside the page, where there is no script
+        "curve.svg",  # the file of the figure, where there is no script
         "https://example.org/toy.csv?a=1&amp;b=2",
     ]
 
@@ -155,11 +155,11 @@ def test_tables_and_figures_have_anchors_and_can_be_saved(inputs, tmp_path):
 
 def test_the_page_opens_with_what_was_run_and_three_findings(page):
     opening = page[page.index('<section id="summary"') : page.index("What each experiment found")]
-    assert "This run holds 1 experiment." in opening
+    assert "This run has 1 experiment." in opening
     assert re.findall(r"<li>(\S+ \S+ \S+)", opening[opening.index('<div class="brief">') :]) == [
         "OFER-GMM is most",
         "OFER equals its",
-        "In no comparison",
+        "OFER is significantly",
     ]
     assert "OFER-GMM on toy (a stand-in) at n&nbsp;=&nbsp;" in opening
 
@@ -181,7 +181,7 @@ def test_the_paper_is_held_against_the_run_where_its_contents_are_given(inputs, 
 
 
 def test_the_trial_of_what_is_kernel_ridge_is_shown_where_there_is_one(inputs, page, tmp_path):
-    assert "was not tried in this run" in page
+    assert "was not checked in this run" in page
     statement = {"name": "one", "is_kernel_ridge": True, "difference": 2e-15, "holds": True}
     facts = {"n_training": 30, "n_test": 12, "tolerance": 1e-8, "statements": [statement]}
     (tmp_path / "equivalence-checks.json").write_text(json.dumps(facts))
@@ -269,7 +269,7 @@ def test_missing_outputs_are_counted_and_explained(inputs, tmp_path):
     assembly.run(output=tmp_path / "report.html", **inputs)
     text = "".join(parse((tmp_path / "report.html").read_text()).text)
     assert "Missing outputs1 value (8.3 %)" in text
-    assert "8.3 % of the output values are missing: in training each takes the mean of" in text
+    assert "8.3 % of the output values are missing: in training each is replaced by the" in text
 
 
 def test_complete_outputs_say_nothing_of_missing_ones(inputs, tmp_path):
@@ -434,8 +434,12 @@ def test_the_page_shows_how_the_jobs_ran(inputs, tmp_path):
 @pytest.mark.parametrize(
     ("split", "first", "then"),
     [
-        ("grouped", "5 grouped splits with 10 test rows each.", "groups of which no row trains"),
-        ("given", "5 splits with 10 test rows each.", "The data say which rows test, train and"),
+        ("grouped", "5 grouped splits with 10 test rows each.", "groups without training rows"),
+        (
+            "given",
+            "5 splits with 10 test rows each.",
+            "The data define the test rows and those that",
+        ),
     ],
 )
 def test_the_protocol_tells_splits_that_are_not_random(tmp_path, split, first, then):
@@ -457,9 +461,9 @@ def test_the_protocol_tells_soft_labels_and_weak_sizes_that_do_not_fit(tmp_path)
     assert "of each only the component is known, in the mixture fitted" in text
     assert "Numbers of weak rows that do not fit the data: 300 and 500." in text
     text = assembly.protocol_sentences(settings | {"weak_labels": "soft"}, scores, 5)
-    assert "of each only how likely each component is, in the mixture fitted" in text
+    assert "of each only the component probabilities are known, in the mixture fitted" in text
     text = assembly.protocol_sentences(settings, scores, 5, same_group="site")
-    assert "as the labelled training rows with the same value of 'site' are on average." in text
+    assert "of the labelled training rows with the same value of 'site'." in text
     assert "only the component" not in text
 
 

@@ -145,7 +145,7 @@ def test_every_table_and_figure_has_a_row_without_any_twin(contents):
     assert rows_of(section) == []
     assert "The paper has 20 tables and 3 figures." in text_of(section)
     assert "0 are drawings without data, and 23 were not run" in text_of(section)
-    assert "No number of this run can be held against a published one." in text_of(section)
+    assert "No number of this run can be compared with a published one." in text_of(section)
 
 
 def test_numbers_of_a_recipe_are_counted(tmp_path, contents):
@@ -175,11 +175,11 @@ def test_numbers_of_a_recipe_are_counted(tmp_path, contents):
     assert re.fullmatch(r"\+0\.60\d \(\+2\d spreads\)m-KRR, n = 50", largest)
     # At 20 the order is the same, at 50 the paper has the other one.
     assert order == "1 of 2"
-    assert why.startswith("The paper's recipe leaves open how its data were drawn.")
+    assert why.startswith("The paper's recipe does not fully determine its data.")
     assert '<a href="#table-toy-first">' in section.html
     text = text_of(section)
-    assert "Of the 4 numbers that can be held against a published one, 2 are within one" in text
-    assert "Of the 2 pairs of numbers that the paper puts in an order, 1 are in the same" in text
+    assert "Of the 4 numbers that can be compared with a published one, 2 are within one" in text
+    assert "Of the 2 pairs of numbers that differ in the paper, 1 are in the same" in text
     assert "In this run 0 are reproduced on the paper's own data, 1 on data drawn" in text
 
 
@@ -199,8 +199,8 @@ def test_a_small_published_spread_is_named_as_the_reason(tmp_path, contents):
     reproductions = reproductions_on(OWN, published, cells)
     why = row_of(paper_comparison_section(contents, reproductions, published, {}), "Table 1")[-1]
     assert why == (
-        "Of the 1 number beyond two spreads, 1 is within 5 % of the published one: the spreads are "
-        "that small."
+        "Of the 1 number beyond two spreads, 1 is within 5 % of the published one, because the "
+        "spreads are small."
     )
 
 
@@ -248,7 +248,7 @@ def test_a_stand_in_is_never_said_to_agree(tmp_path, contents):
     assert row[-1] == "Other data than the paper's."
     assert len(row) == len(HEADS) - 1
     assert others_of(section)["Table 1"][0] == "a stand-in"
-    assert "No number of this run can be held against a published one." in text_of(section)
+    assert "No number of this run can be compared with a published one." in text_of(section)
 
 
 def test_experiments_that_only_stand_in_share_a_row(contents):
@@ -292,7 +292,7 @@ def test_a_table_whose_numbers_are_absent_says_so(contents):
     reproductions = reproductions_on(DRAWN, {}, [], number=4)
     row = row_of(paper_comparison_section(contents, reproductions, {}, {}), "Table 4")
     assert row[1:6] == 5 * ["\u2013"]
-    assert row[-1].startswith("The text of the paper does not hold the numbers of this table")
+    assert row[-1].startswith("The text of the paper does not contain the numbers of this table")
 
 
 def test_a_figure_that_is_drawn_again_is_linked(contents):
@@ -395,7 +395,7 @@ def test_what_was_not_run_names_its_commands(contents):
     assert others["Table 1"][-1] == "By its recipe: snakemake --cores 2."
     assert others["Table 6"][-1] == (
         "On the paper's own data: snakemake --cores 2 --configfile config/kogan10k.yaml, with "
-        "files that you bring (config/datasets/kogan10k.yaml). On a stand-in: snakemake --cores 2 "
+        "files that you supply (config/datasets/kogan10k.yaml). On a stand-in: snakemake --cores 2 "
         "--configfile config/earnings-calls.yaml."
     )
     # The Mulan sets have no table of the same form, but stand in for it.

@@ -91,8 +91,8 @@ def test_test_rows_give_inputs_to_the_prediction_and_outputs_to_the_score_alone(
 def test_weak_rows_have_an_arrow_only_where_they_are_used():
     with_weak, without = draw_protocol([TOY], 5), draw_protocol([CLASSES], 5)
     assert n_arrows(with_weak) == n_arrows(without) + 1
-    assert "No part here." in texts_of(without)
-    assert "Outputs not seen." in texts_of(with_weak)
+    assert "None here." in texts_of(without)
+    assert "Outputs not used." in texts_of(with_weak)
     ceiling = Numbers("Toy", "random", False, False, 5, (20,), (100,), (10,), has_ceiling=True)
     assert "(but by a ceiling)." in texts_of(draw_protocol([ceiling], 5))
 

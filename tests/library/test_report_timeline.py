@@ -114,7 +114,7 @@ def test_a_file_that_was_cut_off_is_counted_and_named(folder, tmp_path, text):
     assert (cut.start, cut.end, cut.seconds) == (None, MORNING + 9, None)
     assert sum(len(job.bars) for job in split_runs(jobs)) == 4
     assert sum(summary.n_jobs for summary in rule_summaries(jobs)) == 4
-    assert timeline_sentences(jobs)[-1].endswith("no sum holds them: mean/toy-3.")
+    assert timeline_sentences(jobs)[-1].endswith("no sum includes them: mean/toy-3.")
     texts = texts_of(draw_timeline(jobs))
     assert "not drawn: 1 job without a readable measurement" in texts
 

@@ -136,7 +136,7 @@ def test_rows_with_missing_outputs_are_not_typical(tmp_path):
 @pytest.mark.parametrize(
     ("n_groups", "sentence"),
     [
-        (1, "parts of one cloud rather than groups"),
+        (1, "parts of one distribution rather than groups"),
         (3, None),
         (9, "fall into 9 groups"),
         (None, None),

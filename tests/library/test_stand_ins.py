@@ -122,8 +122,9 @@ def test_a_stand_in_that_does_not_exist_is_reported(folder):
 
 def test_the_report_says_what_was_replaced():
     assert replaced_sentences({"far": ("near",), "other": ("a", "b")}) == [
-        "far did not run, for a file of its dataset is not on this machine; near stands in for it.",
-        "other did not run, for a file of its dataset is not on this machine; a and b stand in "
+        "far did not run, because a file of its dataset is not on this machine; near stands in "
+        "for it.",
+        "other did not run, because a file of its dataset is not on this machine; a and b stand in "
         "for it.",
     ]
 

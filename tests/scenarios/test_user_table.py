@@ -285,7 +285,7 @@ REFUSED_ANSWERS = {
     "no name": ({}, ["snakemake answer: no table of your own is named", "answer --config name="]),
     "new table": (
         {"name": NAME, **BLEND},
-        ["snakemake answer: data=FILE tells of a new table", f"answer --config name={NAME}"],
+        ["snakemake answer: data=FILE names a new table", f"answer --config name={NAME}"],
     ),
 }
 """By the name of the case: the request, and words of the message."""

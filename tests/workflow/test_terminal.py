@@ -209,7 +209,7 @@ def test_a_run_tells_how_much_is_left(project):
 
 def test_a_run_ends_with_what_was_asked_to_be_said(project):
     snakefile = project / "Snakefile"
-    said = 'terminal.last_words[:] = [lambda: ["Use it."]]\n'
+    said = 'terminal.closing_functions[:] = [lambda: ["Use it."]]\n'
     snakefile.write_text(HEAD + "\n" + said + RULES)
     for _ in range(2):
         status, _, lines = snakemake(project, "--cores", "1")
@@ -414,7 +414,7 @@ def test_how_a_process_ended(terminal):
             "WorkflowError",
             "error: Failed to create output directory logs/read.\n"
             "Read-only file system: 'logs/read'",
-            "give leave to write there",
+            "allow writing there",
         ),
         (
             "OSError: [Errno 12] Cannot allocate memory",
@@ -447,7 +447,7 @@ def test_an_output_that_may_not_be_replaced_is_not_to_be_removed_in_vain(
     )
     assert f"To fix it: rm {tmp_path}/a.h5 and run" in handler.word(record)
     monkeypatch.setattr(terminal.os, "access", lambda *_: False)
-    assert "To fix it: give leave to write there" in handler.word(record)
+    assert "To fix it: allow writing there" in handler.word(record)
 
 
 def test_a_job_that_ends_without_a_word_is_given_likely_reasons(terminal, tmp_path):

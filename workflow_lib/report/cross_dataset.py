@@ -16,7 +16,7 @@ from workflow_lib.report.scores import read_scores
 from workflow_lib.report.table_markup import html_markup
 
 RANKS = "Average ranks of the methods; a thick line joins those that are not distinguishable."
-PROTOCOL = "From the rows of a dataset to a score: what sees which rows."
+PROTOCOL = "From the rows of a dataset to a score: which step uses which rows."
 
 
 def ranks_section(
@@ -57,7 +57,7 @@ def protocol_section(
     figure: Mapping[str, str | Path],
     folder: str | Path,
 ) -> Section:
-    """Return the section on how scores come about, as a figure.
+    """Return the section on how scores are obtained, as a figure.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Tables and figures of the page with links that save them, from the page alone."""
+"""Tables and figures of the page with links that save them, without other files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TYPES = {
 
 
 def data_address(path: str | Path, media_type: str) -> str:
-    """Return the bytes of a file as an address that holds them."""
+    """Return a data address that contains the bytes of a file."""
     content = base64.b64encode(Path(path).read_bytes()).decode("ascii")
     return f"data:{media_type};base64,{content}"
 
@@ -29,9 +29,9 @@ def table_with_downloads(table: Mapping, anchor: str) -> str:
     ----------
     table : mapping
         ``html`` (fragment), and where there are such files ``csv`` and ``tex`` (paths), whose bytes
-        the links hold.
+        the links contain.
     anchor : str
-        What links to the table lead to.
+        The target of links to the table.
     """
     links = [_embedded(table[kind], kind) for kind in ("csv", "tex") if table.get(kind)]
     saved = _downloads("table", links) if links else ""
@@ -41,15 +41,15 @@ def table_with_downloads(table: Mapping, anchor: str) -> str:
 def figure_with_downloads(figure: Mapping, anchor: str, folder: Path) -> str:
     """Return a figure under its anchor, with links that save it.
 
-    The SVG is in the page once, as the picture: a script gives the link its bytes, and without one
-    the link leads to the file beside the page.
+    The SVG is in the page once, as the picture: a script gives the link its bytes; without scripts
+    the link leads to the file of the figure.
 
     Parameters
     ----------
     figure : mapping
         ``svg`` (path), ``alt`` and ``caption``, and ``png`` (path) where there is one.
     anchor : str
-        What links to the figure lead to.
+        The target of links to the figure.
     folder : path
         That of the page.
     """

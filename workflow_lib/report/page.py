@@ -1,4 +1,4 @@
-"""The report: one HTML file that holds everything and opens without a network."""
+"""The report: one HTML file that contains everything and opens without a network."""
 
 from __future__ import annotations
 
@@ -94,8 +94,8 @@ def write_report(
     counts : sequence of str
         Sentences over all experiments (`workflow_lib.report.verdict.count_sentences`).
     leading, following : sequence of Section
-        Sections before and after the opening: the answer on a user table comes before, what
-        is said over all experiments after.
+        Sections before and after the opening: the answer on a user table comes before, sections
+        on all experiments after.
     timeline : mapping, optional
         How the jobs ran, as `workflow_lib.report.timeline.timeline_part` makes it, with ``png``
         (path) where it can be saved.
@@ -112,7 +112,7 @@ def write_report(
     groups = {
         "": cross_dataset,
         "Experiments": [(f"experiment-{entry['name']}", entry["name"]) for entry in sections],
-        "Behind the numbers": [
+        "Background": [
             ("data", "Data"),
             ("methods", "Methods"),
             ("provenance", "Provenance"),
@@ -141,7 +141,7 @@ def _entries(group: str, entries: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _opening(sections: Sequence[Mapping], brief: Sequence[str], counts: Sequence[str]) -> str:
-    """Return the opening: what was run, on what, and what came out."""
+    """Return the opening: what was run, on which data, and the findings."""
     rows = []
     for entry in sections:
         rows.append(
@@ -165,8 +165,8 @@ def _opening(sections: Sequence[Mapping], brief: Sequence[str], counts: Sequence
             "<details><summary>Against the reference method, over all experiments</summary>",
             bullets(counts),
             '<p class="notes">Better and worse: by the corrected resampled t-test (Nadeau and '
-            "Bengio, 2003) at 0.05, one test per comparison without a correction for their "
-            "number. Not distinguishable does not mean equal.</p></details>",
+            "Bengio, 2003) at 0.05, one test per comparison without a correction for multiple "
+            "testing. Not distinguishable does not mean equal.</p></details>",
         ]
     return section("summary", "In brief", parts)
 
@@ -180,7 +180,7 @@ def _what_was_run(sections: Sequence[Mapping]) -> list[str]:
         for section in sections
         if not section["is_made"] and not section["stand_in_for"]
     ]
-    sentences = [f"This run holds {count_of(len(sections), 'experiment')}."]
+    sentences = [f"This run has {count_of(len(sections), 'experiment')}."]
     if made:
         sentences.append(f"Data made by a recipe: {join_words(made)}.")
     if others:

@@ -1,4 +1,4 @@
-"""The last sections of the page: the data, the methods, and what made it all."""
+"""The last sections of the page: the data, the methods, and the provenance."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workflow_lib.report.page_markup import bullets, heading, section
 
 
 def datasets_section(datasets: Sequence[Mapping]) -> str:
-    """Return the data page: what each dataset is, where it comes from and what was kept."""
+    """Return the section of the data: what each dataset is, its origin and what was kept."""
     parts = []
     for dataset in datasets:
         facts = [("Kind", dataset["kind"])]
@@ -85,9 +85,9 @@ def methods_section(methods: Mapping[str, Mapping]) -> str:
 
 
 def provenance_section(manifest: Mapping, timeline: Mapping | None, folder: Path) -> str:
-    """Return the section that says what made this page, and when.
+    """Return the section on the code, machine, seeds and configuration that made this page.
 
-    `folder` is that of the page, for the links to files beside it.
+    `folder` is that of the page, for the links to other files.
     """
     git, machine = manifest["git"], manifest["machine"]
     commit = git["commit"] or "not known (no git repository)"
@@ -115,7 +115,7 @@ def provenance_section(manifest: Mapping, timeline: Mapping | None, folder: Path
 
 
 def _timeline(timeline: Mapping | None, folder: Path) -> list[str]:
-    """Return the block that says when the jobs ran, the only one besides times that may differ."""
+    """Return the block on when the jobs ran, which may differ between runs, as other times may."""
     if timeline is None:
         return []
     parts = [

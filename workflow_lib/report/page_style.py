@@ -120,8 +120,8 @@ summary { cursor: pointer; color: var(--link); }
   a { color: inherit; text-decoration: none; }
 }
 """.strip()
-"""CSS; every colour of text has a contrast of 4.5 or more with what is behind it.
+"""CSS; every colour of text has a contrast of 4.5 or more with its background.
 
-On paper the buttons in the heads of tables have no box: Chromium does not repeat a head that holds
-boxes on the next page.
+In print the buttons in the heads of tables have no box: Chromium does not repeat a head that
+contains boxes on the next page.
 """

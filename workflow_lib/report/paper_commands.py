@@ -1,4 +1,4 @@
-"""The command lines that run a table or figure of the paper, by what data they run it on."""
+"""The command lines that run a table or figure of the paper, by the data that they run it on."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from workflow_lib.report.reproduced_tables import DRAWING, OWN_DATA, RECIPE, dat
 def commands(item: PaperItem, runs: Mapping[str, Sequence[Mapping]], kinds: Sequence[str]) -> str:
     """Return HTML with the command that runs an item on each of these kinds of data.
 
-    Of several configuration files that of the fewest experiments is named. A stand-in as a whole
-    counts only where no table of that kind reproduces the item.
+    Of several configuration files that of the fewest experiments is named. An experiment that as a
+    whole stands in for the item counts only where no table of that kind reproduces it.
     """
     found: dict[str, tuple] = {}
     for path, experiments in runs.items():
@@ -38,7 +38,7 @@ def commands(item: PaperItem, runs: Mapping[str, Sequence[Mapping]], kinds: Sequ
             ]
             if places:
                 files = join_words([_code(place) for place in dict.fromkeys(places)])
-                sentence += f", with files that you bring ({files})"
+                sentence += f", with files that you supply ({files})"
             sentences.append(f"{sentence}.")
     if not {OWN_DATA, RECIPE, DRAWING} & set(found):
         sentences.append("No configuration file runs it on the paper's data.")
@@ -46,7 +46,7 @@ def commands(item: PaperItem, runs: Mapping[str, Sequence[Mapping]], kinds: Sequ
 
 
 def _reproduces(item: PaperItem, experiment: Mapping) -> int:
-    """Return 1 where a table or figure of an experiment reproduces it, 2 where all of it does."""
+    """Return 1 if a table or figure of an experiment reproduces an item, 2 if all of it does."""
     if item.kind == "figure":
         return int(bool(item.drawn_as) and item.drawn_as in experiment["figure_kinds"])
     if item.number in experiment["paper_tables"]:
@@ -55,7 +55,7 @@ def _reproduces(item: PaperItem, experiment: Mapping) -> int:
 
 
 def _code(text: str) -> str:
-    """Return HTML of code whose lines break anywhere but behind the hyphens of an option."""
+    """Return HTML of code whose lines break anywhere but after the hyphens of an option."""
     words = (
         f'<span style="white-space:nowrap">{escape(word)}</span>'
         if word[0] == "-"

@@ -35,10 +35,10 @@ HEADS = (
     "Within 2",
     "Largest difference",
     "Same order",
-    "Why not",
+    "Reasons",
 )
 _WIDTHS = (12, 9, 4, 3, 3, 7, 3, 13)
-"""The least widths of the columns, in rem; without them prose gets as little room as counts."""
+"""The least widths of the columns, in rem; without them text gets as little space as counts."""
 
 HEADS_OF_OTHERS = ("In the paper", "In this run", "How to run it")
 _WIDTHS_OF_OTHERS = (14, 6, 30)
@@ -57,8 +57,8 @@ def paper_comparison_section(
 ) -> Section:
     """Return the section with a row for each reproduction of a table or figure of the paper.
 
-    Those that this run shows on a stand-in alone, or not at all, have a row in a second table,
-    which says how they are run.
+    Those that this run shows on a stand-in only, or not at all, have a row in a second table,
+    which says how to run them.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def _table(
 
 
 def _groups(item: PaperItem, reproductions: Sequence[Reproduction]) -> list[list[Reproduction]]:
-    """Return the reproductions of each row of an item: one each.
+    """Return the reproductions in each row of an item: one in each row.
 
     Experiments that as a whole stand in for it share a row, and only where it has no other
     reproduction.
@@ -129,7 +129,7 @@ def _groups(item: PaperItem, reproductions: Sequence[Reproduction]) -> list[list
 
 
 def _opening(contents: Sequence[PaperItem], shown: Sequence[Reproduction]) -> list[str]:
-    """Return the sentences above the table: how much of the paper is here, and how much agrees."""
+    """Return the sentences above the table: how much is reproduced, and how much agrees."""
     by_kind = {
         kind: {reproduction.item for reproduction in shown if reproduction.data_kind == kind}
         for kind in _KINDS
@@ -143,23 +143,23 @@ def _opening(contents: Sequence[PaperItem], shown: Sequence[Reproduction]) -> li
         f"{count_of(len(contents) - n_tables, 'figure')}. In this run "
         f"{len(by_kind[OWN_DATA])} are reproduced on the paper's own data, "
         f"{len(by_kind[RECIPE])} on data drawn by the paper's recipe and {len(stand_ins)} on a "
-        f"stand-in alone; {len(drawings)} are drawings without data, and {absent} were not run"
+        f"stand-in only; {len(drawings)} are drawings without data, and {absent} were not run"
     )
     way = '; <a href="#paper-others">how to run them</a>' if absent else ""
     first = f"{first}{way}."
     counted = [comparison for reproduction in shown for comparison in reproduction.errors]
     if not counted:
-        return [first, "No number of this run can be held against a published one."]
+        return [first, "No number of this run can be compared with a published one."]
     total = tally(counted)
     same, pairs = _sum_of_orders(shown)
     second = (
-        f"Of the {count_of(total.n_compared, 'number')} that can be held against a published one, "
+        f"Of the {count_of(total.n_compared, 'number')} that can be compared with a published one, "
         f"<strong>{total.within_one}</strong> are within one spread of it and "
         f"<strong>{total.within_two}</strong> within two. "
     )
     if pairs:
         second += (
-            f"Of the {count_of(pairs, 'pair')} of numbers that the paper puts in an order, "
+            f"Of the {count_of(pairs, 'pair')} of numbers that differ in the paper, "
             f"<strong>{same}</strong> are in the same order here."
         )
     return [first, second]
@@ -177,18 +177,18 @@ def _notes() -> str:
         f"Differences are this run minus published. {SPREAD_NOTE} Published spreads are standard "
         "deviations over ten splits (section 6.1 of the paper). Within one or two spreads is "
         "called agreement only on the paper's own data or data drawn by its recipe, never on a "
-        "stand-in; it tells of the scatter of single splits, and is no test. Seconds are those of "
-        "a machine: they count in no agreement, only in the order. Same order: of the pairs of "
-        "numbers at one training size (or in one row or column of the published table) that the "
-        "paper prints differently, how many differ the same way here. Each reproduction of a table "
-        "counts by itself."
+        "stand-in; it refers to the scatter of single splits, and is not a statistical test. "
+        "Seconds depend on the machine: they count only in the order, not in the agreement. Same "
+        "order: of the pairs of numbers at one training size (or in one row or column of the "
+        "published table) that differ in the paper, how many are in the same order here. Each "
+        "reproduction of a table counts separately."
     )
 
 
 def _row(
     item: PaperItem, reproductions: Sequence[Reproduction], published: Mapping[int, str | Path]
 ) -> str:
-    """Return one row of the table: an item, and one reproduction or all experiments behind it."""
+    """Return one row of the table: an item, and one reproduction or all of its stand-ins."""
     head, printed, numbers = _head(item), _n_printed(item, published), [MISSING] * 5
     reproduction = reproductions[0]
     here = f"{', '.join(map(_link, reproductions))}<br>{escape(_data(reproductions))}"
@@ -213,7 +213,7 @@ def _row(
 
 
 def _row_of_other(item: PaperItem, is_shown: bool, runs: Mapping[str, Sequence[Mapping]]) -> str:
-    """Return how an item is run that is not shown here, or on a stand-in alone."""
+    """Return how to run an item that is not shown here, or on a stand-in only."""
     if is_shown:
         return _cells(_head(item), "a stand-in", commands(item, runs, (OWN_DATA, RECIPE)))
     return _cells(_head(item), "not run", commands(item, runs, _KINDS))
@@ -270,15 +270,15 @@ def _difference(comparison: Comparison) -> str:
 def _why_not(
     item: PaperItem, reproduction: Reproduction, published: Mapping[int, str | Path]
 ) -> str:
-    """Return what is known of why the numbers of a reproduction do not agree, or that they do."""
+    """Return the known reasons why the numbers of a reproduction differ, or that they agree."""
     if reproduction.data_kind == DRAWING:
         return "Our own drawing of the same steps; there is nothing to measure."
     if item.kind == "figure":
-        return "Samples drawn as the paper says; a figure has no numbers to compare."
+        return "Samples drawn as the paper describes; a figure has no numbers to compare."
     if item.number not in published:
         return (
-            "The text of the paper does not hold the numbers of this table, so that the published "
-            "columns stay blank."
+            "The text of the paper does not contain the numbers of this table, so that the "
+            "published columns stay blank."
         )
     sentences = []
     if reproduction.seconds:
@@ -291,11 +291,11 @@ def _why_not(
         )
     elif not reproduction.comparisons:
         if read_published([published[item.number]]):
-            sentences.append("No row and column of this run is that of a published number.")
+            sentences.append("No published number has the row and column of a number of this run.")
         else:
             sentences.append(
-                "The published numbers stand below the table as they were printed. They have no "
-                "training size, and are not compared."
+                "The published numbers are shown below the table as they were printed. They have "
+                "no training size, and are not compared."
             )
     if not reproduction.errors:
         return " ".join(sentences)
@@ -315,14 +315,14 @@ def _reasons(reproduction: Reproduction, beyond: Sequence[Comparison]) -> list[s
         sentences.append(
             f"Of the {count_of(len(beyond), 'number')} beyond two spreads, {len(small)} "
             f"{'is' if len(small) == 1 else 'are'} within {100 * SMALL_DIFFERENCE:.0f} % of the "
-            f"published one: the spreads are that small."
+            f"published one, because the spreads are small."
         )
     if len(small) == len(beyond):
         return sentences
     sentences += [text for unit, text in READINGS.items() if unit in {c.quantity for c in beyond}]
     if reproduction.data_kind == RECIPE:
         sentences.append(
-            "The paper's recipe leaves open how its data were drawn. What was chosen here is said "
+            "The paper's recipe does not fully determine its data. What was chosen here is stated "
             "with the data; another choice gives other errors."
         )
     else:

@@ -1,4 +1,4 @@
-"""What the jobs asked of a scheduler, and what they used."""
+"""What the jobs requested from a scheduler, and what they used."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ RULES_OF_NO_SCHEDULER = frozenset({"acquire", "introductions", "new"})
 
 
 class Comparison(NamedTuple):
-    """The jobs of a rule on one dataset: what each asked for, and the most that one of them used.
+    """The jobs of a rule on one dataset: what each requested, and the most that any of them used.
 
-    `used_mb` is None where no job ran for long enough to be looked at.
+    `used_mb` is None where no job ran for long enough to be measured.
     """
 
     rule: str
@@ -64,7 +64,7 @@ def run(
 def compare(
     jobs: Sequence[Job], configuration: Mapping, megabytes: Mapping[str, float]
 ) -> list[Comparison]:
-    """Return a row for every rule and dataset, those that used most of what they asked for first.
+    """Return a row for every rule and dataset, by falling share of the request that was used.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """When the jobs of the workflow ran: read from their benchmark files, packed on cores, summed up.
 
-A benchmark file holds the seconds of its job, and is written when the job has ended. Its time of
+A benchmark file contains the seconds of its job, and is written when the job has ended. Its time of
 modification is therefore the end of the job, and that minus the seconds is the start.
 """
 
@@ -36,7 +36,7 @@ notes the end of the first and starts the second. In longer gaps, mostly, the co
 results of other jobs."""
 
 FEWEST_JOBS = 5
-"""Jobs that a rule must have for the shortest of them to tell what every one costs at least."""
+"""Jobs that a rule must have for the shortest to be taken for the least cost of each."""
 
 MOST_NAMES = 5
 """Jobs without a readable measurement are named up to this number, and only counted above."""
@@ -76,7 +76,7 @@ class Job:
 
 
 class Bar(NamedTuple):
-    """A job on a lane, which stands for a core; from `start` to `end` it takes all of the lane.
+    """A job on a lane, which represents a core; from `start` to `end` it takes all of the lane.
 
     `start` is later than that of the job by at most `RESOLUTION`.
     """
@@ -151,7 +151,7 @@ class Idle(NamedTuple):
 
 
 class RuleSummary(NamedTuple):
-    """What the measured jobs of a rule took together, and one by one."""
+    """What the measured jobs of a rule took together and separately."""
 
     rule: str
     n_jobs: int
@@ -171,8 +171,8 @@ def collect_jobs(folder: str | Path) -> list[Job]:
     Parameters
     ----------
     folder : path
-        Holds files ``rule.tsv`` and ``rule/name.tsv``. Files that were copied without their times
-        of modification give the times of the copy.
+        Contains files ``rule.tsv`` and ``rule/name.tsv``. Files that were copied without their
+        times of modification give the times of the copy.
 
     Raises
     ------
@@ -229,8 +229,8 @@ def read_jobs(path: str | Path) -> list[Job]:
     Raises
     ------
     UserError
-        If the file is missing, has no rows, lacks a column or holds a value that is no number
-        where one should stand; the message gives the file and the line.
+        If the file is missing, has no rows, lacks a column or has a value that should be a number
+        and is not; the message gives the file and the line.
     """
     remedy = f"rm {path} and run the same snakemake command again"
     try:
@@ -437,7 +437,7 @@ def timeline_sentences(jobs: Sequence[Job]) -> list[str]:
         listed = join_words([*names, f"{rest} more"] if rest else names)
         sentences.append(
             f"Of {count_of(len(unmeasured), 'job')} the benchmark file was cut off, so that "
-            f"only the end is known and no sum holds them: {listed}."
+            f"only the end is known and no sum includes them: {listed}."
         )
     return sentences
 
@@ -474,13 +474,13 @@ def timeline_part(jobs: str | Path, svg: str | Path) -> dict:
 
 
 def _caption(n_runs: int) -> str:
-    """Return how the figure is to be read."""
+    """Return the caption, which explains how to read the figure."""
     sentences = [
-        "A bar is a job, on a lane that stands for a core; neighbours have different heights, and "
+        "A bar is a job, on a lane that represents a core; neighbours have different heights, and "
         "light grey is a core without a job.",
         "The end of a job is when its benchmark file was written, its start that minus its "
-        "seconds; jobs that failed leave none, and those that draw this figure and write this "
-        "report end too late to stand in it.",
+        "seconds; jobs that failed leave no such file, and those that draw this figure and write "
+        "this report end too late to be included.",
         "Of a job that ran several times only the last is known.",
     ]
     if n_runs > 1:
@@ -538,7 +538,7 @@ def _packed(jobs: Sequence[Job]) -> Run:
 
 
 def _order(job: Job) -> tuple:
-    """Return the sorting key by start; a job without one stands at its end."""
+    """Return the sorting key by start; a job without a start is sorted by its end."""
     return (job.end if job.start is None else job.start, job.end, job.rule, job.name)
 
 

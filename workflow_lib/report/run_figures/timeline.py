@@ -1,4 +1,4 @@
-"""When each job of the workflow ran, on which core, and what the rules took."""
+"""When each job of the workflow ran, on which core, and the seconds of the rules."""
 
 from __future__ import annotations
 
@@ -39,28 +39,28 @@ COLORS = (
     "#F0E442",
     "#000000",
 )
-"""Colors of the rules with the most seconds, which people with a color blindness can tell apart
-(Okabe and Ito, 2008). All further rules share a grey."""
+"""Colors of the rules with the most seconds, which color-blind readers can distinguish (Okabe and
+Ito, 2008). All further rules share a grey."""
 
 JOBS_PER_STRIP = 90
-"""Jobs of one core that lie side by side before the time goes on in a strip below."""
+"""Jobs of one core that are drawn side by side before the time continues in a strip below."""
 
 MOST_STRIPS = 8
 MOST_LANES = 48
 """Lanes of all strips together; with more cores there are fewer strips."""
 
 BREAK_SHARE = 0.008
-"""Room between two runs, as a share of all their time."""
+"""Space between two runs, as a share of all their time."""
 
 MOST_RUNS = 6
 """Runs with a line of their own in the table, the longest; of more, the others share one."""
 
 MOST_VECTORS = 4000
-"""Jobs up to which the SVG holds a shape for each; of more it holds an image of the bars, since it
-stands in a page that should open quickly."""
+"""Jobs up to which the SVG has a shape for each; with more it has an image of the bars, so that
+the page opens quickly."""
 
 N_BINS = 240
-"""Stretches of time over which the number of running jobs is averaged."""
+"""Intervals of time over which the number of running jobs is averaged."""
 
 WIDTH = 11.0
 LEFT, RIGHT = 0.75, 0.3
@@ -86,10 +86,10 @@ def run(output_csv: str | Path, output_svg: str | Path, output_png: str | Path) 
 
 
 def draw_timeline(jobs: Sequence[Job]):
-    """Return the figure: the jobs on their cores, how many ran at once, and what the rules took.
+    """Return the figure: the jobs on their cores, how many ran at once, and the seconds of rules.
 
-    Above, a bar is a job on a lane that stands for a core, colored by its rule; neighbours on a
-    lane have different heights, and grey is a core without a job. Long timelines go on in the
+    Above, a bar is a job on a lane that represents a core, colored by its rule; neighbours on a
+    lane have different heights, and grey is a core without a job. Long timelines continue in the
     strip below. Where no job ran for longer than `workflow_lib.report.timeline.LONGEST_PAUSE`, the
     time is cut and another run begins, whose time starts at zero. In the middle is the mean number
     of running jobs. Below are the sums by rule, the legend of the colors, and the numbers of each
@@ -123,7 +123,7 @@ def draw_timeline(jobs: Sequence[Job]):
         figure = Figure(figsize=(WIDTH, height))
 
         def add_axis(bottom: float, inches: float):
-            """Return an axis of all the width, placed in inches from below."""
+            """Return an axis of the full width, placed in inches from below."""
             share = 1 / height
             return figure.add_axes(
                 (LEFT / WIDTH, bottom * share, 1 - (LEFT + RIGHT) / WIDTH, inches * share)
@@ -156,7 +156,7 @@ def draw_timeline(jobs: Sequence[Job]):
 
 
 def rule_colors(jobs: Sequence[Job]) -> dict[str, str]:
-    """Return the color of every rule; the rules with the most seconds have one of their own."""
+    """Return the color of every rule; the rules with the most seconds have their own colors."""
     rules = [summary.rule for summary in rule_summaries(jobs)]
     own = COLORS[: len(rules)]
     return dict(zip(rules, own, strict=False)) | dict.fromkeys(rules[len(own) :], OTHER_COLOR)
@@ -238,7 +238,7 @@ def _mark_times(axis, runs, offsets, shown: float) -> None:
             if not low <= place <= high:
                 continue
             if places and place - places[-1] < 0.35 * step:
-                # Where a run begins matters more than how long the last one was.
+                # The start of a run is more important than the duration of the previous run.
                 if number > 0 or labels[-1] == "0":
                     continue
                 del places[-1], labels[-1]
@@ -254,7 +254,7 @@ def _step(wanted: float, unit: float) -> float:
 
 
 def _name_runs(axis, runs, offsets, shown: float) -> None:
-    """Write above a strip which run begins in it, and mark where the time is cut."""
+    """Write above a strip which runs begin in it, and mark where the time is cut."""
     if len(runs) < 2:
         return
     low, high = axis.get_xlim()
@@ -270,9 +270,9 @@ def _name_runs(axis, runs, offsets, shown: float) -> None:
                 linestyle=(0, (1, 2)),
             )
         if offset >= latest + 0.16 * shown:
-            has_room = offset + 0.16 * shown <= high
+            fits = offset + 0.16 * shown <= high
             axis.annotate(
-                f"run {number}, {_moment(run.start)}" if has_room else f"run {number}",
+                f"run {number}, {_moment(run.start)}" if fits else f"run {number}",
                 (offset, 1),
                 xycoords=("data", "axes fraction"),
                 xytext=(0, 1),
@@ -340,7 +340,7 @@ def _rule_lines(
 
 
 def _renamed(job: Job) -> Job:
-    """Return the job as one of a rule that holds all."""
+    """Return the job as one of a rule that contains all."""
     return Job("all", job.name, job.start, job.end, job.seconds, job.cpu_seconds, job.max_rss_mb)
 
 
@@ -361,7 +361,7 @@ def _seconds(value: float) -> str:
 
 
 def _run_lines(runs: Sequence[Run]) -> list[tuple[str, ...]]:
-    """Return the numbers of the longest runs, of the other ones together, and of all."""
+    """Return the numbers of the longest runs, of the other runs together, and of all."""
     longest = sorted(range(len(runs)), key=lambda i: (-runs[i].wall, i))[:MOST_RUNS]
     if len(runs) == MOST_RUNS + 1:
         longest = list(range(len(runs)))
@@ -423,13 +423,13 @@ def _write_line(axis, line: float, left: float, texts, places, **look) -> None:
 
 
 def _notes(jobs: Sequence[Job], runs: Sequence[Run]) -> list[str]:
-    """Return what the heads of the tables mean and where the time goes, line by line."""
+    """Return what the heads of the tables mean and how the time is spent, line by line."""
     notes = [
         "ratio: wall s × cores / jobs' s; of all runs, weighted by jobs' s / cores",
         "fewer s: seconds in which fewer jobs than cores ran",
         "gap s: median from the end of a job to the next on its core",
         "cores: the largest number of jobs at once",
-        "CPU s: as last sampled, so too few, above all of short jobs",
+        "CPU s: as last sampled, so too few, especially of short jobs",
     ]
     if runs:
         beginning, handover, waiting, ending = (
