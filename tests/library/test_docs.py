@@ -89,8 +89,8 @@ def test_the_level_of_intervals_is_the_default_of_a_run():
     from workflow_lib.experiments.conformal import rows_needed
 
     level = RunSettings.model_fields["interval_level"].default
-    text = section(page("your-table.md"), "### What intervals promise, and what not")
-    assert f"holds {level:.0%} of".replace("%", " %") in text
+    text = section(page("your-table.md"), "### What intervals guarantee, and what not")
+    assert f"contains {level:.0%} of".replace("%", " %") in text
     assert f"({rows_needed(level)} for {level:.0%})".replace("%)", " %)") in text
 
 
