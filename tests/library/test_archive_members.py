@@ -1,4 +1,4 @@
-"""The members of an archive are found and recognised, whatever stands around them."""
+"""The members of an archive are found and recognised, whatever else it holds."""
 
 from __future__ import annotations
 

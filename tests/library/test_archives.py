@@ -105,7 +105,7 @@ def test_members_beyond_the_limits_are_refused(tmp_path, monkeypatch):
         read(path)
 
 
-def test_members_that_go_back_are_refused():
+def test_members_that_overlap_are_refused():
     stream = archives._Forward(io.BytesIO(bytes(1000)), 1000)
     stream.seek(600)
     assert stream.tell() == 600

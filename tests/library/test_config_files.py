@@ -53,7 +53,7 @@ def test_other_contents_are_refused(folder):
 
 
 @pytest.mark.parametrize("depth", [51, 100_000])
-def test_blocks_that_lie_too_deep_are_refused(folder, depth):
+def test_blocks_that_are_nested_too_deeply_are_refused(folder, depth):
     message = message_of(f"a: 1\nb: {'[' * depth}{']' * depth}\n", folder)
     assert message.startswith("config/faulty.yaml, line 2: more than 50 blocks or brackets")
 
@@ -75,7 +75,7 @@ def test_aliases_may_be_used(folder):
     "value",
     ["2024-13-01", "!!int text", "!!timestamp text", "!!set text", "!!omap text", "9" * 5000],
 )
-def test_values_that_only_seem_to_be_some_are_refused(folder, value):
+def test_invalid_values_of_yaml_are_refused(folder, value):
     message = message_of(f"a: 1\nb: {value}\n", folder)
     assert message.startswith("config/faulty.yaml, line 2: ")
     assert len(message) < 1000

@@ -69,7 +69,7 @@ def test_numbers_of_a_block_on_the_command_line(folder):
     assert "key defaults.training_sizes[1]: found 'x'. Expected a whole number." in message
 
 
-def test_the_experiment_goes_before_the_defaults(folder):
+def test_the_experiment_overrides_the_defaults(folder):
     own = {"training_sizes": [7], "n_splits": 3, "kernel": "linear", "methods": ["ridge"]}
     write(folder, "experiments/first", EXPERIMENT | own | {"tables": [], "figures": []})
     experiment = load_configuration(folder, RUN).experiments["first"]
@@ -86,7 +86,7 @@ def test_default_methods_are_those_that_can_work_sorted(folder):
     assert "weak_sizes" in configuration.left_out["first"]["weak"][0]
 
 
-def test_weak_methods_join_when_there_are_weak_sizes(folder):
+def test_weak_methods_are_added_when_there_are_weak_sizes(folder):
     write(folder, "experiments/first", EXPERIMENT | {"weak_sizes": [3, 6]})
     configuration = load_configuration(folder, RUN)
     assert "weak" in configuration.methods_of("first")

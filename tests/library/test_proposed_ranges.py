@@ -35,11 +35,11 @@ RARE = np.where(np.arange(60) < 3, 1.0, 0.0)
         # A column that was scaled to [0, 1] has one row at 1, and rare events are counts.
         ("y", SCALED, {"least": 0}),
         ("y", RARE, {"least": 0, "whole": True}),
-        # The name says what the values alone do not.
+        # The name adds what the values alone do not show.
         ("cover, %", 80 * SCALED, {"least": 0, "largest": 100}),
         ("Market_Share", 0.9 * SCALED, {"least": 0, "largest": 1}),
         ("shareholders", 0.9 * SCALED, {"least": 0}),
-        # Nothing is known of what has negative values, lies far from 0 or in few rows.
+        # There is no range for negative values, values far from 0, and values of few rows.
         ("share", SKEWED - 0.5, {}),
         ("temperature", 300.5 + SKEWED, {}),
         ("y", SKEWED[:29], {}),
@@ -47,12 +47,12 @@ RARE = np.where(np.arange(60) < 3, 1.0, 0.0)
         ("y", COUNTS[:9], {}),
     ],
 )
-def test_a_range_is_what_many_rows_show(name, values, limits):
+def test_a_range_follows_from_many_rows(name, values, limits):
     table = Table.from_columns({name: values.tolist()}, "small.csv")
     assert proposed_ranges(table, [name]) == ({name: limits} if limits else {})
 
 
-def test_missing_values_show_nothing():
+def test_missing_values_give_no_range():
     column = [*SKEWED[:29].tolist(), *[None] * 50]
     assert proposed_ranges(Table.from_columns({"y": column}, "small.csv"), ["y"]) == {}
 

@@ -1,4 +1,4 @@
-"""Animals with Attributes, both versions, in tiny made-up copies of their form."""
+"""Animals with Attributes, both versions, in tiny synthetic files of the same form."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def test_awa_archives_hold_the_same_as_folders(awa, tmp_path):
     packed = tmp_path / "packed" / "awa"
     packed.mkdir(parents=True)
     inner = "Animals_with_Attributes"
-    # The order of an archive is any.
+    # The order in an archive is arbitrary.
     features = {f"{inner}/Features/vgg19/{name}": AWA[name] for name in reversed(AWA)}
     write_archive(packed / "AwA-features-vgg19.tar.bz2", features, "w:bz2")
     base = {f"{inner}/{name}": text for name, text in BASE.items()}

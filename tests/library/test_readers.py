@@ -1,4 +1,4 @@
-"""Readers give the table that is in the file, or say where the file is wrong."""
+"""Readers return the table in the file, or name the place of the fault."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_arff_with_nominal_columns_and_missing_values(tmp_path):
     }
 
 
-def test_arff_says_where_a_number_is_none(tmp_path):
+def test_arff_names_the_place_of_an_invalid_number(tmp_path):
     path = table(tmp_path, ARFF.replace("-2.5e1", "many"))
     message = refused("arff", {"targets": 2}, path)
     assert f"{path}, line 12, column 4 ('price'): 'many' is not a finite number" in message
@@ -497,6 +497,6 @@ def test_the_whole_catalogue_has_valid_options_and_pinned_sources(name):
         *((name, None) for name in ("d1-informative", "d1-overlapping", "d2", "kogan10k")),
     ],
 )
-def test_stand_ins_are_called_so(name, tables):
+def test_stand_ins_are_labelled_as_such(name, tables):
     stand_in_for = catalogue(name)["stand_in_for"]
     assert stand_in_for is None if tables is None else tables in stand_in_for

@@ -176,7 +176,7 @@ def test_stereoisomers_are_different_structures(folder):
     np.testing.assert_array_equal(tree["inputs"][-2], tree["inputs"][-1])
 
 
-def test_messages_of_rdkit_do_not_spill(folder, capfd):
+def test_messages_of_rdkit_are_not_printed(folder, capfd):
     add(folder, 104, '"C1CC"')
     add(folder, 105, '"CC(C)(C)(C)C"')
     read(folder)

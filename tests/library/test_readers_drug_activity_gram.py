@@ -96,7 +96,7 @@ def test_the_matrix_as_an_array(folder, dtype):
     assert_is_the_set(read(folder))
 
 
-def test_labels_in_another_order_find_their_rows(folder):
+def test_labels_in_another_order_are_assigned_to_their_rows(folder):
     write_matrix(folder)
     write_labels(folder, dict(reversed(LABELS.items())))
     assert_is_the_set(read(folder))
@@ -199,7 +199,7 @@ def test_a_matrix_that_is_not_positive_semi_definite(folder):
 def test_clipping_gives_the_nearest_semi_definite_matrix(folder):
     write_matrix(folder, INDEFINITE)
     tree = read(folder, clip_spectrum=True)
-    # One eigenvalue is negative, so the nearest matrix is without that direction.
+    # One eigenvalue is negative; the nearest matrix lacks its direction.
     least = 1 - 0.9 * np.sqrt(2)
     direction = np.array([0.5, -np.sqrt(0.5), 0.5, 0])
     expected = INDEFINITE - least * np.outer(direction, direction)
@@ -211,7 +211,7 @@ def test_clipping_gives_the_nearest_semi_definite_matrix(folder):
     assert report["largest_change"] == pytest.approx(np.abs(expected - INDEFINITE).max())
 
 
-def test_a_semi_definite_matrix_is_left_alone(folder):
+def test_a_semi_definite_matrix_is_not_changed(folder):
     # Of rank 1: three eigenvalues are zero but for rounding.
     rank_one = np.outer([1, 2, 3, 0.1], [1, 2, 3, 0.1])
     write_matrix(folder, rank_one)
@@ -307,7 +307,7 @@ def test_faults_of_an_array_are_named(folder):
     assert f"{path}: the file is damaged, or not an array of numbers" in refused(folder)
 
 
-def test_the_catalogue_tells_the_form():
+def test_the_catalogue_describes_the_form():
     settings = catalogue("drug-activity-paper")
     assert settings["sources"] == []
     assert settings["inputs"] == {"scale": "none", "kernel": "precomputed"}

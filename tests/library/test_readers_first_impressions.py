@@ -1,4 +1,4 @@
-"""First Impressions, in a tiny made-up copy of its form."""
+"""First Impressions, in a tiny synthetic copy of its form."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_labelled_rows_are_those_with_an_extreme_score(folder):
     assert videos_of(first, 0) == STRONG
     assert videos_of(second, 0) == STRONG + MIDDLE
     assert first["fixed"]["role"].dtype == np.int64
-    # Both tests have one test set; what is between the thresholds has no part in the first task.
+    # Both tests have one test set; videos between the thresholds are not used in the first task.
     assert videos_of(first, 1) == videos_of(second, 1)
     assert videos_of(first, 2) == videos_of(second, 2)
     assert excluded(first) == {"an agreement between the two thresholds": N_MIDDLE}

@@ -1,4 +1,4 @@
-"""The answer as sections of the page: valid HTML that says what the files say."""
+"""The answer as sections of the page: valid HTML that agrees with the files."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_a_method_that_cannot_be_saved_is_marked_and_not_recommended(tmp_path):
     assert "an estimator of the package crystal is not kept in a file" in answer.html
 
 
-def test_the_answer_stands_first_and_large(tmp_path):
+def test_the_answer_is_first_and_large(tmp_path):
     path = write_answer(tmp_path)
     answer = json.loads(path.read_text())
     first = answer_part(path, "assay")[0]

@@ -15,7 +15,7 @@ from workflow_lib.report.class_predictions import class_memberships, order_by_co
 from workflow_lib.report.component_names import ComponentName, component_names, html_names
 
 
-def test_every_class_stands_with_its_component(tmp_path):
+def test_every_class_is_listed_with_its_component(tmp_path):
     paths = write_class_results(tmp_path, n_classes=7, n_components=3)
     names = component_names(paths["dataset"], paths["models"])
     assert sorted(name.class_name for name in names) == [f"class {k}" for k in range(7)]

@@ -1,4 +1,4 @@
-"""The findings that open the report say what the verdicts say, and admit what there is not."""
+"""The findings that open the report agree with the verdicts, and state what is missing."""
 
 from __future__ import annotations
 

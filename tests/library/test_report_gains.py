@@ -1,4 +1,4 @@
-"""The section tells gains, equalities and losses as the verdicts and the trials have them."""
+"""The section states gains, equalities and losses as in the verdicts and the checks."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def text_of(section):
     return "".join(parse(section.html).text).replace("\u00a0", " ")
 
 
-def test_the_equivalence_checks_stand_with_their_differences(tmp_path):
+def test_the_equivalence_checks_are_shown_with_their_differences(tmp_path):
     paths = {name: write_equivalence_checks(tmp_path / f"{name}.json") for name in ("toy", "made")}
     section = gains_section({}, paths, METHODS, SECTIONS)
     assert section.anchor == "where-ofer-helps"
@@ -64,7 +64,7 @@ def test_the_equivalence_checks_stand_with_their_differences(tmp_path):
     assert "No OFER method was compared with a reference in this run." in text
 
 
-def test_what_is_not_as_theory_says_is_reported(tmp_path):
+def test_differences_from_theory_are_reported(tmp_path):
     path = write_equivalence_checks(tmp_path / "toy.json", same=0.5, holds=(False, True))
     text = text_of(gains_section({}, {"toy": path}, METHODS, SECTIONS))
     assert "NOT as theory says: one penalty on toy, a difference of 5.0e-01." in text
@@ -93,7 +93,7 @@ def test_gains_equalities_and_losses_are_counted(tmp_path):
     assert sum(cell.startswith("<strong>−0.300 (−") for cell in cells) == 2
     assert sum(cell.endswith(" worse</strong>") for cell in cells) == 2
     assert cells.count("equal") == 2
-    # What is not distinguishable has a number and no word.
+    # Differences that are not distinguishable have a number and no word.
     assert sum(re.fullmatch(r"[+−0-9.e]+ \([+−0-9.]+\)", cell) is not None for cell in cells) == 2
 
 

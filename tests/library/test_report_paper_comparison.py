@@ -1,4 +1,4 @@
-"""Every table and figure of the paper has its row, which says what agrees, what not, and why."""
+"""Every table and figure of the paper has a row, which states what agrees, what not, and why."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_the_tables_that_a_description_names(text, numbers):
     assert tables_named(text) == numbers
 
 
-def test_every_table_and_figure_has_a_row_without_any_twin(contents):
+def test_every_table_and_figure_has_a_row_without_any_reproduction(contents):
     section = paper_comparison_section(contents, [], {}, {})
     names = [f"Table {n}" for n in range(1, 21)] + [f"Figure {n}" for n in range(1, 4)]
     assert list(others_of(section)) == names
@@ -219,7 +219,7 @@ def test_numbers_that_agree_say_so(tmp_path, contents):
     assert row[-1] == "No number is more than two spreads away."
 
 
-def test_an_error_that_is_read_otherwise_says_so(tmp_path, contents):
+def test_an_error_of_another_definition_is_marked(tmp_path, contents):
     published = write_published(tmp_path, 5, "a,20,9.4,,root_sum_rrmse,ofer-gmm,selected,20,0")
     scores = read_scores(write_scores(tmp_path / "scores.csv", ROWS))
     cells = table_cells(

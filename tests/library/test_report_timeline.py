@@ -329,7 +329,7 @@ def test_the_floor_is_the_shortest_job_of_each_rule_with_enough_jobs():
     assert floor_seconds(jobs + few) == 5 * 2
 
 
-def test_sentences_tell_the_ratio_and_the_floor():
+def test_sentences_state_the_ratio_and_the_floor():
     jobs = [job(10 * i, 9, name=str(i)) for i in range(5)]
     sentences = timeline_sentences(jobs)
     assert sentences[0] == (

@@ -1,4 +1,4 @@
-"""While a file of a dataset is not here, what stands in for its experiment runs in its place."""
+"""While a file of a dataset is missing, the stand-ins of its experiment run instead."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def run_in(folder, **changes):
     return load_configuration(folder, RUN | STAND_INS | changes)
 
 
-def test_a_stand_in_takes_the_place_of_what_lacks_its_data(folder):
+def test_a_stand_in_replaces_an_experiment_whose_data_are_missing(folder):
     settings = run_in(folder)
     assert list(settings.experiments) == ["near", "first"]
     assert settings.replaced == {"far": ("near", "first")}

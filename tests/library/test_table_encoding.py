@@ -1,4 +1,4 @@
-"""Columns of a table become the inputs that are expected, the same for rows that come later."""
+"""Columns of a table become the expected inputs, in the same way for later rows."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_strings_resemble_each_other_by_their_letters_and_need_no_fit():
     np.testing.assert_array_equal(alone.inputs[0], rows.inputs[1])
 
 
-def test_columns_stand_in_the_order_of_their_kinds():
+def test_columns_are_in_the_order_of_their_kinds():
     encoding = fitted("strings", "categories", "numbers")
     rows = encoding.encode(table_of())
     parts = [fitted(kind).encode(table_of()) for kind in ("numbers", "categories", "strings")]
@@ -171,7 +171,7 @@ def test_molecules_alone_are_the_bits_of_their_fingerprint():
     assert rows.lagged_values is None and len(rows.names) == N_BITS
 
 
-def test_what_stands_beside_counts_is_kept_apart():
+def test_columns_other_than_counts_are_kept_separate():
     pytest.importorskip("rdkit")
     dense = fitted("numbers", "categories", "strings").encode(table_of())
     words = fitted("text").encode(table_of())
@@ -182,9 +182,9 @@ def test_what_stands_beside_counts_is_kept_apart():
     assert everything.names == words.names + bits.names
     np.testing.assert_array_equal(everything.lagged_values, dense.inputs)
     assert everything.lagged_names == dense.names
-    beside = fitted("smiles", "numbers").encode(table_of())
-    np.testing.assert_array_equal(beside.inputs.toarray(), bits.inputs)
-    assert beside.lagged_names == ["width", "depth"]
+    mixed = fitted("smiles", "numbers").encode(table_of())
+    np.testing.assert_array_equal(mixed.inputs.toarray(), bits.inputs)
+    assert mixed.lagged_names == ["width", "depth"]
     assert fitted("smiles", "text").encode(table_of()).lagged_values is None
 
 
@@ -201,7 +201,7 @@ def test_what_is_no_molecule_is_named_with_its_line(tmp_path, smiles, words):
     assert words in caught.value.found
 
 
-# Storage, and rows that come later
+# Storage, and later rows
 
 
 @pytest.mark.parametrize(

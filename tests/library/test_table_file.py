@@ -1,4 +1,4 @@
-"""Tables of the user are read whole from every kind of file, or the message says what to fix."""
+"""Tables of the user are read from every kind of file, or the message says what to fix."""
 
 from __future__ import annotations
 
@@ -272,12 +272,14 @@ def test_empty_rows_are_kept_where_each_row_counts(tmp_path):
 
 
 def test_letters_with_marks_are_one_letter_in_whichever_way_they_are_written():
-    one, two = (unicodedata.normalize(form, "Gr\u00f6\u00dfe") for form in ("NFC", "NFD"))
-    assert one != two
-    for name, other in ((one, two), (two, one)):
+    composed, decomposed = (
+        unicodedata.normalize(form, "Gr\u00f6\u00dfe") for form in ("NFC", "NFD")
+    )
+    assert composed != decomposed
+    for name, other in ((composed, decomposed), (decomposed, composed)):
         table = table_of(name)
-        assert table.names == [one]
-        assert table.matching([other], "numbers") == [one]
+        assert table.names == [composed]
+        assert table.matching([other], "numbers") == [composed]
         assert table.numbers(other).shape == (table.n_rows,)
 
 
@@ -524,7 +526,7 @@ def test_a_line_that_is_too_long_is_named(tmp_path, monkeypatch):
 
 
 def test_many_columns_without_a_name_are_passed_over_or_named(tmp_path):
-    # Each of them looked at once; a second time for each other one would take hours.
+    # Each is read once; reading each again for every other would take hours.
     commas = "," * 400_000
     table = read_table(written(tmp_path, f"a,b{commas}\n1,2{commas}\n3,4\n"))
     assert table.names == ["a", "b"] and table.numbers("b").tolist() == [2.0, 4.0]

@@ -1,4 +1,4 @@
-"""What is decided about a table follows from its columns, its rows and the request."""
+"""Decisions about a table follow from its columns, its rows and the request."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_columns_asked_for_are_taken_and_others_left_out(proposed):
     assert dict(proposal.left_out)["x2"] == "excluded, as requested"
 
 
-def test_a_row_name_that_is_insisted_on_is_an_input(proposed):
+def test_a_row_name_that_is_requested_as_an_input_is_an_input(proposed):
     proposal = proposed(inputs="x1,sample_id")
     assert proposal.options["strings"] == ["sample_id"]
     assert "row_name" not in proposal.options
@@ -210,7 +210,7 @@ def test_few_rows_still_make_an_experiment(proposed):
 @pytest.mark.parametrize(("n_rows", "n_splits"), [(60, 10), (500, 10), (501, 5), (2001, 3)])
 def test_fewer_rows_have_more_splits(proposed, n_rows, n_splits):
     columns = without("notes", "day", "maker", n_rows=n_rows)
-    # These cost so little that the rows alone decide.
+    # These take so little time that the rows alone decide.
     proposal = proposed(columns, methods="m-krr,m-mean")
     assert proposal.n_splits == n_splits
     assert proposal.test_size == 0.2
@@ -278,7 +278,7 @@ def test_groups_and_times_that_cannot_split_are_refused(proposed, change, reques
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("n_groups", [2, 3, 12, 60])
-def test_every_grouped_split_has_the_pool_that_is_promised(seed, n_groups):
+def test_every_grouped_split_has_the_proposed_pool(seed, n_groups):
     groups = np.random.default_rng(seed).integers(0, n_groups, size=80)
     pool = pool_size(80, groups=groups)
     split = split_rows(80, [5, pool], [], 0.2, 5, seed, groups=groups)
@@ -286,7 +286,7 @@ def test_every_grouped_split_has_the_pool_that_is_promised(seed, n_groups):
 
 
 @pytest.mark.parametrize("n_days", [4, 20, 1000])
-def test_every_chronological_split_has_the_pool_that_is_promised(n_days):
+def test_every_chronological_split_has_the_proposed_pool(n_days):
     times = np.random.default_rng(0).integers(0, n_days, size=80).astype(float)
     pool = pool_size(80, times=times)
     order = {"time": times, "begin": times, "end": times, "company": np.arange(80)}
@@ -434,7 +434,7 @@ def test_classes_of_a_single_row_are_reported(proposed):
     assert len(tree["train"]) == proposal.training_sizes[-1]
 
 
-def test_class_vectors_bring_the_methods_that_use_them(proposed, tmp_path):
+def test_class_vectors_add_the_methods_that_use_them(proposed, tmp_path):
     vectors = write_table(
         tmp_path / "vectors.csv", {"colour": ["red", "green"], "hue": [0, 2], "light": [1, 1]}
     )
