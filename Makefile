@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 SNAKEMAKE := $(BIN)/snakemake
 SNAKEFILES := Snakefile $(wildcard rules/*.smk rules/*/*.smk)
-# Files of tests go to the processes in the order given, the longest first.
+# Test files are handed to the processes in the order given, the longest first.
 PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 SOURCES := workflow_lib scripts tests $(wildcard benchmarks docs examples)
 
@@ -38,10 +38,10 @@ run: env ## compute everything that is missing or out of date, up to the report
 	@$(SNAKEMAKE) --cores $(CORES) $(OPTIONS)
 	@echo "The report: results/report.html"
 
-prepare: env ## fetch the data alone, for a machine without network later
+prepare: env ## fetch the data only, for a later run without network
 	@$(SNAKEMAKE) --cores $(CORES) $(OPTIONS) prepare
 
-# The tests and the comparison read the data from a local copy where one lies beside the checkout.
+# The tests and the comparison read the data from a local copy if there is one next to the checkout.
 ifeq ($(origin OFER_MIRROR),undefined)
 ifneq ($(wildcard ../shared/data),)
 test test-system compare: export OFER_MIRROR := $(abspath ../shared/data)

@@ -4,8 +4,8 @@ import logging
 
 from snakemake.utils import min_version
 
-# Where the disk is full, Snakemake's own log is too, and logging would print a traceback for each
-# of its lines.
+# When the disk is full, Snakemake cannot write its own log either, and logging would print a
+# traceback for each of its lines.
 logging.raiseExceptions = False
 
 min_version("9.19")

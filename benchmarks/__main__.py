@@ -27,14 +27,14 @@ BENCHMARKS = (
 )
 
 WITH_OWN_TABLE = ("interval_coverage",)
-"""Benchmarks that measure no time: their columns are their own, and so is the part of the page."""
+"""Benchmarks that measure no time, with their own columns and their own part of the page."""
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run what the command line asks for; return 1 where a measurement failed."""
+    """Run the command line; return 1 where a measurement failed."""
     arguments = sys.argv[1:] if arguments is None else arguments
     if arguments[:1] == ["compare"]:
-        # A study with options of its own; `make bench` does not run it.
+        # A study with its own options; `make bench` does not run it.
         return importlib.import_module("benchmarks.compare.command").main(arguments[1:])
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=__doc__.split("\n")[0]

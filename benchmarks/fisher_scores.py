@@ -1,16 +1,18 @@
 """Fisher vectors of sets of descriptors: ours and scikit-image's, under the same mixture.
 
-We describe all sets in one call, scikit-image one set a call, the only way it has. The larger the
-sets, the more both spend in the same four products of matrices: two for the responsibilities of all
-components, two for the sums over each set. So these alone are the limit that ours is compared with.
+Ours computes the vectors of all sets in one call; scikit-image only offers one set per call. The
+larger the sets, the more time both spend in the same four products of matrices: two for the
+responsibilities of all components, two for the sums over each set. So the time of these products is
+the limit that ours is compared with.
 
 An output of this project is a set of one descriptor: its Fisher vector is its scaled Fisher score.
 The Fisher embedding of outputs, without root and length, is compared with the same function.
 
-The conventions differ, and are matched as follows. scikit-image puts the derivatives in the weights
-in front, which ours leaves out; its derivatives in the deviations have the other sign; its length
-is that of the whole vector. So its first numbers are dropped, the last block changes sign, and what
-remains is scaled to unit length. Both take signed square roots ("improved").
+The conventions differ, and are matched as follows. scikit-image puts the derivatives with respect
+to the weights first, which ours leaves out; its derivatives with respect to the deviations have the
+opposite sign; it scales the whole vector to unit length. So its first numbers are dropped, the last
+block changes sign, and the rest is scaled to unit length. Both take signed square roots
+("improved").
 """
 
 from __future__ import annotations
@@ -55,7 +57,7 @@ def measurements(quick: bool) -> list[Measurement]:
 
 
 def descriptors(n: int, seed: int, dimension: int = DIMENSION) -> np.ndarray:
-    """Return `n` descriptors around ten centres, which all seeds share."""
+    """Return `n` descriptors around ten centres, the same for all seeds."""
     centres = 2.0 * np.random.default_rng(0).standard_normal((10, dimension))
     generator = np.random.default_rng(seed)
     return centres[generator.integers(len(centres), size=n)] + generator.standard_normal(
@@ -96,7 +98,7 @@ def in_our_conventions(vectors: np.ndarray, model: GaussianMixtureModel) -> np.n
 
 
 def output_embedding(model: GaussianMixtureModel) -> FisherEmbedding:
-    """Return the embedding that has the scores in the weights, means and variances."""
+    """Return the embedding with the scores of the weights, means and variances."""
     return FisherEmbedding(model, form="full", covariance_block="constrained")
 
 
@@ -114,7 +116,7 @@ def in_the_peers_conventions(embedded: np.ndarray, embedding: FisherEmbedding) -
 
 
 def four_products(sets: Sequence[np.ndarray], model: GaussianMixtureModel) -> None:
-    """Multiply as a Fisher vector must, and compute nothing else."""
+    """Compute the products that a Fisher vector needs, and nothing else."""
     coefficients = np.ascontiguousarray(model.means_.T)
     for members in sets:
         q = members @ coefficients
@@ -159,7 +161,7 @@ def fisher_vectors(n: int) -> list[dict[str, str]]:
 
 
 def outputs(n: int) -> list[dict[str, str]]:
-    """Time what is known of single outputs: their Fisher vectors, and their Fisher embedding."""
+    """Time the Fisher vectors and the Fisher embedding of single outputs."""
     rows = descriptors(n, 10, N_OUTPUTS)
     sets = rows[:, None]
     model = fitted_mixture(OUTPUT_COMPONENTS, N_OUTPUTS)

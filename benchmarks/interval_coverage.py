@@ -1,26 +1,25 @@
 """Coverage: how many new outputs lie in the intervals of a model on a user table.
 
-Tables are drawn from laws that are known here and nowhere in the product, and from the rows of real
-tables. Each goes the whole way of a user's table: it is looked at and its configuration written,
-read, split, learned from by a few methods with their own grids, scored, the winner chosen,
-calibrated and saved. The saved model then predicts 500 fresh rows of the same law, or the rows of
-the real table that were kept back, and what its intervals hold of them is counted: of all, and of
-the lowest, middle and highest third of them by predicted value, by novelty and by the width of
-their interval. Nothing is timed.
+Tables are drawn from laws (distributions) that only this package knows, and from the rows of real
+tables. Each is processed like a user's table: inspected, configured, read, split, predicted by a
+few methods with their own grids, and scored; then the best method is chosen, calibrated and saved.
+The saved model predicts 500 fresh rows of the same law, or the rows of the real table that were set
+aside, and the coverage of its intervals is counted: over all rows, and over the lowest, middle and
+highest third of them by predicted value, by novelty and by the width of their interval. Nothing is
+timed.
 
 Widths are compared with those of one half-width for all rows, not clipped at the range of an
 output; so are interval scores (Gneiting and Raftery, Journal of the American Statistical
 Association 102, 2007), which add to the width 2 / (1 - level) for each unit by which an output lies
 outside.
 
-There are fewer methods than a table is given. Two more things differ from a run of the workflow,
-and change no interval: of the learning curve there is the largest size alone, and only the winner
-learns from all rows.
+Fewer methods are compared than in a run of the workflow. Two more differences change no interval:
+only the largest training size is used, and only the best method is fitted to all rows.
 
-The ideal half width of a law is the one that holds as many of the fresh rows around the true
-regression function, which no method knows. The promise of an interval is one on average over
-tables: the half width of one table is a quantile of its own few rows, and its coverage varies with
-them.
+The ideal half width of a law is that of intervals around the true regression function, which no
+method knows, with the same coverage of the fresh rows. The level of an interval holds on average
+over tables: the half width of one table is a quantile of its own few rows, and its coverage varies
+with them.
 """
 
 from __future__ import annotations
@@ -46,11 +45,11 @@ LAWS: dict[str, Law | RealTable] = {**SIMULATED_LAWS, **REAL_TABLES}
 N_QUICK_SIMULATIONS = 3
 
 BAND = (0.87, 0.93)
-"""Where the mean coverage of intervals of 90 % must lie. Of a real table the upper bound does not
-count: outputs with few different values cannot be held more exactly."""
+"""Range in which the mean coverage of intervals of 90 % must lie. For a real table the upper bound
+is not applied: with few different values of an output, the coverage cannot be matched exactly."""
 
 LEAST_OF_THIRDS = 0.8
-"""What every third of the rows must be held by at least."""
+"""Least coverage of every third of the rows."""
 
 THIRDS = tuple(
     f"{third}_{by}"
@@ -71,7 +70,7 @@ COLUMNS = (
     "half_width_over_ideal",
     "measured_by_product",
 )
-"""Columns of ``interval_coverage.csv``: one row an output of a simulated table."""
+"""Columns of ``interval_coverage.csv``: one row per output of a simulated table."""
 
 LAW_COLUMNS = (
     "law",
@@ -93,7 +92,7 @@ LAW_COLUMNS = (
     "measured_by_product",
     "winners",
 )
-"""Columns of ``interval_coverage_by_law.csv``: one row a law."""
+"""Columns of ``interval_coverage_by_law.csv``: one row per law."""
 
 SHARES = (
     "coverage",
@@ -110,7 +109,7 @@ BY_LAW = "interval_coverage_by_law"
 
 
 def measurements(quick: bool) -> list[Measurement]:
-    """Return what is measured: every law whose packages or data are here."""
+    """Return what is measured: every law whose packages or data are available."""
     return [
         Measurement(
             "coverage",
@@ -152,7 +151,7 @@ def simulated(
     ----------
     law : Law or RealTable
     folder : path
-        Where the table and all artifacts go.
+        Folder of the table and all artifacts.
     seed : int
     config : path, default=config/ of the checkout
         The folder with ``methods/`` and ``models/``.
@@ -182,9 +181,9 @@ def simulated(
 def _counted(
     predicted: Any, half_widths: np.ndarray, fresh: Rows, output: int, constant: float
 ) -> dict[str, float]:
-    """Return what the intervals of one output hold of the fresh rows, and how wide they are.
+    """Return the coverage of the fresh rows by the intervals of one output, and their widths.
 
-    `half_widths` (m, d) are not clipped: rows are put in the order of these.
+    `half_widths` (m, d) are not clipped; rows are sorted by them.
     """
     known = ~np.isnan(fresh.outputs[:, output])
     lower, upper = predicted.lower[known, output], predicted.upper[known, output]
@@ -267,7 +266,7 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _mean(values: Sequence[float]) -> float:
-    """Return the mean without NaN; NaN where there is nothing else."""
+    """Return the mean without NaN; NaN where all values are NaN."""
     known = [value for value in values if not math.isnan(value)]
     return float(np.mean(known)) if known else math.nan
 
@@ -284,14 +283,14 @@ def run(quick: bool, folder: Path) -> list[str]:
     quick : bool
         Only a few simulated tables.
     folder : path
-        Where the tables go; they are written anew after every law.
+        Folder of the tables; they are rewritten after every law.
 
     Returns
     -------
     list of str
         The measurements that failed, and the laws whose mean coverage is outside of `BAND`, or
-        one of whose thirds is held by less than `LEAST_OF_THIRDS`; what went wrong in a process
-        stands on the error stream.
+        one of whose thirds has a coverage below `LEAST_OF_THIRDS`; the errors of the processes
+        are printed on the error stream.
     """
     for name, law in LAWS.items():
         if not law.is_here():
@@ -311,7 +310,7 @@ def run(quick: bool, folder: Path) -> list[str]:
         _write(folder / "interval_coverage.csv", COLUMNS, sum(everything, []))
         _write(folder / f"{BY_LAW}.csv", LAW_COLUMNS, laws)
         print(in_words(laws[-1]), flush=True)
-        # A few tables say too little of the mean.
+        # A few tables are too few to estimate the mean.
         if laws[-1]["met"] == "no" and not quick:
             failed.append(
                 f"{place}: mean coverage {laws[-1]['coverage']:.1%}, least third "
@@ -321,7 +320,7 @@ def run(quick: bool, folder: Path) -> list[str]:
 
 
 def in_words(law: Mapping[str, Any]) -> str:
-    """Return the line that is printed of a law."""
+    """Return the line that is printed for a law."""
     ratio = law["half_width_over_ideal"]
     ideal = "" if math.isnan(ratio) else f"half widths {ratio:.2f} times the ideal; "
     return (
@@ -337,7 +336,7 @@ def in_words(law: Mapping[str, Any]) -> str:
 
 
 def _in_percent(law: Mapping[str, Any], by: str) -> str:
-    """Return the coverages of three thirds, as ``91/90/89``."""
+    """Return the coverages of the three thirds, as ``91/90/89``."""
     return "/".join(f"{100 * law[name]:.0f}" for name in THIRDS if name.endswith(f"_{by}"))
 
 

@@ -1,4 +1,4 @@
-"""What machine, and with which libraries, the benchmarks ran."""
+"""The machine and the libraries with which the benchmarks ran."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FILE_NAME = "machine.json"
 
 
 def description() -> dict[str, str]:
-    """Return what stands on the page: processor, memory, BLAS, versions, and how busy it was."""
+    """Return the description for the page: processor, memory, BLAS, versions, and load."""
     found = {
         "date": datetime.date.today().isoformat(),
         "processor": processor(),
@@ -42,20 +42,20 @@ def description() -> dict[str, str]:
         "threads of BLAS": str(THREADS),
     }
     if hasattr(os, "getloadavg"):
-        # Others at work make times longer and noisier, above all where all processors are taken.
+        # Other processes make times longer and noisier, above all where all processors are busy.
         found["load before"] = f"{os.getloadavg()[0]:.1f} processes (mean of a minute)"
     return found
 
 
 def write_description(folder: Path) -> None:
-    """Write the description beside the tables, for the page, which may be made elsewhere."""
+    """Write the description to the folder of the tables, for pages made on other machines."""
     from workflow_lib.whole_files import write_text
 
     write_text(folder / FILE_NAME, json.dumps(description(), indent=2) + "\n")
 
 
 def read_description(folder: Path) -> dict[str, str]:
-    """Return the description that lies beside the tables; empty where there is none."""
+    """Return the description in the folder of the tables; empty where there is none."""
     path = folder / FILE_NAME
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
@@ -78,9 +78,9 @@ def memory_gb() -> float:
 
 
 def blas() -> list[str]:
-    """Return the BLAS libraries of numpy and scipy, with the kernels they take for the processor.
+    """Return the BLAS libraries of numpy and scipy, with the kernels they use on this processor.
 
-    The wheels of both bring a library of their own.
+    The wheels of both include a library of their own.
     """
     import numpy  # noqa: F401  (loads its BLAS)
     import scipy.linalg  # noqa: F401

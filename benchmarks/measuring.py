@@ -3,7 +3,7 @@
 A benchmark is a module of this package with a function `measurements(quick)`, which lists what is
 measured, and the functions that it names, which return rows (`row`). `run` calls each in a process
 of its own, bound to one processor, with one BLAS thread. Both sides of a ratio are timed there in
-turn (`interleaved`), so that whatever else the machine does meets both.
+turn (`interleaved`), so that any other load of the machine affects both.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def at_least(bound: float, tolerance: float | None = None) -> Goal:
 
 @dataclass(frozen=True)
 class Timing:
-    """What is known of one side.
+    """The measurements of one side.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ class Timing:
         return statistics.median(self.seconds)
 
     def scaled(self, factor: float) -> Timing:
-        """Return the timing of `factor` times as much work, as far as loops allow to say so."""
+        """Return the timing of `factor` times as much work, as if time were proportional to it."""
         return replace(self, seconds=tuple(factor * each for each in self.seconds))
 
 
@@ -151,7 +151,7 @@ def interleaved(
     calls : mapping from name to function without arguments
         What is timed.
     once : collection of str, default=()
-        Names of those that are timed in the first round only.
+        Names of the calls that are timed in the first round only.
     repetitions : int, default=7
         Rounds.
     longest : float, default=60
@@ -192,7 +192,7 @@ def _mean_seconds(call, shortest: float) -> tuple[float, Any]:
 
 
 def times(numerator: Timing, denominator: Timing) -> float:
-    """Return how many times as long the first took: the median over rounds where both have all."""
+    """Return how many times as long the first took: the median over the rounds of both."""
     if len(numerator.seconds) == len(denominator.seconds):
         return statistics.median(a / b for a, b in zip(numerator.seconds, denominator.seconds))
     return numerator.median / denominator.median
@@ -224,9 +224,10 @@ def row(
     timing, peer_timing : Timing or None
     goal : Goal or None
     gain : bool, default=False
-        Without a goal: whether the ratio is the peer's time over ours. A goal decides by itself.
+        Without a goal: whether the ratio is the peer's time over ours. With a goal, this follows
+        from it.
     ratio : float or None
-        Given where it is no ratio of the two times.
+        Given where it is not the ratio of the two times.
     agreement : float or None
         Largest difference of the results where they must be equal.
     memory_mb, peer_memory_mb : float or None
@@ -295,14 +296,14 @@ def run(name: str, quick: bool, folder: Path) -> tuple[Path, list[str]]:
     quick : bool
         Only the small sizes.
     folder : path
-        Where the table goes, as NAME.csv. It is written anew after every measurement.
+        Folder of the table, NAME.csv. It is rewritten after every measurement.
 
     Returns
     -------
     path
         The table.
     list of str
-        The measurements that failed; what they said stands on the error stream.
+        The measurements that failed; their errors are printed on the error stream.
     """
     wanted = importlib.import_module(f"benchmarks.{name}").measurements(quick)
     table, rows, failed = folder / f"{name}.csv", [], []
@@ -345,7 +346,7 @@ def answer() -> None:
     """Make the measurement that the command line names and print its rows as one line."""
     name, function, arguments = sys.argv[1:]
     if hasattr(os, "sched_setaffinity"):
-        # Not every library heeds the number of threads; one processor is one processor for all.
+        # Some libraries ignore the number of threads; all are limited by one processor.
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     module = importlib.import_module(f"benchmarks.{name}")
     print(json.dumps(getattr(module, function)(**json.loads(arguments))))
@@ -374,8 +375,8 @@ def read_table(path: Path) -> list[dict[str, str]]:
 def with_peak_memory(call: Callable[[], Any]) -> tuple[Any, float | None]:
     """Return what `call` returns, and how far it raised the resident memory, in megabytes.
 
-    None where the system does not say. Memory that was freed before is handed back to the system
-    first: what the call takes up again must count.
+    None where the system does not report it. Memory that was freed before is first returned to the
+    system, so that memory that the call uses again is counted.
     """
     _return_freed_memory()
     before = resident_memory()
@@ -398,12 +399,12 @@ def resident_memory() -> float:
 
 def peak_memory() -> float:
     """Return the highest resident memory since `forget_peak`, or else since the start."""
-    # The kernel's maximum of a process is passed on to its children, that in its status is not.
+    # The kernel passes the maximum of a process to its children, but not that in its status.
     return _status("VmHWM") or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def forget_peak() -> None:
-    """Start the peak anew, without what importing took."""
+    """Reset the peak, so that the memory of imports is not counted."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:

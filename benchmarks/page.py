@@ -1,6 +1,6 @@
 """The page of the benchmarks: goals, plots of time and memory, all ratios, and the machine.
 
-One HTML file without anything to load, made from the tables in its folder.
+One self-contained HTML file, made from the tables in its folder.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ Row = Mapping[str, str]
 
 
 class Line(NamedTuple):
-    """What one method took, by n.
+    """The measurements of one method, by n.
 
     Attributes
     ----------
     name : str
     is_peer : bool
-        Whether it is only compared with and has no time of its own; drawn dashed.
+        Whether it only serves for comparison and has no row of its own; drawn dashed.
     values : dict from int to float
     """
 
@@ -82,7 +82,7 @@ class Panel(NamedTuple):
     ----------
     title : str
     words : callable
-        From a number, written out, to what its axis says.
+        From a number, as text, to its label on the axis.
     lines : list of Line
     """
 
@@ -320,8 +320,8 @@ def lines_of(rows: Sequence[Row], names: Iterable[str], kind: str) -> list[Line]
     rows : sequence of row
     names : iterable of str
     kind : {"seconds", "memory_mb"}
-        What is drawn. Memory that was measured in a process of its own goes before memory that
-        was measured beside a time.
+        What is drawn. Memory that was measured in a separate process takes precedence over memory
+        that was measured together with a time.
     """
     lines = []
     for name in names:
@@ -337,7 +337,7 @@ def lines_of(rows: Sequence[Row], names: Iterable[str], kind: str) -> list[Line]
 
 def _values(rows: Iterable[Row], column: str) -> dict[int, float]:
     values: dict[int, float] = {}
-    # Rows without a time are those whose process measured memory alone: they are read last.
+    # Rows without a time are from processes that measured memory alone: they are read last.
     for row in sorted(rows, key=lambda row: not row["seconds"]):
         if (
             row[column]
@@ -369,7 +369,7 @@ def _figure(title: str, rows: Sequence[Row], names: Iterable[str]) -> str:
         ("time", "seconds", _duration),
         ("peak memory above the data", "memory_mb", _megabytes),
     ):
-        # What was measured at a single size makes no line.
+        # Measurements at a single size make no line.
         lines = [line for line in lines_of(rows, names, kind) if len(line.values) > 1]
         if lines:
             panels.append(Panel(label, words, lines))
@@ -384,10 +384,10 @@ def _figure(title: str, rows: Sequence[Row], names: Iterable[str]) -> str:
 
 
 def _drawn(panels: Sequence[Panel], names: Sequence[str]) -> str:
-    """Return the panels as SVG; a method looks the same in all."""
+    """Return the panels as SVG; a method has the same style in all."""
     from matplotlib.figure import Figure
 
-    # In inches; under the axes stand the sizes, the name of the axis and the legend.
+    # In inches; below the axes are the sizes, the name of the axis and the legend.
     plot, above, below = 2.6, 0.4, 0.6
     legend = 0.2 * max(len(panel.lines) for panel in panels) + 0.05
     height = above + plot + below + legend
@@ -416,17 +416,17 @@ def _inline_svg(figure: Figure, label: str) -> str:
     content = io.StringIO()
     figure.savefig(content, format="svg", metadata={"Date": None, "Creator": None})
     text = content.getvalue()
-    # Without the header of a file of its own.
+    # Without the header of an SVG file.
     return f'<div role="img" aria-label="{_escaped(label)}">{text[text.index("<svg") :]}</div>'
 
 
-def _draw(axis, line: Line, look: int) -> None:
-    color = LINE_COLORS[look % len(LINE_COLORS)]
+def _draw(axis, line: Line, style: int) -> None:
+    color = LINE_COLORS[style % len(LINE_COLORS)]
     axis.plot(
         list(line.values),
         list(line.values.values()),
         color=color,
-        marker=MARKERS[look % len(MARKERS)],
+        marker=MARKERS[style % len(MARKERS)],
         markerfacecolor="white" if line.is_peer else color,
         linestyle="--" if line.is_peer else "-",
         # Adding zero takes the sign off a rounded zero.
@@ -533,7 +533,7 @@ def _coverage_cells(law: Row, module: ModuleType) -> str:
 
 
 def _drawn_coverage(rows: Sequence[Row], laws: Sequence[Row], module: ModuleType) -> str:
-    """Return the coverage of all outputs of all tables as SVG, one line a law."""
+    """Return the coverage of all outputs of all tables as SVG, one line per law."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import PercentFormatter
 

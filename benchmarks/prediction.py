@@ -1,6 +1,6 @@
-"""Prediction: what the embedding costs above kernel ridge regression, and the two pre-images.
+"""Prediction: the cost of the embedding above kernel ridge regression, and the two pre-images.
 
-`OutputFisherRegressor` predicts more columns than `KernelRidgeRegressor` and comes back from them
+`OutputFisherRegressor` predicts more columns than `KernelRidgeRegressor` and maps them to outputs
 by the projected closed-form pre-image. The pre-images are compared on the same predicted
 embeddings: the closed form of eq. (10) with the local search of eq. (3).
 """
@@ -25,7 +25,7 @@ PREIMAGE_SIZES = (100, 300)
 PREIMAGE_TRAINING_ROWS = 500
 
 COMPONENTS = 10
-# The search of the full form handles C + C d + C numbers a row; the default mixture has four.
+# The search of the full form handles C + C d + C numbers per row; the default mixture has four.
 PREIMAGE_COMPONENTS = 4
 GAMMA = 1.0 / (2.0 * N_INPUTS)
 ALPHA = 1e-3
@@ -75,7 +75,7 @@ def predict(n: int, test_rows: int = TEST_ROWS) -> list[dict[str, str]]:
     timings = interleaved(
         {"ours": lambda: embedding.predict(inputs), "peer": lambda: plain.predict(inputs)}
     )
-    # With a tied variance, one penalty and no projection both are the same function.
+    # With a tied variance, one penalty and no projection, both are the same function.
     unprojected = embedding.embedding_.inverse_transform(embedding.predict_embedding(inputs))
     return [
         row(
@@ -101,7 +101,7 @@ def preimage(n: int, form: str) -> list[dict[str, str]]:
     for call in warming.values():
         call()
     timings = interleaved(preimage_calls(embedding, predicted))
-    # Embeddings of outputs have one pre-image, which both must find; predicted ones need not.
+    # Embeddings of outputs have one pre-image, which both must find; predicted embeddings need not.
     exact = preimage_calls(embedding, embedding.embedding_.transform(outputs))
     closed, gradient = (exact[name]() for name in ("closed_form", "gradient"))
     return [

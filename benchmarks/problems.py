@@ -1,4 +1,4 @@
-"""The made-up problems that the benchmarks solve; the same seed always gives the same problem."""
+"""The synthetic problems of the benchmarks; the same seed always gives the same problem."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Problem(NamedTuple):
 
 
 def smooth_problem(n: int, seed: int = 0) -> Problem:
-    """Return `n` rows whose outputs are clusters along a smooth function of the inputs.
+    """Return `n` rows whose outputs form clusters around a smooth function of the inputs.
 
     With z = tanh(W x), the cluster is the one whose score V z is largest, and the output is its
     mean plus B z plus noise of standard deviation 0.5; all matrices are normal.

@@ -2,8 +2,8 @@
 
 The grid has 10 penalties, 5 widths of the rbf kernel and, for OFER with a Gaussian mixture, the
 component counts 1 to 10; the mixture is refitted in each of the 5 folds. Everything goes through
-`select_each`, as it does in the workflow. The units are one eigendecomposition of the Gram matrix
-for every width, which our selection cannot do without.
+`select_each`, as it does in the workflow. Times are in units of one eigendecomposition of the
+Gram matrix for every width, which our selection needs in any case.
 
 scikit-learn's KernelRidge has no intercept, so ours has none either where they are compared. Its
 ``alpha`` is 2 l lambda_0, with l the training rows of a fold, of which there are equally many.
@@ -48,7 +48,7 @@ WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0)
 """In units of 1 / (2 q), with q the columns of the inputs."""
 COMPONENT_COUNTS = tuple(range(1, 11))
 
-# Pooled over coordinates: a sum over rows and columns is what one number a fold can tell.
+# Pooled over coordinates: one number per fold can only be a sum over rows and columns.
 METRIC = "rrmse"
 EQUAL = 1e-10
 
@@ -120,7 +120,7 @@ def measurements(quick: bool) -> list[Measurement]:
 
 
 class GramsByWidth(Mapping):
-    """Solvers by kernel, built when asked for, so that only one Gram matrix is in memory."""
+    """Solvers by kernel, built on request, so that only one Gram matrix is in memory."""
 
     def __init__(
         self,
@@ -166,12 +166,12 @@ def kernel_ridge_selection(
 
 
 def leave_one_out_selection(problem: Problem) -> Choice:
-    """Return the best grid point by the errors of every row without itself."""
+    """Return the best grid point by the leave-one-out errors."""
     return kernel_ridge_selection(problem, np.arange(len(problem.outputs)))
 
 
 class MixtureSelection(NamedTuple):
-    """The best grid point of every component count, and what the mixture fits took of the time."""
+    """The best grid point of every component count, and the time of the mixture fits."""
 
     choices: dict[int, Choice]
     fit_seconds: float
@@ -197,7 +197,7 @@ def mixture(n_components: int = 4) -> GaussianMixtureModel:
 
 
 def mixture_models(problem: Problem) -> dict[int, list[GaussianMixtureModel]]:
-    """Return the mixtures of every component count, fitted anew without each fold."""
+    """Return the mixtures of every component count, fitted without each fold."""
     return {
         count: [
             mixture(count).fit(problem.outputs[problem.folds != fold]) for fold in range(N_FOLDS)
@@ -242,7 +242,7 @@ def scores_by_point(
     widths: Iterable[float] = WIDTHS,
     alphas: Iterable[float] = ALPHAS,
 ) -> dict[tuple[int | None, float, float], float]:
-    """Return our score of every (component count, width, penalty): selections from one point."""
+    """Return our score of every (component count, width, penalty), by grids of a single point."""
     scores = {}
     for width in widths:
         grams = GramsByWidth(problem, center=center, widths=[width])
@@ -265,8 +265,8 @@ def peer_search(
 ) -> dict[tuple[int | None, float, float], float]:
     """Return GridSearchCV's score of every (component count, width, penalty).
 
-    Its scorer sums squared errors over a fold's rows and columns, so that its mean over folds tells
-    the same relative error as ours.
+    Its scorer sums squared errors over a fold's rows and columns, so that its mean over folds
+    corresponds to the relative error of ours.
     """
     from sklearn.model_selection import GridSearchCV, PredefinedSplit
 
@@ -316,7 +316,7 @@ def peer_kernel_ridge(problem: Problem, **grid) -> dict[tuple[None, float, float
 
 
 def peer_mixture(problem: Problem, **grid) -> dict[tuple[int, float, float], float]:
-    """Return the scores of `OutputFisherRegressor`, which is fitted anew at every grid point."""
+    """Return the scores of `OutputFisherRegressor`, which is fitted at every grid point."""
     from workflow_lib.ofer import OutputFisherRegressor
 
     estimator = OutputFisherRegressor(mixture(), kernel="rbf", preimage="closed_form")
@@ -340,7 +340,7 @@ def largest_difference(ours: Mapping, theirs: Mapping) -> float:
 
 
 def kernel_ridge(n: int) -> list[dict[str, str]]:
-    """Time the grid of kernel ridge regression and the units it is counted in."""
+    """Time the grid of kernel ridge regression and the units of its cost."""
     problem, warming = smooth_problem(n), smooth_problem(WARMING_SIZE)
     for call in _kernel_ridge_calls(warming).values():
         call()
@@ -488,7 +488,7 @@ def _mixture_calls(problem: Problem, sample: Mapping) -> dict[str, Callable]:
 
 
 def _part(timing: Timing, name: str) -> Timing:
-    """Return the seconds that a part of each selection took, as the selection says."""
+    """Return the seconds that a part of each selection took, as it recorded them."""
     return Timing(tuple(getattr(result, name) for result in timing.results))
 
 
@@ -496,7 +496,7 @@ def memory(n: int, method: str) -> list[dict[str, str]]:
     """Measure the peak memory of one search, above the data, in Gram matrices."""
     problem = smooth_problem(n)
     search, goal = SEARCHES[method], None
-    # Loads the libraries and the work space of BLAS, which are there whatever the size.
+    # Loads the libraries and the work space of BLAS, which do not depend on the size.
     search(smooth_problem(WARMING_SIZE))
     _, megabytes = with_peak_memory(lambda: search(problem))
     if megabytes is None:
@@ -522,7 +522,7 @@ def memory(n: int, method: str) -> list[dict[str, str]]:
 SEARCHES: dict[str, Callable[[Problem], object]] = {
     GRID: kernel_ridge_selection,
     MIXTURE_GRID: lambda problem: mixture_selection(problem, "shared"),
-    # Each fit frees what it took, so that one grid point tells the memory of all.
+    # Each fit frees its memory, so that one grid point shows the peak of all.
     PEER_GRID: lambda problem: peer_kernel_ridge(problem, widths=WIDTHS[2:3], alphas=ALPHAS[5:6]),
 }
 """Searches whose memory is measured, by name."""

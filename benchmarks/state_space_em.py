@@ -2,8 +2,8 @@
 
 One EM iteration takes the expectations over all series, the M-step and the log prior. All engines
 start from the same parameters and the same series, which are drawn from a state-space model. Ours
-is the engine that `StateSpaceModel(engine="batched")` takes for complete series; every other is its
-peer, also our own (`state_space_engines`). Loops over series are timed on the first few.
+is the engine that `StateSpaceModel(engine="batched")` takes for complete series; all others, our
+own included, are its peers (`state_space_engines`). Loops over series are timed on the first few.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def simulated(
     model = StateSpaceModel(states)
     model._set_parameters(parameters)
     series = model.sample(n, steps, random_state=1)[0]
-    # EM starts away from the truth, so that there is something to gain.
+    # EM starts away from the truth, so that it can improve the likelihood.
     start = parameters._replace(
         transition=0.5 * parameters.transition,
         observation_covariance=1.5 * np.eye(numbers),
@@ -135,7 +135,7 @@ def simulated(
 
 
 def course(likelihoods: list[float]) -> str:
-    """Return in words whether EM's log-likelihood rose, with the iteration where it did not."""
+    """Return in words whether the log-likelihood rose, or the first iteration where it did not."""
     for iteration, (earlier, later) in enumerate(zip(likelihoods, likelihoods[1:]), start=2):
         if later != later:
             return f"is not a number at iteration {iteration}"

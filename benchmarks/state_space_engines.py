@@ -1,4 +1,4 @@
-"""The engines that the benchmark of state-space EM compares, each behind the same two functions.
+"""The engines that the benchmark of state-space EM compares, all with the same two functions.
 
 An engine is a class made from the series (n, T, p) and parameters to start from, with
 
@@ -6,10 +6,10 @@ An engine is a class made from the series (n, T, p) and parameters to start from
     likelihoods(k)   log-likelihoods over k iterations of EM from these parameters
     timed_series     how many of the series an iteration takes
 
-Ours take all series. pykalman and statsmodels have no EM for more than one series; what a user
-would write is their smoother over the series in a loop, the statistics pooled, and an M-step, for
-which ours is taken. They get the first few series only. dynamax has EM for batches of series; its
-E-step and M-step are compiled together once, as its `fit_em` does anew in every call.
+Ours take all series. pykalman and statsmodels have no EM for more than one series; a user
+would call their smoother for each series, pool the statistics, and add an M-step, for which ours is
+used. They get only the first few series. dynamax has EM for batches of series; its
+E-step and M-step are compiled together once, whereas its `fit_em` compiles them in every call.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Recursion(Ours):
 
 
 class RecursionMissing(Ours):
-    """The recursion where a tenth of the numbers is missing, so that no two series are alike."""
+    """The recursion with a tenth of the numbers missing, in a different pattern for each series."""
 
     def prepared(self, Z):
         holes = np.random.default_rng(2).random(Z.shape) < MISSING
@@ -111,7 +111,7 @@ class Statsmodels(Ours):
         def one_series(parameters, z) -> ExpectedStatistics:
             A, C, Q, R, mean, covariance = parameters
             d, p = len(A), len(C)
-            # A smoother that has run keeps to its first series, so every series has its own.
+            # A smoother remains bound to its first series, so every series has its own.
             smoother = KalmanSmoother(k_endog=p, k_states=d, k_posdef=d)
             smoother["transition"], smoother["design"] = A, C
             smoother["selection"] = np.eye(d)

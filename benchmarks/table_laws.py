@@ -1,4 +1,4 @@
-"""Laws from which users' tables are drawn, known here and nowhere in the product; real tables."""
+"""Laws (distributions) from which users' tables are drawn, unknown to the library; real tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ N_FRESH = 500
 """Fresh rows of a law."""
 
 FEW_METHODS = ("m-krr", "m-mean")
-"""Methods of the laws and tables on which only the intervals are of interest."""
+"""Methods for the laws and tables where only the intervals are of interest."""
 
 
 class Rows(NamedTuple):
@@ -25,9 +25,9 @@ class Rows(NamedTuple):
     Attributes
     ----------
     inputs : dict of str to sequence
-        Columns of the table that are no outputs.
+        Columns of the table that are not outputs.
     means : array (n, d) or None
-        The true regression function at these inputs; None of a real table.
+        The true regression function at these inputs; None for a real table.
     outputs : array (n, d)
         The means plus noise.
     """
@@ -48,13 +48,13 @@ class Law(NamedTuple):
     n_rows : int
         Of a user's table.
     n_splits : int
-        Ten is what a table of at most 500 rows is given.
+        Ten by default, as for a table of at most 500 rows.
     package : str or None
-        What it needs beside the requirements.
+        An optional package that it needs.
     methods : tuple of str
-        That compete.
+        Methods that are compared.
     n_draws : int
-        Tables that are drawn.
+        Number of tables that are drawn.
     """
 
     title: str
@@ -68,11 +68,11 @@ class Law(NamedTuple):
     is_real = False
 
     def is_here(self) -> bool:
-        """Return whether all that it needs is installed."""
+        """Return whether its package is installed."""
         return is_installed(self.package)
 
     def tables(self, generator: np.random.Generator) -> tuple[Rows, Rows]:
-        """Return the rows of a user's table, and fresh ones."""
+        """Return the rows of a user's table, and fresh rows."""
         return self.draw(self.n_rows, generator), self.draw(N_FRESH, generator)
 
 
@@ -100,7 +100,7 @@ class RealTable(NamedTuple):
     is_real = True
 
     def is_here(self) -> bool:
-        """Return whether its file lies in a mirror."""
+        """Return whether its file is in a mirror."""
         return self._file() is not None
 
     def tables(self, generator: np.random.Generator) -> tuple[Rows, Rows]:
@@ -145,7 +145,7 @@ def draw_numbers(n: int, generator: np.random.Generator) -> Rows:
 
     With x normal, the means are sin(2 x_1) + x_2 x_3 / 2, x_1^2 / 2 - x_4 and 2 tanh(x_2 + x_5),
     and the standard deviations of the normal noise 0.2 + 0.4 |x_1|, 0.3 exp(x_2 / 2) and 0.3 or,
-    where x_3 is positive, 0.8. The sixth number is of no use.
+    where x_3 is positive, 0.8. The sixth number has no effect.
     """
     x = generator.standard_normal((n, 6))
     means = np.column_stack(
@@ -171,7 +171,7 @@ def draw_skewed(n: int, generator: np.random.Generator) -> Rows:
 
     With x normal, the logarithms of the outputs are normal with the means 1 + 0.7 x_1 + 0.3 x_2,
     sin(x_2) + 0.4 x_3 and 0.5 x_1 - 0.5 x_4, and the standard deviations 0.4, 0.3 and 0.6; so the
-    noise of an output grows with its mean. The sixth number is of no use.
+    noise of an output grows with its mean. The sixth number has no effect.
     """
     x = generator.standard_normal((n, 6))
     logarithms = np.column_stack(
@@ -217,9 +217,9 @@ SYLLABLES = ("ba", "de", "fi", "go", "lu", "ma", "ne", "pi", "ro", "su")
 def draw_texts(n: int, generator: np.random.Generator) -> Rows:
     """Return rows of a text and two numbers, with Laplace noise.
 
-    A text mixes four topics, with shares w from a Dirichlet distribution of 0.5 each: of its 20 to
-    60 words each is a common one with the probability 0.4, else one of a topic drawn by w. The
-    three outputs are linear in w and the first number and wave with the second one.
+    A text mixes four topics, with shares w from a Dirichlet distribution of 0.5 each: each of its
+    20 to 60 words is a common word with probability 0.4, else a word of a topic drawn by w. The
+    three outputs are linear in w and the first number and oscillate with the second.
     """
     words = [f"{a}{b}{c}" for a in SYLLABLES for b in SYLLABLES for c in SYLLABLES]
     shares = generator.dirichlet(np.full(N_TOPICS, 0.5), n)
@@ -235,7 +235,7 @@ def draw_texts(n: int, generator: np.random.Generator) -> Rows:
             COMMON_WORDS + WORDS_OF_TOPIC * topics + generator.integers(0, WORDS_OF_TOPIC, length),
         )
         texts.append(" ".join(words[number] for number in numbers))
-    # The coefficients belong to the law, so they are the same in every table.
+    # The coefficients are part of the law, so they are the same in every table.
     of_topics = np.array([[2.0, -1.0, 0.0], [0.0, 2.0, -2.0], [-2.0, 0.0, 1.0], [1.0, 1.0, 3.0]])
     waves = np.column_stack([np.sin(day * math.pi / 12.0), np.zeros(n), np.cos(day * math.pi / 12)])
     means = shares @ of_topics + 0.15 * dose[:, None] * np.array([1.0, -1.0, 0.0]) + waves
@@ -289,16 +289,16 @@ ENDS = (
     "c1ccc(OC)cc1",
     "c1ccc(C#N)cc1",
 )
-"""Groups that close a molecule; their first atom binds."""
+"""End groups of a molecule, bound by their first atom."""
 
 
 def draw_molecules(n: int, generator: np.random.Generator) -> Rows:
     """Return rows of a structure, as SMILES, with two kinds of noise.
 
-    A molecule is an end, a core, a linker and an end, drawn evenly. The means are its octanol-water
-    partition coefficient by Crippen, its polar surface and its molar refractivity, in units of
-    1.5, 25 and 20; the noise of the first two is normal with the standard deviations 0.3 and 0.5,
-    that of the third uniform between -1 and 1.
+    A molecule is an end, a core, a linker and an end, drawn uniformly. The means are its
+    octanol-water partition coefficient by Crippen, its polar surface and its molar refractivity, in
+    units of 1.5, 25 and 20; the noise of the first two is normal with the standard deviations 0.3
+    and 0.5, that of the third uniform between -1 and 1.
     """
     from rdkit import Chem
     from rdkit.Chem import Crippen, rdMolDescriptors
@@ -344,4 +344,4 @@ REAL_TABLES = {
         "sf2": 200,
     }.items()
 }
-"""Of small ones seven tenths of the rows."""
+"""Of small tables, seven tenths of the rows."""

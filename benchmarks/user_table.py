@@ -1,4 +1,4 @@
-"""The whole way of a user's table, in one process: the stages with the arguments of the rules."""
+"""All stages of a user's table in one process, with the arguments of the rules."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class OwnTable:
         for kind, text in texts.items():
             (folder / "config" / kind).mkdir()
             written = yaml.safe_load(text(proposal))
-            # Nothing is drawn here, and some tables ask for methods that are left out.
+            # Nothing is plotted here, and some result tables need methods that are left out.
             for part in ("tables", "figures"):
                 written.pop(part, None)
             (folder / "config" / kind / f"{name}.yaml").write_text(
@@ -162,7 +162,7 @@ class OwnTable:
         return json.loads(self._answer.read_text(encoding="utf-8"))
 
     def measured_coverage(self) -> np.ndarray:
-        """Return the coverage (d,) that the product tells its user: the mean over splits.
+        """Return the coverage (d,) that the report states: the mean over splits.
 
         NaN where the test rows of all splits are too few to measure any.
         """
@@ -173,7 +173,7 @@ class OwnTable:
         return np.where(known > 0, np.nansum(measured, axis=0) / np.maximum(known, 1), np.nan)
 
     def constant_half_widths(self) -> np.ndarray:
-        """Return the half-widths (d,) that the same residuals give where all rows have one."""
+        """Return the half-widths (d,) that the same residuals give where all rows share one."""
         from workflow_lib.artifacts import read_artifact
 
         return read_artifact(self.folder / "calibration.h5", "calibration")["constant_half_widths"]
@@ -187,7 +187,7 @@ class OwnTable:
         return RowIntervals.from_tree(tree["intervals"])
 
     def predict(self, columns: Mapping[str, Sequence]) -> Any:
-        """Return what the saved model says of new rows."""
+        """Return the predictions of the saved model for new rows."""
         from workflow_lib.experiments.saved_model import load_model
 
         return load_model(self.folder / "model.h5").predict(columns)
@@ -217,7 +217,7 @@ class OwnTable:
         write_artifact(self._dataset, tree, "dataset", seed=seed, allow_nan=allowed)
 
     def _prepare(self, split: str) -> None:
-        """Split the rows and learn the preparation of the inputs."""
+        """Split the rows and fit the preparation of the inputs."""
         from workflow_lib.experiments import features_stage, splitting
 
         experiment = self.settings.experiments[self.name]
@@ -243,7 +243,7 @@ class OwnTable:
         )
 
     def _predict(self, split: str, method: str) -> None:
-        """Learn a method on a split and predict its test rows."""
+        """Fit a method on a split and predict its test rows."""
         from workflow_lib.experiments import output_predictions, preimages, regression
 
         settings = self.settings.methods[method]
@@ -269,7 +269,7 @@ class OwnTable:
         )
 
     def _artifacts(self, split: str, method: str) -> dict[str, Path]:
-        """Return what a method reads."""
+        """Return the files that a method reads."""
         has_model = self.settings.methods[method].model is not None
         kinds = ("split", "features", *(("models", "embeddings") if has_model else ()))
         return {"dataset": self._dataset} | {kind: self._file(split, kind) for kind in kinds}
@@ -332,7 +332,7 @@ class OwnTable:
         embedding.run(*source, self._file(split, "embeddings"), settings.form, block)
 
     def _compared(self, method: str) -> dict[str, Any]:
-        """Return what the leaderboard must know of a method."""
+        """Return the facts on a method that the leaderboard needs."""
         keys = ("label", "regressor", "penalty", "center", "form", "preimage", "weak")
         settings, model = self.settings.methods[method], self.settings.model_of(method)
         return {key: getattr(settings, key) for key in (*keys, "weak_outputs")} | {
@@ -341,7 +341,7 @@ class OwnTable:
         }
 
     def _saved_parts(self, method: str) -> dict[str, Any]:
-        """Return what a saved model must know of a method."""
+        """Return the facts on a method that a saved model needs."""
         settings = self.settings.methods[method]
         keys = ("form", "covariance_block", "preimage", "start", "decoder", "weak_outputs")
         return {key: getattr(settings, key) for key in keys} | {

@@ -2,9 +2,8 @@
 
 The grid has 7 penalties and 5 weights of a weak row, in 5 folds of the labelled rows. Ours
 decomposes the Gram matrix of the weak rows once, which all folds share, and solves a system of the
-labelled rows for every pair (`WeakGrams`). The peer is what one writes straight from eq. (14): a
-Cholesky factorisation of the system of all rows for every pair and fold. Both are given the Gram
-matrices.
+labelled rows for every pair (`WeakGrams`). The peer implements eq. (14) directly: a Cholesky
+factorisation of the system of all rows for every pair and fold. Both are given the Gram matrices.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class WeakProblem(NamedTuple):
     Attributes
     ----------
     grams : list of (array (l, l), array (h, l))
-        As `WeakGrams` wants them, with l the training rows of a fold and all weak rows.
+        As `WeakGrams` takes them, with l the training rows of a fold and all weak rows.
     targets : array (n, 60)
         Of the labelled rows.
     weak_targets : array (w, 60)

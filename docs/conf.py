@@ -18,7 +18,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "myst_parser",
-    # Own ones, in extensions/.
+    # Extensions of this project, in extensions/.
     "configuration_table",
     "fault_record",
     "offline_mathml",
@@ -28,11 +28,11 @@ extensions = [
 # The reference of the configuration is a file of Markdown, so all pages but the API are.
 myst_enable_extensions = ["deflist", "dollarmath"]
 myst_heading_anchors = 3
-suppress_warnings = ["myst.header"]  # a part of the README begins below its title
+suppress_warnings = ["myst.header"]  # the included part of the README has no title
 
 default_role = "code"
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"  # the docstrings say types and shapes
+autodoc_typehints = "none"  # the docstrings give types and shapes
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True

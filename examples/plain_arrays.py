@@ -1,7 +1,7 @@
-"""Numbers to many numbers: the estimator inside scikit-learn's own tools, beside its rivals.
+"""Numbers to many numbers: the estimator in scikit-learn's tools, compared with two baselines.
 
-The made outputs lie around four centres. Every method chooses its penalty by cross-validation on
-its training rows alone (GridSearchCV), and is judged on rows that it has not seen
+The synthetic outputs lie around four centres. The penalty of every method is chosen by
+cross-validation on its training rows alone (GridSearchCV), and its error is measured on other rows
 (cross_val_score). Run it by ``python examples/plain_arrays.py``.
 """
 
@@ -32,8 +32,8 @@ def made_rows(seed: int) -> tuple[np.ndarray, np.ndarray]:
 def main() -> None:
     X, Y = made_rows(seed=0)
     mixture = GaussianMixtureModel(n_components=N_CENTRES, covariance_type="tied_spherical")
-    # One penalty for the memberships and one for the rest: with a single one, this mixture would
-    # give kernel ridge regression again.
+    # One penalty for the memberships and one for the rest: with a single penalty, this mixture
+    # would be equivalent to kernel ridge regression.
     two_penalties = [{"pi": pi, "mu": mu} for pi in ALPHAS for mu in ALPHAS]
     inner = KFold(5, shuffle=True, random_state=1)
     outer = KFold(5, shuffle=True, random_state=2)

@@ -1,9 +1,9 @@
 """From a text to a short time series: words in, the next eight values out.
 
-A made report says whether a value is going to rise or to fall; the series that follows does so,
-with noise. Texts become weighted counts of words; the outputs are modelled by a state-space model,
-whose embedding takes a penalty for the path and another for the noise around it. Run it by
-``python examples/text_to_series.py``.
+A synthetic report says whether a value is going to rise or to fall, and the following series rises
+or falls with noise. Texts become weighted counts of words; the outputs are modelled by a
+state-space model, whose embedding has one penalty for the path and another for the noise around it.
+Run it by ``python examples/text_to_series.py``.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Rows of which only the group is known: what they add to few labelled ones.
+"""Rows of which only the group is known: the gain when they are added to few labelled rows.
 
-Outputs lie around four centres, one a group. A dozen rows have outputs; of two hundred more only
-the group is known. They join the fit as weak rows: their group says to which components of the
-mixture they probably belong. Their rival is plainer: kernel ridge regression in which the mean
-output of its group stands for each missing output. Every method has the penalty that is best for it
-on further rows; the errors are those of yet other rows, means over ten seeds with their
-deviation. Run it by ``python examples/weak_labels.py``.
+Outputs lie around four centres, one per group. A dozen rows have outputs; of two hundred more only
+the group is known. They are used in the fit as weak rows: their group gives the probabilities of
+the components of the mixture. The baseline is kernel ridge regression in which each missing output
+is replaced by the mean output of its group. Every method has the penalty that is best for it on a
+validation set; the errors are those of further rows, as means over ten seeds with their deviation.
+Run it by ``python examples/weak_labels.py``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ GAMMA = 1.0 / 16.0
 
 
 class MadeGroups:
-    """Four groups of rows, each with a place among the inputs and a centre among the outputs."""
+    """Four groups of rows, each with a centre of the inputs and a centre of the outputs."""
 
     def __init__(self, seed: int) -> None:
         self.generator = np.random.default_rng(seed)
@@ -31,7 +31,7 @@ class MadeGroups:
         self.places = self.generator.standard_normal((N_GROUPS, N_INPUTS))
 
     def rows(self, n_rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return inputs (n, 8), outputs (n, 6) and groups (n,); no group is left out."""
+        """Return inputs (n, 8), outputs (n, 6) and groups (n,); every group occurs."""
         group = self.generator.permutation(np.arange(n_rows) % N_GROUPS)
         inputs = self.places[group] + 0.7 * self.generator.standard_normal((n_rows, N_INPUTS))
         outputs = self.centres[group] + 0.3 * self.generator.standard_normal((n_rows, N_OUTPUTS))
@@ -58,7 +58,7 @@ def errors(n_labelled: int, seed: int) -> dict[str, float]:
         return KernelRidgeRegressor(gamma=GAMMA, alpha=alpha)
 
     def fisher(alpha):
-        # With this weight a weak row counts as much as a labelled one.
+        # With this weight a weak row counts as much as a labelled row.
         weight = 1.0 / (2.0 * n_labelled)
         return OutputFisherRegressor(mixture, gamma=GAMMA, alpha=alpha, weak_weight=weight)
 

@@ -17,7 +17,7 @@ CONDA = "../envs/workflow.yaml"
 
 
 def settings_file(path):
-    """Return the path of a file of settings; within the project, relative to wherever it lies."""
+    """Return the path of a file of settings, relative to the project if it lies within it."""
     path, project = Path(path).resolve(), Path(ROOT).resolve()
     return path.relative_to(project).as_posix() if path.is_relative_to(project) else shown(path)
 
@@ -63,13 +63,13 @@ wildcard_constraints:
 
 
 def library(*modules):
-    """Return the source files behind library modules, for the input of a rule."""
+    """Return the source files of library modules and of all that they import, as inputs of a rule."""
     names = [f"workflow_lib.{module}" for module in (*modules, "errors", "file_digests")]
     return list(map(external_path, import_closure(ROOT, names)))
 
 
 def code(script, *modules):
-    """Return the code behind a rule, as its script, the adapter and the library below them."""
+    """Return the code of a rule: its script, the adapter and the library modules that they import."""
     return [*map(script_file, (script, "adapter.py")), *library(*modules)]
 
 
@@ -110,7 +110,7 @@ def plain(values, *keys):
 
 
 def shown_metric(experiment):
-    """Return what the report shows of an experiment: an accuracy may be one by numbers of rows."""
+    """Return the metric that the report shows; of stratified splits, accuracy by number of rows."""
     values = settings.experiments[experiment]
     return "accuracy_of_rows" if values.split == "stratified" else values.metric
 
@@ -119,7 +119,7 @@ def stand_in(experiment):
     return settings.dataset_of(experiment).stand_in_for
 
 
-# What a job asks of a scheduler
+# What a job requests from a scheduler
 
 
 def memory_for(rule_name):
@@ -133,7 +133,7 @@ def minutes_for(rule_name):
 
 
 def needs_of(rule_name, wildcards, attempt=1):
-    """Return what a job asks for, by the size of its dataset as far as that is known."""
+    """Return what a job requests, by the size of its dataset as far as that is known."""
     experiment = getattr(wildcards, "experiment", None)
     dataset = settings.experiments[experiment].dataset if experiment else None
     dataset = dataset or getattr(wildcards, "dataset", None)

@@ -1,4 +1,4 @@
-"""Errors and measured times of all predictions, and the trial of what is kernel ridge."""
+"""Errors and measured times of all predictions, and checks of equivalence to kernel ridge."""
 
 
 rule scores:

@@ -1,4 +1,4 @@
-"""The input side of a split: what imputation and scaling learn in each fold."""
+"""The inputs of a split: imputation and scaling as fitted in each fold."""
 
 
 rule features:

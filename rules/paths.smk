@@ -1,7 +1,7 @@
 """Where the library and the settings of this workflow lie, and where its files go.
 
-It may be run by itself, or be a module of another workflow: then from a folder beside that one, or
-from a public repository, out of which Snakemake reads the rules without a copy in any folder.
+It may be run by itself, or be a module of another workflow: then from another folder, or from a
+public repository, from which Snakemake reads the rules without a local copy.
 """
 
 import sys
@@ -14,7 +14,7 @@ RULES = workflow.current_basedir.get_path_or_uri(secret_free=True)
 CHECKOUT = Path(RULES).parent if Path(RULES).is_dir() else None
 IS_MODULE = CHECKOUT is None or CHECKOUT.resolve() != Path(workflow.basedir).resolve()
 
-# A module leaves the names of its scripts to the workflow that it is part of.
+# As a module, the scripts stay off the path, where they could hide modules of the whole workflow.
 if CHECKOUT:
     sys.path[:0] = [str(CHECKOUT)] if IS_MODULE else [str(CHECKOUT), str(CHECKOUT / "scripts")]
 
@@ -23,15 +23,15 @@ try:
 except ImportError as error:
     raise WorkflowError(
         f"error: the library of the module cannot be imported ({error}); expected it in the "
-        "environment of Snakemake, for the rules alone come from a repository. To fix it: "
+        "environment of Snakemake, since a repository provides the rules only. To fix it: "
         'python -m pip install "git+https://ADDRESS@TAG", with the tag of the module.'
     ) from None
 
 
 def root_of_library():
-    """Return the folder that holds the library: relative below the folder of the run.
+    """Return the folder that holds the library: a relative path if it is below the run's folder.
 
-    So a moved or fresh copy of both re-runs nothing.
+    Then no job runs again in a moved or fresh copy of both.
     """
     if CHECKOUT is None:
         return str(Path(workflow_lib.__file__).resolve().parents[1])
@@ -41,7 +41,7 @@ def root_of_library():
 
 ROOT = root_of_library()
 
-# A copy of the settings, as snakedeploy makes it, is there to be edited.
+# A copy of the settings, as snakedeploy makes it, is meant to be edited, and replaces these.
 HAS_OWN_SETTINGS = IS_MODULE and Path("config", "datasets").is_dir()
 CONFIG = Path("config") if HAS_OWN_SETTINGS else Path(ROOT, "config")
 
@@ -52,12 +52,12 @@ PREFIX = str(workflow.modifier.modify_path("results")).removesuffix("results")
 
 
 def with_prefix(paths):
-    """Return where files of this workflow lie, for who opens them beside Snakemake."""
+    """Return where files of this workflow lie, for code that opens them without Snakemake."""
     if isinstance(paths, dict):
         return {name: with_prefix(path) for name, path in paths.items()}
     return f"{PREFIX}{paths}" if paths else paths
 
 
 def external_path(path):
-    """Return the path of a file that this workflow has not made, and that no prefix moves."""
+    """Return the path of a file that this workflow has not made, which gets no prefix."""
     return local(str(path)) if PREFIX else str(path)

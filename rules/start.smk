@@ -1,6 +1,6 @@
-"""What comes before the configuration: the words on the terminal, and whether its file can be read.
+"""What precedes the configuration: the output on the terminal, and a check of its file.
 
-Snakemake tells of a file that is no YAML, or no list of keys, without its name.
+Snakemake's own message about a file that is no YAML, or has no keys, does not name the file.
 """
 
 from workflow_lib.config.files import check_base_file

@@ -1,4 +1,4 @@
-"""Bring one source file here, from a mirror or from its public address."""
+"""Fetch one source file, from a mirror or from its public address."""
 
 from adapter import job
 

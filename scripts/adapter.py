@@ -1,4 +1,4 @@
-"""What every script of a rule stands in: threads, log, checked files and readable errors.
+"""The context in which every script of a rule runs: threads, log, checked files, readable errors.
 
 A script unpacks ``snakemake`` and calls the library inside `job`::
 
@@ -9,7 +9,7 @@ A script unpacks ``snakemake`` and calls the library inside `job`::
 
         regression.run(...)
 
-The imports of the library stand inside, so that what they print or raise reaches the log too.
+The library is imported inside it, so that what the import prints or raises reaches the log too.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ import traceback
 from collections.abc import Iterator
 
 LIBRARIES = 512 << 20
-"""Bytes of addresses that the libraries of a job take before it has read anything."""
+"""Bytes of address space that the libraries of a job take before it has read anything."""
 
 BUFFERED = 256
-"""Rows of a matrix that the linear algebra does not handle without its buffers."""
+"""Rows of a matrix that is large enough for the linear algebra to allocate its buffers."""
 
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -49,8 +49,8 @@ def job(snakemake) -> Iterator[None]:
     """Run the body of a script: its output goes to the log of the rule, its errors are readable.
 
     Before it, every input that another job made is compared with its digest; after it, digests of
-    the outputs are written (`workflow_lib.file_digests`). What earlier jobs left beside the same
-    outputs is removed.
+    the outputs are written (`workflow_lib.file_digests`). What earlier jobs left at the paths of
+    the outputs is removed.
 
     The log ends with the full traceback and one line ``error: ...``; the process exits with
     status 1, on which Snakemake removes the outputs that the job had begun. Snakemake shows that
@@ -80,10 +80,10 @@ def job(snakemake) -> Iterator[None]:
 
 
 def prepare_memory() -> None:
-    """Refuse a limit of memory that the libraries do not fit into; load them while there is room.
+    """Refuse a memory limit that is too low for the libraries; load them while memory is free.
 
     OpenBLAS takes its buffers at its first calls, and where it cannot have them it ends the process
-    or tries again for ever. NumPy and SciPy have one each; both are called here.
+    or tries again for ever. NumPy and SciPy each have their own; both are called here.
     """
     limits = (resource.RLIMIT_AS, resource.RLIMIT_DATA)
     if all(resource.getrlimit(limit)[0] == resource.RLIM_INFINITY for limit in limits):
@@ -103,7 +103,7 @@ def prepare_memory() -> None:
 
 
 def check_inputs(snakemake) -> None:
-    """Clear the place of the outputs, and refuse inputs that are not what their jobs wrote.
+    """Clear the paths of the outputs, and refuse inputs that are not what their jobs wrote.
 
     All such inputs are named at once, so that a user need not fix one after the other.
     """
@@ -141,7 +141,7 @@ def redirect_output(path: str) -> None:
         sys.stderr.flush()
         os.dup2(log.fileno(), 1)
         os.dup2(log.fileno(), 2)
-    # A log is UTF-8 under every locale, for one of ASCII alone would refuse a title or a ±.
+    # A log is UTF-8 under every locale, because an ASCII log cannot hold a title or a ±.
     sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
     sys.stderr.reconfigure(encoding="utf-8", errors="backslashreplace")
 
@@ -151,7 +151,7 @@ def explain(error: Exception, log: str | None) -> str:
     from workflow_lib.errors import UserError
 
     if isinstance(error, UserError):
-        # Split at the ends of lines alone: the name of a file may hold two spaces.
+        # Split only at the ends of lines: the name of a file may hold two spaces.
         return " ".join(str(error).splitlines())
     if is_of_memory(error):
         return (

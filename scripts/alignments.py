@@ -1,4 +1,4 @@
-"""Compare all output series of one dataset."""
+"""Compute an alignment kernel between all output series of one dataset."""
 
 from adapter import job
 

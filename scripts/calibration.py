@@ -1,4 +1,4 @@
-"""Calibrate intervals and the score of novelty on held-out rows."""
+"""Calibrate intervals and the novelty score on held-out rows."""
 
 from adapter import job
 

@@ -1,4 +1,4 @@
-"""Collect what a user's table looks like before any model."""
+"""Describe a user's table before any model is fitted."""
 
 from adapter import job
 

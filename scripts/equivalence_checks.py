@@ -1,4 +1,4 @@
-"""Try what is kernel ridge regression by algebra, and what is not."""
+"""Check numerically when the method equals kernel ridge regression, and when not."""
 
 from adapter import job
 

@@ -1,4 +1,4 @@
-"""Record what this run was made with."""
+"""Record the versions, seeds and configuration of the run."""
 
 from adapter import job
 

@@ -1,4 +1,4 @@
-"""Return from predicted embeddings to outputs."""
+"""Compute outputs from predicted embeddings."""
 
 from adapter import job
 

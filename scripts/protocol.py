@@ -1,4 +1,4 @@
-"""Draw how the run is protected, with its numbers."""
+"""Draw the evaluation protocol of the run, with its numbers."""
 
 from adapter import job
 

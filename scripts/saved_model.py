@@ -1,4 +1,4 @@
-"""Put everything that predicts new rows into one file."""
+"""Save everything that is needed to predict new rows in one file."""
 
 from adapter import job
 

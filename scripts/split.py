@@ -1,4 +1,4 @@
-"""Cut a dataset into training pool, weak pool, test set and folds."""
+"""Split a dataset into training pool, weak pool, test set and folds."""
 
 from adapter import job
 

@@ -1,12 +1,12 @@
-"""What the terminal shows: one line per finished job, and short, complete words when one fails.
+"""What the terminal shows: one line per finished job, and a short, complete message on failure.
 
 Snakemake reports every job in several blocks of text. `install`, called at the top of the
 Snakefile, puts a handler in front of Snakemake's own: it words the events of the jobs itself and
-hands on everything else, so that dry runs, ``--lint``, ``--summary`` and the like are untouched.
+passes on everything else, so that dry runs, ``--lint``, ``--summary`` and the like are untouched.
 
-It stands here, and not in an installable logger plugin, because a plugin named in a profile makes
-every command fail where it is not installed (another environment, a container), and because the
-lines should look the same under every profile.
+It is not an installable logger plugin, because a plugin named in a profile makes every command
+fail where it is not installed (another environment, a container), and because the lines should
+be the same under every profile.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LINKS_OF_TRACEBACKS = (
     "The above exception was the direct cause of the following exception:",
     "During handling of the above exception, another exception occurred:",
 )
-"""What Python writes between the tracebacks of one exception and of that which caused it."""
+"""What Python writes between the tracebacks of an exception and of its cause."""
 
 SIGNALS_OF_MEMORY = ("SIGKILL", "SIGSEGV", "SIGABRT", "SIGBUS")
 OUT_OF_MEMORY = "; often the memory ran out: give Snakemake fewer --cores, or the job more memory"
@@ -44,15 +44,15 @@ AGAIN = "run the same snakemake command again."
 MAKE_ROOM = (
     f"To fix it: make room on the disk of this folder and of temporary files (TMPDIR), and {AGAIN}"
 )
-GIVE_LEAVE = (
-    "To fix it: give leave to write there (by the permissions, or by how the disk is mounted), "
+ALLOW_WRITING = (
+    "To fix it: allow writing there (by the permissions, or by how the disk is mounted), "
     f"and {AGAIN}"
 )
 
 GIVE_MEMORY = f"To fix it: give Snakemake fewer --cores, or more memory, and {AGAIN}"
 
 PROGRESS_EVERY = 30.0
-"""Seconds between two lines that tell how much of a run is left."""
+"""Seconds between two lines that report how much of a run is left."""
 
 TAIL_LINES = 15
 TAIL_BYTES = 1 << 20
@@ -77,20 +77,20 @@ ROUTINE = (
     "No account was given, not able to get a SLURM account",
     "Unable to guess SLURM account",
 )
-# Rules whose log is what the user asked to see.
-SPOKEN_RULES = {"new"}
+# Rules whose log is shown, since it is what the user asked for.
+RULES_WITH_SHOWN_LOG = {"new"}
 SILENT_EVENTS = {"workflow_started", "resources_info", "job_started"}
 
 SUBMITTED = r"(?:Job|Submitted).* (?:with SLURM jobid|with external jobid) '?(\w+)'?"
 
-# Snakemake does not hand on what the scheduler says of a group that it refuses.
+# Snakemake does not pass on the scheduler's message about a group that it refuses.
 REFUSED = (
-    "error: none of its jobs began. Often the scheduler refuses what is asked for: the partition, "
-    "the account, the memory, or more time than its limit. Its own words are shown by --verbose."
+    "error: none of its jobs began. Often the scheduler refuses what is requested: the partition, "
+    "the account, the memory, or more time than its limit. Its own message is shown by --verbose."
 )
 
 
-last_words: list[Callable[[], list[str]]] = []
+closing_functions: list[Callable[[], list[str]]] = []
 """Functions whose lines end a run that was successful, or that had nothing to do."""
 
 
@@ -145,7 +145,7 @@ class TerminalHandler(logging.Handler):
         self.started: dict[int, float] = {}
         self.titles: dict[int, str] = {}
         self.wildcards: dict[int, str] = {}
-        self.spoken: dict[int, str] = {}
+        self.shown_logs: dict[int, str] = {}
         self.finished: list[int] = []
         self.failed: dict[int | str | None, str] = {}
         self.groups: dict[int, str] = {}
@@ -164,7 +164,7 @@ class TerminalHandler(logging.Handler):
         try:
             text = self.word(record)
         except (AttributeError, KeyError, TypeError, ValueError):
-            # A release of Snakemake with other fields: its own words are better than none.
+            # A release of Snakemake with other fields: its own text is better than none.
             text = None
         if text is None:
             self.default.handle(record)
@@ -228,8 +228,8 @@ class TerminalHandler(logging.Handler):
         self.wildcards[job] = " ".join(
             f"{name}={value}" for name, value in record.wildcards.items()
         )
-        if record.rule_name in SPOKEN_RULES and record.log:
-            self.spoken[job] = record.log[0]
+        if record.rule_name in RULES_WITH_SHOWN_LOG and record.log:
+            self.shown_logs[job] = record.log[0]
         message = str(record.rule_msg or "").strip()
         self.titles[job] = message.splitlines()[0] if message else self.title(record)
         return ""
@@ -243,12 +243,12 @@ class TerminalHandler(logging.Handler):
         lines = []
         for place, job in enumerate(self.finished):
             self.done = record.done - len(self.finished) + place + 1
-            # What failed and succeeded when it was tried again.
+            # The job may have failed before and succeeded when it was tried again.
             self.failed.pop(job, None)
             self.failed.pop(self.groups.pop(job, None), None)
             self.note_end(job)
             lines.append(self.line(self.titles.get(job, f"job {job}"), job))
-            lines += spoken_lines(self.spoken.pop(job, None))
+            lines += log_lines(self.shown_logs.pop(job, None))
         self.finished.clear()
         lines += self.progress_lines()
         return "\n".join(lines) if self.default.filter(record) else ""
@@ -259,7 +259,7 @@ class TerminalHandler(logging.Handler):
         self.spent.setdefault(rule, []).append(now - self.started.get(job, now))
 
     def progress_lines(self) -> list[str]:
-        """Return how much is left, where the last such line is `PROGRESS_EVERY` seconds old."""
+        """Return how much is left, if the last such line is `PROGRESS_EVERY` seconds old."""
         now = time.monotonic()
         if now - self.last_progress < PROGRESS_EVERY or self.done >= self.total:
             return []
@@ -284,7 +284,7 @@ class TerminalHandler(logging.Handler):
         tail = next((lines for lines in map(readable_tail, record.log) if lines), [])
         text = [self.line(f"FAILED {title}", job)]
         is_explained = any(line.startswith("error: ") for line in tail)
-        # The exit status 1 of a script says less than its message; every other one says more.
+        # The exit status 1 of a script says less than its message; any other status says more.
         if cause and (not is_explained or not cause.endswith(" 1")):
             hint = UNEXPLAINED if record.log and cause.endswith(" 1") else ""
             text.append(f"error: the job ended with {cause}{hint}")
@@ -299,7 +299,7 @@ class TerminalHandler(logging.Handler):
         return "\n".join(text)
 
     def word_group_failure(self, record: logging.LogRecord) -> str:
-        """Return the words for jobs that a scheduler was given as one and that failed as one."""
+        """Return the text for jobs that were submitted together and failed together."""
         group, jobs = record.groupid, record.job_error_info
         self.groups.update({job["jobid"]: group for job in jobs})
         if self.interrupted:
@@ -314,7 +314,7 @@ class TerminalHandler(logging.Handler):
         logs = [log for log in record.aux_logs if log]
         if len(text) == 1:
             text += next((lines for lines in map(readable_tail, logs) if lines), [REFUSED])
-        text += [f"    words of the scheduler   {log}" for log in logs]
+        text += [f"    log of the scheduler   {log}" for log in logs]
         return "\n".join(text)
 
     def word_dry_run(self, message: str) -> str | None:
@@ -327,14 +327,14 @@ class TerminalHandler(logging.Handler):
         message = str(record.msg or "")
         name = record.exception
         if "CalledProcessError" in message and name in ("RuleException", "CalledProcessError"):
-            # The report of the job follows, from the same thread, and tells more.
+            # The report of the job follows, from the same thread, and says more.
             self.causes[record.thread] = exit_cause(message)
             return ""
         if "At least one job did not complete successfully" in message:
             return "" if self.dry_run else self.word_stop()
         unreadable = unreadable_file(message)
         if unreadable:
-            # Snakemake also stops on it after the job that could not read it, which is reported.
+            # If a job could not read it, that job was reported before Snakemake stops with this.
             return self.word_stop() if self.failed else f"error: {unreadable}"
         later = file_of_later_date(message)
         if later:
@@ -352,7 +352,7 @@ class TerminalHandler(logging.Handler):
             if all(os.access(os.path.dirname(file) or ".", os.W_OK) for file in files):
                 text += f"\nTo fix it: rm {shlex.join(files)} and {AGAIN}"
             else:
-                text += f"\n{GIVE_LEAVE}"
+                text += f"\n{ALLOW_WRITING}"
         elif name in ("KeyError", "NameError", "TypeError", "AttributeError") or (
             "Traceback (most recent call last):" in message
         ):
@@ -360,7 +360,7 @@ class TerminalHandler(logging.Handler):
         return text
 
     def word_stop(self) -> str:
-        """Return the last words of a run that did not finish, with the command that resumes it."""
+        """Return the last lines of a run that did not finish, with the command that resumes it."""
         if len(self.failed) > 1:
             lines = ["failed:"] + [f"    {title}" for title in self.failed.values()]
         else:
@@ -381,8 +381,8 @@ class TerminalHandler(logging.Handler):
 
 
 def closing_lines() -> list[str]:
-    """Return the lines of `last_words`, after an empty one."""
-    lines = [line for function in last_words for line in function()]
+    """Return the lines of `closing_functions`, after an empty line."""
+    lines = [line for function in closing_functions for line in function()]
     return ["", *lines] if lines else []
 
 
@@ -412,7 +412,7 @@ def seconds_left(
 
 
 def about(seconds: float) -> str:
-    """Return a span of time in round words: ``20 s``, ``3 min`` or ``1 h 10 min``."""
+    """Return a rounded duration: ``20 s``, ``3 min`` or ``1 h 10 min``."""
     if seconds < 55:
         return f"{max(10 * round(seconds / 10), 10)} s"
     minutes = round(seconds / 60)
@@ -423,7 +423,7 @@ def about(seconds: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a span of time in words, for example ``2.1 s``, ``3 min 05 s`` or ``1 h 02 min``."""
+    """Return a duration, for example ``2.1 s``, ``3 min 05 s`` or ``1 h 02 min``."""
     if seconds < 59.95:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
@@ -432,8 +432,8 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60:02d} min"
 
 
-def spoken_lines(path: str | os.PathLike | None) -> list[str]:
-    """Return the lines of the log of a job that speaks to the user; [] where there is none."""
+def log_lines(path: str | os.PathLike | None) -> list[str]:
+    """Return the lines of a log; [] where there is none."""
     try:
         return Path(path).read_text(encoding="utf-8").splitlines() if path else []
     except (OSError, UnicodeDecodeError):
@@ -443,7 +443,7 @@ def spoken_lines(path: str | os.PathLike | None) -> list[str]:
 def readable_tail(path: str | os.PathLike, n_lines: int = TAIL_LINES) -> list[str]:
     """Return the last lines of a log without its tracebacks; [] where there is no text to read.
 
-    Of lines ``error: ...`` that follow each other none is left out: each names another file.
+    Consecutive lines ``error: ...`` are all kept: each names another file.
     """
     try:
         with open(path, "rb") as log:
@@ -482,7 +482,7 @@ def without_traceback(message: str, name: str) -> str:
     """Return Snakemake's text for an exception without the lines of its traceback."""
     refused = re.search(r"^Error:\n  WorkflowError:\n    (.+)\nWildcards:", message, re.MULTILINE)
     if name == "InputFunctionException" and refused:
-        # An input function that refuses what the user wrote says all that there is to say.
+        # An input function that refuses what the user wrote gives the complete message.
         return refused.group(1)
     lines = [line for line in message.splitlines() if not re.match(r'\s*File ".*", line \d+', line)]
     if any(line.startswith("Traceback (most recent call last):") for line in lines):
@@ -498,7 +498,7 @@ def without_traceback(message: str, name: str) -> str:
 
 
 def unreadable_file(message: str) -> str:
-    """Return what is to be said of a file that Snakemake itself may not read, '' if it is none.
+    """Return the message on a file that Snakemake itself may not read; '' for other errors.
 
     Snakemake reads the inputs of jobs for their checksums.
     """
@@ -521,7 +521,7 @@ def unreadable_file(message: str) -> str:
 
 
 def file_of_later_date(message: str) -> str:
-    """Return the words for an input whose date lies in the future; '' for any other message."""
+    """Return the text for an input whose date lies in the future; '' for any other message."""
     found = re.search(r"older modification time \(.+?\) than input (.+?) \((.+?)\)\. ", message)
     if not found:
         return ""
@@ -529,26 +529,26 @@ def file_of_later_date(message: str) -> str:
     return (
         f"{path}: its date, {date.split('.')[0]}, lies in the future. The clock was set back, or "
         "those of two machines differ. To fix it: find . -type f -newermt now -exec touch {} + "
-        "and run the same snakemake command again. No finished job runs again for its date."
+        "and run the same snakemake command again. This makes no finished job run again."
     )
 
 
 def remedy_for_place(message: str) -> str:
-    """Return what to do about a disk, a folder or a memory that refuses itself to Snakemake.
+    """Return what to do about a full disk, missing permissions or too little memory.
 
-    '' where the message tells of none.
+    '' where the message reports none of them.
     """
     numbers = {int(number) for number in re.findall(r"\[Errno (\d+)\]", message)}
     if numbers & {errno.ENOSPC, errno.EDQUOT}:
         return MAKE_ROOM
     if numbers & {errno.EROFS, errno.EACCES, errno.EPERM}:
-        return GIVE_LEAVE
+        return ALLOW_WRITING
     return GIVE_MEMORY if errno.ENOMEM in numbers else ""
 
 
 def what_was_refused(message: str, name: str) -> str:
     """Return Snakemake's text for an error of the operating system, without its numbers."""
-    # A line of the Snakefile is not to blame; and one error is often repeated.
+    # The line of the Snakefile is not the cause, and an error is often repeated.
     lines = [
         re.sub(r"^(?:\w+: )?\[Errno \d+\] ", "", line)
         for line in without_traceback(message, name).splitlines()
@@ -591,6 +591,6 @@ def typed_command(*options: str) -> str:
 
 
 def unlock_command() -> str:
-    """Return the command that removes the lock that the typed command met."""
-    # All that was typed: it names the folder to unlock, and a configuration that holds.
+    """Return the command that removes the lock that stopped the typed command."""
+    # With all that was typed, since it names the folder to unlock and a valid configuration.
     return typed_command("--unlock")

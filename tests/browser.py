@@ -1,6 +1,6 @@
-"""A headless browser, for the tests that look at a page.
+"""A headless browser, for the tests of pages.
 
-Where none is installed these tests are skipped, and fail if BROWSER_TESTS is "required".
+Where no browser is installed, these tests are skipped, or fail if BROWSER_TESTS is "required".
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ needs_browser = pytest.mark.skipif(
 
 
 def page_in_browser(path: Path, folder: Path, *options: str) -> tuple[str, list[str]]:
-    """Return the page as the browser has it in the end, and the lines of its console.
+    """Return the final state of the page in the browser, and the lines of its console.
 
-    What the browser remembers is kept in `folder`.
+    The profile of the browser is kept in `folder`.
     """
     assert CHROMIUM, f"no Chromium is installed; its program is looked for as {', '.join(NAMES)}"
     done = subprocess.run(

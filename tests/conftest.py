@@ -1,4 +1,4 @@
-"""One small run of the real workflow, which tests share; and how many faults are tried.
+"""One small run of the real workflow, which tests share; and the number of faults tried.
 
 A test of a fault is marked with its kind, and with how often it is tried::
 
@@ -7,7 +7,7 @@ A test of a fault is marked with its kind, and with how often it is tried::
     def test_it_is_resumed(number): ...
 
 `pytest --faults=full` tries all, the default a few of each; `--fault-record=FILE` writes how many
-were tried, and which did not end well. It counts in one process, so without `-n`.
+were tried, and which failed. It counts in one process, so the run must be without `-n`.
 """
 
 from __future__ import annotations
@@ -76,9 +76,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def merged(kinds: dict[str, dict], record: dict[str, dict[str, bool]], trials: str) -> dict:
-    """Return the record with the kinds of fault that were tried now in the place of earlier ones.
+    """Return the record, in which the kinds of fault that were tried now replace earlier ones.
 
-    So the harness, which takes hours, may be run in parts.
+    So these tests, which take hours, may be run in parts.
     """
     facts = {"date": f"{datetime.now(UTC):%Y-%m-%d}", "commit": commit_of_the_project()}
     for kind, outcomes in record.items():
@@ -98,7 +98,7 @@ def merged(kinds: dict[str, dict], record: dict[str, dict[str, bool]], trials: s
 
 
 def earlier_record(path: Path) -> dict[str, dict]:
-    """Return what a record holds, by kind; nothing where there is none."""
+    """Return the entries of a record, by kind; empty where there is no record."""
     if not path.is_file():
         return {}
     return {kind["kind"]: kind for kind in json.loads(path.read_text(encoding="utf-8"))["kinds"]}

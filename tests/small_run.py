@@ -1,4 +1,4 @@
-"""A copy of the project with a small run of its own, and what tests ask about it."""
+"""A copy of the project with a small run, and functions by which tests inspect it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ PARTS_OF_THE_PROJECT = (
     "tests",
     "workflow_lib",
 )
-"""What belongs to the project, where git does not say."""
+"""The parts of the project, where git is not available."""
 
 RUN = {
     "seed": 7,
@@ -295,7 +295,7 @@ def edit_yaml(path: Path, **changes) -> None:
 
 
 def project_files() -> list[str]:
-    """Return the files of the project, relative to its root: what git tracks or would."""
+    """Return the files of the project, relative to its root: all that git would track."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     try:
         listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
@@ -311,7 +311,7 @@ def project_files() -> list[str]:
 
 
 def copy_project(folder: Path) -> None:
-    """Copy the project to `folder` and give it the small run, in a repository of its own."""
+    """Copy the project to `folder` and give it the small run, in a separate repository."""
     for name in project_files():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
@@ -520,7 +520,7 @@ def snakemake(folder: Path, *options: str, cores: int | None = 2, **variables: s
 
 
 def make_once(name: str, make: Callable[[Path], Outcome | None], factory: pytest.TempPathFactory):
-    """Return a folder that `make` filled, and what it returned: once for all test processes."""
+    """Return a folder that `make` filled, and its result, shared by all test processes."""
     base = factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         base = base.parent
@@ -535,7 +535,7 @@ def make_once(name: str, make: Callable[[Path], Outcome | None], factory: pytest
 
 
 def jobs_to_run(folder: Path, *options: str) -> set[str]:
-    """Return the messages of the jobs that a run would start, but for the one that only waits."""
+    """Return the messages of the jobs that a run would start, without the job that only waits."""
     outcome = snakemake(folder, "--dry-run", *options)
     assert outcome.status == 0, outcome.text
     jobs = re.findall(r"^ *Job \d+: (.+)$", outcome.text, flags=re.MULTILINE)
@@ -544,7 +544,7 @@ def jobs_to_run(folder: Path, *options: str) -> set[str]:
 
 
 def files_below(folder: Path, *parts: str) -> set[str]:
-    """Return the files below parts of a folder, as paths relative to it, but for their digests."""
+    """Return the files below parts of a folder, as paths relative to it, without their digests."""
     return {
         str(path.relative_to(folder))
         for part in parts
@@ -562,7 +562,7 @@ def contents(folder: Path, *parts: str) -> dict[str, str]:
 
 
 def records_of_jobs(folder: Path) -> list[dict]:
-    """Return what Snakemake recorded of the jobs of a finished run: rule, input, params and so."""
+    """Return Snakemake's records of the jobs of a finished run: rule, input, params and so on."""
     return [
         json.loads(path.read_text())
         for path in (folder / ".snakemake" / "metadata").rglob("*")

@@ -141,11 +141,11 @@ def read_artifact(
     streamed : sequence of str, default=()
         Arrays that are not kept in memory, by name or full path as in `allow_nan` of
         `write_artifact`. They come back as `workflow_lib.stored_rows.StoredRows`, which read
-        their rows when asked for them and hold the file open until then. They are checked like
-        all others before any of their rows is handed out, in blocks of rows; so they are read once
-        more than without. A file that is changed later is refused at the next reading, with the
-        same kind of error. Names that the file does not hold, or that are groups, numbers, texts
-        or arrays without an axis, are passed over.
+        their rows on request and keep the file open until then. They are checked like all other
+        arrays, in blocks of rows, before any row is returned, so they are read once more than other
+        arrays. A file that is changed later is refused at the next reading, with the same kind of
+        error. Names that the file does not hold, or that are groups, numbers, texts or arrays
+        without an axis, are ignored.
 
     Raises
     ------
@@ -158,7 +158,7 @@ def read_artifact(
         header, entries = _load(path, opened, streamed)
         _check(path, kind, header, entries)
         if any(isinstance(value, StoredRows) for value in entries.values()):
-            # These close the file, when the last of them goes.
+            # The file is closed when the last of these is deleted.
             opened.pop_all()
     return _nest(entries)
 
@@ -229,7 +229,7 @@ def _store(file: h5py.File, name: str, value: Any) -> None:
 def _store_attribute(group: h5py.Group, name: str, value: bool | int | float | str) -> None:
     if isinstance(value, str):
         # Texts of fixed length, because those of variable length lie in a heap without a
-        # checksum, and the HDF5 library can loop for ever on a damaged one.
+        # checksum, and the HDF5 library can loop forever on a damaged heap.
         data = value.encode()
         dtype = h5py.string_dtype("utf-8", max(len(data), 1))
         group.attrs.create(name, np.array(data, dtype=dtype), dtype=dtype)
@@ -261,7 +261,7 @@ def _load(
         return header, {} if streamed is None else _entries(path, file, streamed)
     except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
         if "memory allocation failed" in str(error):
-            # So the HDF5 library says that the machine, and not the file, is to blame.
+            # The HDF5 library reports a lack of memory this way: the file is not at fault.
             raise MemoryError from error
         raise _damaged(
             path, f"the file is truncated or damaged ({error})", "an intact HDF5 file"
@@ -281,7 +281,7 @@ def _header(path: Path, file: h5py.File) -> dict[str, Any]:
             found=f"an artifact of another version of the workflow, with schema version "
             f"{header['schema_version']}",
             expected=f"schema version {SCHEMA_VERSION}",
-            remedy="run the snakemake command that made it once more, with --forceall",
+            remedy="run the snakemake command that made it again, with --forceall",
         )
     return header
 
@@ -312,11 +312,11 @@ def _entries(path: Path, file: h5py.File, streamed: Sequence[str]) -> dict[str, 
         if not isinstance(item, h5py.Dataset):
             entries[name] = _GROUP
         elif item.is_virtual or item.external:
-            # The writer of this file chose the name of the other file.
+            # A file must not make this process read other files.
             raise ValueError(f"'{name}' lies in another file")
         elif item.nbytes > size:
-            # It would be blamed on the memory of the machine, or fill it.
-            raise ValueError(f"'{name}' is said to be larger than the file")
+            # Reading it would fill the memory, or fail as if the machine had too little.
+            raise ValueError(f"'{name}' has a stated size larger than the file")
         elif item.shape and _is_listed(name, streamed):
             entries[name] = StoredRows(item, partial(_damaged, path))
         else:
@@ -358,7 +358,7 @@ def _content_digest(header: Mapping[str, Any], entries: Mapping[str, Any]) -> st
 def _first_not_finite(
     entries: Mapping[str, Any], allow_nan: Sequence[str]
 ) -> tuple[str, str] | None:
-    """Return the name of the first float entry that is not finite, and what is in it."""
+    """Return the name of the first float entry that is not finite, and what it holds."""
     for name in sorted(entries):
         value = entries[name]
         if _is_listed(name, allow_nan):
@@ -373,7 +373,7 @@ def _first_not_finite(
 
 
 def _blocks(array: np.ndarray | StoredRows) -> Iterator[np.ndarray]:
-    """Yield the rows of an array: all at once, or of one that lies in a file in blocks."""
+    """Yield the rows of an array: all at once, or in blocks if the array is in a file."""
     if isinstance(array, StoredRows):
         yield from array.blocks()
     else:
@@ -388,7 +388,7 @@ def _is_listed(name: str, listed: Sequence[str]) -> bool:
 def _input_digests(inputs: Sequence[str | os.PathLike], folder: Path) -> dict[str, str]:
     digests = {}
     for path in map(Path, inputs):
-        # A file that a user names by its full path lies elsewhere, wherever the project lies.
+        # A file that a user names by its full path stays there when the project is moved.
         is_elsewhere = path.is_absolute() and not folder.is_absolute()
         name = path.as_posix() if is_elsewhere else Path(os.path.relpath(path, folder)).as_posix()
         if path.suffix == ".h5" and not _is_other_hdf5(path):
@@ -400,7 +400,7 @@ def _input_digests(inputs: Sequence[str | os.PathLike], folder: Path) -> dict[st
 
 
 def _is_other_hdf5(path: Path) -> bool:
-    """Return whether a file is whole HDF5 that no job wrote: a table of the user, never to blame.
+    """Return whether a file is intact HDF5 that no job wrote: a table of the user.
 
     A damaged file is taken for an artifact, whose message says what to do.
     """

@@ -1,7 +1,7 @@
-"""The errors of outputs that are numbers: what each is called, and what it is.
+"""Names and descriptions of the errors of numeric outputs.
 
-The formula of each stands under the same name in `workflow_lib.metrics.FORMULAS`. This module loads
-no NumPy, so that the configuration can name the errors at little cost.
+The formula of each has the same name in `workflow_lib.metrics.FORMULAS`. This module does not load
+NumPy, so that the configuration can name the errors at little cost.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ErrorMeasure:
-    """One error of predicted outputs, of which lower is better.
+    """An error of predicted outputs; lower is better.
 
     Attributes
     ----------
@@ -20,9 +20,10 @@ class ErrorMeasure:
     heading : str
         The heading of a block of a table.
     description : str
-        What it is, in the reference of the configuration.
+        Its definition in the reference of the configuration.
     reading : str
-        The sentence under published numbers that are taken for this error because of their size.
+        The sentence under published numbers that are taken for this error because of their size;
+        empty by default.
     """
 
     name: str
@@ -58,4 +59,4 @@ ERROR_MEASURES = {
         "training mean.",
     ),
 }
-"""Every error of outputs that are numbers, by its column in ``scores.csv``."""
+"""Every error of numeric outputs, by its column in ``scores.csv``."""

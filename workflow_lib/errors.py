@@ -1,4 +1,4 @@
-"""Errors that a user can fix, worded so that they can."""
+"""Errors that a user can fix, with messages that say how."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable
 
 LONGEST_PART = 1500
-"""Characters of a part of a message; of a longer one the middle is left out."""
+"""Characters of a part of a message; the middle of a longer part is left out."""
 
 
 class UserError(Exception):
@@ -17,9 +17,9 @@ class UserError(Exception):
     place : str
         The file, key or row at fault, for example ``config/config.yaml, key seed``.
     found : str
-        What stands there.
+        What is there.
     expected : str, default=""
-        What should stand there; left out of the message when empty.
+        What should be there; left out of the message when empty.
     remedy : str, default=""
         What to do about it; left out of the message when empty.
     """
@@ -41,17 +41,19 @@ class UserError(Exception):
 
 
 def readable(text: str) -> str:
-    """Return a text with escapes for what a terminal would obey or hide, and not too long.
+    """Return a text of limited length with control and invisible characters escaped.
 
-    Messages show what stands in files, and files may hold anything: signs that move the cursor,
-    signs that cannot be seen, a million letters in one cell.
+    Messages quote files, and files may hold anything: characters that move the cursor, invisible
+    characters, a million letters in one cell.
     """
     if len(text) > LONGEST_PART:
         half = LONGEST_PART // 2
         text = f"{text[:half]} [...] {text[-half:]}"
     return "".join(
-        sign if sign.isprintable() or sign == "\n" else sign.encode("unicode_escape").decode()
-        for sign in text
+        letter
+        if letter.isprintable() or letter == "\n"
+        else letter.encode("unicode_escape").decode()
+        for letter in text
     )
 
 

@@ -1,13 +1,14 @@
-"""Digests of the files that jobs hand on, so that no damaged one is ever read.
+"""Digests of the files that jobs pass to each other, so that no damaged file is ever read.
 
 Next to each output ``scores.csv`` of a job is the hidden file ``.scores.csv.sha256``, in the form
-of ``sha256sum``. A job that reads the output compares first. So a file of any kind is refused that
-was cut off, altered by a failing disk, or replaced by another one, though its date tells nothing.
+of ``sha256sum``. A job that reads the output first compares it with its digest. A file of any kind
+is therefore refused if it was cut off, altered by a failing disk, or replaced by another file, even
+where its date does not show that.
 
     python -m workflow_lib.file_digests results resources
 
-lists all such files in folders, and those that are gone, for example after results were moved to
-another machine. Without names it looks in ``results`` and ``resources``.
+lists all such files in folders, and the missing ones, for example after results were moved to
+another machine. Without names it searches ``results`` and ``resources``.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def digest_path(path: str | os.PathLike) -> Path:
 
 
 def record_digest(path: str | os.PathLike) -> None:
-    """Write the SHA-256 of a file next to it; that of a folder is of all files in it.
+    """Write the SHA-256 of a file, or of all files in a folder, next to it.
 
     Raises
     ------
@@ -46,31 +47,31 @@ def record_digest(path: str | os.PathLike) -> None:
 
 
 def clear_place(path: str | os.PathLike) -> None:
-    """Remove what earlier jobs left next to a file that is about to be made.
+    """Remove what earlier jobs left next to a file that is about to be written.
 
-    That is what a killed one left half written, and the digest of the earlier file: were the job
-    to fail, it would refuse a file that the user puts there by hand.
+    These are partly written files of killed jobs, and the digest of the earlier file: if the job
+    failed, that digest would cause a file to be refused that the user puts there by hand.
     """
     remove_leftovers(path)
     remove_leftovers(digest_path(path))
-    # Whatever hinders the removal hinders the writing too, which will tell.
+    # Whatever prevents the removal also prevents the writing, which reports it.
     with suppress(OSError):
         digest_path(path).unlink()
 
 
 def check_digest(path: str | os.PathLike) -> None:
-    """Refuse a file that is not what the job wrote that made it.
+    """Refuse a file that is not as its job wrote it.
 
-    A file without a digest is accepted: the user supplied it, or an earlier version made it.
+    A file without a digest is accepted: it is from the user, or from an earlier version.
 
     Raises
     ------
     UserError
-        When the file differs from its digest or is gone, or when one of the two cannot be read.
+        When the file differs from its digest or is missing, or when one of the two cannot be read.
     """
     path, recorded = Path(path), digest_path(path)
     try:
-        # Not looked for before: where a folder may not be entered, that would find nothing.
+        # No test for existence before: it would fail in a folder that may not be entered.
         words = recorded.read_text(encoding="utf-8", errors="replace").split()
     except FileNotFoundError:
         return
@@ -79,7 +80,7 @@ def check_digest(path: str | os.PathLike) -> None:
     try:
         found = _digest(path)
     except FileNotFoundError as error:
-        remedy = f"{_AGAIN}; where the file is wanted no more, rm {shlex.quote(str(recorded))}"
+        remedy = f"{_AGAIN}; if the file is no longer needed, rm {shlex.quote(str(recorded))}"
         raise UserError(str(path), "the file is gone", "what its job wrote", remedy) from error
     except OSError as error:
         raise _refused(path, f"the file cannot be read ({error.strerror or error})") from error
@@ -90,7 +91,7 @@ def check_digest(path: str | os.PathLike) -> None:
 
 
 def differing_files(folders: Iterable[str | os.PathLike]) -> list[str]:
-    """Return what is wrong with the files below some folders of which there is a digest."""
+    """Return what is wrong with those files below some folders that have a digest."""
     faults = []
 
     def note(error: OSError) -> None:
@@ -108,9 +109,9 @@ def differing_files(folders: Iterable[str | os.PathLike]) -> list[str]:
 def recorded_files(
     folders: Iterable[str | os.PathLike], note: Callable[[OSError], None] | None = None
 ) -> Iterator[Path]:
-    """Yield the files below some folders of which there is a digest, those that are gone too.
+    """Yield the files below some folders that have a digest, missing ones included.
 
-    `note` is called for each folder that cannot be read, which is passed over.
+    `note` is called for each folder that cannot be read; the folder is skipped.
     """
     for folder in folders:
         for place, inner, names in os.walk(folder, onerror=note):

@@ -1,6 +1,6 @@
-"""Which source files a module of the library needs: its import closure, read from the source.
+"""Source files that a module of the library needs: its import closure, read from the source.
 
-The rules declare these files as inputs, so that an edit re-runs exactly what it can affect.
+The rules declare these files as inputs, so that an edit re-runs exactly the jobs it can affect.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _is_module(root: str, module: str) -> bool:
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield all statements within a node; no expression is looked into, which takes most time."""
+    """Yield all statements within a node, but no expressions, which would take most of the time."""
     for block in ("body", "orelse", "handlers", "finalbody", "cases"):
         if block == "body" and _is_for_types_alone(node):
             continue

@@ -14,7 +14,7 @@ def squared_error_sums(outputs: np.ndarray, predictions: np.ndarray) -> np.ndarr
 
 
 def sum_of_observed(values: np.ndarray) -> np.ndarray:
-    """Return the sums (..., d) over the rows of `values` (..., n, d), NaN counting nothing."""
+    """Return the sums (..., d) over the rows of `values` (..., n, d), NaN counting as zero."""
     total = values.sum(axis=-2)
     return np.nansum(values, axis=-2) if np.isnan(total).any() else total
 
@@ -22,7 +22,7 @@ def sum_of_observed(values: np.ndarray) -> np.ndarray:
 def means_of_observed(outputs: np.ndarray) -> np.ndarray:
     """Return the mean (d,) of the observed values of each coordinate of `outputs` (n, d).
 
-    A coordinate that is nowhere observed has the mean of all others; without any value it is 0.
+    A coordinate without observed values has the mean of all other values; without any, it is 0.
     """
     means = outputs.mean(axis=0)
     if not np.isnan(means).any():
@@ -48,7 +48,7 @@ def average_relative_error(errors: np.ndarray, reference: np.ndarray) -> np.ndar
     Returns
     -------
     array (...)
-        Without unit; 1 is as good as the training mean. NaN where every coordinate is constant.
+        Dimensionless; 1 is as good as the training mean. NaN where every coordinate is constant.
     """
     varies = reference > 0
     if not varies.any():
@@ -59,8 +59,8 @@ def average_relative_error(errors: np.ndarray, reference: np.ndarray) -> np.ndar
 def pooled_relative_error(errors: np.ndarray, reference: np.ndarray) -> np.ndarray:
     """Return the RRMSE over all coordinates together: sqrt(sum errors / sum reference).
 
-    Arguments as in `average_relative_error`. Coordinates with little variance count little here,
-    so it is the safer number where some outputs are nearly constant.
+    Arguments as in `average_relative_error`. Coordinates with little variance have little weight,
+    so it is the more robust error where some outputs are nearly constant.
     """
     total = reference.sum()
     if not total > 0:
@@ -75,10 +75,10 @@ SMALLEST_GAIN = 1e-9
 def root_sum_relative_error(errors: np.ndarray, reference: np.ndarray) -> np.ndarray:
     """Return the root of the summed squared relative errors: sqrt(sum_j errors_j / reference_j).
 
-    Arguments as in `average_relative_error`; constant coordinates are left out, and it is NaN
-    where there is no other. It is sqrt(d) for the training mean, d the number of coordinates that
-    vary. Table 5 of Djerrab et al. (2018) calls its numbers average errors, but they lie near
-    sqrt(5) for series of length 5, so they seem to be this.
+    Arguments as in `average_relative_error`; constant coordinates are left out, and the error is
+    NaN where all are constant. It is sqrt(d) for the training mean, with d the number of
+    coordinates that vary. Table 5 of Djerrab et al. (2018) calls its numbers average errors, but
+    they are near sqrt(5) for series of length 5, so they seem to be this error.
     """
     varies = reference > 0
     if not varies.any():
@@ -89,20 +89,20 @@ def root_sum_relative_error(errors: np.ndarray, reference: np.ndarray) -> np.nda
 def norm_relative_error(errors: np.ndarray, outputs: np.ndarray) -> np.ndarray:
     """Return the error relative to the norm of the outputs: sqrt(sum errors / sum outputs^2).
 
-    It is 1 for predicting zero, so that it depends on the zero of the outputs: far from it every
-    prediction near the mean has a small error.
+    It is 1 for predicting zero, so it depends on the origin of the outputs: where their mean is
+    far from zero, every prediction near the mean has a small error.
 
     Parameters
     ----------
     errors : array (..., d)
         Sums of squared errors of the predictions.
     outputs : array (n, d)
-        The true outputs of the same rows; missing ones (NaN) count nothing.
+        The true outputs of the same rows; missing ones (NaN) are left out.
 
     Returns
     -------
     array (...)
-        Without unit. NaN where every output is zero.
+        Dimensionless. NaN where every output is zero.
     """
     total = sum_of_observed(outputs**2).sum()
     if not total > 0:
@@ -116,8 +116,8 @@ FORMULAS = {
     "root_sum_rrmse": lambda errors, reference, _: root_sum_relative_error(errors, reference),
     "norm_rrmse": lambda errors, _, outputs: norm_relative_error(errors, outputs),
 }
-"""The formula of each of `workflow_lib.error_measures.ERROR_MEASURES`, of the sums (..., d) of
-squared errors, those (d,) of the training mean and the true outputs (n, d)."""
+"""The formula of each of `workflow_lib.error_measures.ERROR_MEASURES`. Arguments: the sums (..., d)
+of squared errors, those (d,) of the training mean, and the true outputs (n, d)."""
 
 METRICS = {"arrmse": average_relative_error, "rrmse": pooled_relative_error}
 """The errors by which settings can be selected."""
@@ -134,7 +134,7 @@ def reference_errors(outputs: np.ndarray, folds: np.ndarray) -> np.ndarray:
     Zero for a constant coordinate of `outputs` (n, d), whatever the rounding of its mean.
     """
     if not np.isnan(outputs).any():
-        # Relative to the mean of all, so that sums of outputs far from zero lose no digits.
+        # Centred by the overall mean, so that sums of outputs far from zero lose no digits.
         deviations = outputs - outputs.mean(axis=0)
         counts = np.bincount(folds)
         sums = np.zeros((len(counts), outputs.shape[1]))
@@ -159,9 +159,9 @@ def training_mean_errors(outputs: np.ndarray, training_outputs: np.ndarray) -> n
 
 
 def _zero_where_constant(total: np.ndarray, outputs: np.ndarray, n_summed: int) -> np.ndarray:
-    """Return squared errors with those that are only the rounding of a mean set to zero.
+    """Return the squared errors, with zero where they are only the rounding error of a mean.
 
-    The error of a mean grows with the `n_summed` rows that are added up for it.
+    The rounding error of a mean grows with the number `n_summed` of its rows.
     """
     rounding = (10 + n_summed) * np.finfo(float).eps * np.fmax.reduce(np.abs(outputs), axis=0)
     return np.where(total <= len(outputs) * rounding**2, 0.0, total)

@@ -1,4 +1,4 @@
-"""Output Fisher Embedding Regression as a scikit-learn estimator: embed, regress, come back."""
+"""Output Fisher Embedding Regression as a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
     3. Return from the predicted embedding to an output by the pre-image, eq. (7) and (10), or
        Algorithm 1 for series.
 
-    With one penalty, an intercept and a tied variance (or a state-space model) this **is**
-    multi-output kernel ridge regression; what can differ is a penalty per block, the projection on
-    the simplex, variances per component, and weak rows.
+    With one penalty, an intercept and a tied variance (or a state-space model), this **is**
+    multi-output kernel ridge regression; differences come only from a penalty per block, the
+    projection on the simplex, variances per component, and weak rows.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
     gamma : float or None, default=None
         Inverse squared width of the rbf kernel; None means 1 / number of inputs.
     alpha : float or dict, default=1.0
-        lambda_0 of eq. (13): the system solved is (K + 2 l alpha I) with l labelled rows, that is
+        lambda_0 of eq. (13): the system solved is (K + 2 l alpha I) with l labelled rows, as in
         scikit-learn's ``KernelRidge(alpha=2 * l * alpha)`` plus an intercept. A dictionary gives
         each block a penalty of its own, for example ``{"pi": 1e-3, "mu": 1e-2}``, or for series
         ``{"initial": 1e-2, "state": 1e-2, "observation": 1.0}``. Infinity predicts the block's
@@ -53,17 +53,18 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
         See `FisherEmbedding.inverse_transform`.
     center : bool, default=True
         Fit an unpenalised intercept for every block (of the weighted problem where there are weak
-        rows). Without one, eq. (10) divides by a number that changes sign.
+        rows). Without an intercept, eq. (10) divides by a number that can change sign.
     max_gram_rows : int or None, default=None
-        Most rows in `fit` for which the Gram matrix of all pairs is made; see the notes. None: as
-        many as three Gram matrices fit into a quarter of the machine's memory, and 10,000 at most.
+        Largest number of rows in `fit` for which the Gram matrix of all pairs is computed; see the
+        notes. None: as many rows as let three Gram matrices fit into a quarter of the machine's
+        memory, and at most 10,000.
     n_landmarks : int, default=1000
-        Landmarks above that limit. Time grows with their square (times l) and cube, the error falls
-        with their number.
+        Number of landmarks above that limit. Time grows with its square (times l) and its cube; the
+        error decreases with it.
     random_state : int, Generator, RandomState or None, default=0
-        Of the draw of the landmarks.
+        Seed or generator for drawing the landmarks.
     regressor : scikit-learn regressor or None, default=None
-        What predicts the embedding; a clone is fitted, one for each column where it predicts
+        Predicts the embedding; a clone is fitted, or a clone for each column if it predicts
         single outputs. None: kernel ridge regression as above. With a regressor, `kernel`, `gamma`,
         `alpha`, `weak_weight`, `center`, `max_gram_rows`, `n_landmarks` and `random_state` are not
         used, and there are no weak rows.
@@ -81,8 +82,8 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
     landmarks_ : array (n_landmarks, q) or None
         None where the solution is exact.
     regressor_ : the fitted regressor
-        Where `regressor` is given; the four attributes before it are those of kernel ridge
-        regression alone.
+        Where `regressor` is given; the four attributes before it exist for kernel ridge
+        regression only.
 
     Notes
     -----
@@ -92,8 +93,8 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
 
         K ~ k(X, L) k(L, L)^+ k(L, X).
 
-    Rows are read in blocks, so memory grows with the data only. A linear kernel on
-    `n_landmarks` columns at most needs no landmarks: the same solution is found, without a warning,
+    Rows are read in blocks, so memory grows only linearly with the data. A linear kernel on at most
+    `n_landmarks` columns needs no landmarks: the exact solution is computed, without a warning,
     from the columns themselves. Weak rows and precomputed kernels are refused above the limit.
     """
 
@@ -285,7 +286,7 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
         if memberships.shape != expected:
             raise ValueError(
                 f"weak_responsibilities has the shape {memberships.shape}; expected {expected}, "
-                "one column a component of the fitted mixture."
+                "one column for each component of the fitted mixture."
             )
         if memberships.min() < 0 or not np.allclose(memberships.sum(axis=1), 1.0, atol=1e-6):
             raise ValueError("The rows of weak_responsibilities must be probabilities (sum 1).")

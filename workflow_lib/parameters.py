@@ -1,4 +1,4 @@
-"""Constructor parameters of a model, in the way of scikit-learn but without importing it."""
+"""Constructor parameters of a model, as in scikit-learn but without importing it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 
 
 class ParameterMixin:
-    """Give `get_params` and `set_params`, so that scikit-learn can clone and search a model.
+    """Provide `get_params` and `set_params`, so that scikit-learn can clone and search a model.
 
-    A model is used in thousands of short jobs; scikit-learn's base class would add a second of
-    imports to each. Subclasses store every constructor argument unchanged under its own name.
+    A model is used in thousands of short jobs; importing scikit-learn's base class would add a
+    second to each. Subclasses store every constructor argument unchanged under its own name.
     """
 
     @classmethod

@@ -1,7 +1,7 @@
 """Which methods can be saved as one file that predicts new rows, and why the others cannot.
 
-On a table of the user's own only such a method may win, so that what is recommended is what
-predicts. `snakemake new`, the leaderboard and the stage that saves the winner all ask here.
+On a table of the user only such a method may win, so that the recommended method is the one that
+predicts. `snakemake new`, the leaderboard and the stage that saves the winner use this module.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 TRUSTED_PACKAGES = ("sklearn", "workflow_lib", "lightgbm", "xgboost", "catboost")
-"""Packages whose estimators are kept in a file, and made again from it."""
+"""Packages whose estimators are saved in a file and loaded from it."""
 
 
 def why_not_saved(name: str, methods: Mapping[str, Mapping]) -> str:
@@ -20,8 +20,8 @@ def why_not_saved(name: str, methods: Mapping[str, Mapping]) -> str:
     name : str
     methods : mapping from the names of methods
         ``weak_outputs``, ``estimator`` and ``members`` of each, as in `config/methods`; the members
-        of a stack are among them. What is not given speaks for the method: names alone are no
-        reason against it.
+        of a stack are among them. A method of which a key is not given counts as one that can be
+        saved in this respect.
     """
     method = methods.get(name, {})
     if method.get("weak_outputs") == "true":
@@ -29,8 +29,8 @@ def why_not_saved(name: str, methods: Mapping[str, Mapping]) -> str:
     package = (method.get("estimator") or TRUSTED_PACKAGES[0]).partition(".")[0]
     if package not in TRUSTED_PACKAGES:
         return (
-            f"an estimator of the package {package} is not kept in a file, for a file is trusted "
-            f"with those of {', '.join(TRUSTED_PACKAGES)} alone"
+            f"an estimator of the package {package} is not saved in a file: only those of "
+            f"{', '.join(TRUSTED_PACKAGES)} are trusted when a file is loaded"
         )
     for member in method.get("members") or ():
         reason = why_not_saved(member, methods)

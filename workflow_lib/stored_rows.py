@@ -1,4 +1,4 @@
-"""Rows of an array that stay in their file until they are asked for."""
+"""Rows of an array that stay in their file until they are requested."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ import numpy as np
 # Bytes of one block of rows (16 MB).
 BLOCK_BYTES = 2**24
 
-# Unwanted bytes between two wanted rows that are read and dropped (64 KB): going to another place
-# of the file costs as much.
+# Bytes between two requested rows that are read and dropped (64 KB): seeking another place in the
+# file costs as much.
 READ_THROUGH_BYTES = 2**16
 
 
 class StoredRows:
-    """An array in an HDF5 file of which only the rows that are asked for are read.
+    """An array in an HDF5 file of which only the requested rows are read.
 
     As with a numpy array, a slice of the rows is a view: it reads nothing. Row numbers (one, or a
-    sequence in any order, also negative or repeated) and masks read what they choose, in the order
-    in which they choose it; ``np.asarray`` reads all rows. Other axes are chosen from once read.
+    sequence in any order, also negative or repeated) and masks read the selected rows in the given
+    order; ``np.asarray`` reads all rows. Other axes are indexed after reading.
 
-    The file stays open as long as there is this array or a view of it. Where another file takes
-    its name, as `workflow_lib.artifacts.write_artifact` does it, the open one stays what it was,
-    and so do the rows. A file that is changed in its place shows it by its size or its time of
-    modification, and every later reading is refused. Whether the file was unharmed to begin with
-    is for the one to check who opens it; `workflow_lib.artifacts.read_artifact` does.
+    The file stays open as long as this array or a view of it exists. Where another file takes its
+    name, as in `workflow_lib.artifacts.write_artifact`, the open file and its rows do not change.
+    A file that is modified in place is detected by its size or its time of modification, and every
+    later reading is refused. Whether the file was intact when it was opened must be checked by the
+    caller, as `workflow_lib.artifacts.read_artifact` does.
 
     Parameters
     ----------
     dataset : h5py.Dataset
-        With one axis at least; of a file opened for reading by HDF5's default driver.
+        With at least one axis; of a file opened for reading by HDF5's default driver.
     damaged : callable (found, expected) -> Exception
         Makes the error that is raised when rows can no longer be read.
 
@@ -85,8 +85,8 @@ class StoredRows:
         Raises
         ------
         IndexError
-            If a row number is out of range, a mask has another length, or `rows` is nothing of
-            these.
+            If a row number is out of range, a mask has another length, or `rows` is of another
+            type.
         Exception
             That of `damaged`, if the file cannot be read or was changed since it was opened.
         """
@@ -128,13 +128,13 @@ class StoredRows:
         return max(1, BLOCK_BYTES // self._row_bytes)
 
     def _chosen(self, rows) -> np.ndarray:
-        """Return the row numbers, from 0, that a sequence or a mask chooses."""
+        """Return the row numbers, from 0, that a sequence or a mask selects."""
         if isinstance(rows, (list, range)) and len(rows) == 0:
             rows = np.empty(0, dtype=np.intp)
         chosen = None if isinstance(rows, tuple) else np.asarray(rows)
         if chosen is None or chosen.ndim != 1 or chosen.dtype.kind not in "biu":
             raise IndexError(
-                "rows are chosen by a slice, a number, numbers or a mask; found "
+                "rows are selected by a slice, a number, numbers or a mask; found "
                 f"{type(rows).__name__}."
             )
         n_rows = len(self)
@@ -144,7 +144,7 @@ class StoredRows:
             return np.flatnonzero(chosen)
         outside = (chosen < -n_rows) | (chosen >= n_rows)
         if outside.any():
-            raise IndexError(f"row {chosen[outside][0]} is none of {n_rows}.")
+            raise IndexError(f"row {chosen[outside][0]} is out of range for {n_rows} rows.")
         chosen = chosen.astype(np.intp)
         return np.where(chosen < 0, chosen + n_rows, chosen)
 

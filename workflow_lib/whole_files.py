@@ -1,4 +1,4 @@
-"""Files written whole or not at all, whatever the disk refuses on the way."""
+"""Files written whole or not at all, even when the disk fails meanwhile."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from workflow_lib.errors import UserError
 
 TEMPORARY = ".tmp"
-"""End of the names under which files are written, between a dot, their own name and a number."""
+"""End of the temporary names of files that are being written; they begin with a dot."""
 
 
 def write_text(path: str | Path, text: str) -> None:
@@ -24,7 +24,7 @@ def write_text(path: str | Path, text: str) -> None:
 def write_bytes(path: str | Path, content: bytes) -> None:
     """Write `content` under a temporary name and rename it to `path`.
 
-    Folders on the way are made. On any failure the temporary file is removed and an older
+    Missing parent folders are created. On any failure the temporary file is removed and an older
     `path` stays unchanged.
 
     Raises
@@ -37,10 +37,10 @@ def write_bytes(path: str | Path, content: bytes) -> None:
 
 
 class EnduringFile(io.FileIO):
-    """A file to which writing never fails: from the first failure on, it drops what is written.
+    """A file to which writing never fails: after the first failure, it drops what is written.
 
-    The HDF5 library writes much of a file only when it closes it. It loses data without a word
-    when that fails, and later crashes the process, so that it must never learn of it.
+    The HDF5 library writes much of a file only when it closes it. If that fails, it loses data
+    without an error and later crashes the process, so failures must be hidden from it.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class EnduringFile(io.FileIO):
 
 @contextmanager
 def whole_file(path: str | Path) -> Iterator[EnduringFile]:
-    """Give a file to write and to read, which becomes `path` when the block ends well.
+    """Open a file for writing and reading, which becomes `path` when the block ends without error.
 
     It has a temporary name in the same folder and is flushed to the disk before it is renamed;
     `write_bytes` says what happens on a failure.
@@ -90,18 +90,18 @@ def whole_file(path: str | Path) -> Iterator[EnduringFile]:
                 try:
                     yield file
                 except Exception:
-                    # What the disk refused comes first; the other error may follow from it.
+                    # A failure of the disk is raised first; the other error may follow from it.
                     file.check()
                     raise
                 file.check()
                 os.fsync(file.fileno())
-            # mkstemp makes files private; a result is as readable as any file its user makes.
+            # mkstemp makes files private; a result has the usual permissions of the user's files.
             umask = os.umask(0)
             os.umask(umask)
             os.chmod(temporary, 0o666 & ~umask)
             os.replace(temporary, path)
         except BaseException:
-            # Whatever hinders the removal has already been reported.
+            # Whatever prevents the removal has already been reported.
             with suppress(OSError):
                 os.unlink(temporary)
             raise
@@ -116,10 +116,10 @@ def whole_file(path: str | Path) -> Iterator[EnduringFile]:
 
 
 def remove_leftovers(path: str | Path) -> None:
-    """Remove what writers of `path` left half written, when they were killed."""
+    """Remove partly written temporary files of `path`, left by processes that were killed."""
     path = Path(path)
     for leftover in path.parent.glob(f".{glob.escape(path.name)}.*{TEMPORARY}"):
-        # Whatever hinders the removal hinders the writing too, which will tell.
+        # Whatever prevents the removal also prevents the writing, which reports it.
         with suppress(OSError):
             leftover.unlink()
 

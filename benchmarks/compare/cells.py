@@ -1,7 +1,7 @@
 """Peers on the splits of the tables: a small file for each, which is kept while it is current.
 
-A result depends on the rows of its split and on what its peer does, and carries a digest of both.
-Where one of them has changed, it is computed anew.
+A result depends on the rows of its split and on the code of its peer, and holds a digest of both.
+Where one of them has changed, it is computed again.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def run_peers(cells: Sequence[Cell], names: Sequence[str], cores: int) -> None:
     """
     os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
     ordered = sorted(cells, key=lambda cell: (cell.split, cell.size, cell.table))
-    # Fresh processes read the variables of the threads; this one and forks of it have begun before.
+    # Fresh processes read the variables of the threads; this process and its forks started before.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(cores, mp_context=context) as pool:
         started = {pool.submit(run_cell, cell, names): cell for cell in ordered}
@@ -148,7 +148,7 @@ def run_cell(cell: Cell, names: Sequence[str]) -> list[str]:
 
 
 def fitting_peers(data: Data, names: Sequence[str]) -> list[str]:
-    """Return the peers among `names` that are installed and can take so many inputs."""
+    """Return the peers among `names` that are installed and can use so many inputs."""
     n_inputs = data.training.inputs.shape[1]
     return [
         name
@@ -192,7 +192,7 @@ def _known(path: Path, key: str) -> dict | None:
 
 
 def _key(cell: Cell, data: Data, name: str) -> str:
-    """Return the digest of the rows, the seed and the peer behind a result."""
+    """Return the digest of the rows, the seed and the peer of a result."""
     digest = hashlib.sha256(f"{cell.seed} {cell.scale} {fingerprint(name)}".encode())
     for values in (*data.training[:3], data.test_inputs, data.test_outputs):
         digest.update(f"{values.shape} {values.dtype}".encode())

@@ -2,7 +2,7 @@
 
     python -m benchmarks compare [options]
 
-Run from the top of the checkout. What has been computed before, and is not out of date, is kept.
+Run from the top of the checkout. Existing results that are not out of date are kept.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ COLUMNS = ("table", "size", "split", "method", "source", "error", "seconds", "se
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run what the command line asks for; return 1 where something failed."""
+    """Run the command line; return 1 where something failed."""
     options = _parser().parse_args(arguments)
     try:
         compare(options)
@@ -43,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def compare(options: argparse.Namespace) -> None:
-    """Compute what is missing, and write the scores and the page from all that is known."""
+    """Compute what is missing, and write the scores and the page from all results."""
     tables, left_out = study_tables(ROOT / "config")
     names = options.tables or list(tables)
     unknown = [name for name in names if name not in tables]
@@ -93,7 +93,7 @@ def write_summary(folder: Path, scores: pandas.DataFrame, methods: Mapping[str, 
 
 
 def write_rows(path: Path, columns: Sequence[str], rows: Sequence[dict]) -> None:
-    """Write rows as CSV, in the order of the columns' first four."""
+    """Write rows as CSV, sorted by the first four columns."""
     content = io.StringIO()
     writer = csv.DictWriter(content, columns, lineterminator="\n")
     writer.writeheader()
@@ -112,7 +112,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--splits", type=int, default=N_SPLITS, help="training/test splits (default: %(default)s)")
     add("--cores", type=int, default=min(os.cpu_count() or 1, 2), help="processes at a time")
     add("--only", choices=("own", "peers"), help="compute only our methods, or only the peers")
-    add("--page", action="store_true", help="compute nothing: the page from what is known")
-    add("--docs", action="store_true", help="put the page into docs/ as well")
-    add("--folder", type=Path, default=Path("results/compare"), help="where everything goes")
+    add("--page", action="store_true", help="compute nothing: the page from existing results")
+    add("--docs", action="store_true", help="write the page to docs/ as well")
+    add("--folder", type=Path, default=Path("results/compare"), help="folder of the results")
     return parser

@@ -1,8 +1,8 @@
 """Our methods: the workflow itself, on experiments written for the comparison.
 
-It runs in a folder of its own on a copy of the code and the settings, so that edits meanwhile do no
-harm and the results of other runs are not touched. Snakemake computes what is missing or out of
-date there: after a new method, that method alone.
+It runs in a separate folder on a copy of the code and the settings, so that edits during a run do
+no harm and the results of other runs are not changed. Snakemake computes what is missing or out of
+date there: after a new method, only that method.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def write_workflow(
     folder : path
     tables : mapping of str to Table
     methods : "default" or sequence of str
-        Methods of ``config/methods``; ``default`` are those with ``in_default: true`` that can work
+        Methods of ``config/methods``; ``default`` are those with ``in_default: true`` that can run
         on the table.
     n_splits, seed : int
     root : path
@@ -72,13 +72,13 @@ def write_workflow(
 
 
 def make_splits(folder: Path, tables: Sequence[str], n_splits: int, cores: int) -> None:
-    """Read the tables and split their rows: what all methods share."""
+    """Read the tables and split their rows; all methods share the splits."""
     splits = [split_file(folder, name, number) for name in tables for number in range(n_splits)]
     run_snakemake(folder, [str(path.relative_to(folder)) for path in splits], cores)
 
 
 def learn_methods(folder: Path, tables: Sequence[str], cores: int) -> None:
-    """Learn and score our methods on all splits."""
+    """Fit and score our methods on all splits."""
     targets = [
         path
         for name in tables
@@ -93,7 +93,7 @@ def dataset_file(folder: Path, table: str) -> Path:
 
 
 def split_file(folder: Path, table: str, split: int) -> Path:
-    """Return the path of the artifact that says which rows train and test."""
+    """Return the path of the artifact that says which are training and test rows."""
     return folder / "results" / table / f"split-{split}" / "split.h5"
 
 
@@ -114,7 +114,7 @@ def run_snakemake(folder: Path, targets: Sequence[str], cores: int) -> None:
             place=f"the workflow in {folder}",
             found="a job failed, as shown above",
             expected="all methods learned on all tables",
-            remedy="fix what the log names and start the same command again; it goes on there",
+            remedy="fix what the log names and start the same command again; it continues there",
         )
 
 

@@ -42,27 +42,27 @@ def write_page(
     methods : mapping of str to mapping
         The settings of our methods.
     machine : mapping of str to str
-        As of `benchmarks.machine.description`.
+        As returned by `benchmarks.machine.description`.
     """
     used = {name: methods[name] for name in scores["method"].unique() if name in methods}
-    looks = {name: _look(values) for name, values in used.items()} | {
+    styles = {name: _style(values) for name, values in used.items()} | {
         name: {"label": peer.label, "color": peer.color, "marker": peer.marker}
         for name, peer in PEERS.items()
     }
-    # Of equal rank is named first what comes first here.
+    # Methods of equal rank are named in this order.
     order = [*used, *PEERS]
     every = summary.cell_errors(scores)
     every = every[[name for name in order if name in every]]
     errors = summary.of_enough_rows(every)
     stacks = summary.stacks_of(used, (name for name, peer in PEERS.items() if peer.members))
     ranking = ranking_of(scores, tables, order)
-    save_figure(draw_critical_difference(ranking, looks), folder / FIGURE_NAME)
+    save_figure(draw_critical_difference(ranking, styles), folder / FIGURE_NAME)
     parts = [
         _beginning(scores, every, machine),
-        _goals(scores, errors, stacks, looks, tables),
-        _methods(scores, errors, stacks, looks, ranking),
+        _goals(scores, errors, stacks, styles, tables),
+        _methods(scores, errors, stacks, styles, ranking),
         _ranks(ranking),
-        _cells(every, stacks, looks),
+        _cells(every, stacks, styles),
         _procedure(scores, tables, left_out),
         _machine(machine),
     ]
@@ -121,7 +121,7 @@ def _goals(
     scores: pd.DataFrame,
     errors: pd.DataFrame,
     stacks: set[str],
-    looks: Mapping[str, Mapping],
+    styles: Mapping[str, Mapping],
     tables: Mapping[str, Table],
 ) -> str:
     peers = [name for name in PEERS if name in errors]
@@ -135,21 +135,19 @@ def _goals(
     if not all(found.values()):
         return ""
     rows = [
-        [goal, group, _labelled(measured, looks), "yes" if reached else "no"]
+        [goal, group, _labelled(measured, styles), "yes" if reached else "no"]
         for goals in zip(*found.values())
         for group, (goal, measured, reached) in zip(found, goals)
     ]
     head = ["goal", "over", "measured", "reached"]
-    return (
-        f"## What {looks[summary.SUBJECT]['label']} is to reach\n\n{_table(head, rows)}\n{_GOALS}"
-    )
+    return f"## Goals of {styles[summary.SUBJECT]['label']}\n\n{_table(head, rows)}\n{_GOALS}"
 
 
 def _methods(
     scores: pd.DataFrame,
     errors: pd.DataFrame,
     stacks: set[str],
-    looks: Mapping[str, Mapping],
+    styles: Mapping[str, Mapping],
     ranking: Ranking | None,
 ) -> str:
     found = summary.method_summary(errors, stacks)
@@ -157,7 +155,7 @@ def _methods(
     ranks = dict(zip(ranking.methods, ranking.average_ranks)) if ranking else {}
     subject = summary.SUBJECT if summary.SUBJECT in errors else None
     head = ["method", "cells", "mean error", "to the best", "worst", "where", "rank"]
-    head += [f"{looks[subject]['label']} wins", "loses"] if subject else []
+    head += [f"{styles[subject]['label']} wins", "loses"] if subject else []
     rows = []
     for method, row in found.iterrows():
         against = []
@@ -167,7 +165,7 @@ def _methods(
             )
         rows.append(
             [
-                looks[method]["label"],
+                styles[method]["label"],
                 f"{row['cells']:.0f}",
                 _number(row["mean_error"], 4),
                 _number(row["mean_ratio"], 3),
@@ -181,7 +179,7 @@ def _methods(
     head_by_size = ["method", *sizes, *(f"{size} rows, s" for size in seconds)]
     rows_by_size = [
         [
-            looks[method]["label"],
+            styles[method]["label"],
             *(_number(value, 3) for value in by_size.loc[method]),
             *(_number(value, 2) for value in seconds.loc[method]),
         ]
@@ -198,16 +196,16 @@ def _ranks(ranking: Ranking | None) -> str:
     return f"## Ranks\n\n{picture}\n\n{_RANKS.strip()}"
 
 
-def _cells(errors: pd.DataFrame, stacks: set[str], looks: Mapping[str, Mapping]) -> str:
+def _cells(errors: pd.DataFrame, stacks: set[str], styles: Mapping[str, Mapping]) -> str:
     best = summary.best_single(errors, stacks)
-    head = ["table", "rows", "best single method", *(looks[name]["label"] for name in errors)]
+    head = ["table", "rows", "best single method", *(styles[name]["label"] for name in errors)]
     rows = []
     for (table, size), row in errors.iterrows():
         lowest = row.min()
         cells = [
             f"**{value:.3f}**" if value == lowest else _number(value, 3) for value in row.to_numpy()
         ]
-        rows.append([table, str(size), looks[best["method"][table, size]]["label"], *cells])
+        rows.append([table, str(size), styles[best["method"][table, size]]["label"], *cells])
     return (
         f"## All cells\n\nMean errors over the splits; the lowest is bold.\n\n{_table(head, rows)}"
     )
@@ -236,7 +234,7 @@ def _procedure(
             "## How it was measured",
             _PROCEDURE.strip(),
             "\n".join(peers),
-            "Left out are, of the catalogue,",
+            "Datasets of the catalogue that are left out:",
             "\n".join(absent),
         ]
     )
@@ -250,16 +248,16 @@ def _machine(machine: Mapping[str, str]) -> str:
 # --- words ---------------------------------------------------------------------------------------
 
 
-def _look(values: Mapping) -> dict[str, str]:
+def _style(values: Mapping) -> dict[str, str]:
     return {name: values[name] for name in ("label", "color", "marker") if name in values}
 
 
-def _labelled(text: str, looks: Mapping[str, Mapping]) -> str:
-    """Return a text that ends with names of methods with their labels instead of the names."""
+def _labelled(text: str, styles: Mapping[str, Mapping]) -> str:
+    """Return a text with labels instead of the names of methods."""
     words = text.split(" ")
     return " ".join(
-        looks[word.rstrip(",")]["label"] + word[len(word.rstrip(",")) :]
-        if word.rstrip(",") in looks
+        styles[word.rstrip(",")]["label"] + word[len(word.rstrip(",")) :]
+        if word.rstrip(",") in styles
         else word
         for word in words
     )
@@ -275,40 +273,40 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 _BEGINNING = Template("""
-# Beside other libraries
+# Comparison with other libraries
 
-The methods of this project beside $n_peers of other libraries, measured on $date: on $n_tables
+The methods of this project and $n_peers of other libraries, measured on $date: on $n_tables
 tables of the catalogue with 20, 50, 100 and 200 training rows where they fit, $n_cells cells in
 all, $n_splits training/test splits each. All methods learn from the same rows and choose their
-settings by the same folds. Errors are the mean over outputs of the error relative to the training
-mean (aRRMSE): 1 is what the mean reaches, lower is better.$absent
+settings by the same folds. The error is the mean over outputs of the error relative to that of the
+training mean (aRRMSE): 1 is the error of the training mean, lower is better.$absent
 
 ```sh
 pip install '.[boosting]'   # CatBoost, LightGBM and XGBoost, where they are wanted
-make compare                # writes results/compare; what is there and current is kept
-make compare OPTIONS=--docs # and this page
+make compare                # writes results/compare; current results are kept
+make compare OPTIONS=--docs # writes this page, too
 ```
 
-After a new method in `config/methods`, or a change of one, the same command computes what depends
-on it and nothing else.
+After a method in `config/methods` is added or changed, the same command computes the results that
+depend on it and no others.
 """)
 
 _GOALS = """
-Every best single method is chosen in hindsight, by the test errors themselves, and three times: one
-for each table (with the least mean error over its sizes), one for each cell, and one for each cell
-and split by the errors on the other splits. The second is the strictest, as a part of its lead is
-luck: the more methods and the fewer splits, the larger. The third shows what such a choice is worth
-where it has not seen the errors.
+The best single method is chosen in hindsight, by the test errors, in three ways: for each table
+(with the least mean error over its sizes), for each cell, and for each cell and split by the errors
+on the other splits. The second is the strictest reference, since part of its lead is due to chance,
+the more so the more methods and the fewer splits there are. The third shows the error of such a
+choice on splits that it did not use.
 """
 
 _COLUMNS = """
-To the best: the error as a multiple of that of the best single method of each cell, chosen in
-hindsight; its mean and its worst value over the cells, and its mean at each number of training
-rows. Single are all but the stacks. The mean error is that over all cells, and left out where a
-method did not run on all. Rank: see below. Wins and losses count cells. All of that is over cells
-of at least 20 training rows. Seconds are those of tuning and fitting, members of stacks included,
-with one thread; the mean over the tables: for our methods as the workflow measured them (with
-prediction), for the others as the processor counted them.
+To the best: the error divided by that of the best single method of each cell, chosen in hindsight;
+its mean and its largest value over the cells, and its mean at each number of training rows. All
+methods but the stacks are single. The mean error is over all cells, and left out where a method did
+not run on all of them. Rank: see below. Wins and losses are numbers of cells. All these columns are
+over cells of at least 20 training rows. Seconds are those of tuning and fitting, members of stacks
+included, with one thread, as means over the tables: for our methods as measured by the workflow
+(with prediction), for the others as processor time.
 """
 
 _RANKS = """
@@ -319,12 +317,13 @@ ranked.
 _PROCEDURE = """
 Our methods run through the workflow, with the settings in `config/methods`. The others are tuned by
 the same five folds of the training rows and by the same score, unless their entry says otherwise.
-All get the same inputs: missing values by the training mean, standardised (and cut at 8 standard
-deviations) unless the columns of the table share a unit. Test rows are a quarter of the table (of
-`linnerud`, half of its 20 rows), drawn at random. The members of OFER-stack, the kernels of OFER-
-GMM and the grids of the forests were chosen on other splits of ten of these tables (the nine Mulan
-sets and `digits-completion`), so that a part of its lead on them is a result of that choice; the
-other six tables had no part in it. That its weights are means over samples of the rows was decided
-by the errors of all cells of this page (before: .7061). The Mulan sets, which stand in for tasks of
-the paper in other reports of this project, are here what they are.
+All get the same inputs: missing values are replaced by the training mean, and inputs standardised
+(and cut at 8 standard deviations) unless the columns of the table share a unit. Test rows are a
+quarter of the table (of `linnerud`, half of its 20 rows), drawn at random. The members of
+OFER-stack, the kernels of OFER-GMM and the grids of the forests were chosen on other splits of ten
+of these tables (the nine Mulan sets and `digits-completion`), so that part of its lead on them is a
+result of that choice; the other six tables were not used for it. The averaging of its weights over
+samples of the rows was decided by the errors of all cells of this page (mean error before:
+.7061). The Mulan sets, which stand in for tasks of the paper in other reports of this project, are
+used here for themselves.
 """

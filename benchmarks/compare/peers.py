@@ -1,10 +1,10 @@
 """The methods of other libraries, each with its usual tuning.
 
 A peer is a function that lists candidates: the settings that are compared by cross-validation. All
-peers are tuned and fitted by the same lines (`tune`): on the folds of the split, with the
-preparation of the inputs that our methods have too (missing values by the training mean;
-standardised where the table says so), with outputs standardised by their training rows, and by the
-score by which our methods choose. Until it predicts, a peer sees training rows only.
+peers are tuned and fitted by the same function (`tune`): on the folds of the split, with the same
+preparation of the inputs as for our methods (missing values by the training mean; standardised
+where the table says so), with outputs standardised by their training rows, and by the score by
+which our methods are selected. Until it predicts, a peer uses training rows only.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from workflow_lib.seeds import derive_seed
 
 N_TREES = 300
 N_TREES_OF_TUNING = 100
-"""Trees while a forest is tuned; the order of its settings needs fewer than its predictions."""
+"""Trees while a forest is tuned; ranking its settings needs fewer than predicting."""
 
 BINS = 32
-"""Bins of an input for boosted trees; two hundred rows fill no more, and each costs time."""
+"""Bins of an input for boosted trees; two hundred rows need no more, and each takes time."""
 
 
 class Candidate(NamedTuple):
-    """Settings that compete.
+    """Settings to choose from.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Candidate(NamedTuple):
     estimator : estimator of scikit-learn's kind
         What is cross-validated; it is cloned before each fit.
     final : estimator or None
-        What is fitted to all training rows in its place; None for the same.
+        What is fitted to all training rows instead; None for the same.
     """
 
     settings: dict[str, Any]
@@ -56,7 +56,7 @@ class Candidate(NamedTuple):
 
 
 Candidates = Callable[[int, int, int], list[Candidate]]
-"""From the training rows of a fold, the number of inputs and a seed to what competes."""
+"""From the training rows of a fold, the number of inputs and a seed to the candidates."""
 
 
 @dataclass(frozen=True)
@@ -456,17 +456,17 @@ def stacked(members: Mapping[str, Tuned], rows: Rows) -> Tuned:
 
 
 class Bench:
-    """Peers on the same training rows; what a stack needs of others is learned once.
+    """Peers on the same training rows; the members that stacks share are fitted once.
 
     Parameters
     ----------
     rows : Rows
     seed : int
-        From it every peer draws its own.
+        The seeds of the peers are derived from it.
     """
 
     def __init__(self, rows: Rows, seed: int) -> None:
-        # Columns that are constant in all training rows go, where the preparation drops them.
+        # The preparation drops columns that are constant in all training rows.
         self._columns = fit_preparation(rows.inputs, rows.scale).scale > 0
         self._rows = rows._replace(inputs=rows.inputs[:, self._columns])
         self._seed = seed
@@ -477,7 +477,8 @@ class Bench:
         if name not in self._known:
             peer = PEERS[name]
             with warnings.catch_warnings():
-                # Of widths at their bounds, and of components that find nothing more to explain.
+                # Warnings of widths at their bounds, and of components with nothing left to
+                # explain.
                 warnings.simplefilter("ignore")
                 if peer.members:
                     members = {member: self.tuned(member) for member in peer.members}
@@ -493,11 +494,11 @@ class Bench:
 
 
 def fingerprint(name: str) -> str:
-    """Return a digest of what a peer does: its code, that of tuning, the version of its package."""
+    """Return a digest of a peer: its code, that of tuning, the version of its package."""
     return _fingerprint(name, (BINS, N_TREES, N_TREES_OF_TUNING))
 
 
-# Reading source code takes milliseconds, and every cell asks for every peer.
+# Reading source code takes milliseconds, and every cell needs the digest of every peer.
 @functools.cache
 def _fingerprint(name: str, constants: tuple) -> str:
     peer = PEERS[name]

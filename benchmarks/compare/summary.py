@@ -1,4 +1,4 @@
-"""The numbers of the comparison: errors of the cells, and how the methods stand to each other.
+"""The numbers of the comparison: errors of the cells, and comparisons between the methods.
 
 A cell is a table at a training size; its error is the mean over the splits. The scores are rows as
 in ``scores.csv``.
@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 import pandas as pd
 
 SUBJECT = "ofer-stack"
-"""The method that the comparison is about: what is recommended to try first."""
+"""The method that the comparison is about, which is recommended to be tried first."""
 
 MEAN_LIMIT, WORST_LIMIT = 1.01, 1.03
 """Goals: the mean error over cells, and the error of each cell, as multiples of the error of the
@@ -19,7 +19,7 @@ best single method, chosen in hindsight for each table."""
 
 
 FEWEST_ROWS = 20
-"""Training rows of the cells on which goals and means rest: fewer distinguish no methods."""
+"""Least training rows of the cells for goals and means; with fewer, methods hardly differ."""
 
 
 def cell_errors(scores: pd.DataFrame) -> pd.DataFrame:
@@ -43,7 +43,7 @@ def best_single(errors: pd.DataFrame, stacks: Collection[str]) -> pd.DataFrame:
 def best_of_tables(errors: pd.DataFrame, stacks: Collection[str]) -> pd.DataFrame:
     """Return, for each cell, the single method with the least mean error over the table's cells.
 
-    Among those that ran on all of them. Columns as of `best_single`.
+    Only methods that ran on all of them count. Columns as of `best_single`.
     """
     single = errors.drop(columns=[name for name in stacks if name in errors])
     means = single.groupby("table").agg(lambda column: column.mean(skipna=False))
@@ -57,7 +57,7 @@ def error_chosen_elsewhere(
 ) -> pd.Series:
     """Return, for each cell, the mean error of the single method that is best on the other splits.
 
-    What a choice in hindsight is worth on a split that it has not seen; NaN with a single split.
+    The error of a choice in hindsight on a split that it did not use; NaN with a single split.
     """
     single = scores[~scores["method"].isin(stacks)]
     by_split = single.pivot_table(
@@ -92,11 +92,11 @@ def method_summary(
 ) -> pd.DataFrame:
     """Return a row for each method, the lowest ratio first.
 
-    Columns: ``cells`` (on how many it ran), ``mean_error`` (NaN where it did not run on all, for
-    means over different cells say nothing), ``mean_ratio`` and ``worst_ratio`` to the best single
-    method of each cell, ``worst_cell``, and on the cells shared with `subject` ``wins`` and
-    ``losses`` (where `subject` has the lower, and the higher error) and ``gain``, by which share
-    its mean error is lower.
+    Columns: ``cells`` (on how many it ran), ``mean_error`` (NaN where it did not run on all:
+    means over different cells are not comparable), ``mean_ratio`` and ``worst_ratio`` to the best
+    single method of each cell, ``worst_cell``, and on the cells shared with `subject` ``wins`` and
+    ``losses`` (where `subject` has the lower, and the higher error) and ``gain``, the share by
+    which its mean error is lower.
     """
     ratios = errors.div(best_single(errors, stacks)["error"], axis=0)
     rows = {}
@@ -128,10 +128,10 @@ def goals(
     peers: Collection[str],
     subject: str = SUBJECT,
 ) -> list[tuple[str, str, bool]]:
-    """Return what is aimed at for `subject`, what was measured, and whether it is reached.
+    """Return the goals for `subject`, what was measured, and whether they are reached.
 
-    `scores` are those behind the `errors` of cells, `peers` the methods of other libraries. Empty
-    where `subject` did not run on all cells.
+    `scores` are those from which the `errors` of cells are computed, `peers` the methods of other
+    libraries. Empty where `subject` did not run on all cells.
     """
     if subject not in errors or errors[subject].isna().any():
         return []

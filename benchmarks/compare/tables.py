@@ -1,4 +1,4 @@
-"""On which tables methods are compared: all of the catalogue that are tables of numbers."""
+"""The tables on which methods are compared: all tables of numbers of the catalogue."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TEST_SIZE = 0.25
 """As in config/mulan.yaml: with a larger share some tables could not fill the largest sizes."""
 
 OWN_EXPERIMENT = {"linnerud": {"training_sizes": [10], "test_size": 0.5}}
-"""Of 20 rows half train and half test."""
+"""Of 20 rows, half are training rows and half test rows."""
 
 USER_SUPPLIED = "its files are user-supplied"
 
@@ -24,10 +24,10 @@ LEFT_OUT = {
     "first-impressions-s1": USER_SUPPLIED,
     "first-impressions-s2": USER_SUPPLIED,
     "kogan10k": "its inputs are texts, and its files are fetched by hand",
-    "many-rows": "made to try 200,000 training rows; with few it is one more mixture by a recipe",
+    "many-rows": "made for 200,000 training rows; with few rows it is another synthetic mixture",
     "series-synthetic-states": "the rows and inputs of series-synthetic with the hidden states",
 }
-"""Why a table is left out, where its settings do not say so by themselves."""
+"""Why a table is left out, where the reason does not follow from its settings."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Table:
     scale : str
         How its inputs are prepared, for all methods: ``standard`` or ``none``.
     is_made : bool
-        Whether a recipe draws it.
+        Whether it is synthetic.
     """
 
     name: str

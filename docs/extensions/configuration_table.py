@@ -17,8 +17,8 @@ WIDTHS = (4, 10, 6, 6)
 class ConfigurationTable(SphinxDirective):
     """Shows a row for each YAML file of the folder named by its argument.
 
-    ``columns`` says which keys it shows: columns are divided by ``;``, and keys that share a column
-    by ``,``. ``heads`` are the heads of the columns, which are otherwise called by their keys.
+    ``columns`` names the keys that it shows: columns are separated by ``;``, and keys that share a
+    column by ``,``. ``heads`` are the heads of the columns; by default, these are the keys.
     """
 
     required_arguments = 1
@@ -40,12 +40,12 @@ class ConfigurationTable(SphinxDirective):
 
 
 def paragraphs(content: dict, keys: list[str]) -> list[nodes.Node]:
-    """Return the texts of some keys of a file, those that it has."""
+    """Return the texts of some keys of a file, without those that it lacks."""
     texts = (content.get(key.strip()) for key in keys)
     return [nodes.paragraph(text=" ".join(text.split())) for text in texts if text]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Tell Sphinx of the directive."""
+    """Register the directive."""
     app.add_directive("configuration-table", ConfigurationTable)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""The directive ``fault-record``: a table of how the faults ended that `make faults` tried last."""
+"""The directive ``fault-record``: a table of the outcomes of the last `make faults`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class FaultRecord(SphinxDirective):
         _, path = self.env.relfn2path(self.arguments[0])
         self.env.note_dependency(path)
         if not Path(path).exists():
-            return [nodes.paragraph(text="None has been tried on this machine yet.")]
+            return [nodes.paragraph(text="No fault has been tried on this machine yet.")]
         record = json.loads(Path(path).read_text(encoding="utf-8"))
         rows = [
             (
@@ -56,6 +56,6 @@ def list_of(title: str, names: list[str]) -> list[nodes.Node]:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Tell Sphinx of the directive."""
+    """Register the directive."""
     app.add_directive("fault-record", FaultRecord)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

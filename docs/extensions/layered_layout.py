@@ -1,7 +1,8 @@
-"""Places the boxes of an acyclic graph in layers, from above to below (Sugiyama's method).
+"""Places the boxes of an acyclic graph in layers, from top to bottom (Sugiyama's method).
 
-Longest paths give the layers; arrows across several layers get a point in each; the order in a
-layer follows the mean place of the neighbours; the places follow it as far as boxes leave room.
+Longest paths give the layers; arrows across several layers get a point in each; boxes of a layer
+are ordered by the mean position of their neighbours, and placed there as far as they do not
+overlap.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ SWEEPS = 24
 
 
 def reduced(edges: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Return the arrows without those that a longer way replaces."""
+    """Return the arrows without those that a longer path replaces."""
     edges = set(edges)
     after = {node: {b for a, b in edges if a == node} for edge in edges for node in edge}
 
@@ -35,7 +36,7 @@ def joined(edges: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
 
 
 def layers_of(edges: Iterable[tuple[str, str]]) -> dict[str, int]:
-    """Return the layer of each node: below all that lead to it, and as near to what follows."""
+    """Return the layer of each node: below its predecessors, and near to its successors."""
     edges = sorted(set(edges))
     nodes = sorted({node for edge in edges for node in edge})
     layer = dict.fromkeys(nodes, 0)
@@ -44,7 +45,7 @@ def layers_of(edges: Iterable[tuple[str, str]]) -> dict[str, int]:
             layer[b] = max(layer[b], layer[a] + 1)
     if any(layer[b] <= layer[a] for a, b in edges):
         raise ValueError("the arrows form a circle")
-    # A source stands just above what it leads to, so that its arrow is short.
+    # A source is placed just above its nearest successor, so that its arrow is short.
     for node in nodes:
         if all(b != node for _, b in edges):
             layer[node] = min(layer[b] for a, b in edges if a == node) - 1
@@ -58,7 +59,7 @@ def place(
 
     Parameters
     ----------
-    edges : pairs of names, from above to below
+    edges : pairs of names, from top to bottom
     width : mapping of node to the width of its box
     gap : float
         Least distance of two boxes of a layer.
@@ -102,9 +103,9 @@ def place(
 
 
 def _apart(wanted: Sequence[float], widths: Sequence[float], gap: float) -> list[float]:
-    """Return the places nearest to those that are wanted, in their order and without overlap.
+    """Return the positions nearest to the wanted positions, in their order and without overlap.
 
-    Least squares under an order: neighbours that collide move as one (pool adjacent violators).
+    Isotonic least squares: neighbours that collide are moved together (pool adjacent violators).
     """
     offsets = [0.0]
     for left, right in zip(widths, widths[1:]):

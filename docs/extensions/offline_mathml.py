@@ -1,6 +1,6 @@
 """Equations as MathML, which browsers draw themselves: no script, font or network is needed.
 
-docutils, which Sphinx rests on, turns LaTeX into MathML.
+docutils, on which Sphinx is based, turns LaTeX into MathML.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def visit_inline(translator, node) -> None:
 
 
 def visit_block(translator, node) -> None:
-    """Write an equation on lines of its own."""
+    """Write a displayed equation."""
     equation = tex2mathml(node.astext(), as_block=True)
     translator.body.append(f'<div class="equation">{equation}</div>\n')
     raise nodes.SkipNode

@@ -1,7 +1,7 @@
-"""Docstrings are written to be read as they are: signs of algebra in them are no markup.
+"""Docstrings are plain text: signs of algebra in them are not markup.
 
 ``|y|``, ``a * b`` and ``dual_coef_`` would be references and emphasis in reStructuredText; outside
-of backticks and bold words they are to mean themselves.
+of backticks and bold words they are shown unchanged.
 """
 
 from __future__ import annotations
@@ -25,6 +25,6 @@ def escape(app, what, name, obj, options, lines: list[str]) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Tell Sphinx to do so after napoleon, which has made sections of the lines."""
+    """Register the escape after napoleon, which makes sections of the lines."""
     app.connect("autodoc-process-docstring", escape, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

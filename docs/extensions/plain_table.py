@@ -1,4 +1,4 @@
-"""A table of a page that an extension makes."""
+"""Tables on the pages that extensions make."""
 
 from __future__ import annotations
 

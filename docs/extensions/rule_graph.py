@@ -1,7 +1,7 @@
 """The directives ``rule-graph`` and ``library-layers``: pictures drawn from the project's files.
 
-Both are SVG within the page, in the colours of its theme, with their content in words for those who
-do not see them.
+Both are SVG within the page, in the colours of its theme, with their content in words for screen
+readers.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ class RuleGraph(SphinxDirective):
 
 
 class LibraryLayers(SphinxDirective):
-    """Draws the layers of the module of tests and the folder of the library that it is given."""
+    """Draws the layers, from the module of tests and the folder of the library."""
 
     required_arguments = 2
 
@@ -155,14 +155,14 @@ class LibraryLayers(SphinxDirective):
 
 
 def read(directive: SphinxDirective) -> str:
-    """Return the text of the file that is the first argument, on which the page depends then."""
+    """Return the text of the file in the first argument, which the page then depends on."""
     path = directive.env.relfn2path(directive.arguments[0])[1]
     directive.env.note_dependency(path)
     return Path(path).read_text(encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Tell Sphinx of the directives."""
+    """Register the directives."""
     app.add_directive("rule-graph", RuleGraph)
     app.add_directive("library-layers", LibraryLayers)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -7,6 +7,6 @@ case "$answer" in
     COMPLETED*) echo success ;;
     BOOT_FAIL* | CANCELLED* | DEADLINE* | FAILED* | NODE_FAIL* | OUT_OF_MEMORY* | TIMEOUT*) echo failed ;;
     '' | *"Invalid job id"*) echo failed ;;
-    # Every other state, and also no answer: a scheduler that is away says nothing about its jobs.
+    # Every other state, and also no answer: a scheduler that is down says nothing about its jobs.
     *) echo running ;;
 esac

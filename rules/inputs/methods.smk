@@ -16,12 +16,12 @@ def methods_with_preimages():
 
 
 def method_fields(methods, *keys):
-    """Return these keys of the methods, as plain values; a rule states just what it shows."""
+    """Return these keys of the methods, as plain values; a rule names only those that it shows."""
     return {name: {key: getattr(settings.methods[name], key) for key in keys} for name in methods}
 
 
 def compared_methods(wildcards):
-    """Return what decides whether a method of an experiment is kernel ridge regression, and more."""
+    """Return the settings by which methods are compared and recognised as kernel ridge regression."""
     keys = ("label", "regressor", "penalty", "center", "form", "preimage", "weak", "weak_outputs")
     keys += ("members", "estimator")
     methods = method_fields(settings.methods_of(wildcards.experiment), *keys)
@@ -58,7 +58,7 @@ def model_file(wildcards):
 
 
 def embedding_model_file(wildcards):
-    """Return the models behind a method's embedding; without a form it has none."""
+    """Return the models of a method's embedding; a method without a form has none."""
     return model_file(wildcards) if method_of(wildcards).form else []
 
 
@@ -179,7 +179,7 @@ method's file."""
 
 
 def module_of(wildcards):
-    """Return what the module behind a method's regressor declares."""
+    """Return what the module of a method's regressor declares."""
     return method_modules()[method_of(wildcards).regressor]
 
 
@@ -207,7 +207,7 @@ def artifact_taken(name):
 
 
 def decoder_distance(wildcards):
-    """Return how a class is found from a predicted vector; None where none is."""
+    """Return how a class is found from a predicted vector; None where no class is predicted."""
     if experiment_of(wildcards).metric != "accuracy":
         return None
     return method_of(wildcards).decoder or "euclidean"

@@ -1,6 +1,6 @@
-"""What is shown of all experiments together, and what the report reads and tells of each."""
+"""What is shown of all experiments together, and what the report reads and states of each."""
 
-# What the paper shows; of no use in the report on one table of the user's own.
+# What the paper shows; not needed in the report on a table of the user's own.
 CONTENTS = (
     [] if settings.run.name else [external_path(Path(CONFIG, "paper_tables", "contents.csv"))]
 )
@@ -27,7 +27,7 @@ def files_cross_dataset():
 
 
 def last_results():
-    """Return what is made last of all experiments: where it is there, every other job has ended."""
+    """Return the results that are made last: once they exist, every other job has ended."""
     shown = [*timing_tables(), *all_tables(), *all_figures("svg"), *files_cross_dataset()]
     return [*shown, *all_equivalence_checks(), *all_own_results()]
 
@@ -47,7 +47,7 @@ def ranked_experiments():
 
 
 def protocol_experiments():
-    """Return what the figure of the protocol tells of each experiment."""
+    """Return what the figure of the protocol states of each experiment."""
     return {
         name: {
             **plain(experiment, "title", "split"),
@@ -74,7 +74,7 @@ def data_profile_file(experiment):
 
 
 def own_parts(experiment):
-    """Return the files behind the answer at the head of a report on one table of the user's own."""
+    """Return the files of the answer that heads the report on a table of the user's own."""
     if settings.run.name != experiment or not settings.is_own(experiment):
         return None
     return {
@@ -102,7 +102,7 @@ def files_for_report(experiment):
 
 
 def experiments_for_report():
-    """Return what the report tells of each experiment, and the files that it reads for that."""
+    """Return the settings of each experiment that the report states, and the files that it reads."""
     return {
         experiment: {
             "settings": plain(

@@ -4,8 +4,8 @@
 def shown_result(path, kind, result=None):
     """Mark a result for `snakemake --report`: its caption, its category, and its labels.
 
-    The caption is `captions/KIND.rst`. A result of an experiment stands in the category of its
-    title, under its own name; one that has no wildcards takes `result` for a name.
+    The caption is `captions/KIND.rst`. A result of an experiment is listed in the category of its
+    title, under its own name; a result without wildcards is listed under the name `result`.
     """
     return report(
         path,
@@ -28,7 +28,7 @@ def experiment_of_result(wildcards):
 
 
 def category_of_result(wildcards):
-    """Return the title of the experiment, of signs that a heading of Snakemake's report bears."""
+    """Return the title of the experiment, reduced to characters that Snakemake's report can show."""
     experiment = experiment_of_result(wildcards)
     if experiment is None:
         return "All experiments of the run"

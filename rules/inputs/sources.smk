@@ -46,7 +46,7 @@ def feature_files(wildcards):
 
 
 def image_file(wildcards):
-    """Return the source with the images of a dataset, the first; none where the user brings it."""
+    """Return the first source, which holds the images; none where the user supplies the file."""
     return sources_of(wildcards)[:1]
 
 
@@ -78,12 +78,12 @@ def wikipedia_titles(dataset):
 
 
 def introduction_files(dataset):
-    """Return the fetched introductions of the pages of a dataset's classes, where it asks for any."""
+    """Return the fetched introductions of the pages of a dataset's classes, if it names any."""
     return [f"resources/introductions/{dataset}.json"] if wikipedia_titles(dataset) else []
 
 
 def description_kinds(dataset):
-    """Return what a dataset is read from beside its sources: image features, introductions."""
+    """Return what a dataset is read from besides its sources: image features, introductions."""
     return [*feature_kinds(dataset), *(["introductions"] if wikipedia_titles(dataset) else [])]
 
 

@@ -60,7 +60,7 @@ def time_records(wildcards):
 
 
 def equivalence_files(experiment):
-    """Return the trial of what is kernel ridge regression; none where a Gram matrix is too large."""
+    """Return the equivalence checks of an experiment; none where a Gram matrix is too large."""
     has_trial = settings.landmarks_of(experiment) is None or settings.is_own(experiment)
     return [f"results/{experiment}/equivalence-checks.json"] if has_trial else []
 
@@ -72,9 +72,9 @@ def all_equivalence_checks():
 def all_steps():
     """Return every artifact between the sources and the scores.
 
-    They are targets of the run as much as the report is. Of a file that is none, Snakemake does
-    not see that it is missing where an older result that follows from it exists, and after a
-    failure that older result would pass for the new one.
+    They are targets of the run like the report. Snakemake does not notice that a file is missing
+    if it is no target and an older result made from it exists, and after a failure that older
+    result would be taken for the new one.
     """
     paths = {f"results/datasets/{name}.h5" for name in settings.datasets}
     for dataset in settings.datasets:

@@ -65,7 +65,7 @@ def component_table_of(wildcards):
 
 
 def of_component_table(function):
-    """Return the function of a table's wildcards that asks about its experiment."""
+    """Return the function of a table's wildcards that calls `function` with its experiment."""
     return lambda wildcards: function(component_tables()[wildcards.named])
 
 
@@ -92,7 +92,7 @@ def typical_row_table_of(wildcards):
 
 
 def mixture_models(experiment, split=0):
-    """Return the models of one split of a mixture of an experiment, a tied one if it has."""
+    """Return the models of a mixture of an experiment on one split, of a tied mixture if any."""
     mixtures = [
         model
         for model in settings.models_of(experiment)

@@ -1,4 +1,4 @@
-"""Tables of the user's own: what is asked of them on the command line, and what a run makes of them."""
+"""Tables of the user's own: requests on the command line, and what a run makes from the tables."""
 
 from workflow_lib.config.capabilities import OWN_READER
 from workflow_lib.errors import nearest_name
@@ -10,12 +10,12 @@ def user_tables():
 
 
 def refuse(place, found, expected, remedy):
-    """End the run with words that a user can act on."""
+    """End the run with a message that says how to fix the request."""
     raise WorkflowError(str(UserError(place, found, expected, remedy)))
 
 
 def present_file(place, path):
-    """Return the path of a file that the user brings; refuse one that is not there."""
+    """Return the path of a file that the user supplies; refuse a missing file."""
     if Path(path).is_file():
         return external_path(path)
     others = [other.name for other in Path(path).parent.glob("*") if other.is_file()]
@@ -25,7 +25,7 @@ def present_file(place, path):
         place,
         f"'{path}' is a folder" if Path(path).is_dir() else f"there is no file '{path}'",
         "the path of a table, from the folder in which you run the command",
-        written or "fix the path, or bring the file",
+        written or "fix the path, or put the file there",
     )
 
 
@@ -45,8 +45,8 @@ def own_files(dataset):
 def user_supplied_tables(wildcards):
     """Return the files of all tables of the user's own.
 
-    They are inputs of the whole run: where older results exist, Snakemake does not mind that what
-    these were made from is gone, and an edit of the configuration would have no effect.
+    They are inputs of the whole run: otherwise Snakemake would accept that a file is missing if
+    older results made from it exist, and an edit of the configuration would have no effect.
     """
     return [
         path
@@ -56,7 +56,7 @@ def user_supplied_tables(wildcards):
 
 
 def own_results(experiment):
-    """Return what a run on a table of the user's own makes beside the usual results."""
+    """Return what a run on a table of the user's own makes besides the usual results."""
     names = ("data-profile.json", "answer.json", "calibration.h5", "model.h5")
     paths = [f"results/{experiment}/{name}" for name in names]
     return [*paths, f"results/timings/{experiment}-answer.json"]
@@ -93,8 +93,8 @@ def refuse_without_name(command, is_named, then=""):
         request = settings.request
         refuse(
             f"snakemake {command}",
-            "data=FILE tells of a new table" if request else "no table of your own is named",
-            "the name of a table that `snakemake new` has looked at",
+            "data=FILE names a new table" if request else "no table of your own is named",
+            "the name of a table that `snakemake new` has inspected",
             f"snakemake --cores 2 {command} --config name={request.name if request else 'NAME'}"
             f"{then}",
         )
@@ -144,7 +144,7 @@ def method_code(wildcards):
 
 
 def parts_of_saved_methods(wildcards):
-    """Return what a saved model must know of each method of an experiment, by method."""
+    """Return what a saved model needs of each method of an experiment, by method."""
     folder = with_prefix(f"results/{wildcards.experiment}/split-{FINAL}")
     keys = ("form", "covariance_block", "preimage", "start", "decoder", "weak_outputs", "estimator")
     parts = {}
@@ -173,7 +173,7 @@ def parts_of_saved_methods(wildcards):
     return parts
 
 
-def last_words():
+def closing_lines():
     """Return the lines that end `answer` and `predict` on the terminal."""
     from workflow_lib.report.closing_lines import answer_lines
 
@@ -184,9 +184,9 @@ def last_words():
             lines += answer_lines(experiment, answer, f"{RUN_FOLDER}/report.html")
         if "predict" in targets:
             for rows in row_files():
-                lines += terminal.spoken_lines(f"logs/predict_rows/{experiment}-{rows}.log")
+                lines += terminal.log_lines(f"logs/predict_rows/{experiment}-{rows}.log")
     return lines
 
 
 if not IS_MODULE and workflow.is_main_process:
-    terminal.last_words[:] = [last_words]
+    terminal.closing_functions[:] = [closing_lines]

@@ -1,4 +1,4 @@
-"""What several tests of the library share."""
+"""Fixtures that several tests of the library share."""
 
 from __future__ import annotations
 

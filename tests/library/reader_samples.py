@@ -1,4 +1,4 @@
-"""What the tests of several readers share."""
+"""Functions that the tests of several readers share."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def excluded(tree: dict) -> dict:
 
 
 def refusal(read: Callable[..., dict], *arguments, **options) -> str:
-    """Return the message with which `read` refuses what it is given."""
+    """Return the message with which `read` refuses its arguments."""
     with pytest.raises(UserError) as caught:
         read(*arguments, **options)
     return str(caught.value)

@@ -1,4 +1,4 @@
-"""Small made-up result files and an HTML parser for the tests of the report.
+"""Small synthetic result files and an HTML parser for the tests of the report.
 
 None of the numbers is a result.
 """
@@ -44,7 +44,7 @@ SCORE_COLUMNS = (
 ).split(",")
 
 FACTORS = {"rrmse": 2, "root_sum_rrmse": 3, "norm_rrmse": 1 / 4}
-"""How many times the aRRMSE another error is in the samples; else as large."""
+"""Other errors in the samples, as multiples of the aRRMSE; 1 for those not listed."""
 
 COORDINATE_COLUMNS = (
     "experiment,dataset,method,components,training_size,weak_size,setting,split,n_train,n_test,"
@@ -281,7 +281,7 @@ def write_class_results(
 def write_calibration(
     folder, n_outputs=2, n_test=15, n_splits=3, half_width=1.5, names=None, far=3.0
 ):
-    """Write a calibration of made numbers and its dataset; return their paths.
+    """Write a calibration of synthetic numbers and its dataset; return their paths.
 
     The noise of output j grows with j. In every split the first row lacks its first output and
     the last row is novel, `far` times the limit.
@@ -328,7 +328,7 @@ def overlapping(boxes: Sequence) -> bool:
 
 
 def assert_apart(figure, boxes: Sequence, touching: float = 0.0) -> None:
-    """Assert that boxes lie on the page, and none on another but for some pixels."""
+    """Assert that boxes are on the page and overlap by at most some pixels."""
     assert not overlapping([box.padded(-touching) for box in boxes])
     page = figure.bbox.padded(1.0)
     assert all(page.contains(*corner) for box in boxes for corner in (box.p0, box.p1))
@@ -361,7 +361,7 @@ class StrictParser(HTMLParser):
 
 
 def parse(text: str) -> StrictParser:
-    """Return the parser after it has read the whole of `text`."""
+    """Return the parser after it has read all of `text`."""
     parser = StrictParser()
     parser.feed(text)
     parser.close()

@@ -1,4 +1,4 @@
-"""A split in which every row trains and tests, its methods, and the models saved from it."""
+"""A split in which every row is a training and a test row, its methods, and their saved models."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ N_ROWS, N_WEAK, SEED, METRIC = 48, 9, 5, "arrmse"
 
 @dataclass
 class Final:
-    """The artifacts of one dataset and of the split in which all labelled rows train and test.
+    """The artifacts of one dataset and of the split in which all labelled rows are in both sets.
 
-    Of a split of the `kind` given, `n_weak` rows are weak whose outputs are known. `methods` is
-    what `saved_model_stage.run` takes.
+    Of a split of the `kind` given, `n_weak` rows are weak whose outputs are known. `methods` are
+    those for `saved_model_stage.run`.
     """
 
     folder: Path
@@ -70,7 +70,7 @@ class Final:
         )
 
     def _write_split(self) -> None:
-        """Write the split in which rows with known outputs are the weak ones."""
+        """Write the split in which rows with known outputs are the weak rows."""
         n_labelled = len(self.dataset["outputs"]) - self.n_weak
         generator = np.random.default_rng(SEED)
         rows = generator.permutation(len(self.dataset["outputs"]))
@@ -276,7 +276,7 @@ class Final:
         return folder
 
     def _add(self, name: str, module: str, folder: Path, arguments: dict, **parts) -> None:
-        """Add what `saved_model_stage.run` takes of a method."""
+        """Add a method as `saved_model_stage.run` takes it."""
         shared = {kind: self.path(kind) for kind in ("dataset", "split", "features")}
         given = {key: value for key, value in arguments.items() if key in ARTIFACTS}
         self.methods[name] = {
@@ -292,12 +292,12 @@ class Final:
         } | parts
 
     def stored(self, name: str) -> np.ndarray:
-        """Return what the workflow predicted for the test rows, outputs or scores of classes."""
+        """Return the workflow's predictions for the test rows, outputs or scores of classes."""
         (item,) = read_artifact(self.methods[name]["predictions"], "predictions").values()
         return item["outputs"]
 
     def repeated(self, name: str) -> np.ndarray:
-        """Return what the model that is saved of a method predicts for the same rows."""
+        """Return the predictions of the saved model of a method for the same rows."""
         model = self.saved(name)
         dataset, test = self.dataset, self.split["test"]
         inputs, lagged_values = inputs_of(dataset), dataset.get("lagged_values")

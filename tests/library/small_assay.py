@@ -1,4 +1,4 @@
-"""A small table of every kind of column, as a user may bring one, for the tests of `new`."""
+"""A small table with every kind of column, like a user's table, for the tests of `new`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def write_table(path: Path, columns: Mapping[str, Sequence[Any]]) -> Path:
 
 
 def config_with_methods(folder: Path) -> Path:
-    """Make a config folder with the methods and models of the project, and no more."""
+    """Make a config folder with only the methods and models of the project."""
     for kind in ("methods", "models"):
         shutil.copytree(ROOT / "config" / kind, folder / kind)
     return folder

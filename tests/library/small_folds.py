@@ -27,14 +27,14 @@ def separate_solver(X, center=True):
 
 
 def ridge_predictions(X, T, X_new, alpha, center=True):
-    """Return what kernel ridge regression predicts for new inputs."""
+    """Return the predictions of kernel ridge regression for new inputs."""
     K, ridge = gram_matrix(X, gamma=0.2), labelled_ridge(len(X), alpha)
     dual, intercept = fit_dual_coefficients(K, T, ridge, center)
     return gram_matrix(X_new, X, gamma=0.2) @ dual + intercept
 
 
 def component_predictions(X, Y, X_new, alphas, center=True):
-    """Return predicted outputs, a fit of each principal component of `Y` with its own penalty."""
+    """Return predicted outputs by fits of principal components of `Y`, each with its penalty."""
     mean = Y.mean(axis=0)
     variances, directions = np.linalg.eigh((Y - mean).T @ (Y - mean))
     kept = np.argsort(-variances)[: min(Y.shape[1], len(Y) - 1)]
@@ -46,7 +46,7 @@ def component_predictions(X, Y, X_new, alphas, center=True):
 
 
 def heldout_component_predictions(X, Y, alphas, center=True):
-    """Return the same (n, d) of every row, without its fold, by a plain loop."""
+    """Return the out-of-fold predictions (n, d) of every row, by a plain loop."""
     predicted = np.empty_like(Y)
     for fold in range(N_FOLDS):
         kept, rows = FOLDS != fold, FOLDS == fold

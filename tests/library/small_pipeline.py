@@ -194,13 +194,13 @@ class Stages:
         return self
 
     def tree(self, name: str) -> dict:
-        """Return what an artifact holds."""
+        """Return the content of an artifact."""
         kind = {"annotated": "models"}.get(name, name)
         return read_artifact(self.path(name), kind)
 
 
 def assert_same_tree(first, second, place="") -> None:
-    """Assert that two trees hold the same, bit for bit."""
+    """Assert that two trees are equal, bit for bit."""
     if isinstance(first, dict):
         assert first.keys() == second.keys(), place
         for name in first:

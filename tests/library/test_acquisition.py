@@ -1,4 +1,4 @@
-"""Files arrive whole and right, or with a message that says what to do."""
+"""Files arrive complete and correct, or a message says what to do."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHA256 = hashlib.sha256(CONTENT).hexdigest()
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Serves CONTENT in the way that the path asks for."""
+    """Serves CONTENT in the way that the path requests."""
 
     def do_GET(self):
         server = self.server
@@ -107,7 +107,7 @@ def destination(tmp_path):
     return tmp_path / "resources" / "set" / "file.bin"
 
 
-def files_beside(destination) -> list[str]:
+def other_files(destination) -> list[str]:
     return sorted(path.name for path in destination.parent.iterdir())
 
 
@@ -136,7 +136,7 @@ def test_file_from_the_second_mirror(tmp_path, destination):
     mirror = put_into_mirror(tmp_path / "second", CONTENT)
     assert acquire(source(), destination, [tmp_path / "first", mirror]) == destination
     assert destination.read_bytes() == CONTENT
-    assert files_beside(destination) == ["file.bin"]
+    assert other_files(destination) == ["file.bin"]
 
 
 def test_mirror_goes_before_the_download(tmp_path, destination, server):
@@ -153,7 +153,7 @@ def test_other_file_in_the_mirror(tmp_path, destination):
     assert SHA256 in message
     assert hashlib.sha256(CONTENT[::-1]).hexdigest() in message
     assert str(mirror / "set" / "file.bin") in message
-    assert files_beside(destination) == []
+    assert other_files(destination) == []
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_mirror_file_of_another_size(tmp_path, destination, content, words):
     with pytest.raises(UserError, match=words) as caught:
         acquire(source(), destination, [mirror])
     assert "256000 bytes" in str(caught.value)
-    assert files_beside(destination) == []
+    assert other_files(destination) == []
 
 
 def test_download(destination, server):
@@ -174,7 +174,7 @@ def test_download(destination, server):
         at(server, "whole"), destination, progress=lambda done, size: steps.append((done, size))
     )
     assert destination.read_bytes() == CONTENT
-    assert files_beside(destination) == ["file.bin"]
+    assert other_files(destination) == ["file.bin"]
     assert steps[-1] == (len(CONTENT), len(CONTENT))
     assert steps == sorted(steps)
 
@@ -185,7 +185,7 @@ def test_download_after_two_failures(destination, server):
     assert len(server.requests) == 3
 
 
-def test_broken_connection_goes_on_where_it_broke(destination, server):
+def test_broken_connection_is_resumed(destination, server):
     acquire(at(server, "truncates-once"), destination, pause=0)
     assert destination.read_bytes() == CONTENT
     assert server.requests == [("/truncates-once", None), ("/truncates-once", "bytes=128000-")]
@@ -194,11 +194,11 @@ def test_broken_connection_goes_on_where_it_broke(destination, server):
 def test_later_call_resumes_the_part(destination, server):
     with pytest.raises(UserError, match="closed after 128000 of 256000 bytes"):
         acquire(at(server, "truncates"), destination, retries=0)
-    assert files_beside(destination) == ["file.bin.part"]
+    assert other_files(destination) == ["file.bin.part"]
     acquire(at(server, "whole"), destination)
     assert server.requests[-1] == ("/whole", "bytes=128000-")
     assert destination.read_bytes() == CONTENT
-    assert files_beside(destination) == ["file.bin"]
+    assert other_files(destination) == ["file.bin"]
 
 
 def test_complete_part_needs_no_request(destination, server):
@@ -225,7 +225,7 @@ def test_server_that_refuses_the_range(destination, server):
 
 
 @pytest.mark.parametrize("length", [1000, len(CONTENT), len(CONTENT) + 5])
-def test_part_of_another_file_is_thrown_away(destination, server, length):
+def test_part_of_another_file_is_discarded(destination, server, length):
     destination.parent.mkdir(parents=True)
     destination.with_name("file.bin.part").write_bytes(b"?" * length)
     acquire(at(server, "whole"), destination, pause=0)
@@ -236,14 +236,14 @@ def test_altered_file(destination, server):
     with pytest.raises(UserError, match=SHA256) as caught:
         acquire(at(server, "altered"), destination, pause=0)
     assert hashlib.sha256(CONTENT[::-1]).hexdigest() in str(caught.value)
-    assert files_beside(destination) == []
+    assert other_files(destination) == []
     assert len(server.requests) == 1
 
 
 def test_longer_file_is_cut_off_by_the_declared_size(destination, server):
     with pytest.raises(UserError, match="more than 256000 bytes"):
         acquire(at(server, "longer"), destination, pause=0)
-    assert files_beside(destination) == []
+    assert other_files(destination) == []
 
 
 def test_missing_file_is_not_asked_for_again(destination, server, tmp_path):
@@ -269,18 +269,18 @@ def test_no_network(destination, server):
     with pytest.raises(UserError, match="the download failed") as caught:
         acquire(closed, destination, retries=1, pause=0)
     assert "no mirror folder is set in OFER_MIRROR" in str(caught.value)
-    assert files_beside(destination) == []
+    assert other_files(destination) == []
 
 
 def test_another_length_than_was_declared_is_reported_before_anything_is_kept(destination, server):
     described = answering(server, source(), b"<html>log in</html>")
-    with pytest.raises(UserError, match="announces 19 bytes .* in place of 256000"):
+    with pytest.raises(UserError, match="announces 19 bytes .* instead of 256000"):
         acquire(described, destination, retries=1, pause=0)
-    assert files_beside(destination) == []
+    assert other_files(destination) == []
 
 
 def test_a_server_that_sends_hardly_anything_is_given_up(destination, server, monkeypatch):
-    # A clock by which an hour goes by whenever something arrives.
+    # A clock that advances by an hour whenever something arrives.
     monkeypatch.setattr(acquisition.time, "monotonic", itertools.count(0, 3600).__next__)
     with pytest.raises(UserError, match="bytes came in 3600 seconds"):
         acquire(at(server, "whole"), destination, retries=1, pause=0)
@@ -303,7 +303,7 @@ def test_names_that_no_file_should_have_are_refused(destination, path):
 @pytest.mark.parametrize(
     "address", ["http://[::1", "http://" + "a" * 70 + ".org/", "http://127.0.0.1:9/a b"]
 )
-def test_addresses_that_are_none_are_reported(destination, address):
+def test_invalid_addresses_are_reported(destination, address):
     with pytest.raises(UserError, match="the download failed"):
         acquire(source(address), destination, retries=0)
 
@@ -327,7 +327,7 @@ TEXTS = {"data/a/text.txt": "one\n", "data/b/text.txt": "two\n"}
 
 @pytest.fixture
 def packed(tmp_path):
-    """Return the source of TEXTS, and three archives of them as different hands would pack."""
+    """Return the source of TEXTS, and three archives of them, packed in different ways."""
     plain = write_archive(tmp_path / "plain.tar", TEXTS, "w")
     repacked = write_archive(tmp_path / "repacked.tar.xz", TEXTS, "w:xz")
     wrapped = {f"repository-1a2b/{name}": text for name, text in TEXTS.items()}
@@ -357,7 +357,7 @@ def test_any_packing_of_the_members_is_taken_from_the_mirror(tmp_path, destinati
         mirror = put_into_mirror(tmp_path / f"mirror-{number}", content)
         acquire(described, destination, [mirror])
         assert destination.read_bytes() == content
-        assert files_beside(destination) == ["file.bin"]
+        assert other_files(destination) == ["file.bin"]
 
 
 def test_other_members_in_the_mirror(tmp_path, destination, packed):
@@ -372,18 +372,18 @@ def test_other_members_in_the_mirror(tmp_path, destination, packed):
         in message
     )
     assert f"remove or replace {mirror / 'set' / 'file.bin'}" in message
-    assert files_beside(destination) == []
+    assert other_files(destination) == []
 
 
 @pytest.mark.parametrize("length", [100, 0])
 def test_damaged_archive_in_the_mirror(tmp_path, destination, packed, length):
     described, archives = packed
     mirror = put_into_mirror(tmp_path / "mirror", archives[2][:length])
-    with pytest.raises(UserError, match="damaged or no tar archive") as caught:
+    with pytest.raises(UserError, match="damaged or not a tar archive") as caught:
         acquire(described, destination, [mirror])
     assert str(mirror / "set" / "file.bin") in str(caught.value)
     assert "take its folder out of OFER_MIRROR" in str(caught.value)
-    assert files_beside(destination) == []
+    assert other_files(destination) == []
 
 
 @pytest.mark.parametrize(("length", "total"), [("right", True), ("none", False)])
@@ -396,12 +396,12 @@ def test_archive_of_unknown_size_is_downloaded(destination, server, packed, leng
         progress=lambda done, size: steps.append((done, size)),
     )
     assert destination.read_bytes() == whole
-    assert files_beside(destination) == ["file.bin"]
+    assert other_files(destination) == ["file.bin"]
     assert steps[-1] == (len(whole), len(whole) if total else 0)
 
 
 def test_download_of_an_archive_begins_again(destination, server, packed):
-    # A server may pack each answer anew: the rest of one does not fit the beginning of another.
+    # A server may pack each answer again: the rest of one does not fit the beginning of another.
     described, (_, repacked, whole) = packed
     destination.parent.mkdir(parents=True)
     destination.with_name("file.bin.part").write_bytes(repacked[:50])
@@ -432,7 +432,7 @@ def test_archive_that_always_arrives_damaged(destination, server, packed, length
         )
     assert "members data/*/text.txt of 8 bytes" in str(caught.value)
     assert len(server.requests) == 2
-    assert files_beside(destination) == []
+    assert other_files(destination) == []
 
 
 def test_archive_of_other_members_at_the_address(tmp_path, destination, server, packed):
@@ -441,7 +441,7 @@ def test_archive_of_other_members_at_the_address(tmp_path, destination, server, 
         acquire(answering(server, described, other_texts(tmp_path)), destination, pause=0)
     assert "the file at this address has changed" in str(caught.value)
     assert len(server.requests) == 1
-    assert files_beside(destination) == []
+    assert other_files(destination) == []
 
 
 @pytest.mark.parametrize("length", ["right", "none"])
@@ -450,7 +450,7 @@ def test_endless_archive_is_given_up(destination, server, packed, monkeypatch, l
     monkeypatch.setattr(acquisition, "LARGEST_ARCHIVE", 60)
     with pytest.raises(UserError, match="sends more than 60 bytes"):
         acquire(answering(server, described, whole, length=length), destination, pause=0)
-    assert files_beside(destination) == []
+    assert other_files(destination) == []
 
 
 def test_a_source_may_say_that_it_has_no_members(tmp_path, destination):

@@ -1,4 +1,4 @@
-"""The members of an archive are found and recognised, whatever stands around them."""
+"""The members of an archive are found and recognised, whatever else it holds."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_links_and_devices_that_match_are_refused(tmp_path, kind):
     path = tmp_path / "a.tar"
     with tarfile.open(path, "w") as archive:
         archive.addfile(info)
-    assert "'data/a/text.txt' is no plain file" in refused(path)
+    assert "'data/a/text.txt' is a link or a device, not a plain file" in refused(path)
     assert "no member of the archive matches" in refused(path, "other.txt")
 
 
@@ -139,10 +139,10 @@ def test_files_that_are_no_intact_archive(tmp_path):
     for content in (whole[:middle], torn, b"", b"no archive", b"<html>"):
         path.write_bytes(content)
         message = refused(path)
-        assert "damaged or no tar archive" in message
+        assert "damaged or not a tar archive" in message
         assert "\n" not in message
         assert "run the same snakemake command again" in message
-    assert "damaged or no tar archive" in refused(tmp_path / "absent.tar")
+    assert "damaged or not a tar archive" in refused(tmp_path / "absent.tar")
 
 
 def test_archive_without_such_members(tmp_path):

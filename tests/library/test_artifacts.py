@@ -1,4 +1,4 @@
-"""Artifacts come back as they were written, or not at all."""
+"""Artifacts are read exactly as they were written, or refused."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def assert_refused(path, *words, kind="dataset", remedy=True, streamed=()):
         assert f"rm {path} and run the same snakemake command again" in message
 
 
-def test_tree_comes_back_unchanged(written):
+def test_tree_is_read_unchanged(written):
     assert_same(read_artifact(written, "dataset"), example_tree())
 
 
@@ -129,7 +129,7 @@ def test_two_writes_are_byte_identical(tmp_path):
 
 
 def test_many_attributes_and_long_texts(tmp_path):
-    # HDF5 stores both of them in another way than a few short ones.
+    # HDF5 stores both of them in another way than a few short texts.
     tree = {"group": {f"s{number}": number / 3 for number in range(50)}, "long": "xyz" * 50_000}
     first, second = tmp_path / "first.h5", tmp_path / "second.h5"
     write_artifact(first, tree, "dataset")
@@ -244,7 +244,7 @@ def test_flipped_bit_in_an_array_is_caught(written, streamed, byte):
     assert_refused(written, "altered or damaged on the disk", "digest", streamed=streamed)
 
 
-def test_no_flipped_bit_goes_unseen(written, streamed):
+def test_every_flipped_bit_is_noticed(written, streamed):
     content = written.read_bytes()
     caught = 0
     for position in range(0, len(content), 13):
@@ -256,7 +256,7 @@ def test_no_flipped_bit_goes_unseen(written, streamed):
         except UserError:
             caught += 1
         else:
-            # The bit lay where the format stores nothing.
+            # The bit is in an unused part of the file.
             assert_same(tree, example_tree())
     assert caught > 50
 
@@ -276,13 +276,13 @@ def test_added_array_is_caught(written):
 def test_an_array_that_is_said_to_be_larger_than_its_file_is_not_read(written):
     with h5py.File(written, "r+") as file:
         file.create_dataset("huge", shape=(10**12,), dtype="f8")
-    assert_refused(written, "'huge' is said to be larger than the file")
+    assert_refused(written, "'huge' has a stated size larger than the file")
 
 
 @pytest.mark.parametrize(
     "error", [MemoryError(), RuntimeError("Can't read data (memory allocation failed)")]
 )
-def test_a_file_is_not_blamed_for_the_lack_of_memory(written, monkeypatch, error):
+def test_lack_of_memory_is_not_reported_as_a_fault_of_the_file(written, monkeypatch, error):
     def fail(*arguments):
         raise error
 
@@ -390,7 +390,7 @@ def test_interrupted_write_leaves_nothing(path, monkeypatch):
     assert list(path.parent.iterdir()) == []
 
 
-def test_file_in_the_place_of_the_folder(tmp_path):
+def test_file_instead_of_the_folder(tmp_path):
     (tmp_path / "results").write_text("not a folder")
     with pytest.raises(UserError, match="could not be written"):
         write_artifact(tmp_path / "results" / "a.h5", {"n": 1}, "dataset")
@@ -454,7 +454,7 @@ def test_checking_and_reading_a_streamed_array_needs_little_memory(path, monkeyp
     assert peaks[("inputs",)] < array.nbytes / 8
 
 
-def test_a_file_that_is_written_anew_keeps_its_streamed_rows(written):
+def test_streamed_rows_are_kept_when_the_file_is_rewritten(written):
     tree = read_artifact(written, "dataset", ["inputs"])
     write_artifact(written, {**example_tree(), "inputs": np.zeros((4, 3))}, "dataset", seed=3)
     assert_same(in_memory(tree), example_tree())
@@ -473,6 +473,6 @@ def test_a_refused_file_is_closed(written):
     before = os.listdir("/dev/fd")
     with pytest.raises(UserError, match="a 'split' artifact") as caught:
         read_artifact(written, "split", EVERY_ARRAY)
-    # The error still holds what was read.
+    # The error still refers to what was read.
     assert caught.value.__traceback__ is not None
     assert os.listdir("/dev/fd") == before

@@ -11,7 +11,7 @@ from workflow_lib.metrics import average_relative_error, reference_errors
 
 
 @pytest.mark.parametrize("kind", FORESTS)
-def test_missing_outputs_train_with_their_filling_and_count_in_no_error(kind):
+def test_missing_outputs_are_filled_for_training_and_left_out_of_errors(kind):
     X, Y = regression_data(32)
     folds = np.arange(32) % 4
     Y[np.random.default_rng(2).random(Y.shape) < 0.2] = np.nan
@@ -25,7 +25,7 @@ def test_missing_outputs_train_with_their_filling_and_count_in_no_error(kind):
         forest = FORESTS[kind](5, max_features=0.5, random_state=1)
         predictions = forest.fit(X[kept], filled[kept]).predict(X[~kept])
         errors += np.nansum((Y[~kept] - predictions) ** 2, axis=0)
-        # What the fold is not to train on changes nothing.
+        # Rows that the fold does not train on change nothing.
         filled[~kept] = np.nan
     reference = reference_errors(Y, folds)
     parts = [(X[folds != fold], X[folds == fold]) for fold in range(4)]

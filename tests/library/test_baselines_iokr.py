@@ -141,7 +141,7 @@ def test_gradient_does_not_depend_on_the_scale_of_the_weights(data):
 
 
 @pytest.mark.parametrize("output_kernel", KERNELS)
-def test_given_candidates_are_the_ones_chosen_from(data, output_kernel):
+def test_predictions_are_chosen_among_the_given_candidates(data, output_kernel):
     X, Y = data
     model = IOKRegressor(alpha=1e-3, output_kernel=output_kernel, preimage="candidates")
     model.fit(X[:30], Y[:30])

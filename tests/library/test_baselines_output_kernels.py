@@ -1,4 +1,4 @@
-"""The search for many pre-images at once: it never descends, and ends where the exact one does."""
+"""The search for many pre-images at once never lowers its score, and ends at the exact optimum."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_rows_do_not_influence_each_other():
         np.testing.assert_allclose(alone, together[alone_row], rtol=0, atol=1e-9)
 
 
-def test_arguments_stay_as_they_were():
+def test_arguments_are_not_changed():
     weights, Y, gamma, start = small_problem()
     copies = [array.copy() for array in (weights, Y, start)]
     ascend_rbf_scores(weights, Y, gamma, start)

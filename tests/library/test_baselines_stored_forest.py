@@ -35,7 +35,7 @@ def test_predictions_are_those_of_scikit_learn(tmp_path, n_outputs, max_features
 
 @pytest.mark.parametrize("classes", [[2], [0, 3], [0, 1, 4]])
 def test_probabilities_are_those_of_scikit_learn_to_the_last_bit(tmp_path, classes):
-    # Equal probabilities must stay equal, or another one of the classes would be the first.
+    # Equal probabilities must stay equal, or another class would be predicted.
     X, Y = data(1)
     # Rows of the same inputs and of several classes leave shares other than 0 and 1.
     X = np.round(X)

@@ -1,6 +1,6 @@
-"""Both sides of every benchmark agree, and the tables and the page are what their readers expect.
+"""Both sides of every benchmark agree, and the tables and the page have the expected content.
 
-Nothing here depends on how long anything took.
+Nothing here depends on measured times.
 """
 
 from __future__ import annotations
@@ -213,7 +213,7 @@ def test_sides_are_timed_in_turn_and_an_expensive_one_once():
 
 
 def test_ratios_of_rounds_are_paired():
-    # The machine was ten times slower in the second round: no matter to the ratio.
+    # The machine was ten times slower in the second round, which does not affect the ratio.
     ours, peer = Timing((1.0, 10.0, 1.1)), Timing((2.0, 20.0, 2.2))
     assert measuring.times(peer, ours) == pytest.approx(2.0)
     assert measuring.times(Timing((3.0,)), ours) == pytest.approx(3.0 / 1.1)
@@ -245,7 +245,7 @@ def test_a_row_has_the_common_columns_and_the_direction_of_its_ratio():
     assert (given["seconds"], given["met"], given["memory_mb"]) == ("", "yes", "9")
 
 
-def test_peak_memory_is_what_a_call_takes_and_gives_back():
+def test_peak_memory_counts_memory_that_a_call_frees_again():
     size = 2**26
     result, megabytes = measuring.with_peak_memory(lambda: float(np.ones(size // 8).sum()))
     if megabytes is None:
@@ -294,7 +294,7 @@ def test_an_unknown_name_lists_the_known_ones(capsys):
 # --- the page ------------------------------------------------------------------------------------
 
 
-def made_up_tables(folder: Path) -> None:
+def example_tables(folder: Path) -> None:
     rows = []
     for n, seconds, goal in ((100, 0.01, 3), (200, 0.08, 3), (400, 0.64, 1)):
         rows.append(
@@ -315,7 +315,7 @@ def made_up_tables(folder: Path) -> None:
 
 
 def test_the_page_is_one_offline_file_with_goals_plots_and_fitted_exponents(tmp_path):
-    made_up_tables(tmp_path)
+    example_tables(tmp_path)
     text = page.write_page(tmp_path).read_text(encoding="utf-8")
     assert "<b>1 of 3</b> goals met" in text
     assert "ours &lt;&amp;&gt;" in text and "ours <&>" not in text
@@ -327,7 +327,7 @@ def test_the_page_is_one_offline_file_with_goals_plots_and_fitted_exponents(tmp_
 
 
 def test_lines_of_the_page_are_methods_and_peers_over_n(tmp_path):
-    made_up_tables(tmp_path)
+    example_tables(tmp_path)
     rows = measuring.read_table(tmp_path / "weak_labels.csv")
     own, peer = page.lines_of(rows, ("ours <&>", "theirs", "nobody"), "seconds")
     assert own == page.Line("ours <&>", False, {100: 0.01, 200: 0.08, 400: 0.64})
@@ -338,8 +338,8 @@ def test_lines_of_the_page_are_methods_and_peers_over_n(tmp_path):
     assert own.values == {100: 10.0, 200: 20.0, 400: 40.0}
 
 
-def test_memory_measured_alone_goes_before_memory_beside_a_time():
-    beside = measuring.row(10, 2, "m", Timing((1.0,), 5.0))
+def test_memory_measured_alone_takes_precedence():
+    with_time = measuring.row(10, 2, "m", Timing((1.0,), 5.0))
     alone = measuring.row(10, 2, "m", memory_mb=9.0)
-    for rows in ([beside, alone], [alone, beside]):
+    for rows in ([with_time, alone], [alone, with_time]):
         assert page.lines_of(rows, ("m",), "memory_mb")[0].values == {10: 9.0}

@@ -94,7 +94,7 @@ def test_every_split_holds_its_test_rows_predictions_and_truth(tmp_path, missing
         np.testing.assert_array_equal(part["rows"], split["test"])
         np.testing.assert_array_equal(part["truth"], experiment.Y[split["test"]])
         np.testing.assert_array_equal(part["predicted"], items[experiment.item]["outputs"])
-        # The relative errors of the scores can be had from what is kept.
+        # The relative errors of the scores can be computed from the stored values.
         mean = means_of_observed(experiment.Y[split["train"][:SIZE]])
         errors = np.nansum((part["truth"] - part["predicted"]) ** 2, axis=0)
         reference = np.nansum((part["truth"] - mean) ** 2, axis=0)
@@ -196,7 +196,7 @@ def test_classes_have_novelty_and_no_interval(tmp_path):
         write_artifact(path, items, "predictions")
     calibrated = experiment.run()
     assert calibrated["half_widths"].shape == (0,)
-    # Vectors of the classes are unknown here, so that the predictions tell no scores.
+    # Vectors of the classes are unknown here, so that the predictions give no scores.
     assert "sets" not in calibrated
     assert calibrated["coverage"].shape == (N_SPLITS, 0)
     part = calibrated["split-1"]
@@ -230,7 +230,7 @@ def test_sets_of_classes_are_calibrated_by_the_scores_of_their_decoder(tmp_path,
     assert "sets of 80 % held the class of" in capsys.readouterr().out
 
 
-def test_the_only_item_or_the_usual_one_or_the_named_one_is_taken(tmp_path):
+def test_the_item_is_the_only_the_usual_or_the_named_item(tmp_path):
     weak, usual, fixed = f"n-{SIZE}_w-40_C-4", f"n-{SIZE}_w-0_C-selected", f"n-{SIZE}_w-0_C-8"
     experiment = Experiment(tmp_path, item=weak)
     assert experiment.run()["item"] == weak

@@ -1,4 +1,4 @@
-"""Decoders of classes are the searches that they stand for."""
+"""Decoders of classes agree with explicit searches."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_cosine_scores_are_cosines_around_the_mean_class_vector():
     np.testing.assert_allclose(nearest_scores(outputs, vectors, "cosine"), expected, atol=1e-12)
 
 
-def test_cosine_scores_do_not_see_shrinkage_towards_the_mean_and_euclidean_ones_do():
+def test_shrinkage_towards_the_mean_changes_euclidean_but_not_cosine_scores():
     vectors = np.array([[3.0, 0.0], [-3.0, 0.5], [0.0, -0.5]])
     outputs = vectors.mean(axis=0) + 0.1 * (vectors - vectors.mean(axis=0))
     np.testing.assert_array_equal(
@@ -138,7 +138,7 @@ def test_component_first_decides_between_classes_whose_scores_agree():
     assert found.argmax() == 1
 
 
-def test_component_first_has_no_unit_of_its_own():
+def test_component_first_scores_are_in_the_unit_of_the_scores():
     memberships, scores = numbers(N_ROWS, 2), numbers(N_ROWS, N_CLASSES)
     codes = np.eye(2)[np.arange(N_CLASSES) % 2]
     found = component_first_scores(memberships, codes, scores)

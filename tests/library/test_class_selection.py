@@ -67,9 +67,9 @@ def test_perfect_scores_have_no_error_and_more_noise_has_more():
     assert errors == sorted(errors)
 
 
-def test_scores_that_tell_nothing_or_the_opposite_have_the_error_one():
+def test_uninformative_and_reversed_scores_have_the_error_one():
     assert scaled_squared_error(np.zeros((24, N_CLASSES)), LABELS) == 1.0
-    # Their means are inexact: what is left of such rows is rounding.
+    # Their means are inexact: only rounding is left of such rows.
     assert scaled_squared_error(np.full((24, N_CLASSES), 0.1) * np.pi, LABELS) == 1.0
     assert scaled_squared_error(-noisy_scores(), LABELS) == 1.0
 
@@ -129,7 +129,7 @@ def test_held_out_scores_equal_those_of_separate_fits(scale, center):
     np.testing.assert_allclose(unseen, 0.0, atol=1e-12)
 
 
-def test_the_squared_error_is_the_brier_score_and_sees_shrunken_scores():
+def test_the_squared_error_is_the_brier_score_and_depends_on_shrinkage():
     labels = np.array([0, 2, 1])
     scores = np.array([[0.7, 0.2, 0.1], [0.3, 0.3, 0.4], [0.0, 1.0, 0.0]])
     assert squared_error(scores, labels) == pytest.approx((0.14 + 0.54 + 0.0) / 3)

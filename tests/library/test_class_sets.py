@@ -1,4 +1,4 @@
-"""Sets of classes hold the class with their level, and probabilities are what they say."""
+"""Sets of classes contain the class with their level, and probabilities are calibrated."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def made(generator, n_rows, n_classes=4, sharpness=2.0):
 
 
 @pytest.mark.parametrize("level", [0.8, 0.9])
-def test_sets_hold_their_level_and_are_smaller_where_the_class_is_sure(level):
+def test_sets_have_their_level_and_are_smaller_where_the_class_is_clear(level):
     held, sizes = [], []
     for seed in range(20):
         generator = np.random.default_rng(seed)
@@ -52,7 +52,7 @@ def test_the_temperature_is_found_and_units_of_scores_do_not_matter():
         assert right == pytest.approx(highest[near].mean(), abs=0.06)
 
 
-def test_scores_that_say_nothing_have_sets_of_nearly_all_classes():
+def test_uninformative_scores_have_sets_of_nearly_all_classes():
     generator = np.random.default_rng(1)
     scores, classes = generator.normal(size=(400, 4)), generator.integers(0, 4, 400)
     sets = ClassSets.fit(scores, classes, np.arange(400), 0.9)

@@ -1,4 +1,4 @@
-"""Tables of classes hold one vector a class, and say which classes are at fault."""
+"""Tables of classes hold one vector per class, and name faulty classes."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_vectors_that_are_not_finite_are_named(value):
 def test_classes_with_equal_vectors_are_named():
     message = refused(vectors=VECTORS[[0, 1, 0]])
     assert "classes with equal vectors: bear = wolf" in message
-    # The two zeros are one number.
+    # The two zeros are equal.
     assert "cat = wolf" in refused(vectors=np.array([[1.0, 0.0], [0.0, 1.0], [-0.0, 1.0]]))
     assert "bear = cat = wolf" in refused(vectors=VECTORS[[0, 0, 0]])
 
@@ -135,9 +135,9 @@ def test_classes_with_equal_vectors_are_named():
         ({"vector_names": ["x"]}, "2 and 1 components"),
         ({"class_names": ["bear", "wolf", "cat"]}, "not sorted"),
         ({"class_names": ["bear", "cat", "cat"]}, "not different"),
-        ({"labels": np.array([0, 1, 2, 3, 0])}, "labels that are no numbers"),
-        ({"labels": np.array([0, 1, 2, -1, 0])}, "labels that are no numbers"),
-        ({"labels": LABELS.astype(float)}, "labels that are no numbers"),
+        ({"labels": np.array([0, 1, 2, 3, 0])}, "labels that are not numbers"),
+        ({"labels": np.array([0, 1, 2, -1, 0])}, "labels that are not numbers"),
+        ({"labels": LABELS.astype(float)}, "labels that are not numbers"),
         ({"thumbnails": np.zeros((5, 2, 2, 3))}, "thumbnails float64"),
         ({"thumbnails": np.zeros((4, 2, 2, 3), np.uint8)}, r"thumbnails uint8 \(4, 2, 2, 3\)"),
         ({"thumbnails": np.zeros((5, 2, 2), np.uint8)}, "thumbnails uint8"),
@@ -182,7 +182,7 @@ def test_a_class_is_left_out_for_the_first_reason_that_holds():
     assert usable.report["excluded_names"] == {"unwanted": "cat, wolf"}
 
 
-def test_no_class_may_be_left():
+def test_all_classes_may_be_left_out():
     usable = usable_classes(LABELS, np.full((3, 2), np.nan), NAMES)
     assert (usable.names, len(usable.rows), usable.vectors.shape) == ([], 0, (0, 2))
 
@@ -223,7 +223,7 @@ def test_vectors_from_names(words):
 
 def test_vectors_from_texts_weigh_the_texts_of_these_classes_only(words, texts):
     found = described_vectors("texts", ["bear", "yeti", "cat"], words, texts)
-    # Each word stands in one of two texts: all have the weight of their counts.
+    # Each word occurs in one of two texts: all have the weight of their counts.
     bear = np.array([1, 0]) + 2 * np.array([3, 4])
     np.testing.assert_allclose(
         found.vectors, [bear / np.linalg.norm(bear), [np.nan] * 2, [0, 1]], rtol=1e-15

@@ -1,4 +1,4 @@
-"""Texts of classes are found by their names, whatever form they come in."""
+"""Texts of classes are found by their names, in every file format."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_texts_lists_of_sentences_and_kept_pages_are_all_read(tmp_path):
     assert missing == []
 
 
-def test_a_blank_text_is_a_missing_one(tmp_path):
+def test_a_blank_text_is_a_missing_text(tmp_path):
     folder = write_folder(tmp_path, ant="", bee=" \n", cat="It purrs.")
     assert read_class_texts(folder, ["ant", "bee", "cat"]) == (
         {"cat": "It purrs."},
@@ -84,7 +84,7 @@ def test_an_alias_leads_to_a_text_of_another_name(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["sea_horse", "Sea-Horse", "SEA+HORSE", " sea  horse_"])
-def test_names_are_the_same_in_every_writing(name):
+def test_names_are_the_same_in_every_spelling(name):
     assert normalised_name(name) == "sea horse"
 
 
@@ -95,14 +95,14 @@ def test_two_texts_or_two_classes_of_one_name_are_refused(tmp_path):
     path = write_json(tmp_path, {"ant": "a"})
     assert "the classes 'ant' and 'Ant'" in message_of(path, ["ant", "Ant"])
     path = write_json(tmp_path, '{"ant": "a", "ant": "b"}')
-    assert "'ant' stands there a second time" in message_of(path, ["ant"])
+    assert "'ant' is repeated" in message_of(path, ["ant"])
 
 
 @pytest.mark.parametrize(
     ("content", "words"),
     [
         ('{"ant":\n1, }', "line 2"),
-        ('["ant"]', "no object"),
+        ('["ant"]', "not hold an object"),
         ('{"ant": 3}', "entry 'ant'"),
         ('{"ant": ["a", 3]}', "entry 'ant'"),
         ('{"ant": {"title": "Ant"}}', "entry 'ant'"),

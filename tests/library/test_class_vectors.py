@@ -1,4 +1,4 @@
-"""Class vectors are the weighted means and coordinates that they claim to be."""
+"""Class vectors are the documented weighted means and coordinates."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class TestTexts:
     def test_a_text_has_the_direction_of_the_weighted_sum_of_its_known_words(self):
         known = vectors_of("ant", "leaves", "keys", "the")
         found = text_vectors(TEXTS, known)
-        # ant and leaves stand in one of the four texts, twice and three times; keys in two.
+        # ant and leaves occur in one of the four texts, twice and three times; keys in two.
         rare = np.log(5 / 2) + 1
         expected = rare * (2 * known.vectors[0] + 3 * known.vectors[1])
         np.testing.assert_allclose(found[0], unit(expected))

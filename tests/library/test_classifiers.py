@@ -1,4 +1,4 @@
-"""The classifiers: what they minimise, and classes that they know nothing of."""
+"""The classifiers: what they minimise, and classes without training rows."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_single_class_wins_every_row_of_a_machine():
     assert (np.delete(scores, 2, axis=1) < scores[:, [2]]).all()
 
 
-def test_names_of_classes_say_nothing_to_machines():
+def test_machines_do_not_depend_on_the_names_of_classes():
     K = rbf_kernel(X, gamma=0.2)
     permuted = np.array([3, 0, 4, 1, 2])
     scores = fit_support_vector_machines(K, LABELS, N_CLASSES, 2.0).scores(K)
@@ -98,7 +98,7 @@ def test_a_larger_penalty_leaves_smaller_weights():
     assert squares(100.0) < squares(1.0) < squares(0.01)
 
 
-def test_the_perceptron_tells_classes_apart_that_no_plane_separates():
+def test_the_perceptron_separates_classes_that_no_plane_separates():
     corners = np.array([[0, 0], [1, 1], [0, 1], [1, 0]], dtype=float)
     rows = np.tile(corners, (10, 1)) + 0.05 * np.random.default_rng(0).normal(size=(40, 2))
     labels = np.tile([0, 0, 1, 1], 10)
@@ -170,8 +170,8 @@ def test_rows_that_every_tree_drew_take_the_class_frequencies_of_the_others():
 
 
 @pytest.mark.parametrize("kind", ["perceptron", "forest"])
-def test_one_example_per_class_is_no_reason_for_a_warning(kind):
-    # scikit-learn wonders about more classes than half the rows from 20 rows on.
+def test_one_example_per_class_gives_no_warning(kind):
+    # scikit-learn warns of more classes than half the rows from 20 rows on.
     rows = np.random.default_rng(0).normal(size=(25, 3))
     labels = np.arange(25)
     with warnings.catch_warnings():

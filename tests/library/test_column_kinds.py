@@ -32,7 +32,7 @@ def kind_of(values, name="column"):
         ("x", [7] * ROWS, "constant"),
         ("x", ["7", ""] * 30, "constant"),
         ("x", ["same"] * ROWS, "constant"),
-        # A text that is missing in some rows tells these from the others.
+        # A text that is missing in some rows distinguishes these from the others.
         ("x", ["yes", ""] * 30, "category"),
         ("x", [""] * ROWS, "empty"),
         ("colour", ["red", "green"] * 30, "category"),
@@ -60,7 +60,7 @@ def kind_of(values, name="column"):
         ("Canonical SMILES", [f"C{'C' * row}O" for row in range(ROWS)], "smiles"),
         ("drug_smiles", [f"C{'C' * row}O" for row in range(ROWS)], "smiles"),
         ("unsmilesome", [f"C{'C' * row}O" for row in range(ROWS)], "strings"),
-        # Structures are known by themselves; names of samples and formulas are none.
+        # Structures are recognised without a name; names of samples and formulas are no structures.
         ("structure", ["CCO", "c1ccccc1"] * 30, "smiles"),
         ("structure", [f"C{'C' * row}(=O)O" for row in range(ROWS)], "smiles"),
         ("structure", [f"C{row}" for row in range(ROWS)], "row name"),
@@ -121,10 +121,10 @@ def test_decimal_commas_are_reported():
 def test_units_behind_numbers_are_reported(unit):
     found = kind_of([f"{row}{unit}" for row in range(ROWS)])
     assert found.kind == "strings"
-    assert f"numbers with '{unit.strip()}' behind them" in found.warning
+    assert f"numbers followed by '{unit.strip()}'" in found.warning
 
 
-def test_real_texts_bring_no_warning():
+def test_real_texts_give_no_warning():
     assert kind_of([f"{row}{'ab'[row % 2]}" for row in range(ROWS)]).warning == ""
     assert kind_of(["red", "green"] * 30).warning == ""
     assert kind_of([f"place {row // 2}" for row in range(ROWS)]).warning == ""
@@ -133,12 +133,12 @@ def test_real_texts_bring_no_warning():
 @pytest.mark.parametrize(
     "name", ["id", "ID", "sample_id", "Sample ID", "sampleId", "row", "Unnamed: 0", "name", "No."]
 )
-def test_identities_are_named_so(name):
+def test_names_of_identifiers_are_recognised(name):
     assert named_like_an_identity(name)
 
 
 @pytest.mark.parametrize("name", ["acid", "solid", "lipid", "fluid", "grid", "x1", "notes", "Nox"])
-def test_other_names_that_end_alike_are_none(name):
+def test_other_names_with_the_same_endings_are_no_identifiers(name):
     assert not named_like_an_identity(name)
 
 

@@ -1,4 +1,4 @@
-"""The comparison with other libraries: its tables, what peers may see, and what is counted."""
+"""The comparison with other libraries: its tables, the data that peers use, and its counts."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_every_peer_learns_from_gaps_and_constants(name):
     assert len(PEERS[name].summary) > 20
 
 
-def test_heldout_predictions_know_nothing_of_the_outputs_of_their_fold():
+def test_heldout_predictions_do_not_depend_on_the_outputs_of_their_fold():
     from sklearn.linear_model import Ridge
 
     def candidates(n_rows, n_inputs, seed):
@@ -150,7 +150,7 @@ def test_a_result_is_kept_until_its_rows_or_its_peer_change(tmp_path, monkeypatc
     assert cells.run_cell(other, names) == names
 
 
-def test_tuning_sees_training_rows_only(tmp_path):
+def test_tuning_uses_training_rows_only(tmp_path):
     names = ["sklearn-ridge", "sklearn-forest", "sklearn-kernel-ridge"]
 
     def spoil_all_others(inputs, outputs, partition):

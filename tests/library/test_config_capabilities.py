@@ -1,4 +1,4 @@
-"""What can work together: every rule lets good combinations pass and refuses bad ones."""
+"""Compatible settings: every rule accepts good combinations and refuses bad ones."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ WITH_WEAK = EXPERIMENT | {"weak_sizes": [10]}
 
 
 def method_of(method: dict):
-    """Return the settings of a method, and what is wrong with its keys."""
+    """Return the settings of a method, and the faults of its keys."""
     parameters = parameters_of(method.get("regressor", "kernel_ridge"))
     return validated(parameters, method, "tried.yaml")
 
@@ -192,13 +192,13 @@ UNKNOWN = "there is no such key; it is a key of methods with regressor"
         (RIDGE | {"decoder": "one_hot"}, "decoder", "Expected 'euclidean' or 'cosine'"),
     ],
 )
-def test_keys_that_a_method_has_not_or_needs_are_named(method, key, fault):
+def test_unknown_and_missing_keys_of_a_method_are_named(method, key, fault):
     message = " ".join(str(error) for error in method_of(method)[1])
     assert f"tried.yaml, key {key}: " in message and fault in message
 
 
 def first_file(regressor: str) -> dict:
-    """Return what stands in the first file of `config/methods` with a regressor."""
+    """Return the content of the first file of `config/methods` with a regressor."""
     files = map(read_yaml, sorted(METHODS.glob("*.yaml")))
     return next(keys for keys in files if keys.get("regressor", DEFAULT_REGRESSOR) == regressor)
 
@@ -212,7 +212,7 @@ def keys_of(parameters: type, prefix: tuple = ()) -> dict[tuple, FieldInfo]:
 
 
 def faults_of(data: dict, place: tuple, *value: object) -> list[str]:
-    """Return what is wrong where a place of a file holds another value, or none is given."""
+    """Return the faults of a file with another value at a place, or without it."""
     data = block = copy.deepcopy(data)
     for name in place[:-1]:
         block = block.setdefault(name, {})
@@ -230,7 +230,7 @@ def test_every_regressor_has_its_own_keys_alone(regressor):
         if len(place) == 1 or any(key[:-1] == place[:-1] for key in own):
             (message,) = faults_of(data, place, [1])
             assert message.startswith(f"tried.yaml, key {'.'.join(place)}: there is no such key")
-    # Those of others may stand there empty.
+    # Keys of other regressors may be present and empty.
     empty = {"model": None, "kernel": [], "weak_outputs": None, "members": []}
     absent = {key: value for key, value in empty.items() if (key,) not in own}
     assert method_of(data | absent)[1] == []
@@ -302,7 +302,7 @@ GRAM = {"inputs": {"kernel": "precomputed", "scale": "none"}}
         (RIDGE | {"grid": {"alpha": [1.0]}}, {}, EXPERIMENT, "rbf kernel needs grid.width"),
     ],
 )
-def test_methods_that_cannot_work_here_are_refused(method, dataset, experiment, reason):
+def test_methods_that_cannot_work_on_the_data_are_refused(method, dataset, experiment, reason):
     (message,) = reasons_of(method, dataset=dataset, experiment=experiment)
     assert reason in message
     assert capabilities.check_method(method_of(method)[0], None) == []
@@ -311,7 +311,7 @@ def test_methods_that_cannot_work_here_are_refused(method, dataset, experiment, 
 def test_state_space_models_are_for_series():
     assert reasons_of(SERIES, STATE_SPACE, dataset={"task": "series"}) == []
     (message,) = reasons_of(SERIES, STATE_SPACE)
-    assert "one of series, and the task is regression" in message
+    assert "is for series, and the task is regression" in message
 
 
 def test_alignment_kernels_are_for_series():
@@ -326,7 +326,7 @@ def test_stacks_need_selected_components():
 
 
 @pytest.mark.parametrize("kind", ["weak_weight", "weak_noise"])
-def test_what_shows_a_study_needs_its_values(kind):
+def test_tables_and_figures_of_a_study_need_its_values(kind):
     tables = [{"name": "one", "kind": kind, "caption": "A study."}]
     experiment = WITH_WEAK | {"tables": tables}
     (message,) = capabilities.check_experiment(

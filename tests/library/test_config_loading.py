@@ -69,7 +69,7 @@ def test_numbers_of_a_block_on_the_command_line(folder):
     assert "key defaults.training_sizes[1]: found 'x'. Expected a whole number." in message
 
 
-def test_the_experiment_goes_before_the_defaults(folder):
+def test_the_experiment_overrides_the_defaults(folder):
     own = {"training_sizes": [7], "n_splits": 3, "kernel": "linear", "methods": ["ridge"]}
     write(folder, "experiments/first", EXPERIMENT | own | {"tables": [], "figures": []})
     experiment = load_configuration(folder, RUN).experiments["first"]
@@ -86,7 +86,7 @@ def test_default_methods_are_those_that_can_work_sorted(folder):
     assert "weak_sizes" in configuration.left_out["first"]["weak"][0]
 
 
-def test_weak_methods_join_when_there_are_weak_sizes(folder):
+def test_weak_methods_are_added_when_there_are_weak_sizes(folder):
     write(folder, "experiments/first", EXPERIMENT | {"weak_sizes": [3, 6]})
     configuration = load_configuration(folder, RUN)
     assert "weak" in configuration.methods_of("first")
@@ -336,8 +336,8 @@ def test_decimals_are_of_tables_of_errors(folder):
     table = {"name": "a", "kind": "time", "caption": "b", "decimals": 2}
     write(folder, "experiments/first", EXPERIMENT | {"tables": [table]})
     assert message_of(folder).startswith(
-        "experiment 'first', table 'a', key decimals: time shows no errors, 2 decimals have no "
-        "meaning. Expected a table of errors. To fix it: leave out the key."
+        "experiment 'first', table 'a', key decimals: time shows no errors, so 2 decimals have "
+        "no meaning. Expected a table of errors. To fix it: leave out the key."
     )
     write(folder, "experiments/first", EXPERIMENT | {"tables": [table | {"kind": "error"}]})
     assert load_configuration(folder, RUN).experiments["first"].tables[0].decimals == 2
@@ -407,7 +407,7 @@ def test_a_figure_shows_methods_of_its_experiment_only(folder):
     figure = {"name": "curve", "kind": "learning_curve", "caption": "Some.", "methods": ["nothing"]}
     write(folder, "experiments/first", EXPERIMENT | {"figures": [figure]})
     message = message_of(folder)
-    assert "experiment 'first', figure 'curve', key methods: 'nothing' is no method" in message
+    assert "experiment 'first', figure 'curve', key methods: 'nothing' is not a method" in message
 
 
 @pytest.mark.parametrize("methods", ["default", ["ridge", "embedded"]])
@@ -464,7 +464,9 @@ def test_an_experiment_may_not_take_the_name_of_a_folder_of_results(folder):
 
 def test_a_file_that_would_be_overlooked_is_refused(folder):
     (folder / "methods" / "ridge.yml").write_text("label: Other\n")
-    assert message_of(folder).startswith("config/methods/ridge.yml: the file ends in '.yml'")
+    assert message_of(folder).startswith(
+        "config/methods/ridge.yml: the name of the file ends in '.yml'"
+    )
 
 
 def test_a_stack_combines_the_members_that_are_there(tmp_path):
@@ -522,7 +524,7 @@ def test_studies_are_of_what_a_method_knows_of_weak_rows(tmp_path):
         (b"", "config.yaml: the file is empty. "),
         (b"# nothing\n", "config.yaml: the file is empty. "),
         (b"- a\n", "config.yaml: found a list. "),
-        (b"\x88\x88", "config.yaml: it is no UTF-8 text. "),
+        (b"\x88\x88", "config.yaml: it is not UTF-8 text. "),
         (b"seed: [1\n", "config.yaml, line 2: "),
         (b"{}", None),
         (b"seed: 1\n", None),

@@ -1,4 +1,4 @@
-"""What the command line tells about a table of the user's own, and what a run makes of it."""
+"""Requests on the command line for a user's table, and their effect on a run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from configuration_example import RUN, write_example
 from workflow_lib.config.loading import load_configuration
 from workflow_lib.errors import UserError
 
-TOLD = {"name": "assay", "data": "assay.csv", "outputs": "y1,y2"}
+REQUEST = {"name": "assay", "data": "assay.csv", "outputs": "y1,y2"}
 
 
 @pytest.fixture
@@ -23,9 +23,9 @@ def message_of(folder, **request) -> str:
     return str(caught.value)
 
 
-def test_a_request_leaves_the_run_as_it_is(folder):
-    configuration = load_configuration(folder, RUN | TOLD)
-    assert configuration.request.model_dump(exclude_none=True) == TOLD
+def test_a_request_does_not_change_the_run(folder):
+    configuration = load_configuration(folder, RUN | REQUEST)
+    assert configuration.request.model_dump(exclude_none=True) == REQUEST
     assert configuration.run.name is None
     assert configuration.merged_dict() == load_configuration(folder, dict(RUN)).merged_dict()
 
@@ -35,7 +35,7 @@ def test_a_request_leaves_the_run_as_it_is(folder):
     [(3, "3"), (2.5, "2.5"), (True, "true"), (["y1", "y2"], "y1,y2"), ("y*", "y*")],
 )
 def test_values_that_snakemake_has_read_are_texts_again(folder, value, expected):
-    request = load_configuration(folder, RUN | TOLD | {"outputs": value}).request
+    request = load_configuration(folder, RUN | REQUEST | {"outputs": value}).request
     assert request.outputs == expected
 
 
@@ -52,30 +52,30 @@ def test_a_name_of_no_table_says_how_to_make_one(folder):
     assert "snakemake --cores 1 new --config name=essay data=FILE outputs=COLUMNS" in message
 
 
-def test_what_is_reported_a_table_needs_its_file(folder):
+def test_keys_of_a_table_need_its_file(folder):
     message = message_of(folder, name="assay", outputs="y1")
     assert "the key outputs without the key data" in message
 
 
 def test_a_wrong_name_is_reported(folder):
-    message = message_of(folder, **(TOLD | {"name": "My assay"}))
+    message = message_of(folder, **(REQUEST | {"name": "My assay"}))
     assert "key name: found 'My assay'. Expected a name of lower-case letters" in message
 
 
-def test_an_unknown_key_beside_a_request_is_reported(folder):
-    assert "To fix it: write 'outputs'" in message_of(folder, **TOLD, output="y1")
+def test_an_unknown_key_of_a_request_is_reported(folder):
+    assert "To fix it: write 'outputs'" in message_of(folder, **REQUEST, output="y1")
 
 
-def test_a_wrong_name_of_a_run_is_reported_once_with_a_right_one(folder):
+def test_a_wrong_name_of_a_run_is_reported_once_with_a_valid_name(folder):
     message = message_of(folder, name="My assay")
     assert "key name: found 'My assay'" in message and "write 'my-assay'" in message
     assert "experiments" not in message
 
 
 def test_a_name_may_be_a_number(folder):
-    assert load_configuration(folder, RUN | TOLD | {"name": 2024}).request.name == "2024"
+    assert load_configuration(folder, RUN | REQUEST | {"name": 2024}).request.name == "2024"
 
 
-def test_a_name_that_is_null_is_none(folder):
+def test_a_null_name_is_ignored(folder):
     configuration = load_configuration(folder, RUN | {"name": None})
     assert configuration.run.name is None and configuration.experiments

@@ -1,4 +1,4 @@
-"""Intervals hold the share of new outputs that they promise, and are no wider than that takes."""
+"""Intervals have the coverage of their level, and are no wider than necessary."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_a_row_with_several_residuals_counts_once():
     rows = generator.permutation(25)
     once = half_widths(residuals, 0.8)
     np.testing.assert_array_equal(pooled_half_widths([residuals], [rows], 0.8), once)
-    # The same residuals three times, some rows even six times, tell nothing new.
+    # The same residuals three times, some rows even six times, add no information.
     thrice = [residuals, residuals, np.vstack([residuals, *3 * [residuals[:7]]])]
     of_rows = [rows, rows, np.concatenate([rows, *3 * [rows[:7]]])]
     np.testing.assert_array_equal(pooled_half_widths(thrice, of_rows, 0.8), once)
@@ -128,7 +128,7 @@ def test_pooled_half_widths_are_those_of_a_brute_force_count():
 
 
 def test_crossed_coverage_never_tries_a_row_on_itself():
-    # The largest residual lies outside of any interval that it does not help to make.
+    # The largest residual is outside of any interval that is computed without it.
     residuals = column(*np.arange(1.0, 41), 1000.0, 1001.0)
     seen = [crossed_coverage(residuals, 0.9, seed)[0] for seed in range(20)]
     assert max(seen) < 1.0
@@ -194,7 +194,7 @@ def test_thirds_are_in_order_and_every_row_counts_once():
     held[0] = 0.0
     found = coverage_by_thirds(held[again], by[again], rows[again])
     np.testing.assert_allclose(found, [[0.75, 1.0, 0.0], [0.0, 1.0, 1.0]])
-    # Outputs may be in orders of their own, and what was not tried is in no third.
+    # Each output may have its own order, and rows that were not tried are in no third.
     held[:4] = np.nan
     found = coverage_by_thirds(held, np.column_stack([by, -by]), rows)
     np.testing.assert_allclose(found[:, 0], [1.0, 1.0])
@@ -217,7 +217,7 @@ def made_rows(generator, n_rows, noise):
 
 
 def simulated_coverage(noise, seed, n_rows=120, training_size=90, n_splits=5):
-    """Return the coverage (2,) of new rows and that measured by halves, of one made table.
+    """Return the coverage (2,) of new rows and that measured by halves, of one synthetic table.
 
     As in an experiment: residuals come from the test rows of several splits, and the model for
     use is fitted to all rows.
@@ -238,7 +238,7 @@ def simulated_coverage(noise, seed, n_rows=120, training_size=90, n_splits=5):
     return is_held.mean(axis=0), np.mean(measured, axis=0)
 
 
-def test_what_is_measured_on_small_test_sets_is_what_new_rows_see():
+def test_coverage_measured_on_small_test_sets_is_that_of_new_rows():
     measured = []
     for seed in range(20):
         generator = np.random.default_rng([seed, 77])
@@ -255,9 +255,9 @@ def test_what_is_measured_on_small_test_sets_is_what_new_rows_see():
 
 
 @pytest.mark.parametrize("noise", NOISES)
-def test_intervals_of_ninety_percent_hold_ninety_percent_of_new_outputs(noise):
+def test_intervals_of_ninety_percent_contain_ninety_percent_of_new_outputs(noise):
     simulations = np.array([simulated_coverage(noise, seed) for seed in range(20)])
     of_new_rows, measured = simulations.mean(axis=0)
     assert ((0.87 <= of_new_rows) & (of_new_rows <= 0.93)).all(), of_new_rows
-    # Halves of 15 rows give 15/16 of coverage where 0.9 is asked for.
+    # Halves of 15 rows give 15/16 of coverage where 0.9 is requested.
     assert np.abs(measured - 15 / 16).max() < 0.03, measured

@@ -1,4 +1,4 @@
-"""The facts about a table are those that counting by hand gives."""
+"""The facts about a table are those counted by hand."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_two_zeros_and_two_ways_to_write_a_number_are_equal():
     assert len(set(digests)) == 4
 
 
-def test_leaks_are_reported_also_of_columns_that_nobody_uses(columns):
+def test_leaks_of_unused_columns_are_reported_too(columns):
     columns["copy"] = [3 * value for value in columns["y1"]]
     (leak,) = data_profile(table_of(**columns), OPTIONS)["leaks"]
     assert (leak["column"], leak["output"], leak["kind"]) == ("copy", "y1", "equal")
@@ -178,7 +178,7 @@ def test_sizes_of_a_learning_curve_are_apart():
     assert training_sizes(64) == [10, 20, 50, 64]
 
 
-def test_at_least_five_rows_test():
+def test_at_least_five_rows_are_test_rows():
     assert [n_test_rows(count) for count in (10, 25, 30, 500)] == [5, 5, 6, 100]
 
 

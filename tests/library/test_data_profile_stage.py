@@ -1,4 +1,4 @@
-"""The stage of the data profile writes the facts, and finds the groups that outputs fall into."""
+"""The stage of the data profile writes the facts, and finds the groups of the outputs."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_constant_output_and_huge_numbers_change_nothing(generator):
     np.testing.assert_allclose(odd["bic"]["full"], plain["bic"]["full"], rtol=1e-6)
 
 
-def test_of_many_rows_a_sample_drawn_from_the_seed_is_looked_at(generator, monkeypatch):
+def test_of_many_rows_a_seeded_sample_is_used(generator, monkeypatch):
     monkeypatch.setattr("workflow_lib.experiments.data_profile_stage.MOST_ROWS", 50)
     outputs = generator.normal(size=(300, 2))
     first, again, other = (outputs_mixture(outputs, seed) for seed in (1, 1, 2))

@@ -1,4 +1,4 @@
-"""The documentation is complete, says what the code says, and builds without a network."""
+"""The documentation is complete, agrees with the code, and builds without a network."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def page(name: str) -> str:
 
 
 def section(text: str, heading: str) -> str:
-    """Return what stands under a heading, up to the next one of its level or above."""
+    """Return the text under a heading, up to the next one of its level or above."""
     level = len(heading) - len(heading.lstrip("#"))
     return re.search(
         rf"^{re.escape(heading)}$\n(.*?)(?=^#{{1,{level}}} |\Z)", text, re.MULTILINE | re.DOTALL
@@ -40,7 +40,7 @@ def section(text: str, heading: str) -> str:
 
 
 def first_cells(text: str) -> list[str]:
-    """Return the first cell of every row of the tables in a text, but of their heads."""
+    """Return the first cell of every row of the tables in a text, without the heads."""
     rows = re.findall(r"^\| (.*?) \|.*\|$", text, re.MULTILINE)
     heads = re.findall(r"^\| (.*?) \|.*\|\n\|---", text, re.MULTILINE)
     return [cell for cell in rows if cell not in heads]
@@ -89,8 +89,8 @@ def test_the_level_of_intervals_is_the_default_of_a_run():
     from workflow_lib.experiments.conformal import rows_needed
 
     level = RunSettings.model_fields["interval_level"].default
-    text = section(page("your-table.md"), "### What intervals promise, and what not")
-    assert f"holds {level:.0%} of".replace("%", " %") in text
+    text = section(page("your-table.md"), "### What intervals guarantee, and what not")
+    assert f"contains {level:.0%} of".replace("%", " %") in text
     assert f"({rows_needed(level)} for {level:.0%})".replace("%)", " %)") in text
 
 
@@ -106,7 +106,7 @@ def test_every_page_is_in_a_table_of_contents_once():
 
 
 class _Links(HTMLParser):
-    """What a page loads or leads to, the places in it that links may name, and its equations."""
+    """What a page loads, its links, its anchors, and its equations."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -151,7 +151,7 @@ def links_of(path: Path) -> _Links:
 
 
 @needs_sphinx
-def test_built_pages_load_nothing_from_elsewhere_and_lead_to_what_is_there(built):
+def test_built_pages_load_nothing_from_elsewhere_and_have_no_broken_links(built):
     pages = sorted(built.glob("*.html"))
     assert {"index", "start", "your-table", "concepts", "api"} <= {path.stem for path in pages}
     for path in pages:
@@ -188,7 +188,7 @@ def test_the_page_of_the_design_holds_both_pictures(built):
 
 
 @needs_sphinx
-def test_signs_of_algebra_in_docstrings_stay_as_they_are(built):
+def test_signs_of_algebra_in_docstrings_are_kept(built):
     text = re.sub(r"<[^>]*>", "", (built / "api.html").read_text(encoding="utf-8"))
     assert "h(x) = k(x, X_fit_) dual_coef_ + intercept_." in text
     assert "||phi(y) - h||^2" in text

@@ -1,4 +1,4 @@
-"""What the pages on adding datasets, methods, tables and figures show can be copied, and works."""
+"""The examples on adding datasets, methods, tables and figures work when they are copied."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def module_of(monkeypatch):
 
     def make(path: str) -> ModuleType:
         module = ModuleType(f"example_{Path(path).stem}")
-        # Classes look for their module there.
+        # Classes are resolved through their module there.
         monkeypatch.setitem(sys.modules, module.__name__, module)
         exec(compile(FILES[path], path, "exec"), module.__dict__)
         return module
@@ -58,7 +58,7 @@ def module_of(monkeypatch):
 
 @pytest.fixture
 def folder(tmp_path) -> Path:
-    """Return a copy of the configuration with the files of the pages, but for the regressor."""
+    """Return a copy of the configuration with the files of the pages, without the regressor."""
     shutil.copytree(ROOT / "config", tmp_path / "config")
     for path, content in FILES.items():
         if path.startswith("config/"):
@@ -107,7 +107,7 @@ def test_the_figure_shows_the_error_of_each_split(tmp_path, module_of):
     np.testing.assert_array_equal(line.get_data(), [[0, 1, 2], [0.5, 1.5, 2.5]])
 
 
-def test_the_looks_of_the_methods_are_their_own():
+def test_labels_and_colors_of_the_methods_are_unique():
     ours = [yaml.safe_load(text) for path, text in FILES.items() if "config/methods/" in path]
     theirs = [yaml.safe_load(p.read_text()) for p in (ROOT / "config/methods").glob("*.yaml")]
     for key in ("label", "color"):
@@ -197,7 +197,7 @@ def test_a_table_without_results_is_empty(module_of):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_places_that_are_named_are_there(page):
+def test_named_files_and_their_parts_exist(page):
     text = PAGES[page]
     own = set(FILES)
     for path in re.findall(r"`((?:workflow_lib|tests|rules|scripts)/[\w/]+\.\w+)`", text):

@@ -24,7 +24,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 @pytest.fixture(scope="module")
 def extensions():
-    """Return the two modules behind the pictures: the layout and the drawing."""
+    """Return the two modules that make the pictures: the layout and the drawing."""
     sys.path.insert(0, str(ROOT / "docs" / "extensions"))
     yield importlib.import_module("layered_layout"), importlib.import_module("rule_graph")
     sys.path.remove(str(ROOT / "docs" / "extensions"))
@@ -53,14 +53,14 @@ def texts_of(picture: str) -> list[str]:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_arrows_that_are_left_out_have_a_longer_way_and_no_others_are(extensions, seed):
+def test_exactly_the_arrows_with_a_longer_path_are_left_out(extensions, seed):
     layout, _ = extensions
     edges = random_edges(seed)
     kept = layout.reduced(edges)
     assert kept < set(edges)
     assert (ways(kept) == ways(edges)).all()
     for edge in kept:
-        assert (ways(kept - {edge}) != ways(edges)).any(), f"{edge} has a longer way"
+        assert (ways(kept - {edge}) != ways(edges)).any(), f"{edge} has a longer path"
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -81,7 +81,7 @@ def test_boxes_of_a_layer_do_not_overlap_and_arrows_lead_down(extensions, seed):
     assert layout.place(list(reversed(edges)), width, gap=10) == (found, arrows)
 
 
-def test_places_are_the_nearest_ones_that_leave_room(extensions):
+def test_positions_are_the_nearest_without_overlap(extensions):
     layout, _ = extensions
     draws = np.random.default_rng(1)
     for _ in range(20):

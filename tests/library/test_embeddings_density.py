@@ -109,7 +109,7 @@ def test_wide_kernel_ends_at_the_weighted_mean():
         weights, Y, gamma, means = small_problem(width)
         ends = mean_shift(weights, Y, gamma, np.zeros_like(means), tolerance=0.0)
         curvatures.append(width**2 * np.abs(ends - means).max() / output_unit(Y))
-    # What is left is the second-order term of the kernel, which falls with the squared width.
+    # The difference is the second-order term of the kernel, which falls with the squared width.
     assert 0 < curvatures[0] < 1
     np.testing.assert_allclose(curvatures, curvatures[0], rtol=0.01)
 
@@ -169,7 +169,7 @@ def test_rows_do_not_influence_each_other_or_depend_on_blocks(monkeypatch, toler
     np.testing.assert_allclose(one_by_one, together, rtol=0, atol=1e-6)
 
 
-def test_tolerance_rests_rows_that_hardly_move():
+def test_rows_that_move_less_than_the_tolerance_are_not_updated():
     weights, Y, gamma, start = small_problem(1.0)
     exact = mean_shift(weights, Y, gamma, start, max_iter=500, tolerance=0.0)
     coarse = mean_shift(weights, Y, gamma, start, max_iter=500, tolerance=1e-2)
@@ -185,7 +185,7 @@ def test_outputs_far_from_the_origin_lose_no_digits():
     np.testing.assert_allclose(far - 1e6, near, rtol=0, atol=1e-6)
 
 
-def test_arguments_stay_as_they_were():
+def test_arguments_are_not_changed():
     weights, Y, gamma, start = small_problem(0.5)
     copies = [array.copy() for array in (weights, Y, start)]
     mean_shift(weights, Y, gamma, start)

@@ -45,7 +45,7 @@ def noisy(H, seed=0, size=0.3):
 
 
 @pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
-def test_closed_form_solves_the_vote_of_equation_10(covariance_type):
+def test_closed_form_solves_equation_10(covariance_type):
     # sum_j q_j Sigma_j^-1 (y - mu_j) = h, written with explicit matrices.
     embedding, Y = make(covariance_type, 3, "reduced", "constrained")
     H = noisy(embedding.transform(Y))
@@ -58,7 +58,7 @@ def test_closed_form_solves_the_vote_of_equation_10(covariance_type):
 
 
 @pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
-def test_projected_preimage_is_bounded_where_the_closed_form_explodes(covariance_type):
+def test_projected_preimage_is_bounded_where_the_closed_form_is_unstable(covariance_type):
     embedding, Y = make(covariance_type, 3, "reduced", "constrained")
     H = embedding.transform(Y)
     # Predicted responsibilities that nearly cancel in the denominator of eq. (10).
@@ -71,7 +71,7 @@ def test_projected_preimage_is_bounded_where_the_closed_form_explodes(covariance
 
 @pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
 @pytest.mark.parametrize("preimage", ["closed_form", "projected", "gradient"])
-def test_votes_that_are_exactly_zero_give_finite_outputs(covariance_type, preimage):
+def test_memberships_that_are_exactly_zero_give_finite_outputs(covariance_type, preimage):
     embedding, _ = make(covariance_type, 3, "reduced", "constrained")
     back = embedding.inverse_transform(np.zeros((2, embedding.n_features)), preimage)
     assert np.isfinite(back).all()
@@ -151,7 +151,7 @@ def test_search_survives_normal_equations_that_become_singular():
     assert np.abs(found.sum(axis=1)).max() < 1e-3
 
 
-def test_gradient_search_leaves_its_arguments_alone():
+def test_gradient_search_does_not_change_its_arguments():
     embedding, Y = make("spherical", 3, "full", "constrained")
     H = noisy(embedding.transform(Y))
     before = H.copy()

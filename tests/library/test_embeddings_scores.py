@@ -121,7 +121,7 @@ def test_wrong_choices_and_shapes_are_named():
         FisherEmbedding(model).transform(np.full((4, 3), np.nan))
 
 
-def test_identity_embedding_leaves_outputs_alone():
+def test_identity_embedding_does_not_change_outputs():
     Y = clustered_outputs()
     embedding = IdentityEmbedding(3)
     assert embedding.blocks == {"output": slice(0, 3)}

@@ -76,7 +76,7 @@ def test_embedding_and_preimage_are_affine():
     )
 
 
-def test_matrices_are_taken_and_series_come_back():
+def test_matrices_are_accepted_and_series_returned():
     embedding, Z = embedding_of(6, 2, 3)
     H = embedding.transform(Z.reshape(len(Z), -1))
     np.testing.assert_array_equal(H, embedding.transform(Z))
@@ -121,7 +121,7 @@ def test_one_penalty_and_an_intercept_is_kernel_ridge_regression(T, p, d, alpha,
     np.testing.assert_allclose(ours.reshape(10, -1), theirs.predict(X[30:]), atol=1e-8)
 
 
-def test_penalties_per_block_are_something_else_and_infinity_leaves_the_mean():
+def test_penalties_per_block_give_another_method_and_infinite_ones_the_mean():
     X, Z = data(5, 1)
     model = StateSpaceModel(2, n_iter=10)
     one = OutputFisherRegressor(model, alpha=0.01).fit(X, Z).predict(X)

@@ -1,4 +1,4 @@
-"""What is kernel ridge regression by algebra is so on rows at hand, and what is not differs."""
+"""Methods that are kernel ridge regression by algebra are so on given rows; others differ."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SERIES = [
 
 
 def tried(stages, kernel="rbf", name="equivalence_checks"):
-    """Return what the stage writes for the artifacts of some stages."""
+    """Return the output of the stage for the artifacts of some stages."""
     output = stages.folder / f"{name}.json"
     source = (stages.path(part) for part in ("dataset", "split", "features"))
     equivalence_stage.run(*source, output, kernel, 7)
@@ -51,7 +51,7 @@ def assert_as_theory_says(found, statements):
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
-def test_every_statement_holds_on_rows_at_hand(tmp_path, kernel):
+def test_every_statement_holds_on_given_rows(tmp_path, kernel):
     found = tried(small_stages(tmp_path, kernel=kernel), kernel)
     assert (found["n_training"], found["n_test"], found["tolerance"]) == (30, 12, 1e-8)
     assert_as_theory_says(found, MIXTURES)
@@ -103,7 +103,7 @@ def test_no_mixture_is_tried_on_outputs_of_few_kinds(tmp_path, n_kinds):
     assert_as_theory_says(tried(small_stages(tmp_path, Y)), MIXTURES[:1])
 
 
-def test_a_run_is_the_same_bytes_again(tmp_path):
+def test_a_second_run_gives_the_same_bytes(tmp_path):
     stages = small_stages(tmp_path)
     tried(stages, name="first"), tried(stages, name="second")
     assert (tmp_path / "first.json").read_bytes() == (tmp_path / "second.json").read_bytes()
@@ -122,6 +122,6 @@ def test_outputs_are_standardised_and_constants_stay_zero():
     np.testing.assert_allclose(standardised(Y).std(axis=0), [1, 0])
 
 
-def test_a_difference_is_in_parts_of_the_largest_value():
+def test_a_difference_is_relative_to_the_largest_value():
     assert relative_difference(np.array([1.0, 4.5]), np.array([1.0, -5.0])) == 9.5 / 5
     assert relative_difference(np.zeros(2), np.zeros(2)) == 0

@@ -32,7 +32,7 @@ def test_message_leaves_out_empty_parts(parts, message):
     assert str(UserError("here", "this", **parts)) == message
 
 
-def test_error_survives_the_way_between_processes():
+def test_error_can_be_passed_between_processes():
     error = pickle.loads(pickle.dumps(UserError("here", "this", "that", "do so")))
     assert (error.place, error.found, error.expected, error.remedy) == (
         "here",

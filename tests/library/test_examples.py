@@ -1,4 +1,4 @@
-"""The examples run as a newcomer runs them, and what they print is true."""
+"""The examples run as a new user runs them, and their output is right."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_weak_rows_help_and_most_where_labelled_rows_are_few():
         gains.append(errors["embedding, labelled rows only"] - errors["embedding, weak rows"])
         won, of = re.search(r"in (\d+) of (\d+) draws", part).groups()
         assert int(won) >= 0.8 * int(of)
-        # The result of the other method with the same rows is shown too, and is the nearest.
+        # The next result is that of the other method with the same rows.
         rival = errors["ridge, weak rows with group means"]
         assert rival < errors["ridge, labelled rows only"]
     assert gains[0] > 2 * gains[1] > 0

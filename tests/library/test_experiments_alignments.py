@@ -1,4 +1,4 @@
-"""The alignments stage: what it computes ahead, of which series, and for which widths."""
+"""The alignments stage: which values it precomputes, of which series, and for which widths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The evaluation stage: scores by hand, one row an item, the same text every time."""
+"""The evaluation stage: scores by hand, one row per item, the same text every time."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_text_is_the_same_every_time(experiment):
     assert not list(folder.glob("*.part"))
 
 
-def test_timings_of_all_stages_stand_in_one_row(experiment):
+def test_timings_of_all_stages_are_in_one_row(experiment):
     folder, splits, predictions, seconds, _ = experiment
     output = folder / "timings.csv"
     run_timings(splits, predictions, seconds, output, "small", "data")
@@ -234,7 +234,7 @@ def test_weights_of_a_stack_are_one_text(studied):
     assert (found[""], found["weak_noise=0.5"]) == ("1", "0")
 
 
-def test_paths_are_dealt_out_by_method():
+def test_paths_are_assigned_by_method():
     assert by_method(["a", "b"], [1, 2, 3, 4]) == {"a": [1, 2], "b": [3, 4]}
 
 

@@ -137,8 +137,8 @@ def test_score_of_the_choice_is_the_lowest_of_all_refits(tmp_path, scale):
 
 
 @pytest.mark.parametrize("kind", [None, "gaussian_mixture"])
-def test_metric_of_the_selection_is_the_one_asked_for(tmp_path, kind):
-    # Outputs of very different units: the pooled metric sees the first one only.
+def test_metric_of_the_selection_is_the_requested_metric(tmp_path, kind):
+    # Outputs of very different units: the pooled metric depends on the first only.
     X, Y = small_inputs()
     Y = Y * [1e4, 1.0, 1.0]
     options = {"kind": kind, "sizes": [20], "alphas": [1e-5, 1e-3, 1e-1]}
@@ -234,7 +234,7 @@ def test_infinite_penalty_of_weak_rows_weighs_them_as_the_selection_did(tmp_path
 
 
 def test_weak_rows_with_missing_inputs_are_filled_by_each_fold(tmp_path):
-    # Only weak rows lack values: what fills them is still learned in each fold.
+    # Only weak rows lack values: the filling is still fitted in each fold.
     X, Y = small_inputs()
     stages = Stages(tmp_path, X, Y, weak_sizes=[15], counts=[3], sizes=[20]).prepare()
     stages.X[stages.tree("split")["weak"], 0] = np.nan
@@ -347,7 +347,7 @@ def test_annotated_components_keep_their_meaning_in_every_fold(tmp_path):
     np.testing.assert_array_equal(memberships.argmax(axis=1), nearest)
 
 
-def test_the_grid_in_float32_chooses_alike_and_is_fitted_in_float64(tmp_path):
+def test_the_grid_in_float32_chooses_the_same_and_is_fitted_in_float64(tmp_path):
     X, Y = regression_data(40, n_clusters=3, spread=2.0)
     found = {}
     for precision in ("float64", "float32"):

@@ -1,4 +1,4 @@
-"""Selection and fit on landmarks: with all rows as landmarks, what the Gram matrix gives."""
+"""Selection and fit on landmarks: with all rows as landmarks, the exact solution."""
 
 from __future__ import annotations
 
@@ -92,10 +92,10 @@ def test_few_landmarks_are_stored_and_drawn_from_the_seed(tmp_path):
     assert not np.allclose(first[key]["landmarks"], other[key]["landmarks"])
 
 
-def test_held_out_rows_are_never_learned_from(tmp_path):
-    """What a fold predicts of its rows does not depend on their outputs."""
+def test_held_out_rows_are_never_used_for_fitting(tmp_path):
+    """The predictions of a fold for its rows do not depend on their outputs."""
     few = ALL_ROWS | {"n_landmarks": 5}
-    # One grid point, so that selection cannot tell.
+    # One grid point, so that selection has no influence.
     options = {"widths": [1.0], "alphas": [1e-2], "counts": [2], "scale": "standard"}
     first = stages(tmp_path / "first", few, **options).all()
     partition = first.tree("split")

@@ -124,7 +124,7 @@ def with_mean_blocks(targets, folds):
 @pytest.mark.parametrize("weak", [True, False])
 @pytest.mark.parametrize("missing", [True, False])
 @pytest.mark.parametrize("form", ["reduced", "full"])
-def test_outputs_and_memberships_tell_what_the_mean_block_tells(
+def test_outputs_and_memberships_replace_the_mean_block(
     penalty, projected, center, weak, missing, form
 ):
     X, Y, folds = small_data()
@@ -152,7 +152,7 @@ def test_outputs_and_memberships_tell_what_the_mean_block_tells(
         weak_memberships = weak_memberships if weak else None
         targets[count] = fold_targets(model, Y, folds, form, weak_memberships, "standard")
     for fold in range(N_FOLDS):
-        # The same array, as the workflow hands it over.
+        # The same array, as the workflow passes it.
         same = targets[2][fold].outputs_block
         targets[3][fold] = replace(targets[3][fold], outputs_block=same)
     grams = shared_grams(X, folds, center)
@@ -318,7 +318,7 @@ def test_weak_selection_equals_grid_search(penalty, shared):
         pair = (alpha, alpha) if penalty == "shared" else (alpha["pi"], alpha["mu"])
         weight = round(2 * n_fold_rows * point["weak_weight"], 9)
         theirs[point["gamma"], *pair, weight] = score
-    # Grids of several shapes and orders, so that each has another winner at another place.
+    # Grids of several shapes and orders, so that each has its optimum at another place.
     grids = [ALPHAS, ALPHAS[::-1], ALPHAS[:2], ALPHAS[1:], ALPHAS[2:]]
     for grid, order in itertools.product(grids, [weights, weights[::-1], weights[:1], weights[1:]]):
         choice = select(Y, folds, grams, weak_grams, targets, grid, order, penalty, True)
@@ -332,7 +332,7 @@ def test_weak_selection_equals_grid_search(penalty, shared):
         assert choice.score == pytest.approx(min(competing.values()), rel=1e-10)
 
 
-def test_infinite_penalties_may_win():
+def test_infinite_penalties_may_be_best():
     # Inputs without any relation to the outputs: the training mean is the best prediction.
     generator = np.random.default_rng(0)
     X, Y = generator.normal(size=(40, 5)), generator.normal(size=(40, 2))
@@ -353,7 +353,7 @@ def test_constant_outputs_leave_the_first_grid_point():
 
 
 def test_wild_grid_points_do_not_disturb_the_others():
-    # Without centring, votes near zero make some closed-form predictions enormous.
+    # Without centring, memberships near zero make some closed-form predictions enormous.
     X, Y, folds = small_data()
     model = GaussianMixtureModel(6, n_init=1)
     grid = [1e-6, 1e-2, 1e4]

@@ -108,7 +108,7 @@ def test_stage_writes_the_split_and_reports_what_it_left_out(tmp_path, capsys):
     assert "training size 20" not in printed
 
 
-def test_stage_names_the_keys_to_mend(tmp_path):
+def test_stage_names_the_keys_to_change(tmp_path):
     dataset = write_dataset(tmp_path / "dataset.h5", *regression_data(20))
     with pytest.raises(UserError) as caught:
         run(dataset, tmp_path / "split.h5", [50], [], 0.4, 5, seed=3, experiment="small")
@@ -157,7 +157,7 @@ def test_windows_of_one_company_never_overlap():
     assert tree["n_left_out"] == 1
 
 
-def test_chronological_splits_share_their_test_rows_and_draw_others_to_train():
+def test_chronological_splits_share_test_rows_and_draw_different_training_rows():
     days = order()
     first, second = (split_rows(60, (10,), (), 15, 5, seed=seed, order=days) for seed in (1, 2))
     np.testing.assert_array_equal(first["test"], second["test"])
@@ -170,7 +170,7 @@ def test_chronological_splits_need_times(tmp_path):
         run(dataset, tmp_path / "s.h5", [10], [], 0.3, 5, 1, "calls", "chronological")
 
 
-def test_whole_groups_test():
+def test_test_sets_consist_of_whole_groups():
     groups = np.random.default_rng(0).integers(0, 20, size=100)
     trees = [split_rows(100, (10, 40), (5,), 0.3, 5, seed, groups=groups) for seed in range(20)]
     for tree in trees:
@@ -182,7 +182,7 @@ def test_whole_groups_test():
     assert len({tuple(np.unique(groups[tree["test"]])) for tree in trees}) > 10
 
 
-def test_a_group_larger_than_the_test_set_can_still_test():
+def test_a_group_larger_than_the_test_set_can_still_be_a_test_set():
     tree = split_rows(20, (5,), (), 2, 5, seed=0, groups=np.repeat([0, 1], [15, 5]))
     assert len(tree["test"]) == 5
 
@@ -241,7 +241,7 @@ def test_examples_that_a_class_cannot_fill_are_left_out():
     np.testing.assert_array_equal(split_of_classes(labels, (2, 4, 5))["examples"], [2, 4])
     with pytest.raises(ValueError, match="5, but 4 rows of one class are left"):
         split_of_classes(labels, (5,))
-    # A class of two rows has one to test and one to train.
+    # A class of two rows has a test row and a training row.
     small = split_of_classes(np.repeat(np.arange(3), [10, 2, 10]), (1, 2))
     np.testing.assert_array_equal(small["examples"], [1])
 
@@ -276,7 +276,7 @@ def test_each_class_has_its_share_of_the_test_and_of_every_training_set():
         assert len(np.unique(everywhere)) == n_rows
         assert len(tree["test"]) == 19
         tested = np.bincount(strata[tree["test"]], minlength=5)
-        # The only row of a class trains.
+        # The only row of a class is a training row.
         assert tested[4] == 0 and tested[3] <= 1
         expected = len(tree["test"]) * np.array(CLASS_COUNTS) / n_rows
         assert (np.abs(tested - expected) <= 1.0 + 1e-9).all()
@@ -306,6 +306,6 @@ def test_a_stratified_split_is_seeded_and_nested():
     assert "examples" not in first
 
 
-def test_every_class_keeps_a_row_to_learn_from_however_many_test():
+def test_every_class_keeps_a_training_row_however_large_the_test_set():
     tree, strata = stratified(counts=(3, 2, 2, 1, 4), sizes=(5,), test_size=0.58)
     assert set(strata[tree["train"]]) == set(range(5))

@@ -14,11 +14,11 @@ from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.generative.output_scaling import OutputScaling
 from workflow_lib.metrics import means_of_observed
 
-TOLD = np.array([[0.2, 0.5, 0.3], [0.9, 0.05, 0.05], [0.1, 0.1, 0.8]])
+MEMBERSHIPS = np.array([[0.2, 0.5, 0.3], [0.9, 0.05, 0.05], [0.1, 0.1, 0.8]])
 LABELS = {
     "n-20": {
         "C-3": {
-            "memberships": TOLD,
+            "memberships": MEMBERSHIPS,
             "draw": np.array([0.05, 0.15, 0.95]),
             "mistake": np.array([2, 1, 0]),
         }
@@ -28,7 +28,7 @@ LABELS = {
 
 class TestMemberships:
     def test_without_noise_they_are_the_labels(self):
-        np.testing.assert_array_equal(memberships(LABELS, 20, 3, 0.0), TOLD)
+        np.testing.assert_array_equal(memberships(LABELS, 20, 3, 0.0), MEMBERSHIPS)
 
     def test_one_hot_labels_name_the_most_likely_component(self, tmp_path):
         X, Y = regression_data(70)
@@ -42,8 +42,8 @@ class TestMemberships:
 
     def test_rows_mistaken_at_one_noise_are_mistaken_at_a_higher_one(self):
         first, second, both = (memberships(LABELS, 20, 3, noise) for noise in (0.1, 0.2, 1))
-        np.testing.assert_array_equal(first, [[0, 0, 1], TOLD[1], TOLD[2]])
-        np.testing.assert_array_equal(second, [[0, 0, 1], [0, 1, 0], TOLD[2]])
+        np.testing.assert_array_equal(first, [[0, 0, 1], MEMBERSHIPS[1], MEMBERSHIPS[2]])
+        np.testing.assert_array_equal(second, [[0, 0, 1], [0, 1, 0], MEMBERSHIPS[2]])
         np.testing.assert_array_equal(both, [[0, 0, 1], [0, 1, 0], [1, 0, 0]])
 
     def test_mistakes_name_another_component_and_the_draw_is_even(self, tmp_path):
@@ -108,7 +108,7 @@ class TestMissingOutputs:
         Y = np.ones((3, 2))
         assert impute_mean(Y) is Y
 
-    def test_a_coordinate_that_was_never_seen_takes_the_overall_mean(self):
+    def test_a_coordinate_without_values_takes_the_overall_mean(self):
         Y = np.array([[1.0, np.nan], [3.0, np.nan]])
         np.testing.assert_array_equal(means_of_observed(Y), [2.0, 2.0])
         np.testing.assert_array_equal(means_of_observed(np.full((2, 1), np.nan)), [0.0])
@@ -119,7 +119,7 @@ def rows_of(stages):
     return tree, stages.tree("predictions")
 
 
-class TestRivals:
+class TestBaselines:
     def test_full_labels_are_kernel_ridge_on_all_rows(self, tmp_path):
         X, Y = regression_data(70)
         settings = {"kind": None, "alphas": [1e-2], "widths": [1.0], "weak_weights": [1.0]}
@@ -165,7 +165,7 @@ class TestStudies:
         assert "weak_weight" not in tree["n-20_w-30_C-selected_weak_weight=0"]
         assert not [name for name in tree if "w-15" in name and "=" in name]
 
-    def test_without_weight_the_weak_rows_are_not_there(self, tmp_path):
+    def test_without_weight_the_weak_rows_are_ignored(self, tmp_path):
         without = self.stages(tmp_path / "a", studies={"weak_weight": [0]}).tree("predictions")
         item = without["n-20_w-30_C-selected_weak_weight=0"]
         almost = self.stages(tmp_path / "b", studies={"weak_weight": [1e-9]}).tree("predictions")

@@ -1,4 +1,4 @@
-"""Preparation of inputs: what it fills, scales, drops and cuts, and that it only learns once."""
+"""Preparation of inputs: what it fills, scales, drops and clips, fitted to training rows only."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_columns_without_any_value_or_variation_leave_something_to_use():
     np.testing.assert_allclose(prepared, [[0.0, 1.0]])
 
 
-def test_far_values_are_cut_only_where_standardised():
+def test_extreme_values_are_clipped_only_where_standardised():
     X = inputs()
     far = X[:1] + 1e9
     assert fit_preparation(X, "standard").apply(far).max() == LARGEST_STANDARD_VALUE
@@ -90,7 +90,7 @@ def test_other_rows_have_no_influence():
     np.testing.assert_array_equal(preparation.apply(changed)[:1], alone)
 
 
-def test_what_learns():
+def test_which_preparations_are_fitted():
     assert preparation_learns(inputs(), "standard")
     assert preparation_learns(inputs(missing=0.2), "none")
     assert not preparation_learns(inputs(), "none")
@@ -101,7 +101,7 @@ def test_unknown_scale_is_named():
         fit_preparation(inputs(), "robust")
 
 
-def test_columns_count_for_their_weights_after_the_cut():
+def test_columns_are_weighted_after_clipping():
     X = np.array([[0.0, 1.0, 5.0], [2.0, 3.0, 5.0], [4.0, np.nan, 5.0]])
     weights = np.array([0.5, 2.0, 1.0])
     plain, weighted = fit_preparation(X, "standard"), fit_preparation(X, "standard", weights)

@@ -67,7 +67,7 @@ def features_of(folder, lagged_values="none", weak_sizes=(), texts=None, with_la
 
 
 class TestDatasets:
-    def test_sparse_inputs_come_back(self, tmp_path):
+    def test_sparse_inputs_are_read_unchanged(self, tmp_path):
         tree = read_artifact(write_texts(tmp_path / "d.h5"), "dataset")
         np.testing.assert_array_equal(inputs_of(tree).toarray(), counts().toarray())
         assert terms_of(tree) == [f"term{i}" for i in range(30)]
@@ -103,7 +103,7 @@ class TestDatasets:
 class TestTermWeights:
     def test_equal_those_of_scikit_learn(self):
         train, test = counts(), counts(seed=2)
-        # It keeps the terms of a single text; the comparison is on those of several.
+        # scikit-learn keeps terms of a single text; the comparison is on terms of several texts.
         kept = np.bincount(train.indices, minlength=30) >= FEWEST_TEXTS
         peer = TfidfTransformer(sublinear_tf=True).fit(train[:, kept])
         weights = fit_term_weights(train)
@@ -216,7 +216,7 @@ class TestStage:
             expected += values.apply(LAGGED[rows]) @ values.apply(LAGGED[train]).T / LAGGED.shape[1]
             np.testing.assert_allclose(found, expected, atol=1e-12)
 
-    def test_lagged_values_can_stay_apart(self, tmp_path):
+    def test_lagged_values_can_be_kept_separate(self, tmp_path):
         features, split = features_of(tmp_path, lagged_values="separate", with_lagged_values=True)
         np.testing.assert_array_equal(features["lagged_values"]["test"], LAGGED[split["test"]])
         alone, _ = features_of(tmp_path)

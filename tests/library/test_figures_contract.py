@@ -118,7 +118,7 @@ def tasks_of(module: base.FigureModule) -> set[str]:
 
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory):
-    """Return two folders with pictures of every kind, each drawn by a process of its own."""
+    """Return two folders with pictures of every kind, each drawn by a separate process."""
     folders = [tmp_path_factory.mktemp(f"drawn-{number}") for number in range(2)]
     program = "from test_figures_contract import *; draw_all(Path(sys.argv[1]))"
     for seed, folder in enumerate(folders):

@@ -42,7 +42,7 @@ def refusal(path: Path) -> str:
     return str(caught.value)
 
 
-def test_the_digest_is_hidden_beside_the_file_in_the_form_of_sha256sum(recorded):
+def test_the_digest_is_a_hidden_file_in_the_format_of_sha256sum(recorded):
     digest = recorded.parent / ".scores of  all.csv.sha256"
     assert digest_path(recorded) == digest_path(str(recorded)) == digest
     assert digest.read_text() == f"{hashlib.sha256(CONTENT).hexdigest()}  {recorded.name}\n"
@@ -67,7 +67,7 @@ def test_a_file_without_a_digest_is_accepted(tmp_path):
         (b"", "it is empty."),
     ],
 )
-def test_a_damaged_file_is_refused_and_the_remedy_can_be_typed(recorded, content, words):
+def test_a_damaged_file_is_refused_and_the_remedy_can_be_run(recorded, content, words):
     state = recorded.stat()
     recorded.write_bytes(content)
     os.utime(recorded, ns=(state.st_atime_ns, state.st_mtime_ns))
@@ -142,7 +142,7 @@ def test_a_large_file_is_read_piece_by_piece(tmp_path):
         tracemalloc.stop()
 
 
-def test_an_earlier_digest_does_not_refuse_what_the_user_puts_in_the_place(recorded):
+def test_a_file_that_the_user_replaces_is_not_refused_by_its_earlier_digest(recorded):
     half_written = [
         recorded.with_name(f".{recorded.name}.123.tmp"),
         recorded.with_name(f".{digest_path(recorded).name}.abc.tmp"),
@@ -177,7 +177,7 @@ def test_files_that_differ_or_are_gone_are_listed(tmp_path, monkeypatch):
     assert differing_files(["resources"]) == []
 
 
-def test_the_command_tells_what_it_looked_at(tmp_path, monkeypatch, capsys):
+def test_the_command_reports_what_it_checked(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main([]) == 1
     assert "error: results: the folder cannot be read (No such file" in capsys.readouterr().err

@@ -100,8 +100,9 @@ def test_fisher_vectors_are_those_of_scikit_image():
     theirs.precisions_cholesky_ = 1 / np.sqrt(model.covariances_)
     for members in sets():
         expected = feature.fisher_vector(members, theirs, improved=True)
-        # After the derivatives in the weights, which are no part of ours; so the length differs.
-        # Those in the deviations have the other sign (the derivatives by differences settle it).
+        # After the derivatives with respect to the weights, which ours lacks; so the length
+        # differs. Those of the deviations have the opposite sign (numerical derivatives confirm
+        # ours).
         expected = expected[4:] * np.repeat([1, -1], 20)
         found = FisherVectors(model).transform([members])[0]
         np.testing.assert_allclose(found, expected / np.linalg.norm(expected), atol=1e-7)

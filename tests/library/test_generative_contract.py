@@ -1,6 +1,6 @@
-"""What holds for every generative model of outputs, and for its Fisher embedding.
+"""Properties of every generative model of outputs, and of its Fisher embedding.
 
-A kind of models that has no cases in `CASES_OF` is tried with each of its covariances.
+A kind of model without cases in `CASES_OF` is tested with each of its covariances.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Case(NamedTuple):
         return not self.is_series and MODELS[self.kind].has_component_block
 
     def outputs(self, n_rows: int = 60, spread: float = 1.5, dimension: int = 3) -> np.ndarray:
-        """Return a row a cluster in turn, or series of `dimension` + 1 steps."""
+        """Return rows of the clusters in turn, or series of `dimension` + 1 steps."""
         if not self.is_series:
             return clustered_outputs(n_rows, dimension, spread=spread)
         random = np.random.default_rng(0)
@@ -79,7 +79,7 @@ for _kind in KINDS:
     CASES_OF.setdefault(_kind, [Case(_kind, shape) for shape in KINDS[_kind].covariances])
 CASES = [case for kind in KINDS for case in CASES_OF[kind]]
 OF_VECTORS = [case for case in CASES if not case.is_series]
-# Of series those with two states and three numbers a step: a fit of each takes long.
+# Of series, those with two states and three numbers per step, since each fit takes long.
 BY_EM = [
     case
     for case in CASES
@@ -101,7 +101,7 @@ MAY_BE_CAPPED = pytest.mark.filterwarnings("ignore:.*components were asked for")
 
 
 def assert_usable(case: Case, model, Y: np.ndarray) -> None:
-    """Assert that densities and embeddings are finite, and that the outputs come back."""
+    """Assert that densities and embeddings are finite, and that the outputs are recovered."""
     assert np.isfinite(model.score_samples(Y)).all()
     for embedding in case.embeddings(model):
         H = embedding.transform(Y)
@@ -153,7 +153,7 @@ def test_order_of_rows_does_not_matter(case):
     Y = case.outputs(spread=20.0)
     order = np.random.default_rng(0).permutation(len(Y))
     first, second = (case.model().fit(rows).score_samples(Y) for rows in (Y, Y[order]))
-    # Steps by batches end where they end: near the optimum.
+    # Stepwise EM ends near the optimum, not at it.
     np.testing.assert_allclose(second, first, rtol=1e-6 if case.batch_size is None else 1e-3)
 
 
@@ -185,7 +185,7 @@ def test_scaled_outputs_scale_the_model_and_nothing_else(case):
 
 
 def outputs_for_em(case: Case) -> dict:
-    """Return outputs by name; of series some with numbers missing, or of different lengths."""
+    """Return outputs by name; for series some with numbers missing, or of different lengths."""
     if not case.is_series:
         return {
             name: clustered_outputs(40, spread=spread, n_clusters=4, seed=3)
@@ -254,7 +254,7 @@ def test_preimage_of_an_embedding_is_the_output(case, preimage):
 
 @of_cases(CASES)
 @pytest.mark.parametrize("distance", [0.0, 1.0, 1e3, 1e6])
-def test_outputs_far_from_every_component_come_back(case, distance):
+def test_outputs_far_from_every_component_are_recovered(case, distance):
     directions = np.random.default_rng(0).normal(size=case.outputs(20).shape)
     assert_usable(case, fitted(case), distance * directions)
     if case.has_components:
@@ -294,14 +294,14 @@ def scores_of_vector(model, y, shape: str) -> dict[str, np.ndarray]:
         "mu": numerical_jacobian(
             lambda m: log_density(y, weights, m.reshape(means.shape), covariances), means.ravel()
         ),
-        # Eq. (1) drops the factor 1/2 of the derivative in the covariance.
+        # Eq. (1) drops the factor 1/2 of the derivative by the covariance.
         "sigma": 2.0 * numerical_jacobian(moved, np.zeros(size)),
     }
     return {name: slope[0] for name, slope in slopes.items()}
 
 
 def scores_of_series(model, z) -> np.ndarray:
-    """Return numerical derivatives of log p(z) in the means of all states and observations.
+    """Return numerical derivatives of log p(z) by the means of all states and observations.
 
     Moving these means moves that of z, step by step.
     """
@@ -343,7 +343,7 @@ def test_scores_are_derivatives_of_the_log_likelihood(case):
 
 
 @of_cases(CASES)
-def test_a_stored_model_comes_back_the_same(case, tmp_path):
+def test_a_stored_model_is_restored_unchanged(case, tmp_path):
     Y, model = case.outputs(), fitted(case)
     scaling = fit_output_scaling(Y.reshape(len(Y), -1), "center")
     write_artifact(tmp_path / "model.h5", {"model": model_to_tree(model, scaling)}, "models")

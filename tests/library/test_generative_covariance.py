@@ -133,7 +133,7 @@ def test_no_eigenvalue_falls_below_the_floor(covariance_type):
         assert eigenvalues.min() >= 50.0 * (1 - 1e-12)
 
 
-def test_clipping_leaves_good_matrices_alone_and_keeps_the_eigenvectors():
+def test_clipping_does_not_change_good_matrices_and_keeps_the_eigenvectors():
     matrix = np.diag([3.0, 2.0, 1e-4])
     rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
     rotated = rotation @ matrix @ rotation.T

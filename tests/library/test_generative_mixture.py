@@ -1,4 +1,4 @@
-"""The mixture: EM never lowers the likelihood, agrees with scikit-learn, and survives edges."""
+"""The mixture: EM never lowers the likelihood, agrees with scikit-learn, and handles edge cases."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_k_means_chooses_every_row_where_there_are_no_more():
         assert sorted(np.bincount(labels)) == [3] * 6
 
 
-def test_starts_that_only_number_clusters_anew_are_left_out():
+def test_starts_that_only_renumber_clusters_are_left_out():
     labels = np.array([[0, 0, 1, 2], [2, 2, 0, 1], [0, 1, 1, 2], [1, 1, 0, 0], [3, 3, 1, 0]])
     np.testing.assert_array_equal(_distinct_partitions(labels), labels[[0, 2, 3]])
 

@@ -1,4 +1,4 @@
-"""Mixtures in batches: sums are those of brute force, and many rows give what full EM gives."""
+"""Mixtures in batches: sums are those of plain loops, and the fit is near that of full EM."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def nearest_means(model, other) -> np.ndarray:
 
 
 class RecordedRows:
-    """Rows that can only be sliced, and remember how many were asked for at once."""
+    """Rows that can only be sliced, and record how many were requested at once."""
 
     def __init__(self, Y) -> None:
         self.Y, self.shape, self.lengths = Y, Y.shape, []
@@ -117,7 +117,7 @@ def test_steps_are_those_of_densities_and_weighted_moments(
 
 
 @pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
-def test_starts_side_by_side_go_as_each_alone(covariance_type):
+def test_starts_run_together_as_each_alone(covariance_type):
     Y = clustered_outputs(80, spread=1.0)
     values = features(Y, Y.mean(axis=0), covariance_type)
     start = start_statistics(values, random_memberships(80, n_starts=4), covariance_type)
@@ -133,12 +133,12 @@ def test_starts_side_by_side_go_as_each_alone(covariance_type):
 
 
 @pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
-def test_component_that_loses_its_rows_is_as_if_it_had_never_been(covariance_type):
+def test_component_that_loses_its_rows_has_no_influence(covariance_type):
     Y = clustered_outputs(60, n_clusters=2)
     centre = Y.mean(axis=0)
     values = features(Y, centre, covariance_type)
     two = np.eye(2)[np.arange(60) % 2].T[None]
-    # The third holds a billionth of a row each, too little for what it would explain.
+    # The third component has a negligible membership of each row, and disappears.
     three = np.concatenate([two, np.full((1, 1, 60), 1e-11)], axis=1)
     expected, found = (
         fit_from(values, memberships, covariance_type, 1e-12).parameters
@@ -201,7 +201,7 @@ def test_likelihood_of_overlapping_clusters_is_not_far_below_that_of_full_em(cov
 
 @pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
 def test_fixed_point_of_full_em_is_one_of_the_last_step_over_all_rows(covariance_type, monkeypatch):
-    # Steps of no length: what is left is the pass over all rows.
+    # Steps of zero length leave only the pass over all rows.
     monkeypatch.setattr(mixture_batches, "STEP_OFFSET", 1e300)
     Y = many_outputs(500, spread=1.0)
     centre = Y.mean(axis=0)

@@ -1,4 +1,4 @@
-"""The units in which a model sees the outputs."""
+"""The scaling of the outputs of a model."""
 
 from __future__ import annotations
 

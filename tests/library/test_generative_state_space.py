@@ -1,7 +1,7 @@
-"""The state-space model: exact filters, an EM that never falls, the same answer from every engine.
+"""The state-space model: exact filters, an EM that never falls, the same result of every engine.
 
 The reference for everything is the dense joint Gaussian of all states and observations of a
-series; pykalman is a second one.
+series; pykalman is a second reference.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def assert_same_statistics(first, second, tolerance=1e-9):
 
 
 def invariants(parameters):
-    """Return what no change of basis of the states can alter."""
+    """Return quantities that do not depend on the basis of the states."""
     A, C, Q, R, *_ = parameters
     stationary = np.linalg.solve(np.eye(len(A) ** 2) - np.kron(A, A), Q.reshape(-1))
     stationary = stationary.reshape(A.shape)
@@ -544,7 +544,7 @@ def test_spectral_radius_is_bounded_and_the_objective_still_never_falls(bound):
 
 
 def expected_log_density(A, Q, statistics, restrictions):
-    """Return what EM maximises in A and Q, up to a constant: transitions plus log prior."""
+    """Return the objective of EM in A and Q, up to a constant: transitions plus log prior."""
     s = statistics
     noise = s.next_moment - A @ s.transition_moment.T - s.transition_moment @ A.T
     noise = noise + A @ s.previous_moment @ A.T
@@ -554,7 +554,7 @@ def expected_log_density(A, Q, statistics, restrictions):
 
 
 @pytest.mark.parametrize("strength", [0.0, 30.0])
-def test_bounded_transition_is_an_improvement_even_where_the_straight_way_leaves_the_bound(
+def test_bounded_transition_is_an_improvement_even_where_the_straight_line_leaves_the_bound(
     strength,
 ):
     restrictions = UNRESTRICTED._replace(strength=strength, variance=0.1, largest_radius=0.7)
@@ -562,7 +562,8 @@ def test_bounded_transition_is_an_improvement_even_where_the_straight_way_leaves
     for seed in range(20):
         parameters, Z = simulated(n=10, T=6, d=2, p=2, seed=seed)
         radius = spectral_radius(parameters.transition)
-        # On the bound already, so that the straight way to the free maximiser often leaves it.
+        # On the bound already, so that the straight line to the unconstrained maximiser often
+        # leaves it.
         current = parameters._replace(transition=parameters.transition * 0.7 / radius)
         statistics = SeriesRecursion(read_series(Z)).statistics(current)
         free = maximise(statistics, current, restrictions._replace(largest_radius=np.inf))
@@ -622,7 +623,7 @@ def test_starts_agree_where_the_bound_is_met(state_dim):
     assert reached[1] - reached[0] < 0.01
 
 
-def test_units_of_the_states_are_those_the_prior_likes_best():
+def test_units_of_the_states_maximise_the_prior():
     parameters, Z = simulated(n=10, T=5)
     restrictions = UNRESTRICTED._replace(strength=3.0, variance=0.7)
     rescaled, log_prior = restrictions.rescaled(parameters)
@@ -688,7 +689,7 @@ def test_matrices_are_series_of_single_numbers_or_of_the_given_ones():
     np.testing.assert_array_equal(single.smooth(Z[:, :, 0]), single.smooth(Z[:, :, :1]))
 
 
-def test_lists_come_back_as_lists():
+def test_lists_are_returned_as_lists():
     parameters, Z = simulated(n=6, T=6)
     rows = different_lengths(Z)
     model = model_with(parameters)
@@ -702,7 +703,7 @@ def test_lists_come_back_as_lists():
     np.testing.assert_allclose(model.score_samples(rows), model.score_samples(padded), rtol=1e-12)
 
 
-def test_patterns_tell_lengths_from_missing_ends():
+def test_patterns_distinguish_lengths_from_missing_ends():
     Z = np.zeros((4, 3, 1))
     Z[1:3, 2] = np.nan
     series = read_series([Z[0], Z[1], Z[2], Z[3, :2]])

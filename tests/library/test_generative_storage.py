@@ -1,4 +1,4 @@
-"""A model that goes through an artifact comes back the same."""
+"""A model that is stored in an artifact is restored unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Features of images: against other libraries, pixel by pixel, and what changes of an image do."""
+"""Features of images: against other libraries and plain loops, and under changes of an image."""
 
 from __future__ import annotations
 

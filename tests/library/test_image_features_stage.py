@@ -1,4 +1,4 @@
-"""The image features stage: its rows, its report, and what an interrupted run keeps."""
+"""The image features stage: its rows, its report, and how interrupted runs resume."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def small(monkeypatch):
 
 
 def picture(seed):
-    """Return stripes of a direction that goes with the class, and noise."""
+    """Return stripes with a direction that depends on the class, and noise."""
     generator = np.random.default_rng(seed)
     row, column = np.indices((48, 60))
     angle = np.pi * (seed // 100) / len(CLASSES)
@@ -95,7 +95,7 @@ def test_every_image_has_its_row(tmp_path, kind, function, capsys):
     assert "4 of 20 images, " in log and "20 images in all, " in log
 
 
-def test_fisher_vectors_tell_the_classes_apart(tmp_path, capsys):
+def test_fisher_vectors_distinguish_the_classes(tmp_path, capsys):
     tree = run(write(tmp_path), "dense-sift-fisher")
     features = tree["features"]
     assert features.shape == (20, 2 * 3 * (4 + 2)) and features.dtype == np.float64
@@ -109,7 +109,7 @@ def test_fisher_vectors_tell_the_classes_apart(tmp_path, capsys):
     )
 
 
-def test_the_codebook_sees_no_other_classes(tmp_path):
+def test_the_codebook_uses_no_other_classes(tmp_path):
     first = run(write(tmp_path), "dense-sift-fisher")["features"]
     other = {f"{name}__{number}_png": encoded(picture(7)) for name in ("ant",) for number in (0, 1)}
     second = run(write(tmp_path, **other), "dense-sift-fisher")["features"]
@@ -194,7 +194,7 @@ def test_folders_are_collections_too(tmp_path):
     assert tree["report"]["excluded_names"] == {stage.NO_IMAGE: "eel"}
 
 
-# Going on
+# Resuming
 
 
 def interrupted(monkeypatch, source, kind, after):
@@ -227,7 +227,7 @@ def opened_images(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["hog", "dense-sift-fisher"])
-def test_an_interrupted_run_goes_on_and_gives_the_same(tmp_path, kind, monkeypatch):
+def test_an_interrupted_run_is_resumed_with_the_same_result(tmp_path, kind, monkeypatch):
     source = write(tmp_path)
     run(source, kind, output="whole.h5")
     interrupted(monkeypatch, source, kind, after=2)
@@ -259,7 +259,7 @@ def test_a_resumed_run_computes_with_the_codebook_in_the_same_layout(tmp_path, m
     assert all(layout == layouts[-1] for layout in layouts)
 
 
-def test_parts_of_something_else_are_computed_again(tmp_path, monkeypatch):
+def test_parts_of_other_settings_are_computed_again(tmp_path, monkeypatch):
     source = write(tmp_path)
     opened = opened_images(monkeypatch)
 
@@ -306,7 +306,7 @@ def test_a_source_with_another_date_is_the_same(tmp_path, monkeypatch):
     assert opened == ROWS[12:]
 
 
-def test_what_a_killed_run_had_half_written_is_removed(tmp_path):
+def test_incomplete_files_of_a_killed_run_are_removed(tmp_path):
     source = write(tmp_path)
     (tmp_path / "parts").mkdir()
     for name in ("part-00001.h5", "codebook.h5"):
@@ -315,7 +315,7 @@ def test_what_a_killed_run_had_half_written_is_removed(tmp_path):
     assert not (tmp_path / "parts").exists()
 
 
-def test_a_file_of_another_hand_in_the_folder_of_parts_stays(tmp_path):
+def test_other_files_in_the_folder_of_parts_are_kept(tmp_path):
     source = write(tmp_path)
     (tmp_path / "parts").mkdir()
     (tmp_path / "parts" / "notes.txt").write_text("mine")
@@ -334,7 +334,7 @@ def test_faults_of_the_codebook_are_reported(tmp_path):
         run(source, "dense-sift-fisher", codebook=["dgo"])
     with pytest.raises(UserError, match="nothing to see"):
         run(source, "dense-sift-fisher", codebook=["elk"])
-    # The other kinds learn nothing.
+    # The other kinds are not fitted.
     assert names(run(source, "hog", codebook=[]))[-1] == "elk/1.png"
 
 

@@ -1,4 +1,4 @@
-"""Collections of images: what is found in folders and archives, and what becomes of each file."""
+"""Collections of images: the images in folders and archives, and the treatment of each file."""
 
 from __future__ import annotations
 
@@ -131,14 +131,14 @@ def test_classes_are_left_out_as_asked(tmp_path):
         image_entries(path, ["zebra", "ant", "BACKGROUND_Google"])
 
 
-def test_of_a_name_that_stands_twice_in_a_tar_archive_the_last_counts(tmp_path):
+def test_of_a_name_that_occurs_twice_in_a_tar_archive_the_last_counts(tmp_path):
     first, last = encoded(picture(seed=1)), encoded(picture(4, 4, seed=2))
     path = write_archive(tmp_path / "a.tar", [("ant/a.png", first), ("ant/a.png", last)], "w")
     (opened,) = open_images(path, image_entries(path))
     np.testing.assert_array_equal(opened.pixels, picture(4, 4, seed=2))
 
 
-def test_folders_without_images_beside_the_classes_are_named(tmp_path):
+def test_folders_without_images_among_the_classes_are_named(tmp_path):
     contents = members() | {"top/bee/notes.txt": b"none", "top/.hidden/x.txt": b"none"}
     path = write_folder(tmp_path / "folder", contents)
     (path / "top" / "cat").mkdir()
@@ -203,7 +203,7 @@ def test_paths_out_of_the_collection_are_refused(tmp_path, name):
 
 def test_an_image_outside_of_class_folders_is_refused(tmp_path):
     path = write_folder(tmp_path, members() | {"alone.png": b""})
-    with pytest.raises(UserError, match="'alone.png' lies in no class folder"):
+    with pytest.raises(UserError, match="'alone.png' is not in a class folder"):
         image_entries(path)
 
 
@@ -230,7 +230,7 @@ def test_a_missing_damaged_or_other_file_is_reported(tmp_path):
         list(open_images(tmp_path / "bad.zip", image_entries(tmp_path / "bad.zip")))
 
 
-def test_names_that_are_no_text_can_still_be_written(tmp_path):
+def test_names_that_are_not_utf_8_can_still_be_written(tmp_path):
     with tarfile.open(tmp_path / "a.tar", "w", format=tarfile.GNU_FORMAT) as archive:
         content = encoded(picture())
         member = tarfile.TarInfo("ant/\udcff.png")
@@ -246,7 +246,7 @@ def test_names_that_are_no_text_can_still_be_written(tmp_path):
 
 
 def bomb():
-    """Return a PNG file of some hundred bytes that says it has 10^10 pixels."""
+    """Return a PNG file of some hundred bytes that claims to have 10^10 pixels."""
 
     def chunk(name, data):
         return (

@@ -1,4 +1,4 @@
-"""Import closures are what is really imported, layers hold, and light stages stay light."""
+"""Import closures are the real imports, layers are respected, light stages import little."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MODULES = {
     **{stage: f"workflow_lib.experiments.{stage}" for stage in STAGES},
     **{method: f"workflow_lib.methods.{method}" for method in METHODS},
 }
-"""The modules behind the jobs, by their names."""
+"""The modules of the jobs, by their names."""
 HEAVY = ("scipy", "sklearn", "pandas", "matplotlib", "pydantic", "snakemake")
 STAGES_WITH_SKLEARN = {"equivalence_stage"}
 # Loading scipy.linalg takes as long as loading Python, numpy and h5py together.
@@ -216,7 +216,7 @@ def test_closure_of_the_estimators():
 
 @pytest.mark.parametrize("reader", reader_names())
 def test_closure_of_a_reader_that_is_loaded_by_name(reader):
-    # The rule names the reader beside the stage, because an import by name cannot be followed.
+    # The rule names the reader as well as the stage: an import by name cannot be followed.
     modules = ["workflow_lib.datasets.reading", f"workflow_lib.datasets.readers.{reader}"]
     imported = set()
     for module in modules:

@@ -1,4 +1,4 @@
-"""The benchmark of coverage goes a table's whole way, and counts what it says it counts."""
+"""The benchmark of coverage runs all stages of a table, and counts what it documents."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ N_ROWS, N_SPLITS = 100, 3
 
 
 def draw_line(n, generator):
-    """Return rows of two numbers, of which one counts, with noise that grows with the other."""
+    """Return rows of two numbers; one has the effect, and the noise grows with the other."""
     x = generator.standard_normal((n, 2))
     means = np.column_stack([2.0 * x[:, 0], np.tanh(x[:, 0])])
     noise = (0.3 + 0.3 * np.abs(x[:, 1:])) * generator.standard_normal((n, 2))
@@ -54,7 +54,7 @@ def small_config(tmp_path_factory):
 
 @contextmanager
 def edited(path):
-    """Give the settings in a file, and write what has become of them."""
+    """Yield the settings in a file, and write them after their changes."""
     settings = yaml.safe_load(path.read_text(encoding="utf-8"))
     yield settings
     path.write_text(yaml.safe_dump(settings), encoding="utf-8")
@@ -67,15 +67,15 @@ def simulated(draw, tmp_path, config, seed):
     return interval_coverage.simulated(law, folder, seed, config)
 
 
-def test_intervals_of_small_tables_hold_about_what_they_promise(tmp_path, small_config):
+def test_intervals_of_small_tables_have_about_their_level(tmp_path, small_config):
     rows = [row for seed in range(3) for row in simulated(draw_line, tmp_path, small_config, seed)]
     assert [row["output"] for row in rows] == ["y1", "y2"] * 3
     assert {row["level"] for row in rows} == {0.9}
     assert 0.80 < np.mean([row["coverage"] for row in rows]) < 0.98
     assert 0.80 < np.mean([row["measured_by_product"] for row in rows]) < 0.98
-    # No one can do better than the true function, but for the luck of a few hundred rows.
+    # No method is better than the true function, except by chance on a few hundred rows.
     assert min(row["half_width_over_ideal"] for row in rows) > 0.8
-    # What was made up can be learned, so that the mean is not what is measured here.
+    # The synthetic outputs can be predicted, so that the winner is not the mean.
     assert {row["winner"] for row in rows} <= {"m-krr", "ofer-gmm"}
 
 
@@ -88,7 +88,7 @@ def test_where_nothing_can_be_learned_half_widths_are_the_ideal_ones(tmp_path, s
         assert row["coverage"] == pytest.approx(min(0.9 * ratio, 1.0), abs=0.06)
 
 
-def test_what_is_counted_is_what_the_saved_model_says_of_the_fresh_rows(tmp_path, small_config):
+def test_coverage_is_counted_from_the_predictions_of_the_saved_model(tmp_path, small_config):
     first = simulated(draw_line, tmp_path, small_config, 4)
     folder = tmp_path / "again"
     folder.mkdir()
@@ -126,7 +126,7 @@ def test_a_law_draws_the_same_rows_for_the_same_seed_and_noise_without_a_mean(na
     noise = first.outputs - first.means
     error = noise.std(axis=0) / np.sqrt(len(noise))
     assert (np.abs(noise.mean(axis=0)) < 4.0 * error).all()
-    # There is something to learn, and something that cannot be.
+    # The outputs have a part that can be predicted, and noise.
     share = noise.var(axis=0) / first.outputs.var(axis=0)
     assert (share > 0.02).all() and (share < 0.7).all()
 
@@ -141,7 +141,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("name", LAWS)
-def test_the_product_takes_the_columns_of_a_law_for_what_they_are(tmp_path, name):
+def test_the_kinds_of_the_columns_of_a_law_are_recognised(tmp_path, name):
     if LAWS[name].package:
         pytest.importorskip(LAWS[name].package)
     rows = LAWS[name].draw(60, np.random.default_rng(0))
@@ -156,7 +156,7 @@ def test_the_product_takes_the_columns_of_a_law_for_what_they_are(tmp_path, name
     assert set(settings.methods_of("law")) == set(METHODS)
 
 
-def test_the_skewed_laws_have_the_means_and_the_spread_that_they_are_said_to_have():
+def test_the_skewed_laws_have_the_documented_means_and_spread():
     rows = LAWS["skewed"].draw(40_000, np.random.default_rng(0))
     assert (rows.outputs > 0).all()
     ratio = rows.outputs / rows.means
@@ -190,7 +190,7 @@ def test_the_rows_of_a_real_table_are_known_or_fresh(monkeypatch, tmp_path):
     np.testing.assert_array_equal(known.outputs[:, 1], known.inputs["x1"])
 
 
-def test_the_noise_of_the_numbers_is_as_large_as_it_is_said_to_be():
+def test_the_noise_of_the_numbers_is_as_large_as_documented():
     rows = LAWS["numbers"].draw(20_000, np.random.default_rng(0))
     noise = rows.outputs - rows.means
     third = np.array(rows.inputs["x3"])
@@ -217,7 +217,7 @@ def test_the_molecules_are_real_and_their_means_are_their_descriptors():
 # --- tables and page -----------------------------------------------------------------------------
 
 
-def made_up_rows(law, coverages):
+def example_rows(law, coverages):
     return [
         {
             "law": law,
@@ -238,7 +238,7 @@ def made_up_rows(law, coverages):
 
 
 def test_the_row_of_a_law_is_over_tables_and_not_over_outputs():
-    found = interval_coverage.summary(made_up_rows("numbers", [(0.80, 0.98), (0.90, 0.96)]))
+    found = interval_coverage.summary(example_rows("numbers", [(0.80, 0.98), (0.90, 0.96)]))
     # The tables have 0.89 and 0.93.
     assert found["coverage"] == pytest.approx(0.91)
     assert found["deviation"] == pytest.approx(0.04 / np.sqrt(2))
@@ -246,7 +246,7 @@ def test_the_row_of_a_law_is_over_tables_and_not_over_outputs():
     assert found["share_in_band"] == 1.0 and found["share_of_outputs_in_band"] == 0.25
     assert found["met"] == "yes" and found["winners"] == "1 ofer-gmm, 1 m-krr"
     assert found["half_width_over_ideal"] == pytest.approx(1.15)
-    assert interval_coverage.summary(made_up_rows("numbers", [(0.80, 0.85)]))["met"] == "no"
+    assert interval_coverage.summary(example_rows("numbers", [(0.80, 0.85)]))["met"] == "no"
 
 
 def test_the_command_writes_both_tables_and_the_page(tmp_path, monkeypatch, capsys):
@@ -255,7 +255,7 @@ def test_the_command_writes_both_tables_and_the_page(tmp_path, monkeypatch, caps
     def found(name, measurement):
         assert name == "interval_coverage"
         law = measurement.arguments["law"]
-        return made_up_rows(law, coverages[law]) if law in coverages else None
+        return example_rows(law, coverages[law]) if law in coverages else None
 
     monkeypatch.setattr(interval_coverage, "in_own_process", found)
     monkeypatch.setattr(table_laws, "is_installed", lambda package: True)
@@ -278,7 +278,7 @@ def test_the_command_writes_both_tables_and_the_page(tmp_path, monkeypatch, caps
 
 
 def test_a_few_tables_fail_no_law(tmp_path, monkeypatch):
-    rows = made_up_rows("numbers", [(0.5, 0.5)])
+    rows = example_rows("numbers", [(0.5, 0.5)])
     monkeypatch.setattr(interval_coverage, "in_own_process", lambda name, measurement: rows)
     assert interval_coverage.run(True, tmp_path) == []
 

@@ -1,4 +1,4 @@
-"""What jobs ask of a scheduler grows with what they work on."""
+"""The resources that jobs request grow with the size of their data."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def test_every_stage_is_a_rule():
     assert set(STAGES) <= set(re.findall(r"^rule (\w+):", text, flags=re.MULTILINE))
 
 
-def test_rules_without_numbers_of_their_own_ask_for_the_least():
+def test_rules_without_their_own_numbers_request_the_least():
     needs = job_needs("table")
     assert needs == (BASE_MB, 1, 1)
     assert all(job_needs(rule).mem_mb >= needs.mem_mb for rule in STAGES)
 
 
 @pytest.mark.parametrize("rule", sorted(STAGES))
-def test_more_rows_data_and_attempts_ask_for_more(rule):
+def test_more_rows_data_and_attempts_request_more(rule):
     small = job_needs(rule, rows=1000, megabytes=10)
     for other in (job_needs(rule, 4000, 10), job_needs(rule, 1000, 500)):
         assert other.mem_mb >= small.mem_mb and other.runtime >= small.runtime
@@ -33,14 +33,14 @@ def test_more_rows_data_and_attempts_ask_for_more(rule):
         assert (again.mem_mb, again.runtime) == (attempt * small.mem_mb, attempt * small.runtime)
 
 
-def test_a_gram_matrix_is_asked_for_as_often_as_it_is_held():
+def test_memory_is_requested_for_every_gram_matrix_held():
     n_rows = 5000
     gram_mb = 8 * n_rows**2 / 2**20
     more = job_needs("embeddings", n_rows).mem_mb - job_needs("embeddings").mem_mb
     assert more == pytest.approx(STAGES["embeddings"].grams * gram_mb, abs=100)
 
 
-def test_what_a_method_declares_stands_in_the_place_of_its_rule():
+def test_the_needs_of_a_method_replace_those_of_its_rule():
     declared = {"minutes": 9, "more_mb": 500}
     assert job_needs("kernel_ridge", 1000, declared=declared) == (BASE_MB + 500, 9, 1)
     assert job_needs("kernel_ridge", 1000, declared={}) == job_needs("table", 1000)

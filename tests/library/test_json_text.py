@@ -1,4 +1,4 @@
-"""Whatever a text of JSON holds, it is read or refused in words."""
+"""Every text of JSON is read or refused with a message."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_json_is_read():
         ("9" * 5000, "too many digits"),
     ],
 )
-def test_what_is_no_use_is_refused_in_words(tmp_path, text, words):
+def test_unusable_texts_are_refused_with_a_message(tmp_path, text, words):
     with pytest.raises(JsonFault, match=words):
         parsed_json(text)
     path = tmp_path / "file.json"

@@ -70,7 +70,7 @@ def test_precomputed_matrices_pass_through_as_float64():
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "tanimoto"])
-def test_inputs_are_left_alone(kernel):
+def test_inputs_are_not_changed(kernel):
     X = np.abs(inputs())
     before = X.copy()
     gram_matrix(X, None, kernel)

@@ -1,4 +1,4 @@
-"""Columns that tell an output are found, whatever their unit, and others are not accused."""
+"""Columns that reveal an output are found in any unit, and others are not reported."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_correlations_of_huge_numbers_do_not_overflow(generator):
     assert correlations(values * 1e300, values * 1e-300)[0, 0] == pytest.approx(1.0)
 
 
-def test_columns_that_do_not_vary_or_hardly_meet_have_no_correlation(generator):
+def test_constant_columns_and_columns_with_few_common_rows_have_no_correlation(generator):
     values = generator.normal(size=(30, 1))
     assert correlations(np.full((30, 1), 0.1), values)[0, 0] == 0.0
     rare = np.full((30, 1), np.nan)

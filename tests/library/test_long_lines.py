@@ -1,4 +1,4 @@
-"""Lines that are too long are named, and all others come as they are."""
+"""Lines that are too long are named, and all others are read unchanged."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def short(monkeypatch):
     monkeypatch.setattr(long_lines, "LONGEST_LINE", 10)
 
 
-def test_lines_come_with_their_ends():
+def test_lines_are_read_with_their_ends():
     content = b"one\n\ntwo\r\nlast"
     assert list(lines_of(io.BytesIO(content), "f")) == [b"one\n", b"\n", b"two\r\n", b"last"]
 

@@ -63,7 +63,7 @@ def class_inputs(labels):
 
 
 def striped_inputs(labels):
-    """Return inputs in stripes, one for each cluster of classes: long in a direction without use.
+    """Return inputs in stripes, one per cluster of classes, long in a direction without effect.
 
     A few examples leave most of a stripe unknown; weak rows fill it.
     """
@@ -281,7 +281,7 @@ def cosines_around_the_mean(predicted, codes, weights=1.0):
 
 
 def block_cosines(scores, predicted, memberships, weight):
-    """Return `cosines_around_the_mean` of indicators and memberships side by side."""
+    """Return `cosines_around_the_mean` of concatenated indicators and memberships."""
     codes = np.hstack([np.eye(N_CLASSES), memberships])
     weights = np.repeat([1.0, weight], [N_CLASSES, memberships.shape[1]])
     return cosines_around_the_mean(np.hstack([scores, predicted]), codes, weights)
@@ -440,7 +440,7 @@ def test_weak_rows_join_the_membership_block_as_in_a_plain_weighted_regression(
     assert item["score"] == pytest.approx(scaled_squared_error(decoded, labels), rel=1e-5)
 
 
-def test_weak_rows_help_where_one_example_does_not_tell_the_component(tmp_path):
+def test_weak_rows_help_where_one_example_does_not_determine_the_component(tmp_path):
     classes = Classes(tmp_path, examples=[1], weak_sizes=[90], inputs=striped_inputs)
     options = {"widths": [16.0], "alphas": [1e-3], "block_weights": [1.0], "one_example": {}}
     options["component_counts"] = [3]
@@ -566,7 +566,7 @@ def test_grids_are_extended_once_and_what_lies_on_an_edge_then_is_reported(class
 @pytest.mark.parametrize(
     ("kernels", "expected"), [(["linear", "laplacian", "rbf"], "laplacian"), (["linear"], "linear")]
 )
-def test_the_first_kernel_that_is_not_linear_serves_one_example_per_class(
+def test_the_first_kernel_that_is_not_linear_is_used_for_one_example_per_class(
     classes, kernels, expected
 ):
     item = classes.run("class_block", kernels=kernels)[name_of(6)]
@@ -577,7 +577,7 @@ def test_the_first_kernel_that_is_not_linear_serves_one_example_per_class(
     assert not {"edges", "score"} & item.keys()
 
 
-def test_test_rows_say_nothing_of_the_choice(tmp_path):
+def test_test_rows_do_not_affect_the_choice(tmp_path):
     items = []
     for folder in ("first", "second"):
         (tmp_path / folder).mkdir()
@@ -613,7 +613,7 @@ def test_unknown_decoders_and_weak_rows_without_a_membership_block_are_refused(c
         classes.run_weak("candidates")
 
 
-def test_nearest_class_vectors_come_from_the_one_hot_scores_too(classes):
+def test_nearest_class_vectors_are_found_from_the_one_hot_scores_too(classes):
     item = classes.run("one_hot", widths=[0.5], alphas=[0.01])[name_of(30)]
     X, labels, _ = classes.training(30)
     outputs = refit(X, classes.vectors[labels], classes.tests, 0.5, 0.01)

@@ -1,4 +1,4 @@
-"""What holds for every method that the registry finds, on numbers or, of classifiers, on classes.
+"""Properties of every registered method, on numbers or, of classifiers, on classes.
 
 Settings that have no value in `SETTINGS` are those of the first shipped file of the method.
 """
@@ -206,7 +206,7 @@ def test_the_same_bytes_when_computed_again(tmp_path, regressor):
 
 
 @pytest.mark.parametrize("regressor", MODULES)
-def test_outputs_of_test_rows_have_no_part(tmp_path, regressor):
+def test_outputs_of_test_rows_are_not_used(tmp_path, regressor):
     data = data_for(regressor)
     if regressor in OF_NUMBERS:
         data.Y[np.random.default_rng(6).random(data.Y.shape) < 0.1] = np.nan
@@ -229,7 +229,7 @@ def test_inputs_of_test_rows_change_their_own_predictions_only(tmp_path, regress
 
 
 @pytest.mark.parametrize("regressor", MODULES)
-def test_rows_of_larger_training_sets_have_no_part_in_smaller_ones(tmp_path, regressor):
+def test_rows_of_larger_training_sets_are_not_used_in_smaller_ones(tmp_path, regressor):
     data = data_for(regressor)
     size = int(data.split["sizes"][0])
     names = ("X", "lagged_values", "Y") if data.labels is None else ("X", "lagged_values")

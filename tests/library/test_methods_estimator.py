@@ -29,7 +29,7 @@ KEYS |= {"regressor": "estimator", "estimator": PLS}
 
 
 class FailsWithoutSomeRow(RegressorMixin, BaseEstimator):
-    """The training mean, of rows of which one has a first input below a limit."""
+    """The training mean; fails unless some row has a first input below a limit."""
 
     def __init__(self, limit=0.0):
         self.limit = limit

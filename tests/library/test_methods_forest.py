@@ -71,7 +71,7 @@ def test_training_rows_are_predicted_without_their_fold(tmp_path, kind):
             np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
-def test_missing_outputs_take_the_mean_of_the_training_rows_at_hand(tmp_path):
+def test_missing_outputs_take_the_mean_of_the_current_training_rows(tmp_path):
     X, Y = regression_data(70)
     Y = with_missing(Y)
     stages = Stages(tmp_path, X, Y, scale="standard").forest(max_features=(0.3, 1.0))

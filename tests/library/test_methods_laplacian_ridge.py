@@ -190,7 +190,7 @@ def test_an_infinite_penalty_predicts_the_training_mean(tmp_path):
         np.testing.assert_allclose(item["test_targets"], np.tile(mean, (12, 1)), atol=1e-12)
 
 
-# What each item may see.
+# The data that each item may use.
 
 
 def pair(tmp_path, change):

@@ -71,7 +71,7 @@ def test_predictions_and_score_equal_those_of_scikit_learn(tmp_path, lagged_valu
 
 
 @pytest.mark.parametrize("metric", ["arrmse", "rrmse"])
-def test_missing_outputs_take_the_mean_of_the_training_rows_at_hand(tmp_path, metric):
+def test_missing_outputs_take_the_mean_of_the_current_training_rows(tmp_path, metric):
     X, Y, values = small_data()
     Y[np.random.default_rng(6).random(Y.shape) < 0.2] = np.nan
     trees = run_stages(tmp_path, X, Y, values, metric=metric)
@@ -137,7 +137,7 @@ def test_the_solution_of_least_norm_is_taken():
     repeated, same_intercept = least_squares(P[:, [0, 1, 1]], Y)
     np.testing.assert_allclose(repeated, single[[0, 1, 1]] * [[1], [0.5], [0.5]], atol=1e-12)
     np.testing.assert_allclose(same_intercept, intercept, atol=1e-12)
-    # More values than rows: every training row is met.
+    # More values than rows: every training row is fitted exactly.
     wide = generator.normal(size=(20, 50))
     coefficients, intercept = least_squares(wide, Y)
     np.testing.assert_allclose(wide @ coefficients + intercept, Y, atol=1e-10)

@@ -240,7 +240,7 @@ def test_heldout_outputs_are_predicted_by_the_chosen_fit_without_the_fold(
 
 
 @pytest.mark.parametrize(("output_kernel", "preimage"), VECTOR_CASES)
-def test_missing_outputs_take_the_mean_of_the_rows_at_hand(tmp_path, output_kernel, preimage):
+def test_missing_outputs_take_the_mean_of_the_current_rows(tmp_path, output_kernel, preimage):
     Y = with_gaps(regression_data(70, n_clusters=4, spread=2.0, dimension=4)[1])
     stages = prepared(tmp_path, Y)
     tree, split = regressed(stages, output_kernel, preimage), stages.tree("split")
@@ -338,7 +338,7 @@ def test_outputs_outside_the_training_rows_change_nothing_at_all(tmp_path, outpu
     first = prepared(tmp_path / "first")
     Y = first.Y.copy()
     others = np.setdiff1d(np.arange(len(Y)), first.tree("split")["train"][:30])
-    # So far out that no sigma that the training rows ask for is computed ahead.
+    # So far away that no sigma that the training rows need is precomputed.
     Y[others] = 1e4 * np.random.default_rng(5).normal(size=(40, 4))
     second = prepared(tmp_path / "second", Y)
     trees = [regressed(stages, output_kernel, preimage) for stages in (first, second)]
@@ -383,7 +383,7 @@ def test_candidates_and_widths_come_from_the_training_rows_of_the_fold(
 
 
 @pytest.mark.parametrize("output_kernel", ["dtw", "gak"])
-def test_kernels_computed_ahead_equal_those_computed_from_the_rows_alone(tmp_path, output_kernel):
+def test_precomputed_kernels_equal_those_computed_from_the_rows_alone(tmp_path, output_kernel):
     stages = prepared(tmp_path)
     regressed(stages, output_kernel)
     ahead = read_artifact(stages.path(output_kernel), "alignments")

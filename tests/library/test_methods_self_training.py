@@ -202,7 +202,7 @@ def test_values_that_are_not_fixed_are_the_first_and_the_largest_count(tmp_path)
     assert point == (GRID["widths"][0], GRID["alphas"][0], max(COUNTS))
 
 
-def test_soft_labels_of_clear_clusters_tell_what_one_hot_labels_tell(tmp_path):
+def test_soft_labels_of_clear_clusters_agree_with_one_hot_labels(tmp_path):
     (tmp_path / "one-hot").mkdir()
     (tmp_path / "soft").mkdir()
     one_hot_items = Classes(tmp_path / "one-hot").run()

@@ -177,7 +177,7 @@ def test_a_useless_member_has_no_weight(tmp_path):
     train = stages.tree("split")["train"]
     for name, item in regression.items():
         Y = stages.Y[train[: item["training_size"]]]
-        # It errs as the good one does, three times as much.
+        # Its errors are three times those of the good member.
         item["heldout_outputs"] = Y + 3.0 * (item["heldout_outputs"] - Y)
         predictions[name]["outputs"] = predictions[name]["outputs"] + 1e6
     useless = write_member(stages, "useless", regression, predictions)
@@ -192,7 +192,7 @@ def test_a_useless_member_has_no_weight(tmp_path):
 def test_members_take_part_from_their_smallest_size_on(tmp_path):
     stages = prepared(tmp_path)
     first = member(stages, "first", 1.0, 0)
-    # It has no item of the smaller size at all, and is not asked for it.
+    # It has no item of the smaller size at all, and none is needed.
     late = member(stages, "late", 0.5, 1, sizes=[30])
     tree = run_stack(stages, {"first": first, "late": late}, {"late": 30})
     assert tree[item_of(20)]["weight_late"] == 0.0

@@ -56,6 +56,6 @@ def test_reference_errors_are_those_of_the_training_means(n_folds, offset):
         ((outputs[row] - outputs[folds != folds[row]].mean(axis=0)) ** 2) for row in range(12)
     )
     np.testing.assert_allclose(reference_errors(outputs, folds), expected, rtol=1e-8)
-    # A missing output takes the other way; the other coordinates do not notice.
+    # A missing output needs another computation, which does not affect the other coordinates.
     outputs[4, 0] = np.nan
     np.testing.assert_allclose(reference_errors(outputs, folds)[1:], expected[1:], rtol=1e-8)

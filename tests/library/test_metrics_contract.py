@@ -1,6 +1,6 @@
-"""What holds for every metric that a configuration can name, as it stands in the file of scores.
+"""Properties of every metric of the configuration, as written to the file of scores.
 
-A new metric needs its formula in `FORMULAS`, and its place in what follows it.
+A new metric needs its formula in `FORMULAS`, and an entry in the lists below it.
 """
 
 from __future__ import annotations

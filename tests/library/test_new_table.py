@@ -70,7 +70,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def written(folder, capsys, columns=None, **request):
-    """Run `new`; return both files as they load, their texts and what was printed."""
+    """Run `new`; return both files as they are loaded, their texts and the output."""
     write_table(folder.parent / "assay.csv", assay_columns() if columns is None else columns)
     if "classes" not in request:
         request.setdefault("outputs", "y*")
@@ -160,7 +160,7 @@ def test_a_disk_that_refuses_the_second_file_keeps_none(folder):
     assert not (folder / "datasets" / "assay.yaml").exists()
 
 
-def test_odd_names_come_back_as_they_are(folder, capsys):
+def test_odd_names_are_read_unchanged(folder, capsys):
     columns = assay_columns()
     columns |= {name: [row % 17 + 0.5 for row in range(60)] for name in ODD_NAMES}
     columns["odd: levels"] = ["a: b", "- c", "#\nd"] * 20
@@ -200,7 +200,7 @@ def test_many_columns_are_written_as_patterns(folder, capsys):
     (dataset, _), text, _ = written(folder, capsys, columns)
     assert dataset["options"]["numbers"] == ["x1", "x2", "gene_*"]
     tree = read_dataset("table", dataset["options"], [], 0)
-    # Three levels, seven batches and 32 pieces of strings stand beside the numbers.
+    # Three levels, seven batches and 32 pieces of strings are added to the numbers.
     assert tree["lagged_values"]["values"].shape[1] == 72 + 3 + 7 + 32
 
 
@@ -243,7 +243,7 @@ def test_hundreds_of_columns_without_a_pattern_are_listed(folder, capsys):
     assert len(out.splitlines()) <= 25
 
 
-def test_warnings_stand_in_the_file_and_on_the_terminal(folder, capsys):
+def test_warnings_are_in_the_file_and_on_the_terminal(folder, capsys):
     columns = assay_columns()
     columns["twin"] = columns["y1"]
     _, (dataset, _), out = written(folder, capsys, columns)

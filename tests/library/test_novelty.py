@@ -1,4 +1,4 @@
-"""Novelty is the distance to the nearest training row, in units of what is usual among them."""
+"""Novelty is the distance to the nearest training row, in units of that among training rows."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_a_gram_matrix_gives_the_distances_of_its_kernel(tmp_path):
     assert_distances(inputs, "precomputed", distances, atol=1e-7)
 
 
-def test_the_own_value_of_a_row_of_a_gram_matrix_is_the_median_one(tmp_path):
+def test_the_own_value_of_a_row_of_a_gram_matrix_is_the_median(tmp_path):
     X = regression_data(60)[0]
     K = X @ X.T + 10.0
     inputs, split = prepared(tmp_path, K, kernel="precomputed")
@@ -157,7 +157,7 @@ def test_the_limit_is_that_of_ninety_nine_in_a_hundred_rows():
     scale = NoveltyScale.fit(distances)
     assert scale == NoveltyScale(201.0, 397.0 / 201.0)
     assert np.mean(scale.novelty(distances) <= scale.limit) >= 0.99
-    # Few rows tell no such quantile.
+    # Few rows do not determine such a quantile.
     few = NoveltyScale.fit(distances[:99])
     assert few.novelty(distances[:99]).max() == few.limit
 
@@ -168,7 +168,7 @@ def test_twins_do_not_make_everything_else_novel():
     assert NoveltyScale.fit(np.zeros(5)) == NoveltyScale(1.0, 0.0)
 
 
-def test_few_new_rows_of_the_same_kind_are_beyond_the_limit_and_strangers_are(tmp_path):
+def test_few_new_rows_of_the_same_kind_are_beyond_the_limit_and_others_are(tmp_path):
     generator = np.random.default_rng(0)
     X = generator.normal(size=(1200, 3))
     X[::40] += 50.0

@@ -1,4 +1,4 @@
-"""Arrays of numbers are opened; everything else in a file of numpy is refused in words."""
+"""Arrays of numbers are opened; everything else in a numpy file is refused with a message."""
 
 from __future__ import annotations
 

@@ -287,7 +287,7 @@ def test_more_components_than_distinct_outputs():
     assert np.isfinite(estimator.predict(X)).all()
 
 
-def test_data_and_parameters_are_left_alone():
+def test_data_and_parameters_are_not_changed():
     X, X_weak, _, Y, memberships = weak_data()
     model = GaussianMixtureModel(3)
     arguments = (X, Y, X_weak, memberships)
@@ -335,7 +335,7 @@ def test_a_regressor_of_single_outputs_is_fitted_once_for_each_column_of_the_emb
     assert not hasattr(regressor, "estimators_")
 
 
-def test_weak_rows_beside_a_regressor_are_refused():
+def test_weak_rows_with_a_regressor_are_refused():
     X, X_test, Y = split_data("rbf")
     ours = OutputFisherRegressor(GaussianMixtureModel(2), regressor=ExtraTreesRegressor())
     with pytest.raises(ValueError, match="leave out X_weak or regressor"):

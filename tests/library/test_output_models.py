@@ -1,4 +1,4 @@
-"""What every kind of generative models of outputs declares, and what it does."""
+"""Declarations and properties of every kind of generative model of outputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which configuration files run which tables of the paper, read from the files at hand."""
+"""The tables of the paper that each configuration file runs, read from the files."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_configuration_file_names_its_experiments_and_their_tables(tmp_path):
     }
 
 
-def test_files_that_say_nothing_are_passed_over(tmp_path):
+def test_files_without_valid_experiments_are_passed_over(tmp_path):
     folder = some_folder(tmp_path)
     expected = paper_runs(folder)
     write(folder / "broken.yaml", "experiments: [first\n")

@@ -1,4 +1,4 @@
-"""A second reading: the published numbers against the text of the paper, in their order."""
+"""The published numbers in the files are those in the text of the paper, in their order."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ TABLES = ROOT / "config" / "paper_tables"
 PAPER = ROOT.parent / "shared" / "papers" / "ofer-djerrab-2018.txt"
 
 NUMBERS = (1, 2, 3, *range(5, 21))
-"""The tables whose numbers the text holds."""
+"""The tables whose numbers are in the text."""
 
 LABELLED_BY_COLUMN = (15,)
-"""Tables that are printed the other way round: a line for each of our columns."""
+"""Tables that are printed transposed: a line for each of our columns."""
 
 BEHIND_A_STAR = {3: "1e-5"}
-"""Spreads that a star and a footnote stand for."""
+"""Spreads that are given by a star and a footnote."""
 
 NUMBER = re.compile(r"(?<![\w.+^-])\d+(?:\.\d+)?(?:e-\d+)?(?![\w.-])")
 """A number that is no part of a name such as IOKR2, 2-GMM, Caltech101 or wOFER+700."""
@@ -66,13 +66,13 @@ def printed_numbers(number: int) -> list[str]:
 
 
 def holds_in_order(longer: list[str], shorter: list[str]) -> bool:
-    """Return whether `shorter` stands in `longer` with nothing in between."""
+    """Return whether `shorter` is a contiguous part of `longer`."""
     places = range(len(longer) - len(shorter) + 1)
     return any(longer[place : place + len(shorter)] == shorter for place in places)
 
 
 def plain(name: str) -> str:
-    """Return a name without what the text of the paper prints otherwise: spaces, ^ and _."""
+    """Return a name without the characters that the text of the paper omits: spaces, ^ and _."""
     return re.sub(r"[\s^_]", "", name)
 
 
@@ -87,7 +87,7 @@ def test_the_numbers_of_a_file_are_those_of_the_text_one_after_the_other(number)
 
 @needs_the_paper
 @pytest.mark.parametrize("number", NUMBERS)
-def test_one_other_digit_would_be_seen(number):
+def test_a_changed_digit_is_detected(number):
     expected = printed_numbers(number)
     place = len(expected) // 2
     changed = expected[:place] + [expected[place] + "1"] + expected[place + 1 :]
@@ -97,7 +97,7 @@ def test_one_other_digit_would_be_seen(number):
 
 @needs_the_paper
 @pytest.mark.parametrize("number", NUMBERS)
-def test_the_columns_of_a_file_stand_in_the_text_in_their_order(number):
+def test_the_columns_of_a_file_occur_in_the_text_in_their_order(number):
     columns = list(dict.fromkeys(row["column"] for row in published_rows(number)))
     if number == 3:
         # A heading over two columns: the errors of both embeddings, then their times.
@@ -109,10 +109,10 @@ def test_the_columns_of_a_file_stand_in_the_text_in_their_order(number):
 
 @needs_the_paper
 @pytest.mark.parametrize("number", NUMBERS)
-def test_the_rows_of_a_file_stand_in_the_text_in_their_order(number):
+def test_the_rows_of_a_file_occur_in_the_text_in_their_order(number):
     rows = list(dict.fromkeys(row["row"] for row in published_rows(number)))
     if number in (2, 3):
-        # The name of a method stands once, before the training sizes.
+        # The name of a method is printed once, before the training sizes.
         parts = [row.rsplit(" ", 1) for row in rows]
         rows = [f"{name} {size}" if size == "10" else size for name, size in parts]
     if number in LABELLED_BY_COLUMN:

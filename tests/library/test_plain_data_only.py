@@ -1,4 +1,4 @@
-"""Nothing in the product loads what could run: no pickle, no other code in the place of data."""
+"""Nothing in the library loads data that could run code: no pickle, no code instead of data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 MODULES = ("pickle", "_pickle", "cPickle", "pickletools", "dill", "cloudpickle", "joblib")
 MODULES += ("shelve", "marshal", "copyreg", "hickle", "jsonpickle")
-"""What loads objects of any class, and so runs what a file says."""
+"""Functions that load objects of any class, and so can run code from a file."""
 
 CALLS = ("eval", "exec", "compile", "__import__")
 YAML = ("load", "load_all", "full_load", "full_load_all", "unsafe_load", "unsafe_load_all")
@@ -26,7 +26,7 @@ def sources() -> list[Path]:
 
 
 def faults(path: Path, text: str) -> Iterator[str]:
-    """Yield what in a source file could run what stands in data."""
+    """Yield the places in a source file that could run code from data."""
     for node in ast.walk(ast.parse(text)):
         names = []
         if isinstance(node, ast.Import):
@@ -54,13 +54,13 @@ def faults_of_call(node: ast.Call) -> Iterator[str]:
         yield f"{called} with the loader {keywords.get('Loader')}"
 
 
-def test_no_module_loads_what_could_run():
+def test_no_module_loads_executable_data():
     assert len(sources()) > 100
     found = [fault for path in sources() for fault in faults(path, path.read_text("utf-8"))]
     assert found == []
 
 
-def test_the_loader_of_yaml_is_a_safe_one():
+def test_the_loader_of_yaml_is_safe():
     users = [path for path in sources() if "yaml.load" in path.read_text("utf-8")]
     assert users
     for path in users:

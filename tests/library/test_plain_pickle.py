@@ -1,4 +1,4 @@
-"""Pickles of strangers: plain contents are read, everything else is refused unrun."""
+"""Untrusted pickles: plain contents are read, everything else is refused without running it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_pickles_of_python_2_are_read(tmp_path):
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-def test_what_a_pickle_plants_is_never_called(tmp_path, protocol):
+def test_functions_named_in_a_pickle_are_never_called(tmp_path, protocol):
     path, mark = tmp_path / "planted.pkl", tmp_path / "mark"
     path.write_bytes(pickle.dumps({"openness": Planted(mark)}, protocol))
     message = refused(path)
@@ -115,7 +115,7 @@ OF_LATER_PROTOCOLS = [
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-def test_plain_values_come_back_as_they_were(tmp_path, protocol):
+def test_plain_values_are_read_unchanged(tmp_path, protocol):
     path = tmp_path / "plain.pkl"
     values = VALUES + [value for first, value in OF_LATER_PROTOCOLS if protocol >= first]
     for value in [*values, values]:
@@ -124,7 +124,7 @@ def test_plain_values_come_back_as_they_were(tmp_path, protocol):
         assert found == value and type(found) is type(value)
 
 
-def test_values_that_stand_in_several_places_are_read_in_each(tmp_path):
+def test_values_that_occur_in_several_places_are_read_in_each(tmp_path):
     shared = ["a"]
     path = tmp_path / "shared.pkl"
     path.write_bytes(pickle.dumps([shared, shared, {"key": shared}]))
@@ -154,7 +154,7 @@ BY_HAND = [
     (b"\x80\x04\x95\x03\x00\x00\x00\x00\x00\x00\x00K\x01.", 1),
     (b"K\x01.what follows", 1),
 ]
-"""Pickles that were written by hand, of which None stands for what is refused."""
+"""Pickles that were written by hand, and their values; None where they are refused."""
 
 
 @pytest.mark.parametrize(("content", "value"), BY_HAND)
@@ -236,7 +236,7 @@ def test_instructions_that_make_or_call_are_refused_by_name(tmp_path, content, n
 def test_instructions_in_a_senseless_order_are_refused(tmp_path, content):
     path = tmp_path / "damaged.pkl"
     path.write_bytes(content)
-    assert "damaged, no pickle, or not plain" in refused(path)
+    assert "damaged, not a pickle, or not plain" in refused(path)
 
 
 def test_values_that_hold_each_other_many_times_are_refused(tmp_path):
@@ -304,7 +304,7 @@ def test_a_changed_pickle_is_read_as_python_would_or_refused(tmp_path, seed):
             found = read_plain_pickle(path)
         except UserError:
             continue
-        # Nothing is called by what was read, so that Python may read it too.
+        # The content calls no function, so that Python can safely read it too.
         assert repr(found) == repr(pickle.loads(content, encoding="latin1"))
 
 

@@ -31,7 +31,7 @@ HEADER = "date,open,high,low,close,volume,Name\n"
 
 
 def by_deviation(prices) -> float:
-    """The log-volatility by way of the standard deviation."""
+    """The log-volatility from the standard deviation."""
     returns = [later / earlier - 1 for earlier, later in zip(prices, prices[1:])]
     return math.log(statistics.pstdev(returns) * math.sqrt(len(returns)))
 
@@ -78,7 +78,7 @@ def test_windows_meet_at_the_close_of_the_day():
     assert (windows.day, windows.begin, windows.end) == (START + 4, START, START + 10)
 
 
-def test_weeks_do_not_see_the_past_nor_the_past_the_weeks():
+def test_windows_before_and_after_the_day_use_separate_prices():
     daily = series()
     windows, _ = volatility_windows(daily, START + 4, RULES)
     other, _ = volatility_windows(changed(daily, 4, 1.05), START + 4, RULES)
@@ -90,7 +90,7 @@ def test_weeks_do_not_see_the_past_nor_the_past_the_weeks():
     assert other.weeks[1] == pytest.approx(windows.weeks[1])
 
 
-def test_a_day_without_trade_stands_for_the_next():
+def test_a_day_without_trade_counts_as_the_next():
     daily = series(12)
     without = DailyPrices(np.delete(daily.days, 4), np.delete(daily.prices, 4))
     friday, _ = volatility_windows(without, START + 4, RULES)

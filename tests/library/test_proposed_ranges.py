@@ -35,11 +35,11 @@ RARE = np.where(np.arange(60) < 3, 1.0, 0.0)
         # A column that was scaled to [0, 1] has one row at 1, and rare events are counts.
         ("y", SCALED, {"least": 0}),
         ("y", RARE, {"least": 0, "whole": True}),
-        # The name says what the values alone do not.
+        # The name adds what the values alone do not show.
         ("cover, %", 80 * SCALED, {"least": 0, "largest": 100}),
         ("Market_Share", 0.9 * SCALED, {"least": 0, "largest": 1}),
         ("shareholders", 0.9 * SCALED, {"least": 0}),
-        # Nothing is known of what has negative values, lies far from 0 or in few rows.
+        # There is no range for negative values, values far from 0, and values of few rows.
         ("share", SKEWED - 0.5, {}),
         ("temperature", 300.5 + SKEWED, {}),
         ("y", SKEWED[:29], {}),
@@ -47,12 +47,12 @@ RARE = np.where(np.arange(60) < 3, 1.0, 0.0)
         ("y", COUNTS[:9], {}),
     ],
 )
-def test_a_range_is_what_many_rows_show(name, values, limits):
+def test_a_range_follows_from_many_rows(name, values, limits):
     table = Table.from_columns({name: values.tolist()}, "small.csv")
     assert proposed_ranges(table, [name]) == ({name: limits} if limits else {})
 
 
-def test_missing_values_show_nothing():
+def test_missing_values_give_no_range():
     column = [*SKEWED[:29].tolist(), *[None] * 50]
     assert proposed_ranges(Table.from_columns({"y": column}, "small.csv"), ["y"]) == {}
 
@@ -61,7 +61,7 @@ def test_reasons_are_sentences():
     assert in_words({"least": 0}, 40) == "none of 40 values is negative"
     assert in_words({"whole": True}, 40) == "all 40 are whole numbers"
     words = in_words({"least": 0, "largest": 1, "whole": True}, 40)
-    assert words == "none of 40 values lies outside of 0 to 1, all are whole numbers"
+    assert words == "none of 40 values is outside of 0 to 1, all are whole numbers"
 
 
 def test_what_is_written_is_read_again(tmp_path):
@@ -97,9 +97,9 @@ def test_many_outputs_of_one_range_are_named_by_a_pattern(tmp_path):
     [
         ({"y1": {"least": 3}}, r"line 2, column 'y1': 0: a value below 3"),
         ({"y*": {"largest": 5}}, r"column 'y1': 6: a value above 5"),
-        ({"y2": {"whole": True}}, r"column 'y2': 0.5: no whole number"),
+        ({"y2": {"whole": True}}, r"column 'y2': 0.5: not a whole number"),
         ({"y1": {"least": 3, "largest": 3}}, r"ranges.y1: least 3, largest 3"),
-        ({"x": {"least": 0}}, r"ranges.x: 'x' is no output"),
+        ({"x": {"least": 0}}, r"ranges.x: 'x' is not an output"),
         ({"z": {"least": 0}}, r"there is no column 'z'"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Animals with Attributes, both versions, in tiny made-up copies of their form."""
+"""Animals with Attributes, both versions, in tiny synthetic files of the same form."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def test_awa_archives_hold_the_same_as_folders(awa, tmp_path):
     packed = tmp_path / "packed" / "awa"
     packed.mkdir(parents=True)
     inner = "Animals_with_Attributes"
-    # The order of an archive is any.
+    # The order in an archive is arbitrary.
     features = {f"{inner}/Features/vgg19/{name}": AWA[name] for name in reversed(AWA)}
     write_archive(packed / "AwA-features-vgg19.tar.bz2", features, "w:bz2")
     base = {f"{inner}/{name}": text for name, text in BASE.items()}
@@ -320,14 +320,14 @@ def test_a_missing_folder(awa, tmp_path):
 def test_two_forms_of_one_file(awa, awa2):
     path = write_zip(awa2 / "AwA2-base.zip", BASE, "base")
     message = refused(awa2)
-    assert f"classes.txt stands both in {awa2 / 'classes.txt'} and in {path}" in message
+    assert f"classes.txt is both in {awa2 / 'classes.txt'} and in {path}" in message
     path.unlink()
     write_files(awa2 / "copy", {"classes.txt": CLASSES})
     message = refused(awa2)
     assert f"both in {awa2 / 'classes.txt'} and in {awa2 / 'copy' / 'classes.txt'}" in message
     path = write_archive(awa / "AwA-features-vgg19.tar.bz2", {"readme.txt": ""}, "w:bz2")
     message = refused(awa)
-    assert "Features/vgg19/*/*.txt stands both in " in message and f"and in {path}" in message
+    assert "Features/vgg19/*/*.txt is both in " in message and f"and in {path}" in message
 
 
 @pytest.mark.parametrize(
@@ -337,19 +337,19 @@ def test_two_forms_of_one_file(awa, awa2):
         ("classes.txt", "2\tgrizzly", "x\tgrizzly", "line 2: 'x"),
         ("classes.txt", "2\tgrizzly", "9" * 5000 + "\tgrizzly", "line 2: '999"),
         ("classes.txt", "2\tgrizzly+bear", "2\t", "line 2: '2'"),
-        ("classes.txt", "     3\t", "     2\t", "line 3: the number 2 of a class stands there"),
+        ("classes.txt", "     3\t", "     2\t", "line 3: the number 2 of a class is repeated"),
         ("classes.txt", "bobcat", "Grizzly bear", "line 3: the name 'Grizzly bear' of a class"),
         (
             "classes.txt",
             "     3\t",
             "     5\t",
-            "classes.txt: the name is missing of a class with the number 3",
+            "classes.txt: a class with the number 3 has no name",
         ),
         (
             "classes.txt",
             "     1\t",
             "     0\t",
-            "classes.txt: the name is missing of a class with the number 1",
+            "classes.txt: a class with the number 1 has no name",
         ),
         ("predicates.txt", "big", "black", "line 2: the name 'black' of an attribute"),
         ("predicate-matrix-continuous.txt", " 80.00", " high", "line 2, column 3: 'high' is not"),
@@ -393,7 +393,7 @@ def test_names_in_another_encoding(awa2):
     path.write_bytes(CLASSES.replace("wolf", "wölf").encode("latin-1"))
     assert f"{path}, line 1: the line is not UTF-8 text" in refused(awa2)
     path.write_bytes(b"")
-    assert "the file classes.txt: the name is missing of a class with the number 1" in refused(awa2)
+    assert "the file classes.txt: a class with the number 1 has no name" in refused(awa2)
 
 
 @pytest.mark.parametrize(
@@ -419,7 +419,7 @@ def test_images_of_an_unknown_class(awa):
     features = awa / "Animals_with_Attributes" / "Features" / "vgg19"
     (features / "bobcat").rename(features / "lynx")
     message = refused(awa)
-    assert f"{features / 'lynx' / 'bobcat_0001.txt'}: its folder 'lynx' is no class" in message
+    assert f"{features / 'lynx' / 'bobcat_0001.txt'}: its folder 'lynx' is not a class" in message
     assert "one of: wolf, grizzly+bear, bobcat" in message
 
 
@@ -437,16 +437,16 @@ def test_an_image_that_an_archive_holds_twice(awa):
     members = [(f"{folder}/Features/vgg19/wolf/a.txt", "1 2 3") for folder in ("a", "b")]
     path = write_archive(awa / "AwA-features-vgg19.tar.bz2", members, "w:bz2")
     message = refused(awa)
-    assert f"{path}, member Features/vgg19/wolf/a.txt: the image stands there a second" in message
+    assert f"{path}, member Features/vgg19/wolf/a.txt: the image is repeated" in message
 
 
 @pytest.mark.parametrize(
     ("name", "old", "new", "words"),
     [
-        ("AwA2-labels.txt", "2\n3", "2\n4", "line 4: '4' is no number of a class with a name"),
-        ("AwA2-labels.txt", "2\n3", "2\n" + "3" * 5000, "is no number of a class with a name"),
-        ("AwA2-labels.txt", "2\n3", "0\n3", "line 3: '0' is no number of a class"),
-        ("AwA2-labels.txt", "2\n3", "two\n3", "line 3: 'two' is no number of a class"),
+        ("AwA2-labels.txt", "2\n3", "2\n4", "line 4: '4' is not the number of a class with a name"),
+        ("AwA2-labels.txt", "2\n3", "2\n" + "3" * 5000, "is not the number of a class with a name"),
+        ("AwA2-labels.txt", "2\n3", "0\n3", "line 3: '0' is not the number of a class"),
+        ("AwA2-labels.txt", "2\n3", "two\n3", "line 3: 'two' is not the number of a class"),
         ("AwA2-labels.txt", "2\n3", "3\n2", "line 3: the image 'grizzly+bear_10001.jpg' has the"),
         ("AwA2-labels.txt", "2\n3\n", "2\n", "AwA2-filenames.txt and AwA2-labels.txt: 4 lines"),
         ("AwA2-filenames.txt", "wolf_10002", "wolf_10001", "line 2: the image 'wolf_10001.jpg'"),

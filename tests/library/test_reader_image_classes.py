@@ -126,7 +126,7 @@ def test_inputs_are_mean_cosines_of_the_images(features, files):
     assert tree["names"]["inputs"] == tree["names"]["rows"]
 
 
-def test_files_that_the_user_brings_stand_behind_the_sources(features, files):
+def test_user_supplied_files_follow_the_sources(features, files):
     supplied = [str(path) for path in sources_of(files, "texts")[1:]]
     files["images"].write_bytes(b"")
     expected = read(features, files, "texts")
@@ -158,7 +158,7 @@ def test_introductions_of_wikipedia_are_the_texts(features, files):
 def test_files_that_were_not_supplied_are_named(features, files):
     text = refused(features, files, user_supplied=["resources/caltech101/no-such.zip"])
     assert "no file or folder resources/caltech101/no-such.zip" in text
-    assert "bring them" in text
+    assert "place them there" in text
 
 
 def test_one_kind_of_features_may_do(features, files):
@@ -304,7 +304,7 @@ def test_classes_may_have_other_names_in_the_texts(features, files):
 
 def test_texts_of_other_classes_have_no_weight(features, files):
     tree = read(features, files, vectors="lsa", lsa_dimension=2, codebook_classes=["gerenuk"])
-    # Nothing relates the two texts that are left.
+    # The two remaining texts have nothing in common.
     np.testing.assert_allclose(
         tree["classes"]["vectors"] @ tree["classes"]["vectors"].T, np.eye(2), atol=1e-12
     )
@@ -321,7 +321,7 @@ def of_codebook(files, vectors: str = "names", **options) -> list[str]:
 def test_a_codebook_is_learned_from_classes_without_a_vector(files):
     assert of_codebook(files) == ["gerenuk", "yin_yang"]
     assert of_codebook(files, left_out_classes=["gerenuk"]) == ["yin_yang"]
-    # A class with the pictures of another must not come in by the codebook.
+    # A class that contains pictures of another must not have an influence through the codebook.
     assert of_codebook(files, vectors="lsa", left_out_classes=["Faces_easy"]) == [
         "sea_horse",
         "yin_yang",
@@ -397,11 +397,11 @@ def test_features_of_another_kind_of_file(features, files, tmp_path):
 
 
 @pytest.mark.parametrize("missing", ["hog", "thumbnails"])
-def test_features_that_were_not_handed_over(features, files, missing):
+def test_features_that_were_not_given(features, files, missing):
     del features[missing]
-    with pytest.raises(ValueError, match=f"The features '{missing}' were not handed over"):
+    with pytest.raises(ValueError, match=f"The features '{missing}' were not given"):
         read(features, files)
-    with pytest.raises(ValueError, match="'dense-sift-fisher' were not handed over, only \\[\\]"):
+    with pytest.raises(ValueError, match="'dense-sift-fisher' were not given, only \\[\\]"):
         read_dataset("image_classes", {}, sources_of(files, "names"), seed=0)
 
 

@@ -1,4 +1,4 @@
-"""The table of many rows: the recipe is what its equations say, and costs what it should."""
+"""The table of many rows: its recipe follows its equations, within the expected memory."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def best_predictions(tree: dict) -> tuple[np.ndarray, np.ndarray]:
 
 
 def kernel_ridge_predictions(X, T, X_test, width=3.0, alpha=1e-4) -> np.ndarray:
-    """Return what kernel ridge regression with an intercept predicts for `X_test`."""
+    """Return the predictions of kernel ridge regression with an intercept for `X_test`."""
     gamma = width / (2 * X.shape[1])
     ridge = 2 * len(X) * alpha
     solved = np.linalg.solve(
@@ -47,8 +47,8 @@ def kernel_ridge_predictions(X, T, X_test, width=3.0, alpha=1e-4) -> np.ndarray:
     return gram_matrix(X_test, X, "rbf", gamma) @ solved + T.mean(axis=0)
 
 
-def share_recognised(tree: dict) -> float:
-    """Return how many components the latent positions tell, at best."""
+def largest_share_recognised(tree: dict) -> float:
+    """Return the largest share of components that can be predicted from latent positions."""
     chances, _ = best_predictions(tree)
     return (chances.argmax(axis=1) == tree["truth"]["component"]).mean()
 
@@ -168,13 +168,13 @@ def test_inputs_lie_on_a_curved_surface_of_the_latent_dimension():
 def test_inputs_nearly_lie_in_a_space_of_few_dimensions(table):
     variances = np.linalg.eigvalsh(np.cov(table["inputs"].T))
     assert variances[-20:].sum() > 0.9 * variances.sum()
-    # What is left is the noise.
+    # The rest is noise.
     assert variances[0] == pytest.approx(0.1**2, rel=0.1)
 
 
 def test_the_component_can_be_predicted_but_not_always(table):
     truth, X = table["truth"], table["inputs"]
-    best = share_recognised(table)
+    best = largest_share_recognised(table)
     votes = kernel_ridge_predictions(X[:1000], np.eye(10)[truth["component"][:1000]], X[-2000:])
     found = (votes.argmax(axis=1) == truth["component"][-2000:]).mean()
     assert 0.4 < found < best + 0.02
@@ -182,7 +182,7 @@ def test_the_component_can_be_predicted_but_not_always(table):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_components_overlap(seed):
-    assert 0.7 < share_recognised(rows(seed, n_rows=4000)) < 0.97
+    assert 0.7 < largest_share_recognised(rows(seed, n_rows=4000)) < 0.97
 
 
 def test_more_rows_improve_kernel_ridge_regression(table):
@@ -195,5 +195,5 @@ def test_more_rows_improve_kernel_ridge_regression(table):
     ]
     assert errors[1] < 0.95 * errors[0]
     assert errors[2] < 0.98 * errors[1]
-    # And much is left for still more rows.
+    # And still more rows would improve it further.
     assert errors[2] > 1.03 * relative_error(truth, best[-2000:])

@@ -1,4 +1,4 @@
-"""The user's table becomes a dataset of labelled and weak rows, or it is said what to fix."""
+"""The user's table becomes a dataset of labelled and weak rows, or the message says what to fix."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HEADER = "id,x1,x2,colour,product,notes,y1,y2,plate,day,patient"
 
 
 def lines_of_table() -> list[str]:
-    """Return labelled rows, then weak ones (with a patient), then others (without)."""
+    """Return labelled rows, then weak rows (with a patient), then others (without)."""
     numbers = np.random.default_rng(0).normal(size=(20, 2))
     lines = [HEADER]
     for row in range(N_LABELLED):
@@ -51,7 +51,7 @@ def written(folder: Path, lines: list[str] | None = None, name: str = "assay.csv
 
 
 def stored(folder: Path, file: str | None = None, **options) -> dict:
-    """Return the tree as it comes back from its artifact."""
+    """Return the tree as it is read from its artifact."""
     options = {"file": file or written(folder), "outputs": ["y*"], **options}
     tree = read_dataset("table", options, [], 0)
     path = folder / "dataset.h5"
@@ -165,7 +165,7 @@ def test_times_may_be_before_the_first_year_elsewhere(tmp_path):
     [
         (8, "", {"group": "plate"}, "line 4, column 'plate': the group is missing"),
         (9, "", {"time": "day"}, "line 4, column 'day': the time is missing"),
-        (9, "03/04/2024", {"time": "day"}, "'03/04/2024' is no time"),
+        (9, "03/04/2024", {"time": "day"}, "'03/04/2024' is not a time"),
         (6, "3;5", {}, "line 4, column 'y1': '3;5' is not a finite number"),
         (7, "high", {}, "line 4, column 'y2': 'high' is not a finite number"),
         (1, "inf", {}, "line 4, column 'x1': 'inf' is not a finite number"),
@@ -190,7 +190,7 @@ def test_inputs_are_what_the_stored_encoding_makes_of_the_rows(tmp_path):
     again = TableEncoding.from_tree(tree["encoding"]).encode(table)
     np.testing.assert_array_equal(tree["inputs"], again.inputs[: N_LABELLED + N_WEAK])
     assert json.loads(tree["names"]["inputs"]) == again.names
-    # What stands in unlabelled rows alone was never learned from.
+    # Values of unlabelled rows alone are not used for the fit.
     assert again.notes[-1] == "colour: 'mauve' was never seen"
     assert "colour=mauve" not in again.names
 
@@ -204,7 +204,7 @@ def test_texts_are_sparse_and_all_else_is_dense(tmp_path):
     assert "lagged_values" not in stored(tmp_path, text="notes")
 
 
-def test_texts_with_gaps_beside_them_reach_the_inner_products(tmp_path):
+def test_texts_with_missing_numbers_have_inner_products(tmp_path):
     stored(tmp_path, numbers=["x*"], text="notes")
     split = {"test": np.arange(2), "train": np.arange(2, 12), "weak": np.arange(0)}
     split |= {"sizes": np.array([10]), "weak_sizes": np.arange(0)}
@@ -222,7 +222,7 @@ def test_kernel_values_are_those_between_the_rows_that_are_kept(tmp_path, header
     n_rows = N_LABELLED + N_WEAK + N_UNLABELLED
     rows = np.random.default_rng(1).normal(size=(n_rows, 30))
     gram = rows @ rows.T
-    # What another program computed need not be symmetric to the last place.
+    # Values from another program need not be symmetric to the last digit.
     gram += np.random.default_rng(2).normal(size=gram.shape) * 1e-9
     lines = [",".join(f"r{row}" for row in range(n_rows))] * header
     path = written(tmp_path, lines + [",".join(map(repr, row)) for row in gram.tolist()], "k.csv")
@@ -272,7 +272,7 @@ def test_kernel_values_with_few_decimals_are_made_a_kernel_again(tmp_path):
         (lambda gram: gram[:, :-1], "a table of 17 rows and 16 columns"),
         (lambda gram: gram + np.triu(np.ones_like(gram), 1), "not symmetric"),
         (lambda gram: -gram, "least eigenvalue"),
-        (lambda gram: 1 - np.eye(len(gram)), "look whether these are distances"),
+        (lambda gram: 1 - np.eye(len(gram)), "check whether these are distances"),
         (lambda gram: np.where(np.eye(len(gram)) > 0, np.nan, gram), "'nan' is not a finite"),
     ],
 )
@@ -313,7 +313,7 @@ def test_classes_have_the_vectors_of_their_table(tmp_path):
         "classes without rows": "white",
         "classes without a class vector": "green, mauve",
     }
-    # Inputs of classes may be counts of words, with numbers beside them.
+    # Inputs of classes may be counts of words together with numbers.
     n_rows = len(tree["classes"]["labels"])
     assert inputs_of(tree).shape[0] == len(tree["lagged_values"]["values"]) == n_rows
     assert len(from_json_bytes(tree["rows"]["name"])) == n_rows
@@ -322,7 +322,10 @@ def test_classes_have_the_vectors_of_their_table(tmp_path):
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        (["class,a", "red,1", "red,2", "blue,3"], "line 3, column 'class': the class 'red' for"),
+        (
+            ["class,a", "red,1", "red,2", "blue,3"],
+            "line 3, column 'class': the class 'red' is repeated",
+        ),
         (["class,a", "red,1", "NA,2", "blue,3"], "line 3, column 'class': no class"),
         (["class,a", "red,1", "blue,"], "line 3, column 'a': the value is missing"),
         (["class,a", "red,1", "blue,1"], "classes with equal vectors"),
@@ -358,18 +361,18 @@ def test_faults_of_class_vectors_are_named(tmp_path, lines, words):
         ({"numbers": ["x*"], "time": "da"}, "option time: there is no column 'da'"),
         ({"numbers": ["x*"], "time": "dya"}, "write 'day'"),
         ({"numbers": ["z*"]}, "option numbers: there is no column 'z*'"),
-        ({"text": "x*"}, "'x*' means 2 columns"),
+        ({"text": "x*"}, "'x*' matches 2 columns"),
         ({"numbers": ["x*"], "outputs": ["product"]}, "column 'product': 'part 0' is not a"),
         ({"numbers": ["x*"], "outputs": ["patient", "y1"]}, "'p0' is not a finite number"),
         ({"numbers": ["x*"], "delimiter": ";;"}, "delimiter"),
         ({"numbers": ["x*"], "number": ["x*"]}, "number"),
     ],
 )
-def test_options_that_cannot_be_are_refused(tmp_path, options, words):
+def test_impossible_options_are_refused(tmp_path, options, words):
     assert words in refused(tmp_path, **options)
 
 
-def test_outputs_that_tell_nothing_are_refused(tmp_path):
+def test_uninformative_outputs_are_refused(tmp_path):
     lines = [line + ",7,," for line in lines_of_table()]
     lines[0] = HEADER + ",same,none,"
     lines[N_LABELLED + 1 :] = [line.replace(",7,,", ",,,") for line in lines[N_LABELLED + 1 :]]

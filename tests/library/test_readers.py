@@ -1,4 +1,4 @@
-"""Readers give the table that is in the file, or say where the file is wrong."""
+"""Readers return the table in the file, or name the place of the fault."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_arff_with_nominal_columns_and_missing_values(tmp_path):
     }
 
 
-def test_arff_says_where_a_number_is_none(tmp_path):
+def test_arff_names_the_place_of_an_invalid_number(tmp_path):
     path = table(tmp_path, ARFF.replace("-2.5e1", "many"))
     message = refused("arff", {"targets": 2}, path)
     assert f"{path}, line 12, column 4 ('price'): 'many' is not a finite number" in message
@@ -238,7 +238,7 @@ def test_csv_text_in_a_number_column(tmp_path, value):
         ("a,strength\n1,2\n3,\n4,NA\n", "1 of 3 rows"),
         ("a,strength\n1,2\n1,2,3\n", "line 3: 3 values. Expected 2 values"),
         ("a,strength\n1\n1,2\n", "line 2: 1 values"),
-        ("a,strength,a\n1,2,3\n", "line 1, column 3: the name 'a' stands there a second time"),
+        ("a,strength,a\n1,2,3\n", "line 1, column 3: the name 'a' is repeated"),
         ("a,,strength\n1,2,3\n", "line 1, column 2: no name"),
         ("a,strenght\n1,2\n", "no column named 'strength'. Expected one of: a, strenght"),
         ('a,strength\n1,"2\n3,4\n', "cannot be split into values"),
@@ -497,6 +497,6 @@ def test_the_whole_catalogue_has_valid_options_and_pinned_sources(name):
         *((name, None) for name in ("d1-informative", "d1-overlapping", "d2", "kogan10k")),
     ],
 )
-def test_stand_ins_are_called_so(name, tables):
+def test_stand_ins_are_labelled_as_such(name, tables):
     stand_in_for = catalogue(name)["stand_in_for"]
     assert stand_in_for is None if tables is None else tables in stand_in_for

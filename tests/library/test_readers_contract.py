@@ -1,4 +1,4 @@
-"""What holds for every reader of a dataset that is found, on a small sample of its files.
+"""Properties of every reader of datasets, on a small sample of its files.
 
 A new reader needs a sample in `SAMPLES`.
 """
@@ -37,7 +37,7 @@ from workflow_lib.errors import UserError
 
 
 class Sample(NamedTuple):
-    """What a reader is given."""
+    """The arguments of a reader."""
 
     options: Mapping[str, Any] = {}
     sources: tuple[Path, ...] = ()
@@ -165,7 +165,7 @@ def stored(path: Path, tree: dict) -> str:
 
 
 def assert_is_dataset(tree: dict) -> None:
-    """Assert what all that follows in the workflow takes for granted."""
+    """Assert the properties on which the later stages rely."""
     inputs, outputs = inputs_of(tree), tree["outputs"]
     n_rows, n_outputs = outputs.shape
     assert n_rows >= 2 and inputs.shape[0] == n_rows and inputs.shape[1] >= 1
@@ -252,7 +252,7 @@ IMPOSSIBLE = {
         *({"noise": 1.0}, {"input_noise": -0.1}),
     ],
 }
-"""Options of which the last cannot be."""
+"""Options of which the last is impossible."""
 
 
 @pytest.mark.parametrize(
@@ -295,7 +295,7 @@ def test_another_number_of_sources_is_refused(reader, tmp_path):
             read(reader, sample, sources=sources)
 
 
-def folder_in_its_place(path: Path) -> None:
+def replaced_by_a_folder(path: Path) -> None:
     path.unlink()
     path.mkdir()
 
@@ -307,7 +307,7 @@ def in_latin_1(path: Path) -> None:
 
 DAMAGES = {
     "missing": Path.unlink,
-    "a folder": folder_in_its_place,
+    "a folder": replaced_by_a_folder,
     "empty": lambda path: path.write_bytes(b""),
     "blank": lambda path: path.write_bytes(b"\n \n"),
     "zeros": lambda path: path.write_bytes(bytes(path.stat().st_size)),

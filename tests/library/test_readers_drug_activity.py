@@ -176,7 +176,7 @@ def test_stereoisomers_are_different_structures(folder):
     np.testing.assert_array_equal(tree["inputs"][-2], tree["inputs"][-1])
 
 
-def test_messages_of_rdkit_do_not_spill(folder, capfd):
+def test_messages_of_rdkit_are_not_printed(folder, capfd):
     add(folder, 104, '"C1CC"')
     add(folder, 105, '"CC(C)(C)(C)C"')
     read(folder)
@@ -209,11 +209,11 @@ def test_a_cell_line_in_which_none_was_measured(folder):
         ("activities", "-1.25", "high", "line 2, column 5 ('CO:HT29'): 'high' is not a finite"),
         ("activities", "-1.25", "inf", "line 2, column 5 ('CO:HT29'): 'inf' is not a finite"),
         ("activities", ",1,2,NA,3", ",1,2,NA", "line 5: 6 values. Expected 7 values"),
-        ("activities", "12,", "740,", "line 5, column 'nsc': the compound '740' for the second"),
+        ("activities", "12,", "740,", "line 5, column 'nsc': the compound '740' is repeated"),
         ("activities", "12,", ",", "line 5, column 'nsc': no number"),
         ("activities", '"prefix"', '"letter"', "line 1: there is no column named 'prefix'"),
         ("structures", '"smiles"', '"SMILE"', "line 1: there is no column named 'smiles'"),
-        ("structures", "99,", "740,", "line 6, column 'nsc': the compound '740' for the second"),
+        ("structures", "99,", "740,", "line 6, column 'nsc': the compound '740' is repeated"),
         ("structures", '"CCO"', '"CCO', "cannot be split into values"),
     ],
 )

@@ -96,7 +96,7 @@ def test_the_matrix_as_an_array(folder, dtype):
     assert_is_the_set(read(folder))
 
 
-def test_labels_in_another_order_find_their_rows(folder):
+def test_labels_in_another_order_are_assigned_to_their_rows(folder):
     write_matrix(folder)
     write_labels(folder, dict(reversed(LABELS.items())))
     assert_is_the_set(read(folder))
@@ -199,7 +199,7 @@ def test_a_matrix_that_is_not_positive_semi_definite(folder):
 def test_clipping_gives_the_nearest_semi_definite_matrix(folder):
     write_matrix(folder, INDEFINITE)
     tree = read(folder, clip_spectrum=True)
-    # One eigenvalue is negative, so the nearest matrix is without that direction.
+    # One eigenvalue is negative; the nearest matrix lacks its direction.
     least = 1 - 0.9 * np.sqrt(2)
     direction = np.array([0.5, -np.sqrt(0.5), 0.5, 0])
     expected = INDEFINITE - least * np.outer(direction, direction)
@@ -211,7 +211,7 @@ def test_clipping_gives_the_nearest_semi_definite_matrix(folder):
     assert report["largest_change"] == pytest.approx(np.abs(expected - INDEFINITE).max())
 
 
-def test_a_semi_definite_matrix_is_left_alone(folder):
+def test_a_semi_definite_matrix_is_not_changed(folder):
     # Of rank 1: three eigenvalues are zero but for rounding.
     rank_one = np.outer([1, 2, 3, 0.1], [1, 2, 3, 0.1])
     write_matrix(folder, rank_one)
@@ -259,7 +259,7 @@ def test_one_matrix_only(folder):
         ("0.125,1.0,", "0.125,1_0,", "line 4, value 3: '1_0' is not a finite number"),
         ("0.125,1.0,", "0.125,,", "line 4, value 3: '' is not a finite number"),
         ("0.125,1.0,", "0.125,", "line 4: 3 values. Expected 4"),
-        ("id,m1,20", "id,m1,m1", "line 1, id 2: the id 'm1' for the second time"),
+        ("id,m1,20", "id,m1,m1", "line 1, id 2: the id 'm1' is repeated"),
         ("id,m1,20", "id,m1,", "line 1, id 2: no id"),
         ("\nm3,", "\nm4,", "line 4: the line begins with 'm4'. Expected the id 'm3'"),
         ("\nm3,", "\n", "line 4: the line begins with '0.25'"),
@@ -278,7 +278,7 @@ def test_faults_of_the_matrix_are_named(folder, old, new, words):
     ("old", "new", "words"),
     [
         ("m3,1,1", "m3,1,active", "line 4, column 3 ('CO:HT29'): 'active' is not a finite number"),
-        ("m3,1,1", "m1,1,1", "line 4: the id 'm1' for the second time"),
+        ("m3,1,1", "m1,1,1", "line 4: the id 'm1' is repeated"),
         ("m3,1,1", ",1,1", "line 4: no id"),
         ("m3,1,1", "m3,1", "line 4: 3 values. Expected 4 values"),
         ("id,", "BR:T-47D,", "line 1: 4 columns, the first named 'BR:T-47D'. Expected 'id'"),
@@ -302,12 +302,12 @@ def test_faults_of_an_array_are_named(folder):
     np.save(path, np.array([["a", "b"], ["c", "d"]]))
     assert "an array of the shape (2, 2) and the type <U1" in refused(folder)
     np.save(path, np.array([[None]]), allow_pickle=True)
-    assert f"{path}: the file is damaged, or no array of numbers" in refused(folder)
+    assert f"{path}: the file is damaged, or not an array of numbers" in refused(folder)
     path.write_bytes(b"no array")
-    assert f"{path}: the file is damaged, or no array of numbers" in refused(folder)
+    assert f"{path}: the file is damaged, or not an array of numbers" in refused(folder)
 
 
-def test_the_catalogue_tells_the_form():
+def test_the_catalogue_describes_the_form():
     settings = catalogue("drug-activity-paper")
     assert settings["sources"] == []
     assert settings["inputs"] == {"scale": "none", "kernel": "precomputed"}

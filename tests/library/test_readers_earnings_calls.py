@@ -1,4 +1,4 @@
-"""Earnings calls: every row has its own words and prices, and what is no row is counted."""
+"""Earnings calls: every row has its own words and prices, and exclusions are counted."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def refused(tmp_path, calls=CALLS, prices=PRICES, **options) -> str:
 
 
 def by_deviation(prices) -> float:
-    """The log-volatility by way of the standard deviation."""
+    """The log-volatility from the standard deviation."""
     returns = [later / earlier - 1 for earlier, later in zip(prices, prices[1:])]
     return math.log(statistics.pstdev(returns) * math.sqrt(len(returns)))
 
@@ -235,10 +235,10 @@ def test_no_call_can_be_used(tmp_path):
 
 
 @pytest.mark.parametrize("folder", ["2015011_AB", "20150119AB", "20150230_AB", "AB_20150119", "x"])
-def test_folders_that_name_no_call(tmp_path, folder):
+def test_folders_whose_names_are_no_calls(tmp_path, folder):
     name = f"MAEC_Dataset/{folder}/text.txt"
     message = refused(tmp_path, {**CALLS, name: "some good words"})
-    assert f"calls.tar.gz, member {name}: the folder '{folder}' names no day" in message
+    assert f"calls.tar.gz, member {name}: the folder '{folder}' does not name a day" in message
 
 
 def test_transcript_that_is_no_text(tmp_path):
@@ -257,13 +257,13 @@ def test_faults_of_prices_name_the_member_and_the_line(tmp_path):
     assert f"member {price_name('AB')}, line 2: a price of 'CD.E'" in message
 
 
-def test_prices_of_companies_without_calls_are_not_looked_at(tmp_path):
+def test_prices_of_companies_without_calls_are_not_read(tmp_path):
     assert len(read(tmp_path, prices={**PRICES, price_name("XY"): "?"})["outputs"]) == 3
 
 
 def test_two_files_of_one_company(tmp_path):
     prices = [*PRICES.items(), ("other/" + price_name("AB"), price_file("AB"))]
-    assert "prices of 'AB' for the second time" in refused(tmp_path, prices=prices)
+    assert "a second file of prices of 'AB'" in refused(tmp_path, prices=prices)
 
 
 def test_archives_in_the_wrong_places(tmp_path):

@@ -1,4 +1,4 @@
-"""First Impressions, in a tiny made-up copy of its form."""
+"""First Impressions, in a tiny synthetic copy of its form."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_labelled_rows_are_those_with_an_extreme_score(folder):
     assert videos_of(first, 0) == STRONG
     assert videos_of(second, 0) == STRONG + MIDDLE
     assert first["fixed"]["role"].dtype == np.int64
-    # Both tests have one test set; what is between the thresholds has no part in the first task.
+    # Both tests have one test set; videos between the thresholds are not used in the first task.
     assert videos_of(first, 1) == videos_of(second, 1)
     assert videos_of(first, 2) == videos_of(second, 2)
     assert excluded(first) == {"an agreement between the two thresholds": N_MIDDLE}
@@ -266,7 +266,7 @@ def test_two_forms_of_one_file(folder):
     (folder / "features.npy").touch()
     assert f"both {folder / 'features.npy'} and {folder / 'features.csv'}" in refused(folder)
     (folder / "annotations.csv").touch()
-    assert f"and {folder / 'annotations.csv'} are there" in refused(folder)
+    assert f"and {folder / 'annotations.csv'} exist" in refused(folder)
 
 
 def test_the_file_of_agreements_is_explained(folder):
@@ -296,7 +296,7 @@ def test_faults_of_the_pickle(folder):
         ({**content, "openness": {"x": "0.5"}}, "video 'x': a score of the type str"),
         ({**content, "openness": {"x": True}}, "a score of the type bool"),
         ({**content, "openness": {7: 0.5}}, "for a video of the type int"),
-        ({**content, "openness": {"x": 0.5, "x.mp4": 0.5}}, "video 'x' stands there a second time"),
+        ({**content, "openness": {"x": 0.5, "x.mp4": 0.5}}, "video 'x' is repeated"),
         (
             {**content, "openness": {**content["openness"], "x": 0.5}},
             "1 videos, the first of them 'x'",
@@ -320,7 +320,7 @@ def test_faults_of_the_pickle(folder):
         (
             "clip01.003.mp4",
             "clip00.003",
-            "line 3: the video 'clip00.003' stands there a second time",
+            "line 3: the video 'clip00.003' is repeated",
         ),
         ("clip01.003.mp4", "", "line 3: no video"),
         (
@@ -342,7 +342,7 @@ def test_faults_of_the_table(folder, old, new, words):
     [
         ("clip01.003,1.5", "line 3, video 'clip01.003', column 'agreement': the value 1.5"),
         ("clip01.003,high", "line 3, video 'clip01.003', column 'agreement': 'high'"),
-        ("clip00.003.mp4,0.5", "line 3: the video 'clip00.003' stands there a second time"),
+        ("clip00.003.mp4,0.5", "line 3: the video 'clip00.003' is repeated"),
     ],
 )
 def test_faults_of_agreements(folder, line, words):
@@ -393,9 +393,9 @@ def test_faults_of_the_array_of_features(folder):
         assert f"{path}: an array of the shape" in refused(folder)
     for content in (b"", b"video,a,b", b"PK\x03\x04", path.read_bytes()[:90]):
         path.write_bytes(content)
-        assert f"{path}: the file is damaged, or no array of numbers" in refused(folder)
+        assert f"{path}: the file is damaged, or not an array of numbers" in refused(folder)
     np.save(path, np.array([{"a": 1}, None], dtype=object))
-    assert "no array of numbers" in refused(folder)
+    assert "not an array of numbers" in refused(folder)
 
 
 def test_a_low_threshold_needs_a_low_one_for_the_others():

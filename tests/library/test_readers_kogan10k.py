@@ -49,7 +49,7 @@ def corpus(folder: Path) -> Path:
             f"{key(company, year)}\t{year}0301\thttp://sec/{company}\tCOMPANY {company}\t{company}"
             for company in TEXTS[year]
         ]
-        # One record stands in every file twice, as some do in the corpus.
+        # One record occurs in every file twice, as some do in the corpus.
         write_archive(folder / f"{year}.tok.tgz", [*members, members[0]])
         write_lines(folder / f"{year}.logvol.+12.txt", [*labels, labels[0]])
         write_lines(folder / f"{year}.logvol.-12.txt", [*before, before[0]])
@@ -117,7 +117,7 @@ def test_inputs_are_the_counts_of_each_year_side_by_side(folder):
 
 
 def test_terms_of_a_year_are_those_in_most_of_its_reports(folder):
-    # 2001: loss and risk stand in two reports, of the rest "#" is the first; in 2002 growth stands
+    # 2001: loss and risk occur in two reports, of the rest "#" is the first; in 2002 growth occurs
     # in two, and of the rest loss is the first; in 2003 war in two, then growth.
     tree = read(folder, terms_per_year=3)
     assert terms_of(tree)[:3] == ["2001:#", "2001:loss", "2001:risk"]
@@ -159,10 +159,10 @@ def test_companies_are_drawn_with_the_seed(folder):
         for seed in range(20)
     }
     assert drawn == {("100", "20"), ("100", "3"), ("20", "3")}
-    one, other = (read(folder, 5, companies=2) for _ in range(2))
-    assert one["names"]["companies"] == other["names"]["companies"]
-    assert excluded(one) == {"not among the companies drawn": 1}
-    assert one["report"]["companies_usable"] == 3
+    first, second = (read(folder, 5, companies=2) for _ in range(2))
+    assert first["names"]["companies"] == second["names"]["companies"]
+    assert excluded(first) == {"not among the companies drawn": 1}
+    assert first["report"]["companies_usable"] == 3
     for companies in (3, 500, None):
         assert len(read(folder, companies=companies)["outputs"]) == 3
 

@@ -119,7 +119,7 @@ def test_weak_grams_equal_refits(name, center, kernel, shared):
             np.testing.assert_allclose(prediction, expected, atol=1e-10)
 
 
-def test_the_decomposition_of_weak_rows_can_be_handed_on():
+def test_the_decomposition_of_weak_rows_can_be_passed_on():
     folds, X_weak = FOLDS["balanced"], inputs(N_WEAK, seed=3)
     targets = targets_of(folds)
     weak_targets = [np.ones((N_WEAK, 3))] * 4
@@ -277,7 +277,7 @@ def test_ridges_that_are_too_small_for_float32_are_solved_in_float64(
         for index in (0, -1):
             assert relative_difference(predictions, expected, index) < 1e-2
     monkeypatch.setattr(heldout, "SMALLEST_RELATIVE_RIDGE_FLOAT32", 0.0)
-    # What they are kept from.
+    # The error that this avoids.
     assert relative_difference(found()[0], expected, 1) > 1e-2
 
 
@@ -338,7 +338,7 @@ def test_float64_is_the_default_and_others_are_unknown():
         SharedGram(K, folds, precision="float16")
 
 
-def test_prepared_inputs_hand_the_precision_on():
+def test_prepared_inputs_pass_the_precision_on():
     folds, targets = FOLDS["balanced"], targets_of(FOLDS["balanced"])
 
     class Inputs(PreparedRows):
@@ -373,7 +373,7 @@ def test_rows_of_each_fold():
     assert [list(fold) for fold in rows] == [[1, 3], [0, 4], [2]]
 
 
-def test_a_kernel_that_is_none_is_reported_with_the_remedy():
+def test_an_invalid_kernel_is_reported_with_the_remedy():
     folds = FOLDS["balanced"]
     targets = targets_of(folds)
     rows = [np.vstack([inputs()[folds != fold], inputs(N_WEAK, seed=3)]) for fold in range(4)]

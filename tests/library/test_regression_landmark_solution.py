@@ -1,4 +1,4 @@
-"""Above max_gram_rows the estimators go on with landmarks: exact, near or refused, never n by n."""
+"""Above max_gram_rows the estimators use landmarks, never an n by n array, or refuse."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def series_data(n_rows=50, T=5, p=2):
 
 
 def refuse_gram(monkeypatch):
-    """Let the exact way fail."""
+    """Make the exact solution fail."""
 
     def refused(*arguments):
         raise AssertionError("a Gram matrix of all rows was made")
@@ -286,7 +286,7 @@ def test_predictions_do_not_depend_on_blocks(preimage, monkeypatch):
         np.testing.assert_allclose(in_blocks, together, atol=1e-8)
 
 
-# What is said, and what is refused.
+# Warnings and refusals.
 
 
 @pytest.mark.parametrize("make", [KernelRidgeRegressor, OutputFisherRegressor])

@@ -1,4 +1,4 @@
-"""Inner products of landmark features approximate the kernel; landmarks are drawn as promised."""
+"""Inner products of landmark features approximate the kernel; landmarks are drawn as documented."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_k_means_keeps_the_centres_of_empty_clusters():
     assert LandmarkFeatures(centres, "rbf", 1.0).n_features <= 3
 
 
-def test_k_means_and_leverage_look_at_some_rows_only(monkeypatch):
+def test_k_means_and_leverage_use_some_rows_only(monkeypatch):
     monkeypatch.setattr(landmarks, "CANDIDATES_PER_LANDMARK", 2)
     X = inputs()
 
@@ -170,7 +170,7 @@ def test_leverage_scores_do_not_depend_on_blocks(kernel, gamma, monkeypatch):
     np.testing.assert_allclose(leverage_scores(X, X[:20], kernel, gamma), whole, atol=1e-12)
 
 
-def test_leverage_prefers_rows_far_from_the_crowd():
+def test_leverage_prefers_rows_far_from_the_others():
     generator = np.random.default_rng(0)
     crowd = 0.01 * generator.normal(size=(950, 3))
     X = np.vstack([crowd, 4.0 * generator.normal(size=(50, 3))])

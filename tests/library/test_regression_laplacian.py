@@ -84,7 +84,7 @@ def test_order_of_the_rows_does_not_matter_although_distances_are_equal():
         graph_laplacian(gram_matrix(rows, kernel="linear"), 1) for rows in (corners, corners[order])
     )
     np.testing.assert_allclose(first[np.ix_(order, order)], second, atol=1e-14)
-    # The first corner has two nearest neighbours beside it, one of them twice.
+    # The first corner has two nearest neighbours, one of them duplicated.
     np.testing.assert_array_equal(np.flatnonzero(first[0]), [0, 1, 2, 6])
 
 

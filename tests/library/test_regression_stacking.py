@@ -27,7 +27,7 @@ def small_data(n_members, seed=0, n_rows=40, missing=0.0):
 
 
 def squared_error(weights, heldout, Y):
-    """Return what the weights are to minimise, by its definition."""
+    """Return the objective of the weights, by its definition."""
     total = 0.0
     for j in range(Y.shape[1]):
         known = ~np.isnan(Y[:, j])

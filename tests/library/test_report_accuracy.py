@@ -108,7 +108,7 @@ def test_what_scores_do_not_hold_is_reported(tmp_path):
     with pytest.raises(UserError, match="experiment toy: arrmse .* outputs are classes"):
         verdict(read(tmp_path), methods=CLASS_METHODS)
     numbers = write_scores(tmp_path / "n.csv", [("m-krr", "selected", 0, base_error)])
-    with pytest.raises(UserError, match="experiment toy: accuracy .* outputs are no classes"):
+    with pytest.raises(UserError, match="experiment toy: accuracy .* outputs are not classes"):
         cells_of(read_scores(numbers))
 
 
@@ -166,7 +166,7 @@ def test_the_errors_of_a_table_do_not_count_for_classes(tmp_path):
     assert cells_of(scores, errors=["arrmse", "norm_rrmse"]) == cells_of(scores)
 
 
-def test_published_accuracies_stand_beside_as_printed(tmp_path):
+def test_published_accuracies_are_shown_as_printed(tmp_path):
     path = tmp_path / "table-13.csv"
     path.write_text(PUBLISHED)
     cells = cells_of(read(tmp_path), published_paths=[path])
@@ -202,7 +202,7 @@ def test_studies_are_shown_in_percent(tmp_path):
     assert "†: higher than one-hot KRR" in html
 
 
-def test_a_published_study_of_accuracies_stands_below(tmp_path):
+def test_a_published_study_of_accuracies_is_shown_below(tmp_path):
     path = tmp_path / "table-15.csv"
     path.write_text(
         PUBLISHED.splitlines()[0]
@@ -295,7 +295,7 @@ def test_the_lowest_error_rate_is_the_highest_accuracy_in_the_csv(tmp_path):
     )
 
 
-def test_the_verdict_speaks_of_accuracy(tmp_path):
+def test_the_verdict_is_about_accuracy(tmp_path):
     result = verdict(read(tmp_path), methods=CLASS_METHODS, metric="accuracy")
     assert result.best == (
         f"Highest mean accuracy: OFER-GMM at n = 1 ({percent_of(better_accuracy, 1)} %) and "
@@ -308,7 +308,7 @@ def test_the_verdict_speaks_of_accuracy(tmp_path):
     )
 
 
-def test_experiments_of_classes_and_of_numbers_are_counted_apart(tmp_path):
+def test_experiments_of_classes_and_of_numbers_are_counted_separately(tmp_path):
     numbers = [("m-krr", "selected", 0, base_error), ("ofer-gmm", "selected", 0, better_error)]
     scores = read_scores(write_scores(tmp_path / "n.csv", numbers))
     verdicts = [
@@ -329,13 +329,13 @@ def test_the_rows_of_the_report_have_the_sign_of_accuracies(tmp_path):
     assert row[3].startswith("+") and row[4].startswith("+")
 
 
-def test_the_protocol_tells_examples_and_chance(tmp_path):
+def test_the_protocol_states_examples_and_chance(tmp_path):
     settings = {"training_sizes": [1, 5, 50], "components": "selected", "kernel": "rbf"}
     settings |= {"metric": "accuracy", "split": "per_class", "weak_sizes": [700]}
     text = assembly.protocol_sentences(settings, read(tmp_path), 5)
     assert text.startswith(
         "1 and 5 labelled examples per class (10 and 50 training rows), each set inside the next; "
-        "5 random splits with 100 test rows each. Every class has equally many"
+        "5 random splits with 100 test rows each. Every class has the same number"
     )
     assert "Sizes that do not fit the data: 50." in text
     assert "never by the number of right classes" in text
@@ -400,7 +400,7 @@ def test_classes_are_drawn_in_percent(tmp_path):
     assert "50 examples per class" in figure.get_suptitle()
 
 
-def test_shown_values_lead_back_to_the_errors():
+def test_shown_values_can_be_converted_back_to_errors():
     measured = QUANTITIES["accuracy"]
     assert measured.shown(measured.error(0.7)) == pytest.approx(70.0)
     assert measured.write(0.3, 0.021, unit=True) == "70.0 ± 2.1 %"

@@ -1,4 +1,4 @@
-"""The answer as sections of the page: valid HTML that says what the files say."""
+"""The answer as sections of the page: valid HTML that agrees with the files."""
 
 from __future__ import annotations
 
@@ -160,11 +160,11 @@ def test_a_method_that_cannot_be_saved_is_marked_and_not_recommended(tmp_path):
     answer, board = answer_part(path, "assay")[:2]
     assert "Use m-KRR" in answer.html
     assert "OFER-GMM (cannot be saved)" in board.html
-    assert "Out of competition (see the limits above): OFER-GMM." in board.html
+    assert "Cannot win (see the limits above): OFER-GMM." in board.html
     assert "an estimator of the package crystal is not kept in a file" in answer.html
 
 
-def test_the_answer_stands_first_and_large(tmp_path):
+def test_the_answer_is_first_and_large(tmp_path):
     path = write_answer(tmp_path)
     answer = json.loads(path.read_text())
     first = answer_part(path, "assay")[0]
@@ -194,7 +194,7 @@ def test_rows_out_of_competition_are_reported(tmp_path):
     sections = answer_part(write_answer(tmp_path, rows, methods), "assay")
     _, text = parsed(sections)
     assert "Use m-KRR" in text
-    assert "Out of competition (see the limits above): full labels, 9 weak rows." in text
+    assert "Cannot win (see the limits above): full labels, 9 weak rows." in text
 
 
 def test_one_split_has_no_tests(tmp_path):
@@ -225,13 +225,13 @@ def test_intervals_and_their_coverage(tmp_path):
     )
     section = sections[2]
     _, text = parsed([section])
-    assert "Intervals of 90 % held 95.0 % of the test outputs" in text
+    assert "Intervals of 90 % covered 95.0 % of the test outputs" in text
     assert "(lowest split 90.0 %, highest 100.0 %)" in text
     rows = re.findall(r"<tr>.*?</tr>", section.html)
     first, second = rows[1:]
     # The true outputs are -1 and 1, whose standard deviation is 1; half of each is the error.
     assert "y &lt;1&gt;" in first
-    for cell in ("± 0.4", "all alike", "0.40", "95.0 %", "90.0 % to 100.0 %", "0.500 ± 0.000"):
+    for cell in ("± 0.4", "all equal", "0.40", "95.0 %", "90.0 % to 100.0 %", "0.500 ± 0.000"):
         assert f"<td>{cell}</td>" in first
     assert "output 2" in second and "too few rows" in second
     assert "at least 10 rows are needed" in text
@@ -255,14 +255,14 @@ def test_widths_that_follow_the_row_are_reported_with_their_coverage_by_thirds(t
     section = answer_part(write_answer(tmp_path), "assay", calibration=path)[2]
     _, text = parsed([section])
     assert (
-        "Of the third of the rows with the lowest predictions they held 95.0 %, of the middle one "
-        "85.0 %, of the highest one 75.0 %" in text
+        "Of the third of the rows with the lowest predictions they covered 95.0 %, of the middle "
+        "third 85.0 %, of the highest third 75.0 %" in text
     )
-    assert "For 1 of 2 outputs the width of an interval follows the row" in text
-    assert "10 % narrower than with one width for all rows" in text
+    assert "For 1 of 2 outputs the width of an interval depends on the predicted value" in text
+    assert "10 % narrower than those with one width for all rows" in text
     first, second = re.findall(r"<tr>.*?</tr>", section.html)[1:]
     assert "<td>0.5 to 1.4</td>" in first and "<td>90 / 80 / 70 %</td>" in first
-    assert "<td>all alike</td>" in second
+    assert "<td>all equal</td>" in second
     tree["intervals"]["coefficients"][:] = 0.0
     write_artifact(path, tree, "calibration")
     _, text = parsed([answer_part(write_answer(tmp_path), "assay", calibration=path)[2]])
@@ -277,8 +277,8 @@ def test_sets_of_classes_are_reported_with_their_coverage_and_size(tmp_path):
         "set_size": np.array([1.25, 1.75]),
     }
     for limit, sentence in (
-        (0.7, "it held 90.0 % (lowest split 85.0 %, highest 95.0 %), with 1.50 classes on average"),
-        (np.inf, "too few test rows for sets of classes that hold 90 % (at least 10 are needed)"),
+        (0.7, "that of 90.0 % (lowest split 85.0 %, highest 95.0 %), with 1.50 classes on average"),
+        (np.inf, "too few test rows for sets of classes that cover 90 % (at least 10 are needed)"),
     ):
         tree["sets"]["limit"] = limit
         write_artifact(path, tree, "calibration", allow_nan=("limit",))
@@ -310,8 +310,8 @@ def test_the_data_profile_warns_first(tmp_path):
     assert "The column a tells the output y: it is the output itself" in text
     assert "It is left out of the inputs" in text and "It is used as an input" in text
     assert "The table seems sorted by y." in text
-    assert "2 rows repeat an earlier one" in text
-    assert "3 labelled rows have the inputs of another one" in text
+    assert "2 rows repeat an earlier row" in text
+    assert "3 labelled rows have the inputs of another row" in text
     assert (
         "60: 50 labelled, 4 with a group but no output, 6 without either and 1 with some outputs "
         "missing" in text
@@ -321,7 +321,7 @@ def test_the_data_profile_warns_first(tmp_path):
     assert "9: 2 number and 1 category" in text
     assert "a (25 %) and b (2 %)" in text
     assert "y and z (\u22120.71)" in text
-    assert "10, 20 and 40, beside 10 test rows" in text
+    assert "10, 20 and 40, with 10 test rows" in text
     assert "2 of 30 and 20 rows" in text
     assert "3.25" in text and "\u22121" in text
 
@@ -343,7 +343,7 @@ def test_the_facts_of_a_real_table_are_shown():
     facts = data_profile(table, {"outputs": ["y", "z"], "numbers": ["size", "copy"]})
     section = data_profile_section(json.loads(json.dumps(facts)))
     _, text = parsed([section])
-    assert "The column copy tells the output y: it is the output itself" in text
+    assert "The column copy reveals the output y: it is the output itself" in text
     assert "40: 40 labelled and 10 with some outputs missing" in text
     assert "z (25 %)" in text
     assert '<th scope="row">Columns that name the rows</th><td>sample</td>' in section.html

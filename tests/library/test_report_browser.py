@@ -88,7 +88,7 @@ result.id = "found";
 result.textContent = JSON.stringify(found);
 document.body.appendChild(result);
 """
-"""What a reader does in the page, and what is then seen."""
+"""Actions of a reader on the page, and their visible results."""
 
 
 class Links(HTMLParser):
@@ -176,7 +176,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def seen(folder):
-    """Return what is seen in the page while it is used."""
+    """Return the visible results of these actions."""
     text = (folder / "report.html").read_text()
     path = folder / "used.html"
     path.write_text(text.replace("</body>", f"<script>{ACTIONS}</script></body>"))
@@ -200,7 +200,7 @@ def test_a_press_on_a_head_sorts_by_value_within_each_block(seen):
     up, down, back = seen["sorts"][:3]
     by_number = ["−0.003", "1e-04", "0.5", "0.97 ± 0.02", "7 of 9", "12 %", "1,250"]
     names = [NAMES[NUMBERS.index(number)] for number in by_number]
-    # Words follow the numbers, and what is missing comes last both ways.
+    # Words follow the numbers, and missing values come last in both directions.
     last = [NAMES[NUMBERS.index("equal")], NAMES[NUMBERS.index("–")]]
     assert up["rows"] == ["First block", *names, *last]
     assert down["rows"] == ["First block", *reversed(names), *last]
@@ -219,7 +219,7 @@ def test_seconds_are_sorted_with_their_units(seen):
 
 
 def test_names_are_sorted_with_the_numbers_in_them(seen):
-    # Names such as C = 10 begin with a number for the reader, and the others follow as words.
+    # Names such as C = 10 are sorted by their number, and other names follow as words.
     order = ["C = 2", "C = 4", "C = 10", "a", "b", "Ba", "c", "d", "e"]
     assert seen["sorts"][6]["rows"] == ["First block", *order]
 

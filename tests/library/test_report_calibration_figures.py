@@ -121,7 +121,7 @@ def test_only_so_many_points_are_drawn(tmp_path, monkeypatch):
     assert 50 < sum(map(len, points(axis).values())) <= 100
 
 
-def test_residuals_stand_above_the_novelty_of_their_rows(tmp_path):
+def test_residuals_are_drawn_above_the_novelty_of_their_rows(tmp_path):
     path, _ = write_calibration(tmp_path)
     figure = residuals_novelty.draw(path, title="Toy", methods=METHODS)
     (axis,) = figure.axes
@@ -144,7 +144,7 @@ def test_residuals_stand_above_the_novelty_of_their_rows(tmp_path):
     assert axis.get_xscale() == "symlog"
 
 
-def test_the_running_median_is_of_stretches_of_equally_many_rows():
+def test_the_running_median_is_of_segments_of_equally_many_rows():
     places = np.random.default_rng(0).permutation(40).astype(float)
     at, medians = running_median(places, 100 - places)
     np.testing.assert_array_equal(at, [4.5, 14.5, 24.5, 34.5])
@@ -197,7 +197,7 @@ def test_groups_of_points_differ_without_colors(tmp_path):
         assert len(scatters) == 2
         shapes = [len(scatter.get_paths()[0].vertices) for scatter in scatters]
         assert shapes[0] != shapes[1]
-    # Blue and vermilion of the palette of Okabe and Ito, which color-blind readers tell apart.
+    # Blue and vermilion of the palette of Okabe and Ito, which color-blind readers can distinguish.
     assert (BASE_COLOR, ACCENT_COLOR) == ("#0072B2", "#D55E00")
 
 

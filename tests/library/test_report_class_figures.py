@@ -105,7 +105,7 @@ def test_the_matrix_is_ordered_by_component(tmp_path):
     best = best_of(paths)
     expected = 100 * confusion_shares(best.truth, best.predicted, 6)[np.ix_(order, order)]
     np.testing.assert_allclose(np.asarray(axis.images[0].get_array()), expected)
-    # Wrong predictions name a class of the same component: all stands in blocks of two.
+    # Wrong predictions name a class of the same component: all entries are in blocks of two.
     blocks = np.kron(np.eye(3), np.ones((2, 2))) > 0
     assert np.all(expected[~blocks] == 0)
     frames = [patch for patch in axis.patches if isinstance(patch, Rectangle)]

@@ -16,7 +16,7 @@ from workflow_lib.report.component_names import ComponentName, component_names, 
 from workflow_lib.report.render import html_markup
 
 
-def test_every_class_stands_with_its_component(tmp_path):
+def test_every_class_is_listed_with_its_component(tmp_path):
     paths = write_class_results(tmp_path, n_classes=7, n_components=3)
     names = component_names(paths["dataset"], paths["models"])
     assert sorted(name.class_name for name in names) == [f"class {k}" for k in range(7)]
@@ -106,7 +106,7 @@ def test_data_without_classes_are_reported(tmp_path):
     paths = write_class_results(tmp_path)
     tree = {"inputs": np.zeros((4, 1)), "outputs": np.zeros((4, 2)), "names": {"outputs": "[]"}}
     write_artifact(tmp_path / "table.h5", tree, "dataset")
-    with pytest.raises(UserError, match=r"table\.h5: its outputs are no classes"):
+    with pytest.raises(UserError, match=r"table\.h5: its outputs are not classes"):
         component_names(tmp_path / "table.h5", paths["models"])
 
 

@@ -1,4 +1,4 @@
-"""Tables of output coordinates: right means and tests, columns that fit, published ones apart."""
+"""Tables of output coordinates: their means and tests, fitting columns, and published columns."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def table_6(tmp_path):
     return path
 
 
-def test_a_published_table_of_other_columns_stands_below_as_printed(table_6):
+def test_a_published_table_of_other_columns_is_shown_below_as_printed(table_6):
     (layout,) = published_layouts([table_6], METHODS, None)
     html = html_markup(layout)
     assert heads_of(html) == ["Method", "2001", "Global"]
@@ -194,12 +194,12 @@ def test_a_published_table_of_other_columns_stands_below_as_printed(table_6):
     assert "stand in" not in html
 
 
-def test_a_stand_in_is_shown_beside_published_numbers(table_6):
+def test_a_stand_in_is_shown_next_to_published_numbers(table_6):
     (layout,) = published_layouts([table_6], METHODS, "the reports")
     assert "only stand in for theirs" in html_markup(layout)
 
 
-def test_published_numbers_do_not_mix_with_ours(tmp_path, table_6):
+def test_published_numbers_are_not_mixed_with_ours(tmp_path, table_6):
     scores = write_coordinates(tmp_path / "coordinates.csv", ROWS)
     cells = table_cells(
         "coordinates", read_coordinates(scores), methods=METHODS, published_paths=[table_6]
@@ -219,7 +219,7 @@ def test_published_numbers_do_not_mix_with_ours(tmp_path, table_6):
     assert "1.27" not in paths[0].read_text()
 
 
-def test_published_times_without_a_training_size_stand_below(tmp_path):
+def test_published_times_without_a_training_size_are_shown_below(tmp_path):
     path = tmp_path / "table-16.csv"
     path.write_text(
         PUBLISHED

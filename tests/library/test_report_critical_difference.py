@@ -79,7 +79,7 @@ def test_the_largest_block_without_a_gap_is_ranked(tmp_path):
     assert found.unranked == ("Title of d",)
 
 
-def test_five_datasets_go_before_more_cells(tmp_path):
+def test_five_datasets_take_precedence_over_more_cells(tmp_path):
     # Nine methods on two datasets are 18 cells, three of them on five datasets 15.
     errors = {name: three(0.5, 0.4, 0.3) for name in "abcde"}
     for name in "ab":
@@ -97,7 +97,7 @@ def test_a_dataset_of_several_experiments_counts_once(tmp_path):
     assert found.unranked == ()
 
 
-def test_weak_rows_and_studies_have_no_part(tmp_path):
+def test_weak_rows_and_studies_are_left_out(tmp_path):
     rows = [(method, "selected", 0, constant(error)) for method, error in SIX["a"].items()]
     rows += [("wofer-gmm", "selected", 100, constant(0.1))]
     rows += [("ofer-gmm", "selected", 0, constant(9.0), "weak_noise=0.2")]
@@ -158,7 +158,7 @@ def test_numbers_and_classes_are_not_mixed(tmp_path):
     run_settings |= {name: settings_of(name) for name in "ab"}
     found = rank_methods({"a": numbers, "b": numbers, "c": classes, "d": numbers}, run_settings)
     assert not found.is_accuracy
-    with pytest.raises(UserError, match="its outputs are no classes"):
+    with pytest.raises(UserError, match="its outputs are not classes"):
         rank_methods({"a": numbers}, {"a": settings_of("a") | accuracy})
 
 
@@ -171,7 +171,7 @@ def test_numbers_and_classes_are_not_mixed(tmp_path):
     ],
     ids=["one dataset", "two methods in common", "nothing"],
 )
-def test_too_little_is_said_and_not_an_error(tmp_path, errors):
+def test_too_few_results_are_reported_without_an_error(tmp_path, errors):
     found = rank(tmp_path, errors)
     assert found is None
     assert rank_sentences(found, METHODS) == [NOTHING_RANKED]
@@ -181,7 +181,7 @@ def test_too_little_is_said_and_not_an_error(tmp_path, errors):
     assert (tmp_path / "none.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_sentences_tell_ofer_before_behind_and_equal(tmp_path):
+def test_sentences_state_whether_ofer_ranks_before_behind_or_equal(tmp_path):
     found = rank(tmp_path, SIX)
     assert found.has_differences
     against = rank_sentences(found, METHODS)[-1]
@@ -195,7 +195,10 @@ def test_sentences_tell_ofer_before_behind_and_equal(tmp_path):
     against = rank_sentences(equal, METHODS)[-1]
     assert against.endswith("OFER-GMM (1.50) is equal up to rounding on every dataset.")
     level = rank(tmp_path, {"a": three(0.3, 0.5, 0.4), "b": three(0.4, 0.5, 0.3)})
-    assert "OFER-GMM (1.50) is level, not distinguishable" in rank_sentences(level, METHODS)[-1]
+    assert (
+        "OFER-GMM (1.50) has the same rank, not distinguishable"
+        in rank_sentences(level, METHODS)[-1]
+    )
 
 
 def test_where_the_test_of_all_finds_nothing_no_pair_is_distinguished(tmp_path):
@@ -203,17 +206,19 @@ def test_where_the_test_of_all_finds_nothing_no_pair_is_distinguished(tmp_path):
     found = rank(tmp_path, errors)
     assert not found.has_differences
     assert found.groups == [(0, 1, 2)]
-    assert "does not tell the methods apart" in rank_sentences(found, METHODS)[1]
+    assert "does not distinguish the methods" in rank_sentences(found, METHODS)[1]
 
 
 def test_few_datasets_are_only_described(tmp_path):
     few = "With fewer than 5 datasets the ranks describe these datasets"
     errors = {name: SIX[name] for name in "abcd"}
     ranked = rank(tmp_path, errors)
-    assert any(one.startswith(few) for one in rank_sentences(ranked, METHODS))
+    assert any(sentence.startswith(few) for sentence in rank_sentences(ranked, METHODS))
     texts = texts_of(draw_critical_difference(ranked, METHODS))
     assert any("too few for more than a description" in text for text in texts)
-    assert not any(one.startswith(few) for one in rank_sentences(rank(tmp_path, SIX), METHODS))
+    assert not any(
+        sentence.startswith(few) for sentence in rank_sentences(rank(tmp_path, SIX), METHODS)
+    )
 
 
 def test_stand_ins_and_recipes_are_named_as_such(tmp_path):
@@ -264,21 +269,21 @@ def test_a_critical_difference_beyond_the_axis_is_written(tmp_path):
     figure = draw_critical_difference(ranked, METHODS)
     assert lines_of(figure, 1.6) == []
     text = f"critical difference {ranked.critical_difference:.2f}: more than two average ranks can"
-    assert any(one.startswith(text) for one in texts_of(figure))
+    assert any(shown.startswith(text) for shown in texts_of(figure))
 
 
 def test_methods_have_their_colors_markers_and_ranks(tmp_path):
     figure = draw_critical_difference(rank(tmp_path, SIX), METHODS)
     marked = [line for line in figure.axes[0].lines if line.get_marker() in "^vo"]
     assert {(line.get_color(), line.get_marker()) for line in marked} == {
-        (look["color"], look["marker"]) for look in METHODS.values() if look["marker"] != "D"
+        (style["color"], style["marker"]) for style in METHODS.values() if style["marker"] != "D"
     }
     assert {"OFER-GMM   1.00", "m-KRR   2.00", "3.00   m-RF"} <= set(texts_of(figure))
 
 
 def many_methods(n_methods):
     names = [f"method-{number}" for number in range(n_methods)]
-    looks = {
+    styles = {
         name: {
             "label": f"OFER-GMM, with a label of many words {number}",
             "color": "#222222",
@@ -286,21 +291,21 @@ def many_methods(n_methods):
         }
         for number, name in enumerate(names)
     }
-    return looks
+    return styles
 
 
 @pytest.mark.parametrize(("n_methods", "n_datasets"), [(3, 2), (4, 5), (15, 9), (16, 40)])
 def test_no_text_overlaps_another_or_leaves_the_page(tmp_path, n_methods, n_datasets):
-    looks = many_methods(n_methods)
+    styles = many_methods(n_methods)
     random = np.random.default_rng(n_methods)
     errors = {
         f"dataset-{number}": dict(
-            zip(looks, random.uniform(0.2, 1, n_methods) + np.arange(n_methods) / 20, strict=True)
+            zip(styles, random.uniform(0.2, 1, n_methods) + np.arange(n_methods) / 20, strict=True)
         )
         for number in range(n_datasets)
     }
-    ranked = rank(tmp_path, errors, tuple(looks), stand_in_for="data of the paper")
-    figure = draw_critical_difference(ranked, looks)
+    ranked = rank(tmp_path, errors, tuple(styles), stand_in_for="data of the paper")
+    figure = draw_critical_difference(ranked, styles)
     with applied_style():
         figure.draw_without_rendering()
         boxes = [text.get_window_extent() for text in figure.axes[0].texts]

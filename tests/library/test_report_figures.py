@@ -137,7 +137,7 @@ def test_names_with_two_dollars_are_no_formulas(tmp_path):
     assert "a b $^%$" in (tmp_path / "plain.svg").read_text()
 
 
-def test_the_style_leaves_the_settings_of_the_user_alone():
+def test_the_style_does_not_change_the_settings_of_the_user():
     import matplotlib
 
     with matplotlib.rc_context({"font.size": 33.0}):

@@ -1,4 +1,4 @@
-"""The findings that open the report say what the verdicts say, and admit what there is not."""
+"""The findings that open the report agree with the verdicts, and state what is missing."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_method_that_is_most_often_better_is_named_with_its_largest_effect(t
     assert "OFER-GMM on toy (a stand-in) at n = " in helps
     assert "−0.300 in aRRMSE" in helps and "(corrected p = " in helps
     assert loses == (
-        "In no comparison is OFER surely worse than its reference; 2 of 4 are not "
+        "OFER is significantly worse than its reference in no comparison; 2 of 4 are not "
         "distinguishable, which does not mean equal."
     )
 
@@ -61,7 +61,8 @@ def test_where_it_equals_the_reference_is_reported_with_the_largest_difference(t
     errors = {"ofer-gmm": lambda n, s: base_error(n, s) * (1 + 1e-14), "wofer-gmm": worse_error}
     helps, equals, loses = findings_of(tmp_path, errors, section_of(is_made=True))
     assert (
-        helps == "No OFER method is surely better than its reference in any of the 4 comparisons."
+        helps
+        == "No OFER method is significantly better than its reference in any of the 4 comparisons."
     )
     assert equals == (
         "OFER equals m-KRR up to rounding in 2 of 4 comparisons (largest relative difference in a "

@@ -1,4 +1,4 @@
-"""The section tells gains, equalities and losses as the verdicts and the trials have them."""
+"""The section states gains, equalities and losses as in the verdicts and the checks."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ def text_of(section):
     return "".join(parse(section.html).text).replace("\u00a0", " ")
 
 
-def test_the_equivalence_checks_stand_with_their_differences(tmp_path):
+def test_the_equivalence_checks_are_shown_with_their_differences(tmp_path):
     paths = {name: write_equivalence_checks(tmp_path / f"{name}.json") for name in ("toy", "made")}
     section = gains_section({}, paths, METHODS, SECTIONS)
     assert section.anchor == "where-ofer-helps"
     assert f'<section id="{section.anchor}"' in section.html
     text = text_of(section)
-    assert "in 2 of 2 trials on 2 experiments; the largest relative difference is 3e-15." in text
-    assert "the predictions differ in 2 of 2 trials, by 0.25 to 0.25." in text
+    assert "in 2 of 2 checks on 2 experiments; the largest relative difference is 3e-15." in text
+    assert "the predictions differ in 2 of 2 checks, by 0.25 to 0.25." in text
     assert "The same: one penalty" in text and "Not the same: two" in text
     rows = re.findall(r"<tr><th scope=.row.>(.*?)</th>(.*?)</tr>", section.html)
     assert [name for name, _ in rows] == ["toy (a stand-in)", "made (data made by a recipe)"]
@@ -64,11 +64,11 @@ def test_the_equivalence_checks_stand_with_their_differences(tmp_path):
     assert "No OFER method was compared with a reference in this run." in text
 
 
-def test_what_is_not_as_theory_says_is_reported(tmp_path):
+def test_differences_from_theory_are_reported(tmp_path):
     path = write_equivalence_checks(tmp_path / "toy.json", same=0.5, holds=(False, True))
     text = text_of(gains_section({}, {"toy": path}, METHODS, SECTIONS))
     assert "NOT as theory says: one penalty on toy, a difference of 5.0e-01." in text
-    assert "in 0 of 1 trial on 1 experiment" in text
+    assert "in 0 of 1 check on 1 experiment" in text
     assert "0.5 NOT as theory says" in text
 
 
@@ -83,14 +83,17 @@ def test_gains_equalities_and_losses_are_counted(tmp_path):
     assert (
         "OFER equals m-KRR in every split up to rounding in 2 of 8 comparisons: OFER-GMM (made)."
     ) in text
-    assert "Not distinguishable are 2 of 8 comparisons; of these the mean is better in " in text
-    assert "What is kernel ridge regression by algebra was not tried in this run." in text
+    assert (
+        "The two are not distinguishable in 2 of 8 comparisons; of these the mean is better in "
+        in text
+    )
+    assert "The equivalence to kernel ridge regression was not checked in this run." in text
     cells = re.findall(r"<td>(.*?)</td>", section.html)
     assert len(cells) == 8
     assert sum(cell.startswith("<strong>−0.300 (−") for cell in cells) == 2
     assert sum(cell.endswith(" worse</strong>") for cell in cells) == 2
     assert cells.count("equal") == 2
-    # What is not distinguishable has a number and no word.
+    # Differences that are not distinguishable have a number and no word.
     assert sum(re.fullmatch(r"[+−0-9.e]+ \([+−0-9.]+\)", cell) is not None for cell in cells) == 2
 
 

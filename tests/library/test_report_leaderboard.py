@@ -1,4 +1,4 @@
-"""The leaderboard ranks and tests as the definitions say, and its sentences say no more."""
+"""The leaderboard ranks and tests by the definitions, and its sentences claim no more."""
 
 from __future__ import annotations
 
@@ -183,25 +183,25 @@ def test_a_lower_mean_alone_does_not_beat_the_mean(tmp_path):
     assert "a lead that may be chance" in headline(board)
 
 
-@pytest.mark.parametrize(("n_splits", "is_told"), [(2, True), (4, True), (5, False)])
-def test_of_few_splits_it_is_reported_that_they_prove_little(tmp_path, n_splits, is_told):
+@pytest.mark.parametrize(("n_splits", "is_warned"), [(2, True), (4, True), (5, False)])
+def test_of_few_splits_it_is_reported_that_they_prove_little(tmp_path, n_splits, is_warned):
     rows = rows_of(m_krr=with_noise([0.1, -0.5, 0.1, -0.5, 0.1], mean_error))
     board = board_of(tmp_path, rows, n_splits=n_splits)
     assert board.beats_mean is False and board.winner.mean < 1
-    assert ("few splits prove little, so raise n_splits" in headline(board)) == is_told
-    assert headline(board).startswith(f"No method {'is shown to beat' if is_told else 'beats'} ")
+    assert ("few splits prove little, so raise n_splits" in headline(board)) == is_warned
+    assert headline(board).startswith(f"No method {'is shown to beat' if is_warned else 'beats'} ")
 
 
-def test_another_method_may_surely_beat_the_mean(tmp_path):
+def test_another_method_may_be_shown_to_beat_the_mean(tmp_path):
     spread = [0.3, -0.6, 0.2, -0.6, 0.1]
     rows = rows_of(m_rf=with_noise(spread, mean_error), m_krr=lambda n, s: 0.95 + 0.1 * NOISE[s])
     board = board_of(tmp_path, rows)
     assert board.winner.variant.method == "m-rf"
     assert board.beats_mean is False
     text = headline(board)
-    # The first method is the one that is saved and predicts.
+    # The first method is saved and used to predict.
     assert text.startswith("m-RF has the lowest relative error, ") and "may be chance" in text
-    assert "surely beats the training mean is m-KRR, with 0.950" in text
+    assert "significantly beats the training mean is m-KRR, with 0.950" in text
 
 
 def test_the_mean_need_not_be_run(tmp_path):
@@ -283,7 +283,7 @@ def test_methods_equal_to_a_reference_that_did_not_win_are_reported(tmp_path):
     assert "OFER-GMM and m-KRR are equal up to rounding in every split" in text
 
 
-def test_theory_is_shown_beside_the_measured_equality(tmp_path):
+def test_theory_is_shown_with_the_measured_equality(tmp_path):
     by_theory = {
         "label": "OFER-GMM",
         "regressor": "kernel_ridge",
@@ -395,7 +395,7 @@ def test_the_choice_on_other_splits_is_never_below_the_best_mean():
         assert chosen_on_other_splits(errors.tolist()) >= best - 1e-12
 
 
-def test_the_choice_on_other_splits_removes_the_luck_of_the_winner():
+def test_the_choice_on_other_splits_removes_the_selection_bias_of_the_winner():
     # Seven equally good methods: the lowest mean is too low, the choice on other splits is not.
     random = np.random.default_rng(1)
     errors = 1.0 + 0.1 * random.normal(size=(2000, 7, 10))
@@ -405,7 +405,7 @@ def test_the_choice_on_other_splits_removes_the_luck_of_the_winner():
     assert honest == pytest.approx(1.0, abs=0.003)
 
 
-def test_the_note_tells_by_how_much_the_winner_may_be_flattered(tmp_path):
+def test_the_note_states_the_selection_bias_of_the_winner(tmp_path):
     spread = [0.03, -0.03, 0.02, -0.03, 0.008]
     board = board_of(tmp_path, rows_of(m_krr=base_error, m_rf=with_noise(spread)))
     errors = [
@@ -454,10 +454,10 @@ def test_a_change_that_may_be_chance_leaves_the_question_open(tmp_path):
     )
 
 
-def test_one_training_size_cannot_tell_whether_more_rows_would_help(tmp_path):
+def test_one_training_size_cannot_show_whether_more_rows_would_help(tmp_path):
     board = board_of(tmp_path, rows_of(m_krr=base_error), sizes=(20,))
     assert board.learning is None
-    assert "The run cannot tell whether more rows would help" in " ".join(answer_sentences(board))
+    assert "The run does not show whether more rows would help" in " ".join(answer_sentences(board))
 
 
 def test_the_learning_curve_is_not_that_of_the_training_mean(tmp_path):
@@ -492,7 +492,7 @@ def test_what_cannot_be_saved_cannot_win_and_is_marked_with_the_reason(tmp_path)
     sentences, notes = answer_sentences(board), " ".join(answer_notes(board, {}, 5))
     assert "ODD" not in " ".join(sentences) and "PAIR" not in " ".join(sentences)
     reason = why_not_saved("odd", methods)
-    assert "the package crystal is not kept in a file" in reason
+    assert "the package crystal is not saved in a file" in reason
     assert f"ODD cannot be saved for predictions of new rows, and so cannot win: {reason}." in notes
     assert f"cannot win: its member odd cannot be saved: {reason}." in notes
 
@@ -549,9 +549,11 @@ def test_studies_of_weak_labels_are_left_out(tmp_path):
 def test_splits_that_are_not_drawn_are_reported(tmp_path):
     board = board_of(tmp_path, rows_of(m_krr=base_error))
     chronological = " ".join(answer_notes(board, {"split": "chronological"}, 7))
-    assert "the latest rows test in every split" in chronological
+    assert "the latest rows are the test rows of every split" in chronological
     assert "7-fold cross-validation" in chronological
-    assert "too sure" not in " ".join(answer_notes(board, {"split": "random"}, 7))
+    assert "p values that are too small" not in " ".join(
+        answer_notes(board, {"split": "random"}, 7)
+    )
 
 
 def accuracy_board(tmp_path, rows, **options):
@@ -586,7 +588,7 @@ def refuse(constant):
 
 
 def answer_of(tmp_path, scores, metric="arrmse", timings=None, methods=METHODS, **settings):
-    """Return the answer with seconds, after a look at the one without."""
+    """Return the answer with seconds, after a check of the answer without."""
     output, with_seconds = tmp_path / "answer.json", tmp_path / "answer-with-seconds.json"
     files = [timings] if timings else []
     run(scores, files, methods, {"metric": metric} | settings, 5, output, with_seconds)

@@ -1,4 +1,4 @@
-"""The report is one well-formed file that holds the results, escaped, and nothing from outside."""
+"""The report is one well-formed file with the escaped results, and loads nothing from outside."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_the_page_needs_nothing_from_outside(page):
     assert "url(" not in page
     assert re.findall(r'\bsrc="(?!data:)', page) == []
     assert re.findall(r'href="(?!#|data:)([^"]*)"', page) == [
-        "curve.svg",  # the file beside the page, where there is no script
+        "curve.svg",  # the file next to the page, where there is no script
         "https://example.org/toy.csv?a=1&amp;b=2",
     ]
 
@@ -153,16 +153,16 @@ def test_tables_and_figures_have_anchors_and_can_be_saved(inputs, tmp_path):
 
 def test_the_page_opens_with_what_was_run_and_three_findings(page):
     opening = page[page.index('<section id="summary"') : page.index("What each experiment found")]
-    assert "This run holds 1 experiment." in opening
+    assert "This run has 1 experiment." in opening
     assert re.findall(r"<li>(\S+ \S+ \S+)", opening[opening.index('<div class="brief">') :]) == [
         "OFER-GMM is most",
         "OFER equals its",
-        "In no comparison",
+        "OFER is significantly",
     ]
     assert "OFER-GMM on toy (a stand-in) at n&nbsp;=&nbsp;" in opening
 
 
-def test_the_paper_is_held_against_the_run_where_its_contents_are_given(inputs, page, tmp_path):
+def test_the_paper_is_compared_with_the_run_where_its_contents_are_given(inputs, page, tmp_path):
     assert 'id="paper"' not in page
     contents = tmp_path / "contents.csv"
     contents.write_text(
@@ -178,7 +178,7 @@ def test_the_paper_is_held_against_the_run_where_its_contents_are_given(inputs, 
     assert places[0] < places[1] < text.index('<section id="where-ofer-helps"')
 
 
-def test_the_trial_of_what_is_kernel_ridge_is_shown_where_there_is_one(inputs, page, tmp_path):
+def test_the_check_of_what_is_kernel_ridge_is_shown_where_there_is_one(inputs, page, tmp_path):
     assert "was not tried in this run" in page
     statement = {"name": "one", "is_kernel_ridge": True, "difference": 2e-15, "holds": True}
     facts = {"n_training": 30, "n_test": 12, "tolerance": 1e-8, "statements": [statement]}
@@ -214,7 +214,7 @@ def test_every_table_has_a_caption_and_scoped_heads(page):
     assert re.findall(r"<th(?![^>]*scope=)[ >]", page) == []
 
 
-def test_the_page_tells_the_findings_and_the_protocol(page):
+def test_the_page_states_the_findings_and_the_protocol(page):
     text = "".join(parse(page).text).replace("\u00a0", " ")
     assert "OFER-GMM against m-KRR is better in 2 of 2 comparisons" in text
     assert "OFER-GMM against m-KRR is better at n = 20 and 50." in text
@@ -224,7 +224,7 @@ def test_the_page_tells_the_findings_and_the_protocol(page):
     assert "5 of 5" in text
 
 
-def test_a_stand_in_is_called_one_everywhere(page):
+def test_a_stand_in_is_labelled_as_such_everywhere(page):
     text = "".join(parse(page).text)
     assert "Data that stand in for those of the paper: toy." in text
     assert 'these data stand in for the "videos" of the paper' in text
@@ -267,16 +267,16 @@ def test_missing_outputs_are_counted_and_explained(inputs, tmp_path):
     assembly.run(output=tmp_path / "report.html", **inputs)
     text = "".join(parse((tmp_path / "report.html").read_text()).text)
     assert "Missing outputs1 value (8.3 %)" in text
-    assert "8.3 % of the output values are missing: in training each takes the mean of" in text
+    assert "8.3 % of the output values are missing: in training each is replaced by the" in text
 
 
-def test_complete_outputs_say_nothing_of_missing_ones(inputs, tmp_path):
+def test_complete_outputs_give_no_note_on_missing_outputs(inputs, tmp_path):
     write_dataset(tmp_path / "toy.h5", np.ones((6, 2)), missing_outputs=0)
     assembly.run(output=tmp_path / "report.html", **inputs)
     assert "missing" not in (tmp_path / "report.html").read_text().lower()
 
 
-def test_data_without_exclusions_say_nothing_of_them(inputs, tmp_path):
+def test_data_without_exclusions_give_no_note_on_them(inputs, tmp_path):
     tree = {
         "inputs": np.zeros((6, 3)),
         "outputs": np.ones((6, 2)),
@@ -319,7 +319,7 @@ def test_the_page_is_the_same_bytes_again_and_names_no_folder(inputs, page, tmp_
     assert str(tmp_path) not in page
 
 
-def test_synthetic_data_are_called_made(inputs, tmp_path):
+def test_synthetic_data_are_called_synthetic(inputs, tmp_path):
     dataset = inputs["datasets"]["toy-data"]["settings"]
     dataset |= {"reader": "synthetic_mixture", "stand_in_for": None, "sources": []}
     assembly.run(output=tmp_path / "report.html", **inputs)
@@ -339,7 +339,7 @@ def test_published_numbers_are_found_by_table_number(inputs, tmp_path):
     assert "57.1 ± 14.7 s" in (tmp_path / "report.html").read_text()
 
 
-def test_published_numbers_of_other_columns_stand_below(inputs, tmp_path):
+def test_published_numbers_of_other_columns_are_shown_below(inputs, tmp_path):
     table = tmp_path / "table-6.csv"
     table.write_text(
         "table,row,column,value,spread,unit,method,components,training_size\n"
@@ -360,7 +360,7 @@ def test_the_errors_of_a_table_are_those_of_its_settings(inputs, tmp_path):
     assert "RRMSE (pooled over output coordinates)" not in text
 
 
-def test_the_protocol_tells_a_chronological_split(tmp_path):
+def test_the_protocol_states_a_chronological_split(tmp_path):
     path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
     settings = {
         "training_sizes": [20, 50],
@@ -378,7 +378,7 @@ def test_the_protocol_tells_a_chronological_split(tmp_path):
     assert "random splits" not in text
 
 
-def test_the_protocol_tells_of_landmarks(tmp_path):
+def test_the_protocol_states_landmarks(tmp_path):
     path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
     settings = {"training_sizes": [20, 50], "components": "selected", "kernel": "rbf"}
     settings |= {"metric": "arrmse"}
@@ -392,7 +392,7 @@ def test_the_protocol_tells_of_landmarks(tmp_path):
     assert "the features of 12 landmarks" in text
 
 
-def test_the_protocol_tells_chosen_kernels_and_values_on_edges(tmp_path):
+def test_the_protocol_states_chosen_kernels_and_values_on_edges(tmp_path):
     path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
     settings = {"training_sizes": [20, 50], "components": "selected", "kernel": "rbf"}
     settings |= {"metric": "arrmse"}
@@ -413,11 +413,15 @@ def test_the_protocol_tells_chosen_kernels_and_values_on_edges(tmp_path):
 @pytest.mark.parametrize(
     ("split", "first", "then"),
     [
-        ("grouped", "5 grouped splits with 10 test rows each.", "groups of which no row trains"),
-        ("given", "5 splits with 10 test rows each.", "The data say which rows test, train and"),
+        ("grouped", "5 grouped splits with 10 test rows each.", "groups without training rows"),
+        (
+            "given",
+            "5 splits with 10 test rows each.",
+            "The data define the test rows and those that",
+        ),
     ],
 )
-def test_the_protocol_tells_splits_that_are_not_random(tmp_path, split, first, then):
+def test_the_protocol_states_splits_that_are_not_random(tmp_path, split, first, then):
     path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
     settings = {"training_sizes": [20, 50], "components": "selected", "kernel": "tanimoto"}
     settings |= {"metric": "arrmse", "split": split}
@@ -427,7 +431,7 @@ def test_the_protocol_tells_splits_that_are_not_random(tmp_path, split, first, t
     assert "5 random splits" not in text
 
 
-def test_the_protocol_tells_soft_labels_and_weak_sizes_that_do_not_fit(tmp_path):
+def test_the_protocol_states_soft_labels_and_weak_sizes_that_do_not_fit(tmp_path):
     rows = [("m-krr", "selected", 0, base_error), ("wofer-gmm", "selected", 100, better_error)]
     scores = read_scores(write_scores(tmp_path / "scores.csv", rows))
     settings = {"training_sizes": [20, 50], "components": "selected", "kernel": "rbf"}
@@ -436,13 +440,13 @@ def test_the_protocol_tells_soft_labels_and_weak_sizes_that_do_not_fit(tmp_path)
     assert "of each only the component is known, in the mixture fitted" in text
     assert "Numbers of weak rows that do not fit the data: 300 and 500." in text
     text = assembly.protocol_sentences(settings | {"weak_labels": "soft"}, scores, 5)
-    assert "of each only how likely each component is, in the mixture fitted" in text
+    assert "of each only the component probabilities are known, in the mixture fitted" in text
     text = assembly.protocol_sentences(settings, scores, 5, same_group="site")
-    assert "as the labelled training rows with the same value of 'site' are on average." in text
+    assert "of the labelled training rows with the same value of 'site'." in text
     assert "only the component" not in text
 
 
-def test_the_protocol_tells_fixed_components_weak_rows_and_a_single_split(tmp_path):
+def test_the_protocol_states_fixed_components_weak_rows_and_a_single_split(tmp_path):
     rows = [("m-krr", "selected", 0, base_error), ("wofer-gmm", "2", 100, better_error)]
     path = write_scores(tmp_path / "scores.csv", rows, sizes=(20,), n_splits=1)
     settings = {"training_sizes": [20], "components": [2, 4], "kernel": "rbf", "metric": "rrmse"}

@@ -1,4 +1,4 @@
-"""Every table and figure of the paper has its row, which says what agrees, what not, and why."""
+"""Every table and figure of the paper has a row, which states what agrees, what not, and why."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_the_tables_that_a_description_names(text, numbers):
     assert tables_named(text) == numbers
 
 
-def test_every_table_and_figure_has_a_row_without_any_twin(contents):
+def test_every_table_and_figure_has_a_row_without_any_reproduction(contents):
     section = paper_comparison_section(contents, [], {}, {})
     names = [f"Table {n}" for n in range(1, 21)] + [f"Figure {n}" for n in range(1, 4)]
     assert list(others_of(section)) == names
@@ -179,7 +179,7 @@ def test_numbers_of_a_recipe_are_counted(tmp_path, contents):
     assert re.fullmatch(r"\+0\.60\d \(\+2\d spreads\)m-KRR, n = 50", largest)
     # At 20 the order is the same, at 50 the paper has the other one.
     assert order == "1 of 2"
-    assert why.startswith("The paper's recipe leaves open how its data were drawn.")
+    assert why.startswith("The paper's recipe does not fully determine its data.")
     assert '<a href="#table-toy-first">' in section.html
     text = text_of(section)
     assert "Of the 4 numbers that can be compared with a published one, 2 are within one" in text
@@ -203,8 +203,8 @@ def test_a_small_published_spread_is_named_as_the_reason(tmp_path, contents):
     reproductions = reproductions_on(OWN, published, cells)
     why = row_of(paper_comparison_section(contents, reproductions, published, {}), "Table 1")[-1]
     assert why == (
-        "Of the 1 number beyond two spreads, 1 is within 5 % of the published one: the spreads are "
-        "that small."
+        "Of the 1 number beyond two spreads, 1 is within 5 % of the published one, because the "
+        "spreads are small."
     )
 
 
@@ -223,7 +223,7 @@ def test_numbers_that_agree_say_so(tmp_path, contents):
     assert row[-1] == "No number is more than two spreads away."
 
 
-def test_an_error_that_is_read_otherwise_says_so(tmp_path, contents):
+def test_an_error_of_another_definition_is_marked(tmp_path, contents):
     published = write_published(tmp_path, 5, "a,20,9.4,,root_sum_rrmse,ofer-gmm,selected,20,0")
     scores = read_scores(write_scores(tmp_path / "scores.csv", ROWS))
     cells = table_cells(
@@ -296,7 +296,7 @@ def test_a_table_whose_numbers_are_absent_says_so(contents):
     reproductions = reproductions_on(DRAWN, {}, [], number=4)
     row = row_of(paper_comparison_section(contents, reproductions, {}, {}), "Table 4")
     assert row[1:6] == 5 * ["\u2013"]
-    assert row[-1].startswith("The text of the paper does not hold the numbers of this table")
+    assert row[-1].startswith("The text of the paper does not contain the numbers of this table")
 
 
 def test_a_figure_that_is_drawn_again_is_linked(contents):
@@ -399,7 +399,7 @@ def test_what_was_not_run_names_its_commands(contents):
     assert others["Table 1"][-1] == "By its recipe: snakemake --cores 2."
     assert others["Table 6"][-1] == (
         "On the paper's own data: snakemake --cores 2 --configfile config/kogan10k.yaml, with "
-        "files that you bring (config/datasets/kogan10k.yaml). On a stand-in: snakemake --cores 2 "
+        "files that you supply (config/datasets/kogan10k.yaml). On a stand-in: snakemake --cores 2 "
         "--configfile config/earnings-calls.yaml."
     )
     # The Mulan sets have no table of the same form, but stand in for it.

@@ -1,4 +1,4 @@
-"""Heat maps of profiles show the true and the predicted outputs of rows that nobody chose."""
+"""Heat maps of profiles show the true and the predicted outputs of rows chosen by a fixed rule."""
 
 from __future__ import annotations
 

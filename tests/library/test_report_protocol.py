@@ -1,4 +1,4 @@
-"""The figure of the protocol tells the numbers of the run, and what reaches which step."""
+"""The figure of the protocol shows the numbers of the run, and which data each step uses."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def test_numbers_come_from_the_scores(tmp_path):
 def test_every_kind_of_split_is_reported_and_those_of_no_experiment_are_pale():
     assert set(SPLITS) == {"random", *BASES}
     figure = draw_protocol([TOY, TOY, CLASSES], 5)
-    looks = {text.get_text(): text.get_color() for text in figure.axes[0].texts}
+    colors = {text.get_text(): text.get_color() for text in figure.axes[0].texts}
     for kind in SPLITS:
-        is_pale = looks[kind.replace("_", " ")] == PALE
+        is_pale = colors[kind.replace("_", " ")] == PALE
         assert is_pale == (kind not in ("random", "per_class"))
     words = " ".join(texts_of(figure))
     assert "(2 experiments)" in words
@@ -69,7 +69,7 @@ def test_the_list_has_the_numbers_of_every_experiment():
         assert expected in texts
 
 
-def test_the_head_tells_splits_and_folds():
+def test_the_head_states_splits_and_folds():
     assert "2 experiments, 5 to 10 splits each, 7 folds" in text_of(
         draw_protocol([TOY, CLASSES], 7)
     )
@@ -91,8 +91,8 @@ def test_test_rows_give_inputs_to_the_prediction_and_outputs_to_the_score_alone(
 def test_weak_rows_have_an_arrow_only_where_they_are_used():
     with_weak, without = draw_protocol([TOY], 5), draw_protocol([CLASSES], 5)
     assert n_arrows(with_weak) == n_arrows(without) + 1
-    assert "No part here." in texts_of(without)
-    assert "Outputs not seen." in texts_of(with_weak)
+    assert "None here." in texts_of(without)
+    assert "Outputs not used." in texts_of(with_weak)
     ceiling = Numbers("Toy", "random", False, False, 5, (20,), (100,), (10,), has_ceiling=True)
     assert "(but by a ceiling)." in texts_of(draw_protocol([ceiling], 5))
 

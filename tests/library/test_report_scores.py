@@ -104,7 +104,7 @@ def test_a_coordinate_named_twice_is_refused(tmp_path):
     rows = [("m-krr", "selected", 0, base_error)]
     path = write_coordinates(tmp_path / "coordinates.csv", rows)
     path.write_text(path.read_text() + path.read_text().splitlines()[3] + "\n")
-    with pytest.raises(UserError, match="split 0, coordinate 2 stands on line 4 already"):
+    with pytest.raises(UserError, match="split 0, coordinate 2 is on line 4 already"):
         read_coordinates(path)
 
 
@@ -170,14 +170,12 @@ def test_a_short_line_is_reported(tmp_path):
 def test_a_fit_named_twice_is_refused(tmp_path):
     path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
     path.write_text(path.read_text() + path.read_text().splitlines()[3] + "\n")
-    with pytest.raises(
-        UserError, match="line 12: .* weak size 0, split 2 stands on line 4 already"
-    ):
+    with pytest.raises(UserError, match="line 12: .* weak size 0, split 2 is on line 4 already"):
         read_scores(path)
     study = [("m-krr", "selected", 9, base_error, "weak_noise=0.2")]
     path = write_scores(tmp_path / "study.csv", study)
     path.write_text(path.read_text() + path.read_text().splitlines()[3] + "\n")
-    with pytest.raises(UserError, match=r"weak size 9, weak_noise=0\.2, split 2 stands"):
+    with pytest.raises(UserError, match=r"weak size 9, weak_noise=0\.2, split 2 is on line"):
         read_scores(path)
 
 

@@ -27,7 +27,7 @@ TESTS = [[0, 1, 2, 3, 4, 5, 6], [6, 5, 4, 3, 2, 1, 7], [0, 1, 2, 3, 4, 8, 5]]
 
 
 def write_series(folder, n_channels=1, methods=("m-krr", "ofer-gmm"), length=3):
-    """Write a dataset, three splits and predictions; return what the figure takes."""
+    """Write a dataset, three splits and predictions; return the arguments of the figure."""
     random = np.random.default_rng(0)
     outputs = random.normal(size=(9, length * n_channels))
     names = {"outputs": "[]", "series_length": length, "series_channels": n_channels}
@@ -233,7 +233,7 @@ def test_the_training_mean_is_a_dashed_line(tmp_path):
     assert figure.legends[0].get_title().get_text() == ""
 
 
-def test_equal_methods_stand_side_by_side(tmp_path):
+def test_equal_methods_are_drawn_side_by_side(tmp_path):
     rows = [(method, "selected", 0, base_error) for method in ("m-krr", "m-rf", "ofer-gmm")]
     figure = draw_errors(tmp_path, rows)
     places = [container.lines[0].get_xdata(orig=False) for container in figure.axes[0].containers]
@@ -241,7 +241,7 @@ def test_equal_methods_stand_side_by_side(tmp_path):
     assert np.abs(np.array(places) - [0, 1, 2]).max() < 0.5
 
 
-def test_channels_of_series_stand_beside_each_other(tmp_path):
+def test_channels_of_series_are_drawn_side_by_side(tmp_path):
     names = ["a_1", "b_1", "a_2", "b_2"]
     figure = draw_errors(
         tmp_path, [("m-krr", "selected", 0, base_error)], names=names, n_channels=2

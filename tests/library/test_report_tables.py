@@ -59,7 +59,7 @@ def test_means_and_deviations(tmp_path):
     assert cell_of(cells, "m-krr", 50, "rrmse").mean == pytest.approx(2 * np.mean(errors))
 
 
-def test_bold_is_surely_better_than_every_other_row(tmp_path):
+def test_bold_is_significantly_better_than_every_other_row(tmp_path):
     cells = error_table(read(tmp_path, FOUR_ROWS))
     assert [c.method for c in cells if c.bold] == ["ofer-gmm"] * 4
     best = cell_of(cells, "ofer-gmm")
@@ -166,7 +166,7 @@ def test_times_add_prediction_and_pre_image(tmp_path):
     assert cell_of(cells, "m-krr", quantity="test").deviation == pytest.approx(0.003)
 
 
-def test_published_numbers_stand_beside_ours(tmp_path):
+def test_published_numbers_are_shown_next_to_ours(tmp_path):
     path = tmp_path / "table-1.csv"
     path.write_text(
         PUBLISHED_HEAD
@@ -205,7 +205,7 @@ def test_the_errors_of_a_table_are_chosen(tmp_path):
     assert "pooled" not in html
 
 
-def test_published_numbers_stand_beside_the_error_they_were_measured_in(tmp_path):
+def test_published_numbers_are_shown_next_to_the_error_they_were_measured_in(tmp_path):
     path = tmp_path / "table-5.csv"
     path.write_text(PUBLISHED_HEAD + "5,20,GSSM,2.4,,root_sum_rrmse,ofer-gmm,selected,20\n")
     scores = read(tmp_path, FOUR_ROWS)

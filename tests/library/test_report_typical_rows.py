@@ -124,7 +124,7 @@ def test_rows_with_missing_outputs_are_not_typical(tmp_path):
     assert sum(component.n_rows for component in found.components) == N_TRAIN // 2 - 1
     named = {int(row.split()[1]) for component in found.components for row in component.rows}
     assert all(number % 2 == 0 for number in named)
-    # Where no row is complete those that have something stand in, rows without any never do.
+    # Where no row is complete, rows with some outputs are used, and never rows without any.
     tree = read_artifact(paths[0], "dataset")
     tree["outputs"][3::2, 2] = np.nan
     write_artifact(paths[0], tree, "dataset", allow_nan=("outputs",))
@@ -136,7 +136,7 @@ def test_rows_with_missing_outputs_are_not_typical(tmp_path):
 @pytest.mark.parametrize(
     ("n_groups", "sentence"),
     [
-        (1, "parts of one cloud rather than groups"),
+        (1, "parts of one distribution rather than groups"),
         (3, None),
         (9, "fall into 9 groups"),
         (None, None),
@@ -222,7 +222,7 @@ def test_the_mixture_with_as_many_components_as_groups_were_seen_is_described(tm
     tree = read_artifact(models, "models")
     tree[f"n-{N_TRAIN}"]["C-6"] = {"all": model_to_tree(model, scaling)}
     write_artifact(models, tree, "models")
-    look = tmp_path / "data-profile.json"
+    profile = tmp_path / "data-profile.json"
     for mixture, described in (({"n_components": 4}, 3), ({"n_components": 8}, 6), (None, 3)):
-        look.write_text(json.dumps({"mixture": mixture}))
-        assert len(typical_rows(dataset, split, models, look).components) == described
+        profile.write_text(json.dumps({"mixture": mixture}))
+        assert len(typical_rows(dataset, split, models, profile).components) == described

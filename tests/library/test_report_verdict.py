@@ -1,4 +1,4 @@
-"""The sentences say what the numbers say, and no more."""
+"""The sentences agree with the numbers and claim no more."""
 
 from __future__ import annotations
 

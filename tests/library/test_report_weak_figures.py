@@ -53,7 +53,7 @@ def tick_places(axis):
     return dict(zip(texts, axis.get_xticks(), strict=True))
 
 
-def test_weights_stand_at_their_logarithms_and_zero_apart(tmp_path):
+def test_weights_are_at_their_logarithms_and_zero_is_separate(tmp_path):
     axis = draw(tmp_path, "weak_weight").axes[0]
     places = tick_places(axis)
     assert list(places) == ["0", "0.01", "10", "selected"]
@@ -77,7 +77,7 @@ def test_bars_are_one_deviation_long(tmp_path):
     assert (top - bottom) / 2 == pytest.approx(np.std(errors, ddof=1))
 
 
-def test_shares_stand_where_they_are_and_methods_side_by_side(tmp_path):
+def test_shares_are_at_their_values_and_methods_side_by_side(tmp_path):
     axis = draw(tmp_path, "weak_noise").axes[0]
     assert tick_places(axis) == pytest.approx({"0": 0.0, "0.2": 0.2, "0.6": 0.6})
     ofer, weak = (line_of(container) for container in axis.containers)

@@ -1,4 +1,4 @@
-"""The comparison of what jobs asked for with what they used."""
+"""The comparison of requested and used resources of jobs."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_jobs_of_one_rule_differ_by_what_their_methods_declare():
     assert sorted(row.asked_minutes for row in rows) == [1, 1, forest.runtime]
 
 
-def test_the_tightest_stand_first():
+def test_the_tightest_are_first():
     jobs = [job("read", "table", memory=10.0), job("split", "small-0", memory=650.0)]
     assert [row.rule for row in compared(jobs)] == ["split", "read"]
 

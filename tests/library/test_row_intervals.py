@@ -1,4 +1,4 @@
-"""Intervals follow the noise of the row where there is evidence, and are of one width elsewhere."""
+"""Intervals follow the noise of the row where there is evidence, and otherwise have one width."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def test_few_rows_have_the_quantile_of_all_and_too_few_have_none():
 
 
 @pytest.mark.parametrize("deviation", [growing, with_novelty, even])
-def test_every_third_of_new_rows_is_held_as_often_as_asked_for(deviation):
-    """Averages over 20 tables of 150 rows; one width holds 73 % of the rows with most noise."""
+def test_every_third_of_new_rows_has_the_requested_coverage(deviation):
+    """Averages over 20 tables of 150 rows; one width covers 73 % of the rows with most noise."""
     thirds, alike, follows, widths = [], [], [], []
     for seed in range(20):
         generator = np.random.default_rng([seed, 5])
@@ -104,7 +104,7 @@ def test_a_row_that_is_tested_often_counts_once():
     np.testing.assert_allclose(second.factors, first.factors, rtol=0.03)
 
 
-def test_the_score_of_a_row_does_not_know_its_residual():
+def test_the_score_of_a_row_does_not_depend_on_its_residual():
     """The widths are those of the quantile of scores by spreads of other folds."""
     tested = made(np.random.default_rng(3), 60, growing)
     largest = np.abs(tested.truth - tested.predicted)[:, 0].argmax()
@@ -162,11 +162,11 @@ def test_intervals_are_stored_as_plain_arrays():
     ranges = OutputRanges.of([{"least": 0.0, "whole": True}])
     intervals = fitted(tested, ranges=ranges)
     stored = RowIntervals.from_tree(intervals.tree())
-    for one, other in zip(
+    for interval, other in zip(
         intervals.ends(tested.predicted, tested.novelty),
         stored.ends(tested.predicted, tested.novelty),
     ):
-        np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(interval, other)
     assert stored.level == 0.9
 
 
@@ -213,6 +213,6 @@ def test_ends_of_whole_numbers_hold_the_same_whole_numbers():
     assert empty.any()
     np.testing.assert_array_equal(lower[empty], np.rint(predicted[empty]))
     np.testing.assert_array_equal(upper[empty], np.rint(predicted[empty]))
-    # What rounding has moved from a whole number is one.
+    # Values next to a whole number by rounding count as this number.
     lower, upper = ranges.ends(np.array([[0.1 * 3 * 10]]), np.array([2.0]))
     assert (lower[0, 0], upper[0, 0]) == (1.0, 5.0)

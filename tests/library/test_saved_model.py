@@ -136,7 +136,7 @@ SAVED_CLASSES = {
     "estimator, classifier": lambda final: final.estimator("saved", LOGISTIC, C=0.1),
 }
 SAVED_ON_THEIR_OWN = {"least_squares"}
-"""Regressors of data that only their own test has: see the texts with lagged values."""
+"""Regressors whose data are in a separate test: see the texts with lagged values."""
 
 
 def test_every_regressor_is_saved():
@@ -144,7 +144,7 @@ def test_every_regressor_is_saved():
     assert tested | SAVED_ON_THEIR_OWN == set(method_modules())
     ceiling = {"regressor": "kernel_ridge", "weak_outputs": "true"}
     assert "hidden in use" in why_not_saved("ceiling", {"ceiling": ceiling})
-    # Of a method of which nothing is known nothing speaks against it.
+    # A new method without settings can be saved.
     assert why_not_saved("new", {}) == ""
 
 
@@ -163,7 +163,7 @@ def test_methods_of_classes_are_repeated_bit_by_bit(tmp_path, capsys, name, n_cl
     SAVED_CLASSES[name](final)
     np.testing.assert_array_equal(final.repeated("saved"), final.stored("saved"))
     assert "predictions of saved repeated bit by bit" in capsys.readouterr().out
-    # What is named is the class that was scored.
+    # The named class is the class that was scored.
     found = final.saved("saved").predict(small_table())
     (item,) = read_artifact(final.methods["saved"]["predictions"], "predictions").values()
     named = [found.classes[row] for row in final.split["test"]]
@@ -519,7 +519,7 @@ def test_classes_are_predicted_from_their_vectors(tmp_path, decoder):
 
 
 @pytest.mark.parametrize("indicators", [[], ["dose, mg"]])
-def test_a_row_of_which_nothing_is_known_is_unlike_the_training_rows(tmp_path, indicators):
+def test_a_row_without_known_inputs_is_unlike_the_training_rows(tmp_path, indicators):
     roles = ROLES | {"missing_indicators": indicators}
     final = Final(tmp_path, table_dataset(small_table(), **roles))
     final.of_outputs("mean", "training_mean")
@@ -532,7 +532,7 @@ def test_a_row_of_which_nothing_is_known_is_unlike_the_training_rows(tmp_path, i
     assert found.is_novel.tolist() == [True, False, False]
 
 
-def test_what_the_answer_says_of_the_predictions_is_kept_with_the_model(tmp_path):
+def test_notes_of_the_answer_on_the_predictions_are_kept_with_the_model(tmp_path):
     final = table_final(tmp_path)
     final.of_outputs("mean", "training_mean")
     calibration = final.calibration("mean", [1.0, 1.0])
@@ -605,11 +605,11 @@ def test_intervals_follow_the_row_and_end_at_the_range(tmp_path):
     np.testing.assert_array_equal(found.upper, upper)
     assert found.lower[:, 0].min() == 0.0 and np.ptp(found.upper[:, 0] - found.outputs[:, 0]) > 1.0
     assert (found.upper[:, 1] == np.rint(found.upper[:, 1])).all()
-    # Predictions stay where they are: these were compared.
+    # Predictions are not changed: they were compared.
     assert found.outputs[:, 0].min() < 0.0
 
 
-def test_novelty_is_the_distance_of_prepared_rows_in_units_of_the_usual_one(tmp_path):
+def test_novelty_is_the_distance_of_prepared_rows_in_units_of_the_usual_distance(tmp_path):
     final = table_final(tmp_path)
     final.ridge("ridge", kind=None)
     model, new = final.saved("ridge"), small_table(seed=3, n_rows=6)

@@ -1,4 +1,4 @@
-"""Self-training: pseudo-classes, its limits, and what it gains inside given components."""
+"""Self-training: pseudo-classes, limiting cases, and the gain with given components."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PENALTY = 2e-3
 class Rows:
     """Gaussian classes: labelled, weak and test rows, and the classes of the weak rows' components.
 
-    The components say nothing of the inputs, as clusters of words say little of pictures.
+    The components are independent of the inputs, as clusters of words are nearly of pictures.
     """
 
     def __init__(self, seed=0, n_examples=2, n_weak=120, n_test=200):
@@ -73,7 +73,7 @@ def weighted_ridge(K, T, weights, alpha, n_labelled, center):
 @pytest.mark.parametrize("center", [True, False])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("options", [{"weight": 0.0}, {"rounds": 0}])
-def test_without_weight_or_rounds_weak_rows_are_not_there(options, kind, center):
+def test_without_weight_or_rounds_weak_rows_are_ignored(options, kind, center):
     rows = Rows()
     n = rows.n_labelled
     dual, intercept = self_train(
@@ -229,13 +229,13 @@ def test_unknown_kinds_are_refused():
         pseudo_classes(np.zeros((1, 2)), np.ones((1, 2)), "medium")
 
 
-def test_certain_memberships_leave_the_classes_of_the_labelled_component():
+def test_certain_memberships_allow_the_classes_of_the_labelled_component():
     labels = np.eye(N_COMPONENTS)[[2, 0, 3]]
     found = allowed_classes(labels, np.eye(N_COMPONENTS)[COMPONENTS])
     np.testing.assert_array_equal(found, [COMPONENTS == 2, COMPONENTS == 0, COMPONENTS == 3])
 
 
-def test_a_class_is_left_wherever_its_most_probable_component_is_reported():
+def test_a_class_is_allowed_wherever_its_most_probable_component_is():
     generator = np.random.default_rng(0)
     for sharpness in (0.3, 3.0, 300.0):
         logarithms = sharpness * generator.normal(size=(20, 6))
@@ -248,24 +248,24 @@ def test_a_class_is_left_wherever_its_most_probable_component_is_reported():
             assert (allowed[np.arange(50), classes] == 1.0).all()
 
 
-def test_a_class_of_many_components_is_left_by_its_most_probable_one():
+def test_a_class_of_many_components_is_allowed_by_its_most_probable_component():
     flat = np.full(20, 0.04)
     flat[3] += 1.0 - flat.sum()
-    # Much less than that of the class beside it, but no other component is more probable.
+    # Much less than that of the neighbouring class, but no other component is more probable.
     Q = np.vstack([np.eye(20)[3], np.full(20, 0.05) + 1e-3 * (np.eye(20)[3] - 0.05), flat])
     assert Q[1].argmax() == 3 and Q[1, 3] < 0.06
     np.testing.assert_array_equal(allowed_classes(np.eye(20)[[3]], Q), [[1, 1, 1]])
 
 
-def test_classes_between_components_are_left_by_each_of_them():
+def test_classes_between_components_are_allowed_by_each_of_them():
     Q = np.array([[0.95, 0.05], [0.6, 0.4], [0.02, 0.98]])
     np.testing.assert_array_equal(allowed_classes(np.eye(2), Q), [[1, 1, 0], [0, 1, 1]])
-    nothing_told = np.full((1, 2), 0.5)
-    np.testing.assert_array_equal(allowed_classes(nothing_told, Q), [[1, 1, 1]])
+    uniform = np.full((1, 2), 0.5)
+    np.testing.assert_array_equal(allowed_classes(uniform, Q), [[1, 1, 1]])
 
 
-def test_a_component_without_a_class_of_its_own_leaves_the_nearest_classes():
+def test_a_component_without_its_own_class_allows_the_nearest_classes():
     Q = np.array([[0.7, 0.3, 0.0], [0.999, 0.001, 0.0]])
     np.testing.assert_array_equal(allowed_classes(np.eye(3)[[1]], Q), [[1, 0]])
-    # Nothing agrees with the third component, so that it says nothing.
+    # Nothing agrees with the third component, so that it gives no information.
     np.testing.assert_array_equal(allowed_classes(np.eye(3)[[2]], Q), [[1, 1]])

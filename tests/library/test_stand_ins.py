@@ -1,4 +1,4 @@
-"""While a file of a dataset is not here, what stands in for its experiment runs in its place."""
+"""While a file of a dataset is missing, the stand-ins of its experiment run instead."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def run_in(folder, **changes):
     return load_configuration(folder, RUN | STAND_INS | changes)
 
 
-def test_a_stand_in_takes_the_place_of_what_lacks_its_data(folder):
+def test_a_stand_in_replaces_an_experiment_whose_data_are_missing(folder):
     settings = run_in(folder)
     assert list(settings.experiments) == ["near", "first"]
     assert settings.replaced == {"far": ("near", "first")}
@@ -110,7 +110,7 @@ def test_only_an_experiment_of_the_run_has_stand_ins(folder):
         run_in(folder, stand_ins={"fra": ["near"]})
     assert str(caught.value) == (
         "the run's configuration (config/config.yaml, --configfile or --config), key stand_ins: "
-        "'fra' is none of the experiments of the run. Expected names among the experiments, each "
+        "'fra' is not an experiment of the run. Expected names among the experiments, each "
         "with those that stand in for it. To fix it: write 'far'."
     )
 
@@ -122,8 +122,9 @@ def test_a_stand_in_that_does_not_exist_is_reported(folder):
 
 def test_the_report_says_what_was_replaced():
     assert replaced_sentences({"far": ("near",), "other": ("a", "b")}) == [
-        "far did not run, for a file of its dataset is not on this machine; near stands in for it.",
-        "other did not run, for a file of its dataset is not on this machine; a and b stand in "
+        "far did not run, because a file of its dataset is not on this machine; near stands in "
+        "for it.",
+        "other did not run, because a file of its dataset is not on this machine; a and b stand in "
         "for it.",
     ]
 

@@ -288,11 +288,11 @@ def test_quantiles_of_nemenyi_are_those_printed_by_demsar():
     np.testing.assert_allclose(found, printed, atol=1.1e-3)
 
 
-def test_two_datasets_can_tell_no_three_methods_apart():
+def test_two_datasets_cannot_distinguish_three_methods():
     assert nemenyi_critical_difference(3, 2) > 2
 
 
-def test_nemenyi_tells_alike_methods_apart_no_more_often_than_its_risk():
+def test_nemenyi_distinguishes_equal_methods_no_more_often_than_its_risk():
     random = np.random.default_rng(17)
     critical = nemenyi_critical_difference(4, 20)
     ranges = [np.ptp(average_ranks(random.normal(size=(20, 4)))) for _ in range(1000)]

@@ -1,4 +1,4 @@
-"""Stored rows choose as numpy does, read little at a time, and refuse a file that was changed."""
+"""Stored rows are indexed as in numpy, read in small parts, and refuse a changed file."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_slices_read_nothing(path, reads):
     assert reads == [slice(8, 9)]
 
 
-def test_near_rows_are_read_at_once_and_far_ones_apart(path, reads, monkeypatch):
+def test_near_rows_are_read_together_and_far_rows_separately(path, reads, monkeypatch):
     monkeypatch.setattr(stored_rows, "READ_THROUGH_BYTES", 2 * 24)
     rows = stored(path, example())
     rows[[22, 1, 4, 3, 12]]
@@ -204,7 +204,7 @@ def test_blocks_are_the_rows_in_their_order(path, limits):
 
 
 def later(path, change):
-    """Change a file in its place, at a later time whatever the clock's resolution."""
+    """Change a file in place, at a later time whatever the resolution of the clock."""
     time = os.stat(path).st_mtime_ns
     change(path)
     os.utime(path, ns=(time, time + 10**9))

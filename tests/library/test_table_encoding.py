@@ -1,4 +1,4 @@
-"""Columns of a table become the inputs that are expected, the same for rows that come later."""
+"""Columns of a table become the expected inputs, in the same way for later rows."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_levels_that_were_never_seen_are_zero_and_noted():
     np.testing.assert_array_equal(rows.inputs, [[0, 0, 0, 0, 1], [0, 1, 0, 0, 0], [0, 0, 1, 1, 0]])
     assert rows.notes == [
         "colour: 'mauve' was never seen",
-        "state: missing, which it never was before",
+        "state: was never missing before",
         "",
     ]
     both = table_of(colour=["mauve"], state=["?"])
@@ -113,7 +113,7 @@ def test_strings_resemble_each_other_by_their_letters_and_need_no_fit():
     np.testing.assert_array_equal(alone.inputs[0], rows.inputs[1])
 
 
-def test_columns_stand_in_the_order_of_their_kinds():
+def test_columns_are_in_the_order_of_their_kinds():
     encoding = fitted("strings", "categories", "numbers")
     rows = encoding.encode(table_of())
     parts = [fitted(kind).encode(table_of()) for kind in ("numbers", "categories", "strings")]
@@ -154,7 +154,7 @@ def _words(texts) -> set[str]:
 
 @pytest.mark.parametrize("texts", [["one", "two"], ["", ""], ["1 2", "1 2"], ["a b", "a b"]])
 def test_texts_that_share_no_word_are_refused(texts):
-    with pytest.raises(UserError, match="no word stands in 2 rows or more"):
+    with pytest.raises(UserError, match="no word occurs in 2 rows or more"):
         TableEncoding.fit(table_of(notes=texts), text="notes")
 
 
@@ -171,7 +171,7 @@ def test_molecules_alone_are_the_bits_of_their_fingerprint():
     assert rows.lagged_values is None and len(rows.names) == N_BITS
 
 
-def test_what_stands_beside_counts_is_kept_apart():
+def test_columns_other_than_counts_are_kept_separate():
     pytest.importorskip("rdkit")
     dense = fitted("numbers", "categories", "strings").encode(table_of())
     words = fitted("text").encode(table_of())
@@ -182,13 +182,15 @@ def test_what_stands_beside_counts_is_kept_apart():
     assert everything.names == words.names + bits.names
     np.testing.assert_array_equal(everything.lagged_values, dense.inputs)
     assert everything.lagged_names == dense.names
-    beside = fitted("smiles", "numbers").encode(table_of())
-    np.testing.assert_array_equal(beside.inputs.toarray(), bits.inputs)
-    assert beside.lagged_names == ["width", "depth"]
+    mixed = fitted("smiles", "numbers").encode(table_of())
+    np.testing.assert_array_equal(mixed.inputs.toarray(), bits.inputs)
+    assert mixed.lagged_names == ["width", "depth"]
     assert fitted("smiles", "text").encode(table_of()).lagged_values is None
 
 
-@pytest.mark.parametrize(("smiles", "words"), [("C(C", "'C(C' describes no"), ("", "no SMILES")])
+@pytest.mark.parametrize(
+    ("smiles", "words"), [("C(C", "'C(C' is not a molecule"), ("", "no SMILES")]
+)
 def test_what_is_no_molecule_is_named_with_its_line(tmp_path, smiles, words):
     pytest.importorskip("rdkit")
     (tmp_path / "t.csv").write_text(f"mol,x\nCC,1\n{smiles},2\n")
@@ -199,7 +201,7 @@ def test_what_is_no_molecule_is_named_with_its_line(tmp_path, smiles, words):
     assert words in caught.value.found
 
 
-# Storage, and rows that come later
+# Storage, and later rows
 
 
 @pytest.mark.parametrize(

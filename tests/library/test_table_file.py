@@ -1,4 +1,4 @@
-"""Tables of the user are read whole from every kind of file, or the message says what to fix."""
+"""Tables of the user are read from every kind of file, or the message says what to fix."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ def test_what_is_no_finite_number_is_named_with_its_line(tmp_path, text):
     [
         ("3,5", "decimal points instead of commas"),
         ("1,234.5", "without marks between thousands"),
-        ("<0.5", "a limit is no measured value"),
-        (">= 7", "a limit is no measured value"),
+        ("<0.5", "a limit is not a measured value"),
+        (">= 7", "a limit is not a measured value"),
         ("12%", "without the sign %"),
         ("n.d.", "list it in missing_values"),
     ],
@@ -155,7 +155,7 @@ def test_lines_of_delimiters_alone_are_blank(tmp_path):
 
 def test_a_delimiter_that_is_none_is_refused(tmp_path):
     for delimiter in ("", "ab", '"', "\n"):
-        assert "cannot stand between" in refused(written(tmp_path, TEXT), delimiter=delimiter)
+        assert "cannot separate cells" in refused(written(tmp_path, TEXT), delimiter=delimiter)
 
 
 def test_ten_thousand_columns_are_read(tmp_path):
@@ -194,8 +194,8 @@ def test_rows_of_text_without_a_header_are_given_as_they_are(tmp_path):
         (b"a,b\r1,2\r1,\xe9\r", ["line 3", "not UTF-8"]),
         (b"a,b\n1,\x002\n", ["line 2", "NUL"]),
         ("a,b\n1,2\n", ["UTF-16"]),
-        ("a,b\n1,2\na,b\n3,4\n", ["line 3", "header", "second time"]),
-        ('a,b\n1,2\n"x,2\n3,4\n', ["line 3", "closes nowhere"]),
+        ("a,b\n1,2\na,b\n3,4\n", ["line 3", "header", "repeated"]),
+        ('a,b\n1,2\n"x,2\n3,4\n', ["line 3", "is not closed"]),
         ('a,b\n"x"y,2\n', ["line 2", "cannot be split"]),
         (b"PK\x03\x04rest", ["ZIP archive or a workbook"]),
         (b"\xd0\xcf\x11\xe0rest", [".xls"]),
@@ -272,12 +272,14 @@ def test_empty_rows_are_kept_where_each_row_counts(tmp_path):
 
 
 def test_letters_with_marks_are_one_letter_in_whichever_way_they_are_written():
-    one, two = (unicodedata.normalize(form, "Gr\u00f6\u00dfe") for form in ("NFC", "NFD"))
-    assert one != two
-    for name, other in ((one, two), (two, one)):
+    composed, decomposed = (
+        unicodedata.normalize(form, "Gr\u00f6\u00dfe") for form in ("NFC", "NFD")
+    )
+    assert composed != decomposed
+    for name, other in ((composed, decomposed), (decomposed, composed)):
         table = table_of(name)
-        assert table.names == [one]
-        assert table.matching([other], "numbers") == [one]
+        assert table.names == [composed]
+        assert table.matching([other], "numbers") == [composed]
         assert table.numbers(other).shape == (table.n_rows,)
 
 
@@ -479,14 +481,14 @@ def nothing(file):
     [
         (external_link, "a link"),
         (soft_link, "a link"),
-        (external_storage, "kept in another file"),
-        (virtual, "kept in another file"),
+        (external_storage, "stored in another file"),
+        (virtual, "stored in another file"),
         (group, "a group"),
         (references, "of the type object"),
         (lists, "of the type object"),
         (compound, "of the type"),
         (scalar, "of 0 axes"),
-        (larger_than_memory, "claim 9007199254740992 bytes"),
+        (larger_than_memory, "a stated size of 9007199254740992 bytes"),
         (unnamed_columns, "3 columns with 0 names"),
         (repeated_columns, "both named 'p'"),
         (unequal, "2 values in the column 'a' and 1"),
@@ -524,7 +526,7 @@ def test_a_line_that_is_too_long_is_named(tmp_path, monkeypatch):
 
 
 def test_many_columns_without_a_name_are_passed_over_or_named(tmp_path):
-    # Each of them looked at once; a second time for each other one would take hours.
+    # Each is read once; reading each again for every other would take hours.
     commas = "," * 400_000
     table = read_table(written(tmp_path, f"a,b{commas}\n1,2{commas}\n3,4\n"))
     assert table.names == ["a", "b"] and table.numbers("b").tolist() == [2.0, 4.0]

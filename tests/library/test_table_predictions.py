@@ -1,4 +1,4 @@
-"""The table of predictions holds what the model says, one line a row."""
+"""The table of predictions holds those of the model, one line per row."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_a_spreadsheet_with_semicolons_is_read(final, tmp_path):
     np.testing.assert_array_equal(read_table(output).numbers("y1"), expected.numbers("y1"))
 
 
-def test_classes_stand_in_the_place_of_values(tmp_path):
+def test_classes_replace_values(tmp_path):
     columns = small_table()
     labels = (np.array(columns["weight"]) > 0).astype(int)
     dataset = table_dataset(columns, **ROLES)

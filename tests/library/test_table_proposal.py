@@ -1,4 +1,4 @@
-"""What is decided about a table follows from its columns, its rows and the request."""
+"""Decisions about a table follow from its columns, its rows and the request."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ def test_columns_asked_for_are_taken_and_others_left_out(proposed):
     assert proposal.options["categories"] == ["colour"]
     assert proposal.options["strings"] == []
     assert "text" not in proposal.options
-    assert dict(proposal.left_out)["x2"] == "excluded, as asked"
+    assert dict(proposal.left_out)["x2"] == "excluded, as requested"
 
 
-def test_a_row_name_that_is_insisted_on_is_an_input(proposed):
+def test_a_row_name_that_is_requested_as_an_input_is_an_input(proposed):
     proposal = proposed(inputs="x1,sample_id")
     assert proposal.options["strings"] == ["sample_id"]
     assert "row_name" not in proposal.options
@@ -129,7 +129,7 @@ def test_a_row_without_a_structure_is_refused_where_it_is_used(proposed):
 
 
 def test_smiles_that_are_none_are_reported_with_their_row(proposed):
-    with pytest.raises(UserError, match="row 1, column 'notes'.*is no SMILES"):
+    with pytest.raises(UserError, match="row 1, column 'notes'.*is not SMILES"):
         proposed(smiles="notes")
 
 
@@ -165,7 +165,7 @@ def test_a_copy_that_is_the_only_input_leaves_nothing(proposed):
 def test_outputs_that_are_one_and_the_same_are_reported(proposed):
     columns = assay_columns()
     columns["y4"] = [5 * value for value in columns["y1"]]
-    assert any("'y1' and 'y4' are one" in warning for warning in proposed(columns).warnings)
+    assert any("'y1' and 'y4' are copies" in warning for warning in proposed(columns).warnings)
 
 
 def test_repeated_rows_are_reported(proposed):
@@ -210,7 +210,7 @@ def test_few_rows_still_make_an_experiment(proposed):
 @pytest.mark.parametrize(("n_rows", "n_splits"), [(60, 10), (500, 10), (501, 5), (2001, 3)])
 def test_fewer_rows_have_more_splits(proposed, n_rows, n_splits):
     columns = without("notes", "day", "maker", n_rows=n_rows)
-    # These cost so little that the rows alone decide.
+    # These take so little time that the rows alone decide.
     proposal = proposed(columns, methods="m-krr,m-mean")
     assert proposal.n_splits == n_splits
     assert proposal.test_size == 0.2
@@ -278,7 +278,7 @@ def test_groups_and_times_that_cannot_split_are_refused(proposed, change, reques
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("n_groups", [2, 3, 12, 60])
-def test_every_grouped_split_has_the_pool_that_is_promised(seed, n_groups):
+def test_every_grouped_split_has_the_proposed_pool(seed, n_groups):
     groups = np.random.default_rng(seed).integers(0, n_groups, size=80)
     pool = pool_size(80, groups=groups)
     split = split_rows(80, [5, pool], [], 0.2, 5, seed, groups=groups)
@@ -286,7 +286,7 @@ def test_every_grouped_split_has_the_pool_that_is_promised(seed, n_groups):
 
 
 @pytest.mark.parametrize("n_days", [4, 20, 1000])
-def test_every_chronological_split_has_the_pool_that_is_promised(n_days):
+def test_every_chronological_split_has_the_proposed_pool(n_days):
     times = np.random.default_rng(0).integers(0, n_days, size=80).astype(float)
     pool = pool_size(80, times=times)
     order = {"time": times, "begin": times, "end": times, "company": np.arange(80)}
@@ -361,7 +361,9 @@ def test_methods_are_chosen_or_left_out_as_asked(proposed):
     assert names_of(proposed(methods="m-rf,m-mean")) == ["m-rf", "m-mean"]
     fewer = proposed(methods="-m-rf,-m-krr")
     assert names_of(fewer) == [name for name in usual if name not in ("m-rf", "m-krr")]
-    assert [pair for pair in fewer.methods_left_out if pair[0] == "m-rf"] == [("m-rf", "as asked")]
+    assert [pair for pair in fewer.methods_left_out if pair[0] == "m-rf"] == [
+        ("m-rf", "as requested")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -432,7 +434,7 @@ def test_classes_of_a_single_row_are_reported(proposed):
     assert len(tree["train"]) == proposal.training_sizes[-1]
 
 
-def test_class_vectors_bring_the_methods_that_use_them(proposed, tmp_path):
+def test_class_vectors_add_the_methods_that_use_them(proposed, tmp_path):
     vectors = write_table(
         tmp_path / "vectors.csv", {"colour": ["red", "green"], "hue": [0, 2], "light": [1, 1]}
     )
@@ -446,7 +448,7 @@ def test_class_vectors_bring_the_methods_that_use_them(proposed, tmp_path):
     [
         (["a"] * 60, "1 class"),
         (["a"] * 59 + ["b"], "1 of 2 classes have a single row: 'b'"),
-        ([f"c{row}" for row in range(52)] + ["a"] * 4 + ["b"] * 4, "at most 6 rows can test"),
+        ([f"c{row}" for row in range(52)] + ["a"] * 4 + ["b"] * 4, "at most 6 can be test rows"),
         (["a", "b"] + [""] * 58, "2 of 60 rows have a class"),
     ],
 )

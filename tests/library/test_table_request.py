@@ -1,4 +1,4 @@
-"""Requests are read as they are typed, and what contradicts itself is refused with a remedy."""
+"""Requests are read as they are typed, and contradictions are refused with a remedy."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_methods_splits_and_marks_are_read():
 
 
 @pytest.mark.parametrize(("value", "found"), [("true", True), (True, True), ("Yes", True)])
-def test_series_may_be_said_in_several_ways(value, found):
+def test_series_may_be_given_in_several_ways(value, found):
     assert checked_request({**REQUEST, "series": value})["series"] is found
 
 
@@ -118,7 +118,7 @@ def test_a_name_may_hold_a_comma_or_a_bracket(table):
     assert asked.insisted == {"x1", "a, b", "c[1]"}
 
 
-def test_a_pattern_insists_on_nothing(table):
+def test_a_pattern_does_not_force_a_column(table):
     assert columns_of(table, inputs="x*").insisted == set()
 
 
@@ -134,7 +134,7 @@ def test_an_output_named_in_full_is_no_input_of_a_pattern(table):
 
 def test_a_column_named_in_full_is_no_output_of_a_pattern(table):
     assert columns_of(table, outputs="y*", group="y2").outputs == ["y1"]
-    with pytest.raises(UserError, match="every column that it means"):
+    with pytest.raises(UserError, match="every column that it matches"):
         columns_of(table, outputs="bat*", group="batch")
 
 

@@ -18,7 +18,7 @@ def test_no_text_has_no_number():
     assert codes.shape == (0,) and names == []
 
 
-def test_a_long_text_takes_room_once():
+def test_a_long_text_is_stored_once():
     # As an array of texts, these would take four terabytes.
     codes, _ = text_codes(["x" * 1_000_000, *map(str, range(1_000_000))])
     assert len(codes) == 1_000_001

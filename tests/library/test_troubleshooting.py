@@ -1,4 +1,4 @@
-"""Each message that the page on troubleshooting explains is still one of the code."""
+"""Each message that the page on troubleshooting explains is still in the code."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def explained_messages() -> list[str]:
 
 
 def fragments(message: str) -> list[str]:
-    """Return the parts of a message between what it leaves out."""
+    """Return the parts of a message between its omissions."""
     return [part for part in message.split(OMITTED) if part.strip()]
 
 
@@ -30,7 +30,7 @@ def fragments(message: str) -> list[str]:
 def texts_of_the_code() -> str:
     """Return all texts that the project, and Snakemake in its errors, may print, a line each.
 
-    Of Python these are the literals, since a long one is written in several lines.
+    Of Python these are the literals, since long texts are written in several lines.
     """
     sources = [inspect.getsource(snakemake.exceptions)]
     for folder in ("workflow_lib", "scripts"):
@@ -54,18 +54,18 @@ def test_many_messages_are_explained_and_none_twice():
 
 
 @pytest.mark.parametrize("message", explained_messages())
-def test_a_message_that_is_explained_still_stands_in_the_code(message):
+def test_a_message_that_is_explained_is_in_the_code(message):
     parts = fragments(message)
     assert max(len(part.strip()) for part in parts) >= 8, "too little of the message is shown"
     for part in parts:
         assert part in texts_of_the_code(), f"nothing says {part!r}"
 
 
-def test_a_message_that_nothing_says_would_be_noticed():
+def test_a_message_that_is_not_in_the_code_is_detected():
     assert "the moon is full; make room" not in texts_of_the_code()
 
 
-def test_what_a_message_tells_to_do_is_reported_for_all():
+def test_every_message_has_a_meaning_and_a_remedy():
     for row in re.findall(r"^\| `.*\|$", PAGE, re.MULTILINE):
         cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", row)[1:-1]]
         assert len(cells) == 3 and all(cells), row

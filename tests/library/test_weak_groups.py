@@ -1,4 +1,4 @@
-"""Weak rows without outputs: who joins the weak pool, what groups tell, and that nothing leaks."""
+"""Weak rows without outputs: the weak pool, the memberships by groups, and that nothing leaks."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class TestSplits:
     def test_rows_without_outputs_join_the_end_of_the_weak_pool(self):
         is_labelled = labelled_mask()
         tree = split(is_labelled, weak_sizes=(5, 45, 46))
-        # 15 of 60 labelled rows test and 40 train.
+        # 15 of 60 labelled rows are test rows and 40 training rows.
         assert is_labelled[tree["weak"][:5]].all() and len(tree["weak"]) == 45
         np.testing.assert_array_equal(np.sort(tree["weak"][5:]), np.flatnonzero(~is_labelled))
         assert (np.diff(tree["weak"][5:]) < 0).any()
@@ -119,7 +119,7 @@ class TestSplits:
         tree = split(everything, np.zeros(60, dtype=int), sizes=(10,), weak_sizes=(5,))
         assert len(tree["weak"]) == len(tree["weak_sizes"]) == len(tree["weak_sizes_asked"]) == 0
 
-    def test_weak_rows_of_tested_groups_stay_out(self):
+    def test_weak_rows_of_tested_groups_are_excluded(self):
         is_labelled, groups = labelled_mask(), values_by_row()["groups"]
         tree = split(is_labelled, groups=groups)
         assert not set(groups[tree["test"]]) & set(groups[tree["weak"]])
@@ -127,7 +127,7 @@ class TestSplits:
         assert len(left_out) == tree["n_weak_left_out"] > 0
         assert np.isin(groups[left_out], groups[tree["test"]]).all()
 
-    def test_weak_rows_that_were_not_known_before_the_test_rows_stay_out(self):
+    def test_weak_rows_that_were_not_known_before_the_test_rows_are_excluded(self):
         is_labelled, order = labelled_mask(), values_by_row()["order"]
         tree = split(is_labelled, sizes=(5, 10), order=order)
         first = order["time"][tree["test"]].min()
@@ -139,7 +139,7 @@ class TestSplits:
             overlaps = order["begin"][same] <= order["end"][row]
             assert order["end"][row] >= first or overlaps.any()
 
-    def test_weak_rows_that_are_given_to_test_stay_out(self):
+    def test_weak_rows_that_are_given_as_test_rows_are_excluded(self):
         is_labelled, roles = labelled_mask(), values_by_row()["roles"]
         tree = split(is_labelled, sizes=(5, 10), roles=roles)
         assert is_labelled[tree["test"]].all()
@@ -393,7 +393,7 @@ def heldout_and_test_errors(stages, truth) -> tuple[float, float]:
     return stages.tree("regression")[name]["score"], error
 
 
-def test_groups_help_where_they_tell_of_the_outputs(tmp_path):
+def test_groups_help_where_they_are_informative_of_the_outputs(tmp_path):
     errors = []
     for seed in range(4):
         data = grouped_data(seed=seed)
@@ -457,7 +457,7 @@ def test_rows_without_a_label_have_the_mean_of_the_block(tmp_path, weak_outputs)
 
 
 @pytest.mark.parametrize("weak_outputs", ["component_mean", "neighbours"])
-def test_rivals_learn_from_groups_as_well(tmp_path, weak_outputs):
+def test_baselines_learn_from_groups_as_well(tmp_path, weak_outputs):
     data = grouped_data()
     stages = stages_of(tmp_path / "rival", data, weak_outputs=weak_outputs, sizes=[24]).all()
     alone = stages_of(tmp_path / "alone", data, kind=None, weak_sizes=[], sizes=[24]).all()
@@ -475,7 +475,7 @@ def test_a_study_of_noise_is_refused(tmp_path):
         stages_of(tmp_path, studies={"weak_noise": [0.2]}).all()
 
 
-def test_what_weak_rows_are_reported_does_not_depend_on_the_kind_of_labels(tmp_path):
+def test_memberships_of_weak_rows_do_not_depend_on_the_kind_of_labels(tmp_path):
     trees = [
         stages_of(tmp_path / kind, label_kind=kind).prepare().model().tree("weak_labels")
         for kind in ("one-hot", "soft")
@@ -500,7 +500,7 @@ def test_the_split_of_all_rows_goes_through_every_stage(tmp_path):
     item = stages.tree("predictions")[f"n-36_w-{weak_size}_C-selected"]
     expected = impute_mean(Y[split["train"]])
     assert item["outputs"].shape == (36, 3)
-    # The rows that are predicted have trained: their error is less than that of their mean.
+    # The predicted rows are training rows: their error is less than that of their mean.
     assert ((item["outputs"] - expected) ** 2).sum() < ((expected - expected.mean(0)) ** 2).sum()
 
 

@@ -1,4 +1,4 @@
-"""A redirect leads to the web, or nowhere."""
+"""Redirects are followed within the web only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workflow_lib.datasets.web import open_address
 
 @pytest.fixture
 def address(monkeypatch):
-    """Return the address of a server that redirects to what stands behind ``?``."""
+    """Return the address of a server that redirects to the address after ``?``."""
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
 
@@ -59,6 +59,6 @@ def test_redirects_out_of_the_web_are_refused(address, target):
 
 
 @pytest.mark.parametrize("address", ["file:///etc/passwd", "ftp://127.0.0.1/a", "data:,a"])
-def test_other_addresses_are_none(address):
+def test_other_addresses_are_refused(address):
     with pytest.raises(ValueError, match="no address of the web"):
         opened(address)

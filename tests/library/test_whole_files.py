@@ -1,4 +1,4 @@
-"""Files appear whole or not at all, at whatever byte the disk refuses them."""
+"""Files are written completely or not at all, at whatever byte the disk fails."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def names_in(folder: Path) -> list[str]:
 
 
 def test_an_artifact_is_refused_at_whatever_byte_the_disk_is_full(tmp_path):
-    # In a process of its own, which the HDF5 library would crash where it met the refusal.
+    # In a separate process, because the HDF5 library would crash where it met the refusal.
     done = subprocess.run(
         [sys.executable, "-c", AT_EVERY_SIZE],
         cwd=tmp_path,
@@ -123,7 +123,7 @@ def test_writing_to_a_full_device_never_fails_but_is_remembered():
         assert caught.value is first
 
 
-def test_a_file_in_the_place_of_a_folder_is_reported(tmp_path):
+def test_a_file_instead_of_a_folder_is_reported(tmp_path):
     (tmp_path / "results").write_text("no folder")
     with pytest.raises(UserError, match="could not be written") as caught:
         write_text(tmp_path / "results" / "a.csv", "a")

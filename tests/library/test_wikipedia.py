@@ -1,4 +1,4 @@
-"""Introductions are fetched once, kept whole, and every failure says what to do."""
+"""Introductions are fetched once and kept complete, and every failure names a remedy."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def page(title, extract="", revision=1, **changes):
 
 
 class Encyclopedia:
-    """Answers as the API does; `faults` stand before the answers, one for each request.
+    """Answers as the API does; `faults` come before the answers, one for each request.
 
     A fault is an error to raise, or the content of an answer.
     """
@@ -102,7 +102,7 @@ def output(tmp_path):
 
 @pytest.fixture
 def sleeps(monkeypatch):
-    """Record the pauses in place of waiting for them."""
+    """Record the pauses instead of waiting."""
     seconds = []
     monkeypatch.setattr(wikipedia.time, "sleep", seconds.append)
     return seconds
@@ -265,7 +265,7 @@ class TestResuming:
 
     @pytest.mark.parametrize(
         ("content", "words"),
-        [('{"ant":', "line 1"), ("[]", "no object"), ('{"ant": {}}', "'ant' has no text")],
+        [('{"ant":', "line 1"), ("[]", "not hold an object"), ('{"ant": {}}', "'ant' has no text")],
     )
     def test_a_damaged_file_is_named_and_left_alone(self, output, content, words):
         output.parent.mkdir()
@@ -290,7 +290,7 @@ class TestFailures:
         ],
         ids=repr,
     )
-    def test_what_may_pass_is_tried_again_after_longer_and_longer_pauses(
+    def test_temporary_failures_are_retried_after_longer_and_longer_pauses(
         self, output, sleeps, fault
     ):
         opener = Encyclopedia(ANT, faults=[fault, TimeoutError(), TimeoutError()])
@@ -308,22 +308,22 @@ class TestFailures:
         [
             (refused(403), "403 reason"),
             (b'{"error": {"code": "badvalue", "info": "no such prop"}}', "no such prop"),
-            (b"[]", "no object"),
+            (b"[]", "not an object"),
             (b"{}", "lacks the page 'Ant'"),
             (b'{"query": {"pages": [{"title": "Ant", "extract": "x"}]}}', "lacks the revision"),
         ],
     )
-    def test_what_will_not_pass_is_not_tried_again(self, output, sleeps, fault, words):
+    def test_permanent_failures_are_not_retried(self, output, sleeps, fault, words):
         opener = Encyclopedia(ANT, faults=[fault])
         assert words in message_of({"ant": "Ant"}, output, opener)
         assert len(opener.questions) == 1
 
-    def test_without_network_the_message_names_the_way_without(self, output, sleeps):
+    def test_without_network_the_message_names_the_alternative(self, output, sleeps):
         opener = Encyclopedia(faults=[urllib.error.URLError("Name or service not known")] * 9)
         message = message_of(TITLES, output, opener, retries=2)
         assert len(opener.questions) == 3
         assert "Name or service not known" in message
-        assert "supply a folder with one text file a class, named CLASS.txt" in message
+        assert "supply a folder with a text file CLASS.txt for each class" in message
         assert not output.exists()
 
     def test_an_answer_without_end_is_given_up(self, output):

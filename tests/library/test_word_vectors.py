@@ -77,7 +77,7 @@ def test_a_file_without_a_wanted_word_gives_no_rows_of_its_dimension(tmp_path):
 
 
 @pytest.mark.parametrize("wanted", [None, ["dog"]])
-def test_of_a_word_that_stands_there_twice_the_first_stays(tmp_path, wanted):
+def test_of_a_word_that_occurs_twice_the_first_is_kept(tmp_path, wanted):
     found = read_word_vectors(write(tmp_path, "dog 1 2\nDog 3 4\ndog 5 6\n"), wanted)
     np.testing.assert_array_equal(found.vectors[found.words["dog"]], [1, 2])
     assert len(found.words) == (1 if wanted else 2)
@@ -131,7 +131,7 @@ class TestArchives:
         assert read_word_vectors(path, dimension=2).words == {"a": 0}
         assert "ends with .3d.txt" in message_of(path, dimension=3)
 
-    def test_hidden_copies_beside_the_only_text_do_not_count(self, tmp_path):
+    def test_hidden_copies_of_the_only_text_do_not_count(self, tmp_path):
         path = write_zip(tmp_path, {"words.txt": "a 1 2\n", "__MACOSX/._words.txt": "x"})
         assert read_word_vectors(path).words == {"a": 0}
 

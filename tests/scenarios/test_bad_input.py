@@ -1,4 +1,4 @@
-"""Bad input ends a run with one readable error, and what was there before is still there."""
+"""Bad input ends a run with one readable error, and earlier results are kept."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def with_column(column: int, text: str) -> str:
 )
 def test_a_table_that_cannot_be_used(finished, text, words):
     write_measurements(finished, text)
-    # The table itself is fetched anew, as its checksum says.
+    # The table itself is fetched again, because its checksum is another one.
     error = refused(finished, "logs/read/measurements.log", lost=(TABLE, DATASET))
     assert error.startswith(f"error: {TABLE}")
     for word in words:
@@ -198,7 +198,7 @@ def empty(path: Path) -> None:
 
 
 def alter(path: Path) -> None:
-    """Change one number of an artifact, as a hand or a failing disk would."""
+    """Change one number of an artifact, as an edit or a failing disk would."""
     with h5py.File(path, "r+") as file:
         names: list[str] = []
         file.visit(lambda name: names.append(name) if name.endswith("/test_targets") else None)
@@ -218,7 +218,8 @@ OF_ITS_CONSUMER = (
     [
         (truncate, True, "the file differs from its digest: it has "),
         (empty, True, "the file differs from its digest: it is empty"),
-        # An artifact that lost its digest, as a copy without hidden files does, still has its own.
+        # An artifact without the file of its digest, as in a copy without hidden files, holds a
+        # digest.
         (alter, False, "the contents do not match their digest"),
     ],
 )

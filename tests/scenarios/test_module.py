@@ -1,4 +1,4 @@
-"""The workflow as a module of another one: from a folder beside it, and from a repository."""
+"""The workflow as a module of another one: from a local folder, and from a repository."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ REPOSITORY = "https://github.com/laboratory/ofer"
 
 
 def run(folder: Path, project: Path, *options: str, **variables: str) -> Outcome:
-    """Run Snakemake in a folder of a user's own."""
+    """Run Snakemake in a user's folder."""
     variables["OFER_MIRROR"] = str(project / "mirror")
     return snakemake(folder, *options, "--configfile", "config/config.yaml", **variables)
 
 
-# Beside another workflow
+# In another workflow
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def other(project, tmp_path_factory):
     return folder
 
 
-def test_it_gives_the_results_that_it_gives_by_itself(other, first_folder):
+def test_it_gives_the_same_results_as_by_itself(other, first_folder):
     made = files_below(other / "predictions", "results")
     numbers = {
         f"results/{name}/{file}" for name in NAMES for file in ("scores.csv", "coordinates.csv")
@@ -97,14 +97,14 @@ def test_all_its_files_are_below_the_prefix(other):
     }
 
 
-def test_its_report_names_the_results_and_the_other_workflow_goes_on(other):
+def test_its_report_names_the_results_and_the_other_workflow_continues(other):
     page = (other / "predictions" / "results" / "report.html").read_text()
     assert all(f'id="experiment-{name}"' in page for name in NAMES)
     n_lines = len((other / "predictions/results/measurements/scores.csv").read_text().splitlines())
     assert int((other / "errors.txt").read_text()) == n_lines
 
 
-def test_what_its_jobs_used_is_compared_with_what_they_asked(other):
+def test_used_resources_are_compared_with_requested_ones(other):
     text = (other / "predictions/results/timings/jobs/resource-usage.csv").read_text()
     assert len(text.splitlines()) > 10 and "ofer_" not in text
 
@@ -114,7 +114,7 @@ def test_a_second_run_does_nothing(other, project):
     assert "Nothing to be done" in outcome.text, outcome.text
 
 
-def test_a_wrong_key_is_reported_in_the_words_of_the_module(other, project, tmp_path):
+def test_a_wrong_key_is_reported_by_the_message_of_the_module(other, project, tmp_path):
     folder = tmp_path / "wrong"
     folder.mkdir()
     shutil.copytree(other / "config", folder / "config")
@@ -134,7 +134,7 @@ def test_a_wrong_key_is_reported_in_the_words_of_the_module(other, project, tmp_
 def deployed(project, tmp_path_factory):
     """Return what snakedeploy made of the project in a public repository, and the variables.
 
-    The repository is in a folder here: git looks there for the public address.
+    The repository is a local folder here, to which git maps the public address.
     """
     if not shutil.which("git"):
         pytest.skip("git is not installed")
@@ -190,7 +190,7 @@ def test_the_settings_that_it_copied_are_those_of_the_run(deployed, project):
     assert "My errors." in (folder / "results" / "tables" / "measurements-error.tex").read_text()
 
 
-def test_the_catalogue_file_says_what_is_true(project):
+def test_the_catalogue_file_is_correct(project):
     catalogue = yaml.safe_load((project / ".snakemake-workflow-catalog.yml").read_text())
     assert catalogue["usage"]["software-stack-deployment"]["conda"] is True
     assert catalogue["usage"]["report"] is True

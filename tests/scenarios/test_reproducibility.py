@@ -1,4 +1,4 @@
-"""The same bytes, however many cores compute them."""
+"""The same bytes, whatever the number of cores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""After an edit exactly what it can change is computed again."""
+"""After an edit, exactly the results that it can change are computed again."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def splits_of(name: str) -> list:
     return [*numbered, "final"] if name in USER_TABLES else [*numbered]
 
 
-# What their modules import has no part in mixtures, and they combine no other methods.
+# Methods whose modules import nothing of mixtures, and which combine no other methods.
 WITHOUT_MIXTURES = set(method_modules()) - {"kernel_ridge", "class_ridge", "self_training", "stack"}
 
 
@@ -152,7 +152,8 @@ def test_a_color_redraws_the_figures_that_show_it(finished):
 
 def test_the_gradient_preimage_recomputes_predictions_and_no_model(finished):
     add_line(finished / "workflow_lib" / "embeddings" / "gradient.py")
-    # The figure of the geometry searches pre-images itself, and what is tried has pre-images.
+    # The figure of the geometry searches pre-images itself, and the equivalence checks have
+    # pre-images.
     others = {"figure measurements-space", *(f"equivalence checks {name}" for name in EXPERIMENTS)}
     assert jobs_to_run(finished) == {*PREDICTIONS, *SUMMARIES_OF_PREIMAGES, *others}
 
@@ -172,7 +173,8 @@ def test_the_mixture_recomputes_models_and_what_follows(finished, all_jobs):
     )
     of_images = {"image features hog objects", "image features thumbnails objects"}
     expected = {job for job in all_jobs if not job.startswith(others)} | of_images
-    # Some features of images have a codebook, which is a mixture; what follows them is read anew.
+    # Some features of images have a codebook, which is a mixture; the datasets that use them are
+    # read again.
     expected |= {job for job in all_jobs if " objects" in job} - {
         job for job in all_jobs if job.startswith("acquire ")
     }
@@ -313,7 +315,7 @@ def test_a_new_default_method_runs_alone(finished):
     folder = finished / "config" / "methods"
     shutil.copy(folder / "ofer-gmm.yaml", folder / "new-gmm.yaml")
     edit_yaml(folder / "new-gmm.yaml", label="New", penalty="shared")
-    # Its model and embedding are those of a method that is there.
+    # Its model and embedding are those of an existing method.
     expected = {
         f"{stage} new-gmm clusters split {split}"
         for stage in ("regression", "preimages")

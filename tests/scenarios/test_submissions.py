@@ -1,4 +1,4 @@
-"""A scheduler is given few jobs that work for minutes, not many that work for seconds."""
+"""A scheduler is given few jobs of minutes, not many jobs of seconds."""
 
 from __future__ import annotations
 

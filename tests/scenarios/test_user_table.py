@@ -39,7 +39,7 @@ SECTIONS = ("answer", "leaderboard", "intervals", "data-profile", "next")
 
 
 def blend(n_rows: int = 30) -> str:
-    """Return a table of a number, a category and two outputs of them."""
+    """Return a table of a number, a category and two outputs that depend on them."""
     random = Random(11)
     lines = [HEADER]
     for row in range(n_rows):
@@ -98,7 +98,7 @@ def refusal(outcome: Outcome) -> str:
     return errors[0]
 
 
-def assert_tells(outcome: Outcome, words: Iterable[str]) -> None:
+def assert_reports(outcome: Outcome, words: Iterable[str]) -> None:
     error = refusal(outcome)
     for word in words:
         assert word in error
@@ -188,12 +188,12 @@ def asked(fresh: Path) -> tuple[dict[str, str], dict[str, Outcome]]:
 
 @pytest.mark.parametrize("name", REFUSED_TABLES)
 def test_a_table_that_cannot_be_used_is_reported(asked, name):
-    assert_tells(asked[1][name], REFUSED_TABLES[name][2])
+    assert_reports(asked[1][name], REFUSED_TABLES[name][2])
 
 
 @pytest.mark.parametrize("name", REFUSED_REQUESTS)
 def test_a_request_that_cannot_be_met_is_reported(asked, name):
-    assert_tells(asked[1][name], REFUSED_REQUESTS[name][1])
+    assert_reports(asked[1][name], REFUSED_REQUESTS[name][1])
 
 
 def test_a_table_of_ten_thousand_columns_is_taken(asked, fresh):
@@ -241,7 +241,7 @@ def delete_table(folder: Path) -> None:
 
 
 def edit_dataset(old: str, new: str):
-    """Return the function that writes other words into the dataset's file, as a user would."""
+    """Return the function that replaces a text in the dataset's file, as a user would."""
 
     def edit(folder: Path) -> None:
         path = folder / DATASET
@@ -285,7 +285,7 @@ REFUSED_ANSWERS = {
     "no name": ({}, ["snakemake answer: no table of your own is named", "answer --config name="]),
     "new table": (
         {"name": NAME, **BLEND},
-        ["snakemake answer: data=FILE tells of a new table", f"answer --config name={NAME}"],
+        ["snakemake answer: data=FILE names a new table", f"answer --config name={NAME}"],
     ),
 }
 """By the name of the case: the request, and words of the message."""
@@ -305,12 +305,12 @@ def mistaken(made: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_mistake_after_new_is_reported(mistaken, name):
-    assert_tells(mistaken[name], MISTAKES[name][1])
+    assert_reports(mistaken[name], MISTAKES[name][1])
 
 
 @pytest.mark.parametrize("name", REFUSED_ANSWERS)
 def test_an_answer_needs_the_name_of_a_table(mistaken, name):
-    assert_tells(mistaken[name], REFUSED_ANSWERS[name][1])
+    assert_reports(mistaken[name], REFUSED_ANSWERS[name][1])
 
 
 @pytest.fixture(scope="module")
@@ -366,7 +366,7 @@ def test_another_cell_makes_another_answer(copy):
 
 def test_an_answer_without_its_table_is_refused_though_older_results_are_there(copy):
     delete_table(copy)
-    assert_tells(run(copy, "answer", name=NAME), [f"{DATASET}, key options.file"])
+    assert_reports(run(copy, "answer", name=NAME), [f"{DATASET}, key options.file"])
 
 
 def test_predictions_need_the_saved_model_alone(copy):
@@ -377,7 +377,7 @@ def test_predictions_need_the_saved_model_alone(copy):
     assert len(records(copy / f"results/{NAME}/predictions/rows.csv")) == len(NEW_ROWS) - 1
 
 
-def test_the_report_tells_the_answer(answered):
+def test_the_report_states_the_answer(answered):
     answer = json.loads((answered / f"results/{NAME}/answer.json").read_text())
     page = (answered / f"results/{NAME}/report.html").read_text()
     assert answer["winner"] == "m-krr"
@@ -432,13 +432,13 @@ def predicted(answered: Path) -> dict[str, Outcome]:
 
 @pytest.mark.parametrize("name", REFUSED_ROWS)
 def test_new_rows_that_cannot_be_used_are_reported(predicted, answered, name):
-    assert_tells(predicted[name], REFUSED_ROWS[name][1])
+    assert_reports(predicted[name], REFUSED_ROWS[name][1])
     assert not (answered / f"results/{NAME}/predictions/{name}.csv").exists()
 
 
 @pytest.mark.parametrize("name", REFUSED_PREDICTIONS)
 def test_predictions_that_cannot_be_made_are_reported(predicted, name):
-    assert_tells(predicted[name], REFUSED_PREDICTIONS[name][1])
+    assert_reports(predicted[name], REFUSED_PREDICTIONS[name][1])
 
 
 def test_new_rows_are_predicted_as_the_model_does_in_python(predicted, answered):
@@ -475,14 +475,14 @@ def test_a_category_that_was_never_seen_and_a_missing_cell_are_noted(predicted, 
     assert "2 of 4 rows have a note" in predicted["rows"].text
 
 
-def test_the_terminal_tells_what_predictions_are_worth(predicted):
+def test_the_terminal_states_the_level_and_the_novelty(predicted):
     end = predicted["rows"].text.partition(" finished in ")[2]
     assert "4 rows predicted by" in end
     assert "the intervals are meant to hold 90 % of the true values" in end
     assert re.search(r"\d of 4 rows (is|are) unlike the training rows", end)
 
 
-def test_columns_in_another_order_are_predicted_alike(predicted, answered):
+def test_columns_in_another_order_give_the_same_predictions(predicted, answered):
     assert predicted["turned"].status == 0, predicted["turned"].text
     assert "columns that are no inputs, passed over: more" in predicted["turned"].text
     first, second = (
@@ -495,7 +495,7 @@ def test_columns_in_another_order_are_predicted_alike(predicted, answered):
 # A class to predict
 
 
-def test_classes_train_as_the_table_has_them_one_of_a_single_row_too(fresh, tmp_path):
+def test_classes_keep_their_shares_in_training_even_a_single_row(fresh, tmp_path):
     folder = copy_folder(fresh, tmp_path / "run")
     random = Random(2)
     places = {"common": (0, 24), "rare": (4, 7), "single": (9, 1)}
@@ -508,7 +508,7 @@ def test_classes_train_as_the_table_has_them_one_of_a_single_row_too(fresh, tmp_
     request = {"data": "kinds.csv", "classes": "kind", "methods": "class-krr,m-svm", "splits": "2"}
     outcome = run(folder, "new", name="kinds", **request)
     assert outcome.status == 0, outcome.text
-    assert "Classes with a single row, which trains and never tests: 'single'" in outcome.text
+    assert "Classes with a single row, which is never a test row: 'single'" in outcome.text
     assert "2 splits (stratified), 10, 20, 26 training rows" in outcome.text
     edit = {"training_sizes": [26], "tables": [], "figures": []}
     edit_yaml(folder / "config/experiments/kinds.yaml", **edit)
@@ -518,7 +518,7 @@ def test_classes_train_as_the_table_has_them_one_of_a_single_row_too(fresh, tmp_
     answer = json.loads((folder / "results/kinds/answer.json").read_text())
     assert answer["baseline"]["label"] == "guessing the most frequent class"
     assert (answer["training_size"], answer["n_test"]) == (26, 6)
-    # Five common rows test, and one rare.
+    # The test rows are five common rows and a rare row.
     assert answer["baseline"]["mean"] == pytest.approx(100 * 5 / 6)
     (folder / "new.csv").write_text("heat,cold\n0,0\n,\n9,-9\n")
     outcome = run(folder, "predict", name="kinds", rows="new.csv")

@@ -1,4 +1,4 @@
-"""Ways to damage a file of a finished run, after which it has the date it had before."""
+"""Ways to damage a file of a finished run, all of which keep its date."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 import h5py
 
 Damage = Callable[[Path, Path, bool], None]
-"""Damages a file, may take another of the same kind for it, and knows two variants."""
+"""Damages a file, possibly with the content of another of the same kind; has two variants."""
 
 
 def damage(path: Path, how: Damage, other: Path, variant: bool = False) -> None:
-    """Damage a file and keep its date; the damage is never none."""
+    """Damage a file and keep its date; its content always changes."""
     before, state = path.read_bytes(), path.stat()
     how(path, other, variant)
     os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
@@ -42,12 +42,12 @@ def flip_bit(path: Path, other: Path, in_attribute: bool) -> None:
 
 
 def replace(path: Path, other: Path, variant: bool) -> None:
-    """Put another file in the place of a file."""
+    """Replace a file by another."""
     path.write_bytes(other.read_bytes())
 
 
 def empty(path: Path, other: Path, variant: bool) -> None:
-    """Leave nothing of a file."""
+    """Empty a file."""
     path.write_bytes(b"")
 
 
@@ -57,7 +57,7 @@ def make_unreadable(path: Path, other: Path, variant: bool) -> None:
 
 
 def another_file(name: str, names: Iterable[str]) -> str:
-    """Return the file that stands in for `name`: of another split, else the nearest in kind."""
+    """Return the file that replaces `name`: that of another split, else the most similar one."""
 
     def distance(other: str) -> tuple[bool, bool, bool]:
         is_split = re.sub(r"/split-\d+/", "/", other) == re.sub(r"/split-\d+/", "/", name)
@@ -68,7 +68,7 @@ def another_file(name: str, names: Iterable[str]) -> str:
 
 
 def _place_of_number(path: Path) -> int:
-    """Return where the middle of the largest array lies in an HDF5 file."""
+    """Return the position of the middle of the largest array in an HDF5 file."""
     places: list[tuple[int, int]] = []
 
     def note(name: str, item: h5py.Group | h5py.Dataset) -> None:
@@ -82,7 +82,7 @@ def _place_of_number(path: Path) -> int:
 
 
 def _place_of_attribute(path: Path) -> int:
-    """Return where the text of the attribute ``content_digest`` lies in an HDF5 file."""
+    """Return the position of the text of the attribute ``content_digest`` in an HDF5 file."""
     with h5py.File(path, "r", locking=False) as file:
         text = file.attrs["content_digest"].item()
     return path.read_bytes().index(text)

@@ -1,4 +1,4 @@
-"""The jobs of a finished run by Snakemake's own account, and which files can be damaged at once."""
+"""The jobs of a finished run as recorded by Snakemake, and which files can be damaged at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import smoke
 
 
 class Job(NamedTuple):
-    """A finished job: the files it read that other jobs had made, and those it made."""
+    """A finished job: the files of other jobs that it read, and the files that it made."""
 
     inputs: frozenset[str]
     outputs: frozenset[str]

@@ -1,8 +1,8 @@
-"""Archives that someone made in order to do harm.
+"""Malicious archives.
 
-Each is made by a function of the folder of the victim, which lies beside the one in which the
-archive is read, and which no archive may change. Members are named like images in class folders
-where they can be, so that readers take notice of them.
+Each is made by a function of the victim, a folder next to that in which the archive is read, which
+no archive may change. Where possible, members are named like images in class folders, so that
+readers do not pass over them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 IMAGE = b"P5 2 2 255\n\x01\x02\x03\x04"
 VICTIM = "victim.pgm"
 HUGE = 8 << 30
-"""Bytes that a bomb becomes: more than any process of the tests may hold or write."""
+"""Uncompressed bytes of a bomb: more than any process of the tests may hold or write."""
 
 
 # Tar archives
@@ -44,14 +44,14 @@ def _tar(*members: tuple[tarfile.TarInfo, bytes], kind: int = tarfile.GNU_FORMAT
 
 
 def _named(*names: str) -> Callable[[Path], bytes]:
-    """Return what makes an archive of a good file and some with these names."""
+    """Return the function that makes an archive of a good file and files with these names."""
     return lambda victim: _tar(
         _member("bar/good.pgm"), *(_member(name.format(victim=victim)) for name in names)
     )
 
 
 def _linked(kind: bytes, link: str, target: str, *names: str) -> Callable[[Path], bytes]:
-    """Return what makes an archive with a link, and then members below it or in its place."""
+    """Return the function that makes an archive of a link, and members below or instead of it."""
     return lambda victim: _tar(
         _member("bar/good.pgm"),
         _member(link, kind, target.format(victim=victim)),
@@ -76,7 +76,7 @@ def _header(name: str, size: int, kind: bytes = tarfile.REGTYPE) -> bytes:
 
 
 def _claiming(size: int, kind: bytes = tarfile.REGTYPE) -> Callable[[Path], bytes]:
-    """Return what makes an archive whose second member claims a size that it has not."""
+    """Return the function that makes an archive whose second member claims a false size."""
     good = _header("bar/good.pgm", len(IMAGE)) + IMAGE.ljust(512, b"\0")
     return lambda victim: good + _header("bar/huge.pgm", size, kind) + bytes(4096)
 
@@ -84,9 +84,9 @@ def _claiming(size: int, kind: bytes = tarfile.REGTYPE) -> Callable[[Path], byte
 def _bomb(
     compress: Callable[[bytes], bytes], start: bytes, repeated: bytes, size: int = HUGE
 ) -> bytes:
-    """Return a compressed stream that begins with `start` and goes on with `size` bytes.
+    """Return a compressed stream of `start` followed by `size` further bytes.
 
-    Streams of gzip, bzip2 and xz may stand one behind the other, so that it is made in no time.
+    Streams of gzip, bzip2 and xz may be concatenated, so that it is made quickly.
     """
     piece = repeated * ((1 << 24) // len(repeated))
     return compress(start) + compress(piece) * (size // len(piece))
@@ -105,13 +105,13 @@ def _long_name(victim: Path) -> bytes:
 
 
 def _headers_of_headers(victim: Path) -> bytes:
-    """Return an archive with thousands of names for one member, each read within the last."""
+    """Return an archive with thousands of names for one member, nested in each other."""
     name = _header("././@LongLink", 9, tarfile.GNUTYPE_LONGNAME) + b"bar/a.pgm".ljust(512, b"\0")
     return name * 20_000 + _tar(_member("bar/good.pgm"))
 
 
 def _digits(victim: Path) -> bytes:
-    """Return an archive with a header of digits, through which some versions look for hours."""
+    """Return an archive with a header of digits, which some versions parse for hours."""
     size = 1 << 19
     header = _header("pax", size, tarfile.XHDTYPE) + b"1" * size
     return header * 8 + _tar(_member("bar/good.pgm"))
@@ -207,7 +207,7 @@ def _zip_special(mode: int, *names: str) -> Callable[[Path], bytes]:
 def _zip_entry(
     name: str, packed: bytes, size: int, method: int = 8, offset: int = 0
 ) -> tuple[bytes, bytes]:
-    """Return a member and its entry in the directory, with a size that it may not have."""
+    """Return a member and its entry in the directory, with a size that may be false."""
     common = struct.pack("<HHHHHIII", 20, 0, method, 0, 33, 0, len(packed), min(size, 0xFFFFFFFE))
     text = name.encode()
     local = b"PK\x03\x04" + common + struct.pack("<HH", len(text), 0) + text + packed
@@ -224,7 +224,7 @@ def _zip_of(members: bytes, entries: Iterable[bytes]) -> bytes:
 
 
 def _deflated_zeros(size: int) -> bytes:
-    """Return zeros as zip archives hold them, made of pieces that stand for themselves."""
+    """Return zeros as zip archives hold them, made of equal pieces that are independent."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     piece = packer.compress(bytes(1 << 24)) + packer.flush(zlib.Z_FULL_FLUSH)
     return piece * (size >> 24) + b"\x03\0"
@@ -236,7 +236,7 @@ def _zip_bomb(victim: Path) -> bytes:
 
 
 def _zip_of_one_piece(victim: Path) -> bytes:
-    """Return an archive whose thousands of members are all one and the same piece."""
+    """Return an archive whose thousands of members share the same content."""
     size = 1 << 25
     local, _ = _zip_entry("bar/0000.pgm", _deflated_zeros(size), size)
     packed = _deflated_zeros(size)
@@ -245,7 +245,7 @@ def _zip_of_one_piece(victim: Path) -> bytes:
 
 
 def _zip_bzip2(victim: Path) -> bytes:
-    """Return an archive with a member that claims little and becomes gigabytes in a step."""
+    """Return an archive whose member claims a small size and expands to gigabytes in a step."""
     packed = bz2.compress(bytes(1 << 24)) * 400
     local, entry = _zip_entry("bar/zeros.pgm", packed, 1000, method=12)
     return _zip_of(local, [entry])

@@ -1,6 +1,6 @@
 """Configurations of the smoke experiment that are wrong in one place; a number says which.
 
-`mutation` draws from the valid files: a file, a place in it and what happens there.
+`mutation` draws from the valid files: a file, a place in it and a change.
 `changed_option` draws a text for `--config` likewise.
 """
 
@@ -31,7 +31,7 @@ FILES = (
     "config/methods/wofer-gmm.yaml",
     "config/models/mixture-tied.yaml",
 )
-"""What the smoke experiment is read from."""
+"""The files of the smoke experiment."""
 
 END_OF_DOCUMENT = "...\n"
 
@@ -133,7 +133,7 @@ SPECIAL_VALUES = (
 
 
 class Mutation(NamedTuple):
-    """One file of the smoke experiment that is not as it should be."""
+    """One faulty file of the smoke experiment."""
 
     name: str
     """The file."""
@@ -142,10 +142,10 @@ class Mutation(NamedTuple):
     """The keys of what was changed; none where the text was changed."""
 
     change: str
-    """What was done, for who reads of a trial that failed."""
+    """The change in words, for the message of a failed trial."""
 
     content: bytes | None
-    """What the file holds in its place; None for a folder of that name."""
+    """The new content of the file; None for a folder of that name."""
 
 
 def mutation(folder: Path, number: int) -> Mutation:
@@ -169,7 +169,7 @@ def mutation(folder: Path, number: int) -> Mutation:
 
 @contextmanager
 def applied(folder: Path, mutation: Mutation) -> Iterator[None]:
-    """Put a mutation into `folder`; afterwards the file is as it was."""
+    """Apply a mutation in `folder`; afterwards restore the file."""
     path = folder / mutation.name
     before = path.read_bytes()
     path.unlink()
@@ -213,7 +213,7 @@ def changed_option(number: int) -> str:
 
 
 def _places(tree: Any, path: tuple = ()) -> Iterator[tuple[tuple, Any]]:
-    """Yield the way to every value below `tree`, and the value."""
+    """Yield the path of every value below `tree`, and the value."""
     if isinstance(tree, dict | list):
         for key in tree if isinstance(tree, dict) else range(len(tree)):
             yield (*path, key), tree[key]
@@ -227,7 +227,7 @@ def _at(tree: Any, path: tuple) -> Any:
 
 
 def _keys(path: tuple) -> tuple[str, ...]:
-    """Return the last key on a way; places in lists have none."""
+    """Return the last key of a path; positions in lists have none."""
     return tuple(part for part in path if isinstance(part, str))[-1:]
 
 
@@ -287,7 +287,7 @@ def _line(random: Random, text: str) -> tuple[list[str], int]:
 
 
 def _twice(random: Random, text: str) -> str:
-    """a line stands twice"""
+    """a line is repeated"""
     lines, place = _line(random, text)
     return "".join([*lines[:place], lines[place], *lines[place:]])
 
@@ -306,7 +306,7 @@ def _indented(random: Random, text: str) -> str:
 
 
 def _with_character(random: Random, text: str) -> str:
-    """a character that means something in YAML stands somewhere"""
+    """a character with a meaning in YAML is inserted"""
     place = random.randrange(len(text))
     return text[:place] + random.choice("[]{}:,&*!|>%@`'\"#?-\t\n\x07") + text[place:]
 
@@ -329,12 +329,12 @@ def _with_tag(random: Random, text: str) -> str:
 
 
 def _with_special_value(random: Random, text: str) -> str:
-    """a value has a meaning of its own in YAML"""
+    """a value has a special meaning in YAML"""
     return _with_value(random, text, random.choice(SPECIAL_VALUES))
 
 
 def _with_aliases(random: Random, text: str) -> str:
-    """a value refers to itself many times over"""
+    """a value refers to itself many times"""
     levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     levels += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
     return "\n".join([*levels, _with_value(random, text, random.choice(["*a11", "*absent"]))])
@@ -408,7 +408,7 @@ def _noise(random: Random, text: str) -> bytes:
 
 
 def _folder(random: Random, text: str) -> None:
-    """a folder is in the place of the file"""
+    """a folder replaces the file"""
     return None
 
 

@@ -1,7 +1,7 @@
-"""Small valid data files of every kind that is read, and what may have become of them.
+"""Small valid data files of every kind that is read, and faulty versions of them.
 
 `mutated(number)` is the same on every machine: a sample, of which one file was changed once or
-twice. Every sample meets every change that suits its files, as the numbers grow.
+twice. As the numbers grow, every change is applied to every sample whose files it suits.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Archive:
     """Names and contents in their order; None for a folder."""
 
     harm: Callable[[bytes], bytes] = bytes
-    """What becomes of the archive before it is compressed."""
+    """A change of the archive before it is compressed."""
 
     def packed(self) -> bytes:
         """Return the bytes of the archive, the same each time."""
@@ -56,18 +56,17 @@ class Sample:
 
     name: str
     reader: str
-    """A reader of datasets; ``new`` for a table that the workflow has never seen, ``pictures`` for
-    a collection of images."""
+    """A reader of datasets; ``new`` for a new table, ``pictures`` for a collection of images."""
 
     files: Mapping[str, bytes | Archive]
-    """The files by name, in the order in which the reader asks for them."""
+    """The files by name, in the order in which the reader takes them."""
 
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Options of the reader; of ``new`` what is typed behind the command."""
+    """Options of the reader; of ``new`` the request on the command line."""
 
     delimiter: str = ","
     indifferent: tuple[str, ...] = ()
-    """Changes that make no difference to what is read."""
+    """Changes that do not affect the data that are read."""
 
     package: str | None = None
     """A package that reading needs and that may not be installed."""
@@ -186,7 +185,7 @@ def _joined(rows: Sequence[Sequence[str]], delimiter: str) -> bytes:
 
 
 def _with_cell(random: Random, content: bytes, delimiter: str, text: str) -> bytes:
-    """Return the text with one to three cells replaced; now and then a name in the header."""
+    """Return the text with one to three cells replaced; sometimes a name in the header."""
     rows = _rows(content, delimiter)
     for _ in range(random.randint(1, 3)):
         row = random.choice([0, *range(len(rows))])
@@ -340,7 +339,7 @@ BINARY_CHANGES = {
 
 
 def _of_member(random: Random, archive: Archive, change) -> Archive:
-    """Return the archive with one member changed; a name and a content become a list of such."""
+    """Return the archive with one member changed, from (name, content) to a list of such pairs."""
     place = random.randrange(len(archive.members)) if archive.members else 0
     members = list(archive.members)
     members[place : place + 1] = change(*members[place]) if members else []
@@ -437,7 +436,7 @@ ARCHIVE_CHANGES = {
 
 
 def _unpacked(change):
-    """Return a change of a text as one of the text in a file of gzip."""
+    """Return a change of a text as a change of the text in a gzip file."""
 
     def changed(random: Random, content: bytes, delimiter: str) -> bytes:
         try:
@@ -482,7 +481,7 @@ def _tar_of(members: Sequence[tuple[str, bytes | None]]) -> bytes:
 def _zip_of(members: Sequence[tuple[str, bytes | None]]) -> bytes:
     file = io.BytesIO()
     with warnings.catch_warnings(), zipfile.ZipFile(file, "w") as archive:
-        # That a name stands there twice is meant.
+        # Repeated names are intended.
         warnings.simplefilter("ignore")
         for name, content in members:
             # Names in zip archives are UTF-8.
@@ -892,4 +891,4 @@ SAMPLES = (
     _new_table,
     _user_table,
 )
-"""Makers of the samples; tables are met more often than rarer files."""
+"""Makers of the samples; tables occur more often than rarer files."""

@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parents[2]
 
 SECONDS = 60
-"""Longest time that jobs may take in all: what takes longer hangs, as a user sees it."""
+"""Longest time that jobs may take in all; longer jobs count as hanging."""
 
 MEMORY = 4 << 30
-"""Bytes of addresses that the process may have."""
+"""Limit of the address space of the process, in bytes."""
 
 LARGEST_WRITTEN = 1 << 30
 """Bytes of the largest file that the process may write."""
@@ -33,7 +33,7 @@ LARGEST_WRITTEN = 1 << 30
 
 @dataclass(frozen=True)
 class Job:
-    """One script of a rule and what Snakemake would tell it."""
+    """One script of a rule and the arguments that Snakemake would give it."""
 
     script: str
     inputs: Mapping[str, Any] = field(default_factory=dict)
@@ -43,14 +43,14 @@ class Job:
 
 
 class Ended(NamedTuple):
-    """How the jobs ended: the status of the first that failed, else 0, and what they said."""
+    """How the jobs ended: the status of the first that failed, else 0, and their output."""
 
     status: int
     text: str
 
     @property
     def error(self) -> str:
-        """The line that the user is shown."""
+        """The line that is shown to the user."""
         return self.text.splitlines()[-1] if self.text else ""
 
 

@@ -1,4 +1,4 @@
-"""Disks that fill, and folders that may not be written, for as long as a test needs them."""
+"""Full disks and folders that cannot be written to, for the duration of a test."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOM = "64m"
 
 
 class Disk:
-    """A disk mounted on a folder, of which one says how much room is left."""
+    """A disk mounted on a folder, whose free space can be set."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -28,7 +28,7 @@ class Disk:
         """Let the disk be full after so many further blocks."""
         state = os.statvfs(self.folder)
         used = (state.f_blocks - state.f_bfree) * state.f_frsize
-        # A size of zero would stand for no bound.
+        # A size of zero would mean no limit.
         mount("-o", f"remount,size={max(used + blocks * BLOCK, BLOCK)}", str(self.folder))
 
     def make_room(self) -> None:
@@ -37,7 +37,7 @@ class Disk:
 
 @contextmanager
 def mounted_disk(folder: Path) -> Iterator[Disk]:
-    """Put what is in a folder, if anything, on a disk of its own that is mounted in its place."""
+    """Move the content of a folder, if any, to a separate disk that is mounted on the folder."""
     folder.mkdir(exist_ok=True)
     aside = folder.with_name(f"{folder.name}-aside")
     folder.rename(aside)
@@ -63,10 +63,10 @@ def mounted_read_only(folder: Path) -> Iterator[list[str]]:
 
 
 @contextmanager
-def without_leave(folder: Path) -> Iterator[list[str]]:
-    """Let the permissions of a folder and all in it forbid to add and to remove files.
+def without_permission(folder: Path) -> Iterator[list[str]]:
+    """Forbid, by the permissions of a folder and all below, to add and to remove files.
 
-    It gives what goes before a command that has to respect them.
+    Yield the prefix of a command that has to respect them.
     """
     prefix = unprivileged(folder.parent)
     folders = [folder, *(path for path in folder.rglob("*") if path.is_dir())]

@@ -1,4 +1,4 @@
-"""A smoke run while it is at work: how far it has come, its jobs, and what it says at the end."""
+"""A smoke run in progress: its finished jobs, its running jobs, and its output at the end."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ LONGEST_STEP = 1.5
 
 
 class RunAtWork:
-    """The smoke run, started in `folder`, in a session of its own."""
+    """The smoke run, started in `folder`, in a separate session."""
 
     def __init__(self, folder: Path, *options: str, **variables: str) -> None:
         self.folder = folder
-        # Outside of the folder of the run, and another one for each run in it.
+        # Outside of the folder of the run, and separate for each run in it.
         with NamedTemporaryFile(dir=folder.parent, suffix=".txt", delete=False) as words:
             self.words = Path(words.name)
             self.process = subprocess.Popen(
@@ -46,7 +46,7 @@ class RunAtWork:
         return self
 
     def __exit__(self, *arguments) -> None:
-        """Leave no process behind."""
+        """End all processes."""
         if not self.has_ended:
             self.kill_both()
         jobs = jobs_at_work(self.folder)
@@ -56,7 +56,7 @@ class RunAtWork:
 
     @property
     def text(self) -> str:
-        """What the terminal shows so far."""
+        """The output so far."""
         return self.words.read_text(encoding="utf-8", errors="replace")
 
     @property
@@ -89,12 +89,12 @@ class RunAtWork:
         time.sleep(random.uniform(0, LONGEST_STEP))
 
     def kill_snakemake(self) -> None:
-        """Kill Snakemake alone; its jobs go on."""
+        """Kill Snakemake alone; its jobs continue."""
         self.process.kill()
         self.process.wait()
 
     def kill_a_job(self, random: Random) -> None:
-        """Kill one of the jobs that are at work, or the next one."""
+        """Kill one of the running jobs, or the next job."""
         killed = False
         while not killed and not self.has_ended:
             self.wait_until(lambda: jobs_at_work(self.folder))
@@ -102,25 +102,25 @@ class RunAtWork:
             killed = bool(jobs) and kill(random.choice(jobs))
 
     def kill_both(self) -> None:
-        """Kill Snakemake and its jobs at one blow."""
+        """Kill Snakemake and its jobs at once."""
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
     def hold(self) -> None:
-        """Let Snakemake and its jobs stand still."""
+        """Suspend Snakemake and its jobs."""
         os.killpg(self.process.pid, signal.SIGSTOP)
 
     def go_on(self) -> None:
         os.killpg(self.process.pid, signal.SIGCONT)
 
     def end(self) -> Outcome:
-        """Wait for the end of the run and return how it was."""
+        """Wait for the end of the run and return its outcome."""
         self.process.wait(LIMIT)
         return Outcome(self.process.returncode, self.text, "")
 
 
 def jobs_at_work(folder: Path) -> list[psutil.Process]:
-    """Return the jobs of any run in `folder`, those that outlived theirs among them."""
+    """Return the jobs of any run in `folder`, including those whose run has ended."""
     place = str(folder / ".snakemake" / "scripts") + os.sep
     return [
         process
@@ -139,6 +139,6 @@ def kill(process: psutil.Process) -> bool:
 
 
 def jobs_to_run(text: str) -> int | None:
-    """Return how many jobs a run begins with, from what it showed; None where it shows none."""
+    """Return the number of jobs of a run, from its output; None where it shows none."""
     found = re.search(r"^(\d+) jobs? to run$", text, re.MULTILINE)
     return int(found.group(1)) if found else None

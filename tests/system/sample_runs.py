@@ -57,7 +57,7 @@ def jobs_of(
 ) -> list[Job]:
     """Put the files of a sample into `folder`; return the jobs up to its dataset.
 
-    Archives are recognised by their own checksum or, `by_members`, by that of what is in them.
+    Archives are recognised by their own checksum or, `by_members`, by that of their members.
     """
     output = dataset_of(sample)
     (folder / output).parent.mkdir(parents=True, exist_ok=True)
@@ -113,7 +113,7 @@ def reading(
 
 
 def run(folder: Path, sample: Sample, jobs: list[Job]) -> Ended:
-    """Run the jobs of a sample; of a new table also those with what was decided about it."""
+    """Run the jobs of a sample; of a new table also those with the proposed options."""
     mirror = str(folder / "mirror")
     ended = run_jobs(folder, jobs, OFER_MIRROR=mirror)
     if ended.status or sample.reader != "new":
@@ -122,13 +122,13 @@ def run(folder: Path, sample: Sample, jobs: list[Job]) -> Ended:
     options = decided(folder, name)
     dataset = dataset_of(sample)
     (folder / "results" / name).mkdir(parents=True, exist_ok=True)
-    look = Job(
+    profile = Job(
         "data_profile.py",
         {"dataset": dataset, "files": [options["file"]]},
         [f"results/{name}/data-profile.json"],
         {"options": options, "seed": 5},
     )
-    return run_jobs(folder, [reading("table", dataset, options, files=[options["file"]]), look])
+    return run_jobs(folder, [reading("table", dataset, options, files=[options["file"]]), profile])
 
 
 def decided(folder: Path, name: str) -> dict[str, Any]:

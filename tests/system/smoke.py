@@ -52,7 +52,7 @@ def make_smoke(folder: Path) -> None:
 
 
 def environment(folder: Path, **variables: str) -> dict[str, str]:
-    """Return the variables for a command in `folder`: its own mirror, none of the tests' own."""
+    """Return the variables for a command in `folder`: its mirror, and none of the tests' own."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -75,7 +75,7 @@ def snakemake(folder: Path, *options: str, cores: int | None = 2, **variables: s
         env=environment(folder, **variables),
         capture_output=True,
         text=True,
-        # In a locale of another encoding it speaks that.
+        # In a locale of another encoding, its output has that encoding.
         errors="replace",
         timeout=900,
     )
@@ -92,7 +92,7 @@ def results(folder: Path) -> dict[str, str]:
 
 
 def shows_time(name: str) -> bool:
-    """Return whether a result shows measured times, which no two runs have in common."""
+    """Return whether a result shows measured times, which differ from run to run."""
     shown = ("results/timings/", "results/tables/clusters-time.", "results/report.html")
     return name.startswith(shown)
 

@@ -1,4 +1,4 @@
-"""A script as those of rules, for what no rule does: unpack an archive, or fetch without patience.
+"""A script like those of rules, for other tasks: unpack an archive, or fetch with short timeouts.
 
 Run by `one_job.run_jobs` in a process of its own.
 """

@@ -1,4 +1,4 @@
-"""A clock that is set back, or forward, while a run is at work costs no result."""
+"""A clock that is set back or forward during a run destroys no result."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MADE_AGAIN = (
     "results/clusters/scores.csv",
     "results/clusters/coordinates.csv",
 )
-"""Results whose loss leaves a run some jobs to do, and not all of them."""
+"""Results without which a run has some jobs to do, but not all."""
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_a_clock_that_is_set_costs_no_result(finished, expected, clock, number):
         outcome = run.end()
     if outcome.status:
         assert hours > 0, outcome.text
-        outcome = mend_dates_and_resume(finished, outcome.text)
+        outcome = fix_dates_and_resume(finished, outcome.text)
     assert outcome.status == 0, outcome.text
     assert_whole(finished, expected)
     again = smoke.snakemake(finished)
@@ -66,7 +66,7 @@ def test_a_clock_that_is_set_costs_no_result(finished, expected, clock, number):
 
 
 def shift_dates(folder: Path, seconds: int) -> None:
-    """Make all files look as if they had been written by a clock that is wrong."""
+    """Shift the dates of all files, as a wrong clock would."""
     for part in ("results", "resources", "logs", ".snakemake"):
         for path in (folder / part).rglob("*"):
             if path.is_file():
@@ -74,8 +74,8 @@ def shift_dates(folder: Path, seconds: int) -> None:
                 os.utime(path, (status.st_atime + seconds, status.st_mtime + seconds))
 
 
-def mend_dates_and_resume(folder: Path, text: str) -> smoke.Outcome:
-    """Do what the message about a date in the future says; return how the run ended."""
+def fix_dates_and_resume(folder: Path, text: str) -> smoke.Outcome:
+    """Follow the message about a date in the future; return the outcome of the run."""
     assert "lies in the future. The clock was set back" in text, text
     assert "Traceback" not in text
     remedies = set(re.findall(r"To fix it: (.+?) and run the same snakemake command", text))

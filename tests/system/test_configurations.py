@@ -1,4 +1,4 @@
-"""A configuration that is wrong in one place is refused by the name of the place, or it runs."""
+"""A configuration with one fault is refused by a message that names the fault, or it runs."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ RUN = 240
 """Seconds after which a command counts as one that hangs."""
 
 MEMORY = 8 * 2**30
-"""Bytes that a process may take: a number without bounds must not take down the machine."""
+"""Limit of the memory of a process, in bytes: a huge number must not exhaust the machine."""
 
 PER_TEST = 100
 """Mutations that one test of the loader tries."""
 
 
 def run(folder: Path, *options: str, seconds: int) -> Outcome:
-    """Run the smoke experiment with bounded memory; nothing of it is left when it hangs."""
+    """Run the smoke experiment with bounded memory; it is killed when it hangs."""
     process = subprocess.Popen(
         smoke.command(*options),
         cwd=folder,
@@ -69,24 +69,24 @@ def load() -> dict:
     return configuration.merged_dict()
 
 
-def assert_worded(outcome: Outcome, *names: str) -> None:
-    """Check that a command ended with an error in words, which tells one of the names."""
+def assert_reported(outcome: Outcome, *names: str) -> None:
+    """Check that a command ended with an error message that contains one of the names."""
     assert outcome.status == 1
     assert "Traceback" not in outcome.text
     assert "this is a defect" not in outcome.text
     errors = [line for line in outcome.text.splitlines() if line.startswith(("error: ", "- "))]
-    assert tells("\n".join(errors), names), outcome.text
+    assert mentions("\n".join(errors), names), outcome.text
 
 
-def tells(text: str, names: Iterable[str]) -> bool:
-    """Return whether one of the names stands in `text`, and not as a part of a word."""
+def mentions(text: str, names: Iterable[str]) -> bool:
+    """Return whether one of the names occurs in `text`, and not as a part of a word."""
     return any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) for name in names)
 
 
 def assert_refused_by_snakemake(outcome: Outcome, read: Callable[[], object]) -> None:
     """Check the end of a command where Snakemake itself cannot `read` what was typed.
 
-    It does so before the first line of the Snakefile, so the words are its own.
+    It does so before the first line of the Snakefile, so the message is Snakemake's.
     """
     assert outcome.status == 1
     try:
@@ -102,7 +102,7 @@ def assert_refused_by_snakemake(outcome: Outcome, read: Callable[[], object]) ->
 def with_defaults_that_run(folder: Path) -> Path:
     """Return the folder, in which the configuration of all runs suits the few methods there are.
 
-    It is what counts where the file of the smoke experiment is emptied.
+    It is used where the file of the smoke experiment is emptied.
     """
     edit_yaml(folder / DEFAULTS, experiments=["measurements"])
     return folder
@@ -110,17 +110,17 @@ def with_defaults_that_run(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def valid(fresh: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a copy of the smoke experiment that every test leaves as it was."""
+    """Return a copy of the smoke experiment that every test leaves unchanged."""
     return with_defaults_that_run(smoke.copy_of(fresh, tmp_path_factory.mktemp("valid") / "run"))
 
 
 def loaded(mutation: Mutation) -> dict | None:
-    """Return the configuration with a mutation; None where it is refused, by its name."""
+    """Return the mutated configuration; None where a message that names the fault refuses it."""
     with applied(Path(), mutation):
         try:
             return load()
         except UserError as error:
-            assert tells(str(error), (mutation.name, *mutation.keys)), (mutation, str(error))
+            assert mentions(str(error), (mutation.name, *mutation.keys)), (mutation, str(error))
             return None
 
 
@@ -147,7 +147,7 @@ def test_a_mutated_configuration_is_refused_by_name_or_runs(number, valid, monke
             if mutation.name == smoke.CONFIGURATION and "error: " not in outcome.text:
                 assert_refused_by_snakemake(outcome, lambda: load_configfile(mutation.name))
             else:
-                assert_worded(outcome, mutation.name, *mutation.keys)
+                assert_reported(outcome, mutation.name, *mutation.keys)
         return
     finished = with_defaults_that_run(request.getfixturevalue("finished"))
     expected = request.getfixturevalue("expected")
@@ -157,7 +157,7 @@ def test_a_mutated_configuration_is_refused_by_name_or_runs(number, valid, monke
         assert outcome.status == 0, outcome.text
         assert smoke.results(finished) == expected
     elif outcome.status != 0:
-        assert_worded(outcome, mutation.name, Path(mutation.name).stem, *mutation.keys)
+        assert_reported(outcome, mutation.name, Path(mutation.name).stem, *mutation.keys)
 
 
 @pytest.mark.fault("a mutated configuration")
@@ -169,16 +169,16 @@ def test_a_mutated_option_is_refused_by_name_or_runs(number, finished):
     if outcome.status != 0 and "error: " not in outcome.text:
         assert_refused_by_snakemake(outcome, lambda: parse_config([option]))
     elif outcome.status != 0:
-        assert_worded(outcome, option.partition("=")[0])
+        assert_reported(outcome, option.partition("=")[0])
 
 
 STRANGE = '\\frac{a}{ & <b>&amp; {experiment} {} %s %(a)s `*_| "q" \' é 日本 ‮ # ~ ^ x^{ \\'
-"""A text with signs that LaTeX, HTML, reStructuredText, Python or Snakemake take for something."""
+"""A text with special characters of LaTeX, HTML, reStructuredText, Python and Snakemake."""
 
 
 @pytest.mark.fault("texts that mean something elsewhere")
 def test_any_text_may_be_a_title_a_label_or_a_caption(finished, tmp_path):
-    """Only a dollar is refused, where a figure would take it for a formula."""
+    """Only a dollar is refused, where a figure would interpret it as a formula."""
     config = finished / "config"
     for name in ("clusters", "measurements"):
         path = config / "experiments" / f"{name}.yaml"

@@ -1,4 +1,4 @@
-"""Files of a finished run damaged in turn, their dates kept: none is read, and the remedy fixes."""
+"""Damaged files of a finished run, with their dates kept, are refused and can be repaired."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from unprivileged import unprivileged
 from workflow_lib.file_digests import differing_files, recorded_files
 
 PROTECTED = "error: ProtectedOutputException"
-"""Begins the words of Snakemake about an unreadable file that it was about to write anew."""
+"""Beginning of Snakemake's message about an unreadable file that it was about to replace."""
 
 BATCHES = 10
-"""In how many batches the files that jobs read are damaged."""
+"""Number of batches in which the files that jobs read are damaged."""
 
 FOLDERS = ("results", "resources")
 
 
 class Files(NamedTuple):
-    """What is known of the files of the undisturbed run."""
+    """Facts on the files of the undisturbed run."""
 
     undisturbed: Path
     jobs: list[Job]
@@ -62,7 +62,7 @@ def recorded_in(folder: Path) -> list[Path]:
 
 @pytest.mark.fault("a result cut off")
 @pytest.mark.trials(short=1, full=2 * BATCHES)
-def test_what_was_cut_off_is_refused_and_mended(number, finished, files, expected):
+def test_a_truncated_file_is_refused_and_repaired(number, finished, files, expected):
     batch = damage_batch(finished, files, number, cut_off)
     assert set(refused(finished, files, expected, batch)) == set(batch)
     ends_well(finished, expected)
@@ -70,7 +70,7 @@ def test_what_was_cut_off_is_refused_and_mended(number, finished, files, expecte
 
 @pytest.mark.fault("a bit of a result flipped")
 @pytest.mark.trials(short=1, full=2 * BATCHES)
-def test_one_flipped_bit_is_refused_and_mended(number, finished, files, expected):
+def test_one_flipped_bit_is_refused_and_repaired(number, finished, files, expected):
     batch = damage_batch(finished, files, number + 2, flip_bit)
     assert set(refused(finished, files, expected, batch)) == set(batch)
     ends_well(finished, expected)
@@ -78,7 +78,7 @@ def test_one_flipped_bit_is_refused_and_mended(number, finished, files, expected
 
 @pytest.mark.fault("a result replaced by another")
 @pytest.mark.trials(short=1, full=BATCHES)
-def test_another_file_is_refused_and_mended(number, finished, files, expected):
+def test_another_file_is_refused_and_repaired(number, finished, files, expected):
     batch = damage_batch(finished, files, number + 5, replace)
     assert set(refused(finished, files, expected, batch)) == set(batch)
     ends_well(finished, expected)
@@ -86,7 +86,7 @@ def test_another_file_is_refused_and_mended(number, finished, files, expected):
 
 @pytest.mark.fault("a result emptied")
 @pytest.mark.trials(short=1, full=BATCHES)
-def test_an_emptied_file_is_refused_and_mended(number, finished, files, expected):
+def test_an_emptied_file_is_refused_and_repaired(number, finished, files, expected):
     batch = damage_batch(finished, files, number + 7, empty)
     assert set(refused(finished, files, expected, batch)) == set(batch)
     ends_well(finished, expected)
@@ -94,7 +94,7 @@ def test_an_emptied_file_is_refused_and_mended(number, finished, files, expected
 
 @pytest.mark.fault("a result that cannot be read")
 @pytest.mark.trials(short=1, full=BATCHES)
-def test_an_unreadable_file_is_refused_and_mended(number, finished, files, expected, tmp_path):
+def test_an_unreadable_file_is_refused_and_repaired(number, finished, files, expected, tmp_path):
     prefix = unprivileged(tmp_path)
     left = set(damage_batch(finished, files, number + 9, make_unreadable))
     while left:
@@ -115,7 +115,7 @@ def test_a_file_that_snakemake_itself_cannot_read_or_replace_is_named(finished, 
     error = next(line for line in outcome.stderr.splitlines() if line.startswith("error: "))
     assert f"error: {name}: the file cannot be read" in error
     assert remedy_for(name, [error]) == f"rm {name}"
-    # With another file of its job missing, Snakemake would write the file anew.
+    # With another file of its job missing, Snakemake would write the file again.
     (finished / "results/timings/clusters/split-0/m-krr-regression.json").unlink()
     (finished / name).with_name("regression.h5").unlink()
     outcome = run(finished, prefix)
@@ -157,7 +157,7 @@ def refused(
 ) -> list[str]:
     """Run, check that damaged files are refused and read by no job, and do what the errors say.
 
-    The names of the files that the errors name are returned.
+    Return the names of the files in the errors.
     """
     outcome = run(folder, prefix)
     assert outcome.status == 1, outcome.text
@@ -184,7 +184,7 @@ def refused(
 
 
 def protected(outcome: Outcome, damaged: Iterable[str]) -> dict[str, str]:
-    """Return the command given for each unreadable file that Snakemake was about to write anew."""
+    """Return the command given for each unreadable file that Snakemake was about to replace."""
     if PROTECTED not in outcome.stderr:
         return {}
     command = re.search("^To fix it: (rm .+) and run the same snakemake", outcome.stderr, re.M)
@@ -194,7 +194,7 @@ def protected(outcome: Outcome, damaged: Iterable[str]) -> dict[str, str]:
 
 
 def remedy_for(name: str, errors: Sequence[str]) -> str:
-    """Return the command that the error about a file tells to run; '' where none is about it."""
+    """Return the command that the error about a file gives; '' where there is no such error."""
     reported = {error for error in errors if error.startswith(f"error: {name}: ")}
     commands = [
         re.search("To fix it: (rm .+) and run the same snakemake command again\\.$", error)

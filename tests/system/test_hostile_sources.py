@@ -1,4 +1,4 @@
-"""Archives, servers and files that mean harm: each is refused, and nothing else is changed."""
+"""Malicious archives, servers and files: each is refused, and nothing else is changed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KIND = "a hostile archive or source"
 STRANGE = str(ROOT / "tests" / "system" / "strange_job.py")
 
 
-def assert_told(ended: Ended, place: str) -> None:
+def assert_reported(ended: Ended, place: str) -> None:
     """Check that the jobs ended with one error that names a place and says what to do."""
     assert ended.status == 1, ended
     assert ended.error.startswith("error: "), ended.text[-2000:]
@@ -36,7 +36,7 @@ def assert_told(ended: Ended, place: str) -> None:
 
 
 def everything_below(folder: Path) -> dict[str, tuple]:
-    """Return what there is in a folder: modes, sizes, targets of links and contents."""
+    """Return the content of a folder: modes, sizes, targets of links and contents."""
     found = {}
     for path in sorted(folder.rglob("*")):
         status = path.lstat()
@@ -50,7 +50,7 @@ def everything_below(folder: Path) -> dict[str, tuple]:
 
 @pytest.fixture
 def victim(tmp_path: Path) -> Path:
-    """Return a folder that no job may change, beside the one in which jobs run."""
+    """Return a folder that no job may change, next to the folder in which jobs run."""
     folder = tmp_path / "victim"
     folder.mkdir()
     (folder / VICTIM).write_bytes(IMAGE)
@@ -60,7 +60,7 @@ def victim(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def folder(tmp_path: Path, victim: Path) -> Iterator[Path]:
-    """Return a folder in which jobs run; what is outside of its subfolders must stay as it is."""
+    """Return a folder in which jobs run; what is outside of its subfolders must not change."""
     run = tmp_path / "run"
     run.mkdir()
     before = everything_below(victim), sorted(path.name for path in tmp_path.iterdir())
@@ -87,7 +87,7 @@ def acquiring_members(folder: Path, archive: Path) -> Job:
     return Job("acquire.py", outputs=["resources/set/members"], params={"source": source})
 
 
-def looking_at_pictures(folder: Path, archive: Path) -> Job:
+def reading_pictures(folder: Path, archive: Path) -> Job:
     params = {"source": str(archive), "left_out_classes": [], "codebook_classes": []}
     params |= {"seed": 1, "parts": "results/parts", "members": "*", "weights": []}
     return Job(
@@ -101,7 +101,7 @@ def looking_at_pictures(folder: Path, archive: Path) -> Job:
 WAYS = {
     "unpacked": (unpacking, {"tar": TARS, "zip": ZIPS}),
     "by its members": (acquiring_members, {"tar": TARS}),
-    "as pictures": (looking_at_pictures, {"tar": TARS, "zip": ZIPS}),
+    "as pictures": (reading_pictures, {"tar": TARS, "zip": ZIPS}),
 }
 """How archives are read."""
 
@@ -119,7 +119,7 @@ HARMLESS = {
     ("unpacked", "a bomb in an archive"),
     ("unpacked", "archives in archives"),
 }
-"""What may be read: links in which no image lies and names under which nothing is written, and
+"""Archives that may be read: links without images, names under which nothing is written, and
 archives that are not opened."""
 
 CASES = [
@@ -142,7 +142,7 @@ def test_a_hostile_archive_is_refused_and_changes_nothing_outside(number, folder
     ended = run_jobs(folder, [job(folder, archive)], OFER_MIRROR=str(folder / "mirror"))
     print(f"{way}, {kind}, {name}: {ended.error}")
     if ended.status or (way, name) not in HARMLESS:
-        assert_told(ended, archive.name)
+        assert_reported(ended, archive.name)
         # Parts of image features are kept for the next run.
         after = everything_below(folder)
         kept = {name: after[name] for name in after if not name.startswith("results/parts/")}
@@ -156,7 +156,7 @@ GOOD = b"first,second,sum\n" + b"".join(b"%d,%d,%d\n" % (n, n * n, n + n * n) fo
 
 
 class Server:
-    """A server that answers each request as a function of its path says, on a socket of its own."""
+    """A server that answers each request by a function of its path, on its own socket."""
 
     def __init__(self) -> None:
         self.socket = socket.create_server(("127.0.0.1", 0))
@@ -316,7 +316,7 @@ def fetched(folder: Path, source: dict) -> Ended:
     job = Job(STRANGE, outputs=[target], params={"source": source, "archive": None})
     ended = run_jobs(folder, [job], OFER_MIRROR="")
     left = {path.name for path in folder.rglob("*") if path.is_file()}
-    # What has come of the right file is kept, to go on from there.
+    # The part of the right file that has arrived is kept, to be resumed.
     assert left <= {"table.csv", ".table.csv.sha256", "table.csv.part"}, left
     for path in folder.rglob("*.part"):
         assert path.stat().st_size <= len(GOOD)
@@ -325,7 +325,7 @@ def fetched(folder: Path, source: dict) -> Ended:
 
 @pytest.mark.fault(KIND)
 @pytest.mark.trials(short=10, full=len(ANSWERS))
-def test_a_hostile_server_brings_no_file(number, folder, victim, server, monkeypatch):
+def test_no_file_is_accepted_from_a_hostile_server(number, folder, victim, server, monkeypatch):
     name = list(ANSWERS)[number]
     if name == "to-the-victim":
         location = f"file://localhost{victim}/secret.txt"
@@ -337,7 +337,7 @@ def test_a_hostile_server_brings_no_file(number, folder, victim, server, monkeyp
         assert ended.status == 0, ended
         assert (folder / "resources/set/table.csv").read_bytes() == GOOD
     else:
-        assert_told(ended, address)
+        assert_reported(ended, address)
         if name == "to-ftp":
             assert server.connections == 1, "it was asked in the other language too"
         assert not (folder / "resources/set/table.csv").exists()
@@ -347,14 +347,14 @@ def test_a_hostile_server_brings_no_file(number, folder, victim, server, monkeyp
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_a_hostile_address_is_refused(folder, address):
     ended = fetched(folder, described("set/table.csv", address))
-    assert_told(ended, "set/table.csv")
+    assert_reported(ended, "set/table.csv")
 
 
 @pytest.mark.fault(KIND)
 @pytest.mark.parametrize("path", PATHS)
 def test_a_hostile_path_of_a_source_is_refused(folder, path):
     ended = fetched(folder, described(path, "http://127.0.0.1:9/file"))
-    assert_told(ended, "path of the source")
+    assert_reported(ended, "path of the source")
 
 
 @pytest.mark.fault(KIND)
@@ -368,7 +368,7 @@ def test_another_file_in_the_mirror_is_refused(folder, content):
     source = described("set/table.csv", "http://127.0.0.1:9/file")
     job = Job("acquire.py", outputs=["resources/set/table.csv"], params={"source": source})
     ended = run_jobs(folder, [job], OFER_MIRROR=str(folder / "mirror"))
-    assert_told(ended, str(path))
+    assert_reported(ended, str(path))
     assert not list((folder / "resources").rglob("*.csv*"))
 
 
@@ -381,7 +381,7 @@ def test_a_pipe_in_the_mirror_is_not_waited_for(folder):
     job = Job(
         STRANGE, outputs=["resources/set/table.csv"], params={"source": source, "archive": None}
     )
-    assert_told(run_jobs(folder, [job], OFER_MIRROR=str(folder / "mirror")), "127.0.0.1:9")
+    assert_reported(run_jobs(folder, [job], OFER_MIRROR=str(folder / "mirror")), "127.0.0.1:9")
 
 
 # HDF5
@@ -422,7 +422,7 @@ LEADING_OUT = (external_link, soft_link, external_storage, virtual)
 
 
 def table_in_hdf5(folder: Path, spoil: Callable, victim: Path) -> dict:
-    """Write a table whose column y leads out; return the options to read it."""
+    """Write a table whose column y refers to another file; return the options to read it."""
     with h5py.File(folder / "table.h5", "w") as file:
         for number, name in enumerate(("x", "y", "z")):
             file[name] = np.arange(20.0) ** number % 7
@@ -431,7 +431,7 @@ def table_in_hdf5(folder: Path, spoil: Callable, victim: Path) -> dict:
 
 
 def kernel_values_in_hdf5(folder: Path, spoil: Callable, victim: Path) -> dict:
-    """Write a table, and kernel values that lead out; return the options to read both."""
+    """Write a table and kernel values in another file; return the options to read both."""
     lines = ["x,y", *(f"{n},{n * n % 7}" for n in range(20))]
     (folder / "table.csv").write_text("\n".join(lines))
     with h5py.File(folder / "table.h5", "w") as file:
@@ -450,7 +450,7 @@ def test_a_table_in_hdf5_is_read_from_its_own_file_only(tmp_path, victim, write,
     params = {"reader": "table", "options": options, "seed": 1, "feature_kinds": []}
     inputs = {"sources": [], "files": ["table.h5"], "features": []}
     ended = run_jobs(tmp_path, [Job("read.py", inputs, ["results/table.h5"], params)])
-    assert_told(ended, "table.h5")
+    assert_reported(ended, "table.h5")
     assert not (tmp_path / "results").exists()
 
 

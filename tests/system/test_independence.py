@@ -1,11 +1,12 @@
 """The same results on other cores, in another order, folder, locale and timezone.
 
-Trial 0 of every kind is one run in which all of them differ at once. `--faults=full` goes on with
-each difference alone, so that what a failure comes from has a name.
+Trial 0 of every kind is a run in which all of them differ. `--faults=full` adds a run for each
+difference alone, so that the cause of a failure is known.
 
 Only the threads of the linear algebra may change anything: a sum in another order is rounded in
-another way. Closed forms then agree to `TOLERANCE`, and what is selected is the same. What an
-optimiser ends (the numerical pre-image of `iokr`) agrees to its own tolerance and is left out.
+another way. Closed forms then agree to `TOLERANCE`, and what is selected is the same. The
+result of an optimiser (the numerical pre-image of `iokr`) agrees to its tolerance only and is left
+out.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ import smoke
 from small_run import ASSAY, SNAKEMAKE, commit, contents, edit_yaml, write_yaml
 
 MARK = "whereabouts"
-"""Part of the name of every folder here, by which a result would be known that names its folder."""
+"""Part of the name of every folder here, by which results that contain it are recognised."""
 
 ODD = f"{MARK} [a] 'b' $HOME & Co"
 ACCENTED = f"{MARK} – Größe"
@@ -37,7 +38,7 @@ LONG = "/".join([MARK, *(letter * 180 for letter in "abc")])
 
 
 class Way(NamedTuple):
-    """What one run does otherwise than the undisturbed one."""
+    """The differences of a run from the undisturbed run."""
 
     cores: int = 2
     order: int | None = None
@@ -49,7 +50,7 @@ class Way(NamedTuple):
     """Whether the project is reached through a symbolic link."""
 
     is_apart: bool = False
-    """Whether the project cannot be written to, and the results lie elsewhere."""
+    """Whether the project cannot be written to, and the results are written elsewhere."""
 
     locale: str | None = None
     umask: int = 0o022
@@ -66,7 +67,7 @@ AT_ONCE = Way(
     is_apart=True,
     locale="C",
     umask=0o077,
-    # The first leaves ASCII as the encoding of texts, the last warns of what depends on it.
+    # The first has ASCII as encoding, the last warns of code that depends on the encoding.
     variables={
         "PYTHONUTF8": "0",
         "PYTHONHASHSEED": "11",
@@ -111,7 +112,7 @@ LOCALES = [
 
 
 class Run(NamedTuple):
-    """A run that ended well, and what it said."""
+    """A successful run and its output."""
 
     folder: Path
     project: Path
@@ -152,7 +153,7 @@ def run_otherwise(way: Way, fresh: Path, undisturbed: Path, place: Path) -> Run:
         folder.mkdir()
         options = ["--snakefile", str(entry / "Snakefile")]
         make_writable(project, False)
-        prefix = obedient()
+        prefix = respecting_permissions()
     said = ""
     for further in order_options(way, undisturbed):
         command = [*prefix, *SNAKEMAKE, "--cores", str(way.cores), *options]
@@ -180,8 +181,8 @@ def run_otherwise(way: Way, fresh: Path, undisturbed: Path, place: Path) -> Run:
 def order_options(way: Way, undisturbed: Path) -> list[list[str]]:
     """Return the further options of the commands that run the jobs in a random order.
 
-    The first command makes some results alone, the second all others, some of them before all
-    that they do not need.
+    The first command makes some results alone, the second all others, some of them before
+    results on which they do not depend.
     """
     if way.order is None:
         return [[]]
@@ -235,8 +236,8 @@ def make_writable(folder: Path, is_writable: bool = True) -> None:
             path.chmod(mode | 0o200 if is_writable else mode & ~0o222)
 
 
-def obedient() -> list[str]:
-    """Return the words before a command that make even root obey the permissions of files."""
+def respecting_permissions() -> list[str]:
+    """Return the prefix of a command that makes even root respect the permissions of files."""
     if os.geteuid() or not shutil.which("setpriv"):
         return []
     words = ["setpriv", "--inh-caps=-all", "--bounding-set=-dac_override,-dac_read_search"]
@@ -245,7 +246,7 @@ def obedient() -> list[str]:
 
 
 def assert_same(done: Run, undisturbed: Path, expected: Mapping[str, str]) -> None:
-    """Check that a run has the bytes of the undisturbed one, wherever no time is shown."""
+    """Check that a run has the bytes of the undisturbed run, wherever no time is shown."""
     found = smoke.results(done.folder)
     assert set(found) == set(expected)
     assert [name for name in sorted(found) if found[name] != expected[name]] == []
@@ -278,7 +279,7 @@ def test_the_order_of_the_jobs_changes_nothing(run, undisturbed, expected, numbe
 
 @pytest.mark.fault("another folder")
 @pytest.mark.trials(short=1, full=len(FOLDERS))
-def test_no_result_tells_the_folder(run, undisturbed, expected, number):
+def test_no_result_names_the_folder(run, undisturbed, expected, number):
     done = run(FOLDERS[number])
     assert_same(done, undisturbed, expected)
     files = [path for part in ("results", "resources") for path in (done.folder / part).rglob("*")]
@@ -304,7 +305,7 @@ def test_the_locale_and_the_timezone_change_nothing(run, undisturbed, expected, 
 
 
 def implicit_encodings(folder: Path, said: str) -> list[str]:
-    """Return the warnings about code of the project that leaves an encoding to the locale.
+    """Return the warnings about code of the project whose encoding depends on the locale.
 
     Python gives them where PYTHONWARNDEFAULTENCODING is set.
     """
@@ -325,7 +326,7 @@ OWN_LOCALES = [
 def user_table(fresh, tmp_path_factory) -> Path:
     """Return a project with titles and labels of many letters, and rows to predict.
 
-    Its table, of many letters too, lies elsewhere and is named by its full path.
+    Its table, of many letters too, is in another folder and is given by its full path.
     """
     folder = smoke.copy_of(fresh, tmp_path_factory.mktemp("own") / MARK)
     text = (folder / "assay.csv").read_text(encoding="utf-8")
@@ -360,14 +361,14 @@ def user_table(fresh, tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def own_predictions(user_table, tmp_path_factory) -> dict[str, str]:
-    """Return the SHA-256 of what the table and its rows come to in an environment of UTF-8."""
+    """Return the SHA-256 of the results and predictions of the table with the encoding UTF-8."""
     folder = smoke.copy_of(user_table, tmp_path_factory.mktemp("expected") / MARK)
     predict(folder, LC_ALL="C.UTF-8")
     return smoke.results(folder)
 
 
 def predict(folder: Path, **variables: str) -> str:
-    """Predict the new rows of `user_table`, with all that this needs; return what was said."""
+    """Predict the new rows of `user_table`, with all that this needs; return the output."""
     options = ["--config", "name=assay", "rows=rows.csv", "--scheduler", "greedy", "predict"]
     outcome = smoke.snakemake(folder, *options, **variables)
     assert outcome.status == 0, outcome.text
@@ -376,7 +377,9 @@ def predict(folder: Path, **variables: str) -> str:
 
 @pytest.mark.fault("another locale or timezone")
 @pytest.mark.trials(short=1, full=len(OWN_LOCALES))
-def test_a_table_of_many_letters_comes_to_the_same(user_table, own_predictions, tmp_path, number):
+def test_a_table_of_many_letters_gives_the_same_results(
+    user_table, own_predictions, tmp_path, number
+):
     variables = OWN_LOCALES[number]
     variables = variables | locale_variables(variables["LC_ALL"], tmp_path)
     # Deeper than the project that it is compared with.
@@ -390,7 +393,7 @@ def test_a_table_of_many_letters_comes_to_the_same(user_table, own_predictions, 
 
 
 TOLERANCE = 1e-8
-"""Largest difference of two numbers, relative to the largest number beside them."""
+"""Largest difference of two numbers, relative to the largest number of their array."""
 
 SELECTED = {
     "block_weight",
@@ -469,7 +472,7 @@ def score_many_rows(fresh: Path, folder: Path, n_threads: int, methods: tuple[st
 
 @pytest.mark.fault("other BLAS threads")
 @pytest.mark.trials(short=1, full=len(THREADS))
-def test_threads_of_the_linear_algebra_change_roundings_alone(scored, number):
+def test_threads_of_the_linear_algebra_change_rounding_only(scored, number):
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("this machine has one CPU, on which the linear algebra keeps to one thread")
     n_threads, methods = THREADS[number]
@@ -486,7 +489,7 @@ def numeric_results(folder: Path) -> list[str]:
 
 
 def differing(first: Path, second: Path) -> list[str]:
-    """Return the names of what differs in two HDF5 or CSV files by more than roundings."""
+    """Return the names of what differs in two HDF5 or CSV files by more than rounding."""
     ones, others = named_values(first), named_values(second)
     names = sorted({*ones, *others})
     return [
@@ -528,7 +531,7 @@ def typed(cells: tuple[str, ...]) -> np.ndarray:
 
 
 def agree(name: str, first: np.ndarray, other: np.ndarray) -> bool:
-    """Return whether two values are the same, those of computed numbers up to roundings."""
+    """Return whether two values are the same, those of computed numbers up to rounding."""
     if first.shape != other.shape or first.dtype.kind != other.dtype.kind:
         return False
     if first.dtype.kind != "f" or name.rpartition("/")[2] in SELECTED:

@@ -1,4 +1,4 @@
-"""A killed run ends with the results of an undisturbed one, once its user did what it said."""
+"""A killed run, resumed by its own instructions, ends with the results of an undisturbed run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 import smoke
 from run_at_work import RunAtWork, jobs_at_work, jobs_to_run
 from small_run import SNAKEMAKE, SUFFIX, Outcome
-from whole_results import assert_none_half_written, assert_whole
+from whole_results import assert_none_incomplete, assert_whole
 
 TYPED = "python -m snakemake --cores 2 --configfile config/smoke.yaml"
 UNLOCK = "python -m snakemake --unlock --cores 2 --configfile config/smoke.yaml"
@@ -42,12 +42,12 @@ os.replace = rename_and_die
 
 @pytest.mark.fault("kill -9 of Snakemake")
 @pytest.mark.trials(short=1, full=34)
-def test_a_run_whose_snakemake_was_killed_goes_on(unrun, expected, number):
+def test_a_run_whose_snakemake_was_killed_continues(unrun, expected, number):
     random = Random(f"Snakemake {number}")
     with RunAtWork(unrun) as run:
         run.wait_for_a_moment(random)
         jobs = jobs_at_work(unrun)
-        # Half of the times its jobs are slow, and go on beside those of the next run.
+        # Half of the times its jobs are slow, and continue during the next run.
         if number % 2 == 0:
             change(jobs, psutil.Process.suspend)
         run.kill_snakemake()
@@ -61,7 +61,7 @@ def test_a_run_whose_snakemake_was_killed_goes_on(unrun, expected, number):
 
 @pytest.mark.fault("kill -9 of a job")
 @pytest.mark.trials(short=1, full=33)
-def test_a_run_of_which_a_job_was_killed_goes_on(unrun, expected, number):
+def test_a_run_of_which_a_job_was_killed_continues(unrun, expected, number):
     random = Random(f"job {number}")
     with RunAtWork(unrun) as run:
         run.wait_for_a_moment(random)
@@ -74,23 +74,23 @@ def test_a_run_of_which_a_job_was_killed_goes_on(unrun, expected, number):
     assert outcome.status == 1, outcome.text
     assert "the job ended with signal SIGKILL" in outcome.text
     assert "Traceback" not in outcome.text
-    assert_none_half_written(unrun, expected)
+    assert_none_incomplete(unrun, expected)
     assert_resumed(run, follow(unrun, last_command(outcome.text)), expected)
 
 
 @pytest.mark.fault("kill -9 of Snakemake and its jobs")
 @pytest.mark.trials(short=1, full=33)
-def test_a_run_that_was_killed_with_its_jobs_goes_on(unrun, expected, number):
+def test_a_run_that_was_killed_with_its_jobs_continues(unrun, expected, number):
     with RunAtWork(unrun) as run:
         run.wait_for_a_moment(Random(f"both {number}"))
         run.kill_both()
-    assert_none_half_written(unrun, expected)
+    assert_none_incomplete(unrun, expected)
     assert_resumed(run, unlock_and_resume(unrun), expected)
 
 
 @pytest.mark.fault("kill -9 as a file gets its name")
 @pytest.mark.trials(short=1, full=20)
-def test_a_run_that_was_killed_as_a_file_got_its_name_goes_on(
+def test_a_run_that_was_killed_as_a_file_got_its_name_continues(
     unrun, undisturbed, expected, tmp_path, number
 ):
     random = Random(f"name {number}")
@@ -107,19 +107,19 @@ def test_a_run_that_was_killed_as_a_file_got_its_name_goes_on(
         outcome = run.end()
     assert outcome.status == -9, outcome.text
     assert (unrun / name).exists() == is_renamed
-    assert_none_half_written(unrun, expected)
+    assert_none_incomplete(unrun, expected)
     assert_resumed(run, unlock_and_resume(unrun), expected)
 
 
 def change(processes: list[psutil.Process], how) -> None:
-    """Suspend, or resume, those of some processes that are still there."""
+    """Suspend, or resume, those of some processes that still exist."""
     for process in processes:
         with suppress(psutil.NoSuchProcess):
             how(process)
 
 
 def unlock_and_resume(folder: Path) -> Outcome:
-    """Give the command again and do what its refusal says; return how the last command ended."""
+    """Repeat the command and follow its refusal; return the outcome of the last command."""
     is_locked = any((folder / ".snakemake" / "locks").glob("*"))
     outcome = smoke.snakemake(folder)
     if not is_locked:  # it was killed after its end
@@ -134,7 +134,7 @@ def unlock_and_resume(folder: Path) -> Outcome:
 
 
 def last_command(text: str) -> str:
-    """Return the command at the end of what a run showed, which resumes it."""
+    """Return the command at the end of the output of a run, which resumes it."""
     *_, head, command = text.splitlines()
     assert head.endswith("To resume:"), text
     return command.strip()
@@ -144,7 +144,7 @@ def follow(folder: Path, command: str) -> Outcome:
     """Run a command that a message names."""
     words = shlex.split(command)
     assert words[:3] == ["python", "-m", "snakemake"], command
-    # The tests' own Python, which need not be called `python`.
+    # The Python of the tests, which need not be called `python`.
     done = subprocess.run(
         [*SNAKEMAKE, *words[3:]],
         cwd=folder,
@@ -157,7 +157,7 @@ def follow(folder: Path, command: str) -> Outcome:
 
 
 def assert_resumed(run: RunAtWork, outcome: Outcome, expected: dict[str, str]) -> None:
-    """It ended, did no finished job of `run` again, and left what an undisturbed one leaves."""
+    """Check that it ended, repeated no finished job of `run`, and has the undisturbed results."""
     assert outcome.status == 0, outcome.text
     assert (jobs_to_run(outcome.text) or 0) <= run.n_jobs - run.n_finished, outcome.text
     assert_whole(run.folder, expected)

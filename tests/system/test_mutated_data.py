@@ -1,4 +1,4 @@
-"""Data files with faults are refused in words, or read right: never a traceback, never a hang."""
+"""Faulty data files are refused with a message or read correctly, without traceback or hanging."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from sample_runs import arrays_of, dataset_of, jobs_of, run, source_of
 from small_run import snakemake, write_yaml
 
 LONGEST_ERROR = 6500
-"""Characters of an error that can be read on a terminal."""
+"""Largest number of characters of an error that is readable on a terminal."""
 
 
 def readable_samples() -> list[Sample]:
-    """Return every sample once, but for those that need a package that is not installed."""
+    """Return every sample once, without those that need a package that is not installed."""
     samples = {sample.name: sample for sample in (make() for make in SAMPLES)}
     return [sample for sample in samples.values() if importable(sample)]
 
@@ -27,10 +27,10 @@ def importable(sample: Sample) -> bool:
     return sample.package is None or importlib.util.find_spec(sample.package) is not None
 
 
-# What must come of it
+# Expected outcomes
 
 
-def assert_told(ended: Ended, sample: Sample) -> None:
+def assert_reported(ended: Ended, sample: Sample) -> None:
     """Check that the job ended with one error that names a file and says what to do."""
     error = ended.error
     assert ended.status == 1, ended
@@ -55,7 +55,7 @@ def names_of_files(sample: Sample) -> set[str]:
 
 @pytest.fixture(scope="module")
 def untouched(tmp_path_factory) -> Path:
-    """Return a folder in which all samples were read as they are."""
+    """Return a folder in which all samples were read unchanged."""
     folder = tmp_path_factory.mktemp("untouched")
     samples = readable_samples()
     plain, new = [], []
@@ -72,10 +72,10 @@ def untouched(tmp_path_factory) -> Path:
     ended = run_jobs(folder, plain, OFER_MIRROR=str(folder / "mirror"))
     assert ended.status == 0, ended.text
     for sample, jobs in new:
-        # A list of sequences in the form of FASTA is no table.
+        # A list of sequences in the FASTA format is no table.
         ended = run(folder, sample, jobs)
         if sample.name.startswith("FASTA"):
-            assert_told(ended, sample)
+            assert_reported(ended, sample)
         else:
             assert ended.status == 0, ended.text
     return folder
@@ -89,7 +89,7 @@ def test_the_samples_are_read_as_they_are(untouched):
 
 @pytest.mark.fault("a mutated data file")
 @pytest.mark.trials(short=20, full=200)
-def test_a_mutated_file_is_refused_in_words_or_read_right(number, untouched, tmp_path):
+def test_a_mutated_file_is_refused_with_a_message_or_read_correctly(number, untouched, tmp_path):
     trial = mutated(number)
     print(trial)
     if not importable(trial.sample):
@@ -102,7 +102,7 @@ def check(trial: Trial, folder: Path, ended: Ended, untouched: Path) -> None:
     """Check how the jobs of a trial ended, and what they read."""
     if ended.status:
         assert not trial.is_same, f"{trial}: {ended.error}"
-        assert_told(ended, trial.sample)
+        assert_reported(ended, trial.sample)
         return
     found = arrays_of(folder, trial.sample)
     if trial.is_same:
@@ -156,4 +156,4 @@ def test_the_terminal_shows_one_error_and_no_traceback(number, unrun):
     else:
         assert not trial.is_same, outcome.text
         assert len(errors) == 1, outcome.text
-        assert_told(Ended(outcome.status, errors[0]), sample)
+        assert_reported(Ended(outcome.status, errors[0]), sample)

@@ -1,6 +1,6 @@
 """Full disks, folders that may not be written, no temporary folder, too little memory.
 
-Each ends the run with words, leaves whole results alone, and is forgotten once it is fixed.
+Each ends the run with a message, keeps complete results, and has no effect once it is fixed.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 import smoke
-from places import BLOCK, mounted_disk, mounted_read_only, without_leave
+from places import BLOCK, mounted_disk, mounted_read_only, without_permission
 from small_run import Outcome
-from whole_results import assert_none_half_written, assert_whole, temporary_files
+from whole_results import assert_none_incomplete, assert_whole, temporary_files
 
 from workflow_lib.errors import UserError
 from workflow_lib.file_digests import check_digest, digest_path, recorded_files
@@ -82,12 +82,12 @@ LIMITED_JOBS = [
 """Rules, the last of the modules that their jobs load, and what these make."""
 
 FEWEST_MIB = (8, 20, 40, 60, 100, 130, 160, 200, 300, 450)
-"""Within these no job can load its libraries."""
+"""With these limits no job can load its libraries."""
 
 
 @pytest.mark.fault("a full disk")
 @pytest.mark.trials(short=4, full=40)
-def test_a_disk_that_a_job_fills_is_named_and_nothing_is_half_written(number, finished, expected):
+def test_a_disk_that_a_job_fills_is_named_and_no_file_is_incomplete(number, finished, expected):
     stage = STAGES[number % len(STAGES)]
     needed = sum(-(-size(finished / name) // BLOCK) + 1 for name in stage)
     with mounted_disk(finished / Path(stage[0]).parts[0]) as disk:
@@ -112,7 +112,7 @@ def test_another_full_disk_does_not_harm_the_results(number, finished, expected,
         outcome = run(finished, **variables)
         if outcome.status:
             assert_words(outcome, FULL + NO_MEMORY if name == "logs" else FULL)
-            assert_nothing_half(finished, expected)
+            assert_nothing_incomplete(finished, expected)
         else:
             assert blocks or name == "temporary", "all was written to a full disk"
         disk.make_room()
@@ -122,7 +122,7 @@ def test_another_full_disk_does_not_harm_the_results(number, finished, expected,
 @pytest.mark.fault("a folder that may not be written")
 @pytest.mark.trials(short=1, full=2 * len(FORBIDDEN_FOLDERS))
 def test_a_folder_that_may_not_be_written_is_named(number, finished, expected):
-    forbid = (mounted_read_only, without_leave)[number // len(FORBIDDEN_FOLDERS)]
+    forbid = (mounted_read_only, without_permission)[number // len(FORBIDDEN_FOLDERS)]
     remove(finished, STAGES[1])
     with forbid(finished / FORBIDDEN_FOLDERS[number % len(FORBIDDEN_FOLDERS)]) as prefix:
         refused(finished, expected, FORBIDDEN, prefix)
@@ -140,13 +140,13 @@ def test_a_missing_temporary_folder_does_no_harm(number, finished, expected, tmp
         ends_well(finished, expected, TMPDIR=str(temporary))
         return
     temporary.mkdir()
-    with without_leave(temporary) as prefix:
+    with without_permission(temporary) as prefix:
         ends_well(finished, expected, prefix, TMPDIR=str(temporary))
 
 
 @pytest.mark.fault("a job past its memory limit")
 @pytest.mark.trials(short=1, full=len(FEWEST_MIB) * len(LIMITED_JOBS) // 2)
-def test_a_limit_too_low_for_the_libraries_is_called_one(number, finished, expected):
+def test_a_memory_limit_too_low_for_the_libraries_is_reported(number, finished, expected):
     rule, _, made = LIMITED_JOBS[number % len(LIMITED_JOBS)]
     remove(finished, made)
     mib = FEWEST_MIB[(number + number // len(LIMITED_JOBS)) % len(FEWEST_MIB)]
@@ -163,7 +163,7 @@ def test_a_job_without_enough_memory_says_so_or_ends_well(number, finished, expe
     outcome = run(finished, **limited(rule, module, mib))
     if outcome.status:
         assert_words(outcome, NO_MEMORY)
-        assert_nothing_half(finished, expected)
+        assert_nothing_incomplete(finished, expected)
     ends_well(finished, expected)
 
 
@@ -178,7 +178,7 @@ def test_a_job_that_the_kernel_kills_for_its_memory_says_so(number, finished, ex
 
 
 def limited(rule: str, module: str, more: int | str) -> dict[str, str]:
-    """Return the variables that take memory from a job (`limited_memory/sitecustomize.py`)."""
+    """Return the variables that limit the memory of a job (`limited_memory/sitecustomize.py`)."""
     folder = Path(__file__).with_name("limited_memory")
     return {"PYTHONPATH": str(folder), "LIMITED_JOB": f"{rule}:{module}:{more}"}
 
@@ -203,17 +203,17 @@ def refused(
     prefix: list[str] | None = None,
     **variables: str,
 ) -> Outcome:
-    """Run, check that the run ends with some of these words and half of nothing, and return it."""
+    """Run, check that the run ends with one of these messages and no incomplete file; return it."""
     outcome = run(folder, prefix, **variables)
     assert outcome.status == 1, outcome.text
     assert_words(outcome, words)
-    assert_nothing_half(folder, expected)
+    assert_nothing_incomplete(folder, expected)
     assert temporary_files(folder) == []
     return outcome
 
 
 def assert_words(outcome: Outcome, words: tuple[str, ...]) -> None:
-    """An error says one of these words and how to go on; no traceback is shown."""
+    """Check that an error has one of these messages and a remedy; no traceback is shown."""
     assert "error: " in outcome.text, outcome.text
     assert any(word in outcome.text for word in words), outcome.text
     assert any(way in outcome.text for way in WAYS_ON), outcome.text
@@ -221,9 +221,9 @@ def assert_words(outcome: Outcome, words: tuple[str, ...]) -> None:
         assert word not in outcome.text, outcome.text
 
 
-def assert_nothing_half(folder: Path, expected: dict[str, str]) -> None:
-    """Every result that is there is that of the undisturbed run, or what its job wrote."""
-    assert_none_half_written(folder, expected)
+def assert_nothing_incomplete(folder: Path, expected: dict[str, str]) -> None:
+    """Check that every existing result is that of the undisturbed run, or what its job wrote."""
+    assert_none_incomplete(folder, expected)
     for path in recorded_files([folder / "results", folder / "resources"]):
         if path.exists():
             try:
@@ -235,7 +235,7 @@ def assert_nothing_half(folder: Path, expected: dict[str, str]) -> None:
 def ends_well(
     folder: Path, expected: dict[str, str], prefix: list[str] | None = None, **variables: str
 ) -> None:
-    """The same command makes all results as an undisturbed run does."""
+    """Check that the same command makes all results of an undisturbed run."""
     outcome = run(folder, prefix, **variables)
     assert outcome.status == 0, outcome.text
     assert_whole(folder, expected)

@@ -1,6 +1,6 @@
 """The smoke experiment on a real scheduler: Slurm on this machine, installed where it is missing.
 
-Where it cannot be installed these tests are skipped, and fail if SLURM_TESTS is "required".
+Where it cannot be installed, these tests are skipped, or fail if SLURM_TESTS is "required".
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import smoke
 
 NODE = Path(__file__).with_name("slurm_node.sh")
 PROFILE = ["--profile", "profiles/slurm"]
-# Nobody waits here for a scheduler that has more to do.
+# Short intervals, because this scheduler has no other jobs.
 SOON = ["--slurm-init-seconds-before-status-checks", "1", "--latency-wait", "5"]
 LIMIT = 600
 MOST_SUBMISSIONS = 15
@@ -66,7 +66,7 @@ def queue(node):
 
 
 class Run:
-    """A run on the scheduler, which is looked at while it goes on."""
+    """A run on the scheduler, observed while it runs."""
 
     started: ClassVar[list[Run]] = []
 
@@ -103,7 +103,7 @@ class Run:
         try:
             status = self.process.wait(LIMIT)
         except subprocess.TimeoutExpired:
-            # Only an interrupt takes the jobs off the scheduler too.
+            # Only an interrupt also cancels the jobs on the scheduler.
             self.process.send_signal(signal.SIGINT)
             self.process.wait(30)
             raise AssertionError(f"the run did not end:\n{self.text}") from None
@@ -111,8 +111,8 @@ class Run:
         return status
 
 
-def told_submissions(text: str) -> int:
-    """Return how many submissions the words at the end of a run tell of."""
+def stated_submissions(text: str) -> int:
+    """Return the number of submissions that is stated at the end of a run."""
     return int(re.search(r"jobs? finished in .+ \((\d+) submissions\)", text)[1])
 
 
@@ -122,7 +122,7 @@ def test_slurm_runs_everything_to_the_same_bytes(unrun, expected, queue):
     assert run.end() == 0, run.text
     assert smoke.results(unrun) == expected
     ended = set(jobs("COMPLETED")) - before
-    assert len(ended) == told_submissions(run.text) == run.text.count("submitted as ")
+    assert len(ended) == stated_submissions(run.text) == run.text.count("submitted as ")
     assert len(ended) < MOST_SUBMISSIONS
 
 
@@ -166,4 +166,4 @@ def test_another_scheduler_by_commands_of_its_own(unrun, expected, queue):
     )
     assert run.end() == 0, run.text
     assert smoke.results(unrun) == expected
-    assert told_submissions(run.text) == run.text.count("submitted as ") < MOST_SUBMISSIONS
+    assert stated_submissions(run.text) == run.text.count("submitted as ") < MOST_SUBMISSIONS

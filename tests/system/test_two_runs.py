@@ -18,19 +18,19 @@ TABLE = "results/tables/clusters-error.csv"
 PARTS = ("results", "resources", ".snakemake/metadata")
 
 MADE_AGAIN = ("results/clusters/scores.csv", "results/measurements/scores.csv")
-"""Results whose loss leaves a run some jobs to do, and not all of them."""
+"""Results without which a run has some jobs to do, but not all."""
 
 
 @pytest.mark.fault("two runs at once")
 def test_a_second_run_is_refused_and_harms_nothing(finished, expected):
     for name in MADE_AGAIN:
         (finished / name).unlink()
-    # Not in the folder, which would then hold something that no commit does; results tell of that.
+    # Not in the folder: results record whether it holds changes that are not committed.
     other = finished.parent / "other.yaml"
     write_yaml(other, smoke.RUN | {"seed": 8})
     with RunAtWork(finished) as first:
         first.wait_until(lambda: first.n_jobs)
-        # It stands still, so that it cannot end before the others have been refused.
+        # It is suspended, so that it cannot end before the others have been refused.
         first.hold()
         before = contents(finished, *PARTS)
         for options in ([], ["--", TABLE], ["--configfile", str(other)]):
@@ -48,11 +48,11 @@ def test_a_second_run_is_refused_and_harms_nothing(finished, expected):
 @pytest.mark.trials(short=1, full=8)
 def test_a_run_that_starts_soon_after_another_does_no_harm(unrun, expected, number):
     with RunAtWork(unrun) as first:
-        # From about together to well into the work of the first one.
+        # From about the same time to far into the first run.
         time.sleep(Random(f"second {number}").uniform(0, 8))
         with RunAtWork(unrun) as second:
             outcomes = [first.end(), second.end()]
-    # Whichever came first: the other one was refused, or came late enough to find its work done.
+    # Whichever came first: the other was refused, or came late enough to have nothing to do.
     assert 0 in [outcome.status for outcome in outcomes], first.text + second.text
     for outcome in outcomes:
         if outcome.status:
@@ -61,7 +61,7 @@ def test_a_run_that_starts_soon_after_another_does_no_harm(unrun, expected, numb
 
 
 def assert_refused(text: str, *options: str) -> None:
-    """The lock refused it, and it says what to do in either case."""
+    """Check that the lock refused it, with the remedies for either case."""
     assert REFUSAL in text and ADVICE in text
     assert text.count("error: ") == 1 and "Traceback" not in text
     typed = " ".join(smoke.command(*options)[len(SNAKEMAKE) :])

@@ -1,4 +1,4 @@
-"""The undisturbed run, against which all others are held."""
+"""The undisturbed run, to which all others are compared."""
 
 from __future__ import annotations
 

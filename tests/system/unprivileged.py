@@ -14,7 +14,7 @@ RIGHTS = "-dac_override,-dac_read_search"
 
 
 def unprivileged(folder: Path) -> list[str]:
-    """Return what goes before such a command; skip the test where root cannot give up the rights.
+    """Return the prefix of such a command; skip the test where root cannot give up the rights.
 
     It is tried on a file in `folder`.
     """

@@ -1,4 +1,4 @@
-"""Whether a folder holds the results of an undisturbed run, all of them whole, and no others."""
+"""Whether a folder holds the results of an undisturbed run, all complete, and no others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from small_run import ROOT
 
 
 def assert_whole(folder: Path, expected: dict[str, str]) -> None:
-    """Every result is that of the undisturbed run; nothing half written is left."""
+    """Check that every result is that of the undisturbed run, and no file is incomplete."""
     assert temporary_files(folder) == []
     found = smoke.results(folder)
     names = set(found) | set(expected)
@@ -27,8 +27,8 @@ def assert_whole(folder: Path, expected: dict[str, str]) -> None:
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-def assert_none_half_written(folder: Path, expected: dict[str, str]) -> None:
-    """Every result that is there, under its final name, is that of the undisturbed run."""
+def assert_none_incomplete(folder: Path, expected: dict[str, str]) -> None:
+    """Check that every existing result, under its final name, is that of the undisturbed run."""
     found = smoke.results(folder)
     final = found.keys() - set(temporary_files(folder))
     assert [name for name in sorted(final) if found[name] != expected.get(name)] == []

@@ -1,4 +1,4 @@
-"""The frame of every script: threads, log, readable errors."""
+"""The adapter of every script: threads, log, readable errors."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_output_goes_to_the_log_also_below_python(tmp_path):
     assert log == "from python\nfrom a process\nwarning\n"
 
 
-def test_threads_fill_gaps_only(tmp_path):
+def test_thread_variables_that_are_set_are_kept(tmp_path):
     body = "import os; print(os.environ['OMP_NUM_THREADS'], os.environ['OPENBLAS_NUM_THREADS'])"
     run(body, tmp_path, OMP_NUM_THREADS="2")
     assert (tmp_path / "logs" / "job.log").read_text() == "2 3\n"
@@ -108,7 +108,7 @@ def test_all_damaged_inputs_are_named_before_anything_is_read(tmp_path):
     assert not digest_path(tmp_path / "out.csv").exists()
 
 
-def test_what_earlier_jobs_left_beside_an_output_is_removed(tmp_path):
+def test_leftover_files_of_earlier_jobs_are_removed(tmp_path):
     output = tmp_path / "out.csv"
     output.write_text("earlier")
     record_digest(output)
@@ -120,7 +120,7 @@ def test_what_earlier_jobs_left_beside_an_output_is_removed(tmp_path):
     assert not half_written.exists() and not digest_path(output).exists()
 
 
-def test_words_for_the_errors_a_user_can_mend(adapter):
+def test_messages_of_errors_that_a_user_can_fix(adapter):
     error = UserError("config.yaml, key seed", "a word", "a number")
     assert adapter.explain(error, "x.log") == str(error)
     full = OSError(errno.ENOSPC, "No space left on device", "results/x.h5")
@@ -139,7 +139,7 @@ def test_words_for_the_errors_a_user_can_mend(adapter):
         RuntimeError("can't start new thread"),
     ],
 )
-def test_words_for_too_little_memory(adapter, error):
+def test_message_for_too_little_memory(adapter, error):
     words = adapter.explain(error, "x.log")
     assert words.startswith("there is not enough memory for this job; give Snakemake fewer --cores")
     follows = RuntimeError("the library is confused")

@@ -1,4 +1,4 @@
-"""The files that say which packages a run is made with, and what no file may name."""
+"""The files that pin the packages of a run, and names that no file may contain."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ PACKAGE_OF_MODULE = {
 }
 OLDEST_PYTHON = "3.11"
 
-# Large, and asked for by one kind of features only, whose weights the user brings as well.
+# Large, and needed by one kind of features only, whose weights the user supplies as well.
 NOT_INSTALLED = {"torch"}
 
-# Written in two parts, so that this file does not name them itself.
+# Written in two parts, so that this file does not contain them.
 REGISTRIES = ["pypi" + ".org", "python" + "hosted.org", "ana" + "conda.org", "ana" + "conda.com"]
 MACHINE_PATHS = ["/" + "work/", "/" + "root/", "/" + "home/"]
 

@@ -1,4 +1,4 @@
-"""What the Snakefile costs and states before any job starts."""
+"""The imports and the targets of the Snakefile, before any job starts."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_parsing_imports_nothing_heavy(targets):
 
 
 def test_every_result_is_a_target(targets, first_folder):
-    # Of a file that is no target Snakemake does not see that it is missing. The times of a stage
+    # Snakemake does not notice that a file is missing unless it is a target. The times of a stage
     # come from the job that writes its artifact.
     made = files_below(first_folder, "results", "resources")
     times = {
@@ -60,7 +60,7 @@ def test_every_result_is_a_target(targets, first_folder):
 
 
 @pytest.mark.parametrize("option", ["--summary", "--lint"])
-def test_questions_about_the_workflow_change_nothing(finished, option):
+def test_queries_of_the_workflow_change_nothing(finished, option):
     before = contents(finished, "results")
     outcome = snakemake(finished, option, cores=1)
     assert outcome.status == 0, outcome.text

@@ -1,4 +1,4 @@
-"""The README is short, and it and the picture of the rules tell the truth about them."""
+"""The README is short, and the pictures of the rules agree with the rules."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def real_edges(folder: Path) -> set[tuple[str, str]]:
 
 def test_the_pictures_show_arrows_of_the_rule_graph(project):
     real = real_edges(project)
-    # Nothing is fetched in the small run, or it would need a network; and the rules that look at a
-    # new table or at new rows run only when they are asked for.
+    # The small run fetches nothing, because that would need a network; and the rules for a new
+    # table or new rows run only on request.
     elsewhere = {"acquire", "introductions", "new", "predict_rows"}
     drawn = {edge for edge in SHORT | FULL if not elsewhere & set(edge)}
     assert real, "the rule graph is empty"

@@ -1,4 +1,4 @@
-"""How rules and scripts are written, and that a rule states all the code behind it."""
+"""Conventions of rules and scripts, and that a rule states all the code that it uses."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ STATEMENTS = re.compile(r"^(?:rule|checkpoint) (\w+):\n((?:[ \t]+.*\n|\n)*)", re
 
 
 LOCAL = {"acquire", "introductions", "new"}
-"""Rules of jobs that no scheduler is given: they need the internet, or speak to the user."""
+"""Rules of jobs that are not submitted: they need the internet, or print for the user."""
 
 
 def rules() -> dict[str, list[str]]:
@@ -47,7 +47,7 @@ def rules() -> dict[str, list[str]]:
 
 RULES = rules()
 RULES_WITH_JOBS = {name: stated for name, stated in RULES.items() if "script" in stated}
-# Rules that are others with some directives exchanged: their names -> the names of those.
+# Rules that inherit from others, with some directives replaced: their names -> those of the others.
 ALIKE = {
     new: name
     for path in RULE_FILES
@@ -57,10 +57,10 @@ ALIKE = {
 WITHOUT_INPUT = {"acquire", "introductions"}
 # It fetches from one public address and from no mirror, so that no test can run it.
 NEEDS_NETWORK = {"introductions"}
-# It writes configuration for the user to edit: as a declared output, Snakemake would remove that
-# before it wrote it again.
+# It writes configuration for the user to edit: Snakemake would remove a declared output before
+# it wrote it again.
 WITHOUT_OUTPUT = {"new"}
-# They run only when a user asks for them.
+# They run only on request.
 ON_REQUEST = {"new", "predict_rows"}
 
 # Each of their jobs loads modules of a package by their names.
@@ -95,7 +95,7 @@ def test_directives_have_one_order(name):
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
-def test_scripts_only_hand_on(path):
+def test_scripts_only_pass_arguments_on(path):
     text = path.read_text()
     assert "snakemake.config" not in text
     loops = (ast.For, ast.While, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp)
@@ -105,7 +105,7 @@ def test_scripts_only_hand_on(path):
     assert len(text.splitlines()) < 40
 
 
-def test_a_scheduler_is_given_groups_that_ask_for_what_their_rules_need():
+def test_submitted_groups_request_what_their_rules_need():
     for path in RULE_FILES:
         for name, body in STATEMENTS.findall(path.read_text() + "\n"):
             if name in RULES_WITH_JOBS:
@@ -199,7 +199,7 @@ def test_no_import_of_the_library_escapes_the_closure():
 
 
 def plain(text: str) -> object:
-    """Return the value of what Snakemake recorded of a parameter, if it is built of plain types."""
+    """Return the recorded value of a parameter, if it consists of plain types."""
     return ast.literal_eval(re.sub(r"\binf\b", "1e999", text))
 
 
@@ -214,7 +214,7 @@ def test_parameters_are_plain_and_stated_one_by_one(first_folder):
 
 
 def test_parameters_are_all_recorded(first_folder):
-    # What Snakemake cannot write down it leaves out, and then a change starts nothing.
+    # Snakemake leaves out what it cannot write, and then a change starts nothing.
     stated = {
         name: re.findall(r"^        (\w+)=", block, flags=re.MULTILINE)
         for path in RULE_FILES

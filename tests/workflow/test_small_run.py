@@ -1,4 +1,4 @@
-"""A run of the whole workflow: what it leaves, and that a second one does nothing."""
+"""A run of the whole workflow: its results, and that a second run does nothing."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_the_record_of_the_run(first_folder):
     assert len(set(record["seeds"].values())) == len(record["seeds"])
     merged = record["configuration"]
     assert merged["run"]["n_splits"] == 2
-    # config/config.yaml says it, config/small.yaml does not.
+    # config/config.yaml sets it, config/small.yaml does not.
     assert merged["run"]["defaults"]["test_size"] == 0.4
     assert merged["sources"] == ["config/config.yaml", "config/small.yaml"]
     assert set(merged["methods"]) == {

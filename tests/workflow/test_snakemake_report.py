@@ -17,7 +17,7 @@ MARKED = re.compile(r'shown_result\(\s*f?"([^"]+)",\s*"(\w+)"')
 
 OF_THE_RUN = "All experiments of the run"
 
-# Snakemake's page says this of itself.
+# Snakemake's page gives this warning about itself.
 OWN_WARNING = "cdn.tailwindcss.com should not be used in production"
 
 ACTIONS = """
@@ -120,7 +120,7 @@ def test_the_caption_of_a_table_is_that_of_its_file(results):
                 assert table["caption"] in html.unescape(results[path]["caption"])
 
 
-def test_a_stand_in_is_called_one(results):
+def test_a_stand_in_is_labelled_as_such(results):
     of_data = [result for path, result in results.items() if "measurements" in path]
     assert len(of_data) > 4
     assert {result["labels"]["data"] for result in of_data} == {

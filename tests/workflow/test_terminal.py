@@ -176,7 +176,7 @@ def test_a_failure_is_readable_and_says_how_to_resume(project):
     assert lines[0] == "3 jobs to run"
 
 
-def test_what_is_left_follows_from_the_jobs_that_are_finished(terminal):
+def test_the_remaining_time_follows_from_finished_jobs(terminal):
     spent = {"fit": [2.0, 4.0], "draw": [1.0]}
     # Three fits of 3 s, two drawings of 1 s, and a job as long as all are on average.
     pending = {"fit": 3, "draw": 2, "report": 1}
@@ -195,7 +195,7 @@ def test_what_is_left_follows_from_the_jobs_that_are_finished(terminal):
     assert {seconds: terminal.about(seconds) for seconds in words} == words
 
 
-def test_a_run_tells_how_much_is_left(project):
+def test_a_run_shows_the_remaining_time(project):
     snakefile = project / "Snakefile"
     often = HEAD.replace("terminal.install", "terminal.PROGRESS_EVERY = 0\nterminal.install")
     assert often != HEAD
@@ -207,9 +207,9 @@ def test_a_run_tells_how_much_is_left(project):
     assert all(re.fullmatch(r"[123] of 4 jobs done, about \d+ s left", line) for line in remaining)
 
 
-def test_a_run_ends_with_what_was_asked_to_be_said(project):
+def test_a_run_ends_with_the_requested_messages(project):
     snakefile = project / "Snakefile"
-    said = 'terminal.last_words[:] = [lambda: ["Use it."]]\n'
+    said = 'terminal.closing_functions[:] = [lambda: ["Use it."]]\n'
     snakefile.write_text(HEAD + "\n" + said + RULES)
     for _ in range(2):
         status, _, lines = snakemake(project, "--cores", "1")
@@ -218,7 +218,7 @@ def test_a_run_ends_with_what_was_asked_to_be_said(project):
     assert "Use it." not in snakemake(project, "--cores", "1", "-n", "--forceall")[2]
 
 
-def test_a_defect_is_called_one(project):
+def test_a_defect_is_reported_as_such(project):
     status, _, lines = snakemake(project, "--cores", "2", "out/a.txt", FAIL_a="defect")
     assert status == 1
     message = "error: unexpected KeyError: 'absent'; this is a defect, see logs/make/a.log"
@@ -249,7 +249,7 @@ def test_a_lock_left_by_a_killed_run_is_explained(project):
     assert lines[0].startswith("error: Directory cannot be locked.")
     assert lines[-2:] == ["    snakemake --unlock --cores 2", "    snakemake --cores 2"]
     assert snakemake(project, "--unlock", "--cores", "2")[2] == ["Unlocked working directory."]
-    # What was half written is made again without an option.
+    # An incomplete file is made again without an option.
     status, _, lines = snakemake(project, "--cores", "2")
     assert status == 0
     assert lines[0] == "4 jobs to run"
@@ -414,7 +414,7 @@ def test_how_a_process_ended(terminal):
             "WorkflowError",
             "error: Failed to create output directory logs/read.\n"
             "Read-only file system: 'logs/read'",
-            "give leave to write there",
+            "allow writing there",
         ),
         (
             "OSError: [Errno 12] Cannot allocate memory",
@@ -424,7 +424,7 @@ def test_how_a_process_ended(terminal):
         ),
     ],
 )
-def test_what_a_place_refuses_to_snakemake_is_said_with_a_remedy(
+def test_refusals_of_the_file_system_are_reported_with_a_remedy(
     terminal, message, name, words, remedy
 ):
     handler = terminal.TerminalHandler(logging.StreamHandler())
@@ -435,7 +435,7 @@ def test_what_a_place_refuses_to_snakemake_is_said_with_a_remedy(
     assert last.endswith(", and run the same snakemake command again.")
 
 
-def test_an_output_that_may_not_be_replaced_is_not_to_be_removed_in_vain(
+def test_removal_of_a_protected_output_is_advised_only_where_it_is_possible(
     terminal, tmp_path, monkeypatch
 ):
     handler = terminal.TerminalHandler(logging.StreamHandler())
@@ -447,10 +447,10 @@ def test_an_output_that_may_not_be_replaced_is_not_to_be_removed_in_vain(
     )
     assert f"To fix it: rm {tmp_path}/a.h5 and run" in handler.word(record)
     monkeypatch.setattr(terminal.os, "access", lambda *_: False)
-    assert "To fix it: give leave to write there" in handler.word(record)
+    assert "To fix it: allow writing there" in handler.word(record)
 
 
-def test_a_job_that_ends_without_a_word_is_given_likely_reasons(terminal, tmp_path):
+def test_likely_reasons_are_given_for_a_job_that_ends_without_a_message(terminal, tmp_path):
     handler = terminal.TerminalHandler(logging.StreamHandler())
     log = tmp_path / "job.log"
     failed = {"event": "job_error", "jobid": 1, "rule_name": "make", "log": [str(log)], "aux": {}}

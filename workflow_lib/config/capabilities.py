@@ -1,10 +1,10 @@
 """Which parts can work together, declared as data and checked before anything runs.
 
-A requirement reads: when the facts of a combination are these, it needs those, because of this.
-Facts are named values of the method (`MethodFile.facts`), its model, the dataset and the
-experiment. What concerns one method stands in its module, as ``requirements`` and ``needs_of_data``
-of its `Parameters`; what concerns one kind of models or figures in theirs. Here stands what
-concerns all.
+A requirement says: if the facts of a combination have given values, other facts must have given
+values, for a stated reason. Facts are named values of the method (`MethodFile.facts`), its model,
+the dataset and the experiment. Requirements of a single method are in its module, as
+``requirements`` and ``needs_of_data`` of its `Parameters`; those of a kind of model or figure are
+in the module of that kind. This module has the requirements that concern all.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from workflow_lib.methods.registry import method_modules
 from workflow_lib.output_models.registry import model_kinds
 
 OWN_READER = "table"
-"""The reader of tables that users bring; their results hold an answer and a saved model."""
+"""The reader of user tables; their results include an answer and a saved model."""
 
 MODULES = method_modules()
-"""What the modules of methods declare, by regressor."""
+"""The modules of methods, by regressor."""
 
 KINDS = model_kinds()
-"""What the kinds of generative models declare."""
+"""The kinds of generative models."""
 
 CLASSIFIERS = {name for name in MODULES if MODULES[name].tasks == ("classes",)}
 OF_OUTPUTS = {name for name in MODULES if "classes" not in MODULES[name].tasks}
@@ -78,7 +78,7 @@ EMBEDDING_REQUIREMENTS = (
     Requirement(
         {"preimage": {"gradient"}},
         {"form": {"full"}},
-        "the gradient pre-image is for the full form; the reduced form has a closed one",
+        "the gradient pre-image is for the full form; the reduced form has a closed-form pre-image",
     ),
     Requirement(
         {"preimage": {"gradient"}},
@@ -88,7 +88,7 @@ EMBEDDING_REQUIREMENTS = (
     Requirement(
         {"preimage": {"closed_form", "projected", None}},
         {"start": {None}},
-        "start must be null: only the gradient pre-image starts somewhere",
+        "start must be null: only the gradient pre-image has a starting point",
     ),
     Requirement(
         {"preimage": {"projected"}},
@@ -111,7 +111,7 @@ EMBEDDING_REQUIREMENTS = (
         "a model of the kind {model} has the reduced form only",
     ),
 )
-"""Of methods whose targets may be embeddings."""
+"""For methods whose targets may be embeddings."""
 
 METHOD_REQUIREMENTS = (
     Requirement(
@@ -165,7 +165,7 @@ METHOD_REQUIREMENTS = (
         "a model of the kind {model} has no covariances of the type {covariance_type}",
     ),
 )
-"""What a method file must satisfy whatever it is used on."""
+"""What a method file must satisfy on all data."""
 
 EXPERIMENT_REQUIREMENTS = (
     Requirement(
@@ -226,7 +226,7 @@ EXPERIMENT_REQUIREMENTS = (
         {"shows_answer": {True}},
         {"reader": {OWN_READER}, "task": {"regression", "series"}},
         "tables of kind typical_rows and figures of kind predicted_true or residuals_novelty show "
-        "the answer on a table of your own (reader table), to outputs that are numbers",
+        "the answer on a table of your own (reader table) with numeric outputs",
     ),
     Requirement(
         {"has_weak_table": {True}},
@@ -234,8 +234,8 @@ EXPERIMENT_REQUIREMENTS = (
         "a table of kind weak needs weak_sizes",
     ),
 )
-"""What a dataset and an experiment must satisfy whatever methods run on them; what a figure needs
-stands in its module."""
+"""What a dataset and an experiment must satisfy for all methods; the requirements of a figure are
+in its module."""
 
 COMBINATION_REQUIREMENTS = (
     Requirement(
@@ -259,9 +259,9 @@ COMBINATION_REQUIREMENTS = (
         Requirement(
             {"model": {kind.name}},
             {"task": set(kind.tasks)},
-            "a state-space model is one of series, and the task is {task}"
+            "a state-space model is for series, and the task is {task}"
             if kind.name == "state_space"
-            else "a model of the kind {model} is none of the task {task}",
+            else "a model of the kind {model} is not for the task {task}",
         )
         for kind in KINDS.values()
     ),
@@ -294,7 +294,7 @@ def check(
 ) -> list[str]:
     """Return the reasons why the method cannot run in the experiment; none when it can.
 
-    `max_gram_rows` is the most training rows of a Gram matrix; None for no limit.
+    `max_gram_rows` is the largest number of training rows of a Gram matrix; None for no limit.
     """
     facts = method_facts(method, model) | experiment_facts(dataset, experiment, max_gram_rows)
     requirements = _of_method(method) + COMBINATION_REQUIREMENTS + method.needs_of_data
@@ -304,8 +304,8 @@ def check(
 def exceeds(experiment: ExperimentSettings, max_gram_rows: int | None) -> bool:
     """Return whether an experiment has a training size above the limit.
 
-    Sizes of a split per class count the examples of each class, not the rows; such experiments are
-    about few rows.
+    Sizes of a split per class count the examples of each class, not the rows; such experiments
+    have few rows.
     """
     if max_gram_rows is None or experiment.split == "per_class":
         return False
@@ -313,18 +313,18 @@ def exceeds(experiment: ExperimentSettings, max_gram_rows: int | None) -> bool:
 
 
 def check_method(method: MethodFile, model: ModelSettings | None) -> list[str]:
-    """Return the reasons why the method can run in no experiment; none when it may."""
+    """Return the reasons why the method can run in no experiment; none when it can run in some."""
     return _unmet(_of_method(method), method_facts(method, model))
 
 
 def _of_method(method: MethodFile) -> tuple[Requirement, ...]:
-    """Return what a method file must satisfy whatever it is used on."""
+    """Return the requirements of a method on all data."""
     embedding = EMBEDDING_REQUIREMENTS if isinstance(method, EmbeddingMethod) else ()
     return embedding + METHOD_REQUIREMENTS + method.requirements
 
 
 def check_experiment(dataset: DatasetSettings, experiment: ExperimentSettings) -> list[str]:
-    """Return the reasons why the experiment can run with no method; none when it may."""
+    """Return the reasons why the experiment can run with no method; none when it can with some."""
     kinds = dict.fromkeys(figure.kind for figure in experiment.figures or ())
     figures = [Requirement({}, FIGURES[kind].requires, FIGURES[kind].because) for kind in kinds]
     facts = experiment_facts(dataset, experiment)
@@ -333,17 +333,17 @@ def check_experiment(dataset: DatasetSettings, experiment: ExperimentSettings) -
 
 
 def blocks(method: MethodFile, model: ModelSettings | None) -> tuple[str, ...]:
-    """Return the names of the blocks that the method predicts; none for a contradictory one."""
+    """Return the names of the blocks that the method predicts; none if it is contradictory."""
     if model is None:
         return ("outputs",) if method.form is None else ()
     return KINDS[model.kind].blocks.get(method.form, ())
 
 
 def method_facts(method: MethodFile, model: ModelSettings | None) -> dict[str, Any]:
-    """Return what requirements may ask about a method and its model.
+    """Return the facts of a method and its model for the requirements.
 
-    Where model and form contradict each other there are no blocks; that has a row of its own, so
-    the rows about blocks stay silent then.
+    Where model and form contradict each other, there are no blocks; another requirement reports
+    this, so those about blocks count as met.
     """
     names = blocks(method, model)
     return method.facts() | {
@@ -361,7 +361,7 @@ def method_facts(method: MethodFile, model: ModelSettings | None) -> dict[str, A
 def experiment_facts(
     dataset: DatasetSettings, experiment: ExperimentSettings, max_gram_rows: int | None = None
 ) -> dict[str, Any]:
-    """Return what the tables may ask about a dataset and an experiment."""
+    """Return the facts of a dataset and an experiment for the requirements."""
     tables = {table.kind for table in experiment.tables or ()}
     return {
         "task": dataset.task,
@@ -386,4 +386,4 @@ def experiment_facts(
 
 
 def _unmet(requirements: tuple[Requirement, ...], facts: dict[str, Any]) -> list[str]:
-    return [row.because.format(**facts) for row in requirements if row.unmet(facts)]
+    return [rule.because.format(**facts) for rule in requirements if rule.unmet(facts)]

@@ -1,4 +1,4 @@
-"""The YAML files below config/: which there are, and their checked contents."""
+"""The YAML files below config/: their names and their checked contents."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ SETTINGS_OF_KIND: dict[str, type[Settings]] = {
     "method": MethodFile,
     "experiment": ExperimentSettings,
 }
-"""The class of each kind of file; the files of a kind lie in the folder named by its plural."""
+"""The class of each kind of file; the files of a kind are in the folder named by its plural."""
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-    """The safe loader, which also refuses a key written twice and reads 1e-6 as a number."""
+    """The safe loader, which also refuses repeated keys and reads 1e-6 as a number."""
 
     def construct_mapping(self, node, deep=False):
         seen = set()
@@ -53,20 +53,20 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
         try:
             return super().construct_object(node, deep=deep)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            # Such as 2024-13-01, which has the form of a date.
+            # For example 2024-13-01, which has the form of a date.
             raise yaml.constructor.ConstructorError(
                 None, None, f"YAML has no such value ({error})", node.start_mark
             ) from error
 
 
 MOST_LEVELS = 50
-"""Of blocks within blocks in a file; thousands overflow the stack of the parser."""
+"""Of nested blocks in a file; thousands overflow the stack of the parser."""
 
 MOST_VALUES = 100_000
-"""In a file, its aliases written out; ten lines of aliases of aliases stand for billions."""
+"""In a file, with its aliases expanded; ten lines of aliases of aliases can expand to billions."""
 
 
-# YAML 1.1 takes 1e-6 for a text because it has no point; here it is a number.
+# YAML 1.1 reads 1e-6 as text because it has no decimal point.
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
     re.compile(r"^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?[0-9]+$"),
@@ -84,12 +84,12 @@ def shown(path: Path) -> str:
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """Return the block of keys that a YAML file holds; an empty file holds an empty block.
+    """Return the block of keys in a YAML file; an empty block for an empty file.
 
     Raises
     ------
     UserError
-        When the file cannot be read, is not YAML (with the line), writes a key twice, or holds
+        When the file cannot be read, is not YAML (with the line), has a key twice, or holds
         something other than a block of keys.
     """
     try:
@@ -99,7 +99,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise UserError(shown(path), f"it cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
-        raise UserError(shown(path), "it is no UTF-8 text", remedy="save it as UTF-8") from error
+        raise UserError(shown(path), "it is not UTF-8 text", remedy="save it as UTF-8") from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f"{shown(path)}, line {mark.line + 1}" if mark else shown(path)
@@ -123,15 +123,15 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 
 def _check_extent(text: str) -> None:
-    """Raise a YAML error where blocks lie too deep in each other, or aliases stand for too much."""
-    # An alias within the block that it names is endless.
+    """Raise a YAML error where blocks are nested too deep, or aliases expand to too many values."""
+    # An alias within the block that it names expands without end.
     sizes: dict[str | None, float] = {}
     blocks: list[tuple[str | None, float]] = [(None, 0)]
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.CollectionStartEvent):
             sizes[event.anchor] = math.inf
             blocks.append((event.anchor, 1))
-            problem = f"more than {MOST_LEVELS} blocks or brackets lie within each other"
+            problem = f"more than {MOST_LEVELS} blocks or brackets are nested"
             is_too_much = len(blocks) > MOST_LEVELS
         else:
             size = 1
@@ -142,17 +142,17 @@ def _check_extent(text: str) -> None:
                 sizes[anchor] = size
             anchor, total = blocks[-1]
             blocks[-1] = (anchor, total + size)
-            problem = f"with its aliases (*name) written out, it holds over {MOST_VALUES} values"
+            problem = f"with its aliases (*name) expanded, it holds over {MOST_VALUES} values"
             is_too_much = total + size > MOST_VALUES
         if is_too_much:
             raise yaml.composer.ComposerError(None, None, problem, event.start_mark)
 
 
 def check_run_files(sources: Iterable[str]) -> None:
-    """Raise what is wrong with the YAML of the configuration files of a run.
+    """Raise an error for faulty YAML in the configuration files of a run.
 
-    Snakemake, which loads them, takes the last of two equal keys and writes out aliases without
-    end. A source that is no file, such as ``--configfile``, is passed over, and so is JSON.
+    Snakemake, which loads them, takes the last of two equal keys and expands aliases without limit.
+    A source that is not a file, such as ``--configfile``, is skipped, and so is JSON.
     """
     for path in map(Path, sources):
         if path.exists() and path.suffix != ".json":
@@ -160,10 +160,10 @@ def check_run_files(sources: Iterable[str]) -> None:
 
 
 def check_base_file(path: Path) -> None:
-    """Raise what is wrong with the YAML of the configuration that every run begins with.
+    """Raise an error for faulty YAML in the configuration that every run begins with.
 
-    Snakemake tells of a file that holds no keys without its name. One that is not there is passed
-    over: Snakemake tells of it, or takes the file of ``--configfile`` alone.
+    Snakemake's error for a file without keys does not name the file. A missing file is skipped:
+    Snakemake reports it, or uses the file of ``--configfile`` alone.
     """
     check_run_files([str(path)])
     if path.exists() and yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader) is None:
@@ -171,7 +171,7 @@ def check_base_file(path: Path) -> None:
             shown(path),
             "the file is empty",
             expected="a block of keys, one 'key: value' per line",
-            remedy="bring the file back, or write one key into it, such as 'seed: 1'",
+            remedy="restore the file, or write a key into it, such as 'seed: 1'",
         )
 
 
@@ -186,7 +186,7 @@ def validated(
 
 
 class ConfigurationFiles:
-    """The files of one config/ folder; each is read at most once, and only when asked for.
+    """The files of a config/ folder; each is read at most once, and only on request.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ class ConfigurationFiles:
     Attributes
     ----------
     errors : list of UserError
-        The faults of the files asked for so far.
+        The faults of the files requested so far.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -218,9 +218,9 @@ class ConfigurationFiles:
         return shown(self.path(kind, name))
 
     def get(self, kind: str, name: str, place: str) -> Settings | None:
-        """Return the settings of a file, or None after noting what is wrong.
+        """Return the settings of a file, or None after recording its faults.
 
-        `place` says where the file is named, for the message when it does not exist.
+        `place` is where the file is named, for the message when it does not exist.
         """
         if name not in self._names[kind]:
             self.errors.append(unknown_name(place, kind, name, self._names[kind]))
@@ -239,7 +239,7 @@ class ConfigurationFiles:
                 self.errors.append(
                     UserError(
                         shown(path),
-                        f"the file ends in '{path.suffix}' and would be overlooked",
+                        f"the name of the file ends in '{path.suffix}', so it would be ignored",
                         expected=f"the ending '.yaml', and one file per {kind}",
                         remedy=f"rename it to '{path.stem}.yaml', or remove it",
                     )
@@ -279,7 +279,7 @@ class ConfigurationFiles:
 
 
 def _unknown_regressor(regressor: Any, place: str) -> UserError:
-    """Return the error of a regressor that no module serves."""
+    """Return the error for a regressor without a module."""
     known = sorted(method_modules())
     nearest = nearest_name(str(regressor), known)
     return UserError(
@@ -291,7 +291,7 @@ def _unknown_regressor(regressor: Any, place: str) -> UserError:
 
 
 def option_errors(dataset: DatasetSettings, place: str) -> list[UserError]:
-    """Return what is wrong with the reader of a dataset and its options."""
+    """Return the errors in the reader of a dataset and its options."""
     from workflow_lib.datasets.reading import options_model, reader_names
 
     if dataset.reader not in reader_names():

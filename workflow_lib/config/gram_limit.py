@@ -1,28 +1,30 @@
-"""From how many training rows on a Gram matrix of all pairs is too large for the machine."""
+"""The number of training rows above which a Gram matrix of all pairs is too large."""
 
 from __future__ import annotations
 
 import os
 
 GRAMS_IN_MEMORY = 3
-"""Gram matrices in memory at once while one is decomposed."""
+"""Gram matrices in memory at once during an eigendecomposition."""
 
 SHARE_OF_MEMORY = 0.25
-"""Of the machine's memory, for one job: others run beside it."""
+"""Of the machine's memory, for one job: others run at the same time."""
 
 MOST_ROWS = 10_000
-"""Above, one eigendecomposition takes minutes, and selection needs one for every kernel width."""
+"""With more, an eigendecomposition takes minutes, and selection needs one for every kernel
+width."""
 
 
 def default_max_gram_rows(memory: float | None = None) -> int:
-    """Return the largest number of rows whose Gram matrices fit, and 10,000 at most.
+    """Return the largest number of rows whose Gram matrices fit in memory, at most 10,000.
 
     That is sqrt(memory / (4 * 3 * 8 bytes)).
 
     Parameters
     ----------
     memory : float or None, default=None
-        Bytes; None means those of this machine. Where the system does not tell, 10,000 rows.
+        Bytes; None means those of this machine, or 10,000 rows where the system does not report
+        them.
     """
     memory = _memory() if memory is None else memory
     if memory is None:

@@ -1,4 +1,4 @@
-"""The keys of ``grid`` and of other blocks that methods share: each method takes those it has."""
+"""The keys of ``grid`` and of other blocks that several methods share."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Grid(Settings):
 
 
 class NoGrid(Grid):
-    """There is nothing to choose."""
+    """Without hyper-parameters to select."""
 
 
 class RidgeGrid(Grid):
-    """Of kernel ridge regression and its relatives."""
+    """For kernel ridge regression and related methods."""
 
     alpha: Alphas
     """Penalties lambda_0 of equation (13), above 0. `.inf` is allowed: a block with an infinite
@@ -47,7 +47,7 @@ class RidgeGrid(Grid):
 
 
 class ComponentGrid(Grid):
-    """Of methods with a generative model."""
+    """For methods with a generative model."""
 
     n_components: Sizes = ()
     """Numbers of mixture components, strictly increasing. For mixtures; an experiment that fixes
@@ -55,7 +55,7 @@ class ComponentGrid(Grid):
 
 
 class WeakGrid(Grid):
-    """Of methods that weakly labelled rows can join."""
+    """For methods that can learn from weakly labelled rows."""
 
     weak_weight: AnyPositive = ()
     """Weights w of a weakly labelled row relative to a fully labelled one: lambda_2 of equation
@@ -63,45 +63,45 @@ class WeakGrid(Grid):
 
 
 class ForestGrid(Grid):
-    """Of forests."""
+    """For forests."""
 
     max_features: Shares
-    """Fractions of the inputs tried at each cut of a tree, in (0, 1]."""
+    """Fractions of the inputs tried at each split of a tree, in (0, 1]."""
 
     n_trees: Annotated[int, Strict(), Field(ge=1, le=100_000)]
-    """Trees of a forest, one number: more trees are never worse, only slower."""
+    """Trees of a forest, a single number: more trees only cost time."""
 
 
 class OneExample(Settings):
-    """Values used where nothing can be selected, with one labelled example per class: a held-out
-    class would have no example left. What is null is the first of its list in `grid`."""
+    """Values used with one labelled example per class, where nothing can be selected because a
+    held-out class would have no example left. Null stands for the first value in `grid`."""
 
 
 class RidgeExample(OneExample):
-    """Of kernel ridge regression."""
+    """For kernel ridge regression."""
 
     alpha: PositiveOrInfinite | None = None
-    """Used instead of `grid.alpha`; for every block where each has its own."""
+    """Instead of `grid.alpha`; for every block where each has its own."""
 
     width: Positive | None = None
-    """Used instead of `grid.width`."""
+    """Instead of `grid.width`."""
 
     n_components: Count | None = None
-    """Used instead of `grid.n_components`."""
+    """Instead of `grid.n_components`."""
 
 
 class WeakExample(RidgeExample):
-    """Of kernel ridge regression with weak rows."""
+    """For kernel ridge regression with weak rows."""
 
     weak_weight: Positive | None = None
-    """Used instead of `grid.weak_weight`."""
+    """Instead of `grid.weak_weight`."""
 
 
 class Centred(Settings):
     """Keys of methods with an intercept."""
 
     center: Flag = True
-    """Whether there is an unpenalised intercept. On by default: without it a large penalty pulls
+    """Whether there is an unpenalised intercept. On by default: without it a large penalty shrinks
     every prediction to zero instead of the mean."""
 
 
@@ -111,19 +111,19 @@ class ChoosesKernel(Centred):
     kernel: Annotated[
         tuple[Literal["linear", "rbf", "laplacian"], ...], AfterValidator(without_repeats)
     ] = ()
-    """Kernels on the inputs that compete, chosen by the folds like every hyper-parameter: `linear`,
-    `rbf`, `laplacian`; those with a width take each of `grid.width`. The values of `grid.alpha`
-    are then relative to the size of each kernel (the number of inputs for `linear`, the width for
-    widths below 1), and where a chosen value lies on an edge of its grid, the grid is extended
-    there once, by two values half a decade apart. For texts and inner products there is no
-    `laplacian`; the kernel `tanimoto` of an experiment stands for those with a width, and a Gram
-    matrix for all. With one labelled example per class, where nothing can be chosen, it is the
-    first that is not linear. Empty (the default): the kernel of the experiment, and penalties as
-    they are."""
+    """Candidate kernels on the inputs, selected by cross-validation like every hyper-parameter:
+    `linear`, `rbf`, `laplacian`; those with a width take each of `grid.width`. The values of
+    `grid.alpha` are then relative to the size of each kernel (the number of inputs for `linear`,
+    the width for widths below 1), and where a selected value lies on an edge of its grid, the grid
+    is extended there once, by two values half a decade apart. For texts and inner products there is
+    no `laplacian`; the kernel `tanimoto` of an experiment replaces those with a width, and a Gram
+    matrix replaces all. With one labelled example per class, where nothing can be selected, it is
+    the first that is not linear. Empty (the default): the kernel of the experiment, and penalties
+    that are not rescaled."""
 
 
 class WeaklySupervised(Settings):
-    """Keys of methods that weakly labelled rows can join."""
+    """Keys of methods that can learn from weakly labelled rows."""
 
     weak: Flag = False
     """Whether weakly labelled rows (component memberships only) join the training."""
@@ -133,6 +133,6 @@ class CombinesCounts(Settings):
     """Keys of methods that fit several numbers of components."""
 
     combine: Literal["best", "average"] = "best"
-    """What becomes of several numbers of components: the best is selected (`best`, the default, as
-    in the paper) or the predictions of all are averaged (`average`), which spares small samples the
-    noise of that choice. Numbers above 0.6 times the training rows are then left out."""
+    """How several numbers of components are used: the best is selected (`best`, the default, as in
+    the paper) or the predictions of all are averaged (`average`), which avoids the variance of that
+    selection in small samples. Numbers above 0.6 times the training rows are then left out."""

@@ -1,15 +1,15 @@
-"""How much memory and time a job asks of a scheduler.
+"""How much memory and time a job requests from a scheduler.
 
-One formula for all rules, from the size of the dataset and the rows of the kernel values in a job:
+One formula for all rules, with the size of the dataset and the rows of the kernel values in a job:
 
     memory  = attempt * (BASE_MB + more_mb + COPIES * megabytes + grams * 8 rows^2 / 2^20)   in MB
     runtime = attempt * (minutes + cubic_minutes * (rows / 1000)^3)                          in min
 
-``grams`` is how many Gram matrices of all rows a job holds at once, and ``cubic_minutes`` what it
-takes to decompose those of 1,000 rows for all folds and kernel widths of a usual grid. Both are
-about twice what was measured; `results/timings/jobs/resource-usage.csv` compares what the jobs of a
-run asked for with what they used. A job that was killed for asking too little is tried again, with
-more.
+``grams`` is the number of Gram matrices of all rows that a job holds at once, and
+``cubic_minutes`` the time to decompose those of 1,000 rows for all folds and kernel widths of a
+usual grid. Both are about twice the measured values; `results/timings/jobs/resource-usage.csv`
+compares what the jobs of a run requested with what they used. A job that was killed because it
+requested too little is tried again, with more.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BASE_MB = 700
 """Python with the libraries of any rule, and two processes of Snakemake around it."""
 
 COPIES = 8
-"""Copies of a dataset in memory: read, scaled, split, and what is computed of each row."""
+"""Copies of a dataset in memory: as read, scaled and split, and the results for each row."""
 
 
 MOST_CLASSES = 100
@@ -30,7 +30,7 @@ MOST_CLASSES = 100
 
 
 class JobNeeds(NamedTuple):
-    """What a job asks for: memory in MB, time in minutes, cores."""
+    """Resources that a job requests: memory in MB, time in minutes, cores."""
 
     mem_mb: int
     runtime: int
@@ -38,7 +38,7 @@ class JobNeeds(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """What the formula says of one rule."""
+    """The coefficients of the formula for a rule."""
 
     minutes: float = 1
     grams: float = 0
@@ -53,20 +53,20 @@ STAGES: dict[str, Stage] = {
     "alignments": Stage(minutes=60, grams=4),
     "split": Stage(),
     "features": Stage(grams=1),
-    # What is fitted on the outputs.
+    # Fits to the outputs.
     "models": Stage(minutes=4, cubic_minutes=0.1),
     "annotate": Stage(),
     "embeddings": Stage(grams=6),
     "preimages": Stage(minutes=2, grams=2, cubic_minutes=0.1),
-    # What is made of the predictions.
+    # Results from the predictions.
     "scores": Stage(minutes=2),
     "equivalence_checks": Stage(minutes=2, grams=8),
     "calibration": Stage(minutes=10, grams=14, cubic_minutes=0.2),
     "saved_model": Stage(minutes=10, grams=14, cubic_minutes=0.2),
     "report": Stage(minutes=2),
 }
-"""What the rules of the workflow need, by their names; any other needs `Stage()`, but for jobs of
-methods that declare what they need (`workflow_lib.methods.base`)."""
+"""The needs of the rules of the workflow, by name; all others need `Stage()`, except the jobs of
+methods, which may declare their own needs (`workflow_lib.methods.base`)."""
 
 
 def most_gram_rows(
@@ -76,19 +76,19 @@ def most_gram_rows(
     per_class: bool = False,
     is_own: bool = False,
 ) -> int:
-    """Return about how many rows the largest Gram matrix of an experiment has at most.
+    """Return an upper bound on the rows of the largest Gram matrix of an experiment.
 
     Parameters
     ----------
     training_sizes, weak_sizes : sequence of int
     limit : int
-        The rows above which landmarks are used.
+        The number of rows above which landmarks are used.
     per_class : bool, default=False
-        Whether the sizes are those of each class. How many classes there are is not known before
-        the dataset is read.
+        Whether the sizes are those of each class. The number of classes is not known before the
+        dataset is read.
     is_own : bool, default=False
-        Whether it is on a table of the user's own, from all rows of which its saved model learns.
-        These are not known either, but the largest training size is above half of them.
+        Whether it is on a user table, from all rows of which its saved model learns. Their number
+        is not known either, but the largest training size is above half of it.
     """
     rows = max(training_sizes) * (MOST_CLASSES if per_class else 2 if is_own else 1)
     return min(rows + max(weak_sizes, default=0), limit)
@@ -101,19 +101,19 @@ def job_needs(
     attempt: int = 1,
     declared: Mapping[str, float] | None = None,
 ) -> JobNeeds:
-    """Return what a job of a rule asks for.
+    """Return the resources that a job of a rule requests.
 
     Parameters
     ----------
     rule : str
     rows : int, default=0
-        Rows of the largest Gram matrix: the most training rows and weakly labelled rows.
+        Rows of the largest Gram matrix: the largest numbers of training and weakly labelled rows.
     megabytes : float, default=0
         Size of the dataset's file.
     attempt : int, default=1
-        1 at first, one more whenever the job failed.
+        1 at first, increased by 1 after each failure of the job.
     declared : mapping of str to float, optional
-        Fields of `Stage` that the method of the job declares, instead of its rule's.
+        Fields of `Stage` that the method of the job declares, instead of those of its rule.
     """
     values = STAGES.get(rule, Stage()) if declared is None else Stage(**declared)
     memory = BASE_MB + values.more_mb + COPIES * megabytes + values.grams * 8 * rows**2 / 2**20

@@ -1,4 +1,4 @@
-"""From the run's configuration to everything the workflow needs to know, checked."""
+"""Load and check the configuration of a run, with all files that it names."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from workflow_lib.errors import UserError, nearest_name
 DEFAULT_SOURCES = ("config/config.yaml", "--configfile")
 
 RESERVED_NAMES = frozenset({"datasets", "figures", "images", "tables", "timings"})
-"""Folders of results/ that are no experiments."""
+"""Folders of results/ that are not experiments."""
 
 MIXTURE = "gaussian_mixture"
 
@@ -42,10 +42,10 @@ TABLES_WITHOUT_ERRORS = TABLES_OF_MIXTURES | {"time"}
 
 @dataclass(frozen=True)
 class Configuration:
-    """The checked configuration of a run: the settings that it uses, and plain lookups.
+    """The checked configuration of a run: the settings that it uses, and lookups in them.
 
-    Names are those of the files without ``.yaml``. Dictionaries keep the order of the run for
-    experiments and are sorted by name otherwise.
+    Names are those of the files without ``.yaml``. Experiments are in the order of the run, all
+    other dictionaries are sorted by name.
     """
 
     sources: tuple[str, ...]
@@ -71,7 +71,7 @@ class Configuration:
     """By experiment, the methods of ``default`` that cannot run in it, each with the reasons."""
 
     replaced: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """The experiments that do not run, with what stands in for each."""
+    """The experiments that do not run, with the stand-ins of each."""
 
     request: TableRequest | None = None
     """The request for a new table; None without one."""
@@ -87,7 +87,7 @@ class Configuration:
     def members_of(self, experiment: str, method: str) -> tuple[str, ...]:
         """Return the members of a stack that are methods of an experiment.
 
-        Others cannot run there, as a forest on a Gram matrix, or were left out.
+        The other members cannot run there, such as a forest on a Gram matrix, or were left out.
         """
         methods = self.methods_of(experiment)
         return tuple(name for name in self.methods[method].members if name in methods)
@@ -128,11 +128,11 @@ class Configuration:
         return (0,)
 
     def projections_of(self, experiment: str, method: str) -> list[bool]:
-        """Return whether predicted memberships are projected on the simplex; both compete if two.
+        """Return whether predicted memberships are projected on the simplex; two if it is selected.
 
-        A predicted series may leave the hull of the training series, where the simplex ends, so
-        those of series are used as they are. The gradient pre-image starts at the projected
-        closed form, so it is scored by it.
+        A predicted series may lie outside the convex hull of the training series, and so outside
+        the simplex; memberships of series are therefore not projected. The gradient pre-image
+        starts at the projected closed form, so it is scored by it.
         """
         settings = self.methods[method]
         if self.dataset_of(experiment).task == "series" or settings.preimage == "closed_form":
@@ -142,11 +142,11 @@ class Configuration:
         return [True]
 
     def kernels_of(self, experiment: str, method: str) -> list[str] | None:
-        """Return the kernels that a method may choose from on the inputs of an experiment.
+        """Return the candidate kernels of a method on the inputs of an experiment.
 
-        None for a method that names none. A Gram matrix stands for all kernels, and the kernel
-        ``tanimoto`` for those with a width; texts and inner products have no ``laplacian``, and
-        where nothing else is named, the kernel of the experiment.
+        None for a method that names none. A Gram matrix replaces all kernels, and the kernel
+        ``tanimoto`` those with a width; texts and inner products have no ``laplacian``, and use the
+        kernel of the experiment where no other is named.
         """
         kernels, own = self.methods[method].kernel, self.experiments[experiment].kernel
         if not kernels:
@@ -162,7 +162,7 @@ class Configuration:
         """Return the values that a method is run with in addition to the selected ones, by study.
 
         Only weak rows in the embedding have the weight lambda_2 of eq. (14), and weak rows with
-        their true outputs have no labels that could be wrong.
+        true outputs have no labels that could be wrong.
         """
         settings, studies = self.methods[method], self.experiments[experiment].studies
         if not settings.weak or settings.regressor != "kernel_ridge":
@@ -173,14 +173,14 @@ class Configuration:
         }
 
     def one_example_of(self, method: str) -> dict[str, Any]:
-        """Return the values of a method's grid that serve where nothing can be selected, by key."""
+        """Return the values of a method's grid, by key, where nothing can be selected."""
         return self.methods[method].one_example_values()
 
     def landmarks_of(self, experiment: str) -> dict[str, int] | None:
-        """Return from how many training rows on landmarks are used, and how many; None for never.
+        """Return the training rows above which landmarks are used, and their number, or None.
 
-        Only an experiment with such a size depends on the limit, which may be the machine's, and
-        one on a user table, where the saved model learns from all rows.
+        The limit may depend on the machine. It is None unless an experiment has a size above it,
+        or is on a user table, where the saved model learns from all rows.
         """
         limit = max_gram_rows_of(self.run)
         is_own = self.is_own(experiment)
@@ -189,7 +189,7 @@ class Configuration:
         return {"max_gram_rows": limit, "n_landmarks": self.run.n_landmarks}
 
     def gram_rows_of(self, experiment: str) -> int:
-        """Return about how many rows the largest Gram matrix of an experiment has at most."""
+        """Return an upper bound on the rows of the largest Gram matrix of an experiment."""
         values = self.experiments[experiment]
         return most_gram_rows(
             values.training_sizes,
@@ -200,12 +200,12 @@ class Configuration:
         )
 
     def selection_metric_of(self, experiment: str) -> str:
-        """Return the error that selection minimises: for classes that of their class vectors."""
+        """Return the error that selection minimises; for classes, that of their class vectors."""
         metric = self.experiments[experiment].metric
         return "rrmse" if metric == "accuracy" else metric
 
     def is_mixture(self, method: str) -> bool:
-        """Return whether the method's model has components to choose."""
+        """Return whether the method's model is a mixture."""
         model = self.model_of(method)
         return model is not None and model.kind == MIXTURE
 
@@ -257,7 +257,7 @@ class Configuration:
 def load_configuration(
     folder: Path | str, merged: dict[str, Any], sources: Sequence[str] = DEFAULT_SOURCES
 ) -> Configuration:
-    """Check the configuration of a run and resolve what it names.
+    """Check the configuration of a run and load the files that it names.
 
     Only the files that the run needs are read; ``methods: default`` needs every method.
 
@@ -268,7 +268,7 @@ def load_configuration(
     merged : dict
         The run's configuration: ``config.yaml`` updated by ``--configfile`` and ``--config``.
     sources : sequence of str, default=("config/config.yaml", "--configfile")
-        Where `merged` comes from besides ``--config``, as messages should name it.
+        The origins of `merged` in addition to ``--config``, as messages name them.
 
     Returns
     -------
@@ -277,14 +277,13 @@ def load_configuration(
     Raises
     ------
     UserError
-        When anything is wrong; a ConfigurationError, which tells up to ten faults, when several
-        things are.
+        When there is a fault; with several faults a ConfigurationError, which shows up to ten.
     """
     check_run_files(sources)
     place = f"the run's configuration ({', '.join(sources)} or --config)"
     request, merged = _without_request(merged, place)
     run, errors = validated(RunSettings, with_numbers_of_defaults(merged), place)
-    # The name of a table is that of its experiment; a fault of it is reported once.
+    # The name of a table is also that of its experiment; its fault is reported once.
     raise_errors([error for error in errors if error.place == f"{place}, key name"] or errors)
     files = ConfigurationFiles(Path(folder))
     replaced = replaced_experiments(files, run, place)
@@ -307,7 +306,7 @@ def load_configuration(
             update={"methods": tuple(chosen), "tables": tables}
         )
         methods |= chosen
-    # Two experiments may meet the same fault; it is reported once.
+    # Two experiments may have the same fault; it is reported once.
     raise_errors(list({str(error): error for error in files.errors}.values()))
     datasets = sorted({experiment.dataset for experiment in experiments.values()})
     models = sorted({method.model for method in methods.values() if method.model})
@@ -329,34 +328,34 @@ def _without_request(
 ) -> tuple[TableRequest | None, dict[str, Any]]:
     """Return the request for a new table, and the configuration of the run without it."""
     fields = TableRequest.model_fields
-    asked = {key: merged[key] for key in fields if merged.get(key) is not None}
+    requested = {key: merged[key] for key in fields if merged.get(key) is not None}
     rest = {key: value for key, value in merged.items() if key not in fields}
-    if "name" in asked:
-        asked["name"] = as_typed(asked["name"])
-    if "data" in asked:
-        # A mistyped key may be one of either; those of the request are the ones that were meant.
+    if "name" in requested:
+        requested["name"] = as_typed(requested["name"])
+    if "data" in requested:
+        # A misspelt key could belong to either; the keys of the request are the more likely ones.
         unknown = [key for key in rest if key not in RunSettings.model_fields]
         surplus = {key: rest.pop(key) for key in unknown}
-        request, errors = validated(TableRequest, asked | surplus, place)
+        request, errors = validated(TableRequest, requested | surplus, place)
         raise_errors(errors)
         return request, rest
-    if surplus := sorted(set(asked) - {"name"}):
+    if surplus := sorted(set(requested) - {"name"}):
         raise UserError(
             place,
             f"the key {surplus[0]} without the key data",
-            expected="data=FILE beside it: it tells `snakemake new` about a table",
-            remedy="add data=FILE, or change what was decided in config/datasets/NAME.yaml",
+            expected="data=FILE too: the key describes a table for `snakemake new`",
+            remedy="add data=FILE, or change the settings in config/datasets/NAME.yaml",
         )
-    if "name" in asked:
-        return None, {**rest, "name": asked["name"], "experiments": [asked["name"]]}
+    if "name" in requested:
+        return None, {**rest, "name": requested["name"], "experiments": [requested["name"]]}
     return None, rest
 
 
 def with_numbers_of_defaults(merged: dict[str, Any]) -> dict[str, Any]:
-    """Return the run's configuration with the numbers in ``defaults`` read as numbers.
+    """Return the run's configuration with the numbers in ``defaults`` parsed.
 
     Snakemake turns ``--config defaults='{training_sizes: [10, 20]}'`` into the texts '10' and
-    '20'; only a number that stands alone, as in ``--config seed=3``, stays one.
+    '20'; it parses only single numbers, as in ``--config seed=3``.
     """
     if "defaults" not in merged:
         return merged
@@ -376,14 +375,14 @@ def _numbers_read(value: Any) -> Any:
 
 
 def max_gram_rows_of(run: RunSettings) -> int:
-    """Return the most training rows of a Gram matrix, the run's own number or the machine's."""
+    """Return the largest number of training rows of a Gram matrix: the run's or the machine's."""
     return run.max_gram_rows or default_max_gram_rows()
 
 
 def _experiment(
     files: ConfigurationFiles, run: RunSettings, name: str, place: str
 ) -> ExperimentSettings | None:
-    """Return an experiment with the run's defaults filled in, or None after noting the fault."""
+    """Return an experiment with the run's defaults filled in, or None after recording a fault."""
     if name in RESERVED_NAMES:
         files.errors.append(
             UserError(
@@ -415,7 +414,7 @@ def _unknown_table(files: ConfigurationFiles, name: str, place: str) -> UserErro
     return UserError(
         f"{place}, key name",
         f"there is no table named '{name}' ({files.place('dataset', name)} does not exist)",
-        expected="the name of a table that `snakemake new` has looked at",
+        expected="the name of a table that was set up by `snakemake new`",
         remedy=f"snakemake --cores 1 new --config name={name} data=FILE outputs=COLUMNS",
     )
 
@@ -461,7 +460,7 @@ def _experiment_errors(
     """Return why an experiment can run with no method."""
     place = f"experiment '{name}'"
     errors = [
-        UserError(place, reason, remedy=_where_to_mend(files, name, experiment.dataset))
+        UserError(place, reason, remedy=_files_to_change(files, name, experiment.dataset))
         for reason in capabilities.check_experiment(dataset, experiment)
     ]
     smallest = experiment.training_sizes[0]
@@ -520,10 +519,10 @@ def _methods_of(
                     f"experiment '{name}', method '{method_name}'",
                     "; ".join(reasons),
                     remedy=f"take '{method_name}' out of the methods, or change "
-                    + _where_to_mend(files, name, experiment.dataset, method_name),
+                    + _files_to_change(files, name, experiment.dataset, method_name),
                 )
             )
-    # The member that is missing may be the one with the fault, which is reported already.
+    # A missing member may be the method with a fault, which is already reported.
     is_own = dataset.reader == capabilities.OWN_READER
     incomplete = {} if has_faulty else _stacks_without_members(chosen)
     for method_name, reason in incomplete.items():
@@ -541,13 +540,13 @@ def _methods_of(
             )
     for figure in experiment.figures:
         for method_name in figure.methods:
-            # Of a user table a method is left out by one edit, that of the list.
+            # For a user table, editing the list of methods must suffice to leave a method out.
             is_left_out = is_own and method_name in files.names("method")
             if method_name not in chosen and not has_faulty and not is_left_out:
                 files.errors.append(
                     UserError(
                         f"experiment '{name}', figure '{figure.name}', key methods",
-                        f"'{method_name}' is no method of the experiment",
+                        f"'{method_name}' is not a method of the experiment",
                         expected=f"methods among {', '.join(chosen)}",
                         remedy="add it to the methods of the experiment, or leave it out here",
                     )
@@ -561,26 +560,26 @@ def _methods_of(
                     f"experiment '{name}', table '{table.name}', key kind",
                     f"{table.kind} shows the components of a mixture, and no method has one",
                     expected="a method with a mixture of Gaussians, such as ofer-gmm",
-                    remedy="add one to the methods of the experiment, or leave out the table",
+                    remedy="add such a method to the experiment, or leave out the table",
                 )
             )
         if table.kind in TABLES_WITHOUT_ERRORS and table.decimals is not None:
             files.errors.append(
                 UserError(
                     f"experiment '{name}', table '{table.name}', key decimals",
-                    f"{table.kind} shows no errors, {table.decimals} decimals have no meaning",
+                    f"{table.kind} shows no errors, so {table.decimals} decimals have no meaning",
                     expected="a table of errors",
                     remedy="leave out the key",
                 )
             )
-    # A faulty file is reported already, perhaps for an earlier experiment, and might have run.
+    # A faulty file is already reported, perhaps for an earlier experiment; its method might run.
     if default and not chosen and not has_faulty:
         refusals = "; ".join(f"{key}: {', '.join(reasons)}" for key, reasons in left_out.items())
         files.errors.append(
             UserError(
                 f"experiment '{name}', methods: default",
                 f"no method can run ({refusals or 'no method file has in_default: true'})",
-                remedy="name the methods, or fix what the reasons say",
+                remedy="name the methods, or fix what the reasons state",
             )
         )
     return chosen, left_out
@@ -592,9 +591,10 @@ def _tables_that_can_be(
     dataset: DatasetSettings,
     methods: dict[str, MethodFile],
 ) -> tuple:
-    """Return the tables of an experiment, on a user table without those of no mixture.
+    """Return the tables of an experiment; on a user table only those that its methods allow.
 
-    There a method is left out by one edit, that of the list; elsewhere such a table is an error.
+    There, editing the list of methods must suffice to leave out all mixtures; elsewhere a table
+    that shows a mixture, without a method that has one, is an error.
     """
     kinds = {model.kind for model in (_model_of(files, name) for name in methods) if model}
     if dataset.reader != capabilities.OWN_READER or MIXTURE in kinds:
@@ -605,7 +605,7 @@ def _tables_that_can_be(
 def _stacks_without_members(methods: dict[str, MethodFile]) -> dict[str, str]:
     """Return the stacks that have none of their members among the methods, with the reason."""
     return {
-        name: f"a stack combines those of its members that are methods of the experiment, and none "
+        name: f"a stack combines those of its members that are methods of the experiment, but none "
         f"of {', '.join(method.members)} is"
         for name, method in methods.items()
         if method.members and not set(method.members) & set(methods)
@@ -619,7 +619,7 @@ def _model_of(files: ConfigurationFiles, method_name: str) -> ModelSettings | No
 
 
 def _is_consistent(files: ConfigurationFiles, name: str, method: MethodFile) -> bool:
-    """Return whether a method can run anywhere, after noting why when it cannot."""
+    """Return whether a method can run anywhere, after recording the reasons if it cannot."""
     model = _model_of(files, name)
     if method.model and model is None:
         return False
@@ -629,13 +629,13 @@ def _is_consistent(files: ConfigurationFiles, name: str, method: MethodFile) -> 
     files.errors += [UserError(place, reason, remedy=remedy) for reason in reasons]
     faults = [] if reasons else method.faults()
     files.errors += [
-        UserError(f"{place}, key {key}", found, expected, then)
-        for key, found, expected, then in faults
+        UserError(f"{place}, key {key}", found, expected, remedy)
+        for key, found, expected, remedy in faults
     ]
     return not reasons and not faults
 
 
-def _where_to_mend(
+def _files_to_change(
     files: ConfigurationFiles, experiment: str, dataset: str, method: str | None = None
 ) -> str:
     places = []

@@ -31,19 +31,20 @@ ABSENT: dict[str, Any] = {
     "member_sizes": {},
     "one_example": None,
 }
-"""What the workflow takes for keys that a method of another regressor does not have."""
+"""Values of keys that only methods of other regressors have."""
 
 
 _EMPTY: tuple = (None, {}, [], ())
 
 ASKED_OF_ALL = ("width", "n_components", "state_dim", "weak_weight")
-"""Keys of `grid` that requirements of all methods ask for, also where a grid has none of them."""
+"""Keys of `grid` that requirements of all methods use, even if a grid has none of them."""
 
-MOST_TOLD = 5
-"""Regressors that an error names as those that have a key; what more have is no slip of one."""
+MOST_NAMED = 5
+"""Largest number of regressors with a key that an error names; a key that more of them have says
+little about the intended regressor."""
 
 DEFAULT_REGRESSOR = "kernel_ridge"
-"""The regressor of a file that names none: the paper's."""
+"""The regressor of a file that names none, as in the paper."""
 
 
 class MethodFile(Settings):
@@ -63,11 +64,11 @@ class MethodFile(Settings):
     """Marker in figures, in Matplotlib's notation."""
 
     in_default: Flag = False
-    """Whether it belongs to `methods: default`. Off by default, so that a new file changes no
-    run before it is asked to."""
+    """Whether it belongs to `methods: default`. Off by default, so that a new file does not change
+    existing runs."""
 
     requirements: ClassVar[tuple[Requirement, ...]] = ()
-    """What a method of this regressor must satisfy whatever it is used on."""
+    """What a method of this regressor must satisfy on all data."""
 
     needs_of_data: ClassVar[tuple[Requirement, ...]] = ()
     """What it must satisfy on a dataset in an experiment."""
@@ -85,12 +86,12 @@ class MethodFile(Settings):
 
     @classmethod
     def others_with(cls, location: tuple) -> list[str]:
-        """Return the regressors whose methods have the key at a location; none for most of them."""
+        """Return the regressors whose methods have a key, none if more than MOST_NAMED have it."""
         found = [name for name in method_modules() if _has_key(parameters_of(name), location)]
-        return found if len(found) <= MOST_TOLD else []
+        return found if len(found) <= MOST_NAMED else []
 
     def __getattr__(self, name: str) -> Any:
-        """Return what a key that the regressor does not have stands for."""
+        """Return the value of a key that the regressor does not have."""
         return ABSENT[name] if name in ABSENT else super().__getattr__(name)
 
     def grid_values(self, key: str) -> tuple:
@@ -99,13 +100,13 @@ class MethodFile(Settings):
         return values if isinstance(values, tuple) else (values,)
 
     def plain_grid(self) -> dict[str, Any]:
-        """Return what stands in `grid`, by key."""
+        """Return the values in `grid`, by key."""
         if self.grid is None:
             return {}
         return {key: value for key, value in self.grid.model_dump().items() if value}
 
     def one_example_values(self) -> dict[str, Any]:
-        """Return one value of each key of `grid`, for where nothing can be selected."""
+        """Return a value of each key of `grid`, for use where nothing can be selected."""
         chosen = self.one_example.model_dump(exclude_none=True) if self.one_example else {}
         return {
             key: chosen.get(key, values[0] if isinstance(values, tuple) else values)
@@ -113,9 +114,9 @@ class MethodFile(Settings):
         }
 
     def facts(self) -> dict[str, Any]:
-        """Return what requirements may ask about the method alone.
+        """Return the facts of the method alone for the requirements.
 
-        These are its keys, and as ``has_KEY`` whether a key of `grid` holds values. `kernel` is not
+        These are its keys, and ``has_KEY``: whether a key of `grid` holds values. `kernel` is not
         among them: the fact of this name is the kernel of the experiment.
         """
         keys = (*ABSENT, *type(self).model_fields)
@@ -139,15 +140,15 @@ class MethodFile(Settings):
         return []
 
     def faults(self) -> list[tuple[str, str, str, str]]:
-        """Return what is wrong with the values of keys: key, found, expected and remedy."""
+        """Return the faults in the values of keys: key, found, expected and remedy."""
         return []
 
     def reasons_against(self, task: str) -> list[str]:
-        """Return why the method cannot predict what a task asks for; none where it can."""
+        """Return why the method cannot predict the outputs of a task; none where it can."""
         return []
 
     def predicts_scores(self, task: str) -> bool:
-        """Return whether what it predicts for a task are scores of the classes."""
+        """Return whether it predicts scores of the classes for a task."""
         return method_modules()[self.regressor].tasks == ("classes",)
 
 
@@ -172,8 +173,8 @@ class EmbeddingMethod(ModelMethod):
 
     preimage: Literal["closed_form", "projected", "gradient"] | None = None
     """How an output is found from a predicted embedding: `closed_form` (equations 7 and 10),
-    `projected` (the same after projecting the predicted memberships onto the simplex; those of
-    series are used as they are, since a series may leave the hull of the training ones) or
+    `projected` (the same after projecting the predicted memberships onto the simplex, but not for
+    series, which may lie outside the convex hull of the training series) or
     `gradient` (numerical search, for the full form); null (the default) for methods that predict
     the outputs themselves."""
 

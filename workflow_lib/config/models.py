@@ -1,4 +1,4 @@
-"""What each configuration file may hold: one class per file kind, one field per key.
+"""The contents of each configuration file: one class per file kind, one field per key.
 
 The description of a key is the text under it; ``config/README.md`` and ``config/schema.json`` are
 generated from these classes (see :mod:`workflow_lib.config.reference`).
@@ -47,7 +47,7 @@ ErrorName = Literal[tuple(ERROR_MEASURES)]
 
 
 class TableSettings(Settings):
-    """One table of an experiment."""
+    """A table of an experiment."""
 
     name: Name
     """Name of the table, once per experiment; part of its file name."""
@@ -82,18 +82,18 @@ class TableSettings(Settings):
 
     paper_table: Annotated[int, Strict(), Field(ge=1, le=20)] | None = None
     """Number of the table of Djerrab et al. (2018) that it reproduces. Its published numbers, where
-    `config/paper_tables` has them, stand beside ours, or below them where sizes or outputs are not
-    those of ours; null (the default) for a table of our own."""
+    `config/paper_tables` has them, are shown next to ours, or below ours where sizes or outputs
+    differ; null (the default) for a table that is not in the paper."""
 
     decimals: Annotated[int, Strict(), Field(ge=0, le=10)] | None = None
-    """Digits after the point of our errors, or of accuracies in per cent, in the report and in
-    LaTeX; the CSV has all digits. null (the default): 3 for errors, 1 for per cent. Published
-    numbers keep the digits they were printed with; tables of times, of `component_names` and of
-    `typical_rows` have no such setting."""
+    """Decimals of our errors, or of accuracies in per cent, in the report and in LaTeX; the CSV has
+    all digits. null (the default): 3 for errors, 1 for per cent. Published numbers keep their
+    printed digits; tables of times, of `component_names` and of `typical_rows` have no such
+    setting."""
 
 
 FIGURES = figure_modules()
-"""What the modules of figures declare, by kind."""
+"""The modules of figures, by kind."""
 
 
 def _what_figures_show() -> str:
@@ -105,12 +105,12 @@ def _figures_of_named_methods() -> str:
     kinds = [f"`{kind}`" for kind, module in FIGURES.items() if "shown_methods" in module.settings]
     return (
         f"Methods that a figure of kind {' or '.join(kinds)} shows; by default all of the "
-        "experiment, which a figure of many coordinates does not bear."
+        "experiment, which are too many for a figure of many coordinates."
     )
 
 
 class FigureSettings(Settings):
-    """One figure of an experiment."""
+    """A figure of an experiment."""
 
     name: Name
     """Name of the figure, once per experiment; part of its file name."""
@@ -144,7 +144,7 @@ LEARNING_CURVE = FigureSettings(
 
 
 class StudySettings(Settings):
-    """Values that methods with weak rows are run with, beside those that are selected."""
+    """Values that methods with weak rows are run with, in addition to the selected ones."""
 
     weak_weight: Annotated[tuple[NotNegative, ...], AfterValidator(strictly_increasing)] = ()
     """Values of lambda_2 of equation (14), as in Table 15; 0 leaves the weak rows out."""
@@ -158,7 +158,7 @@ class ExperimentDefaults(Settings):
 
     training_sizes: SomeSizes = (20, 50, 100, 200)
     """Numbers of labelled training rows, strictly increasing. The default spans the small samples
-    that the methods are made for; sizes that a dataset cannot fill are left out."""
+    that the methods are made for; sizes that a dataset is too small for are left out."""
 
     weak_sizes: Sizes = ()
     """Numbers of weakly labelled rows, strictly increasing. Empty (the default): no row is set
@@ -166,7 +166,8 @@ class ExperimentDefaults(Settings):
 
     test_size: TestSize = 0.4
     """Rows kept for testing: a fraction of the dataset or a number of rows. The default leaves
-    most rows for training and weak labels while a few hundred rows still give a steady error."""
+    most rows for training and weak labels, and still gives a stable error with a few hundred
+    rows."""
 
     methods: Methods = "default"
     """`default` (every method with `in_default: true` that can work on the experiment) or a list of
@@ -190,7 +191,7 @@ class ReportSettings(Settings):
     """Title of the report."""
 
     author: str = ""
-    """The authors under the title; empty (the default) for none."""
+    """Author, shown under the title; empty (the default) for none."""
 
 
 class RunSettings(Settings):
@@ -201,60 +202,60 @@ class RunSettings(Settings):
     a dataset, a split or a method changes no other draw."""
 
     n_splits: Repeats = 5
-    """Independent splits into training, weak and test rows. Five show the spread within minutes;
-    the paper uses ten."""
+    """Independent splits into training, weak and test rows. Five show the spread and run within
+    minutes; the paper uses ten."""
 
     n_folds: Annotated[int, Strict(), Field(ge=2, le=1000)] = 5
     """Folds of the cross-validation that selects the hyper-parameters on the training rows, from 2.
     The default is the paper's."""
 
     max_gram_rows: Count | None = None
-    """Most training rows for which the Gram matrix of all pairs of rows is made. With more, kernel
-    ridge regression (and OFER) works on features of landmarks instead, and other kernel methods are
-    refused. null (the default): as many as three Gram matrices fit into a quarter of the machine's
-    memory, and 10000 at most."""
+    """Largest number of training rows for which the Gram matrix of all pairs of rows is computed.
+    With more, kernel ridge regression (and OFER) works on features of landmarks instead, and other
+    kernel methods are refused. null (the default): as many rows as let three Gram matrices fit into
+    a quarter of the machine's memory, and at most 10000."""
 
     selection_precision: Literal["float64", "float32"] = "float64"
     """Precision in which grids of kernel ridge regression are computed where all folds share one
-    Gram matrix; the winner is always fitted in float64. `float32` takes 1.3 to 1.9 times less from
-    500 rows on where no tiny penalty is in the grid, and nothing where there are several; it chose
-    the same grid point in every case that was tried. The default leaves nothing to try."""
+    Gram matrix; the winner is always fitted in float64. `float32` is 1.3 to 1.9 times faster from
+    500 rows on where no tiny penalty is in the grid, and not faster where there are several; it
+    chose the same grid point in all cases tried. The default avoids any such doubt."""
 
     n_landmarks: Count = 1000
-    """Landmarks that stand for all rows then, the centres of k-means. The cost grows with their
-    square; a thousand keep 200000 rows within minutes."""
+    """Number of landmarks (centres of k-means) that represent all rows above `max_gram_rows`. The
+    cost grows with its square; with a thousand, 200000 rows take minutes."""
 
     experiments: SomeNames
     """What to run: names of files in `config/experiments`, or names of datasets, which then run
     with `defaults`."""
 
     stand_ins: dict[Name, SomeNames] = {}
-    """The experiments that replace one while a file of its dataset is not on this machine:
-    the name of an experiment -> names as in `experiments`. Sources count where they are in
-    `resources/` or in a mirror, files that you bring where the dataset says that they belong. By
-    default nothing is replaced."""
+    """What runs instead of an experiment while a file of its dataset is not on this machine: the
+    name of an experiment -> names as in `experiments`. Sources are searched in `resources/` and in
+    mirrors, files that you supply where the dataset expects them. By default nothing is
+    replaced."""
 
     defaults: ExperimentDefaults = ExperimentDefaults()
-    """What an experiment uses where it says nothing itself."""
+    """Values of the keys that an experiment leaves out."""
 
     report: ReportSettings = ReportSettings()
     """Title and author of the HTML report."""
 
     name: Name | None = None
-    """Name of a table of your own: the run is then this experiment alone, whatever `experiments`
-    says, and its report is `results/NAME/report.html`. null (the default) for every other run."""
+    """Name of a table of your own: the run is then this experiment alone, regardless of
+    `experiments`, and its report is `results/NAME/report.html`. null (the default) for every other
+    run."""
 
     rows: Text | None = None
     """Path of a table with new rows, for `snakemake predict` with `name`; null (the default) for
     none."""
 
     interval_level: Annotated[float, Strict(), Field(gt=0, lt=1)] = 0.9
-    """Share of new outputs that the intervals around the predictions are to hold, for tables of
-    your own."""
+    """Nominal coverage of the prediction intervals, for tables of your own."""
 
 
 class SourceSettings(Settings):
-    """One file of a dataset: where it comes from and how to recognise it."""
+    """A file of a dataset: where it comes from and how to recognise it."""
 
     path: Annotated[str, Field(pattern=RELATIVE_PATH)]
     """Path of the file below the mirror folder; its last part is its name in `resources/`."""
@@ -263,8 +264,8 @@ class SourceSettings(Settings):
     """Public address it is downloaded from (http or https), pinned to one version."""
 
     sha256: Annotated[str, Field(pattern=SHA256)]
-    """SHA-256 of the file, or of its `members`: 64 hexadecimal digits. A file with another one is
-    refused."""
+    """SHA-256 of the file, or of its `members`: 64 hexadecimal digits. A file with another SHA-256
+    is refused."""
 
     size: Annotated[int, Strict(), Field(ge=1)]
     """Size of the file, or of its `members` in all, in bytes."""
@@ -281,28 +282,29 @@ class InputSettings(Settings):
 
     scale: Literal["none", "standard", "tf-idf", "products"] = "standard"
     """`standard`: each input gets mean 0 and variance 1 on the training rows of its fold, so that
-    no input counts for more because of its unit; `none`: as they are; `tf-idf`: for texts, counts
+    no input has more weight because of its unit; `none`: not scaled; `tf-idf`: for texts, counts
     of terms weighted by how rare a term is in the training rows of the fold, of unit length;
-    `products`: the inputs are the inner products between all rows, of unit length, as of image
-    features too long to be kept."""
+    `products`: the inputs are the inner products between all rows of unit length, for example of
+    image features too long to be stored."""
 
     kernel: Kernel = "rbf"
     """Kernel on the inputs: `rbf`, `linear`, `tanimoto` (0/1 fingerprints) or `precomputed` (the
     inputs are a Gram matrix). `rbf` assumes least about a table of numbers."""
 
     lagged_values: LaggedValues = "none"
-    """What becomes of the values that the reader knows from before the outputs, such as past
+    """Use of lagged values, which the reader gives for the time before the outputs, such as past
     volatility: `none` (the default; also when there are none), `separate` (only for the method that
     predicts from them alone) or `added` (they are also joined to the inputs)."""
 
 
 class OutputSettings(Settings):
-    """In which units the generative models see the outputs; errors are always in their own."""
+    """The scale of the outputs in the generative models; errors are always in the original
+    units."""
 
     scale: Literal["none", "center", "standard"] = "standard"
     """`standard` (the default, right for columns of different units): each output gets mean 0 and
-    variance 1 on the training rows of its fold; `center`: mean 0, for series; `none`: as they are,
-    for outputs of one unit."""
+    variance 1 on the training rows of its fold; `center`: mean 0, for series; `none`: not scaled,
+    for outputs in the same unit."""
 
 
 class DatasetSettings(Settings):
@@ -315,33 +317,33 @@ class DatasetSettings(Settings):
     """What the inputs and the outputs are, in a few sentences."""
 
     task: Literal["regression", "series", "classes"] = "regression"
-    """What an output is: a row of numbers (`regression`, the commonest), a short time series or a
-    class with a meaning."""
+    """What an output is: a row of numbers (`regression`, the most common), a short time series or a
+    class with a class vector."""
 
     stand_in_for: TextInFigures | None = None
-    """The data of the paper in whose place it stands; null (the default) when it is no stand-in.
-    Every result made with a stand-in says so."""
+    """The data of the paper that it replaces; null (the default) when it is not a stand-in. Every
+    result from a stand-in says so."""
 
     reader: Text
-    """What turns the files into inputs and outputs: the name of a module of
-    `workflow_lib/datasets/readers`."""
+    """Name of the module of `workflow_lib/datasets/readers` that reads inputs and outputs from the
+    files."""
 
     options: dict[str, Any] = {}
     """Options of the reader; each reader has its own, listed below. Empty by default."""
 
     drawn_as: Name | None = None
     """Dataset whose random draws (of the data and of the splits) it shares, so that the two can be
-    compared row by row; null (the default): it has draws of its own."""
+    compared row by row; null (the default): its own draws."""
 
     inputs: InputSettings = InputSettings()
     """How the inputs are prepared and compared."""
 
     outputs: OutputSettings = OutputSettings()
-    """In which units the generative models see the outputs."""
+    """The scale of the outputs in the generative models."""
 
     sources: Annotated[tuple[SourceSettings, ...], AfterValidator(different_file_names)] = ()
-    """Files to fetch. Empty (the default) for synthetic data and for data that a dependency
-    ships."""
+    """Files to fetch. Empty (the default) for synthetic data and for data included in a
+    dependency."""
 
     licence: Text
     """Terms under which the data may be used."""
@@ -364,8 +366,8 @@ class ModelSettings(Settings):
 
     variance_floor: Fraction = 0.05
     """Smallest variance of a component, as a fraction of the mean variance of the outputs. The
-    default keeps a component of one or two rows from collapsing, which wrecks the embedding of
-    small samples."""
+    default keeps a component of one or two rows from collapsing, which would spoil the embedding
+    of small samples."""
 
     n_init: Repeats = 5
     """Random starts of expectation-maximisation; the most likely result is kept. Five make a bad
@@ -373,8 +375,8 @@ class ModelSettings(Settings):
 
 
 class ExperimentSettings(Settings):
-    """An experiment: `config/experiments/NAME.yaml`. A key left out takes its value from
-    `defaults` of the run, or from where its description says."""
+    """An experiment: `config/experiments/NAME.yaml`. A key that is left out takes its value from
+    `defaults` of the run, or as its description says."""
 
     title: Text
     """Title in the report."""
@@ -398,27 +400,27 @@ class ExperimentSettings(Settings):
         "random"
     )
     """How test rows are chosen: `random` (the default); `grouped` (whole groups of rows that belong
-    together test, such as molecules of one scaffold); `chronological` (the latest rows test, and
-    only rows that ended before them train; splits then differ in the training rows drawn); `given`
-    (the reader says which rows train, test and are weak); `per_class` (for classes:
-    `training_sizes` are examples per class, and every class tests in the same share); `stratified`
-    (for classes: each has its share of the test rows and of the `training_sizes`, which count rows,
-    and one training row at least where there are so many). The reader must give groups, times,
-    roles or classes for it."""
+    together are test rows, such as molecules of one scaffold); `chronological` (the latest rows are
+    test rows, and only rows that ended before them are training rows; splits then differ in the
+    training rows drawn); `given` (the reader assigns training, test and weak rows); `per_class`
+    (for classes: `training_sizes` are examples per class, and the share of test rows is the same in
+    every class); `stratified` (for classes: each has its share of the test rows and of the
+    `training_sizes`, which count rows, and at least one training row where there are enough). The
+    reader must give groups, times, roles or classes for it."""
 
     weak_labels: Literal["one-hot", "soft"] = "one-hot"
-    """What is known of a weak row: its component (`one-hot`, the default) or how likely each is
-    (`soft`)."""
+    """What is known of a weak row: its component (`one-hot`, the default) or the probability of
+    each component (`soft`)."""
 
     studies: StudySettings | None = None
     """Settings that are varied, one value at a time, at the largest training and weak sizes; null:
     as in `defaults`."""
 
     metric: Literal["arrmse", "rrmse", "accuracy"] = "arrmse"
-    """The error that selection minimises, that the learning curves show and on which the findings
-    rest: `arrmse` (the default, as in the paper: the relative error of each output coordinate,
-    averaged) or `rrmse` (pooled over coordinates, for outputs of which some hardly vary); tables
-    show both. For classes `accuracy`; selection then minimises squared errors."""
+    """The error that selection minimises and that learning curves and findings use: `arrmse` (the
+    default, as in the paper: the relative error of each output coordinate, averaged) or `rrmse`
+    (pooled over coordinates, for outputs of which some hardly vary); tables show both. For classes
+    `accuracy`; selection then minimises squared errors."""
 
     components: Components = "selected"
     """`selected` (the default: cross-validation chooses from the method's grid) or a list of
@@ -428,10 +430,10 @@ class ExperimentSettings(Settings):
     """Independent splits; null: as in the run."""
 
     kernel: Kernel | None = None
-    """Kernel on the inputs; null: the dataset's."""
+    """Kernel on the inputs; null: as in the dataset."""
 
     lagged_values: LaggedValues | None = None
-    """What becomes of lagged values; null: the dataset's."""
+    """Use of lagged values; null: as in the dataset."""
 
     tables: SomeTables | None = None
     """Tables to make; null: as in `defaults`."""

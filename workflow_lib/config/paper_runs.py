@@ -11,8 +11,8 @@ from workflow_lib.errors import UserError
 def paper_runs(folder: str | Path) -> dict[str, list[dict]]:
     """Return, for each configuration file of a folder, the experiments that it runs.
 
-    A run does not rest on the files of other runs: what cannot be read is left out. Experiments
-    that are names of datasets have no tables of the paper.
+    A run does not depend on the files of other runs: those that cannot be read are left out.
+    Experiments that are names of datasets have no tables of the paper.
 
     Parameters
     ----------
@@ -24,8 +24,8 @@ def paper_runs(folder: str | Path) -> dict[str, list[dict]]:
     dict
         Path of the file as a command line names it (``config/paper.yaml``) -> a mapping for each
         experiment: ``experiment``, ``dataset``, ``paper_tables`` (numbers), ``figure_kinds``,
-        ``stand_in_for`` (None or text), ``reader`` and ``is_user_supplied`` (whether the user has
-        to bring the files of the dataset). Sorted by path.
+        ``stand_in_for`` (None or text), ``reader`` and ``is_user_supplied`` (whether the user must
+        supply the files of the dataset). Sorted by path.
     """
     folder = Path(folder)
     runs = {}
@@ -38,7 +38,7 @@ def paper_runs(folder: str | Path) -> dict[str, list[dict]]:
 
 
 def _experiment(folder: Path, name: object) -> dict | None:
-    """Return what is known of an experiment, None where its dataset has no file."""
+    """Return the entry of an experiment, None where its dataset has no file."""
     settings = _block(folder / "experiments" / f"{name}.yaml") or {"dataset": name}
     dataset = _block(folder / "datasets" / f"{settings.get('dataset')}.yaml")
     if not dataset:

@@ -1,4 +1,4 @@
-"""Faults of the configuration, with the keys and the places of the YAML files."""
+"""Faults of the configuration, with their keys and YAML files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ EXPECTED = {
 
 
 class ConfigurationError(UserError):
-    """Several faults of the configuration, reported together so that they can be fixed together.
+    """Several faults of the configuration, reported together.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class ConfigurationError(UserError):
 
 
 def raise_errors(errors: Sequence[UserError]) -> None:
-    """Raise `errors`: nothing when there is none, one as it is, several as ConfigurationError."""
+    """Raise a single error as such and several as a ConfigurationError; none is no error."""
     if len(errors) == 1:
         raise errors[0]
     if errors:
@@ -91,16 +91,16 @@ def settings_errors(
     place: str,
     prefix: tuple[str, ...] = (),
 ) -> list[UserError]:
-    """Translate the faults that pydantic found.
+    """Return the errors that pydantic found as `UserError`.
 
     Parameters
     ----------
     error : pydantic.ValidationError
-        What ``model.model_validate(data)`` raised.
+        Raised by ``model.model_validate(data)``.
     model : class
-        The settings class that was checked against.
+        The settings class.
     data : object
-        What was checked.
+        The data that were checked.
     place : str
         The file, or the run's configuration.
     prefix : tuple of str, default=()
@@ -117,7 +117,7 @@ def settings_errors(
     errors = []
     for location, details in faults.items():
         # A key with alternatives (a word or a list) is reported once per alternative; the
-        # alternative that was meant is the one that went deepest.
+        # intended alternative is the one with the deepest location.
         if any(other[: len(location)] == location != other for other in faults):
             continue
         path = key_path((*prefix, *location))
@@ -127,11 +127,11 @@ def settings_errors(
 
 
 def _location_in(data: Any, detail: dict) -> tuple[str | int, ...]:
-    """Return the part of a fault's location that stands in the data (no names of alternatives)."""
+    """Return the part of a fault's location that is in the data (no names of alternatives)."""
     location: list[str | int] = []
     parts = detail["loc"]
     for number, part in enumerate(parts):
-        # pydantic reports a key that is no text, such as null, as a text that the data do not hold.
+        # pydantic reports a key that is not text, such as null, as text that is not in the data.
         is_named = detail["type"] in ("missing", "invalid_key") and number == len(parts) - 1
         if is_named:
             location.append(part)

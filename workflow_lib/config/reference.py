@@ -74,10 +74,10 @@ INTRODUCTION = """\
 This file and `schema.json` are generated from the classes of settings in `workflow_lib/config`, and
 of methods in their modules, by `python -m workflow_lib.config.reference`.
 
-## What counts when a key is set twice
+## Precedence when a key is set twice
 
 1. `--config KEY=VALUE` on the command line comes first.
-2. Then `--configfile FILE`; of several files, the last one.
+2. Then `--configfile FILE`; the last of several files.
 3. Then `config/config.yaml`. Blocks are merged key by key, lists are replaced whole.
 4. Then the default in the tables below.
 
@@ -87,7 +87,8 @@ An unknown key, a wrong value or an unknown name stops the run before anything i
 
 ## Adding things, one new file each
 
-The name of a thing is the name of its file, in lower-case letters, digits, `-` and `_`.
+The name of a dataset, method or model is that of its file, in lower-case letters, digits, `-` and
+`_`.
 
 **A dataset** is a file in `config/datasets`:
 
@@ -106,11 +107,11 @@ licence: CC BY 4.0
 citation: Who made it, and when
 ```
 
-It runs at once with `snakemake --cores 2 --config experiments='[my-table]'`. The options of each
-reader are listed below.
+Run it with `snakemake --cores 2 --config experiments='[my-table]'`. The options of each reader are
+listed below.
 
-**A method** is a file in `config/methods`; with `in_default: true` it joins every experiment that
-says `methods: default` and on which it can work:
+**A method** is a file in `config/methods`; with `in_default: true` it joins every experiment with
+`methods: default` in which it can run:
 
 ```yaml
 # config/methods/my-ridge.yaml
@@ -130,9 +131,9 @@ kind: gaussian_mixture
 covariance_type: diag
 ```
 
-What can work together is declared in `workflow_lib/config/capabilities.py` and, of one method, in
-its module. A method that an experiment names and that cannot work on it stops the run with the
-reason; a method of `default` that cannot is left out, and the run says so.
+Which parts can be combined is declared in `workflow_lib/config/capabilities.py` and, for a single
+method, in its module. If an experiment names a method that cannot run in it, the run stops with the
+reason; such a method of `default` is left out, and the run reports it.
 """
 
 
@@ -167,12 +168,12 @@ def schema() -> dict[str, Any]:
 
 
 def add_definition(definitions: dict[str, Any], name: str, model: type[Settings]) -> None:
-    """Add the schema of a class, and those of its blocks, which are found from the root only.
+    """Add the schema of a class, and those of its blocks, which must be at the root.
 
     Raises
     ------
     ValueError
-        If a block has the name of another class: one of the two would be lost.
+        If a block has the name of another class, which would be overwritten.
     """
     definition = model.model_json_schema()
     for block, nested in definition.pop("$defs", {}).items():
@@ -204,16 +205,16 @@ def readme() -> str:
             parts += sections_of_regressors(definitions)
     rows = [f"| `{name}` | {measure.description} |" for name, measure in ERROR_MEASURES.items()]
     parts.append("\n".join(["## Errors", "", "| name | error |", "|---|---|", *rows, ""]))
-    parts.append("## Options of the readers\n\nWhat `options` of a dataset may hold.\n")
+    parts.append("## Options of the readers\n\nThe keys of `options` of a dataset.\n")
     for reader in sorted(reader_options()):
         parts.append(section(f"### `{reader}`", "options.", definitions[f"options-{reader}"]))
     return "\n".join(parts)
 
 
 def sections_of_regressors(definitions: dict[str, Any]) -> list[str]:
-    """Return the tables of the keys of methods besides the common: shared ones once, then others.
+    """Return the tables of the keys of regressors: first the shared keys, then those of each.
 
-    Shared are those that are described alike for several classes of methods.
+    Keys are shared if they have the same description in several classes of methods.
     """
     modules = dict.fromkeys(module.regressors for module in method_modules().values())
     tables = {
@@ -228,7 +229,7 @@ def sections_of_regressors(definitions: dict[str, Any]) -> list[str]:
         lines = [f"### {heading}", "", description, ""]
         also = [f"`{key}`" for key, row in rows.items() if shared.get(key) == row]
         if also:
-            lines += [f"Of the keys of several regressors it has {', '.join(also)}.", ""]
+            lines += [f"It also has these keys of several regressors: {', '.join(also)}.", ""]
         own = [row for key, row in rows.items() if shared.get(key) != row]
         parts.append("\n".join([*lines, table_of(own)]))
     return parts
@@ -300,7 +301,7 @@ def type_in_words(field: dict[str, Any]) -> str:
     }
     words = names.get(field.get("type", ""), "any value")
     bounds = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
-    # The bound of all counts would stand in every line, and is never reached in practice.
+    # The upper bound of all counts is left out: it is irrelevant in practice.
     limits = [
         f"{sign} {field[name]:g}" for name, sign in bounds.items() if field.get(name, MOST) != MOST
     ]
@@ -308,7 +309,7 @@ def type_in_words(field: dict[str, Any]) -> str:
 
 
 def default_in_words(field: dict[str, Any]) -> str:
-    """Return the default of a key as YAML writes it; of a block, where to look."""
+    """Return the default of a key as in YAML, or where to find that of a block."""
     value = field.get("default")
     if isinstance(value, dict):
         return "see its table" if value else "`{}`"
@@ -333,7 +334,7 @@ def documents() -> dict[str, str]:
 
 
 def differences(folder: Path) -> list[str]:
-    """Return the lines in which the files of `folder` differ from what would be written."""
+    """Return the lines in which the files of `folder` differ from the generated text."""
     lines: list[str] = []
     for name, text in documents().items():
         path = folder / name

@@ -1,4 +1,4 @@
-"""What a user asks for on the command line about a table of their own."""
+"""Settings of a user table that are given on the command line."""
 
 from __future__ import annotations
 
@@ -33,45 +33,47 @@ class TableRequest(Settings):
     """Path of the table: CSV, TSV, Parquet or HDF5, by its ending."""
 
     outputs: Typed | None = None
-    """Columns to predict: names or patterns such as `y*`, separated by commas. May be left out only
-    where `classes` is given."""
+    """Columns to predict: names or patterns such as `y*`, separated by commas. Required unless
+    `classes` is given."""
 
     inputs: Typed | None = None
-    """Columns to predict from; null (the default): all that have no other part."""
+    """Columns to predict from; null (the default): all without another role."""
 
     exclude: Typed | None = None
-    """Columns that have no part at all; none by default."""
+    """Columns that are not used; none by default."""
 
     text: Typed | None = None
-    """Column with a text; null (the default): the longest texts, if there are any of four words."""
+    """Column with texts; null (the default): the column with the longest texts, if they have at
+    least four words."""
 
     smiles: Typed | None = None
-    """Column with molecules, written as SMILES; null (the default): a column that is named so, or
-    reads like molecules."""
+    """Column with molecules, written as SMILES; null (the default): a column with such a name, or
+    whose values resemble SMILES."""
 
     categories: Typed | None = None
-    """Columns whose values are names, also where they look like numbers; by default texts with few
-    different values."""
+    """Columns whose values are categories, even if they look like numbers; by default texts with
+    few different values."""
 
     gram: Typed | None = None
     """Path of a table of kernel values between all rows, instead of input columns."""
 
     group: Typed | None = None
-    """Column of what belongs together: whole groups test. None by default."""
+    """Column of groups of rows that belong together: whole groups are test rows. None by
+    default."""
 
     time: Typed | None = None
-    """Column of a date or number: the latest rows test. None by default."""
+    """Column of a date or number: the latest rows are test rows. None by default."""
 
     same_group: Typed | None = None
     """Column that says which rows belong to the same group; rows without outputs then join the
-    training as weak labels. None by default."""
+    training as weakly labelled rows. None by default."""
 
     classes: Typed | None = None
     """Column of a class to predict, instead of `outputs`. None by default."""
 
     class_vectors: Typed | None = None
     """Path of a table with the class in the first column and its vector in the others. None by
-    default: classes without a meaning."""
+    default: all classes are equally far from each other."""
 
     series: Typed | None = None
     """`true` where the outputs are the steps of a time series, in the order of the columns."""
@@ -80,17 +82,17 @@ class TableRequest(Settings):
     """Column that names the rows; by default a column of texts that differ in every row."""
 
     methods: Typed | None = None
-    """Methods to compare, separated by commas: names alone choose, and names with `-` before them
-    leave out of the usual ones (`-ofer-density,-m-rf`). By default the usual ones that can run."""
+    """Methods to compare, separated by commas; names with `-` before them are left out of the usual
+    methods (`-ofer-density,-m-rf`). By default the usual methods that can run."""
 
     splits: Typed | None = None
-    """How often the rows are split into training and test rows; by default up to 10, as many as
-    fit into five minutes."""
+    """Number of splits into training and test rows; by default as many as fit into five minutes, up
+    to 10."""
 
     delimiter: Typed | None = None
     """The character between two cells, or `tab`, `comma`, `semicolon`, `bar`, `space`; by default
-    found in the header."""
+    detected from the header."""
 
     missing: Typed | None = None
-    """Marks of missing values beside the usual ones, separated by commas, such as `-999,unknown`;
-    none by default."""
+    """Marks of missing values in addition to the usual ones, separated by commas, such as
+    `-999,unknown`; none by default."""

@@ -1,4 +1,4 @@
-"""One rule of what can work together, as methods and figures declare it."""
+"""A requirement on combinations, as methods and figures declare it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 
 class Requirement(NamedTuple):
-    """When the facts of a combination are these, it needs those, because of this.
+    """If the facts of a combination have the values `when`, they must have the values `needs`.
 
     Facts are named values of the method, its model, the dataset and the experiment
     (`workflow_lib.config.capabilities`).
@@ -16,7 +16,7 @@ class Requirement(NamedTuple):
     """Facts, each with the values for which the rule applies."""
 
     needs: dict[str, set]
-    """Facts, each with the values that are possible then."""
+    """Facts, each with the values that are then allowed."""
 
     because: str
     """The reason given to the user; names of facts in braces are filled in."""
@@ -35,4 +35,4 @@ NEEDS_VECTORS = Requirement(
     {"kernel": {"rbf", "linear", "tanimoto"}},
     "the regressor {regressor} needs feature vectors, and the inputs are a Gram matrix",
 )
-"""Of methods that do not work on Gram matrices."""
+"""For methods that do not work on Gram matrices."""

@@ -1,4 +1,4 @@
-"""The experiments that replace one whose data the user does not have."""
+"""Stand-ins for experiments whose data the user does not have."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from workflow_lib.datasets.mirrors import mirrors_from_environment
 from workflow_lib.errors import UserError, nearest_name
 
 RESOURCES = Path("resources")
-"""The folder of the sources, from where the run starts."""
+"""The folder of the sources, relative to the working folder of the run."""
 
 
 def has_files(name: str, dataset: DatasetSettings) -> bool:
     """Return whether all files of a dataset are on this machine.
 
-    These are its sources, in ``resources/NAME`` or in a mirror folder; and those that the user
-    brings, the files of the option ``user_supplied`` and at least one in that of the option
-    ``folder``.
+    These are its sources, in ``resources/NAME`` or in a mirror folder, and those that the user
+    supplies: the files of the option ``user_supplied``, and at least one file in the folder of the
+    option ``folder``.
     """
     mirrors = mirrors_from_environment()
     for source in dataset.sources:
@@ -37,7 +37,7 @@ def has_files(name: str, dataset: DatasetSettings) -> bool:
 def replaced_experiments(
     files: ConfigurationFiles, run: RunSettings, place: str
 ) -> dict[str, tuple[str, ...]]:
-    """Return the experiments of a run that others stand in for, with these; faults are noted.
+    """Return the replaced experiments of a run with their stand-ins, and record faults.
 
     An experiment with `stand_ins` is replaced while its dataset lacks a file (`has_files`).
     """
@@ -48,20 +48,20 @@ def replaced_experiments(
             continue
         dataset_name = _dataset_name(files, name, place)
         dataset = dataset_name and files.get("dataset", dataset_name, place)
-        # Where the experiments are read, a missing file of a dataset is reported.
+        # A dataset without a file is reported when the experiments are read.
         if dataset and not has_files(dataset_name, dataset):
             replaced[name] = tuple(stand_ins)
     return replaced
 
 
 def experiments_to_run(run: RunSettings, replaced: dict[str, tuple[str, ...]]) -> list[str]:
-    """Return the experiments of a run, with stand-ins for those that they replace."""
+    """Return the experiments of a run, with stand-ins instead of those that they replace."""
     names = [other for name in run.experiments for other in replaced.get(name, (name,))]
     return list(dict.fromkeys(names))
 
 
 def _dataset_name(files: ConfigurationFiles, name: str, place: str) -> str | None:
-    """Return the dataset of an experiment, which may be the name of one; None without a file."""
+    """Return the dataset of an experiment or dataset `name`; None if it has no file."""
     if name in files.names("experiment"):
         experiment = files.get("experiment", name, place)
         name = experiment.dataset if experiment else ""
@@ -73,7 +73,7 @@ def _not_run(name: str, run: RunSettings, place: str) -> UserError:
     remedy = f"write '{nearest}'" if nearest else "add it to the experiments, or leave it out here"
     return UserError(
         f"{place}, key stand_ins",
-        f"'{name}' is none of the experiments of the run",
+        f"'{name}' is not an experiment of the run",
         expected="names among the experiments, each with those that stand in for it",
         remedy=remedy,
     )

@@ -17,10 +17,10 @@ NAME = r"^[a-z0-9][a-z0-9_-]*$"
 NO_FORMULA = r"^[^$]+$"
 
 LONGEST_NAME = 60
-"""Characters; up to three names stand in the name of one file, which has room for 255."""
+"""Characters; the name of a file has at most 255 and includes up to three names."""
 
 MOST = 1_000_000_000
-"""Of what is counted; a larger number is a slip, and might not fit the machine's integers."""
+"""Of counts; a larger number is a mistake, and might not fit the machine's integers."""
 
 PATTERNS_IN_WORDS = {
     COLOR: "a colour written '#RRGGBB'",
@@ -36,16 +36,16 @@ TEST_SIZE_IN_WORDS = "a fraction between 0 and 1, or a whole number of rows from
 
 
 def strictly_increasing(values: tuple) -> tuple:
-    """Return `values`; raise when one is not larger than the one before it."""
+    """Return `values`; raise when a value is not larger than the previous one."""
     if any(later <= earlier for earlier, later in zip(values, values[1:], strict=False)):
         raise PydanticCustomError("setting", "numbers in strictly increasing order")
     return values
 
 
 def without_repeats(values: tuple) -> tuple:
-    """Return `values`; raise when one stands there twice."""
+    """Return `values`; raise when a value is repeated."""
     if len(set(values)) < len(values):
-        raise PydanticCustomError("setting", "a list in which nothing stands twice")
+        raise PydanticCustomError("setting", "a list without repeated values")
     return values
 
 
@@ -56,7 +56,7 @@ def named_once(items: tuple) -> tuple:
 
 
 def different_file_names(sources: tuple) -> tuple:
-    """Return `sources`; raise when two of them have one file name, whatever their folders."""
+    """Return `sources`; raise when two of them have the same file name, even in other folders."""
     names = [source.path.rpartition("/")[2] for source in sources]
     if len(set(names)) < len(names):
         raise PydanticCustomError("setting", "paths whose last parts (the file names) differ")

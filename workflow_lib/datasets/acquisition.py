@@ -1,8 +1,8 @@
-"""Acquisition: bring a source file of a dataset onto this machine, checked against its checksum.
+"""Acquisition: fetch a source file of a dataset and verify its checksum.
 
-A file is first looked for in the mirror folders (`OFER_MIRROR`), then downloaded. It is recognised
+A file is first searched in the mirror folders (`OFER_MIRROR`), then downloaded. It is recognised
 by its own size and SHA-256, or, where the source names ``members``, by those of the matching
-members of an archive: what a public repository serves is packed anew at any time, and holds more
+members of an archive: public repositories may repack an archive at any time, and it may hold more
 than a dataset needs.
 """
 
@@ -38,14 +38,14 @@ _CHUNK = 1 << 16
 _LONGEST_PAUSE = 30.0
 
 LARGEST_ARCHIVE = 1 << 32
-"""Bytes after which the download of an archive of unknown size is given up."""
+"""Bytes after which the download of an archive of unknown size is stopped."""
 
 LONGEST_NAME, LONGEST_PATH = 255, 2000
-"""Bytes of the name of a file or folder, and of those on the way to it with it. Usual file systems
-allow no longer names, and twice as long paths."""
+"""Bytes of the name of a file or folder, and of its path. Usual file systems allow no longer names,
+and paths twice as long."""
 
 LEAST_SPEED = 100
-"""Bytes a second, below which a server is taken for one that never comes to an end."""
+"""Bytes per second below which a download is stopped as too slow."""
 
 Progress = Callable[[int, int], None]
 
@@ -67,31 +67,31 @@ def acquire(
         ``path`` (relative path in a mirror folder), ``address`` (http or https), ``sha256``
         (hexadecimal) and ``size`` (bytes). With ``members``, a pattern of names in a tar archive,
         the last two are those of the matching members
-        (`workflow_lib.datasets.archive_members.members_digest`), whatever the archive's
-        compression and whatever else it holds.
+        (`workflow_lib.datasets.archive_members.members_digest`), regardless of the archive's
+        compression and other contents.
     destination : path
-        Where the file belongs; written whole or not at all. A download that breaks off leaves
-        what it has in ``{destination}.part``, from where the next attempt goes on; that of an
-        archive with ``members`` begins again, since each answer may be packed anew.
+        Place of the file; written whole or not at all. An interrupted download leaves its bytes
+        in ``{destination}.part``, from where the next attempt continues; that of an archive with
+        ``members`` starts again, since the server may repack it for each request.
     mirrors : sequence of paths, default=()
-        Folders to look in for ``path`` before anything is downloaded.
+        Folders to search for ``path`` before anything is downloaded.
     timeout : float, default=60
-        Seconds without an answer, or with fewer than LEAST_SPEED bytes a second since the
-        beginning, after which one attempt is given up.
+        Seconds without an answer, or with fewer than LEAST_SPEED bytes per second since the
+        beginning, after which an attempt is stopped.
     retries : int, default=4
-        How many more attempts follow a download that failed for a reason that may pass (no
-        answer, a broken connection, a server that is overloaded).
+        Number of further attempts after a download that failed for a temporary reason (no answer,
+        a broken connection, an overloaded server).
     progress : callable, default=None
         Called with (bytes so far, bytes in all) while downloading; the second number is 0 where
-        the server does not tell the size of an archive with ``members``.
+        the server does not report the size of an archive with ``members``.
     pause : float, default=1
-        Seconds before the first retry; doubled for each further one, up to 30.
+        Seconds before the first retry; doubled for each further retry, up to 30.
 
     Raises
     ------
     UserError
         When a mirror holds another file under that name, when the file cannot be downloaded, or
-        when what arrives does not have the size and the checksum of `source`, or is damaged.
+        when the downloaded file differs from `source` in size or checksum, or is damaged.
     """
     destination = Path(destination)
     _refuse_escape(str(source["path"]), "path of the source")
@@ -109,14 +109,14 @@ def acquire(
 def unpack_archive(path: str | os.PathLike, destination: str | os.PathLike) -> Path:
     """Unpack the tar (plain or compressed) or zip archive `path` into the folder `destination`.
 
-    The folder appears whole or not at all. Members that would land outside of it are refused, and
-    whatever is neither a file nor a folder: absolute names, names with ``..`` or with control
+    The folder appears whole or not at all. Members that would be written outside of it are refused,
+    and all that are neither files nor folders: absolute names, names with ``..`` or with control
     characters, links, devices.
 
     Raises
     ------
     UserError
-        When the archive is damaged or no archive, would become too large for its size
+        When the archive is damaged or not an archive, would become too large for its size
         (`workflow_lib.datasets.archives.most_unpacked`), when a member is refused, or when
         `destination` exists and is not empty.
     """
@@ -138,7 +138,7 @@ def unpack_archive(path: str | os.PathLike, destination: str | os.PathLike) -> P
             place=str(path),
             found=f"the archive could not be unpacked ({error})",
             expected="an intact .tar, .tar.gz, .tar.bz2, .tar.xz or .zip file, and a disk with "
-            "room for what is in it",
+            "space for its contents",
             remedy=f"rm {path} and run the same snakemake command again",
         ) from error
     finally:
@@ -177,7 +177,7 @@ def _copy_from_mirror(candidate: Path, destination: Path, source: Mapping[str, A
 
 
 def _identity(source: Mapping[str, Any]) -> str:
-    """Return in words what `source` is recognised by."""
+    """Return in words the properties by which `source` is recognised."""
     if source.get("members"):
         return (
             f"members {source['members']} of {source['size']} bytes in all "
@@ -187,7 +187,7 @@ def _identity(source: Mapping[str, Any]) -> str:
 
 
 def _difference(path: Path, source: Mapping[str, Any]) -> str:
-    """Return in words what `path` has in place of `_identity`; empty when it is the right file."""
+    """Return in words how `path` differs from `_identity`; empty when it is the right file."""
     members = source.get("members")
     if members:
         found = members_digest(path, members)
@@ -258,22 +258,22 @@ def _download(
                 break
             continue
         except (OSError, http.client.HTTPException, ValueError, OverflowError) as error:
-            # The last two are about addresses, which may be those of a redirect.
+            # The last two concern invalid addresses, for example of a redirect.
             reason = str(getattr(error, "reason", None) or error) or type(error).__name__
             continue
         try:
             other = _difference(part, source)
         except UserError as error:
-            # Where the server tells no size, a broken connection looks like a damaged archive.
+            # Without a size from the server, a broken connection gives a damaged archive.
             part.unlink()
-            reason = f"what arrived is no use: {error.found}"
+            reason = f"the downloaded file cannot be used: {error.found}"
             continue
         if not other:
             _finish(part, destination)
             return
         part.unlink()
         if resumed:
-            # The older part may have been of another file: begin again once from nothing.
+            # The earlier part may have been of another file: start again once from nothing.
             resumed = False
             reason = f"the file that arrived has {other}"
             continue
@@ -281,7 +281,7 @@ def _download(
             place=address,
             found=f"the file that arrived has {other}",
             expected=_identity(source),
-            remedy="the file at this address has changed: place the file that was meant "
+            remedy="the file at this address has changed: place the intended file "
             + _by_hand(source, destination),
         )
     if size is None:
@@ -290,7 +290,7 @@ def _download(
         place=address,
         found=f"the download failed ({reason}){_searched(mirrors)}",
         expected=_identity(source) if size is None else f"{size} bytes with {_identity(source)}",
-        remedy="look to the network connection and run the same snakemake command again; "
+        remedy="check the network connection and run the same snakemake command again; "
         "without network, place the file " + _by_hand(source, destination),
     )
 
@@ -298,7 +298,7 @@ def _download(
 def _fetch(
     address: str, part: Path, size: int | None, timeout: float, progress: Progress | None
 ) -> None:
-    """Append to `part` what it lacks of the `size` bytes at `address`; all of it when None."""
+    """Append to `part` the missing ones of the `size` bytes at `address`; all if None."""
     start = part.stat().st_size if part.exists() else 0
     if part.exists() and start == size:
         return
@@ -311,7 +311,7 @@ def _fetch(
         if size and response.length is not None and response.length != size - start:
             kind = response.headers.get_content_type()
             raise ConnectionError(
-                f"the server announces {response.length} bytes ({kind}) in place of {size - start}"
+                f"the server announces {response.length} bytes ({kind}) instead of {size - start}"
             )
         total = size or response.length or 0
         most = size or min(total or LARGEST_ARCHIVE, LARGEST_ARCHIVE)
@@ -319,14 +319,14 @@ def _fetch(
             opened = open(part, "ab" if start else "wb")
         with opened as file:
             done, begin = start, time.monotonic()
-            # Whatever has arrived, so that a server that sends a byte now and then is noticed.
+            # Reads whatever has arrived, so that a very slow server is noticed.
             while chunk := response.read1(_CHUNK):
                 done += len(chunk)
                 if done > most:
                     break
                 with _writing(part):
                     file.write(chunk)
-                    # Else a full disk would be noticed when the file is closed.
+                    # Otherwise a full disk would be noticed only when the file is closed.
                     file.flush()
                 if progress is not None:
                     progress(done, total)
@@ -361,7 +361,7 @@ def _finish(part: Path, destination: Path) -> None:
 
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
-    """Tell of what hinders the writing of a file."""
+    """Report a failure to write a file as a `UserError`."""
     try:
         yield
     except OSError as error:
@@ -407,8 +407,8 @@ def _unpack_tar(path: Path, folder: Path) -> None:
             _refuse_escape(member.name, str(path))
             if member.issparse() or not (member.isreg() or member.isdir()):
                 raise _no_file(path, member.name)
-            # Written by hand: filters of the archive class came with Python 3.11.4, and without
-            # one it would also take over owners and modes.
+            # Extracted here: the filters of the archive class came with Python 3.11.4, and without
+            # a filter it would also restore owners and modes.
             target = folder / member.name
             if member.isdir():
                 target.mkdir(parents=True, exist_ok=True)

@@ -1,11 +1,11 @@
-"""Members of a tar archive: read where they lie, and recognised by one digest of their contents.
+"""Members of a tar archive: read without unpacking, and recognised by a digest of their contents.
 
 Two archives of the same files differ in compression, dates, leading folders and further files.
-The digest of the members that matter is the same for all of them.
+The digest of the relevant members is the same for all of them.
 
-Nothing is ever unpacked. A pattern such as ``MAEC_Dataset/*/text.txt`` is matched part by part
-against the end of a member's name, so that any folders may stand before it; ``*``, ``?`` and
-``[...]`` stay within one part of the name, and upper and lower case differ.
+Nothing is unpacked to the disk. A pattern such as ``MAEC_Dataset/*/text.txt`` is matched part by
+part against the end of a member's name, so that any folders may precede it; ``*``, ``?`` and
+``[...]`` match within one part of the name, and upper and lower case differ.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from workflow_lib.errors import UserError
 
 
 class MembersDigest(NamedTuple):
-    """What an archive is recognised by."""
+    """The properties by which an archive is recognised."""
 
     sha256: str
     """SHA-256 (hexadecimal) over the lines of `members_digest`."""
@@ -38,7 +38,7 @@ class MembersDigest(NamedTuple):
     """Bytes of the matching members in all."""
 
     count: int
-    """How many members match."""
+    """Number of members that match."""
 
 
 def members_digest(path: Path, pattern: str) -> MembersDigest:
@@ -65,14 +65,14 @@ def members_digest(path: Path, pattern: str) -> MembersDigest:
 def matching_members(path: Path, pattern: str) -> Iterator[tuple[str, bytes]]:
     """Yield the path, from the beginning of `pattern` on, and the contents of matching members.
 
-    They come in the order of the archive; a name that stands there twice comes twice. Folders
-    are passed over.
+    They are in the order of the archive; a name that occurs twice there is yielded twice. Folders
+    are skipped.
 
     Raises
     ------
     UserError
-        When the file cannot be read, is damaged or no tar archive (plain or compressed with
-        gzip, bzip2 or xz), when no member matches, or when one that matches is a link, a device
+        When the file cannot be read, is damaged or not a tar archive (plain or compressed with
+        gzip, bzip2 or xz), when no member matches, or when a matching member is a link, a device
         or larger than LARGEST_MEMBER.
     """
     found = False
@@ -89,7 +89,7 @@ def matching_members(path: Path, pattern: str) -> Iterator[tuple[str, bytes]]:
             place=str(path),
             found=f"no member of the archive matches {pattern}",
             expected="an archive that holds such files, in any folder",
-            remedy="look whether this is the archive that is meant",
+            remedy="check that this is the intended archive",
         )
 
 
@@ -111,7 +111,7 @@ def _opened(path: Path) -> Iterator[tarfile.TarFile]:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise UserError(
             place=str(path),
-            found=f"the file is damaged or no tar archive ({reason})",
+            found=f"the file is damaged or not a tar archive ({reason})",
             expected="an intact tar archive, plain or compressed",
             remedy=f"rm -f {path} and run the same snakemake command again",
         ) from error
@@ -124,7 +124,7 @@ def _refuse_unreadable(path: Path, member: tarfile.TarInfo) -> None:
     raise UserError(
         place=str(path),
         found=f"the member '{member.name}' "
-        + (f"has {member.size} bytes" if large else "is no plain file but a link or a device"),
+        + (f"has {member.size} bytes" if large else "is a link or a device, not a plain file"),
         expected=f"plain files of at most {LARGEST_MEMBER} bytes",
         remedy="do not use this archive unless you trust where it comes from",
     )

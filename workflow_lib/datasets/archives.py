@@ -1,8 +1,8 @@
-"""Archives from outside of the workflow, read with limits on memory and time.
+"""Untrusted archives, opened such that reading needs bounded memory and ends in bounded time.
 
-A few bytes of an archive can stand for more than any disk holds, a member can claim any size, and
-members can claim to begin before each other. A tar archive is read here once, from its beginning to
-its end; of a zip archive the sizes that it claims are the most that is read of it.
+A few bytes of an archive can expand to more than any disk holds, the header of a member can state
+any size, and members can overlap. A tar archive is read here once, from beginning to end; of a zip
+archive no more is read than the sizes that it states.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 LARGEST_RATIO = 100
-"""How many times its own size a large file may become when it is unpacked. Tables and texts become
-3 to 30 times as large, the best packed zeros 1000 times and more."""
+"""Largest ratio of unpacked and packed size of a large file. It is 3 to 30 for tables and texts,
+and 1000 or more for compressed zeros."""
 
 ALWAYS_ALLOWED = 1 << 28
-"""Bytes that any file may become."""
+"""Unpacked bytes that are allowed for every file."""
 
 LARGEST_MEMBER = 1 << 28
 """Bytes of a member that is read into memory whole."""
 
 MOST_MEMBERS = 200_000
-"""Most files and folders of an archive; reading their names takes some seconds."""
+"""Files and folders of an archive; listing so many takes some seconds."""
 
 LARGEST_HEADER = 1 << 20
-"""Bytes of what stands before a member, its name among them."""
+"""Bytes of the header of a member, including its name."""
 
 DAMAGE = (
     tarfile.TarError,
@@ -53,8 +53,8 @@ DAMAGE = (
     RuntimeError,
     NotImplementedError,
 )
-"""What opening and reading a damaged archive can raise, an encrypted one too. The classes of the
-library take the fields of a header as they stand, and stumble over what they find there."""
+"""Errors that opening and reading a damaged or encrypted archive can raise. The classes of the
+library do not check the fields of a header, so that many kinds of errors can follow."""
 
 _PIECE = 1 << 20
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -62,23 +62,23 @@ _ZIP_BEGINS = (b"PK\x03\x04", b"PK\x05\x06")
 
 
 def most_unpacked(n_packed: int) -> int:
-    """Return the most bytes that a file of `n_packed` bytes may become when it is unpacked."""
+    """Return the largest allowed unpacked size in bytes of a file of `n_packed` bytes."""
     return max(ALWAYS_ALLOWED, LARGEST_RATIO * n_packed)
 
 
 def printable_name(name: str) -> str:
-    """Return a name that can be written as UTF-8: bytes that are none become ``\\xNN``."""
+    """Return a name that can be written as UTF-8: invalid bytes become ``\\xNN``."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def begins_as_zip(path: Path) -> bool:
-    """Return whether a file begins as zip archives do."""
+    """Return whether a file begins like a zip archive."""
     with open(path, "rb") as file:
         return file.read(4) in _ZIP_BEGINS
 
 
 def unpacked_gzip(content: bytes) -> bytes:
-    """Return what a file of gzip holds.
+    """Return the unpacked bytes of a gzip file.
 
     Raises
     ------
@@ -104,13 +104,13 @@ def opened_tar(file: BinaryIO, size: int) -> Iterator[tarfile.TarFile]:
     file : binary file
         At its beginning; with a method ``peek``.
     size : int
-        The bytes on the disk, of the file itself or of that in which it lies: what it may become
-        rests on them.
+        The bytes on the disk, of the file itself or of the archive that contains it: they limit
+        its unpacked size.
 
     Raises
     ------
     one of DAMAGE
-        There, in `members_of`, and wherever a member is read.
+        Also in `members_of`, and wherever a member is read.
     """
     stream = _Forward(_decompressed(file), most_unpacked(size))
     with tarfile.open(fileobj=stream, mode="r:") as archive:
@@ -118,10 +118,10 @@ def opened_tar(file: BinaryIO, size: int) -> Iterator[tarfile.TarFile]:
 
 
 def members_of(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
-    """Yield the members of `opened_tar`; each is to be read before the next one is asked for.
+    """Yield the members of `opened_tar`; each must be read before the next is requested.
 
-    What follows the last one must be zeros, and the checksum of the compression must be right: an
-    archive whose middle is damaged would else pass for one that ends there.
+    Only zeros may follow the last member, and the checksum of the compression must be correct:
+    otherwise an archive with a damaged middle would be read as a shorter archive.
     """
     stream = archive.fileobj
     for number in itertools.count():
@@ -134,7 +134,7 @@ def members_of(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
             break
         if member.size < 0:
             raise tarfile.ReadError(f"a member claims {member.size} bytes")
-        # The class would keep all it has seen, however many there are.
+        # The class would otherwise keep all members in memory.
         archive.members.clear()
         yield member
     while rest := stream.read(_PIECE):
@@ -151,12 +151,12 @@ def content_of(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
 
 @contextmanager
 def opened_zip(path: Path) -> Iterator[zipfile.ZipFile]:
-    """Open a zip archive, after a check of the sizes that its members declare.
+    """Open a zip archive, after a check of the stated sizes of its members.
 
     Raises
     ------
     one of DAMAGE
-        There and wherever the archive is read.
+        Here and wherever the archive is read.
     """
     most = most_unpacked(path.stat().st_size)
     with zipfile.ZipFile(path) as archive:
@@ -165,14 +165,14 @@ def opened_zip(path: Path) -> Iterator[zipfile.ZipFile]:
         if len(archive.infolist()) > MOST_MEMBERS:
             raise zipfile.BadZipFile(f"it has more than {MOST_MEMBERS} members")
         for member in archive.infolist():
-            # Of other methods the library unpacks a piece whole, however large it becomes.
+            # For other methods the library unpacks whole blocks of unlimited size.
             if member.compress_type not in _METHODS:
-                raise zipfile.BadZipFile("a member is compressed in a way that is not read")
+                raise zipfile.BadZipFile("a member is compressed by a method that is not supported")
         yield archive
 
 
 class _Forward:
-    """What a `TarFile` reads: bytes in their order, in pieces and in all no more than allowed."""
+    """A stream for `TarFile`: sequential, with limits on each piece and on the total."""
 
     def __init__(self, source: Any, most: int) -> None:
         self.source = source
@@ -186,7 +186,7 @@ class _Forward:
         data = self.source.read(size)
         self._advance(len(data))
         if self.in_header and re.search(rb"[0-9]{1000}", data):
-            # Python before 3.11.10 takes hours to look through such a header.
+            # Python before 3.11.10 takes hours to parse such a header.
             raise tarfile.ReadError("a header holds a number of a thousand digits")
         return data
 
@@ -209,7 +209,7 @@ class _Forward:
 
 
 def _swells(most: int) -> str:
-    return f"it would become more than {most} bytes, for its size too many to be meant"
+    return f"it would become more than {most} bytes, too many for its size"
 
 
 def _decompressed(file: BinaryIO) -> Any:

@@ -1,4 +1,4 @@
-"""A table whose cells are read as numbers or texts once, however often they are asked for."""
+"""A table whose cells are converted to numbers or texts only once."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 class CachedTable:
-    """The parts of a `Table` that looking at it needs, each column read once.
+    """The parts of a `Table` that its inspection needs, each column read once.
 
-    The inspection of a table reads every column several times, and turning the texts of a file into
-    numbers is most of its time. Arrays must not be changed.
+    The inspection of a table uses every column several times, and most of its time is the
+    conversion of texts to numbers. Arrays must not be changed.
 
     Parameters
     ----------

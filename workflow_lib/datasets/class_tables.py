@@ -1,9 +1,9 @@
-"""Tables of classes: what readers check before rows, their classes and class vectors are a dataset.
+"""Datasets of classes: class vectors, usable classes, and the checks of readers.
 
 A class is a symbol, such as the name of an animal, and its vector describes it: the outputs of a
 row are the vector of its class (Djerrab et al. 2018, section 6.5). `described_vectors` makes the
 vectors from words, `usable_classes` leaves out the classes that cannot be learned, and
-`class_dataset_tree` puts the rest together.
+`class_dataset_tree` makes the dataset.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ WITHOUT_ROWS = "classes without rows"
 WITHOUT_VECTOR = "classes without a class vector"
 
 LSA_DIMENSION = 50
-"""Length of vectors by latent semantic analysis: that of the word vectors of the paper."""
+"""Length of vectors by latent semantic analysis, as of the word vectors of the paper."""
 
 _NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
@@ -33,13 +33,13 @@ class DescribedVectors(NamedTuple):
     """Class vectors that are made from words."""
 
     vectors: np.ndarray
-    """Class vectors (C, d) of unit length, rows of NaN for classes without one."""
+    """Class vectors (C, d) of unit length, rows of NaN for classes without a vector."""
 
     names: list[str]
     """Names of the d components."""
 
     report: dict[str, Any]
-    """Of texts ``class_texts``: what `workflow_lib.features.class_vectors.text_report` tells."""
+    """For texts ``class_texts``: see `workflow_lib.features.class_vectors.text_report`."""
 
 
 def described_vectors(
@@ -55,18 +55,18 @@ def described_vectors(
     Parameters
     ----------
     kind : {"names", "texts", "lsa"}
-        The mean word vector of the name; that of a text about the class, weighted by TF-IDF, as in
-        the paper; or latent semantic analysis of the texts, without word vectors.
+        The mean word vector of the name; the mean word vector of a text about the class, weighted
+        by TF-IDF, as in the paper; or latent semantic analysis of the texts, without word vectors.
     class_names : sequence of C str
     word_vectors : path, default=None
         File of word vectors, for ``names`` and ``texts``.
     texts : path, default=None
-        Texts about the classes, for ``texts`` and ``lsa``. The weights of words count the texts of
-        `class_names` only.
+        Texts about the classes, for ``texts`` and ``lsa``. The document frequencies are those in
+        the texts of `class_names` only.
     lsa_dimension : int, default=50
         Length of the vectors for ``lsa``.
     text_names : mapping of str to str, default={}
-        The names in `texts` of classes that are called otherwise there.
+        The names in `texts` of classes that have another name there.
 
     Raises
     ------
@@ -118,7 +118,7 @@ class UsableClasses(NamedTuple):
     """The K names, sorted."""
 
     report: dict[str, dict[str, Any]]
-    """``exclusions``: how many classes were left out by reason; ``excluded_names``: which."""
+    """``exclusions``: number of classes left out, by reason; ``excluded_names``: their names."""
 
 
 def usable_classes(
@@ -134,17 +134,17 @@ def usable_classes(
     labels : int array (n,)
         Positions in `class_names` of the classes of all rows.
     vectors : array (C, d)
-        Class vectors; a row that holds NaN is a class without one.
+        Class vectors; a row that holds NaN is a class without a vector.
     class_names : sequence of C str
         In any order, each once.
     left_out : mapping of reason to names, default=None
-        Classes that are not wanted. None leaves out no more than the classes without a row and
-        those without a vector. A class is counted for the first reason that holds, in this order.
+        Classes to leave out in addition to those without a row and those without a vector. A class
+        is counted under the first reason that applies, in this order.
 
     Raises
     ------
     ValueError
-        When a class has two names or a label has no class.
+        When a name is repeated or a label has no class.
     """
     import numpy as np
 
@@ -203,7 +203,7 @@ def class_dataset_tree(
     Parameters
     ----------
     inputs : array (n, q)
-        One row per example, or inner products (n, n) between all rows.
+        A row per example, or inner products (n, n) between all rows.
     labels : int array (n,)
         Number of the class of each row, from 0.
     vectors : array (K, d)
@@ -211,13 +211,13 @@ def class_dataset_tree(
     class_names : sequence of K str
         Sorted, each once.
     input_names, vector_names, row_names : sequences of q, d and n str
-        Of inner products the input names are the row names.
+        For inner products the input names are the row names.
     place : str
         The file or the reader, for the messages.
     thumbnails : uint8 array (n, height, width, 3), default=None
         Small pictures of the rows in red, green and blue, for figures; None where there are none.
     report : mapping, default=None
-        What else the report tells, such as ``exclusions``.
+        Further entries of the report, such as ``exclusions``.
     rows_read : int, default=None
         Rows before some were left out; n when None.
     inner_products : bool, default=False
@@ -226,10 +226,10 @@ def class_dataset_tree(
     Returns
     -------
     dict
-        What `workflow_lib.datasets.tables.dataset_tree` returns, with ``outputs`` (n, d) float64,
+        The tree of `workflow_lib.datasets.tables.dataset_tree`, with ``outputs`` (n, d) float64,
         the vector of the class of each row; ``classes``: ``labels`` (n,) int64 and ``vectors``
-        (K, d) float64; ``classes`` and ``rows`` in ``names``, JSON lists; and, of rows with
-        pictures, ``images``: ``thumbnails``. A component of the vectors may be the same in all.
+        (K, d) float64; ``classes`` and ``rows`` in ``names``, JSON lists; and, for rows with
+        pictures, ``images``: ``thumbnails``. A component of the vectors may be constant.
 
     Raises
     ------
@@ -237,8 +237,8 @@ def class_dataset_tree(
         For fewer than two classes, a class without a row, class vectors that are not finite or
         equal, naming the classes; and as `dataset_tree`.
     ValueError
-        When lengths or shapes do not fit, a label has no class, the names are not sorted or not
-        different, or inner products are not finite or not symmetric.
+        When lengths or shapes are inconsistent, a label has no class, the names are not sorted or
+        not distinct, or inner products are not finite or not symmetric.
     """
     import numpy as np
 
@@ -257,7 +257,7 @@ def class_dataset_tree(
     if list(class_names) != sorted(set(class_names)):
         raise ValueError(f"{place}: class names that are not sorted or not different.")
     if labels.dtype.kind not in "iu" or np.any((labels < 0) | (labels >= len(vectors))):
-        raise ValueError(f"{place}: labels that are no numbers of one of {len(vectors)} classes.")
+        raise ValueError(f"{place}: labels that are not numbers of the {len(vectors)} classes.")
     if inner_products and not (np.isfinite(inputs).all() and np.array_equal(inputs, inputs.T)):
         raise ValueError(f"{place}: inner products that are not finite or not symmetric.")
     pictures = {}
@@ -289,7 +289,7 @@ def class_dataset_tree(
 def _check_classes(
     labels: np.ndarray, vectors: np.ndarray, class_names: Sequence[str], place: str
 ) -> None:
-    """Refuse classes between which nothing can be learned."""
+    """Refuse classes that cannot be learned."""
     import numpy as np
 
     if len(vectors) < 2:
@@ -297,7 +297,7 @@ def _check_classes(
             place=place,
             found=f"{len(vectors)} classes can be used" + "".join(f" ({n})" for n in class_names),
             expected="at least 2 classes that have rows and a class vector",
-            remedy="leave out fewer classes, or look whether the files belong together",
+            remedy="leave out fewer classes, or check that the files belong together",
         )
     counts = np.bincount(labels, minlength=len(vectors))
     empty = [name for name, count in zip(class_names, counts) if not count]
@@ -315,11 +315,11 @@ def _check_classes(
             place=place,
             found=f"the vector of the class {listed(faulty)} is NaN or infinite",
             expected="finite numbers",
-            remedy="fix what the class vectors are made from, or leave these classes out",
+            remedy="fix the sources of the class vectors, or leave these classes out",
         )
     same: dict[bytes, list[str]] = {}
     for name, vector in zip(class_names, vectors):
-        # Adding zero makes the two zeros of floating point one.
+        # Adding zero turns -0.0 into 0.0.
         same.setdefault((vector + 0.0).tobytes(), []).append(name)
     repeated = [" = ".join(names) for names in same.values() if len(names) > 1]
     if repeated:

@@ -1,4 +1,4 @@
-"""Texts that describe classes: one text a class, supplied as files or as JSON.
+"""Texts that describe classes: one text per class, supplied as files or as JSON.
 
 Two forms are read:
 
@@ -9,8 +9,8 @@ JSON
     Pratt et al. 2023), or an object with the text under ``text`` (as
     `workflow_lib.datasets.wikipedia.fetch_introductions` keeps its pages).
 
-Classes are found by their names without regard to case; ``_``, ``-``, ``+`` and spaces count as the
-same, so that ``Sea_Horse.txt`` is the text of the class ``sea-horse``.
+Names of classes are compared without regard to case; ``_``, ``-``, ``+`` and spaces are equivalent,
+so that ``Sea_Horse.txt`` is the text of the class ``sea-horse``.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def read_class_texts(
     path : path
         A folder of texts, or a JSON file.
     class_names : sequence of str
-        The classes. Texts of other classes are left alone.
+        The classes. Texts of other classes are ignored.
     aliases : mapping of str to str, default={}
         For classes that have another name in `path`: the name there, such as
         ``{"car_side": "side of a car"}``.
@@ -51,7 +51,7 @@ def read_class_texts(
     texts : dict of str to str
         By the names and in the order of `class_names`. Sentences are joined by spaces.
     missing : list of str
-        The classes without a text, or with one that is blank, in the order of `class_names`.
+        The classes without a text, or with a blank text, in the order of `class_names`.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def read_class_texts(
 
 
 def normalised_name(name: str) -> str:
-    """Return `name` in lower case, with single spaces in place of ``_``, ``-``, ``+`` and spaces.
+    """Return `name` in lower case, with a single space for each run of ``_``, ``-``, ``+``, space.
 
     Spaces at the ends are dropped.
     """
@@ -139,7 +139,7 @@ def _folder_texts(path: Path) -> dict[str, str]:
         for file in sorted(path.iterdir())
         if file.suffix.lower() == ".txt" and file.is_file() and not file.name.startswith(".")
     ]
-    # A file without anything in it is a class without a text, which the caller lists.
+    # An empty file is a class without a text, which the caller lists.
     return {file.name[:-4]: read_text(file) if file.read_bytes().strip() else "" for file in files}
 
 
@@ -157,7 +157,7 @@ def _json_texts(path: Path) -> dict[str, str]:
     if not isinstance(content, dict):
         raise UserError(
             place=str(path),
-            found="the file holds no object with texts by class",
+            found="the file does not hold an object with texts by class",
             expected=form,
             remedy="fix the file",
         )
@@ -165,14 +165,14 @@ def _json_texts(path: Path) -> dict[str, str]:
 
 
 def _different(pairs: list[tuple[str, Any]], path: Path) -> dict[str, Any]:
-    """Return an object of JSON; refuse a name that stands in it twice."""
+    """Return an object of JSON; refuse repeated names."""
     content: dict[str, Any] = {}
     for name, value in pairs:
         if name in content:
             raise UserError(
                 place=str(path),
-                found=f"the entry '{name}' stands there a second time",
-                expected="one entry a class",
+                found=f"the entry '{name}' is repeated",
+                expected="one entry per class",
                 remedy="rename or remove one of them",
             )
         content[name] = value
@@ -186,7 +186,7 @@ def _text(value: Any, place: str) -> str:
     if not isinstance(sentences, list) or not all(isinstance(s, str) for s in sentences):
         raise UserError(
             place=place,
-            found=f"{json.dumps(value, ensure_ascii=False)[:40]} is no text",
+            found=f"{json.dumps(value, ensure_ascii=False)[:40]} is not a text",
             expected="a text, a list of sentences, or an object with a 'text'",
             remedy="fix the entry",
         )

@@ -1,4 +1,4 @@
-"""What a column of a table holds: numbers, a few levels, a text, dates, names of rows, ..."""
+"""Kinds of columns of a table: numbers, categories, texts, dates, names of rows, ..."""
 
 from __future__ import annotations
 
@@ -24,24 +24,25 @@ NUMBER, CATEGORY, STRINGS, TEXT, SMILES, DATE, ROW_NAME, CONSTANT, EMPTY = KINDS
 """Every kind of column, in the order in which they are reported."""
 
 MOST_LEVELS = 20
-"""Most different texts of a category; each becomes an input of its own."""
+"""Largest number of levels of a category; each becomes an input of its own."""
 
 LEAST_ROWS_PER_LEVEL = 5
-"""A category has more rows than this many times its levels: a level of fewer teaches nothing."""
+"""Mean number of rows per level above which a column is a category: rarer levels cannot be
+learned."""
 
 LEAST_WORDS = 4.0
-"""Words that a cell of a text column has on average, from which on words are counted."""
+"""Mean number of words of a cell from which on a column is a text, of which words are counted."""
 
 LONGEST_NAME = 30
-"""Characters that the names of rows have on average, at most. Different texts that are longer, such
-as sequences, say something about their rows."""
+"""Largest mean number of characters of the names of rows. Longer distinct texts, such as sequences,
+are informative about their rows."""
 
 LEAST_BONDED = 0.1
-"""Share of the texts of a column of molecules that have a branch, a double bond or an aromatic
-ring, at least: what numbers of samples such as C12 never have."""
+"""Smallest share of texts with a branch, a double bond or an aromatic ring in a column of
+molecules: sample numbers such as C12 never have them."""
 
 MOSTLY = 0.8
-"""Least share of numbers for which a column of texts is reported as damaged numbers."""
+"""Smallest share of numbers for which a column of texts is reported as damaged numbers."""
 
 _ROW_NAMES = re.compile(
     r"(row|sample|record|entry|subject|specimen)?[ _.-]*(id|index|idx|name|number|no|nr)\.?"
@@ -54,7 +55,7 @@ _SMILES = re.compile(r"[A-Za-z0-9@+\-\[\]()\\/%=#$.:*~]+")
 _SMILES_ATOMS = re.compile(
     r"(\[[^\[\]\s]+\]|Br|Cl|[BCNOPSFIbcnops]|[0-9]|%[0-9]{2}|[()=#$:.\\/+\-])+"
 )
-"""Atoms of organic molecules, bonds, branches and rings, and nothing else."""
+"""Only atoms of organic molecules, bonds, branches and rings."""
 _SMILES_BONDS = re.compile(r"[A-Za-z\]0-9][(=#]|[cno]1")
 _TIME = r"([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?"
 _DATES = re.compile(
@@ -65,7 +66,7 @@ _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
 
 
 class ColumnKind(NamedTuple):
-    """What was found out about one column.
+    """The kind of a column, with notes for the user.
 
     Attributes
     ----------
@@ -78,9 +79,9 @@ class ColumnKind(NamedTuple):
     n_distinct : int
         Different values.
     note : str
-        What a person should know about the decision, or nothing.
+        Explanation of the decision; may be empty.
     warning : str
-        What looks like a mistake in the table, or nothing.
+        Possible mistake in the table; may be empty.
     """
 
     name: str
@@ -94,19 +95,19 @@ class ColumnKind(NamedTuple):
 def column_kinds(table: Table) -> dict[str, ColumnKind]:
     """Return the kind of every column of a table, by name and in the order of the file.
 
-    Decided from the cells, and where they allow two readings from the name of the column:
+    The kind follows from the cells and, where these are ambiguous, from the name of the column:
 
-    - ``number``: every value is a number, also whole numbers with few different ones;
-    - ``smiles``: named like one, and made of the characters of SMILES only; or whatever the name,
-      made of the atoms and bonds of organic molecules only, `LEAST_BONDED` of them with bonds that
-      no other texts have;
+    - ``number``: every value is a number, also whole numbers with few distinct values;
+    - ``smiles``: with the name of such a column, and only characters of SMILES; or with any name,
+      and only atoms and bonds of organic molecules, where at least `LEAST_BONDED` of the texts have
+      bonds that other texts do not have;
     - ``date``: days such as 2024-05-31 or 31/05/2024, with or without a time;
-    - ``row name``: a different value in every row that tells rows apart and no more: texts shorter
-      than `LONGEST_NAME` or columns named like an identity, and whole numbers that count the rows
-      or are named so;
+    - ``row name``: a different value in every row that only identifies it: texts shorter than
+      `LONGEST_NAME` or columns named like an identifier, and whole numbers that count the rows or
+      are named like an identifier;
     - ``category``: at most `MOST_LEVELS` different texts, each in more than `LEAST_ROWS_PER_LEVEL`
       rows on average;
-    - ``text``: more different ones, of `LEAST_WORDS` words or more on average;
+    - ``text``: more different texts, of `LEAST_WORDS` words or more on average;
     - ``strings``: all other texts;
     - ``constant`` (a single value) and ``empty``, from which nothing can be learned.
 
@@ -124,12 +125,12 @@ def column_kinds(table: Table) -> dict[str, ColumnKind]:
 
 
 def named_like_an_identity(name: str) -> bool:
-    """Return whether a column is named as one that numbers or names the rows (``sample_id``)."""
+    """Return whether the name of a column is that of an identifier of rows (``sample_id``)."""
     return bool(_ROW_NAMES.fullmatch(name) or _CAMEL_CASE_IDENTITY.fullmatch(name))
 
 
 def first_that_is_no_smiles(values: np.ndarray) -> int | None:
-    """Return the first row whose text holds what SMILES never do; None when there is none."""
+    """Return the first row whose text cannot be SMILES; None when there is none."""
     wrong = (row for row, text in enumerate(values) if text and not _SMILES.fullmatch(text))
     return next(wrong, None)
 
@@ -151,7 +152,9 @@ def _kind_of_numbers(name: str, values: np.ndarray) -> ColumnKind:
     whole = bool((present == np.floor(present)).all())
     if whole and n_distinct == len(values):
         if named_like_an_identity(name):
-            return ColumnKind(name, ROW_NAME, 0, n_distinct, "a different whole number a row")
+            return ColumnKind(
+                name, ROW_NAME, 0, n_distinct, "a different whole number in every row"
+            )
         if (np.diff(values) == 1).all():
             return ColumnKind(name, ROW_NAME, 0, n_distinct, "it counts the rows")
     note = ""
@@ -192,14 +195,14 @@ def _kind_of_texts(name: str, table: Table) -> ColumnKind:
 
 
 def _are_molecules(texts: list[str]) -> bool:
-    """Return whether texts, in a column of any name, can hardly be anything but SMILES."""
+    """Return whether texts, in a column of any name, are very likely SMILES."""
     if not all(map(_SMILES_ATOMS.fullmatch, texts)):
         return False
     return sum(bool(_SMILES_BONDS.search(text)) for text in texts) >= LEAST_BONDED * len(texts)
 
 
 def _spoiled_numbers(values: np.ndarray, table: Table) -> str:
-    """Return what keeps a column of texts from being one of numbers; nothing for real texts."""
+    """Return why a column of probable numbers is read as texts; nothing for real texts."""
     present = [row for row, text in enumerate(values) if text]
     commas = sum(bool(_DECIMAL_COMMA.fullmatch(values[row])) for row in present)
     if commas and all(
@@ -212,7 +215,7 @@ def _spoiled_numbers(values: np.ndarray, table: Table) -> str:
     measured = [_WITH_UNIT.fullmatch(values[row]) for row in present]
     if len(present) > 1 and all(measured) and len({found[3] for found in measured}) == 1:
         return (
-            f"its values are numbers with '{measured[0][3]}' behind them, such as "
+            f"its values are numbers followed by '{measured[0][3]}', such as "
             f"'{values[present[0]]}', and are taken for texts; write the numbers alone"
         )
     others = [row for row in present if not _is_number(values[row])]

@@ -1,4 +1,4 @@
-"""What the names of the columns of the user's table must be like."""
+"""Checks of the names of the columns of the user's table."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def check_names(place: str, names: Sequence[str]) -> None:
             raise UserError(
                 place=f"{place}, column {position}",
                 found="the name holds a NUL character",
-                expected="names of letters, digits and signs",
+                expected="names of printable characters",
                 remedy="rename the column",
             )
         if name in first:

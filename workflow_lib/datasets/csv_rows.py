@@ -13,14 +13,14 @@ from workflow_lib.errors import UserError
 def csv_rows(path: Path, delimiter: str = ",") -> tuple[list[str], list[tuple[int, list[str]]]]:
     """Return the names of the columns and, for each row, its line number and its texts.
 
-    The first line holds the names; blank lines are skipped. Texts are as they are written, without
-    their quotes.
+    The first line holds the names; blank lines are skipped. Texts are returned without their
+    quotes, otherwise unchanged.
 
     Raises
     ------
     UserError
-        For a file that is missing, empty or not UTF-8; naming the line of quotes that do not pair,
-        of names that are missing or repeated, and of rows of another length than the header.
+        For a file that is missing, empty or not UTF-8; naming the line of unpaired quotes, of names
+        that are missing or repeated, and of rows of another length than the header.
     """
     text = read_text(path)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
@@ -49,7 +49,7 @@ def csv_rows(path: Path, delimiter: str = ",") -> tuple[list[str], list[tuple[in
         else:
             raise UserError(
                 place=f"{path}, line {header_line}, column {column + 1}",
-                found=f"the name '{name}' stands there a second time" if name else "no name",
+                found=f"the name '{name}' is repeated" if name else "no name",
                 expected="a different name for every column",
                 remedy="fix the header",
             )

@@ -1,7 +1,7 @@
-"""Facts about a table before any model: what is missing, repeated, suspicious or known.
+"""Facts about a table before any model: missing, repeated and suspicious values, and sizes.
 
 A data profile shows mistakes that no model can fix: outputs hidden among the inputs, rows entered
-twice, a table sorted by its output. It computes nothing that is random, and changes nothing.
+twice, a table sorted by its output. It is not random, and does not change the table.
 """
 
 from __future__ import annotations
@@ -41,39 +41,41 @@ INPUT_LISTS = ("numbers", "categories", "strings")
 """Options that list columns of inputs."""
 
 INPUT_COLUMNS = ("text", "smiles")
-"""Options that name one column of inputs."""
+"""Options that name a single column of inputs."""
 
 OTHER_COLUMNS = ("row_name", "group", "time", "same_group", "classes")
-"""Options that name one column that is no input."""
+"""Options that name a single column that is not an input."""
 
 USUAL_SIZES = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
-"""Numbers of training rows of a learning curve, about twice as many each time."""
+"""Numbers of training rows of a learning curve, in steps of about a factor of two."""
 
 MOST_SIZES = 4
-"""Most sizes of a learning curve below the largest one."""
+"""Largest number of sizes of a learning curve below its largest size."""
 
 LARGEST_SHARE = 0.8
-"""Share of the largest size that the other sizes have at most: nearer ones tell nothing new."""
+"""Upper bound of the other sizes, as a share of the largest: closer sizes give little new
+information."""
 
 LARGEST_SIZE = 4000
-"""Most training rows: the time of kernel methods grows with their third power."""
+"""Largest number of training rows: the time of kernel methods grows with its third power."""
 
 KEEP, DROP = "keep", "drop"
-"""What becomes of a row that lacks some of its outputs."""
+"""Whether a row with some missing outputs is used."""
 
 TEST_SHARE = 0.2
-"""Share of the labelled rows that test; five numbered splits then test about every row once."""
+"""Share of test rows among the labelled rows; in five numbered splits about every row is then a
+test row once."""
 
 LEAST_TEST_ROWS = 5
 
 LEAST_FOLD_ROWS = 5
-"""Fewest training rows: one for each of the five folds of the selection."""
+"""Smallest number of training rows: one for each of the five folds of the selection."""
 
 ORDERED = 0.3
-"""Least rank correlation of an output with its row number that is reported."""
+"""Smallest rank correlation of an output with its row number that is reported."""
 
 ORDERED_DEVIATIONS = 4.0
-"""Standard deviations that this correlation is away from 0 as well, so that it is no chance."""
+"""Smallest distance of this correlation from 0 in standard deviations, to exclude chance."""
 
 MOST_PAIRS = 5
 MOST_OUTPUTS_IN_MATRIX = 30
@@ -91,32 +93,32 @@ def data_profile(
     ----------
     table : Table
     options : mapping
-        Which columns are what, as in the options of the reader ``table``; patterns are allowed.
+        The roles of the columns, as in the options of the reader ``table``; patterns are allowed.
     kinds : mapping or None, default=None
-        What `column_kinds` returns, when it is known already.
+        Result of `column_kinds`, if known.
     leaks : sequence of Leak or None, default=None
-        What `leaks_of` returns, when it is known already.
+        Result of `leaks_of`, if known.
 
     Returns
     -------
     dict
         ``file``, ``rows``, ``columns``; ``kinds``: the names of the columns of each kind;
         ``missing``: the share of missing cells of the columns with some; ``constant``, ``empty``,
-        ``row_names``: such columns; ``duplicate_rows``: rows that repeat an earlier one in every
-        column; ``contradictions``: labelled rows whose inputs are those of another labelled row
-        with other outputs; ``leaks``: see `workflow_lib.datasets.leaks` (with ``used``: whether
+        ``row_names``: such columns; ``duplicate_rows``: rows that repeat an earlier row in every
+        column; ``contradictions``: labelled rows with the same inputs as another labelled row but
+        other outputs; ``leaks``: see `workflow_lib.datasets.leaks` (with ``used``: whether
         the column is an input); ``row_order``: outputs by which the rows seem sorted;
         ``output_correlations``: ``largest`` pairs, and the ``matrix`` of up to 30 outputs;
         ``outputs``: number of known values, mean, deviation, least and largest value of each;
         ``rows_labelled``, ``rows_weak``, ``rows_unlabelled`` (without any output),
-        ``rows_partly_labelled`` and ``incomplete_rows``, what becomes of these;
-        ``n_test`` and ``training_sizes`` that random splits of the labelled rows allow; of classes
+        ``rows_partly_labelled``, and ``incomplete_rows``: whether these are used;
+        ``n_test`` and ``training_sizes`` of random splits of the labelled rows; for classes
         ``classes``: the number of rows of each.
 
     Raises
     ------
     UserError
-        When an option names a column that does not exist, or an output is no number.
+        When an option names a column that does not exist, or an output is not a number.
     """
     table = CachedTable(table)
     kinds = kinds or column_kinds(table)
@@ -167,7 +169,7 @@ def data_profile(
 
 
 def resolved(table: Table, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return which columns each option names: lists of names, and single names or None."""
+    """Return the columns of each option: a list of names, or a single name or None."""
     columns: dict[str, Any] = {}
     for option in ("outputs", *INPUT_LISTS):
         patterns = options.get(option) or ()
@@ -180,7 +182,7 @@ def resolved(table: Table, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def row_kinds(table: Table, columns: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-    """Return which rows (n,) are labelled, and which are weak.
+    """Return masks (n,) of the labelled rows and of the weak rows.
 
     A labelled row has a class, or at least one known output (all, where ``incomplete_rows`` is
     `DROP`); a weak row is not labelled, but has a value in the column ``same_group``.
@@ -197,7 +199,7 @@ def row_kinds(table: Table, columns: Mapping[str, Any]) -> tuple[np.ndarray, np.
 
 
 def n_test_rows(n_labelled: int) -> int:
-    """Return how many labelled rows test: `TEST_SHARE` of them, `LEAST_TEST_ROWS` at least."""
+    """Return the number of test rows: `TEST_SHARE` of the labelled, at least `LEAST_TEST_ROWS`."""
     return max(round(TEST_SHARE * n_labelled), LEAST_TEST_ROWS)
 
 
@@ -215,17 +217,17 @@ def training_sizes(n_pool: int) -> list[int]:
 
 
 def matrix(table: Table, names: Sequence[str]) -> np.ndarray:
-    """Return columns of numbers side by side (n, d), NaN where missing."""
+    """Return columns of numbers as a matrix (n, d), NaN where missing."""
     columns = [table.numbers(name) for name in names]
     return np.column_stack(columns) if columns else np.empty((table.n_rows, 0))
 
 
 def row_digests(table: Table, names: Sequence[str]) -> list[bytes]:
-    """Return a digest of every row over the columns `names`: equal exactly for equal rows."""
+    """Return a digest of every row over the columns `names`, the same for equal rows only."""
     codes = np.empty((table.n_rows, len(names)))
     for position, name in enumerate(names):
         if table.is_numeric(name):
-            # Adding zero makes the two zeros of floating point one.
+            # Adding zero turns -0.0 into 0.0.
             codes[:, position] = table.numbers(name) + 0.0
         else:
             codes[:, position] = text_codes(table.strings(name))[0]
@@ -234,14 +236,14 @@ def row_digests(table: Table, names: Sequence[str]) -> list[bytes]:
 
 
 def n_repeated(digests: Sequence[bytes]) -> int:
-    """Return how many rows repeat an earlier one."""
+    """Return the number of rows that repeat an earlier row."""
     return len(digests) - len(set(digests))
 
 
 def n_contradictions(
     table: Table, inputs: Sequence[str], columns: Mapping[str, Any], labelled: np.ndarray
 ) -> int:
-    """Return how many labelled rows share their inputs with one of other outputs (or class)."""
+    """Return how many labelled rows share their inputs with a row of other outputs (or class)."""
     if not inputs:
         return 0
     targets = [columns["classes"]] if columns["classes"] else columns["outputs"]
@@ -255,10 +257,10 @@ def n_contradictions(
 def leaks_of(
     table: Table, columns: Mapping[str, Any], kinds: Mapping[str, ColumnKind]
 ) -> list[Leak]:
-    """Return the columns that give away an output or the class (`workflow_lib.datasets.leaks`).
+    """Return the columns that determine an output or the class (`workflow_lib.datasets.leaks`).
 
     Columns that are left out of the inputs are checked too, so that a copy of an output is reported
-    although no method uses it.
+    even if no method uses it.
     """
     taken = set(columns["outputs"]) | {columns[option] for option in OTHER_COLUMNS}
     free = [name for name in table.names if name not in taken]
@@ -269,7 +271,7 @@ def leaks_of(
         known = classes != ""
         codes = np.full(table.n_rows, np.nan)
         codes[known] = text_codes(classes[known])[0]
-        # A number that stands for the class takes few values, as the classes do.
+        # A number that encodes the class has about as few values as there are classes.
         few = [
             name for name in numbers if kinds[name].n_distinct <= 2 * len(np.unique(codes[known]))
         ]
@@ -317,7 +319,7 @@ def _summaries(outputs: np.ndarray, names: Sequence[str]) -> dict[str, dict[str,
         values = column[~np.isnan(column)]
         summary: dict[str, Any] = {"n_known": len(values)}
         if len(values):
-            # Relative to the largest, because sums of huge numbers can overflow.
+            # Divided by the largest, because sums of huge numbers can overflow.
             unit = float(np.abs(values).max()) or 1.0
             summary |= {
                 "mean": float((values / unit).mean()) * unit,

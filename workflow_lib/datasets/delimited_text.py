@@ -9,19 +9,19 @@ from workflow_lib.datasets.long_lines import refuse_long_lines
 from workflow_lib.errors import UserError
 
 DELIMITERS = (",", ";", "\t", "|")
-"""What may stand between two values of a text file; a tie is won by the earlier one."""
+"""Delimiters of values in a text file; the earlier is preferred in a tie."""
 
 SAVE_AS_CSV = "in a spreadsheet, save the table as 'CSV UTF-8'"
-"""What to do with a table that a spreadsheet keeps in a form of its own."""
+"""Remedy for a table in the format of a spreadsheet program."""
 
 
 def _check_text(content: bytes, place: str) -> None:
-    """Refuse bytes that are no UTF-8 text, lines that are too long, and blank text."""
+    """Refuse bytes that are not UTF-8 text, lines that are too long, and blank text."""
     position = content.find(b"\0")
     if position >= 0:
         raise UserError(
             place=f"{place}, line {_line_at(content, position)}",
-            found="a NUL byte, which no text holds",
+            found="a NUL byte, which is not allowed in text",
             expected="a text file in the encoding UTF-8",
             remedy="save the file again as UTF-8; it may be UTF-16 or damaged",
         )
@@ -64,26 +64,25 @@ def split_cells(
     delimiter : str or None
         None: that of `DELIMITERS` by which the first row has the most cells.
     keep_empty : bool, default=False
-        Whether rows of as many empty cells as the first row has cells are kept. Those behind the
-        last other row are not, for spreadsheets leave them there; but ``""``, a cell that was
-        written, is.
+        Whether rows of empty cells, as many as the first row has cells, are kept. Those at the end
+        are left out, because spreadsheets write them, except the cells ``""`` of a single column.
 
     Raises
     ------
     UserError
-        Naming the line of what is no UTF-8 text, too long, or has quotes that do not pair; for
-        blank text and a delimiter that is none.
+        Naming the line that is not UTF-8 text, is too long, or has unpaired quotes; for blank text
+        and an invalid delimiter.
     """
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise UserError(
             place=f"{place}, option delimiter",
-            found=f"{delimiter!r} cannot stand between cells",
+            found=f"{delimiter!r} cannot separate cells",
             expected='one character, such as , or ; (a tab is written "\\t" in YAML)',
-            remedy="fix the option, or leave it out to have it guessed",
+            remedy="fix the option, or leave it out to have it detected",
         )
     _check_text(content, place)
     limit = csv.field_size_limit()
-    # Texts of a table may be longer than the limit that Python sets.
+    # Texts of a table may be longer than Python's default limit.
     csv.field_size_limit(max(limit, len(content) + 1))
     try:
         delimiter = _guessed_delimiter(content) if delimiter is None else delimiter
@@ -117,12 +116,12 @@ def _cells(
             place=f"{place}, line {begin}",
             found=f"the line cannot be split into cells ({error})"
             + (
-                f": a quote opens there that closes nowhere up to line {reader.line_num}"
+                f": a quote opens there that is not closed up to line {reader.line_num}"
                 if reader.line_num > begin
                 else ""
             ),
             expected=f"cells separated by {delimiter!r}, quotes in pairs",
-            remedy='fix the quotes; a quote within quotes is written twice ("")',
+            remedy='fix the quotes; a quote within quotes is doubled ("")',
         ) from error
     while len(rows) > 1 and len(rows[0]) > 1 and not any(rows[-1]):
         del lines[-1], rows[-1]
@@ -130,7 +129,7 @@ def _cells(
 
 
 def _guessed_delimiter(content: bytes) -> str:
-    """Return the delimiter by which the first line that is not blank has the most cells."""
+    """Return the delimiter by which the first non-blank line has the most cells."""
 
     def n_cells(delimiter: str) -> int:
         reader = csv.reader(_decoded(content), delimiter=delimiter)
@@ -140,5 +139,5 @@ def _guessed_delimiter(content: bytes) -> str:
 
 
 def _decoded(content: bytes) -> io.TextIOWrapper:
-    """Return the lines of the text; one long text would be copied, four bytes a character."""
+    """Return the lines of the text; a single string would be a copy with four bytes a character."""
     return io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig", newline="")

@@ -1,11 +1,11 @@
 """Collections of images in class folders: a folder, a tar archive or a zip archive of them.
 
-The class of an image is the folder that it lies in, ``.../CLASS/FILE.jpg``; any folders may stand
-before it. Images are recognised by the suffix of their names (`SUFFIXES`); other files, hidden ones
-and the ``__MACOSX`` folders of archives are passed over. A zip archive may hold tar archives, as
+The class of an image is the name of its folder, ``.../CLASS/FILE.jpg``; any folders may precede it.
+Images are recognised by the suffix of their names (`SUFFIXES`); other files, hidden files and the
+``__MACOSX`` folders of archives are skipped. A zip archive may hold tar archives, as
 ``caltech-101.zip`` holds ``caltech-101/101_ObjectCategories.tar.gz``.
 
-Nothing is ever unpacked to the disk. Pillow, which decodes the images, is an optional dependency,
+Nothing is unpacked to the disk. Pillow, which decodes the images, is an optional dependency,
 imported when the first image is opened.
 """
 
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     import numpy as np
 
 LEFT_OUT_CLASSES = ("BACKGROUND_Google",)
-"""The folder of Caltech-101 that holds images of anything: it is no class."""
+"""The folder of Caltech-101 that holds images of anything and is not a class."""
 
 SUFFIXES = (
     *(".bmp", ".gif", ".jpeg", ".jpg", ".pbm", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"),
 )
 """Ends of the names of images, in lower case."""
 
-# Nothing else is decoded, whatever the suffix: some decoders of Pillow start other programs.
+# Other formats are not decoded, even with these suffixes: some decoders start other programs.
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
 
 EMPTY = "an empty file"
@@ -60,25 +60,25 @@ LARGEST_FILE = 1 << 26
 LARGEST_IMAGE = 50_000_000
 """Pixels of the largest image that is decoded; a larger one is TOO_LARGE."""
 
-# Compressed archives can only be read from their beginning. So many bytes of images are held at a
-# time, in order to yield them sorted whatever their order in the archive.
+# Compressed archives can only be read from their beginning, so images are held in memory, up to
+# this many bytes at a time, in order to yield them sorted.
 LARGEST_HELD = 1 << 27
 
 _ARCHIVE_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 
 
 class ImageEntry(NamedTuple):
-    """One image of a collection."""
+    """An image of a collection."""
 
     class_name: str
-    """Name of the folder it lies in."""
+    """Name of its folder."""
 
     name: str
     """Name of the file."""
 
 
 class OpenedImage(NamedTuple):
-    """An image that was opened, or why it could not be."""
+    """An opened image, or the reason why it could not be read."""
 
     entry: ImageEntry
 
@@ -86,11 +86,11 @@ class OpenedImage(NamedTuple):
     """uint8 array (height, width, 3) of red, green and blue; None when it could not be read."""
 
     reason: str
-    """One of REASONS when it could not be read, else empty."""
+    """One of REASONS when it could not be read, otherwise empty."""
 
 
 class _Member(NamedTuple):
-    """A file of a collection: the archive in a zip archive that holds it (or ""), path and size."""
+    """A file of a collection: the tar archive in a zip archive that holds it or "", path, size."""
 
     archive: str
     path: str
@@ -109,14 +109,14 @@ def image_entries(
     path : path
         A folder, a tar archive (plain or compressed) or a zip archive.
     left_out_classes : sequence of str, default=LEFT_OUT_CLASSES
-        Folders that are no classes; names that there are none of are passed over.
+        Folders that are not classes; names without a folder are ignored.
 
     Raises
     ------
     UserError
-        When the collection is missing, damaged or holds no image; when an image lies in no
+        When the collection is missing, damaged or holds no image; when an image is not in a
         folder, or is a link or outside of the collection; when two folders have the same class
-        name, or names that differ in case, spaces and ``_`` only.
+        name, or names that differ only in case, spaces and ``_``.
     """
     return sorted(_images(path, left_out_classes))
 
@@ -124,7 +124,7 @@ def image_entries(
 def empty_class_folders(
     path: Path, left_out_classes: Sequence[str] = LEFT_OUT_CLASSES
 ) -> list[str]:
-    """Return the names of folders without any image, in them or below, that stand beside classes.
+    """Return the names of folders next to classes that hold no image, not even in subfolders.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def empty_class_folders(
     """
     found = _images(path, left_out_classes).values()
     classes = {(member.archive, PurePosixPath(member.path).parent) for member in found}
-    beside = {(archive, folder.parent) for archive, folder in classes}
+    parents = {(archive, folder.parent) for archive, folder in classes}
     occupied = {(archive, up) for archive, folder in classes for up in (folder, *folder.parents)}
     folders = (
         (member.archive, PurePosixPath(member.path))
@@ -149,7 +149,7 @@ def empty_class_folders(
         {
             printable_name(folder.name)
             for archive, folder in folders
-            if (archive, folder.parent) in beside
+            if (archive, folder.parent) in parents
             and (archive, folder) not in occupied
             and folder.name not in left_out_classes
             and not _is_passed_over(folder)
@@ -160,16 +160,16 @@ def empty_class_folders(
 def open_images(path: Path, entries: Iterable[ImageEntry]) -> Iterator[OpenedImage]:
     """Yield the images `entries` of the collection `path`, in the order of `entries`.
 
-    An image that cannot be read is yielded with its reason. Grey, palette, CMYK and 16-bit images
-    become RGB, transparent ones lie on white, of an animation the first picture is taken, and an
-    image is turned as its EXIF orientation says.
+    An image that cannot be read is yielded with the reason. Grey, palette, CMYK and 16-bit images
+    become RGB, transparent images get a white background, of an animation the first picture is
+    used, and an image is rotated according to its EXIF orientation.
 
     Raises
     ------
     UserError
         As `image_entries`, and when Pillow is not installed.
     ValueError
-        When an entry is none of the collection.
+        When an entry is not in the collection.
     """
     pillow()
     found = _images(path, ())
@@ -181,7 +181,7 @@ def open_images(path: Path, entries: Iterable[ImageEntry]) -> Iterator[OpenedIma
         held = _contents(path, run)
         for member in run:
             entry, wanted = wanted[0], wanted[1:]
-            # Popped, so that the room of an image is free again as soon as it was used.
+            # Popped, so that the memory of an image is freed after its use.
             yield OpenedImage(entry, *_decoded(held.pop(member)))
 
 
@@ -250,7 +250,7 @@ def pillow() -> tuple[Any, Any]:
 
 
 def _images(path: Path, left_out_classes: Sequence[str]) -> dict[ImageEntry, _Member]:
-    """Return where the images of all classes lie; refuse what is unsafe or ambiguous."""
+    """Return the places of the images of all classes; refuse unsafe and ambiguous collections."""
     found: dict[ImageEntry, _Member] = {}
     folders: dict[str, tuple[str, str]] = {}
     for member in _members(path):
@@ -262,7 +262,7 @@ def _images(path: Path, left_out_classes: Sequence[str]) -> dict[ImageEntry, _Me
             continue
         _check_place(path, member)
         folder = f"{member.archive}/{place.parent}".lstrip("/")
-        # A name of another spelling of the same class would make one class two.
+        # Two spellings of the same class would otherwise become two classes.
         key = " ".join(class_name.casefold().replace("_", " ").split())
         earlier = folders.setdefault(key, (class_name, folder))
         if earlier[1] != folder:
@@ -278,7 +278,7 @@ def _images(path: Path, left_out_classes: Sequence[str]) -> dict[ImageEntry, _Me
             place=str(path),
             found="there is no image in it",
             expected="images in class folders, such as accordion/image_0001.jpg",
-            remedy="look whether this is the collection that is meant",
+            remedy="check that this is the intended collection",
         )
     return found
 
@@ -290,18 +290,18 @@ def _is_passed_over(place: PurePosixPath) -> bool:
 def _check_place(path: Path, member: _Member) -> None:
     place = PurePosixPath(member.path)
     if place.is_absolute() or ".." in place.parts:
-        fault, expected = "lies outside of the collection", "images below the collection only"
+        fault, expected = "is outside of the collection", "images below the collection only"
     elif not member.is_plain:
-        fault, expected = "is no plain file but a link or a device", "plain files"
+        fault, expected = "is a link or a device, not a plain file", "plain files"
     elif not place.parent.name:
-        fault, expected = "lies in no class folder", "images in folders named as their classes"
+        fault, expected = "is not in a class folder", "images in folders named as their classes"
     else:
         return
     raise UserError(
         place=str(path),
         found=f"the image '{printable_name(member.path)}' {fault}",
         expected=expected,
-        remedy="do not use this collection unless you trust where it comes from, or lay it out so",
+        remedy="do not use this collection unless you trust where it comes from, or rearrange it",
     )
 
 
@@ -414,14 +414,14 @@ def _tar_contents(
 ) -> Iterator[tuple[_Member, bytes]]:
     for found in members_of(archive):
         member = wanted.get((name, found.name))
-        # Of a name that stands there twice the last counts, as when an archive is unpacked.
+        # Of a repeated name the last counts, as when an archive is unpacked.
         if member is not None and found.isreg() and found.size == member.size:
             yield member, content_of(archive, found)
 
 
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
-    """Tell of what cannot be read as of something that the user can fix."""
+    """Report a failure to read the collection as a `UserError`."""
     try:
         yield
     except DAMAGE as error:
@@ -467,13 +467,13 @@ def _decoded(content: bytes | None) -> tuple[np.ndarray | None, str]:
             return None, TOO_LARGE
         except image_module.UnidentifiedImageError:
             return None, NOT_AN_IMAGE
-        # Decoders raise whatever a damaged file makes them stumble over.
+        # For damaged files, decoders raise many kinds of errors.
         except Exception:
             return None, DAMAGED
 
 
 def _upright(image: Any) -> Any:
-    """Return the image turned as its EXIF orientation says; unchanged where that is damaged."""
+    """Return the image rotated by its EXIF orientation; unchanged where that is damaged."""
     try:
         return pillow()[1].exif_transpose(image)
     except Exception:
@@ -484,7 +484,7 @@ def _rgb(image: Any) -> np.ndarray:
     import numpy as np
 
     if image.mode.startswith(("I", "F")):
-        # Grey in 16 bits, which Pillow would cut at 255 instead of scaling.
+        # Grey in 16 bits, which Pillow would clip at 255 instead of scaling.
         values = np.asarray(image, dtype=np.float64)
         values = values / 257.0 if values.max() > 255 else values
         grey = np.clip(np.rint(values), 0, 255).astype(np.uint8)

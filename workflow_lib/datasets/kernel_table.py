@@ -1,4 +1,4 @@
-"""Kernel values between all rows of the user's table, which the user computed."""
+"""Kernel values between all rows of a user table, computed by the user."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ ASYMMETRY = 1e-6
 """Largest difference of two kernel values that should be equal, relative to the largest value."""
 
 ROUNDING = 1e-7
-"""Largest size of a negative eigenvalue of kernel values, relative to the largest eigenvalue, that
-is taken for rounding in the last place and not changed."""
+"""Largest absolute value of a negative eigenvalue, relative to the largest eigenvalue, that counts
+as rounding in the last place and is not changed."""
 
 CLIPPED = 1e-2
-"""Largest such size that is taken for kernel values written with few decimals, and set to zero."""
+"""Largest such value that is attributed to kernel values with few decimals, and set to zero."""
 
 
 def read_kernel_table(
@@ -36,19 +36,19 @@ def read_kernel_table(
     n_rows : int
         Rows of the table, each with a row and a column here, in the same order.
     kept : int array (n,)
-        The rows between which the values are wanted, counted from 0.
+        The rows whose values are returned, counted from 0.
 
     Returns
     -------
     array (n, n), dict
         The values, exactly symmetric and without negative eigenvalues; and ``least_eigenvalue``
-        relative to the largest, ``clipped_eigenvalues`` (how many became zero, which changes the
-        values of all rows and rests on no output) and ``largest_change`` (of a value by that).
+        relative to the largest, ``clipped_eigenvalues`` (how many were set to zero, which changes
+        the values of all rows and does not depend on outputs) and ``largest_change`` of a value.
 
     Raises
     ------
     UserError
-        For a table of another size, values that are missing or no numbers, values that differ by
+        For a table of another size, values that are missing or not numbers, values that differ by
         more than ASYMMETRY where they should be equal, and eigenvalues below -CLIPPED times the
         largest.
     """
@@ -63,7 +63,7 @@ def read_kernel_table(
             found=f"the kernel values are not symmetric: {matrix[row, column]:.6g} in row "
             f"{row + 1}, column {column + 1}, and {matrix[column, row]:.6g} in row {column + 1}, "
             f"column {row + 1}",
-            expected="one value for a pair of rows, in both places",
+            expected="the same value for a pair of rows in both places",
             remedy="compute the values again",
         )
     matrix = ((matrix + matrix.T) / 2)[np.ix_(kept, kept)]
@@ -74,8 +74,8 @@ def read_kernel_table(
             place=str(path),
             found=f"the least eigenvalue of the kernel values is {least:.3g}, the largest "
             f"{largest:.3g}",
-            expected="kernel values, whose matrix has no negative eigenvalues but for rounding",
-            remedy="look whether these are distances: exp(-distance^2 / width) is a kernel where "
+            expected="kernel values, whose matrix has no negative eigenvalues except by rounding",
+            remedy="check whether these are distances: exp(-distance^2 / width) is a kernel if the "
             "distances are Euclidean",
         )
     spectrum = {"least_eigenvalue": float(least / largest)}

@@ -1,7 +1,7 @@
-"""Columns that tell an output too well: copies of it, or what was measured together with it.
+"""Columns that determine an output too well: copies of it, or values measured together with it.
 
-A model that may use such a column seems excellent and is of no use for new rows, where the column
-is not known yet. Nothing here decides that a column is a leak; it lists the columns to check.
+A model with such an input seems excellent but is of no use for new rows, where the column is not
+yet known. This module does not decide that a column is a leak; it lists the columns to check.
 """
 
 from __future__ import annotations
@@ -14,25 +14,26 @@ import numpy as np
 from workflow_lib.datasets.text_codes import text_codes
 
 SUSPICIOUS = 0.999
-"""Least correlation, or rank correlation, of a column that is reported."""
+"""Smallest correlation, or rank correlation, of a column that is reported."""
 
 EQUAL = 0.9999
-"""Correlation from which on a column is taken for a copy of the output, in any unit."""
+"""Correlation from which on a column counts as a copy of the output, in any unit."""
 
 LEAST_COMMON_ROWS = 6
 """Rows in which both columns are known; with fewer a high correlation can be chance."""
 
 LEAST_ROWS_PER_LEVEL = 3
-"""Rows of a level on average, from which on it is no chance that the level fixes the output."""
+"""Mean number of rows per level from which on it is not chance that a level determines the
+output."""
 
-# Ranks over other rows than the common ones may lower a rank correlation of one by this much.
+# Smallest rank correlations, over all rows of each column, that may be 1 over the common rows.
 _SCREENED = 0.97
 _SCREENED_EQUAL = 0.99
 _COLUMNS_AT_ONCE = 256
 
 
 class Leak(NamedTuple):
-    """One column that tells one output.
+    """A column that determines an output.
 
     Attributes
     ----------
@@ -41,7 +42,7 @@ class Leak(NamedTuple):
         ``equal``: it is the output itself in some unit; ``levels``: rows with the same value of the
         column always have the same output.
     strength : float
-        The correlation, or for ``levels`` the explained share of the variance.
+        The correlation, or for ``levels`` the share of explained variance.
     """
 
     column: str
@@ -54,7 +55,7 @@ def correlations(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return Pearson's correlations (q, d) of the columns of (n, q) and (n, d) matrices.
 
     Each pair is compared in the rows where both are known (NaN marks a missing value). The
-    correlation is 0 where fewer than `LEAST_COMMON_ROWS` are, or where one column does not vary.
+    correlation is 0 with fewer than `LEAST_COMMON_ROWS` such rows, or if a column does not vary.
     """
     known_first, values_first = _standardised(first)
     known_second, values_second = _standardised(second)
@@ -75,7 +76,7 @@ def correlations(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def average_ranks(values: np.ndarray) -> np.ndarray:
-    """Return the ranks (n,) of values, equal ones with the mean of theirs, NaN where missing."""
+    """Return the ranks (n,) of values, average ranks for ties, NaN where missing."""
     ranks = np.full(len(values), np.nan)
     known = ~np.isnan(values)
     _, codes, counts = np.unique(values[known], return_inverse=True, return_counts=True)
@@ -97,10 +98,11 @@ def numeric_leaks(
     input_names: Sequence[str],
     output_names: Sequence[str],
 ) -> list[Leak]:
-    """Return the columns of `inputs` (n, q) that tell a column of `outputs` (n, d).
+    """Return the columns of `inputs` (n, q) that determine a column of `outputs` (n, d).
 
-    One entry a pair: ``equal`` before ``correlation`` before ``rank correlation``. A copy has a
-    high rank correlation as well; a single huge value, that two columns share by chance, has not.
+    One entry per pair, with the first kind of ``equal``, ``correlation`` and ``rank correlation``
+    that applies. A copy also has a high rank correlation, unlike two columns that share a single
+    huge value by chance.
     """
     found = []
     output_ranks = _ranks_of_columns(outputs)
@@ -125,7 +127,7 @@ def numeric_leaks(
 def level_leaks(
     levels: Mapping[str, np.ndarray], outputs: np.ndarray, output_names: Sequence[str]
 ) -> list[Leak]:
-    """Return the columns whose value fixes an output: rows of one level have one output.
+    """Return the columns whose value determines an output: equal within each level.
 
     Parameters
     ----------
@@ -135,7 +137,7 @@ def level_leaks(
         NaN where missing.
     output_names : sequence of d str
 
-    Columns with fewer than `LEAST_ROWS_PER_LEVEL` rows a level are passed over.
+    Columns with fewer than `LEAST_ROWS_PER_LEVEL` rows per level are skipped.
     """
     found = []
     for name, values in levels.items():
@@ -147,7 +149,7 @@ def level_leaks(
             many = len(present) * LEAST_ROWS_PER_LEVEL <= n_rows
             if n_rows < LEAST_COMMON_ROWS or len(present) < 2 or not many:
                 continue
-            # Relative to the largest, because squares of huge numbers can overflow.
+            # Divided by the largest, because squares of huge numbers can overflow.
             values = column[known] / (np.abs(column[known]).max() or 1.0)
             centred = values - values.mean()
             means = np.bincount(groups, weights=centred) / np.bincount(groups)
@@ -163,13 +165,13 @@ def _ranks_of_columns(values: np.ndarray) -> np.ndarray:
 
 
 def _standardised(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return which values (n, q) are known, as 0 and 1, and the values in units without overflow.
+    """Return which values (n, q) are known, as 0 and 1, and the standardised values.
 
-    The units are those of each column; missing values are 0.
+    Each column is standardised by itself without overflow; missing values are 0.
     """
     known = ~np.isnan(values)
     counts = np.maximum(known.sum(axis=0), 1)
-    # Relative to the largest, because sums of huge numbers can overflow.
+    # Divided by the largest, because sums of huge numbers can overflow.
     largest = np.where(known, np.abs(values), 0.0).max(axis=0, initial=0.0)
     scaled = np.where(known, values, 0.0) / np.where(largest > 0, largest, 1.0)
     centred = np.where(known, scaled - scaled.sum(axis=0) / counts, 0.0)

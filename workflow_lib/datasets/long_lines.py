@@ -1,6 +1,6 @@
-"""Lines of a text that are no longer than lines are, in any table or list that is meant.
+"""Lines of a text of limited length.
 
-A line is divided into its values at once, and becomes many times as large by it.
+A line is split into its values at once, which takes many times its size in memory.
 """
 
 from __future__ import annotations
@@ -46,6 +46,6 @@ def _too_long(place: str, number: int) -> UserError:
     return UserError(
         place=f"{place}, line {number}",
         found=f"the line has more than {LONGEST_LINE} bytes",
-        expected="shorter lines, one a row",
-        remedy="look whether the file is a table in the form that is meant, or is damaged",
+        expected="shorter lines, one per row",
+        remedy="check whether the file is damaged or not a table in the expected form",
     )

@@ -1,4 +1,4 @@
-"""The folders in which files are looked for before they are fetched."""
+"""Mirror folders, in which files are searched before they are downloaded."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Molecules from their SMILES: structure, fingerprint and scaffold, by RDKit.
 
-RDKit is an optional dependency, imported when a molecule is first asked for.
+RDKit is an optional dependency, imported on first use.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 
 class Molecule(NamedTuple):
-    """What is used of one molecule.
+    """The properties of a molecule that are used.
 
     Attributes
     ----------
     canonical : str
-        Canonical SMILES with stereochemistry: the same for the same structure, however written.
+        Canonical SMILES with stereochemistry: the same for all SMILES of a structure.
     fingerprint : uint8 array (n_bits,)
-        1 where a circular neighbourhood of an atom falls on that bit (Rogers and Hahn 2010: the
-        Morgan fingerprint, ECFP). It does not see stereochemistry.
+        1 where a circular neighbourhood of an atom is mapped to that bit (Rogers and Hahn 2010: the
+        Morgan fingerprint, ECFP). It ignores stereochemistry.
     scaffold : str
-        SMILES of the Bemis-Murcko scaffold (1996), the rings and what links them, with the atoms
-        bound to them by a double bond, as RDKit takes it; empty for a molecule without rings.
+        SMILES of the Bemis-Murcko scaffold (1996): the rings and their linkers, with the atoms
+        bound to them by a double bond, as in RDKit; empty for a molecule without rings.
     """
 
     canonical: str
@@ -35,9 +35,9 @@ class Molecule(NamedTuple):
 
 
 def read_molecules(smiles: Sequence[str], radius: int, n_bits: int) -> list[Molecule | None]:
-    """Return the molecule that each SMILES describes, None where RDKit finds none in it.
+    """Return the molecule of each SMILES, None where RDKit cannot parse it.
 
-    RDKit's own messages about SMILES that it refuses are silenced: the caller tells of them.
+    RDKit's own messages about invalid SMILES are suppressed: the caller reports them.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def read_molecules(smiles: Sequence[str], radius: int, n_bits: int) -> list[Mole
     with log.BlockLogs():
         for text in smiles:
             parsed = chem.MolFromSmiles(text)
-            # An empty text is a molecule without atoms to RDKit.
+            # RDKit reads an empty text as a molecule without atoms.
             if parsed is None or parsed.GetNumAtoms() == 0:
                 molecules.append(None)
                 continue
@@ -73,14 +73,14 @@ def read_molecules(smiles: Sequence[str], radius: int, n_bits: int) -> list[Mole
 
 
 def rdkit_version() -> str:
-    """Return the version of RDKit, on which canonical SMILES and what it can parse depend."""
+    """Return the version of RDKit, on which canonical SMILES and the set of valid ones depend."""
     return _rdkit()[1].rdkitVersion
 
 
 def scaffold_codes(scaffolds: Sequence[str]) -> np.ndarray:
-    """Return the number (n,) of the scaffold of each molecule, in the order they first appear.
+    """Return the number (n,) of the scaffold of each molecule, in order of first appearance.
 
-    Molecules without a scaffold share none: each has a number of its own.
+    Each molecule without a scaffold has a number of its own.
     """
     import numpy as np
 

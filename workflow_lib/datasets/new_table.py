@@ -1,4 +1,4 @@
-"""The stage `new`: inspect the user's table and propose a configuration for it."""
+"""The stage `new`: inspect the user's table and write a configuration that the user can edit."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from workflow_lib.errors import UserError
 
 
 def run(request: Mapping[str, Any], config_folder: Path) -> None:
-    """Write ``datasets/NAME.yaml`` and ``experiments/NAME.yaml`` and print what was found.
+    """Write ``datasets/NAME.yaml`` and ``experiments/NAME.yaml`` and print a summary.
 
-    Nothing that exists is ever changed, and both files are written or none.
+    Existing files are never changed, and both files are written or none.
 
     Parameters
     ----------
     request : mapping
-        What was typed, by key (see `workflow_lib.datasets.table_request.REQUEST_KEYS`): ``name``,
-        ``data`` and ``outputs`` or ``classes`` at least.
+        Typed values by key (see `workflow_lib.datasets.table_request.REQUEST_KEYS`): at least
+        ``name``, ``data``, and ``outputs`` or ``classes``.
     config_folder : Path
         The folder ``config`` with ``datasets/``, ``experiments/``, ``methods/`` and ``models/``.
 
     Raises
     ------
     UserError
-        When a file of this name exists, and for everything in the request or the table that stands
-        in the way of an experiment.
+        When a file of this name exists, and for everything in the request or the table that
+        prevents an experiment.
     """
     checked = checked_request(request)
     name = checked["name"]

@@ -1,4 +1,4 @@
-"""Arrays of numbers in the files of numpy, which read nothing but numbers."""
+"""Arrays of numbers in NumPy files; files that hold other objects are refused."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def open_number_array(path: Path) -> np.ndarray:
-    """Return the array in a file that `numpy.save` wrote; its values are read when asked for.
+    """Return the array in a file written by `numpy.save`; its values are read on access.
 
     Raises
     ------
@@ -25,12 +25,12 @@ def open_number_array(path: Path) -> np.ndarray:
     try:
         with np.errstate(over="ignore"):
             values = np.lib.format.open_memmap(path, mode="r")
-    # Whatever the header is instead, numpy stumbles over it in a way of its own.
+    # For a damaged header, NumPy raises many kinds of errors.
     except Exception as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise UserError(
             place=str(path),
-            found=f"the file is damaged, or no array of numbers ({reason})",
+            found=f"the file is damaged, or not an array of numbers ({reason})",
             expected="an array as numpy.save writes it",
             remedy="write the file again",
         ) from error

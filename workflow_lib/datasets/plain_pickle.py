@@ -1,8 +1,9 @@
-"""Pickles from outside of the workflow, read without `pickle`: only plain values are built.
+"""Untrusted pickles, read without `pickle`: plain values are built, nothing is ever called.
 
-A pickle is a program for a small machine with a stack and a memo. The machine here knows the
+A pickle is a program for a small machine with a stack and a memo. The machine here has the
 instructions that build containers, texts, bytes and numbers, of all protocols from 0 to 5. It has
-none of those that import, make or call anything, and refuses a pickle that holds one by its name.
+none that import, create or call other objects, and refuses a pickle with such an instruction,
+naming it.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ LARGEST_WHOLE_NUMBER = 1 << 10
 """Bytes of the largest whole number."""
 
 MOST_VALUES = 5_000_000
-"""Values that a pickle may hold, one that stands in several places counted in each. A pickle of a
-hundred bytes can hold more than memory does, by containers that hold each other twice."""
+"""Values that a pickle may hold, repeated references counted each time. A pickle of a hundred bytes
+can exceed the memory by containers that refer to each other twice."""
 
 DEEPEST = 50
-"""Containers within each other."""
+"""Levels of nested containers."""
 
 LARGEST_KEY = 1 << 60
-"""Largest number that may be a key: larger ones can be chosen so that all hash alike."""
+"""Largest number that may be a key: larger numbers can be chosen to have equal hashes."""
 
 PROTOCOL = 5
 
@@ -61,8 +62,8 @@ def read_plain_pickle(path: Path) -> Any:
     Raises
     ------
     UserError
-        When the file cannot be read, is damaged or no pickle, asks for anything but plain values,
-        or holds more or deeper ones than MOST_VALUES and DEEPEST.
+        When the file cannot be read, is damaged or not a pickle, holds other than plain values, or
+        exceeds MOST_VALUES or DEEPEST.
     """
     try:
         if path.stat().st_size > LARGEST_FILE:
@@ -73,13 +74,13 @@ def read_plain_pickle(path: Path) -> Any:
     except OSError as error:
         found = f"the file cannot be read ({error.strerror})"
     except (_Refused, ValueError, TypeError, AttributeError, LookupError) as error:
-        # What instructions in a senseless order stumble over.
-        found = f"the file is damaged, no pickle, or not plain ({error or type(error).__name__})"
+        # Instructions in an invalid order raise these errors.
+        found = f"the file is damaged, not a pickle, or not plain ({error or type(error).__name__})"
     raise UserError(
         place=str(path),
         found=found,
         expected="a pickle of dictionaries, texts and numbers only, since any other could run "
-        "whatever its author wrote into it",
+        "arbitrary code",
         remedy="download the file again, or write its contents to a CSV file on a computer where "
         "you trust it",
     )
@@ -90,7 +91,7 @@ class _Refused(Exception):
 
 
 class _Machine:
-    """What the instructions of a pickle work on."""
+    """The state of the machine that runs the instructions of a pickle."""
 
     def __init__(self, content: bytes) -> None:
         self.content = content
@@ -99,18 +100,18 @@ class _Machine:
         self.memo: dict[int, Any] = {}
 
     def run(self) -> Any:
-        """Follow the instructions up to the one that stops, and return the only value left."""
+        """Run the instructions up to STOP, and return the only value left."""
         while (code := self.take(1)) != b".":
             instruction = _INSTRUCTIONS.get(code)
             if instruction is None:
                 name = _REFUSED.get(code)
-                raise _Refused(f"it asks for {name}" if name else f"{code!r} is no instruction")
+                raise _Refused(f"it asks for {name}" if name else f"{code!r} is not an instruction")
             instruction(self)
         if len(self.stack) != 1:
             raise _Refused(f"{len(self.stack)} values are left at its end")
         return self.pop()
 
-    # What stands in the file
+    # The file
 
     def take(self, size: int) -> bytes:
         """Return the next `size` bytes."""
@@ -132,7 +133,7 @@ class _Machine:
         return text
 
     def counted(self, size_of_size: int, signed: bool = False) -> bytes:
-        """Return bytes whose number stands before them."""
+        """Return bytes that are preceded by their number."""
         return self.take(self.number(size_of_size, signed))
 
     def check_frame(self, size: int) -> None:
@@ -140,7 +141,7 @@ class _Machine:
         if size > len(self.content) - self.position:
             raise _Refused("it ends too early")
 
-    # What lies on the stack
+    # The stack
 
     def push(self, value: Any) -> None:
         self.stack.append(value)
@@ -148,7 +149,7 @@ class _Machine:
     def pop(self) -> Any:
         value = self.stack.pop()
         if value is _MARK:
-            raise _Refused("a mark stands where a value should")
+            raise _Refused("there is a mark instead of a value")
         return value
 
     def pop_to_mark(self) -> list[Any]:
@@ -163,7 +164,7 @@ class _Machine:
             raise _Refused(f"there is no {kind.__name__} to put a value into")
         return self.stack[-1]
 
-    # What the instructions do
+    # The instructions
 
     def append(self, values: list[Any]) -> None:
         self.top(list).extend(values)
@@ -179,14 +180,14 @@ class _Machine:
         self.push(self.memo[place])
 
     def refuse_class(self, module: Any, name: Any) -> None:
-        # A class or function that a pickle names is called, and may be os.system.
+        # A class or function that a pickle names would be called, and may be os.system.
         if not (isinstance(module, str) and isinstance(name, str)):
             raise _Refused("it asks for a class without a name")
         raise _Refused(f"it asks for {module[:80]}.{name[:80]}")
 
 
 def _check_extent(value: Any) -> None:
-    """Refuse what has too many values, or containers within themselves."""
+    """Refuse too many values, and containers that are nested too deep or in themselves."""
     containers, n_values = [(value, 1)], 1
     while containers:
         container, depth = containers.pop()
@@ -205,7 +206,7 @@ def _is_single(value: Any) -> bool:
 
 
 def _as_key(value: Any) -> Any:
-    """Return `value`; raise when it is none that may be a key."""
+    """Return `value`; raise when it may not be a key."""
     is_large = isinstance(value, (int, float)) and not abs(value) < LARGEST_KEY
     if is_large or not _is_single(value):
         raise _Refused(f"a {'large number' if is_large else type(value).__name__} is a key")
@@ -215,12 +216,12 @@ def _as_key(value: Any) -> Any:
 def _quoted(text: bytes) -> str:
     """Return the text that Python 2 wrote between quotes."""
     if len(text) < 2 or text[:1] != text[-1:] or text[:1] not in (b"'", b'"'):
-        raise _Refused("a text stands without quotes")
+        raise _Refused("a text has no quotes")
     return codecs.escape_decode(text[1:-1])[0].decode("latin-1")
 
 
 def _unicode(text: bytes) -> str:
-    """Return the text in the form of protocol 0, which can spell what is no character."""
+    """Return the text in the form of protocol 0, which can encode invalid characters."""
     found = text.decode("raw-unicode-escape")
     found.encode("utf-8")
     return found
@@ -307,7 +308,7 @@ _INSTRUCTIONS: dict[bytes, Callable[[_Machine], Any]] = {
     b"j": lambda m: m.push(m.memo[m.number(4)]),
     b"\x80": _protocol,
     b"\x95": lambda m: m.check_frame(m.number(8)),
-    # Classes and functions, which are refused by their own names
+    # Classes and functions, which are refused, naming them
     b"c": lambda m: m.refuse_class(m.line().decode("latin-1"), m.line().decode("latin-1")),
     b"\x93": lambda m: m.refuse_class(*[m.pop(), m.pop()][::-1]),
 }

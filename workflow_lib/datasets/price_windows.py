@@ -17,7 +17,7 @@ JUMP = "a jump of the price, such as a split or a spin-off"
 NO_CHANGE = "a window without any change of the price"
 
 REASONS = (TOO_FEW_BEFORE, TOO_FEW_AFTER, GAP, JUMP, NO_CHANGE)
-"""Why `volatility_windows` can refuse a day, in the order in which it looks."""
+"""Reasons why `volatility_windows` refuses a day, in the order of its checks."""
 
 
 class DailyPrices(NamedTuple):
@@ -40,7 +40,7 @@ class VolatilityWindows(NamedTuple):
     """Log-volatility of the window that ends on the day."""
 
     day: int
-    """The first day with a price on or after the day asked for; it parts past and future."""
+    """The first day with a price on or after the requested day; it separates past and future."""
 
     begin: int
     """Day of the first price of the past window."""
@@ -50,13 +50,13 @@ class VolatilityWindows(NamedTuple):
 
 
 class WindowRules(NamedTuple):
-    """What `volatility_windows` computes and refuses."""
+    """Sizes and limits of `volatility_windows`."""
 
     weeks: int
-    """Windows after the day, one after the other."""
+    """Successive windows after the day."""
 
     days_per_week: int
-    """Returns in each of them."""
+    """Returns in each of these windows."""
 
     lagged_days: int
     """Returns in the window before the day."""
@@ -65,7 +65,7 @@ class WindowRules(NamedTuple):
     """Largest absolute logarithm of the ratio of two successive prices."""
 
     longest_gap: int
-    """Most days of the calendar between two successive prices."""
+    """Largest number of calendar days between two successive prices."""
 
 
 def log_volatility(prices: np.ndarray) -> np.ndarray:
@@ -73,7 +73,7 @@ def log_volatility(prices: np.ndarray) -> np.ndarray:
 
     ln sqrt(sum_i (r_i - mean r)^2) with the returns r_i = (p_i - p_{i-1}) / p_{i-1}: Djerrab et
     al. (2018), section 6.3.1. Kogan et al. (2009) divide the sum by the number of returns, which
-    shifts all values by one constant. Minus infinity where all returns are the same.
+    shifts all values by a constant. Minus infinity where all returns are the same.
     """
     import numpy as np
 
@@ -89,8 +89,8 @@ def volatility_windows(
     """Return the log-volatilities around `day`, or None and one of REASONS.
 
     The windows meet at the close of the first day with a price on or after `day`: the last past
-    return leads to it and the first future return leaves it, so that the past is known there
-    and nothing of the weeks after is.
+    return ends there and the first future return starts there, so that the past is known at that
+    time and nothing of the later weeks is.
     """
     import numpy as np
 
@@ -123,8 +123,8 @@ def daily_prices(text: str, company: str, place: str) -> DailyPrices:
     ------
     UserError
         Naming `place` and the line: a column is missing, a line has too few or too many values,
-        a date is none or not later than the one before, a price is no positive number, or the
-        line is of another company.
+        a date is invalid or not later than the previous date, a price is not a positive number, or
+        the line is of another company.
     """
     import numpy as np
 
@@ -136,7 +136,7 @@ def daily_prices(text: str, company: str, place: str) -> DailyPrices:
             place=f"{place}, line 1",
             found=f"no column named '{missing[0]}' among: {', '.join(header) or '(none)'}",
             expected="the columns date, close and Name",
-            remedy="look whether this is a file of daily prices",
+            remedy="check that this is a file of daily prices",
         )
     day_column, price_column, name_column = map(header.index, ("date", "close", "Name"))
     days: list[int] = []
@@ -158,7 +158,7 @@ def daily_prices(text: str, company: str, place: str) -> DailyPrices:
                 place=here,
                 found=f"a price of '{values[name_column]}'",
                 expected=f"prices of '{company}', as the name of the file says",
-                remedy="look whether the files hold the right companies",
+                remedy="check that the files hold the right companies",
             )
         day = _day(values[day_column], here)
         if days and day <= days[-1]:
@@ -178,7 +178,7 @@ def daily_prices(text: str, company: str, place: str) -> DailyPrices:
 def _day(text: str, place: str) -> int:
     try:
         day = date.fromisoformat(text)
-        # Other forms that Python accepts, such as 20130208, would hide that columns are swapped.
+        # Other forms that Python accepts, such as 20130208, could hide swapped columns.
         if day.isoformat() == text:
             return day.toordinal()
     except ValueError:

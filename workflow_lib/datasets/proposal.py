@@ -1,4 +1,4 @@
-"""What was decided about a table, before it is written for the user."""
+"""The proposal for a table: all decisions, before they are written for the user."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workflow_lib.datasets.data_profile import TEST_SHARE
 
 @dataclass
 class Proposal:
-    """What was decided about a table.
+    """The decisions about a table.
 
     Attributes
     ----------
@@ -24,11 +24,11 @@ class Proposal:
     columns : list of str
         All columns of the table.
     kinds : dict
-        By column its `ColumnKind`.
+        The `ColumnKind` of each column.
     levels : dict
-        By category some of its levels.
+        The levels of each category.
     facts : dict
-        What `data_profile` returns.
+        The result of `data_profile`.
     task, split, metric : str
         As in the configuration of datasets and experiments.
     inputs : dict
@@ -37,18 +37,18 @@ class Proposal:
     test_size : int or float
     n_splits : int
     minutes : float
-        How long `answer` takes, about.
+        Approximate duration of `answer`.
     training_sizes, weak_sizes : list of int
     methods : list of (str, str)
         Names and summaries of the methods.
     methods_left_out : list of (str, str)
-        Names of methods that cannot run on the table, and why.
+        Names of methods that are left out, and why.
     left_out : list of (str, str)
-        Columns that are no inputs, and why.
+        Columns that are not inputs, and why.
     notes : list of str
-        Decisions that a person might take differently.
+        Decisions that the user might take differently.
     warnings : list of str
-        What is probably a mistake.
+        Probable mistakes in the table.
     """
 
     name: str

@@ -1,6 +1,7 @@
 """A proposal in words: two configuration files with comments, and a summary for the terminal.
 
-The YAML is written as text, because comments are the point of it: the user reads why, and edits.
+The YAML is written as text, because the comments matter: they explain the decisions to the user,
+who can edit them.
 """
 
 from __future__ import annotations
@@ -21,21 +22,21 @@ from workflow_lib.datasets.run_costs import CORES
 WIDTH = 98
 
 MANY_COLUMNS = 50
-"""Columns of one kind, from which on patterns are written where a few mean exactly these."""
+"""Number of columns of a kind above which patterns are written, if a few match exactly these."""
 
 MOST_PATTERNS = 12
 
 MOST_COORDINATES = 12
-"""Outputs up to which a figure of coordinates shows every method."""
+"""Largest number of outputs for which a figure of coordinates shows every method."""
 
-FEWEST_MEANT = 4
-"""Columns that a pattern means, at least: fewer are named."""
+FEWEST_MATCHED = 4
+"""Smallest number of columns that a pattern matches: fewer are named."""
 
 LONGEST_NAME = 40
 """Characters of the name of a column in the summary."""
 
 MOST_SUMMARY_ITEMS = 4
-"""Warnings, and notes, that the summary shows; the files have them all."""
+"""Largest number of warnings, and of notes, in the summary; the files have all of them."""
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NOT_PLAIN = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
@@ -43,29 +44,29 @@ _SHORT_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t"}
 _SPECIAL = re.compile(r"([*?\[])")
 
 _SCALE_REASONS = {
-    "standard": "each input gets mean 0 and variance 1, so that no unit counts for more",
-    "tf-idf": "terms count for more the rarer they are",
-    "none": "as they are",
+    "standard": "each input gets mean 0 and variance 1, so that units do not matter",
+    "tf-idf": "rare terms have more weight",
+    "none": "not scaled",
 }
 _KERNEL_REASONS = {
-    "rbf": "rows are alike when their inputs are near each other",
+    "rbf": "rows are similar when their inputs are near each other",
     "tanimoto": "the share of substructures that two molecules have in common",
     "precomputed": "the file 'gram' holds the kernel values",
 }
 _OUTPUT_REASONS = {
     "standard": "mean 0 and variance 1, right for outputs of different units",
     "center": "mean 0, in the unit of the series",
-    "none": "as they are",
+    "none": "not scaled",
 }
 _SPLIT_REASONS = {
     "random": "Test rows are drawn at random. Where rows belong together (patients, batches, "
-    "scaffolds), say split: grouped with options.group in the dataset; for a forecast split: "
+    "scaffolds), set split: grouped with options.group in the dataset; for a forecast split: "
     "chronological with options.time.",
-    "grouped": "Whole groups test: results hold for new groups.",
-    "chronological": "The latest rows test, and only earlier ones train: results hold for the "
-    "future.",
+    "grouped": "Whole groups are test rows: results hold for new groups.",
+    "chronological": "The latest rows are test rows, and only earlier rows are training rows: "
+    "results hold for the future.",
     "stratified": "Every class has its share of the test rows and of the training rows, which "
-    "training_sizes count. For equally many rows of each class say split: per_class; then "
+    "training_sizes count. For equally many rows of each class set split: per_class; then "
     "training_sizes are examples per class.",
 }
 
@@ -76,14 +77,15 @@ def dataset_text(proposal: Proposal) -> str:
     weak = f", {facts['rows_weak']} only a group (weak)" if "same_group" in options else ""
     known = _known(proposal)
     unused = (
-        f"; {facts['rows_unlabelled']} have nothing to learn from and are not used"
+        f"; {facts['rows_unlabelled']} have no label and are not used"
         if facts["rows_unlabelled"]
         else ""
     )
     lines = [
         *comment(
-            f"Made from {proposal.request['data']} by 'snakemake new'. Yours to edit: every line "
-            "is a decision, and the comments say why. The keys are described in config/README.md."
+            f"Made from {proposal.request['data']} by 'snakemake new', for you to edit: the "
+            "comments give the reasons of the decisions. The keys are described in "
+            "config/README.md."
         ),
         *_remarks(proposal.warnings, "WARNING: "),
         *_remarks(proposal.notes, "Note: "),
@@ -108,7 +110,7 @@ def dataset_text(proposal: Proposal) -> str:
         *_setting("kernel", proposal.inputs["kernel"], _KERNEL_REASONS),
     ]
     if "lagged_values" in proposal.inputs:
-        lines += comment("columns beside the text or the structures count as much as these", "  ")
+        lines += comment("other columns have as much weight as the text or the structures", "  ")
         lines.append(f"  lagged_values: {proposal.inputs['lagged_values']}")
     lines += [
         "outputs:",
@@ -127,27 +129,27 @@ def experiment_text(proposal: Proposal) -> str:
     of_classes = proposal.task == "classes"
     lines = [
         *comment(
-            f"What is done with config/datasets/{proposal.name}.yaml. Yours to edit; after a "
+            f"The experiment on config/datasets/{proposal.name}.yaml, for you to edit. After a "
             f"change run 'snakemake --cores 2 answer --config name={proposal.name}' again: only "
-            "what the change touches is computed anew."
+            "results that depend on the change are computed again."
         ),
         f"title: {quoted(proposal.name)}",
         f"dataset: {quoted(proposal.name)}",
         *comment(_SPLIT_REASONS[proposal.split]),
         f"split: {proposal.split}",
         *comment(
-            f"Rows kept for testing, a share or a number, of {n_labelled} labelled ones. They are "
-            "never learned from."
+            f"Rows kept for testing, a share or a number, of {n_labelled} labelled rows. They are "
+            "never training rows."
         ),
         f"test_size: {proposal.test_size}",
         *comment(
-            "Each split draws other test rows; more splits make the comparison surer, and take "
-            f"longer: with these about {_minutes(proposal)} on {CORES} cores."
+            "Each split draws other test rows; more splits make the comparison more precise, and "
+            f"take longer: these take about {_minutes(proposal)} on {CORES} cores."
         ),
         f"n_splits: {proposal.n_splits}",
         *comment(
-            "Numbers of labelled rows to learn from: the learning curve. The last is as many as "
-            "there are, up to what can be computed in reasonable time."
+            "Numbers of training rows: the learning curve. The last is the number of available "
+            "rows, or the largest that can be computed in reasonable time."
         ),
         f"training_sizes: [{', '.join(map(str, sizes))}]",
     ]
@@ -158,11 +160,11 @@ def experiment_text(proposal: Proposal) -> str:
         ]
     if of_classes:
         lines += ["metric: accuracy"]
-    mean = "" if of_classes else " m-mean predicts without inputs; what is no better is useless."
+    mean = "" if of_classes else " m-mean predicts without inputs, as a reference for the others."
     lines += [
         *comment(
             f"Methods to compare; config/methods has more. To leave one out, delete its line; a "
-            f"stack combines those of its members that are here.{mean}"
+            f"stack combines those of its members that are listed here.{mean}"
         ),
         "methods:",
     ]
@@ -182,7 +184,7 @@ def _minutes(proposal: Proposal) -> str:
 
 
 def _known(proposal: Proposal) -> str:
-    """Return what is known of a labelled row."""
+    """Return in words what is known of a labelled row."""
     if proposal.task == "classes":
         return "a class"
     return (
@@ -193,7 +195,7 @@ def _known(proposal: Proposal) -> str:
 
 
 def summary_lines(proposal: Proposal) -> list[str]:
-    """Return what the terminal shows: at most 25 lines, the last one the next command."""
+    """Return the lines for the terminal, at most 25; the last is the next command."""
     facts, options = proposal.facts, proposal.options
     known = _known(proposal)
     partly = facts["rows_partly_labelled"]
@@ -220,7 +222,7 @@ def summary_lines(proposal: Proposal) -> list[str]:
     if pairs and proposal.task == "regression":
         pair = pairs[0]
         lines.append(
-            f"    most alike: '{pair['first']}' and '{pair['second']}' (correlation "
+            f"    most correlated: '{pair['first']}' and '{pair['second']}' (correlation "
             f"{pair['correlation']:.2f})"
         )
     lines += [f"  predicted from {text}" for text in _inputs_in_words(proposal)]
@@ -235,12 +237,12 @@ def summary_lines(proposal: Proposal) -> list[str]:
     if missing:
         lines.append(
             f"  numbers with missing values: {len(missing)}, most in '{missing[0][1]}' "
-            f"({100 * missing[0][0]:.0f} %); they take the mean of the training rows"
+            f"({100 * missing[0][0]:.0f} %); replaced by the mean of the training rows"
         )
     n_indicators = len(options.get("missing_indicators", ()))
     if n_indicators:
-        many = f"{n_indicators} further inputs say where they are missing"
-        lines.append("    " + (many if n_indicators > 1 else "a further input says where"))
+        many = f"{n_indicators} further inputs indicate where they are missing"
+        lines.append("    " + (many if n_indicators > 1 else "a further input indicates where"))
     lines += _shortened([f"WARNING: {text}" for text in proposal.warnings])
     lines += _shortened([f"Note: {text}" for text in proposal.notes])
     sizes = ", ".join(map(str, proposal.training_sizes))
@@ -249,21 +251,21 @@ def summary_lines(proposal: Proposal) -> list[str]:
         f"{sizes} training rows; about {_minutes(proposal)} on {CORES} cores",
         f"Written: config/datasets/{proposal.name}.yaml and "
         f"config/experiments/{proposal.name}.yaml",
-        "Look through both (every decision is explained there), then run:",
+        "Check both files (they explain every decision), then run:",
         f"  snakemake --cores 2 answer --config name={proposal.name}",
     ]
     return [shown(line) for line in lines]
 
 
 def quoted(text: str) -> str:
-    """Return a text as YAML: plain where that is safe, else in double quotes with escapes."""
+    """Return a text as YAML: plain where that is safe, otherwise in double quotes with escapes."""
     if _PLAIN.fullmatch(text) and text.lower() not in _NOT_PLAIN:
         return text
     return '"' + "".join(map(_escaped, text)) + '"'
 
 
 def shown(text: str) -> str:
-    """Return a text for comments and the terminal: one line, all its characters printable."""
+    """Return a text for comments and the terminal: a single line of printable characters."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
@@ -273,10 +275,10 @@ def comment(text: str, indent: str = "") -> list[str]:
 
 
 def patterns_for(names: Sequence[str], all_names: Sequence[str]) -> list[str] | None:
-    """Return at most `MOST_PATTERNS` patterns that mean exactly `names`; None where there are none.
+    """Return at most `MOST_PATTERNS` patterns that match exactly `names`, or None if impossible.
 
-    A pattern is the beginning that several names share and no others have, with ``*``; names that
-    share none stand for themselves.
+    A pattern is a beginning that several of these names but no other names share, followed by
+    ``*``; other names are patterns themselves.
     """
     wanted = set(names)
     patterns: list[str] = []
@@ -285,7 +287,7 @@ def patterns_for(names: Sequence[str], all_names: Sequence[str]) -> list[str] | 
         chosen = sum(name in wanted for name in group)
         if not chosen or len(patterns) > MOST_PATTERNS:
             return
-        if chosen == len(group) < FEWEST_MEANT:
+        if chosen == len(group) < FEWEST_MATCHED:
             patterns.extend(group)
             return
         beginning = os.path.commonprefix(group)
@@ -299,12 +301,12 @@ def patterns_for(names: Sequence[str], all_names: Sequence[str]) -> list[str] | 
             cover(part)
 
     cover(all_names)
-    # A pattern that is also the name of a column would mean that column.
-    meant = {name for pattern in patterns for name in _meant(pattern, all_names)}
-    return patterns if len(patterns) <= MOST_PATTERNS and meant == wanted else None
+    # A pattern that is also the name of a column would match only that column.
+    matched = {name for pattern in patterns for name in _matched(pattern, all_names)}
+    return patterns if len(patterns) <= MOST_PATTERNS and matched == wanted else None
 
 
-def _meant(pattern: str, all_names: Sequence[str]) -> list[str]:
+def _matched(pattern: str, all_names: Sequence[str]) -> list[str]:
     return [pattern] if pattern in all_names else fnmatch.filter(all_names, pattern)
 
 
@@ -345,7 +347,7 @@ def _list(key: str, names: Sequence[str], all_names: Sequence[str]) -> list[str]
     one_line = f"  {key}: [{', '.join(items)}]"
     if len(one_line) <= WIDTH:
         return [one_line]
-    # Every item on a line of its own is easier to edit, but not when there are hundreds.
+    # A line for each item is easier to edit, unless there are hundreds.
     if len(items) <= MANY_COLUMNS:
         return [f"  {key}:", *(f"    - {item}" for item in items)]
     lines, line = [f"  {key}: ["], "    "
@@ -358,7 +360,7 @@ def _list(key: str, names: Sequence[str], all_names: Sequence[str]) -> list[str]
 
 
 def _reading_lines(options: Mapping[str, Any]) -> list[str]:
-    """Return how the file is to be read, as far as that was asked for."""
+    """Return the lines of the options that say how to read the file, if given."""
     lines = []
     if "delimiter" in options:
         lines += [*comment("The character between two cells.", "  ")]
@@ -376,7 +378,7 @@ def _output_lines(proposal: Proposal) -> list[str]:
         lines = comment(f"The class to predict, and its rows: {_cut(counts, 12)}.", "  ")
         lines += ["  outputs: []", f"  classes: {quoted(options['classes'])}"]
         if "class_vectors" in options:
-            lines += comment("What is known of each class: its name, then numbers.", "  ")
+            lines += comment("The vectors of the classes: name, then numbers.", "  ")
             lines.append(f"  class_vectors: {quoted(options['class_vectors'])}")
         return lines
     if proposal.task == "series":
@@ -399,32 +401,32 @@ def _output_lines(proposal: Proposal) -> list[str]:
 
 
 def _incomplete_lines(proposal: Proposal) -> list[str]:
-    """Return what is done with rows that lack some outputs; nothing where there are none."""
+    """Return the option for rows that lack some outputs; nothing where there are none."""
     treatment = proposal.options.get("incomplete_rows")
     if treatment is None:
         return []
     count = proposal.facts["rows_partly_labelled"]
     why = {
-        "drop": f"{count} rows lack some of their outputs. They are few, and not used: nothing "
-        "must stand for the missing values. 'keep' uses them, with the mean of an output in the "
-        "place of a missing one.",
-        "keep": f"{count} rows lack some of their outputs. Too many to go without: in training the "
-        "mean of an output stands for a missing one, and errors count the known ones. 'drop' "
-        "leaves these rows out.",
+        "drop": f"{count} rows lack some of their outputs. These few rows are not used, so that no "
+        "missing output must be replaced. 'keep' uses them, with missing values replaced by the "
+        "mean of the output.",
+        "keep": f"{count} rows lack some of their outputs, too many to leave out: in training, "
+        "missing values are replaced by the mean of the output, and errors count the known values "
+        "only. 'drop' leaves these rows out.",
     }
     return [*comment(why[treatment], "  "), f"  incomplete_rows: {treatment}"]
 
 
 def _range_lines(proposal: Proposal) -> list[str]:
-    """Return the values that the outputs can take; nothing where the table shows none.
+    """Return the lines of the ranges of the outputs; nothing where none was found.
 
-    Outputs with the same range and as many known values are named by a pattern where there is one.
+    Outputs with the same range and number of known values are named by a pattern if possible.
     """
     ranges, facts = proposal.options.get("ranges", {}), proposal.facts["outputs"]
     if not ranges:
         return []
     lines = comment(
-        "What the outputs can be: intervals of predictions end there. Remove what is not so.", "  "
+        "Possible values of the outputs, which limit prediction intervals. Remove wrong ones.", "  "
     )
     lines.append("  ranges:")
     alike: dict[tuple[str, str], list[str]] = {}
@@ -436,7 +438,7 @@ def _range_lines(proposal: Proposal) -> list[str]:
         alike.setdefault((written, in_words(limits, facts[name]["n_known"])), []).append(name)
     for (written, why), names in alike.items():
         lines += comment(why, "    ")
-        patterns = patterns_for(names, proposal.columns) if len(names) > FEWEST_MEANT else None
+        patterns = patterns_for(names, proposal.columns) if len(names) > FEWEST_MATCHED else None
         lines += [f"    {quoted(name)}: {{{written}}}" for name in patterns or names]
     return lines
 
@@ -445,28 +447,30 @@ def _input_lines(proposal: Proposal) -> list[str]:
     options, kinds, columns = proposal.options, proposal.kinds, proposal.columns
     if "gram" in options:
         return [
-            *comment("Kernel values between all rows, in place of input columns.", "  "),
+            *comment("Kernel values between all rows, instead of input columns.", "  "),
             f"  gram: {quoted(options['gram'])}",
         ]
     lines = []
     if options["numbers"]:
-        lines += comment("Numbers; missing ones take the mean of the training rows.", "  ")
+        lines += comment(
+            "Numbers; missing values are replaced by the mean of the training rows.", "  "
+        )
         lines += _column_notes(options["numbers"], kinds)
         lines += _list("numbers", options["numbers"], columns)
     if options.get("missing_indicators"):
         lines += comment(
-            "Each gets a further input, whether it is missing (one for all that are missing in the "
-            "same rows).",
+            "Each gets a further input that indicates whether it is missing (shared by columns "
+            "that are missing in the same rows).",
             "  ",
         )
         lines += _list("missing_indicators", options["missing_indicators"], columns)
     if options["categories"]:
-        lines += comment("Each level becomes an input of 0 and 1.", "  ")
+        lines += comment("Each level becomes an input with the values 0 and 1.", "  ")
         for name in options["categories"][:MANY_COLUMNS]:
             lines += comment(f"{name}: {_cut(proposal.levels[name], 8)}", "  ")
         lines += _list("categories", options["categories"], columns)
     if options["strings"]:
-        lines += comment("Texts of many different values, compared by their pieces.", "  ")
+        lines += comment("Texts with many different values, compared by their n-grams.", "  ")
         for name in options["strings"][:MANY_COLUMNS]:
             lines += comment(f"{name}: {kinds[name].n_distinct} different texts", "  ")
         lines += _list("strings", options["strings"], columns)
@@ -487,9 +491,9 @@ def _column_notes(names: Sequence[str], kinds: dict[str, ColumnKind]) -> list[st
 def _role_lines(proposal: Proposal) -> list[str]:
     reasons = {
         "row_name": "Names the rows in tables and predictions.",
-        "group": "Rows of one group are never both learned from and tested.",
-        "time": "Later rows are predicted from earlier ones.",
-        "same_group": "Rows without outputs join others of their group as weak labels.",
+        "group": "Rows of the same group are never in both training and test rows.",
+        "time": "Later rows are predicted from earlier rows.",
+        "same_group": "Rows without outputs are weakly labelled by their group.",
     }
     lines = []
     for key, reason in reasons.items():
@@ -504,7 +508,7 @@ def _left_out_lines(proposal: Proposal) -> list[str]:
     reported = [(name, why) for name, why in proposal.left_out if name != row_name]
     if not reported:
         return []
-    lines = comment("Left out; to use one after all, add it to a list above:", "  ")
+    lines = comment("Left out; to use such a column, add it to a list above:", "  ")
     for name, why in reported[:MANY_COLUMNS]:
         lines += comment(f"- {name}: {why}", "  ")
     if len(reported) > MANY_COLUMNS:
@@ -515,7 +519,7 @@ def _left_out_lines(proposal: Proposal) -> list[str]:
 def _tables(proposal: Proposal) -> list[dict[str, str]]:
     several = len(proposal.options["outputs"]) > 1
     if proposal.task == "classes":
-        error = "Share of the test rows whose class is right, by number of training rows."
+        error = "Share of the test rows with a correct class, by number of training rows."
     else:
         error = "Test error by number of training rows; 1 is the error of the training mean."
     parts = [
@@ -523,7 +527,7 @@ def _tables(proposal: Proposal) -> list[dict[str, str]]:
         {
             "name": "time",
             "kind": "time",
-            "caption": "Seconds of learning and prediction.",
+            "caption": "Seconds of training and prediction.",
         },
     ]
     if proposal.task != "classes" and several:
@@ -539,7 +543,7 @@ def _tables(proposal: Proposal) -> list[dict[str, str]]:
             {
                 "name": "typical-rows",
                 "kind": "typical_rows",
-                "caption": "Groups that the outputs fall into, and the rows most typical of each.",
+                "caption": "Groups of similar outputs, and the most typical rows of each.",
             }
         )
     return parts
@@ -551,13 +555,13 @@ def _figures(proposal: Proposal) -> list[dict[str, str]]:
             {
                 "name": "learning-curve",
                 "kind": "learning_curve",
-                "caption": "Share of the test rows whose class is right, against the number of "
+                "caption": "Share of the test rows with a correct class, against the number of "
                 "training rows.",
             },
             {
                 "name": "confusion",
                 "kind": "confusion",
-                "caption": "Which classes are taken for which by the method with the highest "
+                "caption": "Predicted against true classes, for the method with the highest "
                 "accuracy.",
             },
         ]
@@ -569,9 +573,7 @@ def _figures(proposal: Proposal) -> list[dict[str, str]]:
         }
     ]
     if proposal.task == "series":
-        parts.append(
-            {"name": "series", "kind": "series", "caption": "Predicted beside true series."}
-        )
+        parts.append({"name": "series", "kind": "series", "caption": "Predicted and true series."})
     n_outputs = len(proposal.options["outputs"])
     if n_outputs > 1:
         caption = "Test error of each output."
@@ -584,12 +586,12 @@ def _figures(proposal: Proposal) -> list[dict[str, str]]:
             "name": "predicted-true",
             "kind": "predicted_true",
             "caption": "Predicted against true outputs of the test rows, with the interval that "
-            "holds 90 % of them.",
+            "contains 90 % of them.",
         },
         {
             "name": "residuals-novelty",
             "kind": "residuals_novelty",
-            "caption": "Errors against how unlike the training rows a test row is.",
+            "caption": "Errors of the test rows against their distance from the training rows.",
         },
     ]
 
@@ -638,12 +640,12 @@ def _cut(items: Sequence[str], most: int) -> str:
 
 
 def _left_out_summary(left_out: Sequence[tuple[str, str]]) -> list[str]:
-    """Return which columns are left out and why, those of the same reason in one line."""
+    """Return which columns are left out and why, with a line for each reason."""
     by_reason: dict[str, list[tuple[str, str]]] = {}
     for name, reason in left_out:
         by_reason.setdefault(reason.partition(":")[0], []).append((name, reason))
     lines = [
-        # Of a single column the whole reason fits: the value of a constant, for example.
+        # For a single column the whole reason is shown: the value of a constant, for example.
         f"  left out: {_some([name for name, _ in found])} "
         f"({found[0][1] if len(found) == 1 else reason})"
         for reason, found in by_reason.items()

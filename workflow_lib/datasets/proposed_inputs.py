@@ -1,4 +1,4 @@
-"""Which columns of a table are its inputs, and as what: numbers, categories, texts or molecules."""
+"""Choice of the inputs among the columns of a table, and their kinds: numbers, categories, ..."""
 
 from __future__ import annotations
 
@@ -32,64 +32,64 @@ if TYPE_CHECKING:
     from workflow_lib.datasets.table_file import Table
 
 INDICATOR_SHARE, LEAST_KNOWN = 0.05, 5
-"""Share of the rows, and number of them, in which a value must be missing for an indicator of that,
-and in which it must be known for an input: what a handful of rows say can be chance."""
+"""Smallest share and number of rows in which a value must be missing for an indicator, and in which
+it must be known for an input: effects in a few rows can be chance."""
 
-NOT_ASKED = "not among the inputs that were asked for"
+NOT_REQUESTED = "not among the requested inputs"
 
 
 def choose_inputs(
     table: Table,
-    asked: RequestedColumns,
+    requested: RequestedColumns,
     kinds: dict[str, ColumnKind],
     options: dict[str, Any],
     left_out: list[tuple[str, str]],
     notes: list[str],
     warnings: list[str],
 ) -> None:
-    """Fill in the options of the inputs and tell of every column that is none.
+    """Fill in the options of the inputs, and in `left_out` every other column with the reason.
 
-    `kinds` is changed where the request says otherwise.
+    `kinds` is changed where the request differs.
     """
-    taken = {*asked.outputs, *asked.single.values()} - {
-        asked.single["text"],
-        asked.single["smiles"],
+    taken = {*requested.outputs, *requested.single.values()} - {
+        requested.single["text"],
+        requested.single["smiles"],
     }
-    for name, (kind, why) in _asked_kinds(table, asked).items():
+    for name, (kind, why) in _requested_kinds(table, requested).items():
         kinds[name] = kinds[name]._replace(kind=kind, note=why)
     free = [name for name in table.names if name not in taken]
     of_names = {name for name in free if kinds[name].kind == ROW_NAME}
     candidates = []
     for name in free:
         kind = kinds[name]
-        named = name in asked.insisted or name in asked.categories
-        named = named or name in (asked.single["text"], asked.single["smiles"])
-        if name in asked.exclude and not named:
-            left_out.append((name, "excluded, as asked"))
-        elif asked.inputs is not None and name not in asked.inputs and not named:
-            left_out.append((name, NOT_ASKED))
+        named = name in requested.insisted or name in requested.categories
+        named = named or name in (requested.single["text"], requested.single["smiles"])
+        if name in requested.exclude and not named:
+            left_out.append((name, "excluded, as requested"))
+        elif requested.inputs is not None and name not in requested.inputs and not named:
+            left_out.append((name, NOT_REQUESTED))
         elif kind.kind == EMPTY:
             left_out.append((name, "no row has a value"))
         elif kind.kind == CONSTANT and _has_many_missing(kind.n_missing, table):
             kinds[name] = kind._replace(
-                kind=NUMBER, note=f"{kind.note} or missing; what counts is whether it is missing"
+                kind=NUMBER, note=f"{kind.note} or missing; used is whether it is missing"
             )
             candidates.append(name)
         elif kind.kind == CONSTANT:
             left_out.append((name, f"constant: {kind.note}"))
         elif kind.kind == DATE:
-            left_out.append((name, "dates are no inputs; split by them with time=" + name))
+            left_out.append((name, "dates are not inputs; split by them with time=" + name))
         elif kind.kind == ROW_NAME and not named:
             left_out.append((name, f"it names the rows: {kind.note}"))
         else:
             candidates.append(name)
     if not candidates:
-        # Names are better than nothing: sequences of letters say something about their rows.
+        # Names are better than no inputs: sequences of letters can be informative.
         rescued = [
             name
             for name in free
             if name in of_names
-            and name not in asked.exclude
+            and name not in requested.exclude
             and not table.is_numeric(name)
             and not named_like_an_identity(name)
         ]
@@ -119,7 +119,7 @@ def choose_row_name(
     kinds: Mapping[str, ColumnKind],
     options: dict[str, Any],
 ) -> None:
-    """Name the rows by the first column of names: one named so first, then texts, then numbers."""
+    """Choose the column that names the rows: first by its own name, then texts, then numbers."""
     names = [name for name in candidates if kinds[name].kind == ROW_NAME]
     names.sort(key=lambda name: (not named_like_an_identity(name), table.is_numeric(name)))
     if names:
@@ -133,12 +133,12 @@ def treat_missing(
     left_out: list[tuple[str, str]],
     insisted: Collection[str] = (),
 ) -> None:
-    """Take inputs out that hardly any row that is `used` (a mask) has, and those constant in them.
+    """Remove inputs that are almost always missing, or constant, in the rows `used` (a mask).
 
-    Numbers that are missing in many rows, `INDICATOR_SHARE` of them and `LEAST_KNOWN` at least,
-    are put into ``missing_indicators``: that a value is missing often says something of its row. Of
-    those that are missing in the same rows the first stands for all. Inputs in fewer rows than that
-    are left out, unless they are among those `insisted` on.
+    Numbers that are missing in many rows, at least in `INDICATOR_SHARE` of them and in
+    `LEAST_KNOWN`, are put into ``missing_indicators``: that a value is missing is often
+    informative. Of those that are missing in the same rows only the first is. Inputs that are known
+    in fewer rows than that are removed, unless they are among those `insisted` on.
     """
     if "gram" in options:
         return
@@ -174,7 +174,7 @@ def treat_missing(
 
 
 def least_marked(n_rows: int) -> float:
-    """Return in how many of some rows a value must be missing, or known, for that to say much."""
+    """Return in how many of the rows a value must be missing, or known, to be informative."""
     return max(INDICATOR_SHARE * n_rows, LEAST_KNOWN)
 
 
@@ -184,7 +184,7 @@ def _has_many_missing(n_missing: int, table: Table) -> bool:
 
 
 def check_molecules(table: Table, used: np.ndarray, options: Mapping[str, Any]) -> None:
-    """Refuse rows that are `used` (a mask) and have no structure, as the run itself would."""
+    """Refuse rows in `used` (a mask) that have no structure, as the run itself would."""
     name = options.get("smiles")
     if name is None:
         return
@@ -206,7 +206,7 @@ def treat_leaks(
     left_out: list[tuple[str, str]],
     warnings: list[str],
 ) -> None:
-    """Take copies of an output out of the inputs, and warn of the other suspicious columns."""
+    """Remove copies of an output from the inputs, and warn of the other suspicious columns."""
     by_column: dict[str, Leak] = {}
     for leak in leaks:
         if leak.column not in by_column or leak.kind == "equal":
@@ -224,22 +224,22 @@ def treat_leaks(
         why = {
             "correlation": f"has the correlation {leak.strength:.5f} with",
             "rank correlation": f"has the rank correlation {leak.strength:.5f} with",
-            "levels": "fixes (rows with the same value always have the same)",
+            "levels": "determines (rows with the same value always have the same)",
         }[leak.kind]
         what = "class" if "classes" in options else "output"
         warnings.append(
             f"Column '{name}' {why} the {what} '{leak.output}'. If it is not known before the "
-            f"{what} is, every result is too good to be true: leave it out (exclude={name})."
+            f"{what}, all results are too optimistic: leave it out (exclude={name})."
         )
 
 
 def check_inputs(
     table: Table, options: Mapping[str, Any], left_out: Sequence[tuple[str, str]]
 ) -> None:
-    """Refuse a table of which no column is left to predict from, and say why each was left out."""
+    """Refuse a table without inputs, with the reasons why its columns were left out."""
     if not any(options.get(key) for key in (*INPUT_LISTS, *INPUT_COLUMNS, "gram")):
         # The columns that the request leaves out are known to the user.
-        unexpected = [pair for pair in left_out if pair[1] != NOT_ASKED] or left_out
+        unexpected = [pair for pair in left_out if pair[1] != NOT_REQUESTED] or left_out
         reasons = "; ".join(f"'{name}': {reason}" for name, reason in unexpected[:5])
         raise UserError(
             place=table.place,
@@ -249,23 +249,23 @@ def check_inputs(
         )
 
 
-def _asked_kinds(table: Table, asked: RequestedColumns) -> dict[str, tuple[str, str]]:
-    """Return the kinds of the columns whose kind the request says."""
-    kinds = {name: (CATEGORY, "a category, as asked") for name in asked.categories}
-    if asked.single["text"]:
-        kinds[asked.single["text"]] = (TEXT, "the text, as asked")
-    name = asked.single["smiles"]
+def _requested_kinds(table: Table, requested: RequestedColumns) -> dict[str, tuple[str, str]]:
+    """Return the kinds of the columns whose kind is in the request."""
+    kinds = {name: (CATEGORY, "a category, as requested") for name in requested.categories}
+    if requested.single["text"]:
+        kinds[requested.single["text"]] = (TEXT, "the text, as requested")
+    name = requested.single["smiles"]
     if name:
         values = table.strings(name)
         wrong = first_that_is_no_smiles(values)
         if wrong is not None:
             raise UserError(
                 place=table.where(wrong, name),
-                found=f"'{values[wrong]}' is no SMILES",
+                found=f"'{values[wrong]}' is not SMILES",
                 expected="the structure of a molecule, such as CCO",
                 remedy="fix the value, or leave out smiles=" + name,
             )
-        kinds[name] = (SMILES, "the structure of a molecule, as asked")
+        kinds[name] = (SMILES, "the structure of a molecule, as requested")
     return kinds
 
 
@@ -276,7 +276,7 @@ def _choose_texts(
     options: dict[str, Any],
     notes: list[str],
 ) -> None:
-    """Keep one column of texts and one of SMILES; the others become strings."""
+    """Keep one column of texts and one column of SMILES; the others become strings."""
     for kind, option in ((TEXT, "text"), (SMILES, "smiles")):
         names = [name for name in candidates if kinds[name].kind == kind]
         if not names:
@@ -290,7 +290,7 @@ def _choose_texts(
         if others:
             notes.append(
                 f"Only one column of {'texts' if kind == TEXT else 'molecules'} is used as such, "
-                f"the longest, '{kept}'; {listed_names(others)} by pieces of words."
+                f"'{kept}'; {listed_names(others)} by n-grams of characters."
             )
     if options.get("smiles"):
         if importlib.util.find_spec("rdkit") is None:

@@ -28,20 +28,20 @@ METHODS = {
     "series": ("ofer-gssm", "m-krr", "m-krr-pc", "m-rf", "m-mean"),
     "classes": ("class-krr", "m-svm", "m-rf-classes"),
 }
-"""Methods to compare, by task: those of the library, good ones of others, and the mean."""
+"""Methods to compare, by task: those of the library, good other methods, and the mean."""
 
 SLOW_METHODS, MOST_ROWS_OF_SLOW_METHODS = ("ofer-density", "ofer-stack"), 1500
-"""Methods whose components are all training rows, and the rows up to which they are run: with twice
-as many they take minutes a split."""
+"""Methods whose components are all training rows, and the largest number of rows for which they
+run: with twice as many they take minutes per split."""
 
 FEWEST_MEMBERS = 2
-"""Methods that a stack combines, at least: of one it is that method again."""
+"""Smallest number of methods that a stack combines: a stack of one equals that method."""
 
 METHODS_OF_CLASS_VECTORS = ("sem-krr", "sem-krr-cosine", "sem-iokr", "ofer-candidates")
-"""What also runs where classes have vectors."""
+"""Methods that also run where classes have vectors."""
 
 
-NOT_ASKED = "as asked"
+NOT_REQUESTED = "as requested"
 """Why a method is left out that the user does not want."""
 
 
@@ -50,10 +50,10 @@ def runnable_methods(
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """Return the methods that can run, with their summaries, and the others, with the reasons.
 
-    What can run is asked of `workflow_lib.config.capabilities`, as the run itself will ask it. What
-    could not be saved as the winner is left out too.
+    Whether a method can run is decided by `workflow_lib.config.capabilities`, as in the run itself.
+    Methods that could not be saved as the winner are left out too.
     """
-    # pydantic takes longer to load than all else here, and only this needs it.
+    # Imported here, because pydantic takes longer to load than all else.
     from workflow_lib.config import capabilities
     from workflow_lib.config.files import ConfigurationFiles
     from workflow_lib.config.models import DatasetSettings, ExperimentSettings
@@ -82,15 +82,15 @@ def runnable_methods(
     if "class_vectors" in proposal.options:
         usual += METHODS_OF_CLASS_VECTORS
     files = ConfigurationFiles(Path(config_folder))
-    asked = proposal.request.get("methods", [])
-    candidates, not_asked = chosen_methods(asked, usual, files.names("method"))
-    kept, left_out = {}, [(name, NOT_ASKED) for name in not_asked]
+    requested = proposal.request.get("methods", [])
+    candidates, unwanted = chosen_methods(requested, usual, files.names("method"))
+    kept, left_out = {}, [(name, NOT_REQUESTED) for name in unwanted]
     for name in candidates:
         if name not in files.names("method"):
             left_out.append((name, f"there is no file {files.place('method', name)}"))
             continue
         if (
-            name not in asked
+            name not in requested
             and name in SLOW_METHODS
             and proposal.facts["rows_labelled"] > MOST_ROWS_OF_SLOW_METHODS
         ):
@@ -103,17 +103,17 @@ def runnable_methods(
         model = files.get("model", method.model, COMMAND) if method.model else None
         raise_errors(files.errors)
         reasons = capabilities.check(method, model, dataset, experiment)
-        # Members have their turn of their own.
+        # Members are checked as methods of their own.
         not_saved = why_not_saved(name, {name: method.model_dump(exclude={"members"})})
         if not_saved:
             reasons.append(f"it cannot be saved: {not_saved}")
         if reasons:
             left_out.append((name, "; ".join(reasons)))
-            if name in asked:
+            if name in requested:
                 raise UserError(
                     place=f"{COMMAND}, key methods",
                     found=f"{name} cannot run on this table: {'; '.join(reasons)}",
-                    expected="methods that can",
+                    expected="methods that can run",
                     remedy=f"take {name} out of methods",
                 )
         else:
@@ -135,25 +135,25 @@ def runnable_methods(
 
 
 def chosen_methods(
-    asked: Sequence[str], usual: Sequence[str], known: Sequence[str]
+    requested: Sequence[str], usual: Sequence[str], known: Sequence[str]
 ) -> tuple[list[str], list[str]]:
-    """Return the methods that are asked for, and those of the usual ones that are not wanted.
+    """Return the requested methods, and the usual methods that are not wanted.
 
     Parameters
     ----------
-    asked : sequence of str
-        Names, which then stand for all, or names with ``-`` before them, which are left out of the
-        usual ones; empty for all of these.
+    requested : sequence of str
+        Either the names of all methods to run, or names with ``-`` before them, which are left out
+        of the usual methods; empty for all usual methods.
     usual, known : sequences of str
-        The usual methods of the task, and all that there are.
+        The usual methods of the task, and all existing methods.
 
     Raises
     ------
     UserError
         For a name that no method has, and for names with and without ``-`` together.
     """
-    unwanted = [name[1:].strip() for name in asked if name.startswith("-")]
-    wanted = [name for name in asked if not name.startswith("-")]
+    unwanted = [name[1:].strip() for name in requested if name.startswith("-")]
+    wanted = [name for name in requested if not name.startswith("-")]
     for name in [*unwanted, *wanted]:
         if name not in known:
             raise unknown_name(f"{COMMAND}, key methods", "method", name, known)
@@ -161,7 +161,7 @@ def chosen_methods(
         raise UserError(
             place=f"{COMMAND}, key methods",
             found=f"{wanted[0]} without and {unwanted[0]} with '-' before it",
-            expected="either the methods to compare, or those to leave out of the usual ones",
+            expected="either the methods to compare, or those to leave out of the usual methods",
             remedy="write methods=" + ",".join(f"-{name}" for name in unwanted),
         )
     if wanted:

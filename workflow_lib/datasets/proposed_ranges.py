@@ -1,8 +1,8 @@
-"""The values that the outputs of a table can take, as far as the table shows it.
+"""The ranges of the outputs of a table, as far as its rows show them.
 
-A bound that is wrong cuts off true outputs, one that is missing leaves intervals a little too
-wide. So a bound is only taken from many rows: where none of n rows lies beyond it, fewer than 3 / n
-of all rows do, with a confidence of 95 % (Hanley and Lippman-Hand, JAMA 249, 1983).
+A wrong bound excludes true outputs, while a missing bound only makes intervals slightly too wide.
+A bound therefore needs many rows: where none of n rows is beyond it, fewer than 3 / n of all rows
+are, with a confidence of 95 % (Hanley and Lippman-Hand, JAMA 249, 1983).
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from workflow_lib.datasets.table_file import Table
 
 FEWEST_ROWS = 30
-"""Rows with a known value that a bound needs."""
+"""Smallest number of known values for a bound."""
 
 FEWEST_WHOLE = 10
-"""Rows with a known value, all of them whole numbers, of which that is no chance."""
+"""Smallest number of known values, all whole, from which on this is not considered chance."""
 
 FEWEST_AT_BOUND = 2
-"""Rows that must lie on an upper bound: a column that was scaled to [0, 1] has one there, and new
-rows can lie above it."""
+"""Smallest number of values equal to an upper bound: in a column that was scaled to [0, 1] a single
+value is, and new values can be above it."""
 
 SHARE_AT_BOUND = 0.1
-"""Share of the rows, of whole numbers: few ones among zeros may be counts, of which a two is still
-to come."""
+"""The same for whole numbers, as a share of the values: few ones among zeros may be counts, of
+which a two has not yet occurred."""
 
 UPPER_BOUNDS = (1.0, 100.0)
-"""Of shares, and of percentages."""
+"""For shares, and for percentages."""
 
 _SHARE = re.compile(
     r"%|(?:^|[^a-z])(?:percent(?:age)?|pct|share|fraction|proportion|probability|prob)(?:[^a-z]|$)"
@@ -41,11 +41,11 @@ _SHARE = re.compile(
 def proposed_ranges(table: Table, outputs: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return the range of each output that has one: ``least``, ``largest``, ``whole``.
 
-    - ``least`` 0: no value is negative, and 0 is no farther away from the least one than this is
-      from the largest: else no interval would reach it.
-    - ``largest`` 1 or 100: no value lies beyond 0 and it, and some lie exactly on it, or the name
-      of the column says that it is a share and the largest value is above half of it. Of two
-      bounds that fit, the smaller one.
+    - ``least`` 0: no value is negative, and the least value is no farther from 0 than from the
+      largest value: otherwise no interval would reach 0.
+    - ``largest`` 1 or 100: all values are between 0 and this bound, and some are equal to it, or
+      the name of the column says that it is a share and the largest value is above half of the
+      bound. If both are possible, the smaller.
     - ``whole``: all values are whole numbers.
     """
     found = {name: _range(name, table.numbers(name)) for name in outputs}
@@ -75,7 +75,7 @@ def in_words(limits: Mapping[str, Any], n_known: int) -> str:
     """Return why an output has a range, as a sentence without its full stop."""
     parts = []
     if "largest" in limits:
-        parts.append(f"none of {n_known} values lies outside of 0 to {limits['largest']}")
+        parts.append(f"none of {n_known} values is outside of 0 to {limits['largest']}")
     elif "least" in limits:
         parts.append(f"none of {n_known} values is negative")
     if limits.get("whole"):

@@ -1,4 +1,4 @@
-"""How many splits a table allows, and how many labelled and weak rows a method may learn from."""
+"""Choice of the number of splits and of the training, weak and test sizes for a table."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from workflow_lib.datasets.table_file import Table
 
 EARLIER_SHARE = 0.8
-"""Share of the earlier rows that at most train in a chronological split: with all of them, splits
-would not differ, and nothing could be compared over them."""
+"""Largest share of the earlier rows that are training rows in a chronological split: with all of
+them, splits would not differ."""
 
 FEW_GROUPS = 5
 
 SPLITS_UP_TO = ((500, 10), (2000, 5))
-"""Most splits by the number of labelled rows; `FEWEST_SPLITS` for more."""
+"""Largest number of splits by the number of labelled rows; `FEWEST_SPLITS` for more rows."""
 
 FEWEST_SPLITS = 3
 
@@ -49,7 +49,7 @@ def choose_sizes(proposal: Proposal, table: Table, labelled: np.ndarray, weak: n
     Raises
     ------
     UserError
-        Where the rows, groups, times or classes leave nothing to learn from or to test.
+        Where the rows, groups, times or classes leave too few training or test rows.
     """
     options, n_labelled = proposal.options, int(labelled.sum())
     proposal.n_splits = next(
@@ -77,7 +77,7 @@ def choose_sizes(proposal: Proposal, table: Table, labelled: np.ndarray, weak: n
         column = options.get("group") or options.get("time")
         raise UserError(
             place=f"{table.place}, column '{column}'",
-            found=f"{pool} of {n_labelled} labelled rows are left for training beside the test "
+            found=f"{pool} of {n_labelled} labelled rows are left for training besides the test "
             "rows",
             expected=f"at least {LEAST_FOLD_ROWS}",
             remedy=f"leave out {'group' if groups is not None else 'time'}={column}, or choose a "
@@ -95,34 +95,34 @@ def choose_sizes(proposal: Proposal, table: Table, labelled: np.ndarray, weak: n
 
 
 def choose_splits(proposal: Proposal) -> None:
-    """Take as many splits as are asked for, or as fit into the time; the methods are known.
+    """Set the requested number of splits, or as many as fit into the time; needs the methods.
 
-    ``n_splits`` of the proposal is how many there are at most, by the number of rows.
+    ``n_splits`` of the proposal is first the largest number, by the number of rows.
     """
     methods = [name for name, _ in proposal.methods]
     sizes = (methods, proposal.training_sizes, n_inputs(proposal))
     most = proposal.n_splits
-    asked = proposal.request.get("splits")
-    proposal.n_splits = asked or splits_that_fit(*sizes, most, FEWEST_SPLITS)
+    requested = proposal.request.get("splits")
+    proposal.n_splits = requested or splits_that_fit(*sizes, most, FEWEST_SPLITS)
     proposal.minutes = answer_minutes(*sizes, proposal.n_splits)
-    if asked:
+    if requested:
         return
     if proposal.n_splits < most:
         proposal.notes.append(
             f"{most} splits would take about {answer_minutes(*sizes, most):.0f} minutes on {CORES} "
-            f"cores: {proposal.n_splits} are made, which makes the comparison less sure. "
-            f"splits={most} asks for all."
+            f"cores: {proposal.n_splits} are made, which makes the comparison less precise. "
+            f"splits={most} makes all."
         )
     if proposal.minutes > MOST_MINUTES:
         slowest = max(methods, key=lambda name: split_seconds([name], *sizes[1:]))
         proposal.notes.append(
             f"'answer' takes about {proposal.minutes:.0f} minutes on {CORES} cores. Most of that "
-            f"goes into {slowest}, which methods=-{slowest} leaves out."
+            f"is due to {slowest}, which methods=-{slowest} leaves out."
         )
 
 
 def n_inputs(proposal: Proposal) -> int:
-    """Return how many inputs the columns become, about; of texts, as many as rows."""
+    """Return the approximate number of inputs; for texts, the number of rows."""
     options = proposal.options
     if "gram" in options or options.get("text"):
         return proposal.facts["rows_labelled"]
@@ -135,17 +135,17 @@ def n_inputs(proposal: Proposal) -> int:
 def pool_size(
     n_labelled: int, groups: np.ndarray | None = None, times: np.ndarray | None = None
 ) -> int:
-    """Return how many labelled rows a split leaves for training, at least.
+    """Return the smallest number of labelled rows that a split leaves for training.
 
     Parameters
     ----------
     n_labelled : int
     groups : array (n_labelled,) or None, default=None
-        Group of each row: whole groups test, no more rows than asked for unless every group is
-        larger; then the smallest one does.
+        Group of each row: whole groups are test rows, with no more rows than needed unless every
+        group is larger; then it is the smallest group.
     times : array (n_labelled,) or None, default=None
-        Time of each row: the latest rows test, and rows of the same time as one of them do not
-        train.
+        Time of each row: the latest rows are test rows, and rows of the same time as any of them
+        are not training rows.
     """
     n_test = n_test_rows(n_labelled)
     if groups is not None:
@@ -157,7 +157,7 @@ def pool_size(
 
 
 def _classes_with_vectors(proposal: Proposal) -> dict[str, int]:
-    """Return the number of rows of each class that can be learned, and tell of the others."""
+    """Return the number of rows of each class that has a vector, and warn of the others."""
     counts = proposal.facts["classes"]
     if "class_vectors" not in proposal.options:
         return counts
@@ -173,7 +173,7 @@ def _classes_with_vectors(proposal: Proposal) -> dict[str, int]:
 
 
 def _n_rows_of_classes(counts: Mapping[str, int], proposal: Proposal, table: Table) -> int:
-    """Return how many rows can be learned from, and tell of classes of a single one."""
+    """Return the number of usable rows, and warn of classes with a single row."""
     place = f"{table.place}, column '{proposal.options['classes']}'"
     if len(counts) < 2:
         raise UserError(
@@ -188,20 +188,20 @@ def _n_rows_of_classes(counts: Mapping[str, int], proposal: Proposal, table: Tab
             place=place,
             found=f"{len(single)} of {len(counts)} classes have a single row: "
             + listed_names(single),
-            expected="at least 2 classes of 2 rows or more: one to learn from and one to test",
+            expected="at least 2 classes of 2 rows or more: one for training and one for testing",
             remedy="choose another column for classes, or add rows",
         )
     if single:
         proposal.warnings.append(
-            f"Classes with a single row, which trains and never tests: {listed_names(single)}. "
-            "Nothing is known of how well they are predicted."
+            f"Classes with a single row, which is never a test row: {listed_names(single)}. "
+            "How well they are predicted is unknown."
         )
     n_rows, n_tested = sum(counts.values()), sum(count - 1 for count in counts.values())
     if n_tested < n_test_rows(n_rows):
         raise UserError(
             place=place,
-            found=f"{len(counts)} classes in {n_rows} rows: at most {n_tested} rows can test, so "
-            "that one row of each class is left to learn from",
+            found=f"{len(counts)} classes in {n_rows} rows: at most {n_tested} can be test rows, "
+            "so that each class has a training row",
             expected=f"at least {n_test_rows(n_rows)} such rows",
             remedy="add rows, or leave out the classes of few rows",
         )
@@ -215,7 +215,7 @@ def _groups(table: Table, name: str, labelled: np.ndarray, proposal: Proposal) -
         raise UserError(
             place=table.where(row, name),
             found="no group",
-            expected="a group in every row with a known output, because whole groups test",
+            expected="a group in every row with a known output, because rows are split by groups",
             remedy="fill it in (a row that belongs to no other may have a name of its own), or "
             f"leave out group={name}",
         )
@@ -225,7 +225,7 @@ def _groups(table: Table, name: str, labelled: np.ndarray, proposal: Proposal) -
         raise UserError(
             place=f"{table.place}, column '{name}'",
             found="all labelled rows belong to one group",
-            expected="at least 2 groups: one to learn from and one to test",
+            expected="at least 2 groups: one for training and one for testing",
             remedy=f"leave out group={name}",
         )
     if n_groups < FEW_GROUPS:
@@ -234,7 +234,7 @@ def _groups(table: Table, name: str, labelled: np.ndarray, proposal: Proposal) -
         )
     if n_groups == len(groups):
         proposal.notes.append(
-            f"Every labelled row has a group of its own in '{name}': the split is a random one."
+            f"Every labelled row has a group of its own in '{name}': the split is random."
         )
     return groups
 

@@ -1,9 +1,9 @@
-"""Reading: find the reader of a dataset by its name, check its options, and read the dataset.
+"""Find the reader of a dataset by its name, check its options, and read the dataset.
 
 A reader is a module in ``workflow_lib/datasets/readers`` with two members:
 
 ``Options``
-    the settings it takes, a `workflow_lib.config.base.Settings`;
+    its settings, a `workflow_lib.config.base.Settings`;
 ``read(options, sources, seed)``
     which returns the tree of a "dataset" artifact (see `workflow_lib.datasets.tables`). A reader
     of image features takes a fourth argument, the paths of their artifacts by kind.
@@ -38,7 +38,7 @@ def load_reader(name: str) -> ModuleType:
     Raises
     ------
     UserError
-        When there is no such reader; the message lists those there are.
+        When there is no such reader; the message lists the existing readers.
     """
     if name not in reader_names():
         raise unknown_name("reader of a dataset", "reader", name, reader_names())
@@ -46,7 +46,7 @@ def load_reader(name: str) -> ModuleType:
 
 
 def options_model(reader: str) -> type[Settings]:
-    """Return the class of the options that the reader named `reader` takes."""
+    """Return the class of the options of the reader named `reader`."""
     return load_reader(reader).Options
 
 
@@ -89,12 +89,12 @@ def read_dataset(
     options : mapping
         The options of the reader, as in the configuration of the dataset.
     sources : sequence of paths
-        The source files, in the order of the configuration; empty for data that is made or that
-        a library ships.
+        The source files, in the order of the configuration; empty for synthetic data and for data
+        included in a library.
     seed : int
-        Seed of the readers that draw their data.
+        Seed of readers of random data.
     features : mapping from kind to path, or None
-        Artifacts of image features; empty or None for readers without.
+        Artifacts of image features; empty or None for readers that need none.
 
     Returns
     -------

@@ -1,8 +1,8 @@
-"""How long `answer` takes on a table, about: so many splits are proposed as fit into five minutes.
+"""Approximate duration of `answer` on a table, to propose as many splits as fit into five minutes.
 
-The numbers were measured on a machine with two cores, on made tables of 60 to 500 rows, 10 to 500
-inputs and 3 to 60 outputs: the CPU seconds of every job are in ``results/timings/jobs``. They are
-no promise, and serve to tell one minute from ten.
+The numbers were measured on a machine with two cores, on synthetic tables of 60 to 500 rows, 10 to
+500 inputs and 3 to 60 outputs: the CPU seconds of every job are in ``results/timings/jobs``. They
+are rough: they serve to distinguish one minute from ten.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import NamedTuple
 
 
 class Cost(NamedTuple):
-    """CPU seconds of one method on one split, beside those of starting its jobs.
+    """CPU seconds of a method on a split, without those of starting its jobs.
 
-    They are, summed over the training sizes n of q inputs,
+    With q inputs, they are the sum over the training sizes n of
     ``fixed + by_inputs * q * sqrt(n) + by_rows * (n / 100)^2``.
 
     Attributes
     ----------
     jobs : int
-        Jobs a split, each of which starts Python and loads the libraries.
+        Jobs per split, each of which starts Python and loads the libraries.
     fixed, by_inputs, by_rows : float
     """
 
@@ -38,39 +38,39 @@ COSTS = {
     "m-krr": Cost(jobs=2, fixed=0.02, by_rows=0.04),
     "m-krr-pc": Cost(jobs=1, fixed=0.1, by_rows=0.02),
     "ridge": Cost(jobs=2, fixed=0.01, by_rows=0.01),
-    # scikit-learn takes longer to load than all else: a job that needs it counts as two.
+    # A job that loads scikit-learn counts as two.
     "m-rf": Cost(jobs=2, fixed=0.8, by_inputs=1.4e-3),
     "extra-trees": Cost(jobs=2, fixed=0.4, by_inputs=8e-4, by_rows=0.02),
     "m-mean": Cost(jobs=1, fixed=0.0),
     "class-krr": Cost(jobs=1, fixed=0.06, by_rows=0.04),
     "m-svm": Cost(jobs=2, fixed=0.3, by_rows=0.025),
-    # Of classes, 20 inputs were measured and no more.
+    # Measured with 20 inputs only.
     "m-rf-classes": Cost(jobs=2, fixed=0.2, by_inputs=7e-4),
 }
-"""By method what was measured, with the grids of ``config/methods`` and one thread. Where those or
-the method change: run `answer` with ``splits=1`` on tables of 60 to 500 rows, with one training
-size and with five, and take the column ``cpu_time`` of ``results/timings/jobs/*/NAME*.tsv``, less
-half of `JOB_SECONDS`."""
+"""Measured costs by method, with the grids of ``config/methods`` and one thread. If those or the
+method change: run `answer` with ``splits=1`` on tables of 60 to 500 rows, with one training size
+and with five, and use the column ``cpu_time`` of ``results/timings/jobs/*/NAME*.tsv``, minus half
+of `JOB_SECONDS`."""
 
 OTHER_COST = Cost(jobs=2, fixed=0.3, by_rows=0.1)
-"""What a method is taken to cost that was not measured."""
+"""Assumed costs of methods that were not measured."""
 
 JOB_SECONDS = 0.6
 """CPU seconds of starting a job."""
 
 SPLIT_JOBS = 2
-"""Jobs of a split that belong to no method: the split itself, and its inputs."""
+"""Jobs of a split that do not belong to a method: the split itself, and its inputs."""
 
 SINGLE_SECONDS = 35.0
-"""CPU seconds of all jobs that are no part of a split: tables, figures, the model, the report."""
+"""CPU seconds of all jobs outside of splits: tables, figures, the model, the report."""
 
 MOST_MINUTES, CORES, USED_SHARE = 5.0, 2, 0.8
-"""Minutes that a proposal is to take at most, on how many cores, and what share of their time is
-used: near its end a run has fewer jobs than cores."""
+"""Largest duration of a proposal in minutes, the number of cores, and the share of their time that
+is used: near its end a run has fewer jobs than cores."""
 
 
 def split_seconds(methods: Sequence[str], sizes: Sequence[int], n_inputs: int) -> float:
-    """Return the CPU seconds of one split, about.
+    """Return the approximate CPU seconds of a split.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def split_seconds(methods: Sequence[str], sizes: Sequence[int], n_inputs: int) -
     sizes : sequence of int
         Training sizes, in rows.
     n_inputs : int
-        Inputs that the columns of the table become.
+        Number of inputs that encode the columns of the table.
     """
     seconds = JOB_SECONDS * SPLIT_JOBS
     for name in methods:
@@ -94,9 +94,9 @@ def split_seconds(methods: Sequence[str], sizes: Sequence[int], n_inputs: int) -
 def answer_minutes(
     methods: Sequence[str], sizes: Sequence[int], n_inputs: int, n_splits: int
 ) -> float:
-    """Return about how many minutes `answer` takes on `CORES` cores.
+    """Return the approximate duration of `answer` in minutes on `CORES` cores.
 
-    One more split is that in which all rows train, from which the model is saved.
+    It includes another split, in which all rows are training rows, for the saved model.
     """
     seconds = SINGLE_SECONDS + (n_splits + 1) * split_seconds(methods, sizes, n_inputs)
     return seconds / (60 * CORES * USED_SHARE)
@@ -105,7 +105,7 @@ def answer_minutes(
 def splits_that_fit(
     methods: Sequence[str], sizes: Sequence[int], n_inputs: int, most: int, fewest: int
 ) -> int:
-    """Return how many splits `MOST_MINUTES` allow, between `fewest` and `most`."""
+    """Return the number of splits that fit in `MOST_MINUTES`, between `fewest` and `most`."""
     for n_splits in range(most, fewest, -1):
         if answer_minutes(methods, sizes, n_inputs, n_splits) <= MOST_MINUTES:
             return n_splits

@@ -46,9 +46,9 @@ def inputs_of(dataset: Mapping[str, Any]) -> np.ndarray | csr_array:
 
 
 def joined_terms(terms: Sequence[str]) -> np.ndarray:
-    """Return the names of sparse columns as one array of bytes (UTF-8, newlines between).
+    """Return the names of sparse columns as an array of bytes (UTF-8, separated by newlines).
 
-    As a text they would be an attribute of several megabytes, which HDF5 keeps in its metadata.
+    As a text they would be an attribute of several megabytes, which HDF5 stores in its metadata.
     """
     import numpy as np
 

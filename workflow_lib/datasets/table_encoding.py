@@ -1,7 +1,7 @@
-"""From columns of the user's table to inputs: numbers, levels, letters, words and molecules.
+"""From columns of a user table to inputs: numbers, levels, letters, words and molecules.
 
-What an encoding keeps (levels and words that occur) comes from inputs alone, never from outputs,
-and it weighs nothing: weights and scales are learned in the folds, from training rows.
+The levels and words of an encoding come from inputs alone, never from outputs. Its columns are not
+scaled by the data: weights and scales are learned in the folds, from training rows.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ STRING_LENGTHS = (2, 4)
 """Shortest and longest n-gram, in characters, within the words of a string."""
 
 FEWEST_ROWS = 2
-"""Rows in which a word must stand: one of a single row is shared by no two."""
+"""Smallest number of rows with a word: a word of a single row relates no two rows."""
 
 MOST_TERMS = 20_000
-"""Words of a column of texts that are kept at most, those that stand there most often."""
+"""Largest number of words of a column of texts that are kept, the most frequent ones."""
 
 RADIUS, N_BITS = 2, 2048
 """Radius, in bonds, and length of the fingerprints of molecules."""
 
 MISSING_LEVEL = "(missing)"
-"""Name of the level of a category that stands for a missing value."""
+"""Name of the level of a category for missing values."""
 
 
 @dataclass(frozen=True)
 class Levels:
-    """The levels of a category: its texts, sorted, and whether a missing value is one more."""
+    """The levels of a category: its texts, sorted, and whether a missing value is a level too."""
 
     texts: tuple[str, ...]
     missing: bool
 
     @property
     def n_columns(self) -> int:
-        """One column a level."""
+        """Number of columns: one per level."""
         return len(self.texts) + self.missing
 
 
@@ -62,13 +62,13 @@ class EncodedRows:
     inputs : float64 array (n, q), or csr_array (n, q) of counts
         NaN where a number is missing. Counts are those of words and substructures.
     names : list of q str
-        Names of the columns of `inputs`; of counts the terms.
+        Names of the columns of `inputs`; for counts the terms.
     lagged_values : float64 array (n, k) or None
-        The columns that stand beside counts; None where the inputs are no counts, or all of them.
+        The columns that are not counts, where the inputs are counts; None without such columns.
     lagged_names : list of k str
     notes : list of n str
-        What in a row was never seen before, such as ``colour: 'mauve' was never seen``; "" where
-        nothing is to be said.
+        Values of a row that did not occur in the fitted table, such as ``colour: 'mauve' was never
+        seen``; "" without such values.
     """
 
     inputs: np.ndarray | csr_array
@@ -80,23 +80,23 @@ class EncodedRows:
 
 @dataclass(frozen=True)
 class TableEncoding:
-    """What turns columns of a table into inputs, the same for rows that come later.
+    """A fitted encoding of the columns of a table as inputs, for these and for later rows.
 
-    Made by `fit`. Numbers stay as they are; those of `missing_indicators` have a further column,
-    ``NAME is missing``, of 1 where they are missing and 0 elsewhere. A category has a column of 0
+    Made by `fit`. Numbers are not changed; those of `missing_indicators` have a further column,
+    ``NAME is missing``, with 1 where they are missing and 0 elsewhere. A category has a column of 0
     and 1 for every level. A column of strings, such as names of products, is hashed by the n-grams
-    of its characters into STRING_COLUMNS columns of unit length. Texts become counts of words
-    (`workflow_lib.datasets.word_counts`), molecules the bits of their Morgan fingerprint (Rogers
-    and Hahn 2010).
+    of its characters into STRING_COLUMNS columns; their rows have unit length. Texts become counts
+    of words (`workflow_lib.datasets.word_counts`), molecules the bits of their Morgan fingerprint
+    (Rogers and Hahn 2010).
 
-    Texts, and molecules beside other columns, are sparse counts, and the other columns stand in
-    `EncodedRows.lagged_values`; then the bits are terms as words are. Molecules alone are dense
+    Texts, and molecules together with other columns, are sparse counts, and the other columns are
+    in `EncodedRows.lagged_values`; the bits are then terms like words. Molecules alone are dense
     columns of 0 and 1.
 
     Attributes
     ----------
     numbers : tuple of str
-        Names of columns, as all that follow.
+        Names of columns, as in the following attributes.
     categories : mapping from str to Levels
     strings : tuple of str
     text : str or None
@@ -131,7 +131,7 @@ class TableEncoding:
         Raises
         ------
         UserError
-            When there is no such column, or when no word stands in FEWEST_ROWS rows.
+            When there is no such column, or when no word occurs in FEWEST_ROWS rows.
         """
         levels = {}
         for name in categories:
@@ -145,25 +145,25 @@ class TableEncoding:
 
     @property
     def columns(self) -> list[str]:
-        """Names of all columns of a table that `encode` needs."""
+        """Names of all columns of a table that `encode` uses."""
         single = [name for name in (self.text, self.smiles) if name is not None]
         return [*self.numbers, *self.categories, *self.strings, *single]
 
     @property
     def is_sparse(self) -> bool:
         """Whether the inputs are counts."""
-        beside = self.numbers or self.categories or self.strings
-        return self.text is not None or (self.smiles is not None and bool(beside))
+        others = self.numbers or self.categories or self.strings
+        return self.text is not None or (self.smiles is not None and bool(others))
 
     @property
     def column_weights(self) -> np.ndarray | None:
-        """What each dense column (k,) of standardised inputs counts for; None for 1 each.
+        """Weights (k,) of the dense columns of standardised inputs; None for 1 each.
 
-        A column of the table counts once, into however many columns of 0 and 1 or of hashes it was
-        spread: its k columns count 1 / sqrt(k) each. An indicator of missing values is a column of
-        its own, since it may stand for many numbers that are missing together. All are then raised
-        by one factor to a mean square of 1, so that the expected squared distance of two rows is
-        that of as many numbers, in whose units the widths of the rbf kernel are.
+        Every column of the table has the same weight: the k columns of 0 and 1 or of hashes that
+        encode it have the weight 1 / sqrt(k) each. An indicator of missing values counts as a
+        column of its own, since several numbers that are missing together may share it. All weights
+        are then scaled to a mean square of 1, so that the expected squared distance of two rows is
+        that of as many numbers, to which the widths of the rbf kernel refer.
         """
         import numpy as np
 
@@ -176,15 +176,15 @@ class TableEncoding:
         return weights / np.sqrt(np.mean(weights**2))
 
     def encode(self, table: Table) -> EncodedRows:
-        """Return the rows of `table` as inputs; columns that are not needed are passed over.
+        """Return the rows of `table` as inputs; other columns are ignored.
 
-        A level that was never seen has no column: its row is zero in all columns of the category,
-        and has a note. So has a missing value where none was missing before.
+        A level that is not in the encoding has no column: its row is zero in all columns of the
+        category, and has a note. So has a missing value where none was missing in the fitted table.
 
         Raises
         ------
         UserError
-            When a column is not there, or a cell holds no number or no molecule; naming the line.
+            When a column is missing, or a cell is not a number or not a molecule; naming the line.
         """
         import numpy as np
 
@@ -217,19 +217,19 @@ class TableEncoding:
                 terms += bit_names
             else:
                 dense, names = bits, bit_names
-        said = ["; ".join(note) for note in notes]
+        row_notes = ["; ".join(note) for note in notes]
         if not self.is_sparse:
-            return EncodedRows(dense, names, None, [], said)
+            return EncodedRows(dense, names, None, [], row_notes)
         from scipy.sparse import csr_array, hstack
 
         inputs = csr_array(hstack([csr_array(part) for part in counts], format="csr"))
         inputs.sort_indices()
         if not names:
-            return EncodedRows(inputs, terms, None, [], said)
-        return EncodedRows(inputs, terms, dense, names, said)
+            return EncodedRows(inputs, terms, None, [], row_notes)
+        return EncodedRows(inputs, terms, dense, names, row_notes)
 
     def tree(self) -> dict[str, Any]:
-        """Return the encoding as the group of an artifact: JSON as one array of bytes."""
+        """Return the encoding as the group of an artifact: JSON as an array of bytes."""
         return {
             "json": json_bytes(
                 {
@@ -288,7 +288,7 @@ def json_bytes(value: Any) -> np.ndarray:
 
 
 def from_json_bytes(array: np.ndarray) -> Any:
-    """Return what `json_bytes` made the array of."""
+    """Return the value that `json_bytes` turned into the array."""
     return json.loads(array.tobytes())
 
 
@@ -311,7 +311,7 @@ def _frequent_words(table: Table, name: str) -> tuple[str, ...]:
     if not frequent.size:
         raise UserError(
             place=f"{table.place}, column '{name}'",
-            found=f"no word stands in {FEWEST_ROWS} rows or more",
+            found=f"no word occurs in {FEWEST_ROWS} rows or more",
             expected="texts that share words, of two or more letters each",
             remedy="make it a column of strings instead of the text, or leave it out",
         )
@@ -319,11 +319,11 @@ def _frequent_words(table: Table, name: str) -> tuple[str, ...]:
 
 
 def _indicators(texts: np.ndarray, name: str, levels: Levels, notes: list[list[str]]) -> np.ndarray:
-    """Return 1 in the column of the level of each row, and note what has none."""
+    """Return 1 in the column of the level of each row, and note values without a column."""
     import numpy as np
 
     columns = {text: column for column, text in enumerate(levels.texts)}
-    # 1 and 1.0 are one level: a number may come as text in one table and typed in another.
+    # 1 and 1.0 are the same level: a number may be text in one table and typed in another.
     by_number: dict[float, list[int]] = {}
     for text, column in columns.items():
         if (number := finite_number(text)) is not None:
@@ -342,7 +342,7 @@ def _indicators(texts: np.ndarray, name: str, levels: Levels, notes: list[list[s
         elif text:
             notes[row].append(f"{name}: '{text}' was never seen")
         else:
-            notes[row].append(f"{name}: missing, which it never was before")
+            notes[row].append(f"{name}: was never missing before")
     return indicators
 
 
@@ -366,7 +366,7 @@ def _fingerprints(table: Table, name: str) -> np.ndarray:
         if molecule is None:
             raise UserError(
                 place=table.where(row, name),
-                found=f"'{smiles[row]}' describes no molecule" if smiles[row] else "no SMILES",
+                found=f"'{smiles[row]}' is not a molecule" if smiles[row] else "no SMILES",
                 expected="the SMILES of a molecule, such as CCO",
                 remedy="fix the SMILES, or remove the row",
             )

@@ -1,4 +1,4 @@
-"""A user table: columns of texts and numbers from a file of any of the usual kinds."""
+"""A user table: columns of texts and numbers from a text, Parquet or HDF5 file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 MISSING_VALUES = ("", "NA", "NaN", "nan", "?", "null", "None", "N/A", "#N/A")
-"""What stands where a value is missing; an empty cell is always one."""
+"""Marks of missing values; an empty cell is always missing."""
 
 TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 PARQUET_ENDINGS = (".parquet",)
@@ -43,7 +43,7 @@ _MARKUP = (b"<!doctype", b"<html", b"<?xml")
 
 
 class Table:
-    """A table that was read: named columns of equal length. It never changes.
+    """A table: named columns of equal length. It never changes.
 
     Made by `read_table` or `Table.from_columns`.
 
@@ -52,11 +52,11 @@ class Table:
     place : str
         The file as the user wrote it, for messages.
     names : list of str
-        Names of the columns in the order of the file, without surrounding space; letters with
-        marks are single characters (NFC), in whichever of two ways the file writes them.
+        Names of the columns in the order of the file, without surrounding space and in the Unicode
+        normal form NFC.
     n_rows : int
     lines : int64 array (n_rows,)
-        Line of the file in which each row begins; for tables that are no text, the number of the
+        Line of the file in which each row begins; for tables that are not text, the number of the
         row, counted from 1.
     """
 
@@ -102,15 +102,15 @@ class Table:
             For example a dictionary of lists, or a pandas DataFrame. Values are numbers, texts,
             dates, bool, or None, NaN and the like where missing.
         place : str
-            What to call the table in messages.
+            Name of the table in messages.
         missing_values : collection of str, default=MISSING_VALUES
-            Texts that stand for a missing value.
+            Texts that mark a missing value.
 
         Raises
         ------
         UserError
             For no column, columns of different length or more than one axis, no row, names that
-            are empty or stand there twice, and values of any other type.
+            are empty or repeated, and values of any other type.
         """
         import numpy as np
 
@@ -125,7 +125,7 @@ class Table:
                 found=f"{len(columns[0])} values in the column '{names[0]}' and "
                 f"{len(columns[odd])} in the column '{names[odd]}'",
                 expected="columns of equal length",
-                remedy="give every column one value a row",
+                remedy="give every column one value per row",
             )
         (n_rows,) = lengths
         _check_rows(place, n_rows)
@@ -139,12 +139,12 @@ class Table:
     def strings(self, name: str) -> np.ndarray:
         """Return the texts (n_rows,) of a column, an array of objects; "" where missing.
 
-        Numbers of a table that is no text are written as Python's `repr` does.
+        Numbers of a table that is not text are formatted by Python's `repr`.
 
         Raises
         ------
         UserError
-            When there is no such column, naming the nearest one.
+            When there is no such column, naming the most similar name.
         """
         import numpy as np
 
@@ -153,7 +153,8 @@ class Table:
             texts = ["" if text in self._missing else text for text in column]
         else:
             missing = np.isnan(self._typed_numbers(column))
-            texts = ["" if none else repr(value) for value, none in zip(column.tolist(), missing)]
+            values = zip(column.tolist(), missing)
+            texts = ["" if is_missing else repr(value) for value, is_missing in values]
         strings = np.empty(len(texts), dtype=object)
         strings[:] = texts
         return strings
@@ -185,7 +186,7 @@ class Table:
         """Return whether every cell of a column that is not missing is a finite number.
 
         A column without any value is numeric. Dates and texts such as ``1_000`` or ``1e999`` are
-        no numbers.
+        not numbers.
 
         Raises
         ------
@@ -200,21 +201,21 @@ class Table:
         return self._parsed(column)[1] is None
 
     def matching(self, patterns: Sequence[str], option: str) -> list[str]:
-        """Return the names of the columns that `patterns` mean, in the order of the file.
+        """Return the names of the columns that match `patterns`, in the order of the file.
 
         Parameters
         ----------
         patterns : sequence of str
-            Each is the name of a column (which may hold ``*``, ``?`` and brackets), or else a
-            pattern in which ``*`` stands for any text, ``?`` for a character and ``[ab]`` for one
-            of those in the brackets. Capital letters are not small ones.
+            Each is the name of a column (which may hold ``*``, ``?`` and brackets), or otherwise a
+            pattern in which ``*`` matches any text, ``?`` any character and ``[ab]`` any of those
+            in the brackets. Upper and lower case differ.
         option : str
-            The option in which they stand, for messages.
+            The option with these patterns, for messages.
 
         Raises
         ------
         UserError
-            When one of them means no column, naming the nearest name.
+            When a pattern matches no column, naming the most similar name.
         """
         chosen: set[str] = set()
         for pattern in (_composed(pattern.strip()) for pattern in patterns):
@@ -243,7 +244,7 @@ class Table:
         return self._columns[self._positions[name]]
 
     def _parsed(self, column: np.ndarray) -> tuple[np.ndarray, int | None]:
-        """Return the numbers in a column of texts, and the row of the first that is none."""
+        """Return the numbers in a column of texts, and the row of the first invalid text."""
         import numpy as np
 
         missing, texts, nan = self._missing, column.tolist(), float("nan")
@@ -253,14 +254,14 @@ class Table:
         except ValueError:
             whole = False
         if not whole:
-            # Slower: each text that is not missing is looked at on its own.
+            # Slower: each text that is not missing is parsed separately.
             numbers = [nan if text in missing else finite_number(text) for text in texts]
             if None in numbers:
                 return np.empty(0), numbers.index(None)
         return np.array(numbers), None
 
     def _typed_numbers(self, column: np.ndarray) -> np.ndarray:
-        """Return a column of numbers as float64, NaN where a mark such as ``-999`` is written."""
+        """Return a column of numbers as float64, NaN for marks such as ``-999``."""
         import numpy as np
 
         values = column.astype(np.float64)
@@ -281,7 +282,7 @@ class Table:
         )
 
     def _no_number(self, name: str, row: int, text: str) -> UserError:
-        remedy = "fix the value, list it in missing_values if it marks a missing one, or leave "
+        remedy = "fix the value, list it in missing_values if it marks a missing value, or leave "
         remedy += "this column out"
         shown = text if len(text) <= 60 else f"{text[:57]}..."
         if finite_number(text.replace(",", ".", 1)) is not None:
@@ -289,9 +290,9 @@ class Table:
         elif finite_number(text.replace(",", "")) is not None:
             remedy = f"write numbers without marks between thousands, here {shown!r}"
         elif text[:1] in "<>≤≥~" and finite_number(text.lstrip("<>≤≥~= ")) is not None:
-            remedy = "write a number, or leave the cell empty: a limit is no measured value"
+            remedy = "write a number, or leave the cell empty: a limit is not a measured value"
         elif text.endswith("%"):
-            remedy = "write the number without the sign %, in all rows alike"
+            remedy = "write the numbers without the sign % in all rows"
         return UserError(
             place=self.where(row, name),
             found=f"'{shown}' is not a finite number",
@@ -306,17 +307,17 @@ def read_table(
     delimiter: str | None = None,
     keep_empty: bool = False,
 ) -> Table:
-    """Read a table from a file; its ending tells the kind.
+    """Read a table from a file of the kind given by its ending.
 
     ``.csv``, ``.tsv``, ``.txt`` (and each of them with ``.gz``)
         UTF-8 text with a header. Cells are stripped of surrounding space, quoted cells may hold
         delimiters and line ends, blank lines are skipped, and a delimiter at the end of every line
-        is passed over.
+        is ignored.
     ``.parquet``
         Columns of numbers, texts, bool or dates; needs the optional package pyarrow.
     ``.h5``, ``.hdf5``
-        One-dimensional HDF5 datasets of equal length in the root, a column each; or a single
-        two-dimensional one whose attribute ``columns`` holds the names. Links are not followed.
+        One-dimensional HDF5 datasets of equal length in the root, one per column; or a single
+        two-dimensional dataset whose attribute ``columns`` holds the names. Links are not followed.
 
     Parameters
     ----------
@@ -328,8 +329,8 @@ def read_table(
         `workflow_lib.datasets.delimited_text.DELIMITERS` by which the
         header has the most names.
     keep_empty : bool, default=False
-        Whether rows of a text file whose cells are all empty are rows too, where a result for each
-        row is asked for; see `workflow_lib.datasets.delimited_text.split_cells`.
+        Whether rows of a text file whose cells are all empty are kept, for a result for each row;
+        see `workflow_lib.datasets.delimited_text.split_cells`.
 
     Returns
     -------
@@ -338,7 +339,7 @@ def read_table(
     Raises
     ------
     UserError
-        Naming the file and the line or column of everything that cannot be read.
+        Naming the file and the line or column that cannot be read.
     """
     file, place = Path(path), str(path)
     _check_file(file, place)
@@ -354,13 +355,13 @@ def read_table(
 def text_rows(path: str | Path, delimiter: str | None = None) -> tuple[list[int], list[list[str]]]:
     """Return the lines on which the rows of a text file begin, and the stripped cells of each.
 
-    The first row may be a header or not; rows may be of different length; blank ones are left out.
-    `delimiter` is as of `read_table`.
+    The first row may be a header or not; rows may have different lengths; blank rows are left out.
+    `delimiter` is as in `read_table`.
 
     Raises
     ------
     UserError
-        For a file that cannot be read, is no UTF-8 text, or whose quotes do not pair.
+        For a file that cannot be read, is not UTF-8 text, or has unpaired quotes.
     """
     file, place = Path(path), str(path)
     _check_file(file, place)
@@ -369,7 +370,7 @@ def text_rows(path: str | Path, delimiter: str | None = None) -> tuple[list[int]
 
 
 def _composed(name: str) -> str:
-    """Return a name with the letters that look alike written alike."""
+    """Return a name in the Unicode normal form NFC."""
     return unicodedata.normalize("NFC", name)
 
 
@@ -399,7 +400,7 @@ def _ending(path: Path, place: str, known: Sequence[str] = ENDINGS) -> str:
     if not ending:
         raise UserError(
             place=place,
-            found=f"the ending '{path.suffix}' tells no kind of table that can be read"
+            found=f"the ending '{path.suffix}' is not that of a table that can be read"
             if path.suffix
             else "the name has no ending",
             expected=f"a file that ends in {', '.join(known)}",
@@ -409,7 +410,7 @@ def _ending(path: Path, place: str, known: Sequence[str] = ENDINGS) -> str:
 
 
 def _content(path: Path, place: str, ending: str) -> bytes:
-    """Return the bytes of the file; refuse a file that is not what its ending says."""
+    """Return the bytes of the file; refuse a file of another kind than its ending says."""
     try:
         content = path.read_bytes()
         if ending.endswith(".gz") and content:
@@ -431,7 +432,7 @@ def _content(path: Path, place: str, ending: str) -> bytes:
     wanted = {".parquet": _PARQUET, ".h5": _HDF5, ".hdf5": _HDF5}.get(ending, "UTF-8 text")
     kind = next((kind for start, kind in _FIRST_BYTES if content.startswith(start)), None)
     if kind == _PARQUET and not content.endswith(b"PAR1"):
-        # Letters that the name of a column may begin with too.
+        # The name of a column may begin with the same letters.
         kind = None
     if kind is None and content[:1000].lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith(_MARKUP):
         kind = "a page in HTML or XML"
@@ -455,12 +456,12 @@ def _remedy_for_missing(path: Path) -> str:
 
 def _remedy_for_kind(kind: str | None) -> str:
     if kind in (_PARQUET, _HDF5):
-        return "rename the file so that its ending says so"
+        return "rename the file, with the ending of its kind"
     if kind == "a file compressed by gzip":
         return "unpack it, or let its name end in .csv.gz"
     if kind == "a page in HTML or XML":
-        return "download the table itself; a page was saved instead"
-    return f"{SAVE_AS_CSV}; text is to end in .csv"
+        return "download the table itself; a page was saved instead of it"
+    return f"{SAVE_AS_CSV}; the name of a text file must end in .csv"
 
 
 def _check_rows(place: str, n_rows: int) -> None:
@@ -504,11 +505,11 @@ def _text_table(
         if row == header and len(header) > 1:
             raise UserError(
                 place=f"{place}, line {line}",
-                found="the header stands there a second time",
+                found="the header is repeated",
                 expected="a row of values",
                 remedy="remove the line",
             )
-    # One array of all cells: its columns are views, and each lies in one piece.
+    # A single array of all cells, whose columns are contiguous views.
     cells = np.array(rows, dtype=object, order="F")
     columns = [cells[:, column] for column in range(len(header))]
     return Table(
@@ -517,7 +518,7 @@ def _text_table(
 
 
 def _n_names(header: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
-    """Return how many columns there are, without those at the end that have neither name nor cell.
+    """Return the number of columns, without those at the end that have neither name nor cell.
 
     The first column always counts.
     """

@@ -1,7 +1,7 @@
 """From a table and a request to a proposal: the inputs, the splits, the sizes and the methods.
 
-Everything is decided here and nothing is written; `workflow_lib.datasets.proposal_text` writes it
-for the user, who changes what is wrong. Nothing is decided by how well it predicts.
+This module makes the decisions; `workflow_lib.datasets.proposal_text` writes them for the user, who
+can change them. No decision depends on how well it predicts.
 """
 
 from __future__ import annotations
@@ -50,20 +50,21 @@ if TYPE_CHECKING:
     from workflow_lib.datasets.table_file import Table
 
 LEAST_LABELLED = 10
-"""Labelled rows that an experiment needs: five to test and five for the folds."""
+"""Smallest number of labelled rows: five for testing and five for the folds."""
 
 COMPLETE_SHARE = 0.8
-"""Share of the labelled rows that must have all outputs for the others to be dropped."""
+"""Smallest share of labelled rows with all outputs for the others to be dropped."""
 
 LEAST_COMPLETE = 30
-"""Rows with all outputs that must be left then: of a small table no row is given away."""
+"""Smallest number of labelled rows with all outputs for the others to be dropped: a small table
+keeps all rows."""
 
 LEAST_STEPS = 3
-"""Steps of a series, from which on a state-space model can be fitted."""
+"""Smallest number of steps of a series for a state-space model."""
 
 
 def propose(request: Mapping[str, Any], table: Table, config_folder: Path) -> Proposal:
-    """Return what to do with a table.
+    """Return the proposal for a table.
 
     Parameters
     ----------
@@ -80,36 +81,36 @@ def propose(request: Mapping[str, Any], table: Table, config_folder: Path) -> Pr
     Raises
     ------
     UserError
-        For a request that contradicts itself or the table, outputs that are no numbers or never
-        vary, fewer than `LEAST_LABELLED` labelled rows, and no column left for the inputs.
+        For a request that contradicts itself or the table, outputs that are not numbers or are
+        constant, fewer than `LEAST_LABELLED` labelled rows, and no column left for the inputs.
     """
     request = checked_request(request)
     table = CachedTable(table)
-    asked = requested_columns(request, table)
+    requested = requested_columns(request, table)
     kinds = column_kinds(table)
     left_out: list[tuple[str, str]] = []
     notes: list[str] = []
     warnings: list[str] = []
-    _check_outputs(table, asked, kinds)
-    options: dict[str, Any] = {"file": request["data"], "outputs": asked.outputs}
-    options |= {key: name for key, name in asked.single.items() if name is not None}
+    _check_outputs(table, requested, kinds)
+    options: dict[str, Any] = {"file": request["data"], "outputs": requested.outputs}
+    options |= {key: name for key, name in requested.single.items() if name is not None}
     options |= {
         key: request[key] for key in ("class_vectors", "gram", "delimiter") if key in request
     }
     if "missing" in request:
         options["missing_values"] = list(dict.fromkeys([*MISSING_VALUES, *request["missing"]]))
     if "gram" in request:
-        taken = {*asked.outputs, *asked.single.values()}
+        taken = {*requested.outputs, *requested.single.values()}
         unused = [name for name in table.names if name not in taken]
         if unused:
             notes.append(
-                f"The kernel values of {request['gram']} stand for all inputs: no other column is "
+                f"The kernel values of {request['gram']} replace all inputs: no other column is "
                 "used."
             )
         if "row_name" not in options:
             choose_row_name(table, unused, kinds, options)
     else:
-        choose_inputs(table, asked, kinds, options, left_out, notes, warnings)
+        choose_inputs(table, requested, kinds, options, left_out, notes, warnings)
     _choose_incomplete_rows(table, options)
     ranges = proposed_ranges(table, options["outputs"])
     if ranges:
@@ -117,7 +118,7 @@ def propose(request: Mapping[str, Any], table: Table, config_folder: Path) -> Pr
     columns = resolved(table, options)
     labelled, weak = row_kinds(table, columns)
     _check_labelled(table, labelled, options)
-    treat_missing(table, labelled | weak, options, left_out, asked.insisted)
+    treat_missing(table, labelled | weak, options, left_out, requested.insisted)
     check_molecules(table, labelled | weak, options)
     leaks = leaks_of(table, columns, kinds)
     treat_leaks(table, leaks, options, left_out, warnings)
@@ -144,8 +145,10 @@ def propose(request: Mapping[str, Any], table: Table, config_folder: Path) -> Pr
     return proposal
 
 
-def _check_outputs(table: Table, asked: RequestedColumns, kinds: Mapping[str, ColumnKind]) -> None:
-    for name in asked.outputs:
+def _check_outputs(
+    table: Table, requested: RequestedColumns, kinds: Mapping[str, ColumnKind]
+) -> None:
+    for name in requested.outputs:
         kind = kinds[name]
         place = f"{table.place}, column '{name}'"
         if kind.kind == EMPTY:
@@ -173,7 +176,7 @@ def _check_outputs(table: Table, asked: RequestedColumns, kinds: Mapping[str, Co
 
 
 def _choose_incomplete_rows(table: Table, options: dict[str, Any]) -> None:
-    """Drop rows that lack some outputs where few do, so that nothing must stand for a value."""
+    """Drop rows that lack some outputs if they are few, so that no output must be replaced."""
     columns = resolved(table, options)
     if columns["classes"]:
         return
@@ -192,7 +195,7 @@ def _check_labelled(table: Table, labelled: np.ndarray, options: Mapping[str, An
         raise UserError(
             place=table.place,
             found=f"{n_labelled} of {table.n_rows} rows have {what}",
-            expected=f"at least {LEAST_LABELLED} such rows: five to test and five to learn from",
+            expected=f"at least {LEAST_LABELLED} such rows: five for testing and five for training",
             remedy="add rows",
         )
 
@@ -219,7 +222,7 @@ def _choose_task(proposal: Proposal) -> None:
             raise UserError(
                 place=f"{COMMAND}, keys outputs and series",
                 found=f"a series of {len(options['outputs'])} steps",
-                expected=f"at least {LEAST_STEPS} outputs, one a step, in the order of the table",
+                expected=f"at least {LEAST_STEPS} outputs, one per step, in the order of the table",
                 remedy="name more outputs, or leave out series",
             )
         proposal.task, proposal.outputs_scale = "series", "center"
@@ -230,34 +233,34 @@ def _choose_task(proposal: Proposal) -> None:
 
 
 def _note_facts(proposal: Proposal) -> None:
-    """Put the facts that ask for a decision into words."""
+    """Add notes and warnings about facts on which the user should decide."""
     facts = proposal.facts
     if facts["duplicate_rows"]:
         proposal.warnings.append(
             f"Rows that repeat an earlier row in every column: {facts['duplicate_rows']}. Copies "
-            "in training and test make results too good."
+            "in both training and test rows make results too optimistic."
         )
     for pair in facts["output_correlations"]["largest"]:
         if abs(pair["correlation"]) > EQUAL:
             proposal.warnings.append(
-                f"The outputs '{pair['first']}' and '{pair['second']}' are one and the same "
+                f"The outputs '{pair['first']}' and '{pair['second']}' are copies of each other "
                 f"(correlation {pair['correlation']:.6f}): leave one of them out."
             )
     if facts["contradictions"]:
         what = "class" if proposal.task == "classes" else "outputs"
         proposal.notes.append(
             f"Rows that share all inputs with a row of other {what}: {facts['contradictions']}. "
-            "No method can tell them apart."
+            "No method can distinguish them."
         )
     if facts["row_order"] and proposal.split != "chronological":
         output = max(facts["row_order"], key=lambda entry: abs(entry["correlation"]))
         proposal.notes.append(
             f"The rows seem sorted by '{output['output']}' (rank correlation with the row number "
-            f"{output['correlation']:.2f}). If neighbours belong together, say so: group=... or "
+            f"{output['correlation']:.2f}). If neighbouring rows belong together, add group=... or "
             "time=..."
         )
     if proposal.split == "chronological":
         proposal.notes.append(
-            "The test rows are the latest ones in every split; splits differ in the training rows "
+            "The test rows are the latest rows in every split; splits differ in the training rows "
             f"drawn, at most {100 * EARLIER_SHARE:.0f} % of the earlier rows."
         )

@@ -1,7 +1,7 @@
-"""What a user asks of `new`: which file, and which of its columns are what.
+"""The request of a user to `new`: the file, and the roles of its columns.
 
-Everything arrives as it was typed on a command line; what is unknown, missing or contradicts itself
-is refused with the words that the user wrote.
+Values are as typed on a command line; unknown, missing or contradictory keys are refused with the
+names that the user wrote.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from workflow_lib.datasets.table_file import Table
 
 COMMAND = "snakemake new"
-"""Where the keys of a request stand, for messages."""
+"""The place of the keys of a request, for messages."""
 
 LISTS = ("outputs", "inputs", "exclude", "categories")
-"""Keys whose value is a list of columns: names or patterns, with commas between."""
+"""Keys whose value is a list of columns: names or patterns, separated by commas."""
 
 COLUMNS = ("text", "smiles", "group", "time", "same_group", "classes", "row_name")
-"""Keys whose value is the name of one column."""
+"""Keys whose value is the name of a column."""
 
 FILES = ("class_vectors", "gram")
 """Keys whose value is the path of a further file."""
@@ -42,28 +42,28 @@ DELIMITER_NAMES = {
     "bar": "|",
     "space": " ",
 }
-"""Delimiters by the words that may stand for them: a shell hides some of the characters."""
+"""Delimiters by their names: some of the characters have a meaning in shells."""
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
 RESERVED_NAMES = ("datasets", "figures", "tables", "timings", "images", "reports")
-"""Folders of results/ that are no experiments."""
+"""Folders of results/ that are not experiments."""
 
 CONTRADICTIONS = (
-    ("classes", "outputs", "a class is predicted, or numbers are"),
-    ("classes", "series", "a class is no series"),
-    ("classes", "group", "rows are split per class then"),
-    ("classes", "time", "rows are split per class then"),
-    ("classes", "same_group", "weak rows are for outputs that are numbers"),
-    ("series", "same_group", "weak rows are for outputs that are no series"),
-    ("group", "time", "rows are split by groups, or by time"),
-    ("gram", "inputs", "the kernel values stand for all inputs"),
-    ("gram", "exclude", "the kernel values stand for all inputs"),
-    ("gram", "categories", "the kernel values stand for all inputs"),
-    ("gram", "text", "the kernel values stand for all inputs"),
-    ("gram", "smiles", "the kernel values stand for all inputs"),
+    ("classes", "outputs", "either a class is predicted, or numbers"),
+    ("classes", "series", "a class is not a series"),
+    ("classes", "group", "rows with classes are split per class"),
+    ("classes", "time", "rows with classes are split per class"),
+    ("classes", "same_group", "weak rows are for numeric outputs"),
+    ("series", "same_group", "weak rows are for outputs that are not series"),
+    ("group", "time", "rows are split either by groups or by time"),
+    ("gram", "inputs", "the kernel values replace all inputs"),
+    ("gram", "exclude", "the kernel values replace all inputs"),
+    ("gram", "categories", "the kernel values replace all inputs"),
+    ("gram", "text", "the kernel values replace all inputs"),
+    ("gram", "smiles", "the kernel values replace all inputs"),
 )
-"""Two keys that cannot stand together, and why."""
+"""Pairs of keys that exclude each other, and why."""
 
 _YES, _NO = ("true", "yes", "1"), ("false", "no", "0")
 
@@ -76,9 +76,9 @@ class RequestedColumns(NamedTuple):
     outputs, categories, exclude : list of str
         In the order of the table.
     inputs : list of str or None
-        None for all columns that are nothing else.
+        None for all columns without another role.
     insisted : set of str
-        Columns of ``inputs`` that were named in full, and not by a pattern.
+        Columns of ``inputs`` that were named in full, not by a pattern.
     single : dict
         For each of `COLUMNS` the name of the column, or None.
     """
@@ -92,7 +92,7 @@ class RequestedColumns(NamedTuple):
 
 
 def checked_request(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the request with texts stripped, and without what is empty.
+    """Return the request with texts stripped, and without empty values.
 
     ``series`` becomes a bool, ``splits`` a number, ``delimiter`` a character, and ``methods`` and
     ``missing`` lists of texts.
@@ -100,8 +100,8 @@ def checked_request(request: Mapping[str, Any]) -> dict[str, Any]:
     Raises
     ------
     UserError
-        For a key that does not exist (with the nearest one), a name that cannot be one, keys that
-        are missing, or two that contradict each other.
+        For a key that does not exist (with the most similar key), an invalid name, missing keys, or
+        two keys that exclude each other.
     """
     for key in request:
         if key not in REQUEST_KEYS:
@@ -124,8 +124,8 @@ def checked_request(request: Mapping[str, Any]) -> dict[str, Any]:
             raise UserError(
                 place=f"{COMMAND}, key {key}",
                 found=f"a list of {len(checked[key])}",
-                expected="one name",
-                remedy="keep one of them",
+                expected="a single name",
+                remedy="keep one of the names",
             )
     checked["series"] = _flag(checked.get("series", "false"), "series")
     if not checked["series"]:
@@ -171,7 +171,7 @@ def checked_request(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_name(name: str) -> None:
-    """Refuse a name that cannot be one of an experiment and of its folder of results.
+    """Refuse a name that cannot be that of an experiment and of its folder of results.
 
     Raises
     ------
@@ -194,7 +194,7 @@ def check_name(name: str) -> None:
 
 
 def possible_name(text: str) -> str:
-    """Return what is most like `text` and can be a name, "" where nothing of it can."""
+    """Return the valid name that is most similar to `text`, "" if there is none."""
     return re.sub(r"[^a-z0-9_-]+", "-", text.lower()).strip("-_")
 
 
@@ -204,8 +204,8 @@ def requested_columns(request: Mapping[str, Any], table: Table) -> RequestedColu
     Raises
     ------
     UserError
-        For a column that does not exist, a pattern that means none, and a column that is named for
-        two things. A pattern of ``inputs`` or ``exclude`` may mean columns that are something else.
+        For a column that does not exist, a pattern that matches none, and a column with two roles.
+        A pattern of ``inputs`` or ``exclude`` may match columns with another role.
     """
     single = {key: _column(request[key], table, key) if key in request else None for key in COLUMNS}
     lists, exact = {}, {}
@@ -213,7 +213,7 @@ def requested_columns(request: Mapping[str, Any], table: Table) -> RequestedColu
         items = _items(request.get(key, []), table.names)
         lists[key] = table.matching(items, key) if items else []
         exact[key] = {item for item in items if item in table.names}
-    # What is named in full outranks what a pattern of outputs happens to mean.
+    # Names in full have precedence over patterns of outputs.
     uses: dict[str, list[str]] = {}
     for key in LISTS:
         for name in exact[key]:
@@ -222,7 +222,7 @@ def requested_columns(request: Mapping[str, Any], table: Table) -> RequestedColu
         if name is not None:
             uses.setdefault(name, []).append(key)
     for name, keys in uses.items():
-        # A category, a text or SMILES is an input as well; all else is one thing only.
+        # A category, a text or SMILES is an input as well; all other roles exclude each other.
         together = set(keys) - (
             {"inputs"} if keys[-1] in ("categories", "text", "smiles") else set()
         )
@@ -230,15 +230,15 @@ def requested_columns(request: Mapping[str, Any], table: Table) -> RequestedColu
             raise UserError(
                 place=COMMAND,
                 found=f"the column '{name}' is named for {' and '.join(sorted(together))}",
-                expected="every column for one thing",
-                remedy="take it out of one of the two",
+                expected="one role for every column",
+                remedy="take it out of one of them",
             )
     taken = {name for name, keys in uses.items() if set(keys) - {"inputs", "exclude", "outputs"}}
     outputs = [name for name in lists["outputs"] if name not in taken - exact["outputs"]]
     if request.get("outputs") and not outputs:
         raise UserError(
             place=f"{COMMAND}, key outputs",
-            found="every column that it means is named for something else",
+            found="every column that it matches has another role",
             expected="at least one column to predict",
             remedy="fix outputs",
         )
@@ -269,7 +269,7 @@ def _column(name: str, table: Table, key: str) -> str:
 
 
 def _items(value: str | Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return the items of a list with commas between; names of columns may hold commas too."""
+    """Return the items of a comma-separated list, in which names of columns may hold commas."""
     if not isinstance(value, str):
         return list(value)
     known, pieces, items = set(names), value.split(","), []
@@ -308,7 +308,7 @@ def _number_of_splits(value: Any) -> int:
         raise UserError(
             place=f"{COMMAND}, key splits",
             found=f"'{value}'",
-            expected="how often to split the rows, a whole number from 1",
+            expected="the number of splits of the rows, a whole number from 1",
             remedy="write splits=10, or leave it out",
         )
     return number
@@ -321,10 +321,10 @@ def _delimiter(value: Any) -> str:
         raise UserError(
             place=f"{COMMAND}, key delimiter",
             found=f"'{text}'",
-            expected="the one character between two cells, or one of the words "
+            expected="the character between two cells, or one of the words "
             + ", ".join(name for name in DELIMITER_NAMES if name.isalpha()),
-            remedy="write delimiter=tab, for example, or leave it out: the usual ones are found "
-            "in the header",
+            remedy="write delimiter=tab, for example, or leave it out: the usual delimiters are "
+            "detected from the header",
         )
     return text
 

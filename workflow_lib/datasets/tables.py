@@ -1,4 +1,4 @@
-"""Tables: what every reader checks before its inputs and outputs become a dataset."""
+"""Tables: the checks of every reader before its inputs and outputs become a dataset."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def finite_number(text: str) -> float | None:
-    """Return the finite decimal number that `text` is, or None."""
+    """Return the finite decimal number in `text`, or None."""
     try:
-        # Python reads 1_000 as a number; in a table it is a slip or a code.
+        # Python reads 1_000 as a number; in a table it is a mistake or a code.
         number = float("" if "_" in text else text)
     except ValueError:
         return None
@@ -51,18 +51,18 @@ def parse_number(text: str, missing_values: Sequence[str], place: str) -> float:
 
 
 def listed(values: Sequence[Any], most: int = 10) -> str:
-    """Return the first `most` of `values` as one text, and how many more there are."""
+    """Return the first `most` of `values` as a text, and how many more there are."""
     shown = ", ".join(str(value) for value in values[:most])
     return shown if len(values) <= most else f"{shown} and {len(values) - most} more"
 
 
 def listed_names(names: Sequence[str], most: int = 5) -> str:
-    """Return the first `most` of `names` in quotes as one text, and how many more there are."""
+    """Return the first `most` of `names` in quotes as a text, and how many more there are."""
     return listed([f"'{name}'" for name in names], most)
 
 
 def only_source(sources: Sequence[Path], reader: str) -> Path:
-    """Return the single file in `sources`, or raise the `UserError` that asks for exactly one."""
+    """Return the single file in `sources`; raise a `UserError` unless there is exactly one."""
     if len(sources) != 1:
         raise UserError(
             place=f"sources of a dataset with the reader '{reader}'",
@@ -105,7 +105,7 @@ def read_text(path: Path) -> str:
         number = content.count(b"\n", 0, nul) + 1
         raise UserError(
             place=f"{path}, line {number}",
-            found="a NUL byte, which no text holds",
+            found="a NUL byte, which is not allowed in text",
             expected="a text file in the encoding UTF-8",
             remedy="save the file again as UTF-8; it may be UTF-16 or damaged",
         )
@@ -145,7 +145,7 @@ def dataset_tree(
     Parameters
     ----------
     inputs : array or sparse matrix (n, q)
-        One row per example; NaN marks a missing value. A sparse matrix holds counts of terms
+        A row per example; NaN marks a missing value. A sparse matrix holds counts of terms
         and stays sparse (see `workflow_lib.datasets.sparse_inputs`).
     outputs : array (n, d)
         Finite; NaN marks a missing value where `allow_missing_outputs` allows it.
@@ -155,15 +155,15 @@ def dataset_tree(
     rows_read : int, default=None
         Rows before those without outputs were dropped; n when None.
     allow_constant_outputs : bool, default=False
-        Whether an output that never varies is accepted. Its relative error is 0/0, so that by
-        default it is taken for a mistake. Only known values are compared.
+        Whether a constant output is accepted. Its relative error is 0/0, so by default it is
+        treated as a mistake. Only known values are compared.
     allow_missing_outputs : bool, default=False
         Whether a row may lack some of its outputs, but not all of them. By default none may be
         missing, so that readers of complete tables drop such rows themselves.
     weak_rows : bool array (n,), default=None
-        Rows that are kept for a weak label, such as a group, and may lack all outputs where
-        `allow_missing_outputs` allows to lack some; none when None. Their outputs are not counted
-        as missing when they have none.
+        Rows with a weak label, such as a group, which may lack all outputs with
+        `allow_missing_outputs`; none when None. A weak row without any output does not count in
+        the missing outputs.
     **groups : mappings
         Further groups of the tree, for example ``truth``; ``names`` and ``report`` are merged
         with those made here. ``lagged_values`` (``values`` (n, k), numbers known before the
@@ -175,17 +175,17 @@ def dataset_tree(
     -------
     dict
         ``inputs`` (n, q) and ``outputs`` (n, d) float64; ``names``: ``inputs`` and ``outputs``
-        as JSON lists; ``report``: ``rows_read``, ``rows_dropped`` (for want of an output),
+        as JSON lists; ``report``: ``rows_read``, ``rows_dropped`` (without outputs),
         ``missing_inputs`` and ``missing_outputs`` (values), ``constant_outputs`` (columns); and
-        `groups`. Of sparse inputs ``inputs`` is a group, and the names of its columns are in
+        `groups`. For sparse inputs ``inputs`` is a group, and the names of its columns are in
         ``terms``.
 
     Raises
     ------
     UserError
         For fewer than two rows, outputs or inputs that are not finite, an input or an output that
-        is missing in every row, a row without any output, a constant output, no input at all, or
-        counts below zero.
+        is missing in every row, a row without any output, a constant output, no input, or
+        negative counts.
     """
     import numpy as np
 
@@ -261,7 +261,7 @@ def dataset_tree(
 
 
 def _check_values(values: np.ndarray, names: Sequence[str], place: str, kind: str) -> int:
-    """Return the number of missing values; refuse infinite values and columns without any."""
+    """Return the number of missing values; refuse infinite values and columns without a value."""
     import numpy as np
 
     _refuse_rows(np.isinf(values).any(axis=1), place, f"{kind}s that are infinite")
@@ -278,7 +278,7 @@ def _check_values(values: np.ndarray, names: Sequence[str], place: str, kind: st
 
 
 def _constant_columns(values: np.ndarray) -> np.ndarray:
-    """Return which columns (d,) have one known value only; each has a known value."""
+    """Return which columns (d,) have equal known values; each must have a known value."""
     import numpy as np
 
     missing = np.isnan(values)

@@ -1,4 +1,4 @@
-"""Integer codes for texts that repeat."""
+"""Numbers that encode repeated texts."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 
 def text_codes(texts: Sequence[str] | np.ndarray) -> tuple[np.ndarray, list[str]]:
-    """Return the number (n,) of each text among the different ones, and these, sorted.
+    """Return the number (n,) of each text among the distinct texts, and these, sorted.
 
-    An array of texts would do the same, but each would take the room of the longest.
+    Unlike `numpy.unique`, it does not store each text with the length of the longest.
     """
     import numpy as np
 

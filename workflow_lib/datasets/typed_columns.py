@@ -21,13 +21,13 @@ COLUMNS_ATTRIBUTE = "columns"
 
 
 def column_of(values: Sequence[Any], place: str) -> np.ndarray:
-    """Return values of any type as a column: numbers as they are, all else as stripped texts.
+    """Return values of any type as a column: numbers unchanged, all others as stripped texts.
 
     Parameters
     ----------
     values : sequence of n values
-        Numbers; or texts, bytes, bool, dates, decimal numbers and numbers mixed, or None, NaN and
-        the like where missing.
+        Numbers; or a mixture of texts, bytes, bool, dates, decimal numbers and numbers; None, NaN
+        and the like where missing.
     place : str
         The column, for messages.
 
@@ -35,7 +35,7 @@ def column_of(values: Sequence[Any], place: str) -> np.ndarray:
     -------
     array (n,)
         Integers or floats; or objects that are texts, "" where missing, True or False for bool,
-        and as ISO 8601 writes them for dates.
+        and dates in the form of ISO 8601.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def column_of(values: Sequence[Any], place: str) -> np.ndarray:
         raise UserError(
             place=place,
             found=f"values of {array.ndim} axes, or lists within lists",
-            expected="one number or text a row",
+            expected="one number or text per row",
             remedy="give it as several columns",
         )
     if array.dtype.kind in "iuf":
@@ -75,7 +75,7 @@ def _text_of(value: Any, place: str) -> str:
         raise UserError(
             place=place,
             found="a text with a NUL character",
-            expected="text of letters, digits and signs",
+            expected="text of printable characters",
             remedy="fix the value, or leave the column out",
         )
     if isinstance(value, str):
@@ -128,11 +128,11 @@ def parquet_columns(content: bytes, place: str) -> dict[str, Any]:
             "as .csv",
         ) from error
     try:
-        # A single file, never a folder of parts or what it may refer to.
+        # From memory, so that the file cannot refer to other files.
         file = parquet.ParquetFile(pyarrow.BufferReader(content))
         cells = file.metadata.num_rows * file.metadata.num_columns
         if cells * _BYTES_OF_A_CELL > most_unpacked(len(content)):
-            raise OSError(f"it claims {cells} cells, too many for its size")
+            raise OSError(f"it states {cells} cells, too many for its size")
         stored = file.read()
         names = [name for name in stored.column_names if not name.startswith("__index_level_")]
         check_names(place, [name.strip() for name in names])
@@ -147,7 +147,7 @@ def parquet_columns(content: bytes, place: str) -> dict[str, Any]:
 
 
 def _parquet_values(column: Any) -> Any:
-    """Return numbers as an array where none is missing, and all else as a list."""
+    """Return numbers as an array where none is missing, and all others as a list."""
     import pyarrow
 
     plain = pyarrow.types.is_integer(column.type) or pyarrow.types.is_floating(column.type)
@@ -155,7 +155,7 @@ def _parquet_values(column: Any) -> Any:
 
 
 def hdf5_columns(content: bytes, place: str) -> dict[str, Any]:
-    """Return the columns of an HDF5 file: its one-dimensional datasets, or one table of numbers.
+    """Return the columns of an HDF5 file: its one-dimensional datasets, or a table of numbers.
 
     Raises
     ------
@@ -171,7 +171,7 @@ def hdf5_columns(content: bytes, place: str) -> dict[str, Any]:
     except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:
         raise UserError(
             place=place,
-            found=f"the file is damaged, or holds what cannot be read ({error})",
+            found=f"the file is damaged, or holds data that cannot be read ({error})",
             expected="an HDF5 file with numbers and texts",
             remedy="write the file again",
         ) from error
@@ -183,21 +183,21 @@ def _hdf5_columns(file: Any, place: str, most: int) -> dict[str, Any]:
     stored: dict[str, Any] = {}
     for name in file:
         if not isinstance(file.get(name, getlink=True), h5py.HardLink):
-            raise _unfit(place, name, "a link", "datasets that lie in the file itself")
+            raise _unfit(place, name, "a link", "datasets in the file itself")
         item = file[name]
         if not isinstance(item, h5py.Dataset):
             raise _unfit(place, name, "a group", "columns in the root of the file")
         if item.is_virtual or item.external:
-            raise _unfit(place, name, "kept in another file", "datasets that lie in the file")
+            raise _unfit(place, name, "stored in another file", "datasets in the file itself")
         if item.dtype.kind not in "biuf" and h5py.check_string_dtype(item.dtype) is None:
             raise _unfit(place, name, f"of the type {item.dtype}", "numbers or texts")
         stored[name] = item
-    # A dataset may claim any size: where nothing was written, it is filled when it is read.
+    # A dataset may state any size: its unwritten part is filled when it is read.
     size = sum(item.size * item.dtype.itemsize for item in stored.values())
     if size > most:
         raise UserError(
             place=place,
-            found=f"its datasets claim {size} bytes",
+            found=f"its datasets have a stated size of {size} bytes",
             expected=f"at most {most} bytes in a file of this size",
             remedy="write the table again as plain columns",
         )
@@ -207,7 +207,7 @@ def _hdf5_columns(file: Any, place: str, most: int) -> dict[str, Any]:
             return _hdf5_matrix(name, item, place)
     for name, item in stored.items():
         if item.ndim != 1:
-            expected = "one-dimensional datasets, or a single two-dimensional one"
+            expected = "one-dimensional datasets, or a single two-dimensional dataset"
             raise _unfit(place, name, f"of {item.ndim} axes", expected)
     return {name: _hdf5_values(item) for name, item in stored.items()}
 
@@ -232,6 +232,5 @@ def _unfit(place: str, name: str, found: str, expected: str) -> UserError:
         place=f"{place}, '{name}'",
         found=f"it is {found}",
         expected=expected,
-        remedy="write the table again as plain columns (tables that pandas writes by to_hdf are "
-        "to be saved by to_csv instead)",
+        remedy="write the table again as plain columns (from pandas by to_csv instead of to_hdf)",
     )

@@ -1,7 +1,7 @@
-"""Pages and files from the web, and from nowhere else: a server cannot name a file of this machine.
+"""Pages and files from the web only: a redirect cannot lead to a file on this machine.
 
-A redirect is the word of a server. Those to other schemes than http and https (``file:``, ``ftp:``
-and the like) are refused, wherever they stand in a chain of redirects.
+A server can redirect to any address. Redirects to other schemes than http and https (``file:``,
+``ftp:`` and the like) are refused at every step of a chain of redirects.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class _WebRedirects(urllib.request.HTTPRedirectHandler):
         if not address.startswith(SCHEMES):
             answer.close()
             raise urllib.error.HTTPError(
-                request.full_url, code, f"redirect to {address!r}, no web address", headers, None
+                request.full_url, code, f"redirect to {address!r}, not on the web", headers, None
             )
         return super().redirect_request(request, answer, code, message, headers, address)
 
@@ -29,10 +29,10 @@ def open_address(request: urllib.request.Request, timeout: float) -> Any:
     Raises
     ------
     OSError
-        As `urllib.request.urlopen`; an `urllib.error.HTTPError` for a redirect out of the web.
+        As `urllib.request.urlopen`; an `urllib.error.HTTPError` for a redirect to another scheme.
     ValueError
-        When the address of `request` is none of the web.
+        When the address of `request` has another scheme.
     """
     if not request.full_url.startswith(SCHEMES):
-        raise ValueError(f"'{request.full_url}' is no address of the web")
+        raise ValueError(f"'{request.full_url}' is not a web address")
     return urllib.request.build_opener(_WebRedirects).open(request, timeout=timeout)

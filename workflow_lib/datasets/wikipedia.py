@@ -1,9 +1,10 @@
 """Introductions of Wikipedia pages: texts that describe classes (Djerrab et al. 2018, section 6.5).
 
-What is fetched is the plain text of the section before the first heading, through the public API of
-MediaWiki. It is kept as one JSON file ``{CLASS: {requested, title, revision, text}}``, which
-`workflow_lib.datasets.class_texts.read_class_texts` reads. Pages change from day to day: the file
-is the data, and the title and the revision name the source that the licence (CC BY-SA) asks for.
+The introduction is the plain text of the section before the first heading, fetched through the
+public API of MediaWiki. All are kept in a JSON file
+``{CLASS: {requested, title, revision, text}}``, which
+`workflow_lib.datasets.class_texts.read_class_texts` reads. Pages change from day to day, so the
+file is the data; the title and the revision name the source, as the licence (CC BY-SA) requires.
 """
 
 from __future__ import annotations
@@ -29,17 +30,17 @@ ADDRESS = "https://en.wikipedia.org/w/api.php"
 """The API of the English Wikipedia: the word vectors are of English words."""
 
 USER_AGENT = "output-fisher-regression/0.1 (research workflow; Python urllib)"
-"""Who asks: Wikimedia refuses programs that do not say."""
+"""Name of this program: Wikimedia refuses programs without a name."""
 
 MOST_TITLES = 20
-"""Pages of one request: the most introductions that the API sends at once."""
+"""Pages of a request: the largest number of introductions that the API sends at once."""
 
 NO_PAGE = "there is no page with this title"
 DISAMBIGUATION = "the page only lists the meanings of its title"
 NO_INTRODUCTION = "the page has no text before its first heading"
 
 LARGEST_ANSWER = 1 << 24
-"""Bytes after which an answer is given up; the introductions of a request are some thousand."""
+"""Largest size of an answer in bytes; the introductions of a request have some thousand."""
 
 _LONGEST_PAUSE = 60.0
 _MOST_ANSWERS = 100
@@ -54,10 +55,10 @@ def write_introductions(
     output: str | Path,
     opener: Opener = open_address,
 ) -> None:
-    """Fetch the introductions into `cache`, then copy them to `output`; say in the log what lacks.
+    """Fetch the introductions into `cache`, copy them to `output`, and log the missing ones.
 
-    Whatever becomes of `output`, what has been fetched stays in `cache` and is not fetched again.
-    The parameters are those of `fetch_introductions`.
+    Fetched pages stay in `cache` even if `output` is lost, and are not fetched again. The
+    parameters are those of `fetch_introductions`.
     """
     missing = fetch_introductions(titles, cache, opener)
     for name, reason in missing.items():
@@ -83,36 +84,35 @@ def fetch_introductions(
     titles : mapping of str to str
         The title of the page of each class; several classes may share one. Redirects are followed.
     output : path
-        Written whole after every answer that brings a page. Pages that it holds already are not
-        fetched again; of a class for which another title is asked now, the page is replaced. Other
-        classes stay.
+        Written whole after every answer with a page. Pages that it already holds are not fetched
+        again; the page of a class with another title than before is replaced. Other classes are not
+        changed.
     opener : callable, default=workflow_lib.datasets.web.open_address
         Called with a ``urllib.request.Request`` and ``timeout``; returns a response to read in a
         ``with`` statement.
     address : str, default=ADDRESS
-        The API to ask.
+        Address of the API.
     contact : str, default=""
-        An e-mail or web address, which Wikimedia asks for; added to `USER_AGENT`.
+        An e-mail or web address, which Wikimedia requests; added to `USER_AGENT`.
     timeout : float, default=30
-        Seconds without an answer after which one attempt is given up.
+        Seconds without an answer after which an attempt is stopped.
     retries : int, default=4
-        How many more attempts follow one that failed for a reason that may pass (no answer, a
-        broken connection, a server that is overloaded).
+        Number of further attempts after one that failed for a temporary reason (no answer, a broken
+        connection, an overloaded server).
     pause : float, default=1
         Seconds before the first retry, and between two requests; doubled for each further retry, up
-        to 60, and at least as long as the server asks for (but no longer than 60).
+        to 60, and at least as long as the server requests (but no longer than 60).
 
     Returns
     -------
     dict of str to str
         The classes without an introduction, and why: `NO_PAGE`, `DISAMBIGUATION` or
-        `NO_INTRODUCTION`. Empty when all have one.
+        `NO_INTRODUCTION`. Empty when all have an introduction.
 
     Raises
     ------
     UserError
-        When there is no network or no sound answer, for titles that no page can have, and for an
-        `output` that is damaged.
+        When there is no network or no valid answer, for invalid titles, and for a damaged `output`.
     """
     output = Path(output)
     for name, title in titles.items():
@@ -152,7 +152,7 @@ def _kept_pages(output: Path) -> dict[str, dict[str, Any]]:
     except JsonFault as error:
         raise _damaged(output, str(error)) from error
     if not isinstance(kept, dict):
-        raise _damaged(output, "the file holds no object with pages by class")
+        raise _damaged(output, "the file does not hold an object with pages by class")
     for name, page in kept.items():
         if not isinstance(page, dict) or not isinstance(page.get("text"), str):
             raise _damaged(output, f"the entry '{name}' has no text")
@@ -163,7 +163,7 @@ def _damaged(output: Path, found: str) -> UserError:
     return UserError(
         place=str(output),
         found=found,
-        expected="the pages that an earlier run has kept",
+        expected="the pages of an earlier run",
         remedy=f"rm {output} and fetch the pages again, or choose another file",
     )
 
@@ -174,7 +174,7 @@ def _keep(
     titles: Mapping[str, str],
     pages: Mapping[str, dict[str, Any]],
 ) -> None:
-    """Write what was `kept`, and the `pages` of the classes in `titles` in place of older ones."""
+    """Write the pages in `kept`, with those of the classes in `titles` replaced by `pages`."""
     now = {name: page for name, page in kept.items() if name not in titles}
     now |= {name: pages[title] for name, title in titles.items() if title in pages}
     if now == kept:
@@ -191,7 +191,7 @@ def _check_title(name: str, title: str) -> None:
         raise UserError(
             place=f"the title of the page of the class '{name}'",
             found=f"'{title}'" + (f" with {' '.join(wrong)}" if wrong else ""),
-            expected="the title of a page as it stands above its text",
+            expected="the title of a page as shown above its text",
             remedy="fix the title",
         )
 
@@ -199,7 +199,7 @@ def _check_title(name: str, title: str) -> None:
 def _pages_by_title(
     titles: Sequence[str], answers: Sequence[Mapping[str, Any]], address: str
 ) -> dict[str, dict[str, Any] | str]:
-    """Return, for each of `titles`, its page as it is kept, or why there is none."""
+    """Return, for each of `titles`, its page in the form of the file, or why there is none."""
     renamed: dict[str, str] = {}
     pages: dict[str, dict[str, Any]] = {}
     for answer in answers:
@@ -225,7 +225,7 @@ def _pages_by_title(
         else:
             if not page.get("revisions"):
                 raise _no_sound_answer(address, f"its answer lacks the revision of '{title}'")
-            # JSON can spell halves of characters, which no file can hold.
+            # JSON can encode single surrogates, which cannot be written as UTF-8.
             f"{page['title']}{text}".encode()
             found[title] = {
                 "requested": title,
@@ -248,7 +248,7 @@ def _answers(
     retries: int,
     pause: float,
 ) -> list[dict[str, Any]]:
-    """Return what the API answers about `titles`, in as many parts as it takes."""
+    """Return the answers of the API for `titles`, all parts of them."""
     question = {
         "action": "query",
         "format": "json",
@@ -284,12 +284,12 @@ def _answer(
     retries: int,
     pause: float,
 ) -> dict[str, Any]:
-    """Return the answer to one request; try again where the failure may pass."""
+    """Return the answer to a request; try again after temporary failures."""
     reason = ""
-    asked = 0.0
+    requested_pause = 0.0
     for attempt in range(retries + 1):
         if attempt:
-            time.sleep(min(max(pause * 2 ** (attempt - 1), asked), _LONGEST_PAUSE))
+            time.sleep(min(max(pause * 2 ** (attempt - 1), requested_pause), _LONGEST_PAUSE))
         try:
             with opener(request, timeout=timeout) as response:
                 content = response.read(LARGEST_ANSWER + 1)
@@ -299,7 +299,7 @@ def _answer(
             answer = parsed_json(content.decode("utf-8"))
         except urllib.error.HTTPError as error:
             reason = f"the server answered {error.code} {error.reason}"
-            asked = _seconds(error.headers.get("Retry-After") if error.headers else None)
+            requested_pause = _seconds(error.headers.get("Retry-After") if error.headers else None)
             error.close()
             if error.code < 500 and error.code not in (408, 425, 429):
                 break
@@ -308,9 +308,9 @@ def _answer(
             reason = str(getattr(error, "reason", None) or error) or type(error).__name__
             continue
         except ValueError:
-            reason = "the answer is not JSON: perhaps another page stands before the network"
+            reason = "the answer is not JSON: perhaps the network first requires a login"
             continue
-        fault = answer.get("error") if isinstance(answer, dict) else {"info": "it is no object"}
+        fault = answer.get("error") if isinstance(answer, dict) else {"info": "it is not an object"}
         if not fault:
             return answer
         fault = fault if isinstance(fault, dict) else {"info": fault}
@@ -321,7 +321,7 @@ def _answer(
 
 
 def _seconds(text: str | None) -> float:
-    """Return the seconds that a server asks to wait; 0 for a date or nothing."""
+    """Return the seconds in a Retry-After header; 0 for a date or nothing."""
     return float(text) if text and text.isascii() and text.strip().isdigit() else 0.0
 
 
@@ -330,6 +330,6 @@ def _no_sound_answer(address: str, reason: str) -> UserError:
         place=address,
         found=f"the pages could not be fetched ({reason})",
         expected="an answer of the API of MediaWiki",
-        remedy="look to the network connection and run the same command again, which goes on where "
-        "it stopped; without network, supply a folder with one text file a class, named CLASS.txt",
+        remedy="check the network connection and run the same command again, which continues where "
+        "it stopped; without network, supply a folder with a text file CLASS.txt for each class",
     )

@@ -1,4 +1,4 @@
-"""Counting words: from texts to a sparse matrix with one row a text and one column a word."""
+"""Word counts: a sparse matrix with one row per text and one column per word."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 UNKNOWN = "<UNK>"
-"""What some corpora write in place of a word that was not understood."""
+"""Mark of some corpora for a word that was not recognised."""
 
 _WORD = re.compile(r"\b[^\W\d_]{2,}\b")
 
@@ -23,7 +23,7 @@ def words_of(text: str) -> list[str]:
 def word_counts(texts: Iterable[str]) -> tuple[csr_array, list[str]]:
     """Return the counts (n, q) of the words of n texts, and the q words, sorted.
 
-    Every word is kept, however rare: which ones can be learned from depends on the training rows.
+    Rare words are kept too: which words are useful depends on the training rows.
     """
     import numpy as np
     from scipy.sparse import csr_array

@@ -3,16 +3,16 @@
 Three forms are read:
 
 a text file
-    a line a word: the word and its numbers, separated by single spaces, in UTF-8, as GloVe is
-    published. A word may itself hold spaces, as some of ``glove.840B.300d.txt`` do, but not the
+    with a line per word: the word and its numbers, separated by single spaces, in UTF-8, as GloVe
+    is published. A word may itself hold spaces, as some of ``glove.840B.300d.txt`` do, but not the
     first;
 a zip archive
-    that holds such text files, as ``glove.6B.zip`` holds ``glove.6B.50d.txt`` beside others;
+    of such text files, as ``glove.6B.zip``, which holds ``glove.6B.50d.txt`` and others;
 JSON
     ``{"words": [...], "vectors": [[...], ...]}``.
 
-Text is read line by line, and only the words that are asked for are kept: the largest files have
-millions of words.
+Text is read line by line, and only the requested words are kept: the largest files have millions of
+words.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 DIMENSION = 50
-"""Numbers of a word in the files that Djerrab et al. (2018) use."""
+"""Length of the word vectors that Djerrab et al. (2018) use."""
 
 _JSON_KEYS = ("words", "vectors")
 _FORM = "a word and its numbers, separated by single spaces"
@@ -51,7 +51,7 @@ class WordVectors:
     words : dict of str to int
         The row of every word, in the order of the file.
     vectors : array (m, d)
-        The vectors, float64 as they stand in the file.
+        The vectors, float64, not scaled.
     """
 
     words: dict[str, int]
@@ -59,7 +59,7 @@ class WordVectors:
 
     @property
     def dimension(self) -> int:
-        """Numbers of a word."""
+        """Length of the vectors."""
         return self.vectors.shape[1]
 
 
@@ -73,24 +73,24 @@ def read_word_vectors(
     path : path
         A text file, a zip archive (by its content) or JSON (by its suffix ``.json``).
     wanted : collection of str, default=None
-        The words to keep, written as in the file (GloVe's are in lower case); all when None. Words
-        that the file lacks are left out. Of the other lines only the form is checked, not every
-        number.
+        The words to keep, spelt as in the file (GloVe's are in lower case); all when None. Words
+        that are not in the file are left out. In the lines of other words only the form is checked,
+        not every number.
     dimension : int, default=50
-        Which file is read of an archive that holds several: the one whose name ends with
-        ``.{dimension}d.txt``. Not used otherwise.
+        Selects the file in an archive of several files: its name ends with ``.{dimension}d.txt``.
+        Not used otherwise.
 
     Returns
     -------
     WordVectors
-        Of a word that stands there several times, the first vector.
+        With the first vector of a repeated word.
 
     Raises
     ------
     UserError
         Naming the file, and the line where there is one: for a file that is missing, empty,
-        damaged, not UTF-8 or without words; a line with another number of numbers than the first;
-        a value that is not a finite number; an archive without the file that is asked for.
+        damaged, not UTF-8 or without words; a line with more or fewer numbers than the first; a
+        value that is not a finite number; an archive without the requested file.
     """
     path = Path(path)
     if not path.is_file():
@@ -114,7 +114,7 @@ def read_word_vectors(
 def _collected(
     rows: Iterable[tuple[str, list[float] | int]], wanted: frozenset[str] | None, place: str
 ) -> WordVectors:
-    """Return the vectors of the rows that are wanted; of others a row may hold only their size."""
+    """Return the vectors of the wanted words; other rows may hold only the length of the vector."""
     import numpy as np
 
     words: dict[str, int] = {}
@@ -125,7 +125,7 @@ def _collected(
             dimension = numbers if isinstance(numbers, int) else len(numbers)
         if word not in words and (wanted is None or word in wanted):
             words[word] = len(vectors)
-            # Arrays take a quarter of the room that lists of numbers take.
+            # Arrays take a quarter of the memory of lists.
             vectors.append(np.array(numbers, dtype=np.float64))
     if dimension is None:
         raise UserError(
@@ -143,10 +143,10 @@ def _collected(
 def _text_rows(
     lines: Iterable[bytes], wanted: frozenset[str] | None, place: str
 ) -> Iterator[tuple[str, list[float] | int]]:
-    """Yield every word with its numbers; with their number alone where it is not wanted."""
+    """Yield every word with its numbers, or only with their count if the word is not wanted."""
     dimension = None
     for number, line in enumerate(lines, start=1):
-        # White space other than this may be part of a word.
+        # Other white space may be part of a word.
         line = line.rstrip(b"\r\n ")
         if number == 1:
             line = line.removeprefix(_BYTE_ORDER_MARK)
@@ -256,7 +256,7 @@ def _member(path: Path, names: list[str], dimension: int) -> str:
             place=str(path),
             found=f"the archive holds {listed(names) or 'nothing'}",
             expected=f"one text file whose name ends with .{dimension}d.txt",
-            remedy="use an archive such as glove.6B.zip, or the text file that is meant",
+            remedy="use an archive such as glove.6B.zip, or the intended text file",
         )
     return chosen[0]
 

@@ -1,11 +1,11 @@
-"""Class vectors: a point for every class, so that classes that are alike lie near each other.
+"""Class vectors: a point for every class, such that similar classes are near each other.
 
 Djerrab et al. (2018, section 6.5) describe a class by the mean of the word vectors of a text about
-it, weighted by TF-IDF (`text_vectors`). Beside it stand the vectors of the words of its name
+it, weighted by TF-IDF (`text_vectors`). Alternatives are the word vectors of its name
 (`name_vectors`), latent semantic analysis of the texts alone, which needs no word vectors
-(`lsa_vectors`), and attributes that were rated by people (`attribute_vectors`). All have unit
-length, so that distances between classes say how their directions differ; a class of which nothing
-is known has a row of NaN.
+(`lsa_vectors`), and attributes rated by people (`attribute_vectors`). All have unit length, so that
+distances between classes depend on their directions only; a class without any information has a
+row of NaN.
 """
 
 from __future__ import annotations
@@ -35,12 +35,11 @@ STOP_WORDS = frozenset(
     when where whether which while who whom whose why will with within without would yet you your
     """.split()
 )
-"""Words that join others and describe nothing: articles, pronouns, prepositions, conjunctions,
-auxiliary verbs and adverbs of degree. Texts repeat them so often that their small weights add up
-to most of the mean."""
+"""Function words: articles, pronouns, prepositions, conjunctions, auxiliary verbs and adverbs of
+degree. Texts repeat them so often that their small weights add up to most of the mean."""
 
 SMALLEST_SINGULAR_VALUE = 1e-10
-"""Relative to the largest; under it a direction of the texts is rounding."""
+"""Relative to the largest; a smaller singular value is a rounding error."""
 
 _SHORTEST_SINGULAR = 3
 
@@ -52,8 +51,8 @@ def name_words(name: str) -> list[str]:
     """Return the words of the name of a class.
 
     In lower case; ``_``, ``-``, ``+``, spaces and full stops separate words; digits at the end of
-    a word are dropped, and words that are digits alone with them. Words that are written together
-    stay together, whatever their capitals: ``"sea_horse2"`` gives ``["sea", "horse"]`` and
+    a word are dropped, and so are words of digits only. Words that are written together are not
+    split, whatever their capitals: ``"sea_horse2"`` gives ``["sea", "horse"]`` and
     ``"WindsorChair"`` gives ``["windsorchair"]``.
     """
     words = (word.rstrip("0123456789") for word in re.split(r"[\s_.+-]+", name.lower()))
@@ -61,11 +60,11 @@ def name_words(name: str) -> list[str]:
 
 
 def word_forms(word: str) -> list[str]:
-    """Return the forms under which `word` is looked for, in this order.
+    """Return the forms under which `word` is searched, in this order.
 
-    The word as it stands, and for what may be a plural the singular without ``-s``, without
-    ``-es``, and with ``-y`` for ``-ies``. A word in ``-ss``, ``-us`` or ``-is`` is no plural, and
-    no singular has fewer than three letters.
+    The word itself and, for a possible plural, the singular without ``-s``, without ``-es``, and
+    with ``-y`` for ``-ies``. A word in ``-ss``, ``-us`` or ``-is`` is no plural, and no singular
+    has fewer than three letters.
     """
     forms = [word]
     if word.endswith("s") and not word.endswith(("ss", "us", "is")):
@@ -80,8 +79,8 @@ def word_forms(word: str) -> list[str]:
 def unknown_name_words(class_names: Sequence[str], word_vectors: WordVectors) -> list[list[str]]:
     """Return, for each class, the words of its name without a vector in any of their forms.
 
-    A class with a list that is not empty has no vector from its name. A name without any word,
-    such as ``"047"``, is itself such a word.
+    A class with a non-empty list has no vector from its name. A name without any word, such as
+    ``"047"``, is listed itself.
     """
     return [
         [word for word in name_words(name) or [name] if _row_of(word, word_vectors) is None]
@@ -92,9 +91,9 @@ def unknown_name_words(class_names: Sequence[str], word_vectors: WordVectors) ->
 def name_vectors(class_names: Sequence[str], word_vectors: WordVectors) -> np.ndarray:
     """Return the mean of the word vectors of the words of each name, scaled to unit length.
 
-    Every word must have a vector, in one of its `word_forms`; else the class has none. The
-    words that remain of a name say too little: without its first word ``cougar_face`` is the same
-    class as ``Faces``, and ``windsor_chair`` the same as ``chair``.
+    Every word must have a vector in one of its `word_forms`; otherwise the class has none. The
+    remaining words of a name would be ambiguous: without its first word ``cougar_face`` is the
+    same class as ``Faces``, and ``windsor_chair`` the same as ``chair``.
 
     Parameters
     ----------
@@ -106,7 +105,7 @@ def name_vectors(class_names: Sequence[str], word_vectors: WordVectors) -> np.nd
     Returns
     -------
     array (K, d)
-        Unit length; NaN for a class without a vector (`unknown_name_words` says why).
+        Unit length; NaN for a class without a vector (`unknown_name_words` gives the reason).
     """
     means = np.full((len(class_names), word_vectors.dimension), np.nan)
     for row, name in enumerate(class_names):
@@ -117,7 +116,7 @@ def name_vectors(class_names: Sequence[str], word_vectors: WordVectors) -> np.nd
 
 
 def wanted_name_words(class_names: Sequence[str]) -> set[str]:
-    """Return every form of every word of the names: what to read of a large file of vectors."""
+    """Return every form of every word of the names: the words to read from a file of vectors."""
     return {form for name in class_names for word in name_words(name) for form in word_forms(word)}
 
 
@@ -135,13 +134,13 @@ def weighted_terms(texts: Sequence[str], sublinear: bool = False) -> tuple[np.nd
     """Return the TF-IDF matrix (K, q) of K texts and its q words, sorted.
 
     Words are those of `workflow_lib.datasets.word_counts.words_of` without `STOP_WORDS`. The weight
-    of a word that stands c times in a text and in k of the K texts is
+    of a word that occurs c times in a text and in k of the K texts is
 
         c (ln((1 + K) / (1 + k)) + 1),
 
     the smooth weights of scikit-learn's ``TfidfVectorizer`` (Salton & Buckley 1988); with
-    `sublinear`, 1 + ln c replaces c. A word of a single text keeps its weight: it is
-    often the name of the class.
+    `sublinear`, 1 + ln c instead of c. A word of a single text keeps its weight: it is often the
+    name of the class.
     """
     counted = _counted(texts)
     words = sorted(set().union(*counted))
@@ -181,7 +180,7 @@ def text_vectors(texts: Sequence[str], word_vectors: WordVectors) -> np.ndarray:
 
 
 def wanted_text_words(texts: Sequence[str]) -> set[str]:
-    """Return the words of the texts without `STOP_WORDS`: what to read of a large file of vectors.
+    """Return the words of the texts without `STOP_WORDS`: those to read from a file of vectors.
 
     These are the words with a weight in `text_vectors`.
     """
@@ -189,14 +188,14 @@ def wanted_text_words(texts: Sequence[str]) -> set[str]:
 
 
 def text_report(texts: Sequence[str], word_vectors: WordVectors | None = None) -> dict[str, Any]:
-    """Return how much the texts say, and how much of it the word vectors know.
+    """Return counts of words in the texts, and of those that have a word vector.
 
     Returns
     -------
     dict
         ``texts``; ``texts_without_words``; ``words`` (different ones, without `STOP_WORDS`);
-        ``shared_words`` (of these, those in at least two texts: all that relates one text to
-        another where there are no word vectors); ``tokens`` (words with their repetitions). With
+        ``shared_words`` (of these, those in at least two texts: only they relate texts to each
+        other where there are no word vectors); ``tokens`` (words with their repetitions). With
         `word_vectors` also ``known_words``, and ``known_tokens``: the share of the tokens that
         have a vector, between 0 and 1, NaN when there are none.
     """
@@ -223,18 +222,18 @@ def lsa_vectors(texts: Sequence[str], dimension: int = 50) -> np.ndarray:
 
     The rows of the matrix of `weighted_terms` are scaled to unit length; with its singular value
     decomposition U S V' the coordinates are the first columns of U S (Deerwester et al. 1990).
-    The signs make the largest entry of each column of V positive, the first by alphabet of those
-    that tie. The counts are sublinear: a description repeats the name of its class, which relates
-    it to no other.
+    The signs are such that the largest entry of each column of V is positive; of tied entries, the
+    first in alphabetical order. The counts are sublinear: a description repeats the name of its
+    class, which relates it to no other text.
 
     Parameters
     ----------
     texts : sequence of K str
         A text for every class.
     dimension : int, default=50
-        Coordinates to keep: as many as the word vectors that they stand in for have. K texts have
-        at most K coordinates, which together hold all distances of the TF-IDF matrix; where there
-        are fewer than `dimension`, all are returned.
+        Coordinates to keep: as many as those of the word vectors that they replace. K texts have
+        at most K coordinates, which determine all distances of the TF-IDF matrix; where there are
+        fewer than `dimension`, all are returned.
 
     Returns
     -------
@@ -257,7 +256,7 @@ def lsa_vectors(texts: Sequence[str], dimension: int = 50) -> np.ndarray:
     kept = singular_values > SMALLEST_SINGULAR_VALUE * singular_values[0]
     n_kept = min(dimension, int(kept.sum()))
     sizes = np.abs(right[:n_kept])
-    # The first of those that are as large but for rounding: words that stand together tie.
+    # The first of those that are equally large up to rounding: words that co-occur tie.
     largest = (sizes > 0.999999 * sizes.max(axis=1, keepdims=True)).argmax(axis=1)
     signs = np.sign(right[np.arange(n_kept), largest])
     coordinates = np.full((len(texts), n_kept), np.nan)
@@ -275,13 +274,13 @@ def _counted(texts: Sequence[str]) -> list[Counter[str]]:
 def attribute_vectors(matrix: np.ndarray) -> np.ndarray:
     """Return attributes (K, d) of K classes with every row scaled to unit length.
 
-    For continuous ratings such as those of Animals with Attributes, in any one unit (Akata et al.
-    2016). A row of zeros, a class without any attribute, becomes NaN.
+    For continuous ratings such as those of Animals with Attributes, all in the same unit (Akata et
+    al. 2016). A row of zeros, a class without any attribute, becomes NaN.
 
     Raises
     ------
     ValueError
-        If `matrix` has not two dimensions, or holds a value that is not finite.
+        If `matrix` does not have two dimensions, or holds a value that is not finite.
     """
     matrix = np.asarray(matrix, dtype=np.float64)
     if matrix.ndim != 2 or not np.isfinite(matrix).all():
@@ -293,6 +292,6 @@ def attribute_vectors(matrix: np.ndarray) -> np.ndarray:
 
 
 def _unit_rows(matrix: np.ndarray) -> np.ndarray:
-    """Return the rows with unit length; NaN in place of a row of zeros."""
+    """Return the rows with unit length; NaN instead of a row of zeros."""
     lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
     return matrix / np.where(lengths > 0, lengths, np.nan)

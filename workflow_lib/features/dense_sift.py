@@ -1,11 +1,11 @@
-"""Local descriptors on a dense grid: what is at small patches of an image, at several scales.
+"""Local descriptors of small patches on a dense grid of an image, at several scales.
 
 A SIFT descriptor (Lowe 2004) of a patch is the histogram of its gradients over 4 x 4 places and 8
-directions. On a grid no points of interest are searched for, and patches are not turned, because
+directions. On a grid no points of interest are detected, and patches are not rotated, because
 images of objects are upright (dense SIFT; Bosch, Zisserman & Munoz 2007).
 
-A place counts a gradient by a weight that is the product of one in its row and one in its column.
-All histograms of a grid are therefore two products of matrices for each direction, W_y G W_x', with
+The weight of a gradient in a place is the product of a row weight and a column weight. All
+histograms of a grid are therefore two products of matrices for each direction, W_y G W_x', with
 G the lengths of the gradients in that direction: exact, and far faster than patch by patch.
 """
 
@@ -19,7 +19,7 @@ from scipy.ndimage import gaussian_filter
 from workflow_lib.datasets.images import grey_levels, resized
 
 LONGER_SIDE = 200
-"""Longer images are scaled down to so many pixels."""
+"""Pixels to which the longer side of an image is scaled down if it has more."""
 
 STEP = 6
 """Pixels between neighbours of the grid."""
@@ -34,12 +34,12 @@ N_NUMBERS = N_PLACES**2 * N_DIRECTIONS
 # Largest number of a descriptor of unit length (Lowe 2004): strong edges depend on the light.
 LARGEST_SHARE = 0.2
 
-# Weighted mean gradient of a patch (grey levels from 0 to 1, a pixel) under which it is flat: what
-# is left of its direction is noise of the camera and of compression.
+# Weighted mean gradient of a patch (grey levels from 0 to 1, per pixel) below which it is flat: its
+# direction is then only noise of the camera and of compression.
 SMALLEST_GRADIENT = 0.01
 
-# A patch is first smoothed as much as is too fine for its places: a standard deviation of this part
-# of a place, of which 0.5 pixels are taken to be in the image already (Vedaldi & Fulkerson 2010).
+# A patch is first smoothed to the resolution of its places: by a standard deviation of this part of
+# a place, of which 0.5 pixels are assumed to be in the image already (Vedaldi & Fulkerson 2010).
 SMOOTHING = 1 / 6
 
 
@@ -47,10 +47,10 @@ def dense_sift(image: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the RootSIFT descriptors of an image, and where their patches lie.
 
     The image in grey is scaled so that its longer side has at most 200 pixels. Patches of 24, 32,
-    48 and 64 pixels lie on grids of 6 pixels, as many as fit in; where none does, one lies in the
-    middle. Gradients count for the two nearest directions and places (linear interpolation) and
-    less towards the rim of the patch, by a Gaussian of half its width. Descriptors are scaled to
-    unit length, cut at 0.2, and then the square roots of the shares of their sum are taken
+    48 and 64 pixels lie on grids of 6 pixels, as many as fit in; where none fits, one lies in the
+    middle. Gradients count for the two nearest directions and places (linear interpolation), with
+    a Gaussian weight of half the width of the patch. Descriptors are scaled to unit length, cut at
+    0.2, and replaced by the square roots of the shares of their sum
     (RootSIFT: Arandjelovic & Zisserman 2012). Flat patches are left out.
 
     Parameters

@@ -12,7 +12,7 @@ BLOCK = 2
 N_ORIENTATIONS = 9
 N_FEATURES = (SIDE // CELL - BLOCK + 1) ** 2 * BLOCK**2 * N_ORIENTATIONS
 
-# Largest number of a block of unit length, by which one strong edge cannot hide the others.
+# Largest number of a block of unit length, so that a single strong edge cannot hide the others.
 LARGEST_SHARE = 0.2
 
 _TINY = 1e-5
@@ -24,7 +24,7 @@ def hog_features(image: np.ndarray) -> np.ndarray:
     The image in grey is scaled to 64 x 64 pixels, whatever its shape. In each cell of 8 x 8 pixels
     the lengths of the gradients (central differences, none at the rim) are summed by their
     orientation, 9 bins over 180 degrees; each block of 2 x 2 cells is scaled to unit length, cut at
-    0.2 and scaled again. These are the numbers of the paper and of ``skimage.feature.hog``.
+    0.2 and scaled again. These parameters are those of the paper and of ``skimage.feature.hog``.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def hog_features(image: np.ndarray) -> np.ndarray:
     down[1:-1] = grey[2:] - grey[:-2]
     right[:, 1:-1] = grey[:, 2:] - grey[:, :-2]
     turn = np.arctan2(down, right) / np.pi % 1.0
-    # Rounding can make the remainder of a tiny negative number one itself.
+    # Rounding can make the remainder of a tiny negative number equal to 1.
     orientation = np.minimum((turn * N_ORIENTATIONS).astype(int), N_ORIENTATIONS - 1)
     row, column = np.indices(grey.shape) // CELL
     n_cells = SIDE // CELL

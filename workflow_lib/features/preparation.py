@@ -1,4 +1,4 @@
-"""What the input side learns from training rows: imputation and scaling."""
+"""Imputation and scaling of inputs, learned from training rows."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 SCALES = ("none", "standard")
 
 TEXT_SCALE = "tf-idf"
-"""Of counts of terms, of which inner products are kept."""
+"""For counts of terms, of which inner products are kept."""
 
 PRODUCTS_SCALE = "products"
-"""Of inputs that are inner products already."""
+"""For inputs that are inner products already."""
 
-# Standardised inputs further out than this are cut: with few training rows, the standard deviation
+# Standardised inputs beyond this are cut: with few training rows, the standard deviation
 # of a rare feature can be tiny and one test value would dominate every distance.
 LARGEST_STANDARD_VALUE = 8.0
 
@@ -27,7 +27,7 @@ class InputPreparation:
     Attributes
     ----------
     fill : array (q,)
-        Value that replaces a missing one: the training mean of the column.
+        Replacement of missing values: the column's training mean.
     offset, scale : array (q,)
         Prepared value = (value - offset) / scale; a scale of zero marks a column that is dropped.
     standardised : bool
@@ -85,7 +85,7 @@ def fit_preparation(
         ``none`` only fills missing values. ``standard`` also centres, divides by the standard
         deviation and drops the columns that are constant in these rows.
     weights : array (q,) or None, default=None
-        What each column counts for with ``standard``, where several stand for one property, such as
+        Weight of each column with ``standard``, where several columns encode one property, such as
         the levels of a category; None for 1 each.
 
     Raises

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import eigh
 
-# As many coordinates as latent semantic analysis commonly keeps of a small collection of texts.
+# The number that latent semantic analysis commonly keeps for a small collection of texts.
 N_COORDINATES = 60
 
-# Relative to the largest eigenvalue; under it a direction is rounding.
+# Relative to the largest eigenvalue; a smaller eigenvalue is a rounding error.
 SMALLEST_EIGENVALUE = 1e-10
 
 
@@ -45,5 +45,5 @@ def principal_directions(products: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     eigenvalues, eigenvectors = eigenvalues[kept][::-1], eigenvectors[:, kept][:, ::-1]
     largest = np.abs(eigenvectors).argmax(axis=0)
     eigenvectors = eigenvectors * np.sign(eigenvectors[largest, np.arange(len(eigenvalues))])
-    # In one order of memory, whatever it was sliced from, so that products with it repeat.
+    # Always in the same memory order, so that products with it are reproducible.
     return np.ascontiguousarray(eigenvectors), np.sqrt(eigenvalues)

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-# A term of a single training text cannot be shared by two of them: it only shortens the others.
+# A term of a single training text relates no two texts: it only shortens the others.
 FEWEST_TEXTS = 2
 
 
@@ -21,7 +21,7 @@ class TermWeights:
     Attributes
     ----------
     inverse_document_frequency : array (q,)
-        ln((1 + l) / (1 + l_t)) + 1 for a term in l_t of l training texts, zero for one in fewer
+        ln((1 + l) / (1 + l_t)) + 1 for a term in l_t of l training texts, zero for a term in fewer
         than FEWEST_TEXTS.
     """
 
@@ -30,7 +30,7 @@ class TermWeights:
     def apply(self, counts: csr_array) -> csr_array:
         """Return the weighted counts (n, q), still sparse, every row of unit length.
 
-        The weight of a term that stands c times in a text is (1 + ln c) times its inverse document
+        The weight of a term that occurs c times in a text is (1 + ln c) times its inverse document
         frequency; a text without any known term stays zero.
         """
         weighted = counts.copy()

@@ -28,7 +28,7 @@ def thumbnail(image: np.ndarray, side: int = SIDE) -> np.ndarray:
         When Pillow is not installed.
     """
     shape = np.array(image.shape[:2])
-    # Of a very long image at least one line remains.
+    # A very long image keeps at least one line of pixels.
     height, width = np.maximum(np.rint(shape * side / shape.max()).astype(int), 1)
     square = np.full((side, side, 3), 255, dtype=np.uint8)
     top, left = (side - height) // 2, (side - width) // 2

@@ -24,7 +24,7 @@ WEIGHTS_SIZE = 574_673_361
 """Bytes of the file of the weights."""
 
 WEIGHTS_SHA256_PREFIX = "dcbb9e9d"
-"""The SHA-256 of the file of the weights begins so; the name of the file says it."""
+"""Beginning of the SHA-256 of the file of the weights, as in the name of the file."""
 
 N_FEATURES = 4096
 
@@ -32,16 +32,16 @@ SHORTER_SIDE = 256
 CROP = 224
 MEAN = (0.485, 0.456, 0.406)
 DEVIATION = (0.229, 0.224, 0.225)
-"""Of red, green and blue over ImageNet, of values from 0 to 1."""
+"""Of red, green and blue values from 0 to 1 over ImageNet."""
 
-# Of an image that is longer, only the middle is scaled: the ends would be cut off anyway.
+# Largest ratio of the sides; only the middle of a longer image is scaled, as its ends are cut off.
 _LONGEST = 8
 
 # Maps of the convolutions of 3 x 3 pixels before each halving of height and width.
 BLOCKS = ((64,) * 2, (128,) * 2, (256,) * 4, (512,) * 4, (512,) * 4)
 
 N_CLASSES = 1000
-"""Of ImageNet: numbers of the last layer, which the file of weights has and the features do not."""
+"""Of ImageNet: outputs of the last layer, which is in the file of weights but not used here."""
 
 
 def network_input(image: np.ndarray) -> np.ndarray:
@@ -89,7 +89,7 @@ class Vgg19Features:
     batch_size : int, default=32
         Images that go through the network at once; the default needs about 1.5 GiB of memory.
     seed : int, default=0
-        Of the random weights; not used with a file.
+        Seed of the random weights; not used with a file.
 
     Raises
     ------
@@ -111,7 +111,7 @@ class Vgg19Features:
         torch = _torch()
         self.batch_size = batch_size
         self.device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-        # Without memory or numbers yet: torch would draw 140 million, from its common generator.
+        # No values yet: torch would draw 140 million numbers from its global generator.
         with torch.device("meta"):
             network = _network(torch)
         if weights is None:
@@ -130,7 +130,7 @@ class Vgg19Features:
         """
         torch = _torch()
         found = [np.empty((0, N_FEATURES))]
-        # The same numbers in every run: no search for the fastest way, no shortened products.
+        # Reproducible numbers: no search for the fastest algorithm, no products in TF32.
         exact = torch.backends.cudnn.flags(
             enabled=True, benchmark=False, deterministic=True, allow_tf32=False
         )
@@ -151,7 +151,7 @@ def _network(torch: Any) -> Any:
             layers += [torch.nn.Conv2d(n_maps, n_next, 3, padding=1), torch.nn.ReLU(inplace=True)]
             n_maps = n_next
         layers.append(torch.nn.MaxPool2d(2))
-    # An image of 224 pixels was halved five times.
+    # The side of 224 pixels has been halved five times.
     n_inputs = n_maps * (CROP // 2 ** len(BLOCKS)) ** 2
     classifier = [
         torch.nn.Linear(n_inputs, N_FEATURES),
@@ -190,14 +190,14 @@ def _load(network: Any, path: Path, torch: Any) -> None:
             remedy=f"download {WEIGHTS_ADDRESS} to this place",
         )
     try:
-        # Only tensors are read: the format can else run any program.
+        # Only tensors are read, because the format can otherwise run any program.
         state = torch.load(path, map_location="cpu", weights_only=True)
-        # The last layer only tells the 1000 classes of ImageNet apart.
+        # The last layer only distinguishes the 1000 classes of ImageNet.
         last = {name: state.pop(name) for name in ("classifier.6.weight", "classifier.6.bias")}
         if last["classifier.6.weight"].shape != (N_CLASSES, N_FEATURES):
             raise ValueError("another number of classes")
         network.load_state_dict(state, assign=True)
-    # Whatever the file is instead, torch stumbles over it in a way of its own.
+    # For other files, torch raises many kinds of errors.
     except Exception as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise UserError(

@@ -1,8 +1,8 @@
-"""Kernels on time series that compare them under all ways, or the best way, to align their steps.
+"""Kernels and distances of time series over all alignments of their steps, or the best one.
 
 An alignment pi of two series x and y of T steps is a path from (1, 1) to (T, T) that advances one
 of the two, or both, by one step at a time. Both functions call tslearn, an optional dependency,
-which compiles its loops when they are first used (some seconds a process).
+which compiles its loops when they are first used (some seconds per process).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def squared_dtw_distances(series: np.ndarray) -> np.ndarray:
     long series and is slower on short ones.
 
     A kernel exp(-DTW^2 / scale^2) made of them is not positive semi-definite, because the
-    distance breaks the triangle inequality; see
+    distance violates the triangle inequality; see
     `workflow_lib.baselines.output_kernels.clip_spectrum`.
 
     Raises
@@ -41,7 +41,7 @@ def global_alignment_gram(series: np.ndarray, sigma: float) -> np.ndarray:
         K(x, y) = sum over pi of prod_{(i, j) in pi} g / (2 - g),
         g = exp(-||x_i - y_j||^2 / (2 sigma^2)).
 
-    The local kernel g / (2 - g) in place of g makes K positive semi-definite (Cuturi 2011).
+    The local kernel g / (2 - g) instead of g makes K positive semi-definite (Cuturi 2011).
 
     Parameters
     ----------
@@ -73,10 +73,10 @@ def global_alignment_gram(series: np.ndarray, sigma: float) -> np.ndarray:
 
 
 def lattice_sigma(sigma: float) -> float:
-    """Return the power of 2 nearest to a positive `sigma`, by ratio.
+    """Return the power of 2 nearest to a positive `sigma` on the log scale.
 
-    On this lattice, which depends on no data, kernels computed once serve widths that are learned
-    later, from other rows.
+    This lattice does not depend on the data, so kernels that are computed once can be used for
+    widths that are learned later, from other rows.
     """
     return float(2.0 ** np.round(np.log2(sigma)))
 

@@ -6,7 +6,7 @@ import numpy as np
 
 KERNELS = ("rbf", "laplacian", "linear", "tanimoto", "precomputed")
 
-# Rows of a Gram matrix that are worked on at a time, small enough to stay in the cache.
+# Rows of a Gram matrix that are processed at a time, few enough to stay in the cache.
 BLOCK_ROWS = 64
 
 
@@ -38,8 +38,8 @@ def gram_matrix(X, Z=None, kernel: str = "rbf", gamma: float | None = None) -> n
     X = np.asarray(X, dtype=np.float64)
     if kernel == "precomputed":
         return X
-    # The product of a matrix with its own transpose is exactly symmetric, and all that follows is
-    # done to both halves alike.
+    # The product of a matrix with its own transpose is exactly symmetric, and all later steps
+    # treat both halves alike.
     Z = X if Z is None else np.asarray(Z, dtype=np.float64)
     if kernel == "linear":
         return X @ Z.T
@@ -74,7 +74,7 @@ def gram_from_products(
     Raises
     ------
     ValueError
-        If the kernel is another one, or `gamma` is not positive.
+        If the kernel is another, or `gamma` is not positive.
     """
     if kernel == "linear":
         return products
@@ -92,7 +92,7 @@ def check_gamma(gamma: float | None) -> None:
 
 def _rbf(X, Z, gamma):
     check_gamma(gamma)
-    # Centring first keeps the difference of large squares from losing digits.
+    # Inputs are centred first, so that the difference of large squares loses no digits.
     centre = Z.mean(axis=0)
     centred = X - centre
     others = centred if Z is X else Z - centre
@@ -103,7 +103,7 @@ def _rbf(X, Z, gamma):
 
 def absolute_distances(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
     """Return sum_j |x_j - z_j| (n, m) for all rows of `X` (n, q) and `Z` (m, q)."""
-    # Jobs with other kernels need not load it.
+    # Imported here, so that jobs with other kernels do not load it.
     from scipy.spatial.distance import cdist
 
     return cdist(X, Z, "cityblock")
@@ -112,7 +112,7 @@ def absolute_distances(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
 def laplacian_of(distances: np.ndarray, gamma: float) -> np.ndarray:
     """Return exp(-gamma D) of `absolute_distances` D; ValueError unless gamma is positive.
 
-    The distances take most of the time of a Laplacian kernel, and widths can share them.
+    The distances take most of the time of a Laplacian kernel, and can be shared between widths.
     """
     check_gamma(gamma)
     values = -gamma * distances
@@ -120,7 +120,7 @@ def laplacian_of(distances: np.ndarray, gamma: float) -> np.ndarray:
 
 
 def _exponential(squared_lengths, column_squared_lengths, twice_products, gamma):
-    """Return exp(-gamma (x'x + z'z - 2 x'z)) written over 2 x'z: no second matrix is made."""
+    """Return exp(-gamma (x'x + z'z - 2 x'z)), overwriting the array of 2 x'z to save memory."""
     for begin in range(0, len(twice_products), BLOCK_ROWS):
         rows = slice(begin, begin + BLOCK_ROWS)
         block = squared_lengths[rows, None] + column_squared_lengths

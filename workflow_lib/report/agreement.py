@@ -5,10 +5,10 @@ Differences are this run minus published, in the unit of the published number, a
     (ours - published) / sqrt(s_ours^2 + s_published^2)
 
 with the standard deviations over splits of both; where only one of them is known, the difference is
-divided by that one. What the paper prints behind its numbers is a standard deviation too: "average
+divided by that one. What the paper prints after its numbers is a standard deviation too: "average
 performance with the empirical standard deviation" over ten splits (Djerrab et al. 2018, section
 6.1). So a spread is the scatter of single splits, not the uncertainty of a mean, which is smaller
-by the root of the number of splits; and agreement is no test.
+by the root of the number of splits; and agreement is not a statistical test.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SPREAD_NOTE = (
 
 
 class Comparison(NamedTuple):
-    """A number of this run beside the published one.
+    """A number of this run and the published number.
 
     Attributes
     ----------
@@ -83,9 +83,9 @@ class Comparison(NamedTuple):
 class Tally(NamedTuple):
     """How many comparisons there are, how many lie within one and within two spreads.
 
-    The second count holds the first. ``largest`` is the comparison that is most spreads away (the
-    first of equals), or the one with the largest difference where no spread is known; None without
-    any comparison.
+    The second count includes the first. ``largest`` is the comparison that is most spreads away
+    (the first of equals), or that with the largest difference where no spread is known; None
+    without any comparison.
     """
 
     n_compared: int
@@ -134,9 +134,9 @@ def tally(comparisons: Sequence[Comparison]) -> Tally:
 def same_order(comparisons: Sequence[Comparison]) -> tuple[int, int]:
     """Return how many pairs are in the same order in this run as in the paper, and of how many.
 
-    A pair are two numbers of one quantity and column that the paper prints differently. It tells
+    A pair is two numbers of one quantity and column that differ in the paper. The count shows
     whether the findings of the paper hold where its numbers do not. Numbers of this run that are
-    equal up to rounding are in no order.
+    equal up to rounding have no order.
     """
     groups: dict[tuple[str, str], list[Comparison]] = {}
     for comparison in comparisons:

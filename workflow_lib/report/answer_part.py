@@ -1,4 +1,4 @@
-"""The answer for one table as sections of an HTML page: what to use, how sure, and what to do next.
+"""The answer for a table as sections of an HTML page: what to use, how certain, and what is next.
 
 Numbers and sentences come from the answer (`workflow_lib.report.leaderboard`), the data profile of
 the table and the "calibration" artifact; nothing is computed here but means over splits.
@@ -47,9 +47,9 @@ _LEAKS = {
     "equal": "is the output itself, in some unit",
     "correlation": "correlates with it",
     "rank correlation": "orders the rows as it does",
-    "levels": "fixes it: rows with the same value have the same output",
+    "levels": "determines it: rows with the same value have the same output",
 }
-"""Kind of a leak -> the words for it."""
+"""Kind of a leak -> its description."""
 
 
 def answer_part(
@@ -82,8 +82,8 @@ def answer_part(
     UserError
         If a file is missing or damaged.
     """
-    found = read_json(answer)
-    sections = [answer_section(found), leaderboard_section(found)]
+    content = read_json(answer)
+    sections = [answer_section(content), leaderboard_section(content)]
     if calibration is not None:
         tree = read_artifact(calibration, "calibration")
         if np.size(tree["half_widths"]):
@@ -92,7 +92,7 @@ def answer_part(
             sections.append(set_section(tree))
     if data_profile is not None:
         sections.append(data_profile_section(read_json(data_profile)))
-    return [*sections, next_section(found, name)]
+    return [*sections, next_section(content, name)]
 
 
 def read_json(path: str | Path) -> dict:
@@ -128,7 +128,7 @@ def answer_section(answer: Mapping) -> Section:
 
 
 def leaderboard_section(answer: Mapping) -> Section:
-    """Return the table of all methods, and folded the tests behind it."""
+    """Return the table of all methods and, folded, the tests of their differences."""
     n_splits, n_test = answer["n_splits"], answer["n_test"]
     is_accuracy = answer["metric"] == "accuracy"
     basis = (
@@ -140,15 +140,15 @@ def leaderboard_section(answer: Mapping) -> Section:
     baseline = (answer.get("baseline") or {}).get("label") or "no baseline"
     notes = [
         f"Mean {PLUS_MINUS} standard deviation over splits; {answer['better']} is better.",
-        "Training holds the choice of hyper-parameters and one fit, of a stack with those of its "
-        "members; prediction is that of all test rows.",
+        "Training includes the choice of hyper-parameters and one fit, for a stack also those of "
+        "its members; prediction is that of all test rows.",
         f"{LOWER_MARK} better, {HIGHER_MARK} worse by the corrected resampled t-test (p < 0.05).",
     ]
     if any(row["bold"] for row in answer["leaderboard"]):
         notes.append("Bold: better than every other method by Student's paired t-test (p < 0.001).")
     others = [row["label"] for row in answer["leaderboard"] if not row["can_win"]]
     if others:
-        notes.append(f"Out of competition (see the limits above): {join_words(others)}.")
+        notes.append(f"Cannot win (see the limits above): {join_words(others)}.")
     layout = Layout(
         f"All methods, best first ({basis})",
         "Method",
@@ -166,7 +166,7 @@ def leaderboard_section(answer: Mapping) -> Section:
 
 
 def interval_section(calibration: Mapping, output_names: Sequence[str]) -> Section:
-    """Return the intervals of predictions, and the share of test outputs that they held."""
+    """Return the intervals of predictions, and their coverage of test outputs."""
     level = 100 * float(calibration["level"])
     widths = np.atleast_1d(calibration["half_widths"])
     coverage = np.atleast_2d(calibration["coverage"])
@@ -177,23 +177,25 @@ def interval_section(calibration: Mapping, output_names: Sequence[str]) -> Secti
     thirds = calibration.get("thirds", {})
     rows = []
     for index, width in enumerate(widths):
-        held = coverage[:, index][np.isfinite(coverage[:, index])]
+        shares = coverage[:, index][np.isfinite(coverage[:, index])]
         entries = [
             Entry(_width(width)),
             Entry(_usual_widths(usual[index])),
             Entry(_spread_units(width, truth, index)),
-            Entry(_percent(held.mean()) if held.size else MISSING),
+            Entry(_percent(shares.mean()) if shares.size else MISSING),
             Entry(
-                f"{_percent(held.min())} to {_percent(held.max())}" if held.size > 1 else MISSING
+                f"{_percent(shares.min())} to {_percent(shares.max())}"
+                if shares.size > 1
+                else MISSING
             ),
             Entry(_thirds(thirds["of_predicted"][index]) if thirds else MISSING),
             Entry(_relative_errors(splits, index)),
         ]
         rows.append((names[index], entries, []))
     notes = [
-        f"A prediction {PLUS_MINUS} the half-width of its row is to hold {level:g} % of new "
-        f"outputs. Half-widths are means over the test rows; four fifths of the rows have one "
-        f"from the tenth to the ninth tenth. The shares were measured in the splits, with "
+        f"A prediction {PLUS_MINUS} the half-width of its row is to cover {level:g} % of new "
+        f"outputs. Half-widths are means over the test rows; those of four fifths of the rows lie "
+        f"between the 10 % and the 90 % quantile. Coverage was measured in the splits, with "
         f"intervals made from other test rows; thirds are those of the rows with the lowest, the "
         f"middle and the highest predictions.",
         "The relative error is 1 where the training mean is predicted.",
@@ -207,9 +209,9 @@ def interval_section(calibration: Mapping, output_names: Sequence[str]) -> Secti
         "Output",
         [
             "Half-width, mean",
-            "From tenth to ninth tenth",
+            "10 % to 90 % quantile",
             "In standard deviations",
-            "Held",
+            "Coverage",
             "By split",
             "By third of the predictions",
             "Relative error",
@@ -234,23 +236,23 @@ def interval_section(calibration: Mapping, output_names: Sequence[str]) -> Secti
 
 
 def set_section(calibration: Mapping) -> Section:
-    """Return the sets of classes of predictions, and the share of test rows that they held."""
+    """Return the sets of classes of predictions, and their coverage of test rows."""
     level = 100 * float(calibration["level"])
     coverage, size = (np.atleast_1d(calibration[key]) for key in ("set_coverage", "set_size"))
     known = np.isfinite(coverage)
     if not math.isfinite(calibration["sets"]["limit"]):
         sentences = [
-            f"There are too few test rows for sets of classes that hold {level:g} % (at least "
+            f"There are too few test rows for sets of classes that cover {level:g} % (at least "
             f"{int(calibration['rows_needed'])} are needed). The probabilities of the classes are "
             f"calibrated on these few rows."
         ]
     elif not known.any():
-        sentences = [f"There were too few test rows to measure what sets of {level:g} % hold."]
+        sentences = [f"There were too few test rows for the coverage of sets of {level:g} %."]
     else:
         text = (
-            f"Beside its class a prediction has a set of classes that is to hold the true one in "
-            f"{level:g} % of new rows. On test rows, with sets made from other ones, it held "
-            f"{_percent(coverage[known].mean())}"
+            f"Besides its class a prediction has a set of classes that is to contain the true "
+            f"class of {level:g} % of new rows. The sets of test rows, made from other test rows, "
+            f"contained that of {_percent(coverage[known].mean())}"
         )
         if known.sum() > 1:
             text += (
@@ -265,7 +267,7 @@ def set_section(calibration: Mapping) -> Section:
     ]
     return section(
         "sets",
-        "How sure a class is",
+        "How certain a predicted class is",
         "sentences_and_table.html",
         sentences=sentences,
         table="",
@@ -274,7 +276,7 @@ def set_section(calibration: Mapping) -> Section:
 
 
 def data_profile_section(facts: Mapping) -> Section:
-    """Return what was seen of the table before any model; facts that are absent are left out."""
+    """Return what was found in the table before any model; facts that are absent are left out."""
     warnings = [*_leak_sentences(facts), *_order_sentences(facts), *_repeat_sentences(facts)]
     outputs = facts.get("outputs") or {}
     return section(
@@ -388,15 +390,15 @@ def _width(width: float) -> str:
 
 
 def _usual_widths(limits: np.ndarray) -> str:
-    """Return the tenth and the ninth tenth of the half-widths of rows; one where they are equal."""
+    """Return the 10 % and 90 % quantiles of the half-widths of rows, or that all are equal."""
     low, high = (f"{limit:.3g}" for limit in limits)
     if not np.isfinite(limits).all():
         return MISSING
-    return "all alike" if low == high else f"{low} to {high}"
+    return "all equal" if low == high else f"{low} to {high}"
 
 
 def _thirds(shares: np.ndarray) -> str:
-    """Return the shares held of three thirds of the rows."""
+    """Return the coverage in the three thirds of the rows."""
     if not np.isfinite(shares).all():
         return MISSING
     return " / ".join(f"{100 * share:.0f}" for share in shares) + " %"
@@ -425,18 +427,18 @@ def _relative_errors(splits: Sequence[Mapping], index: int) -> str:
 
 
 def _coverage_sentence(coverage: np.ndarray, level: float) -> str:
-    """Return which share of test outputs the intervals held, over all outputs."""
+    """Return the coverage of test outputs by the intervals, over all outputs."""
     by_split = [row[np.isfinite(row)].mean() for row in coverage if np.isfinite(row).any()]
     if not by_split:
-        return f"There were too few test rows to measure what intervals of {level:g} % hold."
-    text = f"Intervals of {level:g} % held {_percent(np.mean(by_split))} of the test outputs"
+        return f"There were too few test rows for the coverage of intervals of {level:g} %."
+    text = f"Intervals of {level:g} % covered {_percent(np.mean(by_split))} of the test outputs"
     if len(by_split) > 1:
         text += f" (lowest split {_percent(min(by_split))}, highest {_percent(max(by_split))})"
     return f"{text}."
 
 
 def _thirds_sentence(thirds: Mapping) -> str:
-    """Return what intervals held of the rows with the lowest and highest predictions."""
+    """Return the coverage of intervals by thirds of the rows."""
     means = {}
     for name in ("of_predicted", "of_novelty", "of_width"):
         shares = np.atleast_2d(thirds.get(name, np.empty((0, 3))))
@@ -446,42 +448,42 @@ def _thirds_sentence(thirds: Mapping) -> str:
         means[name] = [_percent(share) for share in shares[known].mean(axis=0)]
     low, middle, high = means["of_predicted"]
     return (
-        f"Of the third of the rows with the lowest predictions they held {low}, of the middle one "
-        f"{middle}, of the highest one {high}; from the least to the most novel third of the rows "
-        f"{join_words(means['of_novelty'])}, and from the narrowest to the widest intervals "
-        f"{join_words(means['of_width'])}."
+        f"Of the third of the rows with the lowest predictions they covered {low}, of the middle "
+        f"third {middle}, of the highest third {high}; from the least to the most novel third of "
+        f"the rows {join_words(means['of_novelty'])}, and from the third with the narrowest to "
+        f"that with the widest intervals {join_words(means['of_width'])}."
     )
 
 
 def _width_sentence(calibration: Mapping) -> str:
-    """Return for how many outputs the width follows the row, and how wide intervals are."""
+    """Return for how many outputs the width depends on the row, and how wide intervals are."""
     if "intervals" not in calibration:
         return ""
-    follow = np.any(calibration["intervals"]["coefficients"], axis=1)
-    widths, alike = calibration["half_widths"], calibration["constant_half_widths"]
-    if not follow.any():
+    varies = np.any(calibration["intervals"]["coefficients"], axis=1)
+    widths, constant = calibration["half_widths"], calibration["constant_half_widths"]
+    if not varies.any():
         return (
-            "All rows have the same width: one that follows the row, with the predicted value and "
-            "the novelty, made no better intervals."
+            "All rows have the same width: a width that depends on the predicted value and the "
+            "novelty of the row gave no better intervals."
         )
-    ratio = float(np.mean(widths[follow] / alike[follow]))
+    ratio = float(np.mean(widths[varies] / constant[varies]))
     change = f"{abs(100 * (ratio - 1)):.0f} % {'narrower' if ratio < 1 else 'wider'} than"
     compared = "as wide as" if abs(ratio - 1) < 0.005 else change
     which = (
-        "The width of an interval follows the row"
-        if follow.all()
-        else f"For {follow.sum()} of {len(follow)} outputs the width of an interval follows the row"
+        "The width of an interval"
+        if varies.all()
+        else f"For {varies.sum()} of {len(varies)} outputs the width of an interval"
     )
     return (
-        f"{which}, with the predicted value and the novelty; on average these intervals are "
-        f"{compared} with one width for all rows."
+        f"{which} depends on the predicted value and the novelty of the row; on average these "
+        f"intervals are {compared} those with one width for all rows."
     )
 
 
 def _novelty_sentence(
     calibration: Mapping, splits: Sequence[Mapping], what: str = "intervals"
 ) -> str:
-    """Return how many test rows are less like the training rows than the limit."""
+    """Return the share of test rows whose novelty is above the limit."""
     limit = _number(calibration.get("novelty_limit"))
     found = [np.ravel(split["novelty"]) for split in splits if "novelty" in split]
     if not found or not math.isfinite(limit):
@@ -489,20 +491,20 @@ def _novelty_sentence(
     novelty = np.concatenate(found)
     return (
         f"Rows with a novelty above {limit:.3g} are unlike the training rows, and their {what} "
-        f"are not to be trusted; of the test rows these are {_percent((novelty > limit).mean())}."
+        f"are not reliable; of the test rows these are {_percent((novelty > limit).mean())}."
     )
 
 
 def _leak_sentences(facts: Mapping) -> list[str]:
-    """Return one sentence for each column that tells an output too well."""
+    """Return one sentence for each column that reveals an output."""
     sentences = []
     for leak in facts.get("leaks") or ():
-        words = _LEAKS.get(leak.get("kind"), "tells it too well")
+        words = _LEAKS.get(leak.get("kind"), "predicts it too well")
         strength = _number(leak.get("strength"))
         measured = "" if math.isnan(strength) else f" ({strength:.4g})"
         used = "It is used as an input" if leak.get("used") else "It is left out of the inputs"
         sentences.append(
-            f"The column {leak.get('column')} tells the output {leak.get('output')}: it "
+            f"The column {leak.get('column')} reveals the output {leak.get('output')}: it "
             f"{words}{measured}. {used}; if it is not known for new rows, it must not be used."
         )
     return sentences
@@ -513,8 +515,8 @@ def _order_sentences(facts: Mapping) -> list[str]:
     if not ordered:
         return []
     return [
-        f"The table seems sorted by {_names(ordered)}. If the order is one of time, name the "
-        f"column of the time, so that later rows test."
+        f"The table seems sorted by {_names(ordered)}. If the rows are in order of time, name the "
+        f"time column, so that the later rows are the test rows."
     ]
 
 
@@ -522,13 +524,13 @@ def _repeat_sentences(facts: Mapping) -> list[str]:
     sentences = []
     if facts.get("duplicate_rows"):
         sentences.append(
-            f"{_counted(facts['duplicate_rows'], 'row', 'repeats', 'repeat')} an earlier one. A "
-            f"row that trains and tests makes errors look too small."
+            f"{_counted(facts['duplicate_rows'], 'row', 'repeats', 'repeat')} an earlier row. A "
+            f"row both in training and test set makes errors too small."
         )
     if facts.get("contradictions"):
         sentences.append(
             f"{_counted(facts['contradictions'], 'labelled row', 'has', 'have')} the inputs of "
-            f"another one and other outputs, which no method can tell apart."
+            f"another row and other outputs, which no method can distinguish."
         )
     return sentences
 
@@ -578,7 +580,7 @@ def _facts(facts: Mapping) -> list[tuple[str, str]]:
     rows.append(("Classes", _names(classes)))
     sizes = [str(size) for size in facts.get("training_sizes") or ()]
     if sizes:
-        tested = f", beside {facts['n_test']} test rows" if facts.get("n_test") else ""
+        tested = f", with {facts['n_test']} test rows" if facts.get("n_test") else ""
         rows.append(("Training sizes that fit", f"{join_words(sizes)}{tested}"))
     rows.append(("Groups of the outputs", _groups(facts.get("mixture") or {})))
     return rows
@@ -616,7 +618,7 @@ def _outputs_layout(outputs: Mapping[str, Mapping]) -> Layout:
 
 
 def _names(names: Sequence) -> str:
-    """Return names as words, only the first ones of many."""
+    """Return names as words; of many, only the first."""
     names = [str(name) for name in names]
     if len(names) > MOST_NAMES:
         names = [*names[:MOST_NAMES], f"{len(names) - MOST_NAMES} more"]

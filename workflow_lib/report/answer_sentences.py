@@ -1,4 +1,4 @@
-"""The leaderboard in plain English: what to use, how sure that is, and what it costs."""
+"""The leaderboard in plain English: what to use, how certain that is, and what it costs."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ MOST_NAMED = 5
 """Methods that are not distinguishable are named up to this number, and only counted above."""
 
 USUAL_SPLITS = 10
-"""Splits that are made of a table where the time allows."""
+"""Number of splits of a table, where time allows."""
 
 ENOUGH_SPLITS = 5
-"""Splits from which on a test can tell a clear lead from chance."""
+"""Number of splits from which on a test can distinguish a clear lead from chance."""
 
 _NAMES = {
     "arrmse": "relative error",
@@ -38,8 +38,8 @@ _NAMES = {
 }
 
 _DEPENDENT_SPLITS = {
-    "chronological": "the latest rows test in every split",
-    "given": "the data say which rows test, the same in every split",
+    "chronological": "the latest rows are the test rows of every split",
+    "given": "the data define the test rows, the same in every split",
 }
 """Kinds of split whose test rows are not drawn, in words."""
 
@@ -77,23 +77,24 @@ def answer_notes(board: Leaderboard, settings: Mapping, n_folds: int) -> list[st
     )
     if board.n_splits < USUAL_SPLITS:
         notes.append(
-            f"{count_of(board.n_splits, 'split')} instead of {USUAL_SPLITS}, for the time that "
-            f"they take or because it was asked for: differences are less sure. n_splits in the "
-            f"file of the experiment asks for more."
+            f"{count_of(board.n_splits, 'split')} instead of {USUAL_SPLITS}, because of the time "
+            f"that they take or as requested: differences are less certain. n_splits in the file "
+            f"of the experiment sets their number."
         )
     if board.n_splits > 1:
         notes.append(
             "Better and worse are decided by the corrected resampled t-test "
-            f"(Nadeau and Bengio, 2003), two-sided at {CORRECTED_RISK}, one test a comparison "
-            f"without a correction for their number. Not distinguishable does not mean equal. Bold "
-            f"is the paper's rule: the best mean, with p < 0.001 against every other method by "
-            f"Student's paired t-test, which takes overlapping training sets for independent."
+            f"(Nadeau and Bengio, 2003), two-sided at {CORRECTED_RISK}, one test for each "
+            f"comparison without a correction for multiple testing. Not distinguishable does not "
+            f"mean equal. Bold is the paper's rule: the best mean, with p < 0.001 against every "
+            f"other method by Student's paired t-test, which assumes that the overlapping training "
+            f"sets are independent."
         )
     kind = settings.get("split") or "random"
     if kind in _DEPENDENT_SPLITS:
         notes.append(
             f"Here {_DEPENDENT_SPLITS[kind]}, so that the splits differ only in the training rows "
-            f"drawn; the tests, which take splits for random ones, are too sure."
+            f"drawn; the tests, which assume random splits, give p values that are too small."
         )
     if board.choice is not None:
         notes.append(_choice_note(board))
@@ -116,8 +117,8 @@ def answer_notes(board: Leaderboard, settings: Mapping, n_folds: int) -> list[st
 def headline(board: Leaderboard) -> str:
     """Return the answer: the method to use, or that none beats the training mean.
 
-    A method beats the training mean (of classes, a guess) when the corrected resampled t-test says
-    so, two-sided at `CORRECTED_RISK`, and its error is lower.
+    A method beats the training mean (of classes, a guess) when its error is lower and the corrected
+    resampled t-test is significant, two-sided at `CORRECTED_RISK`.
     """
     best = board.best_method
     if best is None:
@@ -151,12 +152,12 @@ def _against_the_mean(board: Leaderboard, best: Row, beating: list[Row]) -> str:
         details += f", {format_p_value(comparison.p_corrected)}"
     if beating:
         other, lead = beating[0], board.winner
-        # The winner stays the one with the best mean: it is what is saved and predicts.
+        # The winner remains the method with the best mean, which is saved and used to predict.
         return (
             f"{lead.label} has the {QUANTITIES[board.metric].best} {_NAMES[board.metric]}, "
             f"{_value(board, lead)} ({_basis(board)}), but its lead over {mean} may be chance "
-            f"({format_p_value(lead.versus_mean.p_corrected)}). The best method that surely beats "
-            f"{mean} is {other.label}, with {_value(board, other)}, by "
+            f"({format_p_value(lead.versus_mean.p_corrected)}). The best method that significantly "
+            f"beats {mean} is {other.label}, with {_value(board, other)}, by "
             f"{_by(board, other.versus_mean)}."
         )
     number, beats = _number(board, best, verb=""), "beats"
@@ -164,7 +165,7 @@ def _against_the_mean(board: Leaderboard, best: Row, beating: list[Row]) -> str:
         number += ", a lead that may be chance"
         if 1 < board.n_splits < ENOUGH_SPLITS:
             beats = "is shown to beat"
-            details += "; few splits prove little, so raise n_splits"
+            details += "; few splits give the test little power, so raise n_splits"
     return (
         f"No method {beats} {mean} on this table: the best, {best.label}, has {number} ({details})."
     )
@@ -212,8 +213,8 @@ def _points(difference: float) -> str:
 def _by(board: Leaderboard, comparison: Difference, is_other_better: bool = True) -> str:
     """Return ``4 % (p = 0.21: the difference may be chance)``.
 
-    A difference from the best is that of the other row minus the best, and stated the other way
-    round: in parts of the error of the other.
+    A difference from the best is the other row minus the best; it is stated the other way round,
+    relative to the error of the other row.
     """
     if not is_other_better:
         comparison = _reversed(comparison)
@@ -281,7 +282,7 @@ def _tied_sentence(board: Leaderboard) -> str:
 
 
 def _worse_than_mean_sentence(board: Leaderboard) -> str:
-    """Return which methods are surely worse than the training mean."""
+    """Return which methods are significantly worse than the training mean."""
     worse = [row for row in board.rows if _outcome(row) == "higher"]
     if not worse:
         return ""
@@ -298,7 +299,7 @@ def _reference_sentence(board: Leaderboard) -> str:
         return ""
     row, comparison = board.versus_reference
     reference = board.reference
-    # The headline or the sentence of equal methods has said it.
+    # The headline or the sentence of equal methods states it already.
     if comparison.outcome == "equal" or (row is board.winner and board.next_best is reference):
         return ""
     side = "better" if comparison.difference < 0 else "worse"
@@ -313,9 +314,9 @@ def _reference_sentence(board: Leaderboard) -> str:
 
 
 def _unstated_equivalences(board: Leaderboard) -> list[Equivalence]:
-    """Return the equivalences that the sentence of tied methods does not tell already.
+    """Return the equivalences that the sentence of tied methods does not state already.
 
-    Of accuracies none: as many right classes are often a chance.
+    Of accuracies none: equal numbers of right classes are often due to chance.
     """
     if QUANTITIES[board.metric].is_accuracy:
         return []
@@ -355,7 +356,7 @@ def _learning_sentence(board: Leaderboard) -> str:
     if board.learning is None:
         if board.best_method is None:
             return ""
-        return "The run cannot tell whether more rows would help: it has one training size."
+        return "The run does not show whether more rows would help: it has one training size."
     learning, measured = board.learning, QUANTITIES[board.metric]
     comparison = learning.difference
     change = comparison.difference if measured.is_accuracy else comparison.relative
@@ -378,7 +379,7 @@ def _learning_sentence(board: Leaderboard) -> str:
 
 
 def _cost_sentence(board: Leaderboard) -> str:
-    """Return the seconds of the winner beside those of the next best method."""
+    """Return the seconds of the winner and of the next best method."""
     rows = [row for row in (board.winner, board.next_best) if row is not None and row.seconds]
     if not rows or rows[0] is not board.winner:
         return ""
@@ -396,7 +397,7 @@ def _seconds(value: float) -> str:
 
 
 def _choice_note(board: Leaderboard) -> str:
-    """Return by how much the choice of the winner may flatter its own number."""
+    """Return how optimistic the winner's own number may be because the winner was chosen by it."""
     choice, measured = board.choice, QUANTITIES[board.metric]
     winner = measured.write(choice.winner_error, math.nan, unit=True)
     chosen = measured.write(choice.chosen_error, math.nan, unit=True)
@@ -409,6 +410,6 @@ def _choice_note(board: Leaderboard) -> str:
         found = f"it is {chosen} instead of {winner}, the better estimate for new rows"
     return (
         f"The winner is the best of {choice.n_methods} by the errors that are shown, a choice that "
-        f"makes its own number look a little too good. Chosen for every split from the other "
-        f"splits alone, {found}; the next best is {gap} behind."
+        f"makes its own number slightly too good. With the choice for every split made on the "
+        f"other splits only, {found}; the next best is {gap} behind."
     )

@@ -71,11 +71,10 @@ def run(
         (figure name -> path of its SVG) and, for tables of kind ``component_names``, ``models``
         (path of the "models" artifact whose components they name). For the links that save them,
         ``table_files`` (table name -> {"csv": path, "tex": path}) and ``pictures`` (figure name ->
-        path of its PNG). ``equivalence_checks`` is the JSON of the trial of what is kernel ridge
-        regression; None where there was none. Of a user table
-        ``models``, ``final_split`` and ``data_profile`` are those of tables of kind
-        ``typical_rows``, and ``own`` holds ``answer``, ``data_profile`` and ``calibration`` (paths)
-        where they lead the page.
+        path of its PNG). ``equivalence_checks`` is the JSON of the equivalence checks; None without
+        them. Of a user table ``models``, ``final_split`` and ``data_profile`` are those of tables
+        of kind ``typical_rows``, and ``own`` holds ``answer``, ``data_profile`` and ``calibration``
+        (paths) where the page begins with them.
     datasets : mapping of dataset name to mapping
         ``settings`` (title, description, stand_in_for, reader, options, sources, licence,
         citation) and ``artifact`` (path of the "dataset" artifact).
@@ -91,7 +90,7 @@ def run(
         experiment.
     contents : path, optional
         What the tables and figures of the paper show (`workflow_lib.report.paper_contents`); the
-        page holds the paper against the run where it is given.
+        page compares the run with the paper where it is given.
     runs : mapping of configuration file to experiments, optional
         As `workflow_lib.config.paper_runs.paper_runs` gives them.
     ranked, protocol : mapping of experiment name to mapping, optional
@@ -205,8 +204,8 @@ def experiment_section(
 
     `settings` and `dataset` are the settings of the experiment and of its dataset, `missing_share`
     is the share of its output values that are missing. `dataset_path` and `models_path` are the
-    artifacts behind tables of kind ``component_names``, and with `final_split_path` and
-    `data_profile_path` behind those of kind ``typical_rows``; the other parameters are those of
+    artifacts for tables of kind ``component_names``, and with `final_split_path` and
+    `data_profile_path` for those of kind ``typical_rows``; the other parameters are those of
     `run`.
     """
     scores, metric = read_scores(scores_path), settings["metric"]
@@ -321,7 +320,7 @@ def comparison_rows(judgement: Verdict) -> list[list[str]]:
 
 
 def _alternative_text(figure: Mapping, judgement: Verdict) -> str:
-    """Return what a figure shows, for who cannot see it."""
+    """Return what a figure shows, for readers who cannot see it."""
     if figure_modules()[figure["kind"]].names_best:
         return f"{figure['caption']} {judgement.best}"
     return figure["caption"]

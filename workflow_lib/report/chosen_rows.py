@@ -15,10 +15,10 @@ def chosen_rows(
 ) -> list[int]:
     """Return rows that are test rows in the most splits, at even steps of their error.
 
-    Rows of fewer splits are taken in only where there are less than `n_rows` otherwise. The error
+    Rows of fewer splits are included only where there are fewer than `n_rows` otherwise. The error
     of a row is its mean squared error over observed coordinates and splits; the first row returned
-    has the lowest and the last the highest one, and equal errors follow the row numbers. Rows of
-    which no output was observed are left out.
+    has the lowest error and the last the highest, and rows of equal error are in the order of their
+    numbers. Rows of which no output was observed are left out.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def chosen_rows(
 
 
 def place_of_row(index: int, n_rows: int, decimals: int = 1) -> str:
-    """Return where one of `n_rows` chosen rows stands between the lowest and the highest error."""
+    """Return where one of `n_rows` chosen rows lies between the lowest and the highest error."""
     share = index / (n_rows - 1) if n_rows > 1 else 0.0
     named = {0.0: "lowest error", 1.0: "highest error"}
     return named.get(share, f"quantile {share:.{decimals}f}")

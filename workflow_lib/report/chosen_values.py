@@ -25,7 +25,7 @@ def kernel_sentence(scores: Sequence[Score], kernel: str) -> str:
     shares = [
         f"{name} in {format_share(count / counts.total())}" for name, count in counts.most_common()
     ]
-    return f"{text}; of the fits that tell their kernel it is {join_words(shares)}."
+    return f"{text}; of the fits that record their kernel it is {join_words(shares)}."
 
 
 def edge_sentence(scores: Sequence[Score], methods: Mapping[str, Mapping]) -> str:

@@ -71,13 +71,13 @@ def read_classes(dataset: str | Path) -> ClassNames:
     Raises
     ------
     UserError
-        If its outputs are no classes.
+        If its outputs are not classes.
     """
     data = read_artifact(dataset, "dataset")
     if "classes" not in data:
         raise UserError(
             str(dataset),
-            "its outputs are no classes",
+            "its outputs are not classes",
             "a dataset with the task classes",
             "remove the tables and figures of classes from this experiment",
         )
@@ -93,8 +93,8 @@ def best_predictions(
 ) -> ClassPredictions:
     """Return the predictions with the highest mean accuracy at the largest training size.
 
-    Each number of weak rows and of components competes on its own; what studies fixed does not. Of
-    equal accuracies the first wins, in the order of the rows of tables.
+    Each number of weak rows and of components is compared separately; values fixed by studies are
+    left out. Of equal accuracies the first wins, in the order of the rows of tables.
 
     Parameters
     ----------
@@ -167,13 +167,13 @@ def class_memberships(
     n_train : int or None
         Training rows that the mixture was fitted to, all without a fold; the largest for None.
     n_components : int or None
-        The component count asked for, of which empty components may be missing; the largest for
+        The component count requested, of which empty components may be missing; the largest for
         None.
 
     Raises
     ------
     UserError
-        If there is no such model, or it is no mixture.
+        If there is no such model, or it is not a mixture.
     """
     fitted = read_artifact(models, "models")
     by_count = fitted[_chosen(fitted, size_group, n_train, models)]

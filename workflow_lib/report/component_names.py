@@ -15,7 +15,7 @@ from workflow_lib.report.tables import write_cells
 from workflow_lib.whole_files import write_text
 
 CERTAIN = 0.995
-"""A class with a membership from here on is named without it: it would be written as 1.00."""
+"""Memberships from this value on are not written: they would be written as 1.00."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,10 @@ def run(
 def component_names(
     dataset: str | Path, models: str | Path, n_components: int | None = None
 ) -> list[ComponentName]:
-    """Return each component with its classes, those that most surely belong to it first.
+    """Return each component with its classes, those with the highest membership first.
 
-    A class belongs to its most probable component; of equal memberships the class that comes first
-    in the dataset stands first. The mixture is that of the largest training size.
+    A class belongs to its most probable component; classes of equal membership are in the order of
+    the dataset. The mixture is that of the largest training size.
 
     Parameters
     ----------
@@ -77,12 +77,12 @@ def component_names(
     models : path
         A "models" artifact with mixtures of its class vectors.
     n_components : int or None, default=None
-        Which count; the largest for None.
+        The component count; the largest for None.
 
     Raises
     ------
     UserError
-        If the outputs are no classes, or there is no such mixture.
+        If the outputs are not classes, or there is no such mixture.
     """
     classes = read_classes(dataset)
     memberships, weights = class_memberships(models, classes.vectors, None, n_components)
@@ -115,7 +115,7 @@ def names_layout(names: Sequence[ComponentName], title: str) -> Layout:
             Entry(", ".join(classes) or MISSING),
         ]
         rows.append((str(component), entries, []))
-    notes = ["Each class stands with its most probable component, the surest first."]
+    notes = ["Each class is listed with its most probable component, by falling membership."]
     if any(name.class_name and name.membership < CERTAIN for name in names):
         notes.append("In brackets: its membership, where it is below 1.")
     return Layout(

@@ -28,7 +28,7 @@ _HEADINGS_OF_ACCURACIES = {
     "maximum": "Minimum",
     "global": "Mean over classes",
 }
-"""What stands above a summary of error rates that are shown as accuracies, where it is another."""
+"""Headings of summaries of error rates that are shown as accuracies, where they differ."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +85,9 @@ def coordinate_table(
 ) -> list[CoordinateCell]:
     """Return the cells of every coordinate, in order, then those of the summaries.
 
-    Only the largest training size counts, and what studies of weak labels fixed is left out. Means
+    Only the largest training size counts, and rows of studies of weak labels are left out. Means
     and deviations are over splits. A summary is taken over the coordinates of each split first, so
-    that it is compared like a single one.
+    that it is compared like a single coordinate.
     """
     errors = outside_studies(errors)
     method_order = list(method_order)
@@ -133,7 +133,7 @@ def shown_columns(cells: Sequence[CoordinateCell]) -> list[tuple[str, int | None
 
 
 def column_heading(cell: CoordinateCell, measured: Quantity) -> str:
-    """Return what stands above a column: the name of the output, or that of the summary."""
+    """Return the heading of a column: the name of the output, or that of the summary."""
     if cell.name:
         return cell.name.replace("_", " ")
     if measured.is_accuracy and cell.quantity in _HEADINGS_OF_ACCURACIES:

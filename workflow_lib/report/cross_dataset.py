@@ -13,7 +13,7 @@ from workflow_lib.report.run_figures.protocol import numbers_of, protocol_in_wor
 from workflow_lib.report.scores import read_scores
 
 RANKS = "Average ranks of the methods; a thick line joins those that are not distinguishable."
-PROTOCOL = "From the rows of a dataset to a score: what sees which rows."
+PROTOCOL = "From the rows of a dataset to a score: which step uses which rows."
 
 
 def ranks_section(
@@ -56,7 +56,7 @@ def protocol_section(
     figure: Mapping[str, str | Path],
     folder: str | Path,
 ) -> Section:
-    """Return the section on how scores come about, as a figure.
+    """Return the section on how scores are obtained, as a figure.
 
     Parameters
     ----------

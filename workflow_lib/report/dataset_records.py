@@ -1,4 +1,4 @@
-"""What the page says of a dataset, from its settings and its artifact."""
+"""What the page states of a dataset, from its settings and its artifact."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def is_made(dataset: Mapping) -> bool:
 
 
 def dataset_record(name: str, settings: Mapping, artifact: str | Path) -> dict:
-    """Return what the data page says of a dataset; counts come from its artifact.
+    """Return what the page states of a dataset; counts come from its artifact.
 
     Raises UserError if the artifact is missing or damaged.
     """

@@ -23,7 +23,7 @@ TOLERANCE = 1e-9
 
 
 class Found(NamedTuple):
-    """A comparison with the verdict and the experiment that it is of."""
+    """A comparison, with its verdict and its experiment."""
 
     comparison: Comparison
     verdict: Verdict
@@ -37,7 +37,7 @@ def three_findings(
 
     The first says which OFER method is most often better than its reference and the largest of its
     effects, the second where OFER equals the reference up to rounding, the third where it is worse
-    and where no method beats a guess. What does not occur is said, too.
+    and where no method beats a guess. What does not occur is stated too.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def unbeaten_sizes(
 ) -> list[int]:
     """Return the training sizes at which no method but a ceiling has a lower error than a guess.
 
-    A guess is the training mean, whose error is 1, and of classes one among the classes
+    A guess is the training mean, whose error is 1, and for classes a guess among the classes
     (`workflow_lib.report.quantities.chance_error`).
     """
     guess = chance_error(scores) if QUANTITIES[metric].is_accuracy else 1.0
@@ -87,7 +87,7 @@ def unbeaten_sizes(
 
 
 def data_words(section: Mapping) -> str:
-    """Return an experiment with what its data are, as ``digits (a stand-in)``."""
+    """Return an experiment with the kind of its data, as ``digits (a stand-in)``."""
     if section["stand_in_for"]:
         return f"{section['name']} (a stand-in)"
     kind = "data made by a recipe" if section["is_made"] else "real data"
@@ -117,7 +117,7 @@ def _gains(found: Sequence[Found], methods: Mapping[str, Mapping]) -> str:
     better = [finding for finding in found if finding.comparison.outcome == "lower"]
     if not better:
         tried = f"any of the {len(found)} comparisons" if len(found) > 1 else "the one comparison"
-        return f"No OFER method is surely better than its reference in {tried}."
+        return f"No OFER method is significantly better than its reference in {tried}."
     names = list(methods)
     groups: dict[tuple[str, str], int] = {}
     for finding in better:
@@ -184,8 +184,8 @@ def _losses(found: Sequence[Found], methods: Mapping[str, Mapping]) -> str:
     if not worse:
         n_open = sum(finding.comparison.outcome == "open" for finding in found)
         return (
-            f"In no comparison is OFER surely worse than its reference; {n_open} of {len(found)} "
-            f"are not distinguishable, which does not mean equal."
+            f"OFER is significantly worse than its reference in no comparison; {n_open} of "
+            f"{len(found)} are not distinguishable, which does not mean equal."
         )
     largest = max(worse, key=lambda finding: finding.comparison.cell.effect)
     reference = method_label(largest.verdict.reference, methods)
@@ -197,7 +197,7 @@ def _losses(found: Sequence[Found], methods: Mapping[str, Mapping]) -> str:
 
 
 def _unbeaten(verdicts: Sequence[Verdict], sections: Sequence[Mapping]) -> str:
-    """Return where no method beats a guess; empty where one always does."""
+    """Return where no method beats a guess; empty where some method always does."""
     where: dict[str, list[str]] = {}
     for verdict, section in zip(verdicts, sections, strict=True):
         if section["unbeaten"]:
@@ -217,7 +217,7 @@ def _position(method: str, names: Sequence[str]) -> int:
 def replaced_sentences(replaced: Mapping[str, Sequence[str]]) -> list[str]:
     """Return a sentence for each experiment that did not run, with what stands in for it."""
     return [
-        f"{name} did not run, for a file of its dataset is not on this machine; "
+        f"{name} did not run, because a file of its dataset is not on this machine; "
         f"{join_words(others)} {'stands' if len(others) == 1 else 'stand'} in for it."
         for name, others in replaced.items()
     ]

@@ -36,7 +36,7 @@ def gains_section(
     methods: Mapping[str, Mapping],
     sections: Sequence[Mapping],
 ) -> Section:
-    """Return the section; without anything compared or tried it says so.
+    """Return the section; if nothing was compared or checked it says so.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def gains_section(
         If a file of equivalence checks is missing or damaged.
     """
     by_name = {section["name"]: section for section in sections}
-    tried = {name: _read(path) for name, path in equivalence_checks.items()}
+    checked = {name: _read(path) for name, path in equivalence_checks.items()}
     found = [
         Found(comparison, verdict, by_name[name])
         for name, verdict in verdicts.items()
@@ -64,9 +64,9 @@ def gains_section(
         ANCHOR,
         HEADING,
         "gains.html",
-        sentences=[*_algebra(tried), *_outcomes(found, methods)],
-        equivalence_table=html_markup(_equivalence_layout(tried, by_name)) if tried else "",
-        how_tried=_HOW_TRIED,
+        sentences=[*_equivalence_sentences(checked), *_outcomes(found, methods)],
+        equivalence_table=html_markup(_equivalence_layout(checked, by_name)) if checked else "",
+        how_checked=_HOW_CHECKED,
         outcome_tables=[
             html_markup(outcomes_layout(verdict, by_name[name], methods))
             for name, verdict in verdicts.items()
@@ -76,18 +76,18 @@ def gains_section(
     )
 
 
-_HOW_TRIED = (
-    "On the training rows of the first split of each experiment the predictions of OFER are held "
-    "against those of kernel ridge regression with the same penalty and Gram matrix. A difference "
-    "is the largest over all test rows and outputs, in parts of the largest distance of a "
-    "prediction from the training mean."
+_HOW_CHECKED = (
+    "On the training rows of the first split of each experiment the predictions of OFER are "
+    "compared with those of kernel ridge regression with the same penalty and Gram matrix. A "
+    "difference is the largest over all test rows and outputs, relative to the largest distance of "
+    "a prediction from the training mean."
 )
 
 _HOW_COMPARED = (
     "Each cell has the mean difference from the reference, in brackets that difference in units of "
-    "its spread, and better or worse where the corrected resampled t-test says so at 0.05. Without "
-    "a word it is not distinguishable, which does not mean equal; equal means equal in every split "
-    "up to rounding."
+    "its spread, and better or worse where the corrected resampled t-test is significant at 0.05. "
+    "Without such a word the two are not distinguishable, which does not mean equal; equal means "
+    "equal in every split up to rounding."
 )
 
 
@@ -129,12 +129,12 @@ def _entry(comparison: Comparison | None, verdict: Verdict) -> Entry:
     return Entry(f"{text} {word}".rstrip(), bold=comparison.outcome in ("lower", "higher"))
 
 
-def _equivalence_layout(tried: Mapping[str, Mapping], by_name: Mapping[str, Mapping]) -> Layout:
+def _equivalence_layout(checked: Mapping[str, Mapping], by_name: Mapping[str, Mapping]) -> Layout:
     """Return the table with a row for each experiment and a column for each statement."""
     is_same = {
         equivalence["name"]: equivalence["is_kernel_ridge"]
-        for found in tried.values()
-        for equivalence in _of(found)
+        for found in checked.values()
+        for equivalence in _statements(found)
     }
     names = sorted(is_same, key=lambda name: not is_same[name])
     rows = [
@@ -142,13 +142,13 @@ def _equivalence_layout(tried: Mapping[str, Mapping], by_name: Mapping[str, Mapp
             data_words(by_name[experiment]),
             [
                 Entry(f"{found['n_training']} + {found['n_test']}"),
-                *(_tried(_by_name(found, name)) for name in names),
+                *(_check_entry(_by_name(found, name)) for name in names),
             ],
             [],
         )
-        for experiment, found in tried.items()
+        for experiment, found in checked.items()
     ]
-    tolerances = sorted({found["tolerance"] for found in tried.values()})
+    tolerances = sorted({found["tolerance"] for found in checked.values()})
     return Layout(
         "Largest relative difference of predictions from kernel ridge regression",
         "Experiment",
@@ -158,14 +158,15 @@ def _equivalence_layout(tried: Mapping[str, Mapping], by_name: Mapping[str, Mapp
         ],
         [Block("", rows)],
         [
-            "The head of a column says what theory says of OFER with what is named there. The same "
-            f"is a difference below {join_words([f'{number:.0e}' for number in tolerances])}. "
-            "Every cell is as theory says unless it says otherwise.",
+            "The heading of a column states what theory says of OFER in the case named there. The "
+            "same means a difference below "
+            f"{join_words([f'{number:.0e}' for number in tolerances])}. "
+            "Every cell agrees with theory unless it says otherwise.",
         ],
     )
 
 
-def _tried(statement: Mapping | None) -> Entry:
+def _check_entry(statement: Mapping | None) -> Entry:
     if statement is None:
         return Entry(MISSING)
     difference = statement["difference"]
@@ -174,11 +175,13 @@ def _tried(statement: Mapping | None) -> Entry:
     return Entry(text) if statement["holds"] else Entry(f"{text} NOT as theory says", bold=True)
 
 
-def _algebra(tried: Mapping[str, Mapping]) -> list[str]:
-    """Return what the trial found of what is and is not kernel ridge regression."""
-    if not tried:
-        return ["What is kernel ridge regression by algebra was not tried in this run."]
-    every = [(name, equivalence) for name, found in tried.items() for equivalence in _of(found)]
+def _equivalence_sentences(checked: Mapping[str, Mapping]) -> list[str]:
+    """Return where the checks found OFER equal to kernel ridge regression, and where not."""
+    if not checked:
+        return ["The equivalence to kernel ridge regression was not checked in this run."]
+    every = [
+        (name, equivalence) for name, found in checked.items() for equivalence in _statements(found)
+    ]
     same = [equivalence for _, equivalence in every if equivalence["is_kernel_ridge"]]
     other = [equivalence for _, equivalence in every if not equivalence["is_kernel_ridge"]]
     broken = [(name, equivalence) for name, equivalence in every if not equivalence["holds"]]
@@ -188,16 +191,16 @@ def _algebra(tried: Mapping[str, Mapping]) -> list[str]:
         sentences.append(
             f"Where OFER is kernel ridge regression by algebra, its predictions are those of "
             f"kernel ridge regression in {sum(equivalence['holds'] for equivalence in same)} of "
-            f"{count_of(len(same), 'trial')} on {count_of(len(tried), 'experiment')}; the largest "
-            f"relative difference is {largest:.0e}."
+            f"{count_of(len(same), 'check')} on {count_of(len(checked), 'experiment')}; the "
+            f"largest relative difference is {largest:.0e}."
         )
     if other:
         least = min(equivalence["difference"] for equivalence in other)
         largest = max(equivalence["difference"] for equivalence in other)
         sentences.append(
-            f"Where theory says that it is not (a penalty per block, variances of their own), the "
+            f"Where theory says that it is not (a penalty per block, different variances), the "
             f"predictions differ in {sum(equivalence['holds'] for equivalence in other)} of "
-            f"{count_of(len(other), 'trial')}, by {least:.2g} to {largest:.2g}."
+            f"{count_of(len(other), 'check')}, by {least:.2g} to {largest:.2g}."
         )
     sentences += [
         f"NOT as theory says: {equivalence['name']} on {name}, a difference of "
@@ -246,8 +249,8 @@ def _outcomes(found: Sequence[Found], methods: Mapping[str, Mapping]) -> list[st
     )
     if n_open:
         sentences.append(
-            f"Not distinguishable are {n_open} {of_all}; of these the mean is better in {n_lower} "
-            f"and worse in {n_open - n_lower}."
+            f"The two are not distinguishable in {n_open} {of_all}; of these the mean is better in "
+            f"{n_lower} and worse in {n_open - n_lower}."
         )
     return sentences
 
@@ -260,12 +263,14 @@ def _named(beginning: str, word: str, found: Sequence[Found]) -> str:
     return f"{beginning}; {largest}{'; '.join(shown)}."
 
 
-def _of(found: Mapping) -> list[Mapping]:
+def _statements(found: Mapping) -> list[Mapping]:
     return found["statements"]
 
 
 def _by_name(found: Mapping, name: str) -> Mapping | None:
-    return next((equivalence for equivalence in _of(found) if equivalence["name"] == name), None)
+    return next(
+        (equivalence for equivalence in _statements(found) if equivalence["name"] == name), None
+    )
 
 
 def _read(path: str | Path) -> dict:

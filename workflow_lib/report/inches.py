@@ -1,4 +1,4 @@
-"""Figures that are drawn by places: texts, boxes and arrows, in inches from the upper left."""
+"""Figures of texts, boxes and arrows, at positions in inches from the upper left."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 INK, GREY = "#222222", "#444444"
 
 LINE = 0.15
-"""Distance of two lines of text."""
+"""Distance between two lines of text."""
 
 
 def page(figure):
@@ -52,5 +52,5 @@ def draw_arrow(
 
 
 def shortened(text: str, letters: int) -> str:
-    """Return a text, or the beginning of one with more letters and three dots."""
+    """Return a text, cut to `letters` letters with an ellipsis if it is longer."""
     return text if len(text) <= letters else f"{text[: letters - 1]}\u2026"

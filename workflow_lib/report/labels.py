@@ -20,7 +20,7 @@ def method_label(method: str, methods: Mapping[str, Mapping]) -> str:
 
 
 def is_ceiling(method: str, methods: Mapping[str, Mapping]) -> bool:
-    """Return whether a method learns from true outputs of weak rows, so that it may win nothing."""
+    """Return whether a method learns from true outputs of weak rows, so that it cannot win."""
     return methods.get(method, {}).get("weak_outputs") == "true"
 
 
@@ -118,7 +118,7 @@ def format_seconds(mean: float, deviation: float) -> str:
 def format_difference(difference: float, decimals: int = 3) -> str:
     """Return a signed difference with some decimals and a true minus sign.
 
-    One that they would show as zero has two significant digits and an exponent.
+    A difference that would be shown as zero has two significant digits and an exponent.
     """
     if difference == 0:
         return "0"

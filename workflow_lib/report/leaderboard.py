@@ -1,8 +1,8 @@
 """Which method to use on a table: the leaderboard at its largest training size, and the winner.
 
 The winner is the method with the lowest mean error over the splits. Every row is compared with it
-and with the training mean by the two paired tests of `workflow_lib.experiments.statistics`; what
-counts is the corrected one, two-sided, at the risk `workflow_lib.report.tables.CORRECTED_RISK`.
+and with the training mean by the two paired tests of `workflow_lib.experiments.statistics`; the
+corrected test decides, two-sided, at the risk `workflow_lib.report.tables.CORRECTED_RISK`.
 """
 
 from __future__ import annotations
@@ -81,12 +81,12 @@ def run(
     Parameters
     ----------
     scores : path
-        The ``scores.csv`` of the experiment; the split named ``final`` has no part in it.
+        The ``scores.csv`` of the experiment; it does not contain the split named ``final``.
     timings : sequence of paths
         Its timings, one file or none; without one, no cost is shown.
     methods : mapping of method name to mapping
         ``label`` and, where they are known, ``regressor``, ``weak_outputs``, ``members`` and what
-        `is_kernel_ridge_by_theory` asks for. The order is that of the experiment.
+        `is_kernel_ridge_by_theory` needs. The order is that of the experiment.
     experiment_settings : mapping
         ``metric`` (default ``arrmse``), ``split`` (default ``random``) and ``title``.
     n_folds : int
@@ -122,11 +122,11 @@ def leaderboard(
     """Return the leaderboard of one experiment at its largest training size, best row first.
 
     The winner is the row with the lowest mean error. Of rows that equal it in every split up to
-    rounding, which are one method by algebra, the reference method of the metric wins, else the one
-    that stands first in `methods`. Rows that lack a split, ceilings, which learn from outputs that
-    are not known in use (`weak_outputs: true`), and methods that cannot be saved
-    (`workflow_lib.saved_methods`) cannot win and come last. What studies of weak labels
-    fixed is left out.
+    rounding, which are algebraically the same method, the reference method of the metric wins, else
+    the first in `methods`. Rows that lack a split, ceilings, which learn from outputs that are not
+    known in use (`weak_outputs: true`), and methods that cannot be saved
+    (`workflow_lib.saved_methods`) cannot win and come last. Rows of studies of weak labels are left
+    out.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def leaderboard(
     size = max(score.training_size for score in scores)
     at_size = [score for score in scores if score.training_size == size]
     n_train = at_size[0].n_train
-    # The largest number of test rows widens the corrected test most.
+    # The corrected test is most conservative with the largest number of test rows.
     n_test = max(score.n_test for score in at_size)
     column = _columns(scores, metric)[size]
     splits = set().union(*column.values())
@@ -221,7 +221,7 @@ def leaderboard(
 def difference(first: Errors, second: Errors, n_train: int, n_test: int) -> Difference | None:
     """Return the comparison ``first - second`` on the splits that both have, None without any.
 
-    The outcome is ``lower`` or ``higher`` where the corrected resampled t-test says so at
+    The outcome is ``lower`` or ``higher`` where the corrected resampled t-test is significant at
     `CORRECTED_RISK`, ``equal`` where every split gives the same error up to rounding, ``untested``
     for one split and ``open`` otherwise. `n_train` and `n_test` are the rows of a split.
     """
@@ -257,11 +257,11 @@ def difference(first: Errors, second: Errors, n_train: int, n_test: int) -> Diff
 
 
 def chosen_on_other_splits(errors: Sequence[Sequence[float]]) -> float:
-    """Return the mean error of the winner where its own split had no part in choosing it.
+    """Return the mean error of winners that are chosen without the split that they are scored on.
 
     For every split the method with the lowest mean error over the other splits is taken, and its
-    error on this one counts: sum_j e[m(-j), j] / J with m(-j) = argmin_m sum_{k != j} e[m, k]. The
-    lowest of several means is too low by the luck of who won, and this mean, which is never below
+    error on this split counts: sum_j e[m(-j), j] / J with m(-j) = argmin_m sum_{k != j} e[m, k].
+    The lowest of several means is biased downwards by the choice; this mean, which is never below
     it, is not.
 
     Parameters
@@ -291,7 +291,7 @@ def is_kernel_ridge_by_theory(method: Mapping) -> bool:
     Its targets are then an affine map of the outputs and its pre-image is the inverse of that map,
     so that both cancel. This holds, without a projection and without weak rows, for the reduced
     form of one Gaussian, of a mixture whose components share one variance (`tied_spherical`), and
-    of a state-space model. What is not known of a method speaks against it.
+    of a state-space model. Where a setting is not known, the answer is no.
 
     Parameters
     ----------
@@ -321,11 +321,11 @@ def is_kernel_ridge_by_theory(method: Mapping) -> bool:
 
 
 def answer_tree(board: Leaderboard, settings: Mapping, n_folds: int) -> dict:
-    """Return what the JSON of an answer holds, NaN and infinities still in it.
+    """Return the content of the JSON of an answer, with NaN and infinities not yet replaced.
 
     ``winner`` is the method and ``training_size`` the number of its training rows, also of classes,
-    whose examples per class stand in ``examples_per_class``; ``beats_mean`` is true or false, and
-    null where nothing could be tested or compared. The first of the ``sentences`` is the headline.
+    whose examples per class are ``examples_per_class``; ``beats_mean`` is true or false, and null
+    where nothing could be tested or compared. The first of the ``sentences`` is the headline.
     """
     measured, winner = QUANTITIES[board.metric], board.winner
     nearest, cheapest = board.next_best, board.cheapest
@@ -404,14 +404,14 @@ def _shown(comparison: Difference | None, metric: str) -> dict | None:
     return asdict(comparison) | {
         "outcome": _OUTCOMES[comparison.outcome],
         "difference": measured.shown_difference(comparison.difference),
-        # The difference of two shares that are right has no use for a third share.
+        # A difference of accuracies is not stated relative to an accuracy.
         "relative": math.nan if measured.is_accuracy else comparison.relative,
         "effect": measured.shown_effect(comparison.effect),
     }
 
 
 def _without_nan(value: object) -> object:
-    """Return a tree in which null stands for NaN and infinities."""
+    """Return a tree in which null replaces NaN and infinities."""
     if isinstance(value, Mapping):
         return {key: _without_nan(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
@@ -519,9 +519,9 @@ def _versus_reference(
 
 
 def _learning(scores: Sequence[Score], board: Leaderboard, metric: str) -> Learning | None:
-    """Return the last step of the learning curve of the best row that learns at all.
+    """Return the last step of the learning curve of the best row that is not the training mean.
 
-    The corrected test takes the smaller of the two training sets, which makes it more cautious.
+    The corrected test takes the smaller of the two training sizes, which makes it conservative.
     """
     columns = _columns(scores, metric)
     earlier = sorted(size for size in columns if size < board.training_size)
@@ -536,7 +536,7 @@ def _learning(scores: Sequence[Score], board: Leaderboard, metric: str) -> Learn
 
 
 def _choice(column: Mapping[Variant, Errors], splits: set[int]) -> Choice | None:
-    """Return what choosing the winner among these rows by their test errors may have flattered."""
+    """Return the optimism from choosing the winner by the test errors of these rows."""
     order = sorted(splits)
     errors = [[column[variant][split] for split in order] for variant in sorted(column)]
     if len(errors) < 2 or len(order) < 2:

@@ -20,7 +20,7 @@ class Difference:
     Attributes
     ----------
     difference, relative : float
-        Mean difference, and the same in parts of the mean error of the second.
+        Mean difference, and the same relative to the mean error of the second.
     n_splits, n_nonzero : int
         Numbers of splits that both have, and of those on which they differ.
     effect : float
@@ -29,7 +29,7 @@ class Difference:
     p_student, p_corrected : float
         Two-sided p values of Student's paired t-test and of the corrected resampled t-test.
     largest_relative_difference : float
-        Largest difference in a split, in parts of the larger error.
+        Largest difference in a split, relative to the larger error.
     outcome : {"lower", "higher", "equal", "open", "untested"}
     note : str
         Why a value is special; empty otherwise.
@@ -70,8 +70,8 @@ class Row:
 
     ``is_complete`` says whether it has every split that any row has, ``is_ceiling`` whether it
     learns from outputs that are not known in use, and ``is_bold`` whether it is better than every
-    other row by the paper's rule. ``why_not_saved`` is the reason why no file can predict as it
-    does, empty for most. ``versus_best`` is None for the winner, and ``versus_mean`` for the
+    other row by the paper's rule. ``why_not_saved`` is the reason why it cannot be saved to predict
+    new rows, empty for most. ``versus_best`` is None for the winner, and ``versus_mean`` for the
     training mean itself and where there is none.
     """
 
@@ -90,7 +90,7 @@ class Row:
 
     @property
     def can_win(self) -> bool:
-        """Whether it may be the winner, which is what is saved and predicts."""
+        """Whether it may be the winner, which is saved and used to predict."""
         return self.is_complete and not self.is_ceiling and not self.why_not_saved
 
     @property
@@ -120,7 +120,7 @@ class Learning:
 
 @dataclass(frozen=True)
 class Choice:
-    """What the choice of the winner by its own test errors may have flattered.
+    """The optimism from choosing the winner by its own test errors.
 
     ``winner_error`` is the lowest mean of ``n_methods`` rows, ``chosen_error`` that of the winners
     chosen without the split that they are scored on, and ``gap`` the distance of the lowest mean
@@ -227,7 +227,7 @@ class Leaderboard:
 
     @property
     def tied(self) -> list[Row]:
-        """The rows that no test tells from the winner, those equal to it included."""
+        """The rows that no test distinguishes from the winner, those equal to it included."""
         return [
             row
             for row in self.rows[1:]

@@ -40,7 +40,7 @@ def run(
 
 
 def run_manifest(merged_configuration: Mapping, seeds: Mapping[str, int], repository: Path) -> dict:
-    """Return what is needed to run the same again and to compare two runs.
+    """Return what is needed to repeat a run and to compare two runs.
 
     Parameters
     ----------

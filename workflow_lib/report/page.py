@@ -1,4 +1,4 @@
-"""The report: one HTML file that holds everything and opens without a network."""
+"""The report: one HTML file that contains everything and opens without a network."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def write_report(
             _entry(part.anchor, experiment["name"])
             for part, experiment in zip(experiments, sections, strict=True)
         ],
-        "Behind the numbers": [_entry(part.anchor, part.heading) for part in behind],
+        "Background": [_entry(part.anchor, part.heading) for part in behind],
     }
     first = across[0]
     page = render(
@@ -111,7 +111,7 @@ def _what_was_run(sections: Sequence[Mapping]) -> list[str]:
         for section in sections
         if not section["is_made"] and not section["stand_in_for"]
     ]
-    sentences = [f"This run holds {count_of(len(sections), 'experiment')}."]
+    sentences = [f"This run has {count_of(len(sections), 'experiment')}."]
     if made:
         sentences.append(f"Data made by a recipe: {join_words(made)}.")
     if others:

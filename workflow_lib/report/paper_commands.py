@@ -1,4 +1,4 @@
-"""The command lines that run a table or figure of the paper, by what data they run it on."""
+"""The command lines that run a table or figure of the paper, by the data that they run it on."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def commands(
 ) -> tuple[list[Command], bool]:
     """Return the commands that run an item on these kinds of data, and if any is the paper's.
 
-    Of several configuration files that of the fewest experiments is named. A stand-in as a whole
-    counts only where no table of that kind reproduces the item.
+    Of several configuration files that of the fewest experiments is named. An experiment that as a
+    whole stands in for the item counts only where no table of that kind reproduces it.
     """
     found: dict[str, tuple] = {}
     for path, experiments in runs.items():
@@ -53,7 +53,7 @@ def commands(
 
 
 def _reproduces(item: PaperItem, experiment: Mapping) -> int:
-    """Return 1 where a table or figure of an experiment reproduces it, 2 where all of it does."""
+    """Return 1 if a table or figure of an experiment reproduces an item, 2 if all of it does."""
     if item.kind == "figure":
         return int(bool(item.drawn_as) and item.drawn_as in experiment["figure_kinds"])
     if item.number in experiment["paper_tables"]:

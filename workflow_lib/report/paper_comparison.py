@@ -34,7 +34,7 @@ COLUMNS = (
     ("Within 2", 3),
     ("Largest difference", 7),
     ("Same order", 3),
-    ("Why not", 13),
+    ("Reasons", 13),
 )
 """Columns with their least widths in rem; without these, texts get as little room as counts."""
 
@@ -51,8 +51,8 @@ def paper_comparison_section(
 ) -> Section:
     """Return the section with a row for each reproduction of a table or figure of the paper.
 
-    Those that this run shows on a stand-in alone, or not at all, have a row in a second table,
-    which says how they are run.
+    Those that this run shows on a stand-in only, or not at all, have a row in a second table,
+    which says how to run them.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def paper_comparison_section(
 
 
 def _groups(item: PaperItem, reproductions: Sequence[Reproduction]) -> list[list[Reproduction]]:
-    """Return the reproductions of each row of an item: one each.
+    """Return the reproductions in each row of an item: one in each row.
 
     Experiments that as a whole stand in for it share a row, and only where it has no other
     reproduction.
@@ -139,11 +139,11 @@ def _notes() -> str:
         f"Differences are this run minus published. {SPREAD_NOTE} Published spreads are standard "
         "deviations over ten splits (section 6.1 of the paper). Within one or two spreads is "
         "called agreement only on the paper's own data or data drawn by its recipe, never on a "
-        "stand-in; it tells of the scatter of single splits, and is no test. Seconds are those of "
-        "a machine: they count in no agreement, only in the order. Same order: of the pairs of "
-        "numbers at one training size (or in one row or column of the published table) that the "
-        "paper prints differently, how many differ the same way here. Each reproduction of a table "
-        "counts by itself."
+        "stand-in; it refers to the scatter of single splits, and is not a statistical test. "
+        "Seconds depend on the machine: they count only in the order, not in the agreement. Same "
+        "order: of the pairs of numbers at one training size (or in one row or column of the "
+        "published table) that differ in the paper, how many are in the same order here. Each "
+        "reproduction of a table counts separately."
     )
 
 
@@ -218,15 +218,15 @@ def _difference(comparison: Comparison) -> str:
 def _why_not(
     item: PaperItem, reproduction: Reproduction, published: Mapping[int, str | Path]
 ) -> str:
-    """Return what is known of why the numbers of a reproduction do not agree, or that they do."""
+    """Return the known reasons why the numbers of a reproduction differ, or that they agree."""
     if reproduction.data_kind == DRAWING:
         return "Our own drawing of the same steps; there is nothing to measure."
     if item.kind == "figure":
-        return "Samples drawn as the paper says; a figure has no numbers to compare."
+        return "Samples drawn as the paper describes; a figure has no numbers to compare."
     if item.number not in published:
         return (
-            "The text of the paper does not hold the numbers of this table, so that the published "
-            "columns stay blank."
+            "The text of the paper does not contain the numbers of this table, so that the "
+            "published columns stay blank."
         )
     sentences = []
     if reproduction.seconds:
@@ -239,11 +239,11 @@ def _why_not(
         )
     elif not reproduction.comparisons:
         if read_published([published[item.number]]):
-            sentences.append("No row and column of this run is that of a published number.")
+            sentences.append("No published number has the row and column of a number of this run.")
         else:
             sentences.append(
-                "The published numbers stand below the table as they were printed. They have no "
-                "training size, and are not compared."
+                "The published numbers are shown below the table as they were printed. They have "
+                "no training size, and are not compared."
             )
     if not reproduction.errors:
         return " ".join(sentences)
@@ -263,14 +263,14 @@ def _reasons(reproduction: Reproduction, beyond: Sequence[Comparison]) -> list[s
         sentences.append(
             f"Of the {count_of(len(beyond), 'number')} beyond two spreads, {len(small)} "
             f"{'is' if len(small) == 1 else 'are'} within {100 * SMALL_DIFFERENCE:.0f} % of the "
-            f"published one: the spreads are that small."
+            f"published one, because the spreads are small."
         )
     if len(small) == len(beyond):
         return sentences
     sentences += [text for unit, text in READINGS.items() if unit in {c.quantity for c in beyond}]
     if reproduction.data_kind == RECIPE:
         sentences.append(
-            "The paper's recipe leaves open how its data were drawn. What was chosen here is said "
+            "The paper's recipe does not fully determine its data. What was chosen here is stated "
             "with the data; another choice gives other errors."
         )
     else:

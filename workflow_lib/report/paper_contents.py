@@ -1,4 +1,4 @@
-"""What the tables and figures of the paper show, as ``config/paper_tables/contents.csv`` says."""
+"""What the tables and figures of the paper show, from ``config/paper_tables/contents.csv``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class PaperItem:
     """A table or figure of the paper.
 
     ``kind`` is ``table`` or ``figure``; ``title``, ``data`` and ``quantity`` say what it shows.
-    ``drawn_as`` is the kind of figure of ours that draws it again, empty without any; the quantity
+    ``drawn_as`` is our kind of figure that reproduces it, empty without any; the quantity
     ``drawing`` is that of a scheme without data.
     """
 
@@ -41,7 +41,7 @@ def read_contents(path: str | Path) -> list[PaperItem]:
     Raises
     ------
     UserError
-        If the file is missing, or a line of it is none of a table or a figure.
+        If the file is missing, or a line of it describes neither a table nor a figure.
     """
     try:
         with open(path, encoding="utf-8", newline="") as file:
@@ -64,5 +64,5 @@ def read_contents(path: str | Path) -> list[PaperItem]:
 
 
 def figures_drawn(contents: Sequence[PaperItem]) -> dict[str, int]:
-    """Return kind of our figure -> number of the figure of the paper that it draws again."""
+    """Return kind of our figure -> number of the figure of the paper that it reproduces."""
     return {item.drawn_as: item.number for item in contents if item.drawn_as}

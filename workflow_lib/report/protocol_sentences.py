@@ -11,14 +11,14 @@ from workflow_lib.report.quantities import QUANTITIES, chance_error
 from workflow_lib.report.scores import Score
 
 _GROUPED = (
-    "Test rows belong to groups of which no row trains, so that they are less like the training "
+    "Test rows belong to groups without training rows, so that they are less like the training "
     "rows than in a random split."
 )
 
 _GIVEN = (
-    "The data say which rows test, train and may be weak; splits differ only in the training and "
-    "weak rows drawn. The deviation over splits therefore tells nothing of other test rows, and "
-    "the tests, which take the splits for random ones, are too sure here."
+    "The data define the test rows and those that may be training or weak rows; splits differ only "
+    "in the training and weak rows drawn. The deviation over splits therefore says nothing about "
+    "other test rows, and the tests, which assume that splits are random, give too small p values."
 )
 
 _SELECTION = "scored on the outputs themselves, after the pre-image."
@@ -29,25 +29,25 @@ _CLASS_SELECTION = (
 )
 
 _ONE_EXAMPLE = (
-    "With one example per class nothing can be selected, for a class that is held out has no "
+    "With one example per class nothing can be selected, because a class that is held out has no "
     "example left; fixed values are used."
 )
 
 _CHRONOLOGICAL = (
     "The test rows are the latest, the same in every split, and later than all training rows; "
-    "splits differ only in the training rows drawn. The deviation over splits therefore tells "
-    "nothing of other test periods, and at a size that takes every earlier row it is that of the "
-    "folds and random starts alone. The tests take the splits for random ones, so that they are "
-    "too sure here."
+    "splits differ only in the training rows drawn. The deviation over splits therefore says "
+    "nothing about other test periods, and at a size that takes every earlier row it is that of "
+    "the folds and random starts only. The tests assume that splits are random, so that their p "
+    "values are too small."
 )
 
 _PER_CLASS = (
-    "Every class has equally many labelled examples, and tests in the same share of its rows."
+    "Every class has the same number of labelled examples, and the same share of test rows."
 )
 
 _STRATIFIED = (
-    "Every class has its share of the training and of the test rows, and one training row at least "
-    "where there are so many."
+    "Every class has its share of the training and of the test rows, and at least one training row "
+    "where there are enough."
 )
 
 _SPLITS = {
@@ -58,7 +58,7 @@ _SPLITS = {
     "per_class": ("random split", _PER_CLASS),
     "stratified": ("random split", _STRATIFIED),
 }
-"""Kind of split -> what it is called, and what is to be known of it."""
+"""Kind of split -> its name, and its explanation."""
 
 
 def protocol_sentences(
@@ -72,8 +72,8 @@ def protocol_sentences(
     """Return how an experiment was run, from its settings and from what the scores hold.
 
     `missing_share` is the share of the output values of the dataset that are missing,
-    `same_group` the column by which weak rows join labelled ones, None where they are made, and
-    `methods` has the labels of methods.
+    `same_group` the column that groups weak rows with labelled ones, None where weak labels are
+    made, and `methods` has the labels of methods.
     """
     measured = QUANTITIES[settings["metric"]]
     sizes = sorted({score.training_size for score in scores})
@@ -96,13 +96,13 @@ def protocol_sentences(
         sentences.append(f"Sizes that do not fit the data: {sizes_in_words}.")
     if weak_sizes:
         is_soft = settings.get("weak_labels") == "soft"
-        known = "only how likely each component is" if is_soft else "only the component is known"
+        known = "the component probabilities are" if is_soft else "the component is"
         counts = (
-            f"each is taken for as likely of each component as the labelled training rows with the "
-            f"same value of '{same_group}' are on average."
+            f"each has the mean component probabilities of the labelled training rows with the "
+            f"same value of '{same_group}'."
             if same_group
-            else f"of each {known}, in the mixture fitted to all labelled training rows, whose "
-            f"memberships the inner folds keep."
+            else f"of each only {known} known, in the mixture fitted to all labelled training "
+            f"rows, whose memberships are also used in the inner folds."
         )
         sentences.append(
             f"{join_words([str(size) for size in weak_sizes])} weakly labelled rows for the "
@@ -139,19 +139,17 @@ def protocol_sentences(
             f"With {sizes_in_words} training rows, more than max_gram_rows, kernel ridge "
             f"regression works on the features of {number} landmarks (the Nystr\u00f6m "
             f"approximation) instead of a Gram matrix of all pairs, with the same grid and "
-            f"the same folds; landmarks are centres of training inputs, and no output has a part "
-            f"in them."
+            f"the same folds; landmarks are centres of training inputs, and do not depend on "
+            f"outputs."
         )
     if missing_share > 0:
         sentences.append(
-            f"{format_share(missing_share)} of the output values are missing: in training each "
-            f"takes the mean of its output over the rows of the fit, and errors count the "
-            f"observed ones only."
+            f"{format_share(missing_share)} of the output values are missing: in training each is "
+            f"replaced by the mean of its output over the rows of the fit, and errors count the "
+            f"observed values only."
         )
     if settings["metric"] == "rrmse":
-        sentences.append(
-            "Some outputs hardly vary, so the error that counts here is pooled over outputs."
-        )
+        sentences.append("Some outputs hardly vary, so the error used here is pooled over outputs.")
     if measured.is_accuracy:
         chance = measured.write(chance_error(scores), math.nan, unit=True)
         guess = "A guess among the classes" if measured.is_per_class else "The most frequent class"

@@ -32,11 +32,10 @@ class Quantity:
     name : str
         Its name in sentences.
     heading, axis : str
-        What stands above a block of a table and beside the axis of a figure.
+        Heading of a block of a table, and label of the axis of a figure.
     is_accuracy : bool
-        False: scores hold the error itself, which is shown as it is. True: they hold the share of
-        rows that are right; compared is the share that is wrong, and shown is the accuracy in
-        percent.
+        False: scores hold the error itself, which is shown as it is. True: they hold the accuracy;
+        the error rate is compared, and the accuracy is shown in percent.
     is_per_class : bool
         Whether training sizes are examples per class.
     """
@@ -69,7 +68,7 @@ class Quantity:
 
     @property
     def part(self) -> str:
-        """What the quantity is also measured for one by one."""
+        """What the quantity is also measured for separately."""
         return "class" if self.is_accuracy else "output coordinate"
 
     @property
@@ -79,12 +78,12 @@ class Quantity:
 
     @property
     def size_heading(self) -> str:
-        """What stands above a column of training sizes."""
+        """The heading of a column of training sizes."""
         return "Examples per class" if self.is_per_class else "Training size"
 
     @property
     def size_axis(self) -> str:
-        """What stands under a logarithmic axis of training sizes."""
+        """The label of a logarithmic axis of training sizes."""
         what = "labelled examples per class" if self.is_per_class else "training rows"
         return f"{what} (log scale)"
 
@@ -96,7 +95,7 @@ class Quantity:
 
     @property
     def difference_name(self) -> str:
-        """What a difference is a difference in."""
+        """The name of the quantity that a difference is in."""
         return f"{self.name} (percentage points)" if self.is_accuracy else self.name
 
     def size_in_words(self, training_size: int) -> str:
@@ -106,24 +105,24 @@ class Quantity:
         return f"{count_of(training_size, 'example')} per class"
 
     def error(self, value: float) -> float:
-        """Return what is compared of a value that scores hold."""
+        """Return the error, which is compared, of a value in the scores."""
         return 1.0 - value if self.is_accuracy else value
 
     def shown(self, error: float) -> float:
-        """Return what is shown of an error, or of a mean of errors."""
+        """Return an error, or a mean of errors, as it is shown."""
         return 100.0 * (1.0 - error) if self.is_accuracy else error
 
     def shown_spread(self, deviation: float) -> float:
-        """Return what is shown of a deviation of errors."""
+        """Return a deviation of errors as it is shown."""
         return 100.0 * deviation if self.is_accuracy else deviation
 
     def shown_difference(self, difference: float) -> float:
-        """Return what is shown of a difference of errors; that of accuracies has the other sign."""
-        # A plain minus would make a negative zero of no difference.
+        """Return a difference of errors as it is shown; that of accuracies has the other sign."""
+        # A plain minus would make zero a negative zero.
         return 100.0 * (0.0 - difference) if self.is_accuracy else difference
 
     def shown_effect(self, effect: float) -> float:
-        """Return what is shown of a difference of errors in units of its spread."""
+        """Return a difference of errors in units of its spread as it is shown."""
         return 0.0 - effect if self.is_accuracy else effect
 
     def write(
@@ -163,7 +162,7 @@ PERCENT = "accuracy_percent"
 
 
 def error_of(score: Score, quantity: str) -> float:
-    """Return what is compared of a score, for a key of `QUANTITIES`.
+    """Return the error of a score, which is compared, for a key of `QUANTITIES`.
 
     Raises
     ------
@@ -176,7 +175,7 @@ def error_of(score: Score, quantity: str) -> float:
         raise UserError(
             f"experiment {score.experiment}",
             f"{quantity} is to be shown, and its outputs are "
-            + ("classes" if has_classes else "no classes"),
+            + ("classes" if has_classes else "not classes"),
             "the metric accuracy for classes, and any other for other outputs",
             f"correct the key metric in config/experiments/{score.experiment}.yaml",
         )
@@ -184,9 +183,9 @@ def error_of(score: Score, quantity: str) -> float:
 
 
 def error_of_unit(unit: str) -> str:
-    """Return the key of `QUANTITIES` that published numbers of a unit are.
+    """Return the key of `QUANTITIES` for published numbers of a unit.
 
-    Units that are no such key, ``RRMSE`` above all, are the aRRMSE, which the paper calls so.
+    Units that are no such key are the aRRMSE, which the paper calls ``RRMSE``.
     """
     if unit == PERCENT:
         return "accuracy"
@@ -197,7 +196,7 @@ def chance_error(scores: Sequence[Score]) -> float:
     """Return the error rate of the best guess that uses no input.
 
     Of K classes that are equally frequent it is 1 - 1 / K, where K is the number of training rows
-    by that of examples per class, the same at every size; else that of predicting the most
+    divided by that of examples per class, the same at every size; else that of predicting the most
     frequent class, the mean over splits.
     """
     guesses = [score.guess_accuracy for score in scores if score.guess_accuracy is not None]
@@ -210,14 +209,14 @@ def shown_cells(cells: Sequence, metric: str) -> list:
     """Return the cells of a table with the values that are shown, for its CSV file.
 
     Those of an accuracy are in percent, and differences, effects and marks have the other sign; the
-    quantity is then called `PERCENT`, with what a cell of a class or a summary has before it, as in
-    ``minimum_accuracy_percent``. All others stay as they are.
+    quantity is then called `PERCENT`, with a prefix in cells of a class or a summary, as in
+    ``minimum_accuracy_percent``. All others are unchanged.
 
     Parameters
     ----------
     cells : sequence of cells of error, study or coordinate tables
     metric : str
-        The key of `QUANTITIES` that cells hold whose own quantity is none, those of coordinates.
+        The key of `QUANTITIES` for cells whose own quantity is no key, those of coordinates.
     """
     return [_shown_cell(cell, metric) for cell in cells]
 

@@ -1,4 +1,4 @@
-"""What the ranks of the methods over datasets say, in sentences made from the numbers."""
+"""The findings of the ranks of methods over datasets, in sentences made from the numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOTHING_RANKED = (
 )
 
 MOST_NAMES = 8
-"""Names in a list; what is above is only counted."""
+"""Names in a list; further names are only counted."""
 
 
 def rank_sentences(ranking: Ranking | None, methods: Mapping[str, Mapping]) -> list[str]:
@@ -46,15 +46,15 @@ def rank_sentences(ranking: Ranking | None, methods: Mapping[str, Mapping]) -> l
     ]
     if n_datasets < LEAST_FOR_A_TEST:
         sentences.append(
-            f"With fewer than {LEAST_FOR_A_TEST} datasets the ranks describe these datasets, and "
-            f"nothing follows for others."
+            f"With fewer than {LEAST_FOR_A_TEST} datasets the ranks describe these datasets only, "
+            f"and imply nothing about others."
         )
     sentences += _against_reference(ranking, methods)
     return sentences
 
 
 def data_sentences(ranking: Ranking | None, methods: Mapping[str, Mapping]) -> list[str]:
-    """Return on which data the ranks rest, and what has no part in them."""
+    """Return on which data the ranks are based, and what is left out of them."""
     if ranking is None:
         return []
     per_class = " examples per class" if ranking.is_accuracy else ""
@@ -73,21 +73,21 @@ def data_sentences(ranking: Ranking | None, methods: Mapping[str, Mapping]) -> l
         sentences.append(f"Not ranked, since they did not run on all of these datasets: {names}.")
     if ranking.unranked:
         sentences.append(
-            f"No part have the datasets on which not all of these methods ran: "
+            f"Left out are the datasets on which not all of these methods ran: "
             f"{_listed(ranking.unranked)}."
         )
     if ranking.n_other_kind:
         other = "numbers" if ranking.is_accuracy else "classes"
-        has = "has" if ranking.n_other_kind == 1 else "have"
+        verb = "is" if ranking.n_other_kind == 1 else "are"
         sentences.append(
-            f"{count_of(ranking.n_other_kind, 'dataset')} whose outputs are {other} {has} no part "
-            f"either."
+            f"{count_of(ranking.n_other_kind, 'dataset')} whose outputs are {other} {verb} left "
+            f"out too."
         )
     return sentences
 
 
 def _test_sentence(ranking: Ranking) -> str:
-    """Return what the Friedman test and the critical difference say."""
+    """Return the results of the Friedman test and of the critical difference."""
     test, critical = ranking.test, ranking.critical_difference
     numbers = f"chi-squared = {test.statistic:.2f}, {format_p_value(test.p_value)}"
     if math.isfinite(test.f_statistic):
@@ -96,16 +96,16 @@ def _test_sentence(ranking: Ranking) -> str:
         )
     begin = f"Friedman's test ({numbers})"
     if not ranking.has_differences:
-        return f"{begin} does not tell the methods apart at the risk {RISK:g}."
+        return f"{begin} does not distinguish the methods at the risk {RISK:g}."
     largest = len(ranking.methods) - 1
     if critical > largest:
         return (
-            f"{begin} says that the methods are not all alike, but Nemenyi's critical difference "
-            f"of {critical:.2f} is more than two ranks can differ ({largest}): no two "
-            "are distinguished."
+            f"{begin} shows that the methods are not all equal, but Nemenyi's critical difference "
+            f"of {critical:.2f} exceeds the largest possible difference of ranks ({largest}): no "
+            "two methods are distinguished."
         )
     return (
-        f"{begin} says that the methods are not all alike; two are distinguished where their "
+        f"{begin} shows that the methods are not all equal; two are distinguished where their "
         f"average ranks differ by {critical:.2f} or more (Nemenyi's critical difference at the "
         f"risk {RISK:g})."
     )
@@ -117,22 +117,23 @@ def _against_reference(ranking: Ranking, methods: Mapping[str, Mapping]) -> list
     subjects = [method for method in ranking.methods if method.startswith(("ofer", "wofer"))]
     if reference not in ranking.methods or not subjects:
         return []
-    home = ranking.methods.index(reference)
+    reference_place = ranking.methods.index(reference)
     averages = ranking.average_ranks
     parts = []
     for method in subjects:
         place = ranking.methods.index(method)
         name = f"{method_label(method, methods)} ({averages[place]:.2f})"
-        if (ranking.ranks[:, place] == ranking.ranks[:, home]).all():
+        if (ranking.ranks[:, place] == ranking.ranks[:, reference_place]).all():
             parts.append(f"{name} is equal up to rounding on every dataset")
             continue
-        where = "is level"
-        if averages[place] != averages[home]:
-            where = "ranks before it" if averages[place] < averages[home] else "ranks behind it"
-        is_joined = any({place, home} <= set(group) for group in ranking.groups)
+        where = "has the same rank"
+        if averages[place] != averages[reference_place]:
+            is_better = averages[place] < averages[reference_place]
+            where = "ranks before it" if is_better else "ranks behind it"
+        is_joined = any({place, reference_place} <= set(group) for group in ranking.groups)
         parts.append(f"{name} {where}, {'not ' if is_joined else ''}distinguishable")
     name = method_label(reference, methods)
-    return [f"Against {name} (average rank {averages[home]:.2f}): {'; '.join(parts)}."]
+    return [f"Against {name} (average rank {averages[reference_place]:.2f}): {'; '.join(parts)}."]
 
 
 def _place_in_words(place: Place) -> str:
@@ -151,5 +152,5 @@ def _listed(names: Sequence[str]) -> str:
     shown = list(names)
     if len(shown) > MOST_NAMES + 1:
         shown[MOST_NAMES:] = [f"{len(shown) - MOST_NAMES} more"]
-    # Names have commas of their own.
+    # Names may contain commas.
     return "; ".join(shown) if any("," in name for name in shown) else join_words(shown)

@@ -13,7 +13,7 @@ NO_RANKING = "Too few methods ran on too few datasets, so that there are no rank
 
 
 def ranks_layout(ranking: Ranking | None, methods: Mapping[str, Mapping]) -> Layout:
-    """Return the table of ranks, the best method first; one without rows where none were ranked.
+    """Return the table of ranks, the best method first; without rows if nothing was ranked.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def ranks_layout(ranking: Ranking | None, methods: Mapping[str, Mapping]) -> Lay
 
 
 def _notes(ranking: Ranking) -> list[str]:
-    """Return what a reader of the table must know: sizes, ties, and what the data are."""
+    """Return the notes on the table: sizes, ties, and the kinds of data."""
     notes = [
         f"At the largest training size of each of {count_of(len(ranking.places), 'dataset')}, by "
         "the mean over its splits; equal means share their ranks."

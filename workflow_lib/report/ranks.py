@@ -1,8 +1,8 @@
-"""Which methods rank before which over the datasets of a run, and what a test says of it.
+"""The ranks of the methods over the datasets of a run, and the test of their differences.
 
 A dataset counts once, however many experiments and splits it has: datasets are independent of each
-other, splits of one are not. Compared are methods that learn from the same rows, so that methods
-that also use weak rows, and what studies of weak labels fixed, are left out.
+other, the splits of a dataset are not. Only methods that learn from the same rows are compared, so
+that methods that also use weak rows, and studies of weak labels, are left out.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ RISK = 0.05
 """The risk of the Friedman test and of the critical difference."""
 
 LEAST_METHODS = 3
-"""Two methods on a dataset are what the paired tests over splits are for."""
+"""Two methods are compared by the paired tests over splits instead."""
 
 LEAST_DATASETS = 2
 
@@ -46,7 +46,7 @@ class Place:
     Attributes
     ----------
     experiment, title : str
-        The experiment that stands for the dataset, and the title of the dataset.
+        The experiment that represents the dataset, and the title of the dataset.
     stand_in_for : str or None
     is_made : bool
         Whether the data are drawn by a recipe.
@@ -118,7 +118,7 @@ class Ranking:
 
     @property
     def has_differences(self) -> bool:
-        """Whether the Friedman test says that the methods are not all alike."""
+        """Whether the Friedman test finds that the methods are not all equal."""
         return self.test.p_value < RISK
 
 
@@ -129,12 +129,12 @@ def rank_methods(
 ) -> Ranking | None:
     """Return the ranking over the largest block of datasets and methods without a gap.
 
-    Of all sets of methods that ran together, the one is taken that, times the number of datasets
-    on which all of them ran, gives the most cells; but sets on `LEAST_FOR_A_TEST` datasets or
-    more go before the others. Errors of numbers and accuracies of classes are not mixed: the kind
-    with more datasets is ranked. In each dataset counts the mean error over the splits at the
-    largest training size that most of its methods fill. Of several experiments on a dataset the
-    first one counts that has all of the methods.
+    Of all sets of methods that ran together, the set with the most cells is taken, its number of
+    methods times the number of datasets on which all of them ran; but sets on `LEAST_FOR_A_TEST`
+    datasets or more are preferred to the others. Errors of numbers and accuracies of classes are
+    not mixed: the kind with more datasets is ranked. The error of a method on a dataset is its mean
+    over the splits, at the training size at which most methods have every split, the largest of
+    equals. Of several experiments on a dataset the first that has all of the methods counts.
 
     Parameters
     ----------
@@ -169,16 +169,16 @@ def rank_methods(
     if block is None:
         return None
     methods, chosen = block
-    everyone = sorted({method for place in places.values() for method in place.errors})
-    order = [method for method in method_order if method in everyone]
-    order += [method for method in everyone if method not in order]
+    all_methods = sorted({method for place in places.values() for method in place.errors})
+    order = [method for method in method_order if method in all_methods]
+    order += [method for method in all_methods if method not in order]
     names = [method for method in order if method in methods]
     errors = np.array([[places[name].errors[method] for method in names] for name in chosen])
     ranks, test = ranks_by_dataset(errors), friedman_test(errors)
     by_rank = np.argsort(ranks.mean(axis=0), kind="stable")
     ranks = ranks[:, by_rank]
     critical = nemenyi_critical_difference(len(names), len(chosen), RISK)
-    # The test of all methods comes first: where it tells nothing apart, no pair counts.
+    # The test of all methods comes first: where it finds no difference, no pair is distinguished.
     distance = critical if test.p_value < RISK else math.inf
     ranked = {experiments[name]["dataset"] for name in chosen}
     unranked: dict[str, str] = {}

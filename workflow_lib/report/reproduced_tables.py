@@ -23,7 +23,7 @@ STAND_IN = "a stand-in"
 """What the data of a reproduction are; the classes of `data_kind`."""
 
 DRAWING = "a drawing without data"
-"""What a figure shows that shows no data."""
+"""What a figure without data shows."""
 
 _TABLES_IN_TEXT = re.compile(r"\btables? (\d+(?:(?:, | and | to )\d+)*)")
 
@@ -44,7 +44,7 @@ class Reproduction:
     data_kind : str
         What the data are, as `data_kind` says, or `DRAWING`.
     comparisons : tuple of Comparison
-        Its numbers beside the published ones, seconds among them; none on a stand-in.
+        Its numbers with the published ones, seconds among them; none on a stand-in.
     """
 
     item: tuple[str, int]
@@ -84,7 +84,7 @@ def data_kind(dataset: Mapping) -> str:
 
 
 def is_comparable(dataset: Mapping) -> bool:
-    """Return whether numbers on a dataset may be held against the published ones."""
+    """Return whether numbers on a dataset may be compared with the published ones."""
     return data_kind(dataset) != STAND_IN
 
 
@@ -98,7 +98,7 @@ def reproductions_of(
     published: Mapping[int, str | Path],
     drawn_as: Mapping[str, int],
 ) -> list[Reproduction]:
-    """Return the reproductions in one experiment: its tables, its figures, and then itself.
+    """Return the reproductions in one experiment: its tables, its figures, then the whole.
 
     The experiment as a whole stands in for the tables that the description of its data names and
     that no table of its own reproduces.
@@ -117,7 +117,7 @@ def reproductions_of(
     published : mapping of table number to path
         The published tables that are available.
     drawn_as : mapping of kind of figure to number
-        The figures of the paper that a kind of ours draws again.
+        The figures of the paper that our kinds of figures reproduce.
     """
     kind = data_kind(dataset)
     reproductions = []
@@ -143,7 +143,7 @@ def reproductions_of(
     for figure in settings["figures"]:
         if figure["kind"] in drawn_as:
             item = ("figure", drawn_as[figure["kind"]])
-            # It shows samples of its own or none, whatever the data of the experiment.
+            # The figure shows its own samples or none, whatever the data of the experiment.
             module = figure_modules()[figure["kind"]]
             shown = RECIPE if module.artifacts or module.settings else DRAWING
             reproductions.append(Reproduction(item, experiment, figure["name"], "", shown))
@@ -172,13 +172,13 @@ def compared(
     dataset_name: str,
     methods: Mapping[str, Mapping],
 ) -> list[Comparison]:
-    """Return the numbers of one table of a run beside the published ones.
+    """Return the comparisons of one table of a run with the published numbers.
 
     Cells of errors and times hold the published number themselves. A cell of an output coordinate
     is compared with the number `apart` whose column is a word of the coordinate's name (the year of
     Table 6) or ``Global``, and a cell of a study of weights with that whose column is the weight
     and whose row ends with the name of the dataset (Table 15). Times without a training size are
-    not compared, because it is not said what they count.
+    not compared, because the paper does not state what they count.
     """
     comparisons = []
     for cell in cells:
@@ -208,7 +208,7 @@ def _of_cell(cell: Cell, methods: Mapping[str, Mapping]) -> Comparison:
 def _of_number(
     cell: CoordinateCell | StudyCell, number: Published, methods: Mapping[str, Mapping]
 ) -> Comparison:
-    """Return a cell beside a number of a table that has rows and columns of its own."""
+    """Return the comparison of a cell with a number of a table with its own rows and columns."""
     quantity = error_of_unit(number.unit)
     measured = QUANTITIES[quantity]
     is_study = isinstance(cell, StudyCell)

@@ -1,4 +1,4 @@
-"""What the jobs asked of a scheduler, and what they used."""
+"""What the jobs requested from a scheduler, and what they used."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Schemes of the method: its spaces as boxes, and the maps between them as arrows.
 
-They show nothing of a run: which spaces there are, which maps lead from one to another, and in
-which order these are made.
+They show no data of a run: only the spaces, the maps between them, and the order in which the maps
+are made.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from workflow_lib.report.style import ACCENT_COLOR, BASE_COLOR, applied_style
 WIDTH, HEIGHT = 9.0, 4.3
 BOX_WIDTH, BOX_HEIGHT = 1.75, 0.8
 LETTERS = 27
-"""Letters of a line of text beside an arrow."""
+"""Letters of a line of text at an arrow."""
 
 LEARNED, GIVEN = ACCENT_COLOR, BASE_COLOR
 """Colors of maps that are learned from training rows, and of those that follow from these."""
@@ -107,7 +107,7 @@ def _draw_map(axis, arrow: Map, source: Space, target: Space) -> None:
 def _edge(
     space: Space, run_x: float, run_y: float, side: tuple[float, float]
 ) -> tuple[float, float]:
-    """Return where a line that runs beside the middle of a box leaves it."""
+    """Return where a line, shifted by `side` from the middle of a box, leaves the box."""
     share_x = BOX_WIDTH / 2 / abs(run_x) if run_x else float("inf")
     share_y = BOX_HEIGHT / 2 / abs(run_y) if run_y else float("inf")
     if share_x < share_y:
@@ -118,7 +118,7 @@ def _edge(
 
 
 def _draw_key(axis, colors: set[str]) -> None:
-    """Say what the colors of the arrows mean."""
+    """Draw the legend of the colors of the arrows."""
     kinds = {
         "learned from training rows": LEARNED,
         "follows from what is learned": GIVEN,

@@ -39,7 +39,7 @@ class Score:
     right, and no error; of other outputs it is None, and ``errors`` holds those of
     `workflow_lib.error_measures` by name. The columns from ``n_components`` to
     ``weights`` are what was chosen, None where the method has no such choice; ``n_landmarks``
-    is None where a Gram matrix of all rows served (or no kernel); ``edges`` names chosen values
+    is None where a Gram matrix of all rows was used (or no kernel); ``edges`` names chosen values
     on the edge of their grid; ``weights`` are those of the members of a stack, as in
     ``m-krr=0.7 ofer-gmm=0.3``. ``setting`` is as in `Variant`. ``guess_accuracy``
     is that of the most frequent class; None where all are equally frequent, and of other outputs.
@@ -253,10 +253,10 @@ def read_timings(path: str | Path) -> list[Timing]:
 
 
 def read_published(paths: Iterable[str | Path]) -> list[Published]:
-    """Return the published numbers of several files that stand beside those of a run.
+    """Return the published numbers of several files that correspond to those of a run.
 
     Columns: table, row, column, value, spread, unit, method, components, training_size and,
-    where wanted, weak_size (0 when there is no such column). Rows whose method or training size
+    optionally, weak_size (0 when there is no such column). Rows whose method or training size
     is empty have no counterpart in a run and are left out; `read_published_apart` gives those
     without a training size.
 
@@ -300,7 +300,7 @@ def _read_published(paths: Iterable[str | Path]) -> list[Published]:
 
 
 def outside_studies(records: Iterable[Record]) -> list[Record]:
-    """Return the records in which no study of weak labels fixed anything."""
+    """Return the records that belong to no study of weak labels."""
     return [record for record in records if not record.setting]
 
 
@@ -353,7 +353,7 @@ def _read_rows(
     columns: dict[str, Callable[[str], object]],
     optional_columns: dict[str, Callable[[str], object]] | None = None,
 ) -> list[tuple[int, dict]]:
-    """Return (line number, converted row) pairs; columns that are not asked for are ignored."""
+    """Return (line number, converted row) pairs; other columns are ignored."""
     try:
         with open(path, encoding="utf-8", newline="") as file:
             reader = csv.DictReader(file)
@@ -426,7 +426,7 @@ def _refuse_missing_errors(path, line: int, row: dict) -> None:
 
 
 def _unique(path, numbered: list[tuple[int, Record]]) -> list[Record]:
-    """Return the records sorted; one that is named twice is an error."""
+    """Return the records sorted; a record that occurs twice is an error."""
     first_line: dict[tuple, int] = {}
     for line, record in numbered:
         key = _key(record)
@@ -440,7 +440,7 @@ def _unique(path, numbered: list[tuple[int, Record]]) -> list[Record]:
                 f"{path}, line {line}",
                 f"method {record.method}, components {record.components}, training size "
                 f"{record.training_size}, weak size {record.weak_size}, {place} "
-                f"stands on line {first_line[key]} already",
+                f"is on line {first_line[key]} already",
                 "each of them once",
                 "remove one of the two rows",
             )
@@ -449,7 +449,7 @@ def _unique(path, numbered: list[tuple[int, Record]]) -> list[Record]:
 
 
 def _key(record: Record) -> tuple:
-    """Return what no two records of one file share."""
+    """Return the key that identifies a record in its file."""
     key = (record.variant, record.training_size, record.split)
     return (*key, record.coordinate) if isinstance(record, CoordinateError) else key
 
@@ -525,5 +525,5 @@ def _share(text: str) -> float:
 
 
 def _optional(convert: Callable[[str], object]) -> Callable[[str], object]:
-    """Return the converter that takes an empty value for None."""
+    """Return the converter that converts an empty value to None."""
     return lambda text: None if text == "" else convert(text)

@@ -68,8 +68,8 @@ def study_table(
 ) -> list[StudyCell]:
     """Return the cells of a study: by method the values, ascending, then what is selected.
 
-    A study has one training size and one weak size, the largest. Beside the methods that it varies
-    stands the reference method without weak rows, at the same training size.
+    A study has one training size and one weak size, the largest. Besides the methods that it varies
+    it includes the reference method without weak rows, at the same training size.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def study_table(
     Raises
     ------
     UserError
-        If the scores hold no such study.
+        If the scores contain no such study.
     """
     fixed = [score for score in scores if study_of(score.setting)[0] == study]
     if not fixed:

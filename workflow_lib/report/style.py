@@ -1,4 +1,4 @@
-"""The look of the figures, and figures written so that the same data give the same bytes."""
+"""The style of the figures, and figures written so that the same data give the same bytes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STYLE = {
     "lines.markersize": 7,
     "figure.dpi": 100,
     "savefig.dpi": 150,
-    # Text as outlines: the figure looks the same where the font is not installed.
+    # Text as outlines: the figure is the same where the font is not installed.
     "svg.fonttype": "path",
     # Without a salt of its own, matplotlib draws element names at random.
     "svg.hashsalt": "workflow_lib",
@@ -45,7 +45,7 @@ LARGEST_LINEAR_RATIO = 4.0
 
 LOWEST_ERROR_WITH_TRAINING_MEAN = 0.8
 """The line at error 1, that of the training mean, is drawn when the largest mean is this high. Far
-above all curves it would only take their room."""
+above all curves it would only take space."""
 
 
 @contextmanager
@@ -74,12 +74,12 @@ def plain_name(name: str) -> str:
 
 
 def dash_pattern(position: int):
-    """Return the line of the first row of a method, which is solid, or of a further one."""
+    """Return the line style of a row of a method, solid for the first."""
     return "-" if position == 0 else WEAK_LINES[(position - 1) % len(WEAK_LINES)]
 
 
 def scale_errors(axis, means: Sequence[float]) -> None:
-    """Make the error axis logarithmic where one method that fails would flatten the others.
+    """Make the error axis logarithmic where the other methods could not be distinguished.
 
     That is where the largest of the `means` drawn is above `LARGEST_LINEAR_RATIO` times the
     smallest. Errors are then written as plain numbers at 1, 2 and 5 times powers of ten.

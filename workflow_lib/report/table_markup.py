@@ -44,7 +44,7 @@ _LATEX_CHARACTERS = {
 
 @dataclass(frozen=True)
 class Entry:
-    """What stands in one place of a table."""
+    """The content of one cell of a table."""
 
     text: str
     bold: bool = False
@@ -54,7 +54,7 @@ class Entry:
 class Row(NamedTuple):
     """One row: its label, the entries of this run, the published ones and their differences.
 
-    Differences stand in the columns of the published entries; there are none where nothing is
+    Differences are in the order of the published entries; there are none where nothing is
     compared.
     """
 
@@ -66,7 +66,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Block:
-    """One quantity: a heading and its rows; a plain tuple in the order of `Row` is one, too."""
+    """One quantity: a heading and its rows; a row may be a plain tuple in the order of `Row`."""
 
     heading: str
     rows: list[Row | tuple]
@@ -82,10 +82,10 @@ class Layout:
     """A table ready to be written: its title, column heads, blocks and notes.
 
     The heads name a training size (``n = 50``), a method where the rows are training sizes, or an
-    output coordinate. Published columns stand beside those of the run, if there are any, and in
-    HTML the differences from them beside these, under ``difference_heading``. LaTeX leaves the
-    differences out: three groups of columns are too wide for a page. With ``is_prose`` the last
-    column holds words, whose lines break.
+    output coordinate. Published columns follow those of the run, if there are any, and in HTML
+    the differences follow them under ``difference_heading``. LaTeX leaves the differences out:
+    three groups of columns are too wide for a page. With ``is_prose`` the last column contains
+    text, whose lines are broken.
     """
 
     title: str
@@ -115,15 +115,15 @@ class Layout:
 
     @property
     def difference_heads(self) -> list[str]:
-        """The heads of the columns of differences, those of the published ones or none."""
+        """The heads of the columns of differences: those of the published columns, or none."""
         return self.published_heads if self.difference_heading else []
 
 
 def latex_markup(layout: Layout, label: str, below: Sequence[Layout] = ()) -> str:
-    r"""Return a ``table`` environment that ``\input`` takes; the document loads booktabs.
+    r"""Return a ``table`` environment for ``\input``; the document loads booktabs.
 
-    The tables `below` follow in the same environment, under their titles; their notes join the
-    caption.
+    The tables `below` follow in the same environment, under their titles; their notes are added to
+    the caption.
     """
     notes = [*layout.notes, *(note for other in below for note in other.notes)]
     lines = [

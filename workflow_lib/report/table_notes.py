@@ -17,7 +17,7 @@ from workflow_lib.report.tables import CORRECTED_RISK, STUDENT_RISK, Cell
 Cells = Sequence[Cell] | Sequence[CoordinateCell] | Sequence[StudyCell]
 
 READINGS = {name: each.reading for name, each in ERROR_MEASURES.items() if each.reading}
-"""Errors of published numbers that are read from their size -> the sentence that says so."""
+"""Errors of published numbers that are inferred from their size -> the sentence that says so."""
 
 
 def table_notes(
@@ -29,7 +29,7 @@ def table_notes(
 ) -> list[str]:
     """Return the sentences under a table; marks that occur nowhere are not explained.
 
-    `measured` is the quantity on which the findings of the experiment rest.
+    `measured` is the quantity on which the findings of the experiment are based.
     """
     if not cells:
         return ["There are no results."]
@@ -59,12 +59,12 @@ def study_notes(
     if cells[0].study == "weak_weight":
         notes.append(
             "\u03bb\u2082 is the weight of weak rows in equation (14); zero leaves them out. The "
-            "selected one is chosen in each split, by cross-validation on the training rows alone."
+            "selected weight is chosen in each split, by cross-validation on the training rows."
         )
     else:
         notes.append(
-            "A wrong label names another component, drawn at random. All else, the weight of the "
-            "weak rows too, is selected at each share."
+            "A wrong label names another component, drawn at random. Everything else, the weight "
+            "of the weak rows included, is selected at each share."
         )
     return notes + mark_notes(cells, methods, reference, measured)
 
@@ -88,7 +88,7 @@ def mark_notes(
 
 
 def is_published(cell: Cell) -> bool:
-    """Return whether a published number stands beside that of a cell."""
+    """Return whether a cell has a published number."""
     return not math.isnan(cell.published_value)
 
 
@@ -129,9 +129,9 @@ def _bold_notes(
 
 
 def _coordinate_note(cells: Sequence[CoordinateCell], measured: Quantity) -> str:
-    """Return the sentence that tells what the columns of a table of coordinates are."""
+    """Return the sentence that says what the columns of a table of coordinates are."""
     if measured.is_accuracy:
-        mean = "The mean over classes counts each the same, however many test rows it has."
+        mean = "The mean over classes weights all classes equally, whatever their test rows."
     else:
         mean = "Global is the mean over coordinates, the aRRMSE."
     if any(cell.quantity == "coordinate" for cell in cells):

@@ -109,12 +109,12 @@ def table_cells(
     methods : mapping of method name to {"label": ...}
         Its order is the order of the rows.
     published_paths : paths of CSV files
-        Published tables whose numbers are shown beside, where they have a training size. Not for
-        ``coordinates`` and studies.
+        Published tables whose numbers are shown with those of the run, where they have a training
+        size. Not for ``coordinates`` and studies.
     errors : sequence of str
         The errors of kind ``error``, keys of `workflow_lib.report.quantities.QUANTITIES`. A table
         of kind ``weak`` shows the aRRMSE and the error of the published numbers. Of classes both
-        show the accuracy alone, whatever `errors` are.
+        show the accuracy only, whatever `errors` are.
     metric : {"arrmse", "rrmse", "accuracy"}
         The error of a study. ``accuracy`` for classes, whatever the kind.
     is_comparable : bool
@@ -126,7 +126,7 @@ def table_cells(
     ValueError
         If there is no such kind.
     UserError
-        If the scores do not hold the study.
+        If the scores do not contain the study.
     """
     if kind in STUDIES:
         return study_table(records, kind, metric=metric, method_order=methods, reference=reference)
@@ -155,7 +155,7 @@ def table_cells(
             errors=[metric] if is_accuracy else list(dict.fromkeys(["arrmse", *units])),
             is_comparable=is_comparable,
         )
-        # The baselines of Tables 13 and 14, the best of their data, are not the reference here.
+        # The baselines of Tables 13 and 14, the best on their data, are not the reference here.
         others = {number.method for number in published} if is_accuracy else set()
         return _weak_cells(cells, {reference, *others})
     raise ValueError(f"table kind must be one of {', '.join(READERS)}, found {kind!r}")
@@ -180,9 +180,9 @@ def run(
     """Read `results`, the file that the kind takes, and write one table as tidy CSV and as LaTeX.
 
     The title is the caption with the data actually used and what they stand in for, and `label`
-    is the LaTeX label. Published numbers without a training size stand in a table of their own
-    below; the CSV has none of them. Differences from published numbers are in the CSV alone, and
-    only of data that stand in for none. The reference is that of the `metric` unless one is named.
+    is the LaTeX label. Published numbers without a training size are in a separate table below;
+    the CSV has none of them. Differences from published numbers are in the CSV only, and not for
+    data that are a stand-in. The reference is that of the `metric` unless it is given.
     `decimals` are those of our numbers in LaTeX (the CSV has all digits); by default those of
     `Quantity.write`. The other parameters are those of `table_cells`.
     """
@@ -224,7 +224,7 @@ def latex_table(
     below: Sequence[Layout] = (),
     decimals: int | None = None,
 ) -> str:
-    r"""Return a ``table`` environment that ``\input`` takes; the document loads booktabs.
+    r"""Return a ``table`` environment for ``\input``; the document loads booktabs.
 
     `metric` is that of the experiment, for tables of kind ``time`` and ``coordinates``;
     `decimals` are those of our errors, by default those of `Quantity.write`.
@@ -327,7 +327,7 @@ def _lay_out_by_coordinate(
 def _lay_out_by_size(cells, title, methods, notes, measured: Quantity, decimals) -> Layout:
     """Return the layout with a row for each training size and a column for each method.
 
-    Fixed component numbers get a block each, where methods without one are repeated.
+    Fixed component numbers get a block each, where methods without a fixed number are repeated.
     """
     settings = sorted({cell.components for cell in cells if cell.weak_size}, key=components_order)
     quantities = list(dict.fromkeys(cell.quantity for cell in cells))
@@ -340,7 +340,7 @@ def _lay_out_by_size(cells, title, methods, notes, measured: Quantity, decimals)
         of_quantity = [cell for cell in cells if cell.quantity == quantity]
         found = {
             (cell.variant._replace(components=""), cell.training_size): cell
-            # The setting itself comes last, so that it wins over the selected one.
+            # The setting itself comes last, so that it replaces the selected setting.
             for cell in sorted(of_quantity, key=lambda cell: cell.components == setting)
             if cell.components == setting or not cell.components.isdigit()
         }
@@ -374,7 +374,7 @@ def _lay_out_by_size(cells, title, methods, notes, measured: Quantity, decimals)
 def _lay_out_study(cells, title, methods, reference, measured: Quantity, decimals) -> Layout:
     """Return the layout with a row for each value of a study and a column for each method.
 
-    Below the values stand what is selected and, the same in every column with its components, the
+    Below the values are what is selected and, the same in every column with its components, the
     reference method without weak rows.
     """
     study = cells[0].study
@@ -437,7 +437,7 @@ def _row(label: str, ours: list[Entry], published_cells: list[Cell | None], writ
 
 
 def _without_published(row: Row) -> Row:
-    """Return a row with empty places where the others of its table have published numbers."""
+    """Return a row with empty cells where other rows of its table have published numbers."""
     return row._replace(
         published=[Entry("")] * len(row.published), differences=[Entry("")] * len(row.differences)
     )

@@ -1,4 +1,4 @@
-"""The error and time tables of one experiment, cell by cell, beside the published numbers."""
+"""The error and time tables of one experiment, cell by cell, with the published numbers."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ class Cell:
         Lowest mean of its column and better than every other row at the risk `STUDENT_RISK`
         by the paired Student t-test.
     opponent, p_student : str, float
-        For the lowest mean of a column, the row that it is least surely better than; for another
-        row, the lowest one; and the p value of that comparison. NaN where there is no test.
+        For the lowest mean of a column, the row with the largest p value against it; for another
+        row, that with the lowest mean; and the p value of that comparison. NaN without a test.
     difference, n_nonzero, effect : float, int, float
         This row minus the reference method on the same splits: mean, number of splits that
         differ, and mean in units of the spread of the differences.
@@ -77,7 +77,7 @@ class Cell:
     p_reference_student, p_reference_corrected : float
         The two tests of that difference.
     largest_relative_difference : float
-        Largest difference from the reference method in a split, in parts of the larger error.
+        Largest difference from the reference method in a split, relative to the larger error.
     mark : str
         ``lower`` or ``higher`` when the corrected test finds this row better or worse than the
         reference at the risk `CORRECTED_RISK`; empty otherwise.
@@ -87,7 +87,7 @@ class Cell:
     published_difference, published_difference_in_spreads : float
         This run minus published in the unit of the published number, and the same in spreads
         (`workflow_lib.report.agreement.published_difference`). NaN where there is no published
-        number or the two are not comparable, and for seconds, which are those of a machine.
+        number or the two are not comparable, and for seconds, which depend on the machine.
     """
 
     quantity: str
@@ -133,10 +133,10 @@ def error_table(
 ) -> list[Cell]:
     """Return the cells of the error table: `errors` in order, rows by variant, columns by size.
 
-    `errors` are keys of `workflow_lib.report.quantities.QUANTITIES`. Published errors stand beside
+    `errors` are keys of `workflow_lib.report.quantities.QUANTITIES`. Published errors are added to
     the error that they were measured in (`error_of_unit`); the differences from them are given
-    only where the data are those of the paper or made by its recipe (`is_comparable`). What studies
-    of weak labels fixed is left out.
+    only where the data are those of the paper or made by its recipe (`is_comparable`). Studies of
+    weak labels are left out.
     """
     scores = outside_studies(scores)
     published_cells = _published_cells(published)
@@ -187,8 +187,7 @@ def time_table(
     """Return the cells of the time table, in seconds: training, selection and test.
 
     Of the published rows with unit ``s``, a column whose name contains "training" is a training
-    time and any other a test time. Times carry no tests. What studies of weak labels fixed is left
-    out.
+    time and any other a test time. Times are not tested. Studies of weak labels are left out.
     """
     timings = outside_studies(timings)
     published_cells = _published_cells(published)
@@ -266,8 +265,8 @@ def reference_variant(
 def column_comparison(column: Mapping[Variant, Mapping[int, float]], variant: Variant) -> dict:
     """Return ``bold``, ``opponent`` and ``p_student`` of one row of a column, as in `Cell`.
 
-    `column` holds the error of every row in every split. Of a column with one row the result is
-    empty, and so it is without a test.
+    `column` holds the error of every row in every split. The result is empty for a column with one
+    row, and where there is no test.
     """
     others = sorted(v for v in column if v != variant)
     if not others:
@@ -353,7 +352,7 @@ def _published_cells(published: Sequence[Published]) -> dict[tuple, dict]:
 
 
 def _differences(quantity: str, mean: float, deviation: float, printed: Mapping) -> dict:
-    """Return the fields of a cell that say how far it is from the published number."""
+    """Return the fields of a cell that give its difference from the published number."""
     measured = QUANTITIES[quantity]
     difference, in_spreads = published_difference(
         measured.shown(mean),
@@ -382,7 +381,7 @@ def _variant_name(variant: Variant) -> str:
 
 
 def _csv_value(value: object) -> object:
-    """Return what a CSV field holds for a value."""
+    """Return the content of the CSV field of a value."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     if isinstance(value, bool):

@@ -26,7 +26,7 @@ MOST_OUTPUTS = 8
 """Outputs whose means are shown; the CSV file holds all."""
 
 RESPONSIBILITY_DECIMALS = 3
-"""Memberships that are equal to so many decimals are ordered by the distance to the mean."""
+"""Rows whose memberships are equal to this many decimals are ordered by distance to the mean."""
 
 
 @dataclass(frozen=True)
@@ -92,9 +92,9 @@ class TypicalRows:
     outputs : list of d str
     differences : array (d,)
         How much the means of each output differ between components: their variance, weighted by
-        the components, in parts of the variance of the output over the rows.
+        the components, relative to the variance of the output over the rows.
     n_groups : int or None
-        Groups that the data profile found in the outputs, 1 for none; None where it did not look.
+        Groups that the data profile found in the outputs, 1 for none; None if it has no mixture.
     """
 
     components: list[TypicalComponent]
@@ -134,16 +134,16 @@ def typical_rows(
 ) -> TypicalRows:
     """Return each component with its mean and its most typical rows.
 
-    The mixture is that of the largest training size, fitted to all its training rows. These are
-    the rows, if all their outputs are known, or, where there is no such row, if any is, the
-    missing ones at their means. A row belongs to its most probable component. Typical of it are
-    the rows with the highest membership, and among equal ones (`RESPONSIBILITY_DECIMALS`) those
-    nearest to the mean, in the units that the mixture sees. Of rows of the same name one is named.
+    The mixture is that of the largest training size, fitted to all its training rows. Of these, the
+    rows whose outputs are all known are considered or, if there are none, those with any known
+    output, the missing ones at their means. A row belongs to its most probable component. Typical
+    are the rows with the highest membership and, of equal ones (`RESPONSIBILITY_DECIMALS`), those
+    nearest to the mean, in the scaled units of the mixture. A name of several rows is given once.
 
     Parameters
     ----------
     dataset : path
-        A "dataset" artifact; its rows are called by ``rows/name``, or by their line or number
+        A "dataset" artifact; its rows are named by ``rows/name``, or by their line or number
         where they have no names.
     split : path
         The "split" artifact of the mixture.
@@ -199,7 +199,7 @@ def typical_rows(
 
 
 def row_names(data: Mapping) -> list[str]:
-    """Return what the rows of a "dataset" artifact are called.
+    """Return the names of the rows of a "dataset" artifact.
 
     That is the name of a row, or else the line of its file, or else its number from 1.
     """
@@ -240,13 +240,13 @@ def typical_layout(found: TypicalRows, title: str) -> Layout:
         rows.append((str(component.component), entries, []))
     notes = [
         "Columns of outputs are the means of each component.",
-        "A row belongs to its most probable component; typical are the surest members, and of "
-        "equally sure ones those nearest to the mean.",
+        "A row belongs to its most probable component; typical are the rows with the highest "
+        "membership, and of equal ones those nearest to the mean.",
     ]
     if found.n_groups == 1 and len(found.components) > 1:
         notes.append(
             "In the data profile one Gaussian describes the outputs best: these are parts of one "
-            "cloud rather than groups."
+            "distribution rather than groups."
         )
     elif found.n_groups not in (None, len(found.components)):
         notes.append(
@@ -274,7 +274,7 @@ def _number(value: float) -> str:
 
 
 def _groups_seen(data_profile: str | Path | None) -> int | None:
-    """Return into how many groups the outputs fall at first sight; None where nothing is known."""
+    """Return how many groups the data profile found in the outputs; None if it has no mixture."""
     if data_profile is None:
         return None
     mixture = json.loads(Path(data_profile).read_text(encoding="utf-8")).get("mixture")
@@ -282,7 +282,7 @@ def _groups_seen(data_profile: str | Path | None) -> int | None:
 
 
 def _stored_mixture(models: str | Path, wanted: int) -> Mapping:
-    """Return the tree of the mixture of the largest size with the nearest count, the smaller."""
+    """Return the tree of the mixture of the largest size with the nearest component count."""
     fitted = read_artifact(models, "models")
     largest = max(int(name.rpartition("-")[2]) for name in fitted)
     by_count = fitted[size_group(largest)]

@@ -1,4 +1,4 @@
-"""What the numbers of an experiment say, in sentences made from the numbers."""
+"""The findings of an experiment, in sentences made from its numbers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ OUTCOMES = {
     "open": "is not distinguishable",
     "untested": "is not tested (one split)",
 }
-"""Outcome of a comparison with the reference -> the words for it."""
+"""Outcome of a comparison with the reference -> its description."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one experiment says.
+    """The findings of one experiment.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Verdict:
     judgements : list of str
         One per compared row: where it is better, equal, worse or undecided against the reference.
     numbers : list of str
-        The numbers behind each judgement: differences, p values and numbers of differing splits.
+        The numbers of each judgement: differences, p values and numbers of differing splits.
     equalities : list of str
         For each row of other methods that equals the reference, at which sizes.
     """
@@ -98,10 +98,10 @@ def verdict(
 ) -> Verdict:
     """Return the verdict of one experiment on its error or accuracy.
 
-    A row is called better or worse than the reference only when the corrected resampled t-test
-    says so at the risk `CORRECTED_RISK`, and equal only when every split gives the same score up
-    to rounding (`workflow_lib.experiments.statistics.EQUALITY_TOLERANCE`), as that of a method that
-    is another by algebra. What studies of weak labels fixed is left out.
+    A row is called better or worse than the reference only when the corrected resampled t-test is
+    significant at the risk `CORRECTED_RISK`, and equal only when every split gives the same score
+    up to rounding (`workflow_lib.experiments.statistics.EQUALITY_TOLERANCE`), as for methods that
+    are algebraically the same. Studies of weak labels are left out.
 
     Parameters
     ----------
@@ -144,7 +144,8 @@ def count_sentences(verdicts: Sequence[Verdict], methods: Mapping[str, Mapping])
     """Return, for every compared method, how often it is better, equal or worse over all runs.
 
     A comparison is an experiment, a training size and, where there are several, a number of
-    components and of weak rows. Errors and accuracies, and different references, are counted apart.
+    components and of weak rows. Errors and accuracies, and different references, are counted
+    separately.
     """
     groups: dict[tuple[str, str, str, str], list[Comparison]] = {}
     for verdict in verdicts:

@@ -1,4 +1,4 @@
-"""Error against the weight of weak labels, or against the share of wrong ones."""
+"""Error against the weight of weak labels, or against the share of wrong labels."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ X_LABELS = {
     "weak_noise": "share of wrong labels",
 }
 BREAK = 1.5
-"""Distance between two stretches of the axis, in powers of ten."""
+"""Distance between two segments of the axis, in powers of ten."""
 
 
 def draw_weak_study(
@@ -41,9 +41,9 @@ def draw_weak_study(
 ):
     """Return the figure: mean and standard deviation over splits against the value of the study.
 
-    The axis of lambda_2 is logarithmic; zero, which leaves the weak rows out, has a place of its
-    own on the left, and what cross-validation selects one on the right. A dashed line is the
-    reference method without weak rows. Points of one value stand side by side.
+    The axis of lambda_2 is logarithmic; zero, which leaves the weak rows out, is drawn separately
+    on the left, and what cross-validation selects on the right. A dashed line is the reference
+    method without weak rows. Points of one value are drawn side by side.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def draw_weak_study(
     methods : mapping of method name to {"label", "color", "marker"}
         Its order is the order of the legend.
     title : str
-        The dataset, and that it is a stand-in where it is one.
+        The dataset, and that it is a stand-in if so.
     metric : {"arrmse", "rrmse", "accuracy"}
         Which error to draw; an accuracy is drawn in percent.
     reference : str, optional
@@ -67,7 +67,7 @@ def draw_weak_study(
     Raises
     ------
     UserError
-        If the scores hold no such study.
+        If the scores contain no such study.
     """
     from matplotlib.figure import Figure
 
@@ -77,8 +77,8 @@ def draw_weak_study(
         read_scores(scores), kind, metric=metric, method_order=methods, reference=reference
     )
     variants = varied_variants(cells)
-    stretches = _stretches(cells, kind)
-    places = _places(stretches, kind)
+    segments = _segments(cells, kind)
+    places = _places(segments, kind)
     ordered = sorted(places.values())
     gap = min((b - a for a, b in zip(ordered, ordered[1:], strict=False)), default=1.0)
     step = min(0.25 / len(variants), 0.06) * gap
@@ -95,7 +95,7 @@ def draw_weak_study(
                 _draw_variant(
                     axis,
                     {cell.value: cell for cell in cells if cell.variant == variant},
-                    stretches,
+                    segments,
                     places,
                     measured,
                     step * (index - (len(variants) - 1) / 2),
@@ -117,7 +117,7 @@ def draw_weak_study(
             )
         if not measured.is_accuracy:
             scale_errors(axis, [cell.mean for cell in cells])
-        _name_places(axis, stretches, places, kind)
+        _name_places(axis, segments, places, kind)
         axis.set_ylabel(measured.axis)
         figure.suptitle(
             _full_title(title, cells, variants, measured), x=0.01, ha="left", fontsize=11
@@ -126,38 +126,36 @@ def draw_weak_study(
     return figure
 
 
-def _stretches(cells: Sequence[StudyCell], kind: str) -> list[list[float | None]]:
-    """Return the values drawn, in stretches between which the axis is broken.
+def _segments(cells: Sequence[StudyCell], kind: str) -> list[list[float | None]]:
+    """Return the values drawn, in segments between which the axis is broken.
 
     Of weights these are zero, the others, and what is selected (None).
     """
     values = {cell.value for cell in cells if cell.value is not None}
     if kind == "weak_noise":
         return [sorted(values)]
-    stretches = [[0.0] if 0 in values else [], sorted(values - {0}), [None]]
-    return [stretch for stretch in stretches if stretch]
+    segments = [[0.0] if 0 in values else [], sorted(values - {0}), [None]]
+    return [segment for segment in segments if segment]
 
 
-def _places(stretches: Sequence[Sequence[float | None]], kind: str) -> dict[float | None, float]:
+def _places(segments: Sequence[Sequence[float | None]], kind: str) -> dict[float | None, float]:
     """Return the place of each value on the axis.
 
-    Weights stand at their logarithms, shares as they are; a stretch begins `BREAK` after the last.
+    Weights are at their logarithms, shares as they are; a segment begins `BREAK` after the last.
     """
     places: dict[float | None, float] = {}
-    for stretch in stretches:
-        natural = [math.log10(v) if v and kind == "weak_weight" else (v or 0.0) for v in stretch]
+    for segment in segments:
+        natural = [math.log10(v) if v and kind == "weak_weight" else (v or 0.0) for v in segment]
         shift = max(places.values()) + BREAK - natural[0] if places else 0.0
-        places |= {value: place + shift for value, place in zip(stretch, natural, strict=True)}
+        places |= {value: place + shift for value, place in zip(segment, natural, strict=True)}
     return places
 
 
-def _draw_variant(
-    axis, cells: Mapping, stretches, places, measured: Quantity, shift: float, **look
-):
-    """Draw the points of one method, joined by a line within each stretch; return the handle."""
+def _draw_variant(axis, cells: Mapping, segments, places, measured: Quantity, shift: float, **look):
+    """Draw the points of one method, joined by a line within each segment; return the handle."""
     points = []
-    for stretch in stretches:
-        for value in stretch:
+    for segment in segments:
+        for value in segment:
             if value in cells:
                 cell = cells[value]
                 bar = 0.0 if math.isnan(cell.deviation) else cell.deviation
@@ -177,7 +175,7 @@ def _draw_variant(
     )
 
 
-def _name_places(axis, stretches, places: Mapping[float | None, float], kind: str) -> None:
+def _name_places(axis, segments, places: Mapping[float | None, float], kind: str) -> None:
     """Write the values under the axis, and a thin line wherever it is broken."""
     labels = ["selected" if value is None else f"{value:g}" for value in places]
     axis.set_xticks(list(places.values()), labels)
@@ -185,8 +183,8 @@ def _name_places(axis, stretches, places: Mapping[float | None, float], kind: st
     axis.grid(False, axis="x")
     margin = 0.08 * (max(places.values()) - min(places.values())) or 0.5
     axis.set_xlim(min(places.values()) - margin, max(places.values()) + margin)
-    for stretch in stretches[1:]:
-        middle = places[stretch[0]] - BREAK / 2
+    for segment in segments[1:]:
+        middle = places[segment[0]] - BREAK / 2
         axis.axvline(middle, color="#999999", linewidth=0.8, linestyle=(0, (1, 3)), zorder=1)
 
 

@@ -39,14 +39,14 @@ class Options(Settings):
     """Options of the reader ``arff``."""
 
     targets: Annotated[int, Strict(), Field(ge=1)]
-    """How many of the last attributes are outputs; the ones before them are the inputs."""
+    """How many of the last attributes are outputs; all before them are inputs."""
 
     allow_constant_outputs: StrictBool = False
     """Whether an output that has the same value in every row is accepted."""
 
 
 class Attribute(NamedTuple):
-    """One column of an ARFF table: its name, and its classes when it is nominal, else None."""
+    """A column of an ARFF table: its name, and its classes if it is nominal, otherwise None."""
 
     name: str
     classes: tuple[str, ...] | None
@@ -57,12 +57,12 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
 
     Nominal inputs become one indicator column per declared class, named ``name=class``. A
     missing input (``?``) is NaN, in all indicator columns when it is nominal; rows with a
-    missing output are dropped and counted. Nominal outputs are numbers where their classes are.
+    missing output are dropped and counted. Nominal outputs are read as numbers.
 
     Raises
     ------
     UserError
-        Naming the file, the line, the column and the value of what cannot be read.
+        Naming the file, the line, the column and the value that cannot be read.
     """
     import numpy as np
 
@@ -124,14 +124,14 @@ def _parse(path: Path) -> tuple[list[Attribute], list[tuple[int, list[str]]]]:
                 place=f"{path}, line {number}",
                 found=f"'{line[:60]}' in the header",
                 expected="@relation, @attribute, @data or a comment that starts with %",
-                remedy="look whether this is an ARFF file",
+                remedy="check that this is an ARFF file",
             )
     if not in_data or not attributes:
         raise UserError(
             place=str(path),
             found="no @data line" if attributes else "no @attribute line",
             expected="an ARFF file: @attribute lines, then @data, then rows",
-            remedy="look whether the file is complete",
+            remedy="check that the file is complete",
         )
     return attributes, rows
 
@@ -172,7 +172,7 @@ def _values(path: Path, number: int, line: str, n_columns: int) -> list[str]:
 
 
 def _split(text: str) -> list[str]:
-    """Split at commas outside of quotes, and take spaces and quotes off the values."""
+    """Split at commas outside of quotes, and strip spaces and quotes from the values."""
     if "'" not in text and '"' not in text:
         return [part.strip() for part in text.split(",")]
     values = []
@@ -225,7 +225,7 @@ def _numbers(
 def _indicators(
     path: Path, attribute: Attribute, column: int, rows: Sequence[tuple[int, list[str]]]
 ) -> np.ndarray:
-    """Return one column per class: 1 where the row has it, else 0; NaN where it is missing."""
+    """Return one column per class: 1 where the row has it, 0 elsewhere, NaN where missing."""
     import numpy as np
 
     position = {value: place for place, value in enumerate(attribute.classes)}

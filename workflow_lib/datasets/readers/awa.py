@@ -1,21 +1,22 @@
 """Reader of Animals with Attributes: from VGG19 features of an image to the animal that it shows.
 
-The files cannot be fetched without a visit: find them at the address of `ADDRESS` and its older
-page, and put them, packed or unpacked, into the folder of the option ``folder``:
+The files must be downloaded by hand from the page `ADDRESS` and its older version, and put, packed
+or unpacked, into the folder of the option ``folder``:
 
 ``AwA-features-vgg19.tar.bz2``, or the folder ``Features/vgg19``
-    a text file an image, ``Features/vgg19/CLASS/CLASS_0001.txt``, with the 4096 numbers of the
+    a text file per image, ``Features/vgg19/CLASS/CLASS_0001.txt``, with the 4096 numbers of the
     layer fc7 of VGG19, which are the inputs of Djerrab et al. (2018, section 6.5).
-``AwA-base.tar.bz2``, or the files ``classes.txt``, ``predicates.txt`` and
-``predicate-matrix-continuous.txt`` that it holds
+``AwA-base.tar.bz2``, or its files ``classes.txt``, ``predicates.txt`` and
+``predicate-matrix-continuous.txt``
     the numbered names of the classes (``grizzly+bear``) and of the attributes, and a number for
-    each attribute of each class: how strongly people connect the two, from 0 to 100, or -1 where
+    each attribute of each class: how strongly people associate the two, from 0 to 100, or -1 where
     that is not known.
 
 With the option ``vectors: names`` or ``texts`` the class vectors come from word vectors instead of
-the attributes, as in the paper, and the last two files are not needed. Nothing is ever unpacked.
+the attributes, as in the paper, and the last two files are not needed. Nothing is unpacked to the
+disk.
 
-`ClassVectorOptions`, `class_information` and what finds and reads files also serve ``awa2``.
+The reader ``awa2`` also uses `ClassVectorOptions`, `class_information` and the functions for files.
 """
 
 from __future__ import annotations
@@ -58,24 +59,24 @@ ATTRIBUTES = "predicates.txt"
 MATRIX = "predicate-matrix-continuous.txt"
 
 UNKNOWN = -1.0
-"""Mark of an attribute of a class that is not known."""
+"""Mark of an unknown attribute of a class."""
 
 
 class ClassVectorOptions(Settings):
-    """Where the vectors of the animals come from."""
+    """Options of the class vectors of the animals."""
 
     vectors: Literal["attributes", "names", "texts"] = "attributes"
-    """What describes a class: `attributes` (the default, which needs no further file), `names` (the
-    mean of the word vectors of its name) or `texts` (that of the words of a text about it, weighted
-    by TF-IDF, as in the paper). Vectors have unit length."""
+    """Source of the class vectors: `attributes` (the default, which needs no further file), `names`
+    (the mean of the word vectors of the name) or `texts` (the mean of the word vectors of a text
+    about the class, weighted by TF-IDF, as in the paper). Vectors have unit length."""
 
     word_vectors: Annotated[str, Field(min_length=1)] = "glove.6B.50d.txt"
     """File of word vectors, for `names` and `texts`: its name among the sources or in the folder.
-    The default is that of the 50-dimensional vectors that the paper takes."""
+    The default is that of the 50-dimensional vectors of the paper."""
 
     texts: Annotated[str, Field(min_length=1)] = "texts"
     """Folder or file of the texts about the classes, for `texts`: its name among the sources or in
-    the folder. The default is a folder with one file a class."""
+    the folder. The default is a folder with one file per class."""
 
 
 class Options(ClassVectorOptions):
@@ -85,7 +86,7 @@ class Options(ClassVectorOptions):
     """Folder of the files that are not among the sources, relative to the folder of the run."""
 
     dimension: Annotated[int, Strict(), Field(ge=1)] = 4096
-    """How many numbers each file of an image holds; the default is the length of fc7."""
+    """Number of features in the file of each image; the default is the length of fc7."""
 
 
 class ClassInformation(NamedTuple):
@@ -95,42 +96,42 @@ class ClassInformation(NamedTuple):
     """The name of class 1, of class 2, ..."""
 
     vectors: np.ndarray
-    """Class vectors (C, d), rows of NaN for classes without one."""
+    """Class vectors (C, d), rows of NaN for classes without a vector."""
 
     vector_names: list[str]
     """Names of the d components."""
 
     report: dict[str, Any]
-    """``unknown_attributes``: how many attributes of classes are not known; or ``class_texts``."""
+    """``unknown_attributes``: number of unknown attributes of classes; or ``class_texts``."""
 
 
 class FoundFile(NamedTuple):
     """A file in a folder or in an archive."""
 
     place: str
-    """Where it lies, for messages."""
+    """Its place, for messages."""
 
     name: str
     """Its path from the beginning of the pattern on."""
 
     lines: Iterable[bytes]
-    """Its lines, to be read before the next file is asked for."""
+    """Its lines, to be read before the next file is requested."""
 
 
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
-    """Return one row an image, sorted by class and file; `seed` is not used.
+    """Return one row per image, sorted by class and file; `seed` is not used.
 
     ``inputs`` (n, 4096): the features. The class of a row is the folder of its file. Classes
     without images or without a vector are left out and counted in ``exclusions`` of ``report``;
     ``excluded_names`` lists them.
 
-    Files are looked for among `sources`, by their names, and in ``folder`` of `options`.
+    Files are searched by name among `sources` and in ``folder`` of `options`.
 
     Raises
     ------
     UserError
-        For files that are missing, or there in two forms; naming the file, the line and the column
-        of what cannot be read; for folders without a class, and as `class_information`.
+        For files that are missing or exist in two forms; naming the file, the line and the column
+        that cannot be read; for folders without a class, and as `class_information`.
     """
     import numpy as np
 
@@ -143,15 +144,15 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         if class_name not in number_of:
             raise UserError(
                 place=file.place,
-                found=f"its folder '{class_name}' is no class of {CLASSES}",
+                found=f"its folder '{class_name}' is not a class of {CLASSES}",
                 expected=f"one of: {listed(classes.names)}",
-                remedy=f"look whether the features and {CLASSES} belong together",
+                remedy=f"check that the features and {CLASSES} belong together",
             )
         key = (class_name, name.removesuffix(".txt"))
         if key in images:
             raise UserError(
                 place=file.place,
-                found="the image stands there a second time",
+                found="the image is repeated",
                 expected="one file for every image",
                 remedy="remove one of the two files",
             )
@@ -164,7 +165,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     )
     keys = [keys[row] for row in usable.rows]
     return class_dataset_tree(
-        # No array of all numbers in single precision stands beside this one.
+        # No second array of all numbers, in single precision, is needed.
         np.array([images[key] for key in keys], dtype=np.float64).reshape(-1, options.dimension),
         usable.labels,
         usable.vectors,
@@ -179,7 +180,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
 
 
 def _numbers_of_file(file: FoundFile, dimension: int) -> np.ndarray:
-    """Return all numbers (dimension,) float32 of a file, however they are broken into lines."""
+    """Return all numbers (dimension,) float32 of a file, on any number of lines."""
     import numpy as np
 
     parts, n_read = [np.empty(0, dtype=np.float32)], 0
@@ -207,15 +208,15 @@ def class_information(
 ) -> ClassInformation:
     """Return the names and the vectors of the classes, from the files of the base package.
 
-    An attribute that is -1 for a class takes its mean over the other classes, and the attributes
-    of a class are then scaled to unit length.
+    An attribute that is -1 for a class is replaced by its mean over the other classes, and the
+    attributes of a class are then scaled to unit length.
 
     Raises
     ------
     UserError
-        For files that are missing; naming the file, the line and the column of what cannot be
-        read; for two classes of one name, numbers of classes that are not 1, 2, ..., a matrix of
-        attributes of another size, and an attribute that is known for no class.
+        For missing files; naming the file, the line and the column that cannot be read; for two
+        classes with the same name, numbers of classes that are not 1, 2, ..., a matrix of
+        attributes of another size, and an attribute that is not known for any class.
     """
     names = _numbered_names(only_file(folder, sources, archive, CLASSES), CLASSES, "a class")
     if options.vectors == "attributes":
@@ -249,8 +250,8 @@ def _numbered_names(lines: Iterable[tuple[str, bytes]], file: str, kind: str) ->
             what = f"number {number}" if int(number) in names else f"name '{name}'"
             raise UserError(
                 place=place,
-                found=f"the {what} of {kind} stands there a second time",
-                expected="another one in every line",
+                found=f"the {what} of {kind} is repeated",
+                expected="a different number and name in every line",
                 remedy="remove or rename one of the two",
             )
         names[int(number)] = name
@@ -259,7 +260,7 @@ def _numbered_names(lines: Iterable[tuple[str, bytes]], file: str, kind: str) ->
     if missing or not names:
         raise UserError(
             place=f"the file {file}",
-            found=f"the name is missing of {kind} with the number {listed(missing or [1])}",
+            found=f"{kind} with the number {listed(missing or [1])} has no name",
             expected="numbers that run from 1 without a gap",
             remedy="fetch the file again",
         )
@@ -269,14 +270,14 @@ def _numbered_names(lines: Iterable[tuple[str, bytes]], file: str, kind: str) ->
 def _attribute_vectors(
     lines: Iterable[tuple[str, bytes]], names: Sequence[str], attributes: Sequence[str]
 ) -> tuple[np.ndarray, int]:
-    """Return the class vectors (C, d) of unit length, and how many attributes were not known."""
+    """Return the class vectors (C, d) of unit length, and the number of unknown attributes."""
     import numpy as np
 
     from workflow_lib.features.class_vectors import attribute_vectors
 
     rows = []
     for place, line in lines:
-        # In double precision: there are only a few of these numbers.
+        # In double precision, because these numbers are few.
         row = line_of_numbers(line, place, np.float64)
         if len(row) != len(attributes):
             raise UserError(
@@ -290,7 +291,7 @@ def _attribute_vectors(
             raise UserError(
                 place=f"{place}, column {wrong[0] + 1}",
                 found=f"the attribute {row[wrong[0]]:g}",
-                expected="a number that is not below zero, or -1 where it is unknown",
+                expected="a number that is not negative, or -1 where it is unknown",
                 remedy="fetch the file again",
             )
         rows.append(row)
@@ -323,14 +324,14 @@ def find_files(
 ) -> Iterator[FoundFile]:
     """Yield the files that match `pattern`, such as ``Features/vgg19/*/*.txt``, with their lines.
 
-    They are the source of the last name in `pattern`, the files anywhere below `folder`, or those
-    in the `archive` (tar or zip, by name) among `sources` or in `folder`: in one of these places
-    only. Of a folder they come sorted, of an archive in its order.
+    They are the source with the last name in `pattern`, the files anywhere below `folder`, or those
+    in the `archive` (tar or zip, by name) among `sources` or in `folder`, in only one of these
+    places. Files of a folder are sorted, those of an archive are in its order.
 
     Raises
     ------
     UserError
-        When there is no such file, when there are two where one is meant, and for what is damaged.
+        When there is no such file, when there are two instead of one, and for damaged files.
     """
     name = PurePosixPath(pattern).name
     unpacked = [path for path in sources if path.name == name]
@@ -341,7 +342,7 @@ def find_files(
     if len(places) > 1:
         raise UserError(
             place=f"the files of {folder}",
-            found=f"{pattern} stands both in {places[0]} and in {places[1]}",
+            found=f"{pattern} is both in {places[0]} and in {places[1]}",
             expected="one of the two",
             remedy="remove the other, or move it away",
         )
@@ -363,7 +364,7 @@ def find_files(
 def only_file(
     folder: Path, sources: Sequence[Path], archive: str, name: str
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield the lines that are not blank of the one file of this name, each with its place.
+    """Yield the non-blank lines of the only file of this name, each with its place.
 
     Raises
     ------
@@ -396,7 +397,7 @@ def _named(folder: Path, sources: Sequence[Path], name: str, option: str) -> Pat
         raise UserError(
             place=f"option {option}",
             found=f"there is no {name} among the sources, and no {path}",
-            expected="a file or folder that is there",
+            expected="an existing file or folder",
             remedy="put it there, or choose vectors: attributes, which needs none",
         )
     return path
@@ -427,14 +428,14 @@ def _packed_files(path: Path, pattern: str) -> Iterator[FoundFile]:
 
 
 def _lines(path: Path, stream: BinaryIO, place: str) -> Iterator[bytes]:
-    # The error of what is damaged appears where its lines are read.
+    # Errors of damaged files are raised where their lines are read.
     with _readable(path):
         yield from lines_of(stream, place)
 
 
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
-    """Turn what goes wrong in reading a file or a zip archive into a `UserError`."""
+    """Raise failures to read a file or a zip archive as a `UserError`."""
     try:
         yield
     except DAMAGE as error:
@@ -450,7 +451,7 @@ def _readable(path: Path) -> Iterator[None]:
 
 
 def text_of(line: bytes, place: str) -> str:
-    """Return the text of a line; refuse one that is not UTF-8."""
+    """Return the text of a line; refuse a line that is not UTF-8."""
     try:
         return line.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -468,7 +469,7 @@ def line_of_numbers(line: bytes, place: str, precision: type | None = None) -> n
     Raises
     ------
     UserError
-        Naming `place` and the column, from 1, of what is no finite number.
+        Naming `place` and the column, from 1, of a value that is not a finite number.
     """
     import numpy as np
 
@@ -477,7 +478,7 @@ def line_of_numbers(line: bytes, place: str, precision: type | None = None) -> n
     try:
         with np.errstate(over="ignore"):
             values = np.array(texts, dtype=precision)
-        # Python reads 1_000 as a number; in a table it is a slip.
+        # Python reads 1_000 as a number; in a table it is a mistake.
         if np.isfinite(values).all() and b"_" not in line:
             return values
     except ValueError:
@@ -495,4 +496,4 @@ def line_of_numbers(line: bytes, place: str, precision: type | None = None) -> n
                 expected="a decimal number such as 3.25",
                 remedy="fetch the file again",
             )
-    raise ValueError(f"{place}: numbers that can be read one by one but not together.")
+    raise ValueError(f"{place}: numbers that can be read separately but not together.")

@@ -1,17 +1,17 @@
 """Reader of Animals with Attributes 2: from ResNet101 features of an image to the animal it shows.
 
-The set that replaced Animals with Attributes: the same 50 classes and attributes, other images,
-all of which may be passed on (Xian, Lampert, Schiele and Akata 2019). Find the files at the address
-of `workflow_lib.datasets.readers.awa.ADDRESS` and put them, packed or unpacked, into the folder of
-the option ``folder``:
+The successor of Animals with Attributes: the same 50 classes and attributes, but other images, all
+of which may be redistributed (Xian, Lampert, Schiele and Akata 2019). Download the files from
+`workflow_lib.datasets.readers.awa.ADDRESS` and put them, packed or unpacked, into the folder of the
+option ``folder``:
 
 ``AwA2-features.zip``, or the files in its folder ``Features/ResNet101``
-    ``AwA2-features.txt``: a line an image, 2048 numbers of the last layer before the classes;
+    ``AwA2-features.txt``: a line per image with 2048 numbers of the last layer before the classes;
     ``AwA2-filenames.txt``: the names of the images, such as ``grizzly+bear_10001.jpg``, and
     ``AwA2-labels.txt``: the numbers of their classes, counted from 1, both in the same order.
-``AwA2-base.zip``, or the files ``classes.txt``, ``predicates.txt`` and
-``predicate-matrix-continuous.txt`` that it holds
-    as for the reader ``awa``, also with class vectors from names or texts instead.
+``AwA2-base.zip``, or its files ``classes.txt``, ``predicates.txt`` and
+``predicate-matrix-continuous.txt``
+    as for the reader ``awa``, with the same options for class vectors from names or texts.
 """
 
 from __future__ import annotations
@@ -50,23 +50,23 @@ class Options(ClassVectorOptions):
     """Folder of the files that are not among the sources, relative to the folder of the run."""
 
     dimension: Annotated[int, Strict(), Field(ge=1)] = 2048
-    """How many numbers each line of the features holds; the default is the published length."""
+    """Number of features in each line; the default is the published length."""
 
 
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
-    """Return one row an image, in the order of the files; `seed` is not used.
+    """Return one row per image, in the order of the files; `seed` is not used.
 
     ``inputs`` (n, 2048): the features. Classes without images or without a vector are left out and
     counted in ``exclusions`` of ``report``; ``excluded_names`` lists them.
 
-    Files are looked for among `sources`, by their names, and in ``folder`` of `options`.
+    Files are searched by name among `sources` and in ``folder`` of `options`.
 
     Raises
     ------
     UserError
-        For files that are missing, or there in two forms; naming the file, the line and the column
-        of what cannot be read; for numbers of classes without a name, files of different lengths,
-        a file name of another class than the label says; and as
+        For files that are missing or exist in two forms; naming the file, the line and the column
+        that cannot be read; for numbers of classes without a name, files of different lengths, a
+        file name of another class than that of the label; and as
         `workflow_lib.datasets.readers.awa.class_information`.
     """
     import numpy as np
@@ -106,9 +106,9 @@ def _labels(lines: Iterable[tuple[str, bytes]], n_classes: int) -> list[int]:
         if not (is_number and 1 <= int(text) <= n_classes):
             raise UserError(
                 place=place,
-                found=f"'{text}' is no number of a class with a name in {CLASSES}",
+                found=f"'{text}' is not the number of a class with a name in {CLASSES}",
                 expected=f"a number from 1 to {n_classes}",
-                remedy=f"look whether the features and {CLASSES} belong together",
+                remedy=f"check that the features and {CLASSES} belong together",
             )
         labels.append(int(text) - 1)
     return labels
@@ -117,7 +117,7 @@ def _labels(lines: Iterable[tuple[str, bytes]], n_classes: int) -> list[int]:
 def _file_names(
     lines: Iterable[tuple[str, bytes]], labels: Sequence[int], class_names: Sequence[str]
 ) -> list[str]:
-    """Return the names of the images, each checked against its label where it tells the class."""
+    """Return the names of the images, checked against their labels where they name the class."""
     known = set(class_names)
     names: dict[str, None] = {}
     for place, line in lines:
@@ -125,7 +125,7 @@ def _file_names(
         if name in names:
             raise UserError(
                 place=place,
-                found=f"the image '{name}' stands there a second time",
+                found=f"the image '{name}' is repeated",
                 expected="another image in every line",
                 remedy="fetch the file again",
             )

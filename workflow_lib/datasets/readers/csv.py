@@ -1,4 +1,4 @@
-"""Reader of tables of numbers in text files: CSV, or the same with another delimiter."""
+"""Reader of tables of numbers in text files: CSV, or with another delimiter."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Options(Settings):
     """Names of the columns to predict."""
 
     inputs: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
-    """Names of the columns to predict from; null: all the others."""
+    """Names of the columns to predict from; null: all others."""
 
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
     """The character between two values."""
 
     missing_values: tuple[str, ...] = ("", "NA", "NaN", "nan", "?")
-    """What stands where a value is missing."""
+    """Marks of missing values."""
 
     allow_constant_outputs: StrictBool = False
     """Whether an output that has the same value in every row is accepted."""
@@ -41,14 +41,14 @@ class Options(Settings):
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
     """Return the dataset in the single file of `sources`; `seed` is not used.
 
-    The first line holds the names of the columns, every further line one row of numbers; blank
+    The first line holds the names of the columns, every further line a row of numbers; blank
     lines are skipped. Missing inputs are NaN; rows with a missing output are dropped and
     counted. Columns that are neither inputs nor outputs may hold anything.
 
     Raises
     ------
     UserError
-        Naming the file, the line, the column and the value of what cannot be read.
+        Naming the file, the line, the column and the value that cannot be read.
     """
     import numpy as np
 
@@ -64,7 +64,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         raise UserError(
             place=f"{path}, options inputs and outputs",
             found=f"the column '{shared[0]}' is both an input and an output",
-            expected="every column in one of the two at most",
+            expected="every column in at most one of the two",
             remedy="take it out of inputs or of outputs",
         )
 

@@ -1,4 +1,4 @@
-"""Reader of the digits that scikit-learn ships: complete the lower half of an image."""
+"""Reader of the digits of scikit-learn: from the upper half of an image to the lower half."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class Options(Settings):
     """Options of the reader ``digits_halves``."""
 
     allow_constant_outputs: StrictBool = True
-    """Whether pixels that are black in every image are accepted; those at the border are."""
+    """Whether pixels that are black in every image, as some at the border, are accepted."""
 
 
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
     """Return upper halves (1797, 32) as inputs and lower halves (1797, 32) as outputs.
 
     The images are 8 x 8 with values from 0 (black) to 1 (white), row by row from the top, so
-    that one input row followed by its output row is one image. ``names`` also holds
+    that an input row followed by its output row is an image. ``names`` also holds
     ``image_rows`` and ``image_columns``, from which the images can be redrawn. `sources` and
     `seed` are not used.
     """

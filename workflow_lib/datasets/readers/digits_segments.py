@@ -1,9 +1,9 @@
-"""Reader of the digits that scikit-learn ships, with the segments of a display as class vectors.
+"""Reader of the digits of scikit-learn, with the segments of a display as class vectors.
 
 The vector of a digit says which of the seven segments of a display light up for it, in the usual
-order and form: ``a`` at the top, ``b`` and ``c`` at the right (upper, lower), ``d`` at the bottom,
-``e`` and ``f`` at the left (lower, upper), ``g`` in the middle; 6 has its top, 9 its bottom, and 7
-no left segment.
+order: ``a`` at the top, ``b`` and ``c`` at the right (upper, lower), ``d`` at the bottom, ``e`` and
+``f`` at the left (lower, upper), ``g`` in the middle; 6 has its top, 9 its bottom, and 7 no left
+segment.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Options(Settings):
 
 
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
-    """Return one row an image; nothing is drawn, and `sources` and `seed` are not used.
+    """Return one row per image; `sources` and `seed` are not used.
 
     ``inputs`` (1797, 64): the pixels of 8 x 8 images from 0 (black) to 1 (white), row by row from
     the top. The class of a row is its digit, whose vector (7,) is 1 for segments that light up and

@@ -1,7 +1,7 @@
 """Reader of drug activity: from the structure of a compound to its profile over cell lines.
 
 The files are those of the package rcellminerData (CellMiner, the NCI-60 panel of cancer cell
-lines). The task follows that of Su, Heinonen and Rousu (2010), which Djerrab et al. (2018) take for
+lines). The task follows that of Su, Heinonen and Rousu (2010), which Djerrab et al. (2018) use for
 Tables 9, 10, 17 and 18: the activities of a molecule in 59 cell lines, predicted together.
 """
 
@@ -27,7 +27,7 @@ STRUCTURE = "smiles"
 """Column of the second file with the structures."""
 
 NO_CELL_LINES = (KEY, "prefix", "name")
-"""Columns of the first file that hold no activities."""
+"""Columns of the first file that do not hold activities."""
 
 MISSING = ("", "NA")
 
@@ -44,43 +44,42 @@ class Options(Settings):
     """Options of the reader ``drug_activity``."""
 
     left_out_lines: tuple[str, ...] = ("ME:MDA-N",)
-    """Cell lines that are no outputs. The default is the one that hardly any compound was measured
-    in; the 59 others are those of Su, Heinonen and Rousu (2010)."""
+    """Cell lines that are not outputs. The default is the cell line in which very few compounds
+    were measured; the 59 others are those of Su, Heinonen and Rousu (2010)."""
 
     least_lines: Count = 55
     """Compounds measured in fewer of the cell lines are left out. By default at most 4 of 59
     activities are missing in a row."""
 
     radius: Annotated[int, Strict(), Field(ge=0)] = 2
-    """Radius of the circular neighbourhoods that the Morgan fingerprint is made of, in bonds; the
-    default is the usual one (ECFP4)."""
+    """Radius of the circular neighbourhoods of the Morgan fingerprint, in bonds; the default is the
+    usual radius (ECFP4)."""
 
     n_bits: Count = 2048
     """Length of the fingerprint. With the default few different neighbourhoods share a bit."""
 
 
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
-    """Return one row a compound, in the order of the first file; `seed` is not used.
+    """Return one row per compound, in the order of the first file; `seed` is not used.
 
     `sources` are two CSV files: first the activities, with the columns ``nsc``, ``prefix``,
-    ``name`` and one a cell line, NA where not measured; then the structures, of which the columns
-    ``nsc`` and ``smiles`` are read.
+    ``name`` and one column per cell line, NA where not measured; then the structures, of which the
+    columns ``nsc`` and ``smiles`` are read.
 
     ``inputs``: Morgan fingerprints, 0 or 1 (`workflow_lib.datasets.molecules`). ``outputs``: the
     activities, NaN where not measured; their cell lines are the names of the outputs, the NSC
     numbers of the rows are ``compounds`` in ``names``. ``groups``: ``scaffold``, the number of the
-    Bemis-Murcko scaffold; compounds without rings are each a group of their own.
+    Bemis-Murcko scaffold; each compound without rings is a group of its own.
 
-    Compounds measured in too few cell lines, without a SMILES, with one that RDKit cannot parse,
-    and with the structure of an earlier row (by canonical SMILES; the first stays) are left out.
-    Each is counted for the first of these reasons that holds, in ``exclusions`` of ``report``;
+    Left out are compounds that were measured in too few cell lines, that have no SMILES or a SMILES
+    that RDKit cannot parse, and that have the structure of an earlier row (by canonical SMILES).
+    Each is counted under the first of these reasons that applies, in ``exclusions`` of ``report``;
     ``excluded_names`` lists their NSC numbers.
 
     Raises
     ------
     UserError
-        Naming the file, the line and the column of what cannot be read; when RDKit is not
-        installed.
+        Naming the file, the line and the column that cannot be read; when RDKit is not installed.
     """
     import numpy as np
 
@@ -121,7 +120,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
             found="no compound can be used: "
             + ", ".join(f"{len(names)} for {reason}" for reason, names in excluded.items()),
             expected="compounds with enough activities and with a structure",
-            remedy="look whether the two files belong together, and to the options",
+            remedy="check the options, and that the two files belong together",
         )
     scaffolds = [molecule.scaffold for molecule in rows.values()]
     codes = scaffold_codes(scaffolds)
@@ -160,7 +159,7 @@ def _activities(path: Path, left_out: Sequence[str]) -> tuple[list[str], dict[st
         raise UserError(
             place=f"{path}, option left_out_lines",
             found="every cell line is left out",
-            expected="at least one to predict",
+            expected="at least one cell line to predict",
             remedy="leave out fewer",
         )
     columns = [header.index(name) for name in lines]
@@ -196,12 +195,12 @@ def _check_columns(path: Path, header: Sequence[str], names: Sequence[str]) -> N
 
 
 def _new_key(path: Path, number: int, text: str, earlier: dict[str, Any]) -> str:
-    """Return the NSC number written in `text`; refuse none at all and one of an earlier line."""
+    """Return the NSC number in `text`; refuse an empty number and that of an earlier line."""
     compound = text.strip()
     if not compound or compound in earlier:
         raise UserError(
             place=f"{path}, line {number}, column '{KEY}'",
-            found=f"the compound '{compound}' for the second time" if compound else "no number",
+            found=f"the compound '{compound}' is repeated" if compound else "no number",
             expected="the NSC number of another compound in every line",
             remedy="download the file again, or remove the line",
         )

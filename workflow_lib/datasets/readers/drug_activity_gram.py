@@ -1,17 +1,17 @@
-"""Reader of drug activity from kernel values: the form of the paper's own set, user-supplied.
+"""Reader of drug activity from kernel values: the form of the data of the paper, user-supplied.
 
 Su, Heinonen and Rousu (2010) predict the activities of 2303 molecules in 59 cell lines from a graph
-kernel between the molecules; Djerrab et al. (2018) take Gram matrix and labels for Tables 9, 10, 17
-and 18. Two files hold such a set:
+kernel between the molecules; Djerrab et al. (2018) use their Gram matrix and labels for Tables 9,
+10, 17 and 18. Two files hold such data:
 
 ``gram.npy``, ``gram.csv`` or ``gram.txt``
-    the kernel values between all molecules. The first is an array of numpy (n, n). The others are
-    text, a line a molecule, numbers separated by commas, or by white space where the first line
-    has no comma. Ids are optional in text: then the first line is the word ``id`` and the ids of
-    the n columns, and every further line begins with the id of its row, in the same order.
+    the kernel values between all molecules. The first is a NumPy array (n, n). The others are text
+    with a line per molecule, the numbers separated by commas, or by white space if the first line
+    has no comma. Ids are optional in text: with ids, the first line is the word ``id`` and the ids
+    of the n columns, and every further line begins with the id of its row, in the same order.
 ``labels.csv``
-    a header of ``id`` and the names of the outputs (cell lines), and then a line a molecule: its id
-    and its labels, separated by commas. An empty field, NA, NaN, nan or ? is a missing label.
+    a header of ``id`` and the names of the outputs (cell lines), and then a line per molecule: its
+    id and its labels, separated by commas. An empty field, NA, NaN, nan or ? is a missing label.
 
 Without ids in the matrix its rows are those of ``labels.csv``, in the same order.
 """
@@ -43,12 +43,12 @@ WITHOUT_LABELS = "no labels"
 NO_LABEL_KNOWN = "every label missing"
 
 ASYMMETRY = 1e-6
-"""Largest difference of two values that should be equal, relative to the largest value, that is
-taken for rounding: that of numbers with single precision."""
+"""Largest difference of two values that should be equal, relative to the largest value, that counts
+as rounding: that of numbers in single precision."""
 
 ROUNDING = 1e-7
-"""Largest size of a negative eigenvalue, relative to the largest eigenvalue, that is taken for
-rounding: that of some thousand rows of numbers with six decimals."""
+"""Largest absolute value of a negative eigenvalue, relative to the largest eigenvalue, that counts
+as rounding: that of some thousand rows of numbers with six decimals."""
 
 
 class Options(Settings):
@@ -58,31 +58,31 @@ class Options(Settings):
     """Folder of the files that are not among the sources, relative to the folder of the run."""
 
     clip_spectrum: StrictBool = False
-    """Whether the negative eigenvalues of a matrix that is not positive semi-definite become zero,
-    which gives the nearest matrix that is. By default such a matrix is refused: it may be no
-    kernel at all."""
+    """Whether the negative eigenvalues of a matrix that is not positive semi-definite are set to
+    zero, which gives the nearest positive semi-definite matrix. By default such a matrix is
+    refused: it may not be a kernel."""
 
     allow_constant_outputs: StrictBool = False
     """Whether an output that has the same value for every molecule is accepted."""
 
 
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
-    """Return one row a molecule that has labels, in the order of the matrix; `seed` is not used.
+    """Return one row per molecule with labels, in the order of the matrix; `seed` is not used.
 
     ``inputs``: the Gram matrix (n, n) of the rows, exactly symmetric; the ids are the names of the
-    inputs. ``outputs``: the labels, NaN where missing. Molecules without labels, or with none that
-    is known, are left out and counted in ``exclusions`` of ``report``; ``excluded_names`` lists
-    their ids. ``report`` also tells of the matrix of the rows, before it was clipped:
-    ``least_eigenvalue`` relative to the largest; and ``clipped_eigenvalues`` (how many) with
-    ``largest_change`` (of a value). Clipping uses the inputs of all rows, also of those that test
-    later, and no outputs.
+    inputs. ``outputs``: the labels, NaN where missing. Molecules without labels, or with only
+    missing labels, are left out and counted in ``exclusions`` of ``report``; ``excluded_names``
+    lists their ids. ``report`` also describes the matrix of the rows before clipping:
+    ``least_eigenvalue`` relative to the largest; and the clipping: ``clipped_eigenvalues`` (their
+    number) with ``largest_change`` (of a value). Clipping uses the inputs of all rows, including
+    later test rows, but no outputs.
 
-    Files are looked for by their names among `sources`, then in ``folder`` of `options`.
+    Files are searched by name among `sources`, then in ``folder`` of `options`.
 
     Raises
     ------
     UserError
-        Naming the file and the line of what cannot be read; for a matrix that is not square, not
+        Naming the file and the line that cannot be read; for a matrix that is not square, not
         symmetric or not positive semi-definite, by how much; for ids that are repeated or unknown.
     """
     import numpy as np
@@ -142,10 +142,10 @@ def _files(folder: Path, sources: Sequence[Path]) -> tuple[Path, Path]:
     missing += [] if paths[LABELS].is_file() else [LABELS]
     if missing:
         raise UserError(
-            place="the files of a set with kernel values",
+            place="the files of data with kernel values",
             found=f"missing: {', and '.join(missing)}",
             expected=f"the Gram matrix and the labels in the folder {folder} (option folder)",
-            remedy="ask the authors of the set for them, and write them in the form that "
+            remedy="ask the authors of the data for them, and write them in the form that "
             "config/datasets/drug-activity-paper.yaml describes",
         )
     if len(matrices) > 1:
@@ -153,7 +153,7 @@ def _files(folder: Path, sources: Sequence[Path]) -> tuple[Path, Path]:
             place=str(paths[matrices[0]].parent),
             found=f"several Gram matrices: {', '.join(matrices)}",
             expected="one of them",
-            remedy="remove those that are not meant",
+            remedy="remove the others",
         )
     return paths[matrices[0]], paths[LABELS]
 
@@ -174,7 +174,7 @@ def _labels(path: Path) -> tuple[list[str], dict[str, list[float]]]:
         if not molecule or molecule in labels:
             raise UserError(
                 place=f"{path}, line {number}",
-                found=f"the id '{molecule}' for the second time" if molecule else "no id",
+                found=f"the id '{molecule}' is repeated" if molecule else "no id",
                 expected="the id of another molecule in every line",
                 remedy="fix or remove the line",
             )
@@ -186,7 +186,7 @@ def _labels(path: Path) -> tuple[list[str], dict[str, list[float]]]:
 
 
 def _read_array(path: Path) -> tuple[None, np.ndarray]:
-    """Return the matrix in a file of numpy, which has no ids."""
+    """Return the matrix in a NumPy file, which has no ids."""
     import numpy as np
 
     matrix = open_number_array(path)
@@ -204,7 +204,7 @@ def _read_array(path: Path) -> tuple[None, np.ndarray]:
 
 
 def _read_lines(path: Path) -> tuple[list[str] | None, np.ndarray]:
-    """Return the ids, None without any, and the matrix in a text file."""
+    """Return the ids, or None without ids, and the matrix in a text file."""
     import numpy as np
 
     lines = [
@@ -228,7 +228,7 @@ def _read_lines(path: Path) -> tuple[list[str] | None, np.ndarray]:
                 raise UserError(
                     place=f"{path}, line {number}",
                     found=f"the line begins with '{fields[0]}'",
-                    expected=f"the id '{ids[row]}': the rows in the order of the columns",
+                    expected=f"the id '{ids[row]}': rows in the order of the columns",
                     remedy="fix the ids, or remove them all together with the first line",
                 )
             fields = fields[1:]
@@ -249,7 +249,7 @@ def _fields(line: str, delimiter: str | None) -> list[str]:
 
 
 def _numbers(fields: Sequence[str], place: str) -> list[float]:
-    """Return the numbers of a line, in the quick way where nothing is wrong with them."""
+    """Return the numbers of a line, with a fast path for valid lines."""
     try:
         numbers = [float(field) for field in fields]
     except ValueError:
@@ -271,7 +271,7 @@ def _refuse_repeated(place: str, ids: Sequence[str]) -> None:
         if not molecule or molecule in seen:
             raise UserError(
                 place=f"{place}, id {position}",
-                found=f"the id '{molecule}' for the second time" if molecule else "no id",
+                found=f"the id '{molecule}' is repeated" if molecule else "no id",
                 expected="a different id for every molecule",
                 remedy="fix the ids",
             )
@@ -287,7 +287,7 @@ def _ids_of_labels(
             place=f"{matrix_path} with {labels_path}",
             found=f"a matrix of {len(matrix)} rows without ids, and labels of {len(labels)} "
             "molecules",
-            expected="as many of the one as of the other, in the same order",
+            expected="as many rows as molecules, in the same order",
             remedy="add the molecules that are missing, or put the ids into a text file of the "
             f"matrix (a first line '{IDS},...', and the id before each row)",
         )
@@ -305,7 +305,7 @@ def _refuse_unknown(
             found=f"labels of {len(unknown)} ids that the Gram matrix does not have: "
             + listed(unknown),
             expected=f"ids of {matrix_path}",
-            remedy="look whether the two files belong together, or remove these lines",
+            remedy="check that the two files belong together, or remove these lines",
         )
 
 
@@ -324,7 +324,7 @@ def _refuse_other_than_square(path: Path, n_rows: int, n_columns: int) -> None:
 
 
 def _symmetric(path: Path, ids: Sequence[str], matrix: np.ndarray) -> np.ndarray:
-    """Return the matrix made exactly symmetric; refuse it where more than rounding is amiss."""
+    """Return the matrix made exactly symmetric; refuse differences larger than rounding."""
     import numpy as np
 
     differences = np.abs(matrix - matrix.T)
@@ -344,9 +344,9 @@ def _symmetric(path: Path, ids: Sequence[str], matrix: np.ndarray) -> np.ndarray
 
 
 def _semi_definite(path: Path, matrix: np.ndarray, clip: bool) -> tuple[np.ndarray, dict[str, Any]]:
-    """Return the matrix without negative eigenvalues, and what `report` tells of its spectrum.
+    """Return the matrix without negative eigenvalues, and the entries of `report`.
 
-    A matrix whose negative eigenvalues are mere rounding is not changed.
+    A matrix whose negative eigenvalues are only rounding errors is not changed.
     """
     import numpy as np
 
@@ -357,7 +357,7 @@ def _semi_definite(path: Path, matrix: np.ndarray, clip: bool) -> tuple[np.ndarr
             place=str(path),
             found=f"no eigenvalue of the matrix is positive, the largest is {largest:.3g}",
             expected="a Gram matrix",
-            remedy="look whether the file is the one that is meant",
+            remedy="check that this is the intended file",
         )
     report = {
         "least_eigenvalue": float(least / largest),
@@ -374,7 +374,7 @@ def _semi_definite(path: Path, matrix: np.ndarray, clip: bool) -> tuple[np.ndarr
             f"eigenvalues are negative, the least is {-least / largest:.3g} times the largest "
             "below zero",
             expected=f"none below -{ROUNDING:g} times the largest, which would be rounding",
-            remedy="look whether it is a kernel; to set these eigenvalues to zero, set "
+            remedy="check that it is a kernel; to set these eigenvalues to zero, set "
             "clip_spectrum: true in the options of the dataset",
         )
     clipped = (eigenvectors * np.maximum(eigenvalues, 0.0)) @ eigenvectors.T

@@ -1,4 +1,4 @@
-"""Reader of earnings calls: from the words of a call to the weekly volatility of the share after.
+"""Reader of earnings calls: from the words of a call to the later weekly volatility of the share.
 
 The transcripts are those of MAEC (Li et al. 2020), the daily prices those of the companies of the
 S&P 500, 2013 to 2018. The task follows section 6.3 of Djerrab et al. (2018), which predicts yearly
@@ -50,26 +50,28 @@ class Options(Settings):
     calls."""
 
     days_per_week: Annotated[int, Strict(), Field(ge=2)] = 5
-    """Returns from one trading day to the next in a week."""
+    """Number of daily returns in a week."""
 
     lagged_days: Annotated[int, Strict(), Field(ge=2)] = 30
-    """Returns up to the day of the call whose log-volatility is the lagged value: as many as are
-    predicted by default."""
+    """Number of daily returns up to the day of the call whose log-volatility is the lagged value;
+    the default is the number of returns in the predicted weeks."""
 
     least_words: Count = 50
-    """Calls with fewer words are left out: such a transcript holds hardly more than a greeting."""
+    """Calls with fewer words are left out: such a transcript contains little more than a
+    greeting."""
 
     largest_jump: Annotated[float, Strict(), Field(gt=0, allow_inf_nan=False)] = 0.4
-    """Largest absolute logarithm of the ratio of two successive prices. Calls with a larger one in
-    their windows are left out: the prices are not adjusted for all splits and spin-offs."""
+    """Largest absolute logarithm of the ratio of two successive prices. Calls with a larger ratio
+    in their windows are left out: the prices are not adjusted for all splits and spin-offs."""
 
     longest_gap: Count = 7
-    """Most days of the calendar from one price to the next, and from the call to the next price.
-    Calls with more in their windows are left out: holidays close a market for less."""
+    """Largest number of calendar days from a price to the next, and from the call to the next
+    price. Calls with more in their windows are left out: markets close for fewer days on
+    holidays."""
 
 
 class Transcript(NamedTuple):
-    """One call: the day written on it (`date.toordinal`), its company and its text."""
+    """A call: its stated day (`date.toordinal`), its company and its text."""
 
     day: int
     company: str
@@ -77,7 +79,7 @@ class Transcript(NamedTuple):
 
 
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
-    """Return one row a call; `seed` is not used.
+    """Return one row per call; `seed` is not used.
 
     `sources` are two tar archives, read in place: first the transcripts, members
     ``MAEC_Dataset/YYYYMMDD_COMPANY/text.txt``; then the prices, members
@@ -88,15 +90,15 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     of the rows. ``outputs``: the log-volatilities of the weeks after the call; ``lagged_values``:
     that of the days up to it (`workflow_lib.datasets.price_windows.volatility_windows`). ``order``:
     the trading day of the call, on which inputs and lagged values are known; the first and the last
-    day of the prices that a row rests on; the company, a place in ``companies`` of ``names``. The
-    rows are sorted by the day of the call and the company; of two calls of a company before the
-    same trading day the first is kept. Calls that cannot be used are counted by reason in
-    ``exclusions`` of ``report``.
+    day of the prices of a row; the company, as an index of ``companies`` in ``names``. The rows are
+    sorted by the day of the call and the company; of two calls of a company for the same trading
+    day the first is kept. Calls that cannot be used are counted by reason in ``exclusions`` of
+    ``report``.
 
     Raises
     ------
     UserError
-        Naming the archive, the member and the line of what cannot be read.
+        Naming the archive, the member and the line that cannot be read.
     """
     import numpy as np
 
@@ -138,7 +140,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
             found="no call can be used: "
             + ", ".join(f"{count} for {reason}" for reason, count in excluded.items() if count),
             expected="calls with enough words and with prices before and after",
-            remedy="look whether the two archives belong together, and to the options",
+            remedy="check the options, and that the two archives belong together",
         )
     counts, terms = word_counts(texts)
     companies = sorted({company for _, company in rows})
@@ -177,9 +179,9 @@ def _transcripts(archive: Path) -> list[Transcript]:
         except ValueError as error:
             raise UserError(
                 place=f"{archive}, member {name}",
-                found=f"the folder '{name.split('/')[1]}' names no day and company",
+                found=f"the folder '{name.split('/')[1]}' does not name a day and a company",
                 expected="a folder YYYYMMDD_COMPANY, for example 20150225_LMAT",
-                remedy="look whether this is the archive of the transcripts",
+                remedy="check that this is the archive of the transcripts",
             ) from error
         transcripts.append(
             Transcript(day, match[2], _decoded(content, f"{archive}, member {name}"))
@@ -196,9 +198,9 @@ def _prices(archive: Path, companies: set[str]) -> dict[str, DailyPrices]:
         if company in prices:
             raise UserError(
                 place=place,
-                found=f"prices of '{company}' for the second time",
-                expected="one file of prices a company",
-                remedy="look whether this is the archive of the prices",
+                found=f"a second file of prices of '{company}'",
+                expected="one file of prices per company",
+                remedy="check that this is the archive of the prices",
             )
         if company in companies:
             prices[company] = daily_prices(_decoded(content, place), company, place)
@@ -214,5 +216,5 @@ def _decoded(content: bytes, place: str) -> str:
             place=f"{place}, line {line}",
             found="the line is not UTF-8 text",
             expected="a text file in the encoding UTF-8",
-            remedy="look whether the archive is the one that is meant",
+            remedy="check that this is the intended archive",
         ) from error

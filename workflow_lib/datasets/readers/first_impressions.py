@@ -1,44 +1,45 @@
 """Reader of First Impressions: from features of a short video to five scores of personality.
 
 The development set of the first ChaLearn challenge on first impressions (Ponce-López et al. 2016),
-as Djerrab et al. (2018) use it in section 6.4.1 (Tables 7 and 8). The files are fetched and made by
-hand; they stand in the folder of the option ``folder``:
+as Djerrab et al. (2018) use it in section 6.4.1 (Tables 7 and 8). The user downloads or makes the
+files; they are in the folder of the option ``folder``:
 
 ``annotation_training.pkl`` or ``annotations.csv``
-    the scores. The pickle is the published one: a dictionary of five traits and ``interview``,
-    which is passed over, each a dictionary of scores by name of video; nothing in it is run (see
-    `workflow_lib.datasets.plain_pickle`). The table has a column ``video`` and one a trait, in any
-    order; the names of the first round (``VideoName``, ``ValueOpenness``, ...) are understood too.
+    the scores. The pickle is the published file: a dictionary of five traits and ``interview``,
+    which is ignored, each a dictionary of scores by name of video; nothing in it is run (see
+    `workflow_lib.datasets.plain_pickle`). The table has a column ``video`` and one per trait, in
+    any order; the names of the first round (``VideoName``, ``ValueOpenness``, ...) are accepted
+    too.
 ``features.npy`` with ``features.txt``, or ``features.csv``
-    the inputs, precomputed. The array has a row a video or a row a frame, and the text file the
-    name of the video of each row, one a line. The table has a column ``video``; all its other
-    columns are features. Of a video with several rows the mean is taken, whatever their order.
+    the inputs, precomputed. The array has a row per video or a row per frame, and the text file the
+    name of the video of each row, one per line. The table has a column ``video``; all its other
+    columns are features. Several rows of a video, in any order, are averaged.
 ``agreement.csv``
     only with ``agreement_from: file``: columns ``video`` and ``agreement``.
 
-An ``.mp4`` at the end of the name of a video counts for nothing.
+An ``.mp4`` at the end of the name of a video is ignored.
 
-What the paper says: 6000 videos of 15 seconds have five scores in [0, 1] each, obtained from
-preferences between pairs of videos. How far the annotators agreed is not published; a score far
-from the mean is taken for a sign of it. Videos without any score in [0, t] ∪ [1 - t, 1] are
-rejected: t = 0.9 leaves 100 videos (S1, task 1), t = 0.75 leaves 1000 (S2, task 2), S1 ⊂ S2. "The
-remaining set of 5000 examples is split in two", a common test set and a set from which 644, 1288
-and 2500 weakly labelled videos are drawn. Inputs are the layer fc8 of CaffeNet on the first frame.
+In the paper, 6000 videos of 15 seconds have five scores in [0, 1] each, obtained from preferences
+between pairs of videos. The agreement of the annotators is not published; a score far from the mean
+is interpreted as agreement. Videos without any score in [0, t] ∪ [1 - t, 1] are rejected: t = 0.9
+leaves 100 videos (S1, task 1), t = 0.75 leaves 1000 (S2, task 2), S1 ⊂ S2. "The remaining set of
+5000 examples is split in two", a common test set and a set from which 644, 1288 and 2500 weakly
+labelled videos are drawn. Inputs are the layer fc8 of CaffeNet on the first frame.
 
-What it leaves open, and what is done here:
+Where the paper is not explicit, this reader makes the following choices:
 
 - As printed, the two intervals overlap for t above 1/2 and no video is rejected. They are read as
   [0, 1 - t] ∪ [t, 1]: the agreement of a video is the largest of all y and 1 - y over its five
-  scores y, and the labelled videos are those where it is t or more. S1 ⊂ S2 then holds. An
-  agreement measured otherwise can be given in ``agreement.csv``.
-- The remaining 5000 are those outside S2. The 900 videos of S2 outside S1 have no part in task 1:
-  they are left out of its dataset, and counted.
+  scores y, and the labelled videos are those where it is t or more. S1 ⊂ S2 then holds. Another
+  measure of agreement can be given in ``agreement.csv``.
+- The remaining 5000 videos are those outside S2. The 900 videos of S2 outside S1 are not used in
+  task 1: they are left out of its dataset, and counted.
 - The paper does not say how the 5000 are split; Table 18 counts 3000 test videos, which leaves too
-  few for 2500 weak ones. They are drawn at random, half for each (option ``test_share``). Datasets
-  of one seed draw the same, whatever their threshold; so that the test set is common, one of them
-  must be ``drawn_as`` the other.
-- Several videos can be cut from one recording. Neither the paper nor this reader keeps them on one
-  side of the split, so that errors may be optimistic.
+  few for 2500 weakly labelled videos. They are drawn at random, half for each (option
+  ``test_share``). Datasets with the same seed draw the same videos for every threshold; for a
+  common test set, one of them must be ``drawn_as`` the other.
+- Several videos can be cut from the same recording. Neither the paper nor this reader keeps them
+  together in the split, so errors may be optimistic.
 """
 
 from __future__ import annotations
@@ -72,14 +73,14 @@ LABELLED, TEST, WEAK = 0, 1, 2
 """Roles of the rows in the group ``fixed``."""
 
 FEWEST_LABELLED = 10
-"""Labelled videos below which no threshold makes sense: two in each of five folds."""
+"""Smallest number of labelled videos: two in each of five folds."""
 
 NO_FEATURES = "no features"
 NO_AGREEMENT = "no agreement in the file agreement.csv"
 BETWEEN = "an agreement between the two thresholds"
 
 RowsOf = Callable[[list[int]], "np.ndarray"]
-"""What returns the features (m, q) of m rows by their numbers."""
+"""Function that returns the features (m, q) of m rows by their numbers."""
 
 Level = Annotated[float, Strict(), Field(gt=0, le=1)]
 
@@ -95,8 +96,8 @@ class Options(Settings):
     """Options of the reader ``first_impressions``."""
 
     agreement: Level = 0.9
-    """Agreement from which a video is labelled. The default is that of the paper's task 1; its
-    task 2 has 0.75."""
+    """Smallest agreement of a labelled video. The default is that of the paper's task 1; its task 2
+    has 0.75."""
 
     lowest_agreement: Annotated[
         Level, AfterValidator(not_above_agreement), Field(validate_default=True)
@@ -105,8 +106,8 @@ class Options(Settings):
     The default is the lower of the paper's two thresholds, so that both tasks share these rows."""
 
     agreement_from: Literal["scores", "file"] = "scores"
-    """Where the agreement of a video is from: `scores` (the default, as in the paper: how near its
-    most extreme score is to 0 or 1) or `file` (the file `agreement.csv`)."""
+    """Source of the agreement of a video: `scores` (the default, as in the paper: how near its most
+    extreme score is to 0 or 1) or `file` (the file `agreement.csv`)."""
 
     test_share: Annotated[float, Strict(), Field(gt=0, lt=1)] = 0.5
     """Share of the videos below `lowest_agreement` that are test rows; the others may be weakly
@@ -117,22 +118,23 @@ class Options(Settings):
 
 
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
-    """Return one row a video, sorted by name; `seed` draws the test rows.
+    """Return one row per video, sorted by name; `seed` is for drawing the test rows.
 
     ``inputs``: the features, averaged over the rows of a video. ``outputs``: its five scores.
     ``fixed``: ``role`` (n,) int64, 0 for labelled videos, 1 for the test set, 2 for those that may
-    be weakly labelled. ``videos``: the names of the videos, as bytes (UTF-8, newlines between).
+    be weakly labelled. ``videos``: the names of the videos, as bytes (UTF-8, separated by
+    newlines).
 
     ``report`` counts the videos left out by reason in ``exclusions``, the rows of each role, the
     rows of features that were averaged, and the videos of the other files that have no scores.
 
-    Files are looked for by their names among `sources`, then in ``folder`` of `options`.
+    Files are searched by name among `sources`, then in ``folder`` of `options`.
 
     Raises
     ------
     UserError
-        For files that are missing, or there in two forms; naming the file, the line and the video
-        of what cannot be read, is out of range or repeated; for too few videos of a role.
+        For files that are missing or exist in two forms; naming the file, the line and the video
+        that cannot be read, is out of range or repeated; for too few videos of a role.
     """
     import numpy as np
 
@@ -210,15 +212,15 @@ def _check_counts(
             found=f"{len(labelled)} of {len(scores)} videos with scores have an agreement of "
             f"{options.agreement} or more{reasons}",
             expected=f"at least {FEWEST_LABELLED} labelled videos",
-            remedy="lower the option agreement, or look whether the files belong together",
+            remedy="lower the option agreement, or check that the files belong together",
         )
     if len(others) < 2:
         raise UserError(
             place=f"{place}, option lowest_agreement",
             found=f"{len(others)} of {len(scores)} videos with scores have an agreement below "
             f"{options.lowest_agreement}{reasons}",
-            expected="at least 2: one to test on, and one that may be weakly labelled",
-            remedy="raise the option lowest_agreement, or look whether the files belong together",
+            expected="at least 2: one for testing, and one that may be weakly labelled",
+            remedy="raise the option lowest_agreement, or check that the files belong together",
         )
 
 
@@ -226,19 +228,19 @@ def _check_counts(
 
 
 def _files(folder: Path, sources: Sequence[Path]) -> dict[str, Path]:
-    """Return the path by name of every file that is there."""
+    """Return the paths of the existing files, by name."""
     given = {source.name: source for source in map(Path, sources)}
     paths = {name: given.get(name, folder / name) for name in FILES}
     return {name: path for name, path in paths.items() if path.is_file()}
 
 
 def _one_of(files: Mapping[str, Path], names: Sequence[str], folder: Path, remedy: str) -> Path:
-    """Return the path of the one file that is there of those with these names."""
+    """Return the path of the only existing file among these names."""
     found = [files[name] for name in names if name in files]
     if len(found) > 1:
         raise UserError(
             place="the files of First Impressions",
-            found=f"both {found[0]} and {found[1]} are there",
+            found=f"both {found[0]} and {found[1]} exist",
             expected="one of the two",
             remedy="remove the other",
         )
@@ -331,20 +333,20 @@ def _table(path: Path, wanted: Sequence[str]) -> dict[str, list[float]]:
 
 
 def _plain_name(name: str) -> str:
-    """Return the name of a column in small letters, that of the first round translated."""
+    """Return the name of a column in lower case, with names of the first round translated."""
     plain = name.lower().removeprefix("value")
     return {"videoname": "video", "neurotisicm": "neuroticism"}.get(plain, plain)
 
 
 def _unique_name(text: str, known: Mapping[str, Any], place: str) -> str:
-    """Return the name of a video as it is known here; refuse one that is empty or `known`."""
+    """Return the normalised name of a video; refuse an empty name and a `known` name."""
     video = _video(text)
     if not video or video in known:
         raise UserError(
             place=place,
-            found=f"the video '{video}' stands there a second time" if video else "no video",
+            found=f"the video '{video}' is repeated" if video else "no video",
             expected="the name of another video",
-            remedy="remove the second one; .mp4 at the end of a name makes no difference"
+            remedy="remove the second entry; .mp4 at the end of a name is ignored"
             if video
             else "write the name of the video",
         )
@@ -357,7 +359,7 @@ def _video(text: str) -> str:
 
 def _number(text: str, place: str) -> float:
     try:
-        # Python reads 1_000 as a number; in a table it is a slip or a code.
+        # Python reads 1_000 as a number; in a table it is a mistake or a code.
         number = float("" if "_" in text else text)
     except ValueError:
         number = float("nan")
@@ -398,19 +400,19 @@ def _features(
     if path.suffix == ".csv":
         names, videos, rows_of = _features_of_table(path)
     else:
-        remedy = "write the name of the video of each row of features.npy there, one a line"
+        remedy = "write the name of the video of each row of features.npy there, one per line"
         names_path = _one_of(files, ["features.txt"], folder, remedy)
         names, videos, rows_of = _features_of_array(path, names_path)
     places: dict[str, list[int]] = {}
     for place, video in enumerate(videos):
         places.setdefault(video, []).append(place)
-    # A video at a time, so that an array of frames is never in memory as a whole.
+    # One video at a time, so that an array of frames is never in memory as a whole.
     means = {video: rows_of(rows).mean(axis=0) for video, rows in places.items()}
     return means, names, len(videos)
 
 
 def _features_of_table(path: Path) -> tuple[list[str], list[str], RowsOf]:
-    """Return the names of the features, the video of each row, and what returns some rows."""
+    """Return the names of the features, the video of each row, and a function for some rows."""
     import numpy as np
 
     header, rows = csv_rows(path)
@@ -437,7 +439,7 @@ def _features_of_table(path: Path) -> tuple[list[str], list[str], RowsOf]:
 
 
 def _features_of_array(path: Path, names_path: Path) -> tuple[list[str], list[str], RowsOf]:
-    """Return what `_features_of_table` does."""
+    """Return the same as `_features_of_table`."""
     import numpy as np
 
     videos = []
@@ -451,7 +453,7 @@ def _features_of_array(path: Path, names_path: Path) -> tuple[list[str], list[st
         raise UserError(
             place=f"{names_path} with {path}",
             found=f"{len(videos)} names of videos for {len(values)} rows",
-            expected="the name of the video of each row, one a line",
+            expected="the name of the video of each row, one per line",
             remedy="write both files again",
         )
 

@@ -1,13 +1,13 @@
-"""Reader of classes of images: from features of an image to what it shows, such as Caltech-101.
+"""Reader of classes of images, such as Caltech-101: from features of an image to its class.
 
 Features are computed once for a collection of images
-(`workflow_lib.experiments.image_features_stage`), and this reader puts them together with class
-vectors, the semantic description of the classes (Djerrab et al. 2018, section 6.5). Its inputs are
-inner products between images: each kind of features is scaled to unit length, and the inner
-products are the mean over the kinds.
+(`workflow_lib.experiments.image_features_stage`), and this reader combines them with class vectors,
+the semantic description of the classes (Djerrab et al. 2018, section 6.5). Its inputs are inner
+products between images: each kind of features is scaled to unit length, and the inner products are
+averaged over the kinds.
 
 Some kinds of features need a codebook, which is learned from classes that the experiment does not
-use: `codebook_classes` tells which.
+use, those of `codebook_classes`.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ WEIGHTS = ".pth"
 """End of the name of a source with the weights of a network, which only its features need."""
 
 THUMBNAILS = "thumbnails"
-"""Kind of the features that are no inputs but small pictures for figures."""
+"""Kind of the features that are not inputs but small pictures for figures."""
 
 INTRODUCTIONS = "introductions"
-"""Name under which the introductions of Wikipedia pages are handed over, beside the features."""
+"""Name of the introductions of Wikipedia pages among the features."""
 
 OTHER_NAMES = "images whose names the option members does not match"
 LEFT_OUT = "classes left out by the option left_out_classes"
@@ -66,17 +66,17 @@ class Options(Settings):
     default."""
 
     user_supplied: Annotated[tuple[Name, ...], AfterValidator(different)] = ()
-    """Files that you bring yourself, relative to the folder of the run, where an archive has no
-    checksum to be fetched by: they stand behind the sources. None by default."""
+    """Files that you supply yourself, relative to the folder of the run, for archives without a
+    published checksum: they follow the sources. None by default."""
 
     wikipedia: dict[Name, Name] = {}
-    """Title of the page of each class in the English Wikipedia, for `texts` and `lsa`: their
-    introductions are fetched once, by `prepare`, and stand behind all other files. None by
-    default; then the texts are one of the files."""
+    """Title of the page of each class in the English Wikipedia, for `texts` and `lsa`: the
+    introductions are fetched once, by `prepare`, and follow all other files. None by default; then
+    the texts are one of the files."""
 
     text_names: dict[Name, Name] = {}
-    """Names in the texts of classes that are called otherwise there, such as `car_side: side of a
-    car`. None by default: classes are found without regard to case, `_`, `-` and spaces."""
+    """Names in the texts of classes that have another name there, such as `car_side: side of a
+    car`. None by default: names are compared without regard to case, `_`, `-` and spaces."""
 
     features: Annotated[
         tuple[Literal["dense-sift-fisher", "hog", "vgg19-fc7"], ...],
@@ -84,25 +84,26 @@ class Options(Settings):
         AfterValidator(different),
     ] = ("dense-sift-fisher", "hog")
     """Kinds of features whose inner products are averaged. The default needs no network and no
-    further file: what is at small patches, and the outline of the whole."""
+    further file: local descriptors of small patches, and the outline of the whole image."""
 
     vectors: Literal["names", "texts", "lsa"] = "names"
-    """What describes a class: `names` (the default, which needs least: the mean of the word
-    vectors of its name), `texts` (that of the words of a text about it, weighted by TF-IDF, as in
-    the paper) or `lsa` (latent semantic analysis of the texts, without word vectors). The sources
-    are the images, then the word vectors (not for `lsa`), then the texts (not for `names`)."""
+    """Source of the class vectors: `names` (the default, which needs the fewest files: the mean of
+    the word vectors of the name), `texts` (the mean of the word vectors of a text about the class,
+    weighted by TF-IDF, as in the paper) or `lsa` (latent semantic analysis of the texts, without
+    word vectors). The sources are the images, then the word vectors (not for `lsa`), then the texts
+    (not for `names`)."""
 
     left_out_classes: Annotated[tuple[Name, ...], AfterValidator(different)] = ()
-    """Classes that are not used, neither for rows nor for the codebook, such as one with the
-    pictures of another. Names that no image has are passed over: features may do without them."""
+    """Classes that are used neither for rows nor for the codebook, such as a class with the
+    pictures of another. Names that no image has are ignored: features may lack these classes."""
 
     codebook_classes: Annotated[tuple[Name, ...] | None, AfterValidator(different)] = None
-    """Classes that only the codebook of the features is learned from, and that are no rows. The
+    """Classes that are only used to learn the codebook of the features and are not rows. The
     default, null, stands for all classes without a class vector."""
 
     lsa_dimension: Annotated[int, Strict(), Field(ge=1)] = LSA_DIMENSION
-    """Length of the class vectors for `vectors: lsa`; the default is that of the word vectors of
-    the paper. There are at most as many as texts."""
+    """Length of the class vectors for `vectors: lsa`, at most the number of texts; the default is
+    that of the word vectors of the paper."""
 
 
 def read(
@@ -111,21 +112,21 @@ def read(
     seed: int,
     features: Mapping[str, Path] | None = None,
 ) -> dict[str, Any]:
-    """Return one row an image, in the order of the features; `seed` is not used.
+    """Return one row per image, in the order of the features; `seed` is not used.
 
     ``inputs`` (n, n): the mean over the kinds of features of the inner products of rows of unit
-    length, between 1 and -1; an image without any features of a kind, such as one of a single
-    colour, has 0 for it. ``thumbnails``: the images, small. The class of a row is the one of its
-    image. Classes that are left out, of the codebook or without a class vector are counted in
-    ``exclusions`` of ``report``, next to the images that could not be read and those that
+    length, between 1 and -1; an image without any features of a kind, such as an image of a single
+    colour, has 0 for that kind. ``thumbnails``: small versions of the images. The class of a row is
+    that of its image. Classes that are left out, of the codebook or without a class vector are
+    counted in ``exclusions`` of ``report``, as are the images that could not be read and those that
     ``members`` does not match; ``excluded_names`` lists all but the last.
 
     Parameters
     ----------
     options : Options
     sources : paths
-        The images, which are not opened, and then the files that ``vectors`` asks for; weights of
-        a network (``.pth``), anywhere behind the images, are passed over.
+        The images, which are not opened, and then the files that ``vectors`` needs; weights of a
+        network (``.pth``), anywhere after the images, are ignored.
     seed : int
     features : mapping from kind to path
         "image_features" artifacts of one collection: all kinds in `options`, and "thumbnails".
@@ -133,10 +134,10 @@ def read(
     Raises
     ------
     UserError
-        For another number of sources, codebook classes that there are none of, features of
-        different images, and as `workflow_lib.datasets.class_tables.class_dataset_tree`.
+        For another number of sources, codebook classes that do not exist, features of different
+        images, and as `workflow_lib.datasets.class_tables.class_dataset_tree`.
     ValueError
-        When a kind of features was not handed over.
+        When a kind of features was not given.
     """
     import numpy as np
 
@@ -145,7 +146,7 @@ def read(
     sources = [*sources, *_user_supplied(options), *introductions]
     for kind in (*options.features, THUMBNAILS):
         if kind not in features:
-            raise ValueError(f"The features '{kind}' were not handed over, only {list(features)}.")
+            raise ValueError(f"The features '{kind}' were not given, only {list(features)}.")
     thumbnails = _features(features[THUMBNAILS])
     images = json.loads(thumbnails["names"]["rows"])
     classes_of_images = json.loads(thumbnails["names"]["classes"])
@@ -181,13 +182,13 @@ def read(
         products += rows @ rows.T / len(options.features)
     names = [images[row] for row in chosen]
     usable.report["exclusions"][OTHER_NAMES] = len(images) - len(matching)
-    # Features may have been computed without these classes; the report names them all the same.
+    # The report names these classes even if the features were computed without them.
     usable.report["exclusions"][LEFT_OUT] = len(options.left_out_classes)
     if options.left_out_classes:
         usable.report["excluded_names"][LEFT_OUT] = ", ".join(sorted(options.left_out_classes))
     read_before = thumbnails["report"]
     return class_dataset_tree(
-        # Products of matrices may differ in the last digit across the diagonal.
+        # Products of matrices may be asymmetric in the last digit.
         (products + products.T) / 2,
         usable.labels,
         usable.vectors,
@@ -228,7 +229,7 @@ def codebook_classes(
     Raises
     ------
     UserError
-        For another number of sources, and for codebook classes that there are none of.
+        For another number of sources, and for codebook classes that do not exist.
     """
     import numpy as np
 
@@ -243,7 +244,7 @@ def codebook_classes(
 def _described(
     options: Options, sources: Sequence[Path], class_names: Sequence[str]
 ) -> DescribedVectors:
-    """Return the vectors (C, d) of all classes of the collection, NaN where there is none."""
+    """Return the vectors (C, d) of all classes of the collection, NaN for those without one."""
     import numpy as np
 
     wanted = {
@@ -264,7 +265,7 @@ def _described(
             place = f"{sources[0]}, option codebook_classes"
             raise unknown_name(place, "class", name, class_names)
     files = dict(zip(wanted, sources[1:]))
-    # The weights of words count the texts of the classes that are rows.
+    # The document frequencies are those in the texts of the classes that are rows.
     unused = {*options.left_out_classes, *(options.codebook_classes or ())}
     used = [place for place, name in enumerate(class_names) if name not in unused]
     for name in options.text_names:
@@ -284,14 +285,14 @@ def _described(
 
 
 def _user_supplied(options: Options) -> list[Path]:
-    """Return the paths of the files that the user brings; refuse those that are not there."""
+    """Return the paths of the files that the user supplies; refuse missing files."""
     missing = [name for name in options.user_supplied if not Path(name).exists()]
     if missing:
         raise UserError(
             place="option user_supplied of a dataset with the reader 'image_classes'",
             found=f"no file or folder {', '.join(missing)}",
             expected="every file that is named there",
-            remedy="bring them; the configuration of the dataset says where they are found",
+            remedy="place them there; the configuration of the dataset says where to find them",
         )
     return [Path(name) for name in options.user_supplied]
 
@@ -303,7 +304,7 @@ def _features(path: Path) -> dict[str, Any]:
 
 
 def _unit_rows(rows: np.ndarray) -> np.ndarray:
-    """Return the rows with unit length; rows of zeros stay."""
+    """Return the rows with unit length; rows of zeros are not changed."""
     import numpy as np
 
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)

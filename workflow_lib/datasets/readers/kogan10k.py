@@ -4,17 +4,17 @@ The corpus of Kogan, Levin, Routledge, Sagi and Smith (2009), version 1.0, as Dj
 use it in section 6.3 (Tables 6 and 16). Per year its README describes
 
 ``YEAR.tok.tgz``
-    the tokenized section on management's discussion of every report, a member ``KEY.mda`` each in
-    any folder: tokens between white space, taken as they are;
+    the tokenized section on management's discussion of every report, each a member ``KEY.mda`` in
+    any folder: tokens separated by white space, used unchanged;
 ``YEAR.logvol.+12.txt``, ``YEAR.logvol.-12.txt``
     the log-volatility of the share in the twelve months after and before the report, in lines
     ``VALUE KEY``;
 ``YEAR.meta.txt``
-    in lines with tabs between: key, date, address of the report, name of the company and its SEC
-    code (central index key), by which a company is known here. Further columns are passed over.
+    in lines separated by tabs: key, date, address of the report, name of the company and its SEC
+    code (central index key), which identifies a company here. Further columns are ignored.
 
-The form of the lines is taken from programs that read the corpus; the README does not tell it. A
-few records of the corpus stand there twice, the same in every file; they count once.
+The form of the lines is taken from programs that read the corpus; the README does not describe it.
+A few records of the corpus are repeated, the same in every file; they count once.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ Count = Annotated[int, Strict(), Field(ge=1)]
 
 
 def one_after_the_other(years: tuple) -> tuple:
-    """Return `years`; raise when one is not later than the one before it."""
+    """Return `years`; raise when a year is not later than the previous one."""
     if any(later <= earlier for earlier, later in zip(years, years[1:])):
         raise PydanticCustomError("setting", "years in strictly increasing order")
     return years
@@ -63,38 +63,37 @@ class Options(Settings):
     """Options of the reader ``kogan10k``."""
 
     years: Years = (2001, 2002, 2003, 2004, 2005)
-    """Years of the reports, two or more; a row has one report of each. The default is the
-    paper's."""
+    """Years of the reports, two or more; a row has one report of each. The default is that of the
+    paper."""
 
     terms_per_year: Count = 70_000
-    """Terms kept of each year: those that stand in most of its reports. The default is the
-    paper's."""
+    """Terms kept for each year: those in the most reports. The default is that of the paper."""
 
     companies: Count | None = 500
-    """Companies drawn, with the seed of the dataset, from those that have all that a row needs;
-    null, or more than there are: all of them. The paper has 500, and does not say which."""
+    """Number of companies drawn, with the seed of the dataset, from those with complete data; null,
+    or more than there are: all of them. The paper uses 500, and does not say which."""
 
     folder: Annotated[str, Field(min_length=1)] = "resources/kogan10k"
     """Folder of the files that are not among the sources, relative to the folder of the run."""
 
 
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
-    """Return one row a company that has a report in each of the years; `seed` draws them.
+    """Return one row per company with a report in each of the years; `seed` is for drawing them.
 
-    ``inputs``: the counts of the terms of all years side by side, sparse, the columns named
-    ``YEAR:TERM``. Which terms are kept is counted on all reports of a year, also those of companies
-    left out; outputs play no part in it. ``outputs``: the log-volatilities of the twelve months
-    after each report. ``lagged_values``: that of the twelve months before the first report, where
-    its file ``YEAR.logvol.-12.txt`` is available; those of the later years are outputs already.
-    There is no ``order``: all rows span the same years, so that none is before another. Rows are
-    sorted by company; those left out are counted by reason in ``exclusions`` of ``report``.
+    ``inputs``: the counts of the terms of all years, sparse, with columns named ``YEAR:TERM``. The
+    terms are selected by their counts in all reports of a year, including those of companies left
+    out, without using outputs. ``outputs``: the log-volatilities of the twelve months after each
+    report. ``lagged_values``: that of the twelve months before the first report, if its file
+    ``YEAR.logvol.-12.txt`` exists; those of the later years are outputs already. There is no
+    ``order``: all rows span the same years, so that none is before another. Rows are sorted by
+    company; those left out are counted by reason in ``exclusions`` of ``report``.
 
-    Files are looked for by their names among `sources`, then in ``folder`` of `options`.
+    Files are searched by name among `sources`, then in ``folder`` of `options`.
 
     Raises
     ------
     UserError
-        Listing the files that are missing, or naming the file and the line of what cannot be read.
+        Listing the missing files, or naming the file and the line that cannot be read.
     """
     import numpy as np
     from scipy.sparse import hstack
@@ -128,7 +127,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
             found=f"{len(rows)} of {len(every_company)} companies can be used: "
             + ", ".join(f"{count} have {reason}" for reason, count in excluded.items() if count),
             expected="at least 2 companies with a report and a volatility in each of the years",
-            remedy="look whether the files belong together, and to the options",
+            remedy="check the options, and that the files belong together",
         )
 
     blocks, terms = [], []
@@ -176,7 +175,7 @@ def _files(years: Sequence[int], folder: Path, sources: Sequence[Path]) -> dict[
         raise UserError(
             place="the files of the 10-K corpus",
             found=f"{len(missing)} are missing: {', '.join(missing)}",
-            expected=f"them among the sources, or in the folder {folder} (option folder)",
+            expected=f"all of them among the sources, or in the folder {folder} (option folder)",
             remedy=f"download each of them, {ADDRESS}/NAME, into {folder}; past volatilities also "
             f"need {years[0]}.logvol.-12.txt",
         )
@@ -184,7 +183,7 @@ def _files(years: Sequence[int], folder: Path, sources: Sequence[Path]) -> dict[
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield the place and the text of every line of `path` that is not blank."""
+    """Yield the place and the text of every non-blank line of `path`."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -201,7 +200,7 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
             expected="a line for every report",
             remedy="download the file again",
         )
-    # Names of companies are in more than one encoding; what is used of a line is plain.
+    # Names of companies have several encodings; the parts that are used are ASCII.
     for number, line in enumerate(content.decode("latin-1").split("\n"), start=1):
         if line.strip():
             yield f"{path}, line {number}", line.rstrip("\r")
@@ -210,7 +209,7 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
 def _volatilities(path: Path) -> dict[str, float]:
     """Return the log-volatility of every report in a file of lines ``VALUE KEY``.
 
-    What is not finite (the logarithm of no volatility at all) stays in, for the caller to count.
+    Infinite values (the logarithm of zero volatility) are kept for the caller to count.
     """
     volatilities: dict[str, float] = {}
     for place, line in _lines(path):
@@ -229,14 +228,14 @@ def _volatilities(path: Path) -> dict[str, float]:
             raise UserError(
                 place=place,
                 found=f"the value {value} of the report '{parts[1]}', which has {earlier} above",
-                expected="one value a report",
+                expected="one value per report",
                 remedy="download the file again",
             )
     return volatilities
 
 
 def _companies(path: Path) -> dict[str, str]:
-    """Return the SEC code of the company of every report in a file of meta data, "" for none."""
+    """Return the SEC code of the company of every report in a file of metadata, "" for none."""
     companies: dict[str, str] = {}
     for place, line in _lines(path):
         columns = [column.strip() for column in line.split("\t")]
@@ -244,11 +243,11 @@ def _companies(path: Path) -> dict[str, str]:
             raise UserError(
                 place=place,
                 found=f"'{line[:60]}'",
-                expected="key, date, address, name of the company and its SEC code, with tabs "
-                "between",
+                expected="key, date, address, name of the company and its SEC code, separated by "
+                "tabs",
                 remedy="download the file again",
             )
-        # One code is written with leading zeros here and without there.
+        # The same code has leading zeros in some files only.
         company = columns[4].lstrip("0")
         earlier = companies.setdefault(columns[0], company)
         if earlier != company:
@@ -256,7 +255,7 @@ def _companies(path: Path) -> dict[str, str]:
                 place=place,
                 found=f"the report '{columns[0]}' is of the company '{company}', and of "
                 f"'{earlier}' above",
-                expected="one company a report",
+                expected="one company per report",
                 remedy="download the file again",
             )
     return companies
@@ -282,7 +281,7 @@ def _reports(archive: Path) -> Iterator[tuple[str, bytes]]:
             raise UserError(
                 place=f"{archive}, member {name}",
                 found=f"a second text of the report '{key}'",
-                expected="one text a report",
+                expected="one text per report",
                 remedy="download the file again",
             )
 
@@ -297,7 +296,7 @@ def _reason_to_exclude(
     after: Sequence[Mapping[str, float]],
     lagged_values: Mapping[str, float] | None,
 ) -> str:
-    """Return why the company with the reports `keys` (a list a year) is no row; empty if it is."""
+    """Return why the company with the reports `keys` (a list per year) is left out, or ""."""
     if not all(keys):
         return NOT_EVERY_YEAR
     if any(len(year) > 1 for year in keys):
@@ -324,8 +323,8 @@ def _term_counts(
 ) -> tuple[csr_array, list[str]]:
     """Return the counts (n, q) of the year's terms in the reports `keys`, and the terms, sorted.
 
-    The terms are those that stand in most reports of the archive, of as many reports the first in
-    the order of their bytes.
+    The terms are those in the most reports of the archive, in a tie the first in the order of their
+    bytes.
     """
     import numpy as np
     from scipy.sparse import csr_array

@@ -1,4 +1,4 @@
-"""Reader of the Linnerud data that scikit-learn ships: exercises and bodily measures."""
+"""Reader of the Linnerud data of scikit-learn: from exercises to bodily measures."""
 
 from __future__ import annotations
 

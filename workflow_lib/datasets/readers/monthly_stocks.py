@@ -1,4 +1,4 @@
-"""Reader of the monthly stock prices that Matplotlib ships: half a year from the half before."""
+"""Reader of the monthly stock prices of Matplotlib: from half a year to the next half."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Options(Settings):
 
 
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
-    """Return one row a company (or index) and calendar year with twelve monthly prices.
+    """Return one row per company (or index) and calendar year with twelve monthly prices.
 
-    Values are logarithms of prices relative to the December before: the inputs of January to
-    June, the outputs of July to December. Years with a missing month, or without the December
-    before, are dropped and counted. `sources` and `seed` are not used.
+    Values are logarithms of prices relative to the previous December: the inputs of January to
+    June, the outputs of July to December. Years with a missing month, or without the previous
+    December, are dropped and counted. `sources` and `seed` are not used.
     """
     import csv
 

@@ -1,7 +1,7 @@
-"""Reader that makes the synthetic series of Djerrab et al. (2018), section 6.2 (Table 5).
+"""Reader that draws the synthetic series of Djerrab et al. (2018), section 6.2 (Table 5).
 
 Series of a stable linear-Gaussian state-space model are cut in two halves: the first is the input,
-the second the output. The paper gives the length (10) and that the process is stationary; the
+the second the output. The paper states the length (10) and that the process is stationary; the
 dimensions and the noise are options.
 """
 
@@ -24,19 +24,20 @@ class Options(Settings):
     """Options of the reader ``series_synthetic``."""
 
     n_rows: Count = 2000
-    """Series drawn."""
+    """Number of series drawn."""
 
     length: Annotated[int, Strict(), Field(ge=4)] = 10
     """Time steps of a series; the first half (rounded down) is the input."""
 
     state_dim: Count = 2
-    """Dimensions of the hidden state."""
+    """Dimension of the hidden state."""
 
     channels: Count = 2
-    """Observed values a time step."""
+    """Observed values per time step."""
 
     spectral_radius: Annotated[float, Strict(), Field(gt=0, lt=1)] = 0.9
-    """Largest absolute eigenvalue of the transition: how long the past counts."""
+    """Largest absolute eigenvalue of the transition, which determines how long the past has
+    influence."""
 
     state_noise: Positive = 1.0
     """Standard deviation of the noise of the state."""
@@ -45,15 +46,15 @@ class Options(Settings):
     """Standard deviation of the noise of an observation."""
 
     target: Literal["observations", "states"] = "observations"
-    """What is predicted for the second half: the observations, or the hidden states, which only
-    synthetic data can score."""
+    """What is predicted for the second half: the observations, or the hidden states, which are
+    known in synthetic data only."""
 
 
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
     """Draw the series; the same options and `seed` always give the same data.
 
     Every series starts in the stationary distribution. ``names`` holds ``series_length`` and
-    ``series_channels``, by which an output row is read as a series (time-major); ``truth`` holds
+    ``series_channels``, the shape of an output row as a series (time-major); ``truth`` holds
     ``transition`` and ``observation``. `sources` is not used.
     """
     import numpy as np

@@ -1,16 +1,16 @@
-"""Reader that makes the synthetic data of Djerrab et al. (2018), section 6.2.
+"""Reader that draws the synthetic data of Djerrab et al. (2018), section 6.2.
 
 Outputs are drawn from a Gaussian mixture; inputs are the projection of the outputs by kernel
-PCA onto a space of few dimensions. The paper gives the numbers of components and dimensions
-(D1: 4 components in R^10, D2: 10 components in R^5, inputs in R^5) and leaves open how many
-rows there are, how far the components lie apart, how wide the kernel is and the unit of the inputs
-(here: mean variance 1). The others are options, and the presets name three readings of the paper:
+PCA onto a space of few dimensions. The paper states the numbers of components and dimensions
+(D1: 4 components in R^10, D2: 10 components in R^5, inputs in R^5), but not the number of rows, the
+distances of the components, the width of the kernel and the unit of the inputs (here: mean variance
+1). The first three are options, and the presets are three readings of the paper:
 
 ``informative``
-    components that overlap, and inputs that keep much of the outputs;
+    components that overlap, and inputs with much information about the outputs;
 ``overlapping``
-    components that nearly coincide, and inputs that say little: among the readings tried, the
-    one whose errors come closest to the paper's tables 1 and 3;
+    components that nearly coincide, and inputs with little information: of the readings tried, the
+    errors of this one are closest to Tables 1 and 3 of the paper;
 ``separated``
     components far apart.
 """
@@ -32,18 +32,18 @@ PRESETS: dict[str, dict[str, Any]] = {
     "overlapping": {"n_rows": 1000, "spread": 0.3, "kernel_pca_gamma": 1.0},
     "separated": {"n_rows": 1000, "spread": 3.0, "kernel_pca_gamma": None},
 }
-"""Values that a preset gives to the options that are not written out."""
+"""Values of a preset for the options that are not given."""
 
 
 Count = Annotated[int, Strict(), Field(ge=1, le=10_000)]
-"""Bounded, so that a slip of the keyboard is refused before it takes all memory."""
+"""Bounded, so that a typing mistake cannot fill the memory."""
 
 
 class Options(Settings):
     """Options of the reader ``synthetic_mixture``."""
 
     preset: Literal["informative", "overlapping", "separated"] | None = None
-    """A reading of the paper; options that are written out go before it."""
+    """A reading of the paper; given options have precedence over it."""
 
     n_components: Count = 4
     """Components of the mixture, C, all of weight 1 / C."""
@@ -55,7 +55,7 @@ class Options(Settings):
     """Dimensions that kernel PCA keeps for the inputs."""
 
     n_rows: Annotated[int, Strict(), Field(ge=2, le=10_000)] = 1000
-    """Rows drawn; kernel PCA takes a matrix of n_rows x n_rows."""
+    """Number of rows drawn; kernel PCA needs a matrix of n_rows x n_rows."""
 
     spread: Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)] = 1.0
     """Standard deviation of the coordinates of the means; within a component it is 1."""
@@ -65,7 +65,7 @@ class Options(Settings):
 
 
 def effective_options(options: Options) -> dict[str, Any]:
-    """Return all options but the preset, filled from what is written, the preset, the defaults."""
+    """Return all options but the preset: the given values, then the preset, then the defaults."""
     written = {name: getattr(options, name) for name in options.model_fields_set}
     values = {**options.model_dump(), **PRESETS.get(options.preset or "", {}), **written}
     del values["preset"]
@@ -78,14 +78,13 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     """Draw the data; the same options and `seed` always give the same data.
 
     Means are drawn from N(0, spread^2 I), the component of each row uniformly, the outputs from
-    N(mean of the component, I). The tree holds in ``truth`` what they were drawn from:
-    ``weights`` (C,), ``means`` (C, d), ``component`` (n,); in ``report`` the options used.
-    `sources` is not used.
+    N(mean of the component, I). ``truth`` in the tree holds ``weights`` (C,), ``means`` (C, d) and
+    ``component`` (n,); ``report`` holds the options used. `sources` is not used.
 
     Raises
     ------
     UserError
-        When more input dimensions are asked for than there are rows to give them.
+        When there are fewer rows than input dimensions, or as many.
     """
     import numpy as np
     from sklearn.decomposition import KernelPCA
@@ -104,12 +103,12 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     means = values["spread"] * random.standard_normal((n_components, n_outputs))
     component = random.integers(n_components, size=n_rows)
     outputs = means[component] + random.standard_normal((n_rows, n_outputs))
-    # The dense solver, because the iterative ones start from a random vector.
+    # The dense solver, because the iterative solvers start from a random vector.
     projection = KernelPCA(
         n_inputs, kernel="rbf", gamma=values["kernel_pca_gamma"], eigen_solver="dense"
     )
     inputs = projection.fit_transform(outputs)
-    # The unit of the inputs is free; mean variance 1 suits the kernel widths of the grids.
+    # The unit of the inputs is arbitrary; mean variance 1 suits the kernel widths of the grids.
     inputs *= np.sqrt(n_inputs / np.mean((inputs**2).sum(axis=1)))
     return dataset_tree(
         inputs,

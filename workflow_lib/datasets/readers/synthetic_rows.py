@@ -1,7 +1,7 @@
-"""Reader that makes a table of many rows: time and memory grow linearly with their number.
+"""Reader that draws a table of many rows: time and memory grow linearly with their number.
 
-A row belongs to a component c, drawn uniformly, and has a place u ~ N(0, I_r) in it. Both give its
-latent position z in R^r, and its output y and input x are noisy functions of them:
+A row belongs to a component c, drawn uniformly, and has a place u ~ N(0, I_r) in it. Both determine
+its latent position z in R^r, and its output y and input x are noisy functions of them:
 
     z   = a_c + u                                       a_c ~ N(0, S^2/r I_r)
     y   = sqrt(1 - s^2) (m_c + W_c u) / v  +  s e       m_c ~ N(0, I_d), centred;
@@ -10,18 +10,17 @@ latent position z in R^r, and its output y and input x are noisy functions of th
                                                         w_j ~ N(0, F^2/r I_r), b_j ~ U(0, 2 pi)
 
 with e and f of independent N(0, 1). The constants v, g and h are computed from the parameters (not
-from the rows) so that over the whole population every mean is 0 and the mean variance of outputs,
-and of inputs, is 1; s (``noise``) and t (``input_noise``) are then the shares of the standard
-deviation that are noise.
+from the rows) such that in the population every mean is 0 and the mean variance of outputs, and of
+inputs, is 1; s (``noise``) and t (``input_noise``) are then the standard deviations of the noise.
 
-So the outputs are a Gaussian mixture whose components vary in r directions each, N(m_c, W_c W_c')
-plus noise, and the inputs lie near a curved surface of r dimensions. With S = 5, B = 0.7 and
-F = 0.6 neighbouring components overlap in z: from the inputs the component can be guessed mostly,
-and never always, and what is best to predict,
+The outputs thus follow a Gaussian mixture whose components vary in r directions each,
+N(m_c, W_c W_c') plus noise, and the inputs are near a curved surface of r dimensions. With S = 5,
+B = 0.7 and F = 0.6 neighbouring components overlap in z: the inputs determine the component in most
+cases but not in all, and the optimal prediction,
 
     E[y | z] = sqrt(1 - s^2) / v  sum_c p(c | z) (m_c + W_c (z - a_c)),    p(c | z) ~ N(z; a_c, I_r)
 
-is smooth, but bends so much that more rows go on improving its estimate.
+is smooth, but so nonlinear that more rows continue to improve its estimate.
 """
 
 from __future__ import annotations
@@ -36,19 +35,19 @@ from workflow_lib.config.base import Settings
 from workflow_lib.datasets.tables import dataset_tree
 
 SEPARATION = 5.0
-"""S: two components are about S sqrt(2) apart, where each has the standard deviation 1."""
+"""S: two components are about S sqrt(2) apart in z, with the standard deviation 1 within each."""
 
 SPREAD = 0.7
-"""B: standard deviation within a component, where that between the components is about 1."""
+"""B: standard deviation of outputs within a component; between components it is about 1."""
 
 FREQUENCY = 0.6
-"""F: how strongly the inputs bend along a component."""
+"""F: how nonlinear the inputs are along a component."""
 
 BLOCK_ROWS = 1000
 """Rows drawn at a time, each block with a generator of its own."""
 
 Count = Annotated[int, Strict(), Field(ge=1, le=10_000)]
-"""Bounded, so that a slip of the keyboard is refused before it takes all memory."""
+"""Bounded, so that a typing mistake cannot fill the memory."""
 
 Share = Annotated[float, Strict(), Field(ge=0, lt=1)]
 
@@ -57,7 +56,7 @@ class Options(Settings):
     """Options of the reader ``synthetic_rows``."""
 
     n_rows: Annotated[int, Strict(), Field(ge=2)] = 10_000
-    """Rows drawn. The first rows are the same whatever their number."""
+    """Number of rows drawn. The first rows are the same for every number."""
 
     n_inputs: Count = 60
     """Columns of the inputs, q."""
@@ -69,24 +68,24 @@ class Options(Settings):
     """Components of the mixture, C, all of weight 1 / C."""
 
     latent_dimension: Count = 4
-    """Dimensions r in which a component varies, and of the surface near which the inputs lie. With
-    more, many more rows are needed to learn as much."""
+    """Number r of dimensions in which a component varies, and of the surface near the inputs.
+    Larger values need many more rows for the same error."""
 
     noise: Share = 0.25
-    """Standard deviation of the noise of the outputs, which nothing predicts; that of an output is
-    1. The default leaves most of the error to what can be learned."""
+    """Standard deviation of the noise of the outputs, which cannot be predicted; that of an output
+    is 1. With the default, most of the variance can be learned."""
 
     input_noise: Share = 0.1
     """Standard deviation of the noise of the inputs; that of an input is 1. The default is small,
-    so that the inputs have few dimensions."""
+    so that the inputs are near the surface."""
 
 
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
     """Draw the rows; the same options and `seed` always give the same data.
 
-    The tree holds in ``truth`` what they were drawn from: ``weights`` (C,), ``means`` (C, d) and
-    ``directions`` (C, d, r) of the outputs in their unit, ``centres`` (C, r), ``component`` (n,)
-    and ``latent`` (n, r), the positions z; in ``report`` the options. `sources` is not used.
+    ``truth`` in the tree holds ``weights`` (C,), ``means`` (C, d) and ``directions`` (C, d, r) of
+    the outputs in their unit, ``centres`` (C, r), ``component`` (n,) and ``latent`` (n, r), the
+    positions z; ``report`` holds the options. `sources` is not used.
     """
     import numpy as np
 
@@ -151,7 +150,7 @@ def _drawn_recipe(options: Options, random) -> dict[str, Any]:
 
 
 def _drawn_rows(options: Options, recipe: dict[str, Any], random) -> tuple:
-    """Return inputs, outputs, latent positions and components of one block of rows."""
+    """Return inputs, outputs, latent positions and components of a block of rows."""
     import numpy as np
 
     component = random.integers(options.n_components, size=BLOCK_ROWS)

@@ -1,8 +1,8 @@
 """Reader of a user table: named columns of any kind become inputs and outputs.
 
 Rows are of three kinds. *Labelled* rows have a value in at least one output. *Weak* rows have none,
-but a value in the column ``same_group``: whoever shares it with labelled rows is known to resemble
-them. *Unlabelled* rows have neither; they are counted and left out.
+but a value in the column ``same_group``: they resemble the labelled rows with the same value.
+*Unlabelled* rows have neither; they are counted and left out.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ if TYPE_CHECKING:
     import numpy as np
 
 FEWEST_LABELLED = 10
-"""Labelled rows that a table must have: five to test or to train is the least of any split."""
+"""Smallest number of labelled rows: a split needs at least five for testing and for training."""
 
 Name = Annotated[str, Field(min_length=1)]
 
 
 class Range(Settings):
-    """The values that an output can take, in the reader ``table``."""
+    """The range of an output, in the reader ``table``."""
 
     least: float | None = None
-    """The smallest value that there can be; null: there is no such bound."""
+    """The smallest possible value; null: no such bound."""
 
     largest: float | None = None
-    """The largest value that there can be; null: there is no such bound."""
+    """The largest possible value; null: no such bound."""
 
     whole: StrictBool = False
     """Whether all values are whole numbers."""
 
 
 class Options(Settings):
-    """Options of the reader ``table``. Columns are named, or meant by patterns such as ``x_*``."""
+    """Options of the reader ``table``. Columns are given by names or patterns such as ``x_*``."""
 
     file: Name
     """The table, relative to the folder of the run: .csv, .tsv, .txt (also with .gz), .parquet, .h5
@@ -60,99 +60,100 @@ class Options(Settings):
     """Columns of numbers to predict from."""
 
     missing_indicators: tuple[Name, ...] = ()
-    """Columns among `numbers` that get a further input of 0 and 1, whether they are missing; none
-    by default. Of columns that are missing in the same rows one is enough."""
+    """Columns among `numbers` that get a further input of 0 and 1 that indicates whether they are
+    missing; none by default. Of columns that are missing in the same rows one suffices."""
 
     categories: tuple[Name, ...] = ()
-    """Columns with few different texts to predict from: one input a text."""
+    """Columns with few different texts to predict from: one input per text."""
 
     strings: tuple[Name, ...] = ()
-    """Columns with many different short texts to predict from: they resemble each other by the
-    letters that they share."""
+    """Columns with many different short texts to predict from, compared by their n-grams of
+    characters."""
 
     text: Name | None = None
-    """A column of texts whose words count."""
+    """A column of texts, of which the words are counted."""
 
     smiles: Name | None = None
     """A column of molecules, as SMILES."""
 
     gram: Name | None = None
-    """File of a square table of kernel values between all rows of `file`, in their order, in place
+    """File of a square table of kernel values between all rows of `file`, in their order, instead
     of all other inputs; a header is optional."""
 
     row_name: Name | None = None
     """Column that names the rows; null: their lines do."""
 
     group: Name | None = None
-    """Column by which rows belong together and are never parted in a grouped split."""
+    """Column of groups of rows that a grouped split never separates."""
 
     time: Name | None = None
     """Column with the time of each row, for a chronological split: numbers, or dates such as
     2024-05-31 (the time of day may follow)."""
 
     same_group: Name | None = None
-    """Column that rows without any output share with labelled rows, which makes them weak rows."""
+    """Column that relates rows without outputs to labelled rows with the same value; such rows are
+    weak rows."""
 
     classes: Name | None = None
-    """Column of the class to predict, in place of `outputs`."""
+    """Column of the class to predict, instead of `outputs`."""
 
     class_vectors: Name | None = None
     """File of a table with a vector for every class: its first column names the class. Null: all
     classes are equally far from each other."""
 
     incomplete_rows: Literal["keep", "drop"] = "keep"
-    """What becomes of rows that lack some of their outputs: `keep` (the default: in training the
-    mean of an output stands for a missing one, and errors count the known ones) or `drop` (such a
-    row counts as one without outputs: it is not used, or weak where it has a group)."""
+    """Use of rows that lack some of their outputs: `keep` (the default: in training, missing values
+    are replaced by the mean of the output, and errors count the known values only) or `drop` (such
+    a row counts as a row without outputs: it is not used, or weak where it has a group)."""
 
     ranges: dict[Name, Range] = {}
-    """For outputs, or patterns of them, the values that they can take, as `y1: {least: 0, largest:
-    100, whole: true}`, each of which may be left out: intervals of predictions end there."""
+    """For outputs, or patterns of them, the range of possible values, as `y1: {least: 0, largest:
+    100, whole: true}`, each of which may be left out: it limits prediction intervals."""
 
     missing_values: tuple[str, ...] = MISSING_VALUES
-    """Cells that count as missing, beside empty ones."""
+    """Cells that count as missing, in addition to empty cells."""
 
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
-    """The character between two cells of a text file; null: found in the header."""
+    """The character between two cells of a text file; null: detected from the header."""
 
 
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
     """Return the labelled and the weak rows of a table; `sources` and `seed` are not used.
 
-    ``inputs`` and ``lagged_values``: what `workflow_lib.datasets.table_encoding.TableEncoding`
-    makes of the columns, or the kernel values (n, n) between the rows. ``outputs`` (n, d): NaN
-    where missing; weak rows have none. Beside what `workflow_lib.datasets.tables.dataset_tree`
-    returns:
+    ``inputs`` and ``lagged_values``: the columns encoded by
+    `workflow_lib.datasets.table_encoding.TableEncoding`, or the kernel values (n, n) between the
+    rows. ``outputs`` (n, d): NaN where missing; weak rows have none. In addition to the tree of
+    `workflow_lib.datasets.tables.dataset_tree`:
 
     ``encoding``
-        the tree of the encoding, which later rows need.
+        the tree of the encoding, needed for later rows.
     ``column_weights``
-        what each dense column counts for, where a column of the table has become several.
+        the weight of each dense column, where several encode a column of the table.
     ``rows``
-        ``line`` (n,) int64, where each row stands in the file, and ``name``, n texts.
+        ``line`` (n,) int64, the line of each row in the file, and ``name``, n texts.
     ``weak_groups``
         with `same_group`: ``codes`` (n,) int64, -1 for rows without a group, and ``names``, the
         text of each code.
     ``groups``, ``order``
-        with `group` and `time`: see `dataset_tree`. All of a row is known at its time, and rows
-        are linked by nothing else: each is a company of its own.
+        with `group` and `time`: see `dataset_tree`. All values of a row are known at its time, and
+        rows have no other relations: each has a company of its own.
     ``classes``
         with `classes`: see `workflow_lib.datasets.class_tables.class_dataset_tree`. Without class
-        vectors that of a class is 1 in its own place and 0 in the others.
+        vectors, they are unit vectors: 1 for the class and 0 for the others.
 
-    ``report`` also tells ``rows_labelled``, ``rows_weak``, ``rows_unlabelled`` and
-    ``rows_incomplete`` (rows that lack some outputs, kept or not), and of kernel
-    values ``least_eigenvalue`` relative to the largest, ``clipped_eigenvalues`` (how many) and
-    ``largest_change`` (of a value), which rest on the inputs of all rows and on no output. ``rows``
-    and the texts of groups are JSON in arrays of bytes. ``series_length`` in ``names`` is d, for
-    outputs that are steps of a series.
+    ``report`` also holds ``rows_labelled``, ``rows_weak``, ``rows_unlabelled`` and
+    ``rows_incomplete`` (rows that lack some outputs, kept or not), and for kernel values
+    ``least_eigenvalue`` relative to the largest, ``clipped_eigenvalues`` (their number) and
+    ``largest_change`` (of a value), which depend on the inputs of all rows but not on outputs.
+    ``rows`` and the texts of groups are JSON in arrays of bytes. ``series_length`` in ``names`` is
+    d, for outputs that are steps of a series.
 
     Raises
     ------
     UserError
-        Naming the file and the line or the option of what cannot be used: fewer than
-        FEWEST_LABELLED labelled rows, an output that never varies or holds no numbers, a column
-        that is used twice, no input, and as `workflow_lib.datasets.table_file.read_table`.
+        Naming the file and the line or the option at fault: fewer than FEWEST_LABELLED labelled
+        rows, an output that is constant or not numeric, a column that is used twice, no input, and
+        as `workflow_lib.datasets.table_file.read_table`.
     """
     import numpy as np
 
@@ -213,7 +214,7 @@ def _class_tree(
     _check_labelled(table, len(kept), "class that has a vector")
     rows = table.selected(kept)
     inputs = _inputs(table, kept, options, columns)
-    # The classes are checked beside the numbers of the rows: inputs may be sparse.
+    # The classes are checked with row numbers as inputs, because inputs may be sparse.
     checked = class_dataset_tree(
         np.arange(len(kept), dtype=np.float64)[:, np.newaxis],
         usable.labels,
@@ -250,14 +251,14 @@ def _class_tree(
 
 
 def _columns(table: Table, options: Options) -> dict[str, list[str]]:
-    """Return the columns of each use; refuse options that contradict each other."""
+    """Return the columns of each option; refuse options that contradict each other."""
     place = f"{table.place}, options of the reader 'table'"
     if (options.classes is None) == (not options.outputs):
         raise UserError(
             place=place,
             found="both outputs and classes" if options.outputs else "neither outputs nor classes",
             expected="outputs (columns of numbers) or classes (a column of texts)",
-            remedy="name what to predict" if not options.outputs else "remove one of the two",
+            remedy="name columns to predict" if not options.outputs else "remove one of the two",
         )
     needs = (("class_vectors", "classes"), ("same_group", "outputs"), ("ranges", "outputs"))
     for option, other in needs:
@@ -282,7 +283,7 @@ def _columns(table: Table, options: Options) -> dict[str, list[str]]:
         for name in columns[option]:
             _refuse_second_use(place, used, name, option)
     for option in ("group", "time", "same_group", "row_name"):
-        # What keeps rows together may be an input as well, but never what is to be predicted.
+        # A column that relates rows may be an input as well, but never an output.
         for name in columns[option]:
             if name in columns["outputs"] or name in columns["classes"]:
                 _refuse_second_use(place, used, name, option)
@@ -291,7 +292,7 @@ def _columns(table: Table, options: Options) -> dict[str, list[str]]:
         raise UserError(
             place=place,
             found=f"gram together with {', '.join(named)}" if named else "no inputs are named",
-            expected="columns in numbers, categories, strings, text or smiles; or else gram",
+            expected="columns in numbers, categories, strings, text or smiles; or gram",
             remedy="remove gram or these columns" if named else "name columns to predict from",
         )
     return columns
@@ -313,9 +314,9 @@ def _one_column(table: Table, name: str, option: str) -> str:
     if len(names) > 1:
         raise UserError(
             place=f"{table.place}, option {option}",
-            found=f"'{name}' means {len(names)} columns: {listed(names)}",
+            found=f"'{name}' matches {len(names)} columns: {listed(names)}",
             expected="one column",
-            remedy="write the name of the one that is meant",
+            remedy="write the name of the intended column",
         )
     return names[0]
 
@@ -325,7 +326,7 @@ def _refuse_second_use(place: str, used: dict[str, str], name: str, option: str)
         raise UserError(
             place=place,
             found=f"the column '{name}' is in {used[name]} and in {option}",
-            expected="every column in one of them at most",
+            expected="every column in at most one of them",
             remedy="take it out of one of the two",
         )
     used[name] = option
@@ -341,7 +342,7 @@ def _check_labelled(table: Table, n_labelled: int, what: str) -> None:
             found=f"{n_labelled} of {table.n_rows} rows have a known {what}",
             expected=f"at least {FEWEST_LABELLED} such rows: some are kept for testing, and the "
             "others are divided into folds",
-            remedy="add rows, or look whether the columns to predict are the ones that are meant",
+            remedy="add rows, or check that these are the intended columns to predict",
         )
 
 
@@ -356,7 +357,7 @@ def _check_outputs(place: str, outputs: np.ndarray, names: Sequence[str]) -> Non
                 found=f"the output is {known[0]:g} in every row where it is known"
                 if known.size
                 else "the output is missing in every row",
-                expected="outputs that vary: nothing can be learned from this one",
+                expected="outputs that vary",
                 remedy="leave it out of the outputs",
             )
 
@@ -364,13 +365,13 @@ def _check_outputs(place: str, outputs: np.ndarray, names: Sequence[str]) -> Non
 def _ranges(
     table: Table, outputs: np.ndarray, names: Sequence[str], options: Options
 ) -> dict[str, str]:
-    """Return the entry ``ranges`` of the names: JSON, one object an output; refuse what is wrong.
+    """Return the entry ``ranges`` of the names: JSON, an object per output; refuse wrong ranges.
 
     Parameters
     ----------
     table : Table
     outputs : array (n, d)
-        Of all its rows, NaN where missing or not used.
+        Outputs of all its rows, NaN where missing or not used.
     names : sequence of d str
     options : Options
     """
@@ -386,14 +387,14 @@ def _ranges(
                 raise UserError(
                     place=place,
                     found=f"least {limits.least:g}, largest {limits.largest:g}",
-                    expected="a largest value above the least one",
+                    expected="a largest value above the least value",
                     remedy="fix the two, or remove one",
                 )
         chosen = [name for name in table.matching([key], "ranges") if name in names]
         if not chosen:
             raise UserError(
                 place=place,
-                found=f"'{key}' is no output",
+                found=f"'{key}' is not an output",
                 expected=f"one of the outputs: {listed(names)}",
                 remedy="name an output, or remove the range",
             )
@@ -402,7 +403,9 @@ def _ranges(
             wrong = {
                 f"a value below {limits.least}": values < _or(limits.least, -np.inf),
                 f"a value above {limits.largest}": values > _or(limits.largest, np.inf),
-                "no whole number": limits.whole & (values != np.rint(values)) & ~np.isnan(values),
+                "not a whole number": limits.whole
+                & (values != np.rint(values))
+                & ~np.isnan(values),
             }
             for what, rows in wrong.items():
                 for row in np.flatnonzero(rows):
@@ -426,7 +429,7 @@ def _or(bound: float | None, otherwise: float) -> float:
 def _class_vectors(
     options: Options, found: Sequence[str]
 ) -> tuple[list[str], np.ndarray, list[str]]:
-    """Return names and vectors of all classes, NaN for those without one, and of components."""
+    """Return names and vectors of all classes, NaN for those without, and names of components."""
     import numpy as np
 
     table = read_table(options.class_vectors, options.missing_values)
@@ -444,7 +447,7 @@ def _class_vectors(
         if not name or name in first:
             raise UserError(
                 place=table.where(row, key),
-                found=f"the class '{name}' for the second time" if name else "no class",
+                found=f"the class '{name}' is repeated" if name else "no class",
                 expected="one row for every class",
                 remedy="fix or remove the row",
             )
@@ -466,7 +469,7 @@ def _class_vectors(
 
 
 class _Inputs(NamedTuple):
-    """Inputs of the rows, and what they add to the tree."""
+    """Inputs of the rows, and their entries of the tree."""
 
     values: Any
     columns: list[str]
@@ -508,7 +511,7 @@ def _refuse_empty(rows: Table, numbers: Sequence[str], encoded: EncodedRows) -> 
     import numpy as np
 
     dense = encoded.inputs if encoded.lagged_values is None else encoded.lagged_values
-    # Numbers stand first, and only they can be missing.
+    # Numbers are the first columns, and only they can be missing.
     for name, values in zip(numbers, dense.T if numbers else ()):
         if np.isnan(values).all():
             raise UserError(
@@ -523,7 +526,7 @@ def _refuse_empty(rows: Table, numbers: Sequence[str], encoded: EncodedRows) -> 
 
 
 def _described_rows(rows: Table, labelled: np.ndarray, options: Options) -> dict[str, Any]:
-    """Return the groups of the tree that say what the rows are, of which some are `labelled`."""
+    """Return the groups of the tree that describe the rows; `labelled` is a mask of them."""
     import numpy as np
 
     groups: dict[str, Any] = {
@@ -538,10 +541,10 @@ def _described_rows(rows: Table, labelled: np.ndarray, options: Options) -> dict
             raise UserError(
                 place=rows.where(row, options.group),
                 found="the group is missing",
-                expected="the group of every row with a known output, so that no group is parted",
+                expected="the group of every row with a known output, so that no group is split",
                 remedy="fill it in (a row that belongs to no other may have a name of its own)",
             )
-        # Weak rows never test: one without a group is kept apart from all groups.
+        # Weak rows are never test rows: each one without a group gets a group of its own.
         alone = np.flatnonzero(codes < 0)
         codes[alone] = len(names) + np.arange(len(alone))
         groups["groups"] = {"group": codes}
@@ -553,14 +556,14 @@ def _described_rows(rows: Table, labelled: np.ndarray, options: Options) -> dict
 
 
 def _row_names(rows: Table, options: Options) -> list[str]:
-    """Return the name of each row; its place in the file where it has none."""
+    """Return the name of each row, or its line in the file without a name."""
     names = [""] * rows.n_rows if options.row_name is None else rows.strings(options.row_name)
     lines = [rows.where(row).rpartition(", ")[2] for row in range(rows.n_rows)]
     return [name or line for name, line in zip(names, lines)]
 
 
 def _codes(texts: np.ndarray) -> tuple[np.ndarray, list[str]]:
-    """Return the number (n,) of each text among the different ones, -1 where missing, and these."""
+    """Return the number (n,) of each text among the distinct texts, -1 if missing, and these."""
     import numpy as np
 
     known = texts != ""
@@ -578,7 +581,7 @@ def _times(rows: Table, name: str) -> np.ndarray:
         raise UserError(
             place=rows.where(row, name),
             found="the time is missing",
-            expected="the time of every row, so that none trains on what came later",
+            expected="the time of every row, so that no model learns from later rows",
             remedy="fill it in, or remove the row",
         )
     if rows.is_numeric(name):
@@ -590,12 +593,12 @@ def _times(rows: Table, name: str) -> np.ndarray:
         except ValueError as error:
             raise UserError(
                 place=rows.where(row, name),
-                found=f"'{text}' is no time",
+                found=f"'{text}' is not a time",
                 expected="a number in every row, or a date such as 2024-05-31 or "
                 "2024-05-31T18:30 in every row",
                 remedy="write all times in one of these forms",
             ) from error
-        # The difference itself, since no date is before the year 1, not even in another zone.
+        # Not converted to UTC, which may be before the year 1 and then does not exist.
         beginning = datetime.datetime.min.replace(tzinfo=moment.tzinfo and datetime.UTC)
         times[row] = (moment - beginning) / datetime.timedelta(days=1) + 1
     return times

@@ -1,4 +1,4 @@
-"""The contract of a figure: what its module holds, and what is known of it before it is loaded.
+"""The contract of a figure: what its module defines, and what is known of it before it is loaded.
 
 A kind of figure is a module of this package; its name is the name of the kind. It has
 
@@ -16,14 +16,14 @@ and may have
     the settings of each method that it shows: what ``methods`` or ``shown_methods`` hold;
 ``REQUIRES`` and ``BECAUSE``
     what an experiment must satisfy to have it, as facts of `workflow_lib.config.capabilities` each
-    with the values that are possible, and the reason given to the user where it does not;
+    with the values that are possible, and the reason given to the user where it is not satisfied;
 ``NEEDS``
     what its jobs need, as fields of `workflow_lib.config.job_needs.Stage`;
 ``NAMES_BEST``
     whether it shows which method is best, so that its alternative text says so.
 
-All but ``draw`` are literals. They and the parameters are read from the source, because to load
-what a figure is drawn with takes seconds, and every command asks for them.
+All but ``draw`` are literals. They and the parameters are read from the source, because importing
+the plotting library takes seconds, and every command needs them.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ SETTINGS = (
     "training_size",
     "weak_size",
 )
-"""What figures may be given besides. `methods` are all of the experiment and `shown_methods` those
+"""What else figures may be given. `methods` are all of the experiment and `shown_methods` those
 that the figure names, both as mappings to their `METHOD_FIELDS`; the sizes are the largest."""
 
 _REQUIRED = ("SHOWS", "CAPTION", "draw")
@@ -92,7 +92,7 @@ def read_module(path: Path) -> FigureModule:
     Raises
     ------
     UserError
-        If a member is missing, or `draw` takes what no figure is given.
+        If a member is missing, or `draw` has a parameter that no figure is given.
     """
     found = {}
     for statement in ast.parse(path.read_bytes(), str(path)).body:
@@ -106,7 +106,7 @@ def read_module(path: Path) -> FigureModule:
         raise UserError(
             place=str(path),
             found=f"a module without {', '.join(missing)}",
-            expected="SHOWS, CAPTION and draw, and BECAUSE beside REQUIRES",
+            expected="SHOWS, CAPTION and draw, and BECAUSE with REQUIRES",
             remedy="add what is missing as docs/add-a-figure.md shows, or move the file elsewhere",
         )
     parameters = _without_default(found["draw"])
@@ -116,7 +116,7 @@ def read_module(path: Path) -> FigureModule:
             place=f"{path}, parameters of draw",
             found=", ".join(unknown),
             expected=f"some of {', '.join(ARTIFACTS + SETTINGS)}",
-            remedy="take these alone, or give other parameters a default value",
+            remedy="take only these, or give other parameters a default value",
         )
     return FigureModule(
         path.stem,

@@ -1,4 +1,4 @@
-"""Which classes are taken for which: the confusion matrix of the best method."""
+"""The confusion matrix of the best method."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from workflow_lib.report.labels import count_of, format_percent
 from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.report.style import ACCENT_COLOR, applied_style, plain_name
 
-SHOWS = "of classes, which are taken for which"
+SHOWS = "the confusion matrix of classes"
 CAPTION = (
-    "Which classes are taken for which, by the best method at the largest training size, over the "
-    "test rows of all splits."
+    "The confusion matrix of the best method at the largest training size, over the test rows of "
+    "all splits."
 )
 METHOD_FIELDS = ("label", "regressor")
 REQUIRES = {"task": {"classes"}}
@@ -32,13 +32,13 @@ BECAUSE = (
 )
 
 COLORS = "Blues"
-"""White to dark blue: one hue of falling lightness, which color-blind readers see as it is."""
+"""White to dark blue: one hue of falling lightness, which color-blind readers can distinguish."""
 
 TICKS = (0, 5, 20, 50, 100)
-"""Shares named beside the color bar, whose steps are those of square roots."""
+"""Shares at the ticks of the color bar, whose scale is that of square roots."""
 
 MOST_NAMES = 110
-"""Of more classes than this, only every second, third or further one is named."""
+"""Of more classes than this, only every second, every third and so on is named."""
 
 
 def draw(
@@ -53,10 +53,10 @@ def draw(
 ):
     """Return the figure: a row for each true class, a column for each predicted one.
 
-    A color is the share of the test rows of a class, over all splits, that were taken for another;
+    A color is the share of the test rows of a class, over all splits, with that predicted class;
     the shares of a row sum to 1. Drawn is the method with the highest mean accuracy at the largest
-    training size. Classes stand in the order of their components, between which there are lines: a
-    method that knows the components errs within the squares on the diagonal.
+    training size. Classes are in the order of their components, between which there are lines: a
+    method that finds the right component errs only within the squares on the diagonal.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def draw(
     Raises
     ------
     UserError
-        If the outputs are no classes, or no method has predictions of classes.
+        If the outputs are not classes, or no method has predictions of classes.
     """
     classes = read_classes(dataset)
     best = best_predictions(classes.labels, splits, predictions, methods)
@@ -98,7 +98,7 @@ def draw(
 def confusion_shares(
     truth: Sequence[np.ndarray], predicted: Sequence[np.ndarray], n_classes: int
 ) -> np.ndarray:
-    """Return how often each class is taken for each other one.
+    """Return how often each class is predicted for each true class.
 
     Parameters
     ----------
@@ -141,14 +141,14 @@ def _draw(
     n_classes = len(names)
     colors = matplotlib.colormaps[COLORS].with_extremes(bad="#eeeeee")
     with applied_style():
-        # Few classes have room for larger names.
+        # Few classes leave space for larger names.
         side = max(3.2, min(0.125 * n_classes, 10.5))
         figure = Figure(figsize=(side + 3.2, side + 2.4), layout="constrained")
         axis = figure.subplots()
         image = axis.imshow(
             100 * np.ma.masked_invalid(shares),
             cmap=colors,
-            # Rare mistakes are most of them: the root of a share tells them from none.
+            # Most shares are small: their root distinguishes them from zero.
             norm=PowerNorm(0.5, 0, 100),
             interpolation="nearest",
         )

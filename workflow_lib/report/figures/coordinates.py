@@ -29,7 +29,7 @@ CAPTION = (
 METHOD_FIELDS = ("label", "color", "marker")
 
 MOST_NAMES = 12
-"""More coordinates than this are counted on the axis, not named."""
+"""More coordinates than this are numbered on the axis, not named."""
 
 
 def draw(
@@ -42,18 +42,18 @@ def draw(
 ):
     """Return the figure: mean and standard deviation over splits of each coordinate's error.
 
-    Points of one coordinate stand side by side, so that methods with equal errors are all seen.
+    Points of one coordinate are drawn side by side, so that methods with equal errors are all seen.
     Of a method with several rows (component numbers or weak rows) each has its own line style. Of
-    series the channels stand beside each other, each in the order of its steps.
+    series the channels follow each other, each in the order of its steps.
 
     Parameters
     ----------
     coordinates : path
         A ``coordinates.csv``; only the largest training size is drawn.
     dataset : path
-        The "dataset" artifact, which tells the channels of series.
+        The "dataset" artifact, which records the channels of series.
     title : str
-        The dataset, and that it is a stand-in where it is one.
+        The dataset, and that it is a stand-in if so.
     shown_methods : mapping of method name to {"label", "color", "marker"}
         Its order is the order of the legend; other methods are not drawn.
     metric : str
@@ -147,7 +147,7 @@ def _mean_and_bar(cell: CoordinateCell | None, measured: Quantity) -> tuple[floa
 def _name_coordinates(
     axis, names: Mapping[int, str], places: Mapping[int, float], part: str
 ) -> None:
-    """Write the names of few coordinates under the axis, or count many from 1."""
+    """Write the names of few coordinates under the axis, or number many from 1."""
     shown = sorted(names, key=places.get)
     axis.set_xlabel(part)
     labels = [textwrap.fill(plain_name(names[number]), 10) for number in shown]

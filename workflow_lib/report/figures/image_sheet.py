@@ -1,4 +1,4 @@
-"""Test images with their true and predicted classes, and the components they were put into."""
+"""Test images with their true and predicted classes, and the components assigned to them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from workflow_lib.report.class_predictions import (
 from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.report.style import ACCENT_COLOR, BASE_COLOR, applied_style
 
-SHOWS = "of classes, test images with their true and predicted classes"
+SHOWS = "test images with their true and predicted classes"
 CAPTION = (
     "Test images of the first split with their true and predicted classes, and the components "
-    "into which they were put."
+    "assigned to them."
 )
 METHOD_FIELDS = ("label", "regressor")
 REQUIRES = {"task": {"classes"}}
@@ -79,7 +79,7 @@ def draw(
 
     No image is chosen by hand: the test rows are sorted by class, and those at even steps are
     drawn. A prediction that is wrong has a cross, a frame and a color of its own, and the true name
-    beside it. The bars under an image are the component memberships that the method predicted
+    under it. The bars under an image are the component memberships that the method predicted
     (``test_memberships`` of its "regression" artifact) or, of a method that predicts none, those of
     the class that it predicted.
 
@@ -112,7 +112,7 @@ def draw(
     Raises
     ------
     UserError
-        If the dataset has no images, its outputs are no classes, or no method has predictions of
+        If the dataset has no images, its outputs are not classes, or no method has predictions of
         classes.
     """
     classes = read_classes(dataset)
@@ -162,7 +162,7 @@ def shown_places(labels: np.ndarray, rows: np.ndarray, n_images: int) -> list[in
     """
     order = np.lexsort((rows, labels))
     n_shown = min(n_images, len(order))
-    # The middles of equally long stretches.
+    # The middles of segments of equal length.
     return [int(order[(2 * step + 1) * len(order) // (2 * n_shown)]) for step in range(n_shown)]
 
 
@@ -224,7 +224,7 @@ def _draw(entries: Sequence[SheetEntry], heading: str):
 
 
 def _draw_image(axis, entry: SheetEntry) -> None:
-    """Draw an image; one that was taken for another class has a thick frame."""
+    """Draw an image, with a thick frame if its predicted class is wrong."""
     is_right = entry.true == entry.predicted
     axis.imshow(entry.image, interpolation="nearest")
     axis.set(xticks=[], yticks=[])
@@ -240,7 +240,7 @@ def _write_names(figure, entry: SheetEntry, left: float, top: float) -> None:
     text = f"{mark} {_short(entry.predicted)}"
     figure.text(left, top, text, fontsize=7.5, va="top", color=color)
     if not is_right:
-        # An empty first line keeps the two texts in step.
+        # An empty first line aligns the two texts.
         text = f"\ntrue: {_short(entry.true, taken=4)}"
         figure.text(left, top, text, fontsize=7.5, va="top", color="#333333")
 
@@ -260,6 +260,6 @@ def _draw_bars(axis, memberships: np.ndarray) -> None:
 
 
 def _short(name: str, taken: int = 0) -> str:
-    """Return a name, cut so that it fits under an image beside `taken` further letters."""
+    """Return a name, cut so that it fits under an image together with `taken` further letters."""
     most = MOST_LETTERS - taken
     return name if len(name) <= most else f"{name[: most - 1].rstrip()}\u2026"

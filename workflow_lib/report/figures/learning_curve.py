@@ -39,18 +39,18 @@ NAMES_BEST = True
 def draw(scores: str | Path, *, title: str, shown_methods: Mapping[str, Mapping], metric: str):
     """Return the figure: mean and standard deviation over splits against the training size.
 
-    Points of one training size stand side by side, so that methods with equal errors are all
-    seen. Fixed component numbers get a panel each, in which methods without one are repeated;
-    weak rows get a dashed line in the color of their method. What studies of weak labels fixed is
-    left out. A thin dotted line is the error of the training mean, unless it is far above all, or
-    the accuracy of a guess among the classes.
+    Points of one training size are drawn side by side, so that methods with equal errors are all
+    seen. Fixed component numbers get a panel each, in which methods without a fixed number are
+    repeated; weak rows get a dashed line in the color of their method. Rows of studies of weak
+    labels are left out. A thin dotted line is the error of the training mean, unless it is far
+    above all, or the accuracy of a guess among the classes.
 
     Parameters
     ----------
     scores : path
         A ``scores.csv``.
     title : str
-        The dataset, and that it is a stand-in where it is one.
+        The dataset, and that it is a stand-in if so.
     shown_methods : mapping of method name to {"label", "color", "marker"}
         Its order is the order of the legend.
     metric : {"arrmse", "rrmse", "accuracy"}

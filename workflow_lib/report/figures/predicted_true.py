@@ -43,7 +43,7 @@ MOST_PANELS = 12
 MOST_POINTS = 6000
 """Points of all panels together; of more those at even steps among the test rows of all splits."""
 
-PANELS_BESIDE_EACH_OTHER = 4
+PANELS_IN_A_LINE = 4
 LONGEST_NAME = 24
 
 BAND_STEPS = 120
@@ -85,7 +85,7 @@ def draw(
 ):
     """Return the figure: a panel for each output, at most `MOST_PANELS` (`shown_outputs`).
 
-    Each point is a test row of a split, so that a row stands there as often as it was tested. The
+    Each point is a test row of a split, so that a row is drawn as often as it was tested. The
     line is that of perfect predictions. The band around it is the interval, from left to right, at
     the median novelty of the test rows. Points whose true value lies outside of the interval of
     their own row, which is wider or narrower with its novelty, have another mark. Both axes of a
@@ -200,8 +200,8 @@ def _limits(truth: np.ndarray, predicted: np.ndarray) -> np.ndarray:
 def shown_outputs(errors: Sequence[float], most: int = MOST_PANELS) -> list[int]:
     """Return the outputs that are drawn: all in their order, or `most` at even steps of the error.
 
-    Of many the one with the lowest error comes first and that with the highest last; of equal
-    errors the earlier one. Outputs without an error (NaN) are left out of many.
+    Of more than `most`, the output with the lowest error comes first and that with the highest
+    last; outputs of equal error keep their order, and outputs without an error (NaN) are left out.
     """
     if len(errors) <= most:
         return list(range(len(errors)))
@@ -214,7 +214,7 @@ def shown_outputs(errors: Sequence[float], most: int = MOST_PANELS) -> list[int]
 def _draw_panels(panels: Sequence[OutputPanel], level: float, heading: str):
     from matplotlib.figure import Figure
 
-    n_columns = min(PANELS_BESIDE_EACH_OTHER, len(panels))
+    n_columns = min(PANELS_IN_A_LINE, len(panels))
     n_lines = -(-len(panels) // n_columns)
     with applied_style():
         figure = Figure(figsize=(max(2.6 * n_columns, 7.5), 2.9 * n_lines + 1.3))

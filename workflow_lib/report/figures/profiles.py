@@ -20,7 +20,7 @@ from workflow_lib.report.scores import SELECTED
 from workflow_lib.report.style import applied_style, plain_name
 from workflow_lib.report.tables import REFERENCE_METHOD
 
-SHOWS = "a heat map of predicted beside true outputs"
+SHOWS = "a heat map of predicted and true outputs"
 CAPTION = (
     "True and predicted outputs of some test rows of the first split as a heat map, from the best "
     "to the worst predicted row."
@@ -30,13 +30,13 @@ METHOD_FIELDS = ("label",)
 FOREST = "m-rf"
 N_ROWS = 8
 MOST_NAMES = 80
-"""Of more outputs than this, only every second, third or further one is named."""
+"""Of more outputs than this, only every second, every third and so on is named."""
 
 COLORS = "PuOr_r"
-"""Purple over white to orange, which color-blind readers tell apart too."""
+"""Purple over white to orange, which color-blind readers can distinguish too."""
 
 SHARE_IN_RANGE = 0.98
-"""Share of the true values drawn that the colors tell apart; further ones have the last color."""
+"""Share of the true values drawn within the range of colors; others have the last color."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,9 @@ def draw(
 ):
     """Return the figure: for each of eight test rows a stripe of its outputs for each method.
 
-    The training size is the largest of the split, without weak rows. No row is chosen by hand: they
-    stand at even steps from the lowest to the highest error of the reference method
-    (`workflow_lib.report.chosen_rows`). Outputs stand in the order of the dataset.
+    The training size is the largest of the split, without weak rows. No row is chosen by hand: the
+    rows are at even steps from the lowest to the highest error of the reference method
+    (`workflow_lib.report.chosen_rows`). Outputs are in the order of the dataset.
     A color is the difference from the mean of that output over the training rows, which is white,
     and is the same for all stripes. Outputs that were not observed are hatched.
 
@@ -83,7 +83,7 @@ def draw(
     shown : sequence of str or None, default=None
         The methods to draw; by default those of `shown_methods`.
     reference : str
-        The method by whose error rows are chosen; of methods without it the first one drawn.
+        The method by whose error rows are chosen; if it is not drawn, the first method drawn.
 
     Returns
     -------
@@ -184,7 +184,7 @@ def _draw(profiles: Sequence[Profile], names: Sequence[str], heading: str, unit:
         axes = figure.subplots(len(profiles), 1, squeeze=False, sharex=True)[:, 0]
         for index, (axis, profile) in enumerate(zip(axes, profiles, strict=True)):
             values = np.ma.masked_invalid(list(profile.stripes.values()))
-            # Where nothing was observed the hatched background shows.
+            # The hatched background is visible where nothing was observed.
             axis.patch.set(facecolor="#d9d9d9", edgecolor="#7f7f7f", hatch="//////", linewidth=0)
             image = axis.imshow(
                 values, cmap=colors, norm=norm, aspect="auto", interpolation="nearest"

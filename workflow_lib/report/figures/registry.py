@@ -1,4 +1,4 @@
-"""The kinds of figures: every module of this package is one, as `base` describes it."""
+"""The kinds of figures: every module of this package is a kind, as `base` describes it."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def draw(kind: str, files: Mapping[str, Any], settings: Mapping[str, Any]):
     ----------
     kind : str
     files : mapping of str to path or list of paths
-        What it reads, by names in `workflow_lib.report.figures.base.ARTIFACTS`; others are left
-        aside. Of what there is none, an empty list. The files of a method lie in a folder of its
-        name, those of several splits in the order of the splits.
+        What it reads, by names in `workflow_lib.report.figures.base.ARTIFACTS`; others are
+        ignored, and an artifact without files is an empty list. The files of a method lie in a
+        folder of its name, those of several splits in the order of the splits.
     settings : mapping of str
         The settings that it takes.
 

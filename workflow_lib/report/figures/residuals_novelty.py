@@ -1,4 +1,4 @@
-"""Residuals of test rows against their novelty: where predictions are not to be trusted."""
+"""Residuals of test rows against their novelty: where predictions are not reliable."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from workflow_lib.report.style import (
 )
 
 SHOWS = (
-    "for tables of your own, errors of the best method against how unlike the training rows a "
-    "test row is"
+    "for tables of your own, errors of the best method against the novelty of test rows, how "
+    "unlike the training rows they are"
 )
 CAPTION = (
-    "The errors of the best method against how unlike the training rows a test row is, with the "
-    "running median: where predictions are not to be trusted."
+    "The errors of the best method against the novelty of test rows, how unlike the training rows "
+    "they are, with the running median: where predictions are not reliable."
 )
 METHOD_FIELDS = ("label",)
 REQUIRES = {"reader": {"table"}, "task": {"regression", "series"}}
@@ -35,12 +35,12 @@ BECAUSE = (
 
 MOST_POINTS = 3000
 """Points that are drawn; of more those at even steps among the test rows of all splits. The
-running median is one of all."""
+running median is taken over all rows."""
 
 FEWEST_OF_A_MEDIAN = 10
 MOST_MEDIANS = 12
-"""The running median is taken over so many stretches of equally many rows at most, and over no
-fewer rows than this."""
+"""The running median is taken over at most `MOST_MEDIANS` segments of equally many rows, and over
+at least `FEWEST_OF_A_MEDIAN` rows."""
 
 LARGEST_LINEAR_NOVELTY = 6.0
 """With rows beyond this the axis of novelty is logarithmic from 1 on."""
@@ -50,8 +50,8 @@ def draw(calibration: str | Path, *, title: str, methods: Mapping[str, Mapping])
     """Return the figure: a point for each test row of each split, and the running median.
 
     Vertically a point shows the mean over outputs of |residual| in units of the mean half-width of
-    their intervals, 1 where it is as large as these (`relative_residuals`); horizontally its
-    novelty. The dashed line is the limit of novelty. Rows beyond it have another mark.
+    their intervals, 1 where both are equal (`relative_residuals`); horizontally its novelty. The
+    dashed line is the limit of novelty. Rows beyond it have another mark.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def draw(calibration: str | Path, *, title: str, methods: Mapping[str, Mapping])
             axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.set_xlim(left=0.0)
         axis.set_ylim(bottom=0.0)
-        axis.set_xlabel("novelty: distance to the nearest training row, 1 is usual among these")
+        axis.set_xlabel("novelty: distance to the nearest training row, 1 for usual training rows")
         axis.set_ylabel(f"mean |residual| over outputs,\nin units of the {unit}")
         figure.suptitle(
             f"{title}\n{method_label(tree['method'], methods)}, {tree['training_size']} training "
@@ -155,9 +155,9 @@ def draw(calibration: str | Path, *, title: str, methods: Mapping[str, Mapping])
 def relative_residuals(residuals: np.ndarray, half_widths: np.ndarray) -> tuple[np.ndarray, str]:
     """Return the mean |residual| (m,) of every row over its outputs, each in its own unit.
 
-    The unit of an output is its half-width. Outputs without a finite one, or whose half-width is
-    0, are left out. Where that leaves none, the unit of each output is the root of its mean
-    squared residual. A row without any such output is NaN.
+    The unit of an output is its half-width. Outputs whose half-width is not finite, or is 0, are
+    left out. Where that leaves none, the unit of each output is the root of its mean squared
+    residual. A row without any such output is NaN.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def relative_residuals(residuals: np.ndarray, half_widths: np.ndarray) -> tuple[
         known = (~np.isnan(residuals)).sum(axis=0)
         units = np.sqrt(np.nansum(residuals**2, axis=0) / np.maximum(known, 1))
         in_words = "root mean squared residual"
-        # Without any residual at all zeros are in every unit the same.
+        # Where all residuals are zero, the unit does not matter.
         units = np.where(units > 0, units, 1.0)
         usable = known > 0
     scaled = np.abs(residuals[:, usable]) / units[usable]
@@ -187,12 +187,12 @@ def relative_residuals(residuals: np.ndarray, half_widths: np.ndarray) -> tuple[
 
 
 def running_median(places: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the median place and the median value of stretches of equally many rows, in order.
+    """Return the median place and the median value of segments of equally many rows, in order.
 
-    There are as many stretches as hold `FEWEST_OF_A_MEDIAN` rows each, `MOST_MEDIANS` at most.
+    There are as many segments as have `FEWEST_OF_A_MEDIAN` rows each, `MOST_MEDIANS` at most.
     """
     order = np.argsort(places, kind="stable")
-    n_stretches = min(len(order) // FEWEST_OF_A_MEDIAN, MOST_MEDIANS)
-    stretches = np.array_split(order, n_stretches) if n_stretches else []
-    medians = [(np.median(places[rows]), np.median(values[rows])) for rows in stretches]
+    n_segments = min(len(order) // FEWEST_OF_A_MEDIAN, MOST_MEDIANS)
+    segments = np.array_split(order, n_segments) if n_segments else []
+    medians = [(np.median(places[rows]), np.median(values[rows])) for rows in segments]
     return tuple(np.array(medians).reshape(-1, 2).T)

@@ -1,4 +1,4 @@
-"""Predicted series beside the true ones, for test rows from the best to the worst predicted."""
+"""Predicted and true series, for test rows from the best to the worst predicted."""
 
 from __future__ import annotations
 
@@ -17,10 +17,8 @@ from workflow_lib.report.scores import SELECTED
 from workflow_lib.report.style import applied_style, line_style
 from workflow_lib.report.tables import REFERENCE_METHOD
 
-SHOWS = "predicted beside true series"
-CAPTION = (
-    "Predicted series beside the true ones, for test rows from the best to the worst predicted."
-)
+SHOWS = "predicted and true series"
+CAPTION = "Predicted and true series, for test rows from the best to the worst predicted."
 METHOD_FIELDS = ("label", "color", "marker")
 REQUIRES = {"task": {"series"}}
 BECAUSE = "a figure of kind series needs series, and the task is {task}"
@@ -57,11 +55,11 @@ def draw(
     """Return the figure: a panel for each of six test rows, in it the true and predicted series.
 
     The training size is the largest that every split has, without weak rows. No row is chosen by
-    hand: they are among the rows that are test rows in the most splits, and there at even steps
-    from the lowest to the highest error of the reference method (`chosen_rows`). A prediction is
-    the mean over the splits in which the row was a test row, its bar one standard deviation over
-    them. All panels span equally much vertically, so that errors can be compared between them. Of
-    series with several channels the first is drawn, and errors are those of it.
+    hand: of the rows that are test rows in the most splits, those at even steps from the lowest to
+    the highest error of the reference method are drawn (`chosen_rows`). A prediction is the mean
+    over the splits in which the row was a test row, its bar one standard deviation over them. All
+    panels have the same vertical span, so that errors can be compared between them. Of series with
+    several channels the first is drawn, and errors are those of it.
 
     Parameters
     ----------
@@ -78,7 +76,7 @@ def draw(
     shown : sequence of str or None, default=None
         The methods to draw, four at most; by default the reference and the first three others.
     reference : str
-        The method by whose error rows are chosen; of methods without it the first one drawn.
+        The method by whose error rows are chosen; if it is not drawn, the first method drawn.
 
     Returns
     -------
@@ -102,7 +100,7 @@ def draw(
             f"one to {MOST_METHODS} of {', '.join(predictions)}",
             "name methods of the experiment",
         )
-    # Time-major: every n_channels-th column is of the first channel, the one that is drawn.
+    # Time-major: every n_channels-th column is of the first channel, which is drawn.
     truth = data["outputs"][:, ::n_channels]
     outputs = {
         name: [
@@ -168,7 +166,7 @@ def _draw_panels(
     steps = np.arange(1, length + 1)
     n_columns = min(3, len(rows))
     n_lines = -(-len(rows) // n_columns)
-    # Within this part of a step the points of a step stand side by side.
+    # The distance between neighbouring points of a step, as a part of a step.
     shift = 0.36 / max(len(names), 1)
     with applied_style():
         figure = Figure(figsize=(max(3.3 * n_columns, 7.0), 2.5 * n_lines + 1.3))
@@ -226,7 +224,7 @@ def _draw_panels(
 
 
 def _panel_title(index: int, n_panels: int, predicted: PredictedRow) -> str:
-    """Return where the row stands between the lowest and the highest error, and its splits."""
+    """Return where the row lies between the lowest and the highest error, and its splits."""
     place = place_of_row(index, n_panels)
     return f"{place}: row {predicted.row}, {count_of(predicted.n_splits, 'split')}"
 

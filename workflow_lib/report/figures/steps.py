@@ -7,8 +7,8 @@ from workflow_lib.report.schemes import GIVEN, LEARNED, Map, Scheme, Space, draw
 
 SHOWS = "the steps of the method for vectors, figure 1 of the paper"
 CAPTION = (
-    "The steps of the method: which spaces there are, which maps lead from one to another, and in "
-    "which order these are made (figure 1 of the paper)."
+    "The steps of the method: the spaces, the maps between them, and the order in which the maps "
+    "are made (figure 1 of the paper)."
 )
 
 SCHEME = Scheme(

@@ -32,7 +32,7 @@ LETTERS = 140
 """Letters of a line of the notes."""
 
 LABEL_LETTERS = 30
-"""Letters of a label; of a longer one the beginning is shown."""
+"""Letters of a label; a longer label is cut."""
 
 
 def run(
@@ -70,7 +70,7 @@ def run(
 
 
 def draw_critical_difference(ranking: Ranking | None, methods: Mapping[str, Mapping]):
-    """Return the diagram, with the sentences that say what it rests on below.
+    """Return the diagram, with the sentences about the ranks and their data below.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def _subtitle(ranking: Ranking) -> str:
     n_datasets, n_methods = ranking.ranks.shape
     joined = "thick lines join methods that are not distinguishable"
     if not ranking.groups:
-        joined = "every two methods are distinguished"
+        joined = "all methods are distinguished from each other"
     few = " (too few for more than a description)" if n_datasets < LEAST_FOR_A_TEST else ""
     return f"N = {n_datasets}{few}, k = {n_methods}; the best rank is on the left; {joined}"
 
@@ -134,13 +134,13 @@ def _wrapped(sentences: Sequence[str]) -> list[tuple[str, bool]]:
 
 
 def _diagram_height(ranking: Ranking) -> float:
-    """Return the room from the bar of the critical difference to the last label."""
+    """Return the height from the bar of the critical difference to the last label."""
     n_levels = math.ceil(len(ranking.methods) / 2)
     return AXIS_BELOW_TOP + _groups_height(ranking) + LEVEL * n_levels + 0.2
 
 
 def _groups_height(ranking: Ranking) -> float:
-    """Return the room between the axis and the labels, in which the lines of the groups lie."""
+    """Return the height between the axis and the labels, for the lines of the groups."""
     levels = _group_levels(ranking)
     return 0.2 + GROUP_LEVEL * (max(levels, default=-1) + 1)
 
@@ -222,7 +222,7 @@ def _draw_axis(axis, n_methods: int, line: float) -> None:
 
 
 def _draw_critical_difference(axis, ranking: Ranking, line: float) -> None:
-    """Draw the critical difference as a bar, or say that no two ranks can be so far apart."""
+    """Draw the critical difference as a bar, or write that no two ranks can differ so much."""
     n_methods, critical = len(ranking.methods), ranking.critical_difference
     text = f"critical difference {critical:.2f}"
     if critical > n_methods - 1:
@@ -230,7 +230,7 @@ def _draw_critical_difference(axis, ranking: Ranking, line: float) -> None:
             axis,
             AXIS_LEFT,
             line,
-            f"{text}: more than two average ranks can differ ({n_methods - 1})",
+            f"{text}: above the largest possible difference ({n_methods - 1})",
             fontsize=8.5,
         )
         return

@@ -1,7 +1,7 @@
-"""How a run is protected: which rows reach which step, from the split to the tests.
+"""The evaluation protocol of a run: which rows are used in which step, from the split to the tests.
 
-What may be seen at one glance: the outputs of test rows reach the score and nothing before it, and
-everything that learns learns from training rows. The numbers of the run stand in a list below.
+The figure shows that the outputs of test rows are used for the score only, and that every fit uses
+training rows only. A list below has the numbers of the run.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from workflow_lib.report.tables import CORRECTED_RISK, STUDENT_RISK
 
 SPLITS = {
     "random": "test rows are drawn at random, anew in every split",
-    "grouped": "whole groups of rows test, drawn anew in every split; no row of such a group "
-    "trains",
-    "chronological": "the latest rows test, the same in every split, and only rows known before "
-    "them train; the tests take splits for random ones and are too sure",
-    "given": "the data say which rows test, the same in every split; the tests are too sure as "
+    "grouped": "test rows are whole groups, drawn anew in every split; training rows are of other "
+    "groups",
+    "chronological": "the latest rows are the test rows of every split, training rows are earlier; "
+    "the tests assume random splits and give too small p values",
+    "given": "the data define the test rows, the same in every split; p values are too small as "
     "well",
     "per_class": "at random, every class in the same share; sizes are labelled examples per class",
     "stratified": "at random, every class with its share of the test and of the training rows",
@@ -72,7 +72,7 @@ STEPS_TOP, STEPS_HEIGHT, LOWER_TOP = 2.68, 1.9, 4.95
 
 @dataclass(frozen=True)
 class Numbers:
-    """What one experiment of a run has, as its scores say.
+    """The numbers of one experiment of a run, from its scores.
 
     Attributes
     ----------
@@ -143,13 +143,13 @@ def numbers_of(scores: Sequence[Score], settings: Mapping) -> Numbers:
 
 
 def protocol_in_words(numbers: Sequence[Numbers], n_folds: int) -> str:
-    """Return what the figure shows, for who cannot see it."""
+    """Return what the figure shows, for readers who cannot see it."""
     return (
         f"{_run_in_words(numbers)}. The rows of a "
         f"dataset are split into training, weak and test rows. Hyper-parameters are selected by "
         f"{n_folds} folds of the training rows; a final fit on all of them predicts the test rows "
         f"from their inputs, the pre-image maps predictions back to outputs, and only the score "
-        f"sees the outputs of test rows. Paired tests compare the scores over the splits."
+        f"uses the outputs of test rows. Paired tests compare the scores over the splits."
     )
 
 
@@ -186,9 +186,7 @@ def draw_protocol(numbers: Sequence[Numbers], n_folds: int):
     with applied_style():
         figure = Figure(figsize=(WIDTH, height))
         axis = page(figure)
-        title = (
-            "How this run is protected: outputs of test rows reach the score, and no step before"
-        )
+        title = "Evaluation protocol: the outputs of test rows are used for the score only"
         write(axis, LEFT, 0.25, title, fontsize=11.5)
         line = f"{_run_in_words(numbers)}, {n_folds} folds for the selection; the list below has "
         line += "the numbers" if len(numbers) == 1 else "the numbers of each"
@@ -202,7 +200,7 @@ def draw_protocol(numbers: Sequence[Numbers], n_folds: int):
 
 
 def _draw_rows(axis, numbers: Sequence[Numbers]) -> None:
-    """Draw the rows of a dataset, cut into training, weak and test rows, and splits behind."""
+    """Draw the rows of a split, training, weak and test rows, with other splits behind."""
     top, height = 1.0, 0.48
     n_behind = min(max(experiment.n_splits for experiment in numbers), 4) - 1
     if n_behind:
@@ -225,13 +223,13 @@ def _draw_rows(axis, numbers: Sequence[Numbers]) -> None:
     draw_box(axis, weak, top, weak_width, height, WEAK, hatch="..")
     draw_box(axis, test, top, test_width, height, TEST, hatch="//")
     has_weak = any(experiment.weak_sizes for experiment in numbers)
-    weak_lines = ["Outputs not seen."]
+    weak_lines = ["Outputs not used."]
     if any(experiment.has_ceiling for experiment in numbers):
-        weak_lines = ["Outputs not seen", "(but by a ceiling)."]
-    nested = ["Sizes are nested: a larger set adds rows to", "a smaller and exchanges none."]
+        weak_lines = ["Outputs not used", "(but by a ceiling)."]
+    nested = ["Sizes are nested: a larger set adds rows to", "a smaller set and replaces none."]
     steps = {
         "Training rows": nested if n_sizes > 1 else ["One size."],
-        "Weak rows": weak_lines if has_weak else ["No part here."],
+        "Weak rows": weak_lines if has_weak else ["None here."],
         "Test rows": ["The same for every method and every", "training size."],
     }
     for (left, _), (name, lines) in zip(PARTS, steps.items(), strict=True):
@@ -240,10 +238,10 @@ def _draw_rows(axis, numbers: Sequence[Numbers]) -> None:
 
 
 def _draw_steps(axis, numbers: Sequence[Numbers], n_folds: int) -> None:
-    """Draw the steps from the selection to the tests, and which rows reach each."""
+    """Draw the steps from the selection to the tests, and which rows each uses."""
     has_classes = any(experiment.is_accuracy for experiment in numbers)
     has_numbers = not all(experiment.is_accuracy for experiment in numbers)
-    lines = ["All that learns does so", "without the held-out", "fold (white): scaling,"]
+    lines = ["Everything is fitted", "without the held-out", "fold (white): scaling,"]
     lines += ["mixture, regression."]
     if has_numbers:
         lines += ["Scored on outputs, after", "the pre-image."]
@@ -300,7 +298,7 @@ def _draw_tests(axis, numbers: Sequence[Numbers]) -> None:
         f"Bold: Student's paired t-test at the risk {STUDENT_RISK:g}, the paper's rule.",
         f"Better or worse: the corrected resampled t-test at the risk {CORRECTED_RISK:g},",
         "which allows for the rows that splits share.",
-        "Not distinguishable: where that test is open.",
+        "Not distinguishable: where that test is not significant.",
         f"Equal: where no split differs by more than {EQUALITY_TOLERANCE:.0e} of the score.",
     ]
     if max(experiment.n_splits for experiment in numbers) == 1:

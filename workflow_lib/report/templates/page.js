@@ -143,7 +143,7 @@ function csvOf(table) {
   }).join("");
 }
 
-// Tables that no file of the run holds are saved as they stand.
+// Tables that are in no file of the run are saved as they are shown.
 function makeSavable(table, number) {
   if (table.closest("article.table")) { return; }
   var part = table.closest("section");
@@ -168,7 +168,7 @@ document.querySelectorAll("main table").forEach(function (table, number) {
   makeFilter(table, number);
 });
 
-// What is wider than the page is moved by the keyboard, too.
+// What is wider than the page can also be scrolled by the keyboard.
 document.querySelectorAll("main .wide").forEach(function (box) {
   var caption = box.querySelector("caption");
   if (box.scrollWidth > box.clientWidth && caption) {
@@ -201,7 +201,7 @@ if ("IntersectionObserver" in window) {
   });
 }
 
-// On paper nothing is folded but the long records.
+// In print nothing is folded except the long records.
 window.addEventListener("beforeprint", function () {
   document.querySelectorAll("details").forEach(function (block) {
     if (!block.open && block.querySelector("table")) {
