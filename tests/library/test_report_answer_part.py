@@ -161,7 +161,7 @@ def test_a_method_that_cannot_be_saved_is_marked_and_not_recommended(tmp_path):
     assert "Use m-KRR" in answer.html
     assert "OFER-GMM (cannot be saved)" in board.html
     assert "Cannot win (see the limits above): OFER-GMM." in board.html
-    assert "an estimator of the package crystal is not kept in a file" in answer.html
+    assert "an estimator of the package crystal is not saved in a file" in answer.html
 
 
 def test_the_answer_is_first_and_large(tmp_path):

@@ -188,7 +188,9 @@ def test_of_few_splits_it_is_reported_that_they_prove_little(tmp_path, n_splits,
     rows = rows_of(m_krr=with_noise([0.1, -0.5, 0.1, -0.5, 0.1], mean_error))
     board = board_of(tmp_path, rows, n_splits=n_splits)
     assert board.beats_mean is False and board.winner.mean < 1
-    assert ("few splits prove little, so raise n_splits" in headline(board)) == is_warned
+    assert (
+        "few splits give the test little power, so raise n_splits" in headline(board)
+    ) == is_warned
     assert headline(board).startswith(f"No method {'is shown to beat' if is_warned else 'beats'} ")
 
 

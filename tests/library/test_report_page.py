@@ -179,7 +179,7 @@ def test_the_paper_is_compared_with_the_run_where_its_contents_are_given(inputs,
 
 
 def test_the_check_of_what_is_kernel_ridge_is_shown_where_there_is_one(inputs, page, tmp_path):
-    assert "was not tried in this run" in page
+    assert "was not checked in this run" in page
     statement = {"name": "one", "is_kernel_ridge": True, "difference": 2e-15, "holds": True}
     facts = {"n_training": 30, "n_test": 12, "tolerance": 1e-8, "statements": [statement]}
     (tmp_path / "equivalence-checks.json").write_text(json.dumps(facts))
