@@ -307,7 +307,7 @@ def test_the_data_profile_warns_first(tmp_path):
     section = data_profile_section(DATA_PROFILE)
     _, text = parsed([section])
     assert section.html.index("Check this first") < section.html.index("<table")
-    assert "The column a tells the output y: it is the output itself" in text
+    assert "The column a reveals the output y: it is the output itself" in text
     assert "It is left out of the inputs" in text and "It is used as an input" in text
     assert "The table seems sorted by y." in text
     assert "2 rows repeat an earlier row" in text

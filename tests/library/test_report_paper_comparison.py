@@ -183,7 +183,7 @@ def test_numbers_of_a_recipe_are_counted(tmp_path, contents):
     assert '<a href="#table-toy-first">' in section.html
     text = text_of(section)
     assert "Of the 4 numbers that can be compared with a published one, 2 are within one" in text
-    assert "Of the 2 pairs of numbers that the paper puts in an order, 1 are in the same" in text
+    assert "Of the 2 pairs of numbers that differ in the paper, 1 are in the same" in text
     assert "In this run 0 are reproduced on the paper's own data, 1 on data drawn" in text
 
 
