@@ -658,7 +658,7 @@ def test_what_is_missing_or_was_never_seen_is_noted(tmp_path):
     notes = model.predict(columns).notes
     assert notes[0] == "missing, replaced by the training mean: dose, mg"
     assert "'mauve' was never seen" in notes[1] and "missing" not in notes[1]
-    assert "'mauve' was never seen" in notes[2] and notes[2].endswith("for it: dose, mg")
+    assert "'mauve' was never seen" in notes[2] and notes[2].endswith("training mean: dose, mg")
 
 
 def test_a_missing_number_is_taken_as_the_training_mean(tmp_path):

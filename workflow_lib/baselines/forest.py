@@ -61,7 +61,7 @@ def select_max_features(
     seed: int,
     metric: str = "arrmse",
 ) -> ForestChoice:
-    """Return the share of the features as candidates at each split that has the lowest error.
+    """Return the share of candidate features per split of a node with the lowest error.
 
     Parameters
     ----------

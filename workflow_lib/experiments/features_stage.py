@@ -48,7 +48,7 @@ def run(
         If `kernel` is ``precomputed`` and the inputs are not a symmetric matrix, if `scale` is
         ``tf-idf`` and the inputs are not texts or the reverse, or if there are no lagged values.
     """
-    # Only the inputs of the split's rows are read into memory.
+    # Only the inputs of the split's rows are kept in memory; all others stay in the file.
     tree = read_artifact(dataset, "dataset", ("inputs",))
     partition = read_artifact(split, "split")
     inputs = inputs_of(tree)
@@ -127,8 +127,8 @@ def _row_features(
     train, weak = tree["inputs"]["train"], tree["inputs"]["weak"]
     for size in partition["sizes"]:
         folds = partition["folds"][size_group(size)]
-        # Missing inputs of weak rows are filled from the fold's training rows, and so differ by
-        # fold as well.
+        # Missing inputs of weak rows are filled from the fold's training rows, so that these rows
+        # can differ by fold as well.
         learns = any(preparation_learns(rows, scale) for rows in (train[:size], weak))
         tree[size_group(size)] = {"learns": learns}
         for fold, rows in _known_rows(folds):

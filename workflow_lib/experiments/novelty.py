@@ -184,7 +184,7 @@ def nearest_by_products(
     column_squared_lengths: np.ndarray,
     left_out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return the distance of rows to the nearest of the m rows that the columns stand for.
+    """Return the distance of n rows to the nearest of the m rows in the columns of `products`.
 
     Parameters
     ----------
