@@ -268,7 +268,7 @@ class SavedModel:
         missing = [name for name in needed if name not in present]
         if missing:
             others = [name for name in table.names if name not in needed]
-            # Searching similar names for very many columns would take minutes.
+            # Searching for similar names of very many columns would take minutes.
             guesses = {name: nearest_name(name, others) for name in missing[:MOST_GUESSES]}
             guessed = [f"'{guess}' is '{name}'" for name, guess in guesses.items() if guess]
             raise UserError(
@@ -386,7 +386,7 @@ class SavedModel:
         return is_blank
 
     def _notes(self, encoded: EncodedRows) -> list[str]:
-        """Return the notes of the rows, with the missing inputs that training means replace."""
+        """Return the notes of the rows, with the missing inputs, which training means replace."""
         notes = list(encoded.notes)
         parts = (
             []

@@ -370,7 +370,7 @@ def _warning(answered: Mapping) -> dict[str, str]:
 
 
 def _n_predicted(source: _Source, name: str) -> int:
-    """Return the number of predicted outputs of a method; for classes that may be their scores."""
+    """Return the number of outputs that a method predicts, which may be scores of the classes."""
     if source.of_classes and _class_decoder(source.methods[name]) == SCORES:
         return len(source.data["classes"]["vectors"])
     return source.data["outputs"].shape[1]
