@@ -260,7 +260,7 @@ def test_a_gram_matrix_as_inputs_gives_the_predictions_of_its_kernel(tmp_path, w
 
 def test_inputs_that_are_no_gram_matrix_are_reported(tmp_path):
     X, Y = small_inputs()
-    with pytest.raises(UserError, match="no symmetric matrix"):
+    with pytest.raises(UserError, match="not a symmetric matrix"):
         Stages(tmp_path, X, Y, kernel="precomputed").prepare()
 
 

@@ -60,5 +60,5 @@ def test_feature_vectors_have_the_same_inner_products(tmp_path):
 
 def test_products_must_be_a_symmetric_matrix(tmp_path):
     rows, _ = regression_data(40)
-    with pytest.raises(UserError, match="no symmetric matrix"):
+    with pytest.raises(UserError, match="not a symmetric matrix"):
         features_of(tmp_path, rows, "products")

@@ -332,7 +332,7 @@ def test_faults_of_the_codebook_are_reported(tmp_path):
         run(source, "dense-sift-fisher", codebook=[])
     with pytest.raises(UserError, match="no class named 'dgo'.*write 'dog'"):
         run(source, "dense-sift-fisher", codebook=["dgo"])
-    with pytest.raises(UserError, match="nothing to see"):
+    with pytest.raises(UserError, match="without enough descriptors"):
         run(source, "dense-sift-fisher", codebook=["elk"])
     # The other kinds are not fitted.
     assert names(run(source, "hog", codebook=[]))[-1] == "elk/1.png"

@@ -197,9 +197,9 @@ def test_few_new_rows_of_the_same_kind_are_beyond_the_limit_and_others_are(tmp_p
 
 
 def test_a_single_row_has_no_scale(tmp_path):
-    with pytest.raises(ValueError, match="one training row at least"):
+    with pytest.raises(ValueError, match="at least one training row"):
         NoveltyScale.fit(np.array([]))
     inputs, _ = prepared(tmp_path, regression_data(60)[0])
     inputs.folds = inputs.folds[:1]
-    with pytest.raises(ValueError, match="two training rows at least; found 1"):
+    with pytest.raises(ValueError, match="at least two training rows; found 1"):
         distances_of_training_rows(inputs, "rbf", 0)

@@ -153,7 +153,7 @@ def test_methods_of_numbers_are_repeated_bit_by_bit(tmp_path, capsys, name):
     final = table_final(tmp_path, n_weak=8)
     SAVED_NUMBERS[name](final)
     np.testing.assert_array_equal(final.repeated("saved"), final.stored("saved"))
-    assert "predictions of saved repeated bit by bit" in capsys.readouterr().out
+    assert "predictions of saved reproduced exactly" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("n_classes", [4, 6])
@@ -162,7 +162,7 @@ def test_methods_of_classes_are_repeated_bit_by_bit(tmp_path, capsys, name, n_cl
     final, labels = class_final(tmp_path, n_classes, n_weak=8)
     SAVED_CLASSES[name](final)
     np.testing.assert_array_equal(final.repeated("saved"), final.stored("saved"))
-    assert "predictions of saved repeated bit by bit" in capsys.readouterr().out
+    assert "predictions of saved reproduced exactly" in capsys.readouterr().out
     # The named class is the class that was scored.
     found = final.saved("saved").predict(small_table())
     (item,) = read_artifact(final.methods["saved"]["predictions"], "predictions").values()
@@ -656,9 +656,9 @@ def test_what_is_missing_or_was_never_seen_is_noted(tmp_path):
     model, columns = final.saved("ridge"), small_table(n_rows=3)
     columns |= {"dose, mg": [None, 0.2, None], "colour": ["red", "mauve", "mauve"]}
     notes = model.predict(columns).notes
-    assert notes[0] == "missing, the training mean stands for it: dose, mg"
+    assert notes[0] == "missing, replaced by the training mean: dose, mg"
     assert "'mauve' was never seen" in notes[1] and "missing" not in notes[1]
-    assert "'mauve' was never seen" in notes[2] and notes[2].endswith("for it: dose, mg")
+    assert "'mauve' was never seen" in notes[2] and notes[2].endswith("training mean: dose, mg")
 
 
 def test_a_missing_number_is_taken_as_the_training_mean(tmp_path):

@@ -73,7 +73,7 @@ def test_rows_keep_their_order_and_their_names(final, tmp_path, capsys):
     assert table.names[:2] == ["name", "line"]
     assert table.strings("name").tolist() == ["b", "a, first", "c"]
     printed = capsys.readouterr().out
-    assert "columns that are no inputs, passed over: y1, y2, remark" in printed
+    assert "columns that are not inputs, ignored: y1, y2, remark" in printed
 
 
 def test_notes_say_what_was_missing(final, tmp_path):

@@ -478,13 +478,13 @@ def test_a_category_that_was_never_seen_and_a_missing_cell_are_noted(predicted, 
 def test_the_terminal_states_the_level_and_the_novelty(predicted):
     end = predicted["rows"].text.partition(" finished in ")[2]
     assert "4 rows predicted by" in end
-    assert "the intervals are meant to hold 90 % of the true values" in end
+    assert "the intervals should hold 90 % of the true values" in end
     assert re.search(r"\d of 4 rows (is|are) unlike the training rows", end)
 
 
 def test_columns_in_another_order_give_the_same_predictions(predicted, answered):
     assert predicted["turned"].status == 0, predicted["turned"].text
-    assert "columns that are no inputs, passed over: more" in predicted["turned"].text
+    assert "columns that are not inputs, ignored: more" in predicted["turned"].text
     first, second = (
         (answered / f"results/{NAME}/predictions/{name}.csv").read_bytes()
         for name in ("rows", "turned")

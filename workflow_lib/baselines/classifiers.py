@@ -1,8 +1,8 @@
 """Classifiers as baselines: support vector machines, a perceptron and a random forest.
 
 All predict a score for every class, higher is better. A class without a training row has the
-lowest score for every row: nothing was learned of it, and it must not win by an accident of the
-units of the others.
+lowest score for every row: nothing is known about it, and it must not win because of the units of
+the other scores.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ HIDDEN_UNITS = 100
 """Units of the hidden layer, the default of scikit-learn."""
 
 MOST_ITERATIONS = 100
-"""Steps of L-BFGS after which a perceptron is taken as it is."""
+"""Steps of L-BFGS after which the fit of a perceptron ends."""
 
-# scikit-learn asks whether labels of so many classes are numbers; a few examples of each are meant.
+# scikit-learn warns that labels of many classes may be continuous; here classes have few examples.
 FEW_EXAMPLES = "The number of unique classes is greater than 50%"
 
 
 def fit_support_vector_machines(
     K: np.ndarray, labels: np.ndarray, n_classes: int, cost: float
 ) -> SupportVectorMachines:
-    """Return machines that tell each class from all others (Rifkin & Klautau, JMLR 2004).
+    """Return machines that separate each class from all others (Rifkin & Klautau, JMLR 2004).
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ def fit_support_vector_machines(
     known = np.bincount(labels, minlength=n_classes) > 0
     dual, intercept = np.zeros((len(K), n_classes)), np.zeros(n_classes)
     if known.sum() == 1:
-        # There is nothing to tell the class from: every row is on its side of the margin.
+        # There is no other class: every row is on the side of this class.
         return SupportVectorMachines(dual, np.where(known, 1.0, 0.0), known)
-    # Half the seconds of a small fit are checks of the same matrix and the same parameters.
+    # Half the time of a small fit would be checks of the same matrix and the same parameters.
     with config_context(assume_finite=True, skip_parameter_validation=True):
         for label in np.flatnonzero(known):
             machine = SVC(C=cost, kernel="precomputed").fit(K, labels == label)
@@ -70,7 +70,7 @@ def fit_perceptron(X: np.ndarray, labels: np.ndarray, l2_penalty: float, seed: i
     l2_penalty : float
         Not negative.
     seed : int
-        Of the weights it starts from.
+        Seeds the initial weights.
     """
     perceptron = MLPClassifier(
         hidden_layer_sizes=(HIDDEN_UNITS,),
@@ -80,8 +80,8 @@ def fit_perceptron(X: np.ndarray, labels: np.ndarray, l2_penalty: float, seed: i
         random_state=seed,
     )
     with warnings.catch_warnings():
-        # The steps are few on purpose: to stop early restrains the weights too, and what matters
-        # is the error of held-out rows, by which the penalty is selected under the same steps.
+        # The steps are few on purpose: early stopping also regularises, and the penalty is selected
+        # by the error of held-out rows with the same number of steps.
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.filterwarnings("ignore", message=FEW_EXAMPLES)
         return perceptron.fit(X, labels)
@@ -92,7 +92,7 @@ def fit_forest_classifier(
 ) -> RandomForestClassifier:
     """Return a forest of classification trees (Breiman, Machine Learning 2001).
 
-    One thread, since the workflow runs jobs side by side.
+    One thread, since the workflow runs jobs in parallel.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def fit_forest_classifier(
     labels : int array (l,)
     n_trees : int
     max_features : float
-        Share of the features that compete at a cut.
+        Share of the features that are candidates at each split of a node.
     seed : int
     """
     forest = RandomForestClassifier(
@@ -111,7 +111,7 @@ def fit_forest_classifier(
         n_jobs=1,
     )
     with warnings.catch_warnings():
-        # `out_of_bag_probabilities` fills in the rows that every tree drew.
+        # `out_of_bag_probabilities` handles rows that are in every bootstrap sample.
         warnings.filterwarnings("ignore", message="Some inputs do not have OOB scores")
         warnings.filterwarnings("ignore", message=FEW_EXAMPLES)
         return forest.fit(X, labels)
@@ -123,7 +123,7 @@ def class_probabilities(classifier, X: np.ndarray, n_classes: int) -> np.ndarray
     Zero for classes without a training row.
     """
     known = classifier.classes_
-    # Of a single class scikit-learn's perceptron knows no probability.
+    # scikit-learn's perceptron gives no probability of a single class.
     probabilities = classifier.predict_proba(X) if len(known) > 1 else 1.0
     scores = np.zeros((len(X), n_classes))
     scores[:, known] = probabilities
@@ -133,10 +133,11 @@ def class_probabilities(classifier, X: np.ndarray, n_classes: int) -> np.ndarray
 def out_of_bag_probabilities(
     forest: RandomForestClassifier, labels: np.ndarray, n_classes: int
 ) -> np.ndarray:
-    """Return class probabilities (l, K) of the training rows, each by the trees that never drew it.
+    """Return the out-of-bag class probabilities (l, K) of the training rows.
 
-    Each is the mean over about a third of the trees (Breiman, Machine Learning 2001, section 3.1).
-    A row that every tree drew takes the class frequencies of all other rows.
+    Each is the mean over the trees whose bootstrap sample lacks the row, about a third of them
+    (Breiman, Machine Learning 2001, section 3.1). A row in every bootstrap sample takes the class
+    frequencies of all other rows.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ all rows and draw the thresholds (Geurts, Ernst and Wehenkel, Machine Learning 2
 
 
 def new_forest(kind: str, n_trees: int, max_features: float, seed: int):
-    """Return scikit-learn's forest: one thread, since the workflow runs jobs side by side.
+    """Return scikit-learn's forest: one thread, since the workflow runs jobs in parallel.
 
     `kind` is a key of `FORESTS`.
     """
@@ -39,14 +39,14 @@ def forest_predictions(forest, X: np.ndarray) -> np.ndarray:
 
 
 class ForestChoice(NamedTuple):
-    """The share of the inputs that compete at a cut, and the predictions."""
+    """The selected share of the features that are candidates at each split of a node."""
 
     max_features: float
     score: float
     """Relative error of the held-out rows."""
 
     heldout_outputs: np.ndarray
-    """Predictions (n, d) of the training rows, each by a forest that was grown without its fold."""
+    """Predictions (n, d) of the training rows, each by a forest fitted without its fold."""
 
 
 def select_max_features(
@@ -61,7 +61,7 @@ def select_max_features(
     seed: int,
     metric: str = "arrmse",
 ) -> ForestChoice:
-    """Return the share of the features that compete at a cut with the lowest error.
+    """Return the share of candidate features per split of a node with the lowest error.
 
     Parameters
     ----------
@@ -72,9 +72,9 @@ def select_max_features(
     folds : int array (n,)
         Fold number of every training row.
     outputs : array (n, d)
-        Training outputs; errors leave out what is missing (NaN).
+        Training outputs; errors leave out missing values (NaN).
     targets : sequence of array (n, d)
-        For each fold the outputs it trains on, those of its training rows without missing values.
+        For each fold the outputs to fit, without missing values in its training rows.
     reference : array (d,)
         Squared errors of the training mean on the held-out rows.
     choices : sequence of float

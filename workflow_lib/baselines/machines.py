@@ -14,7 +14,7 @@ class SupportVectorMachines:
     Attributes
     ----------
     dual : array (l, K)
-        Coefficients of the l training rows, zero for those that are no support vector.
+        Coefficients of the l training rows, zero for those that are not support vectors.
     intercept : array (K,)
     known : bool array (K,)
         Which classes have a training row.

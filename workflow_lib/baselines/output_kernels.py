@@ -20,7 +20,7 @@ OUTPUT_KERNELS = ("rbf", "linear", "precomputed")
 def candidate_scores(
     weights: np.ndarray, cross_gram: np.ndarray, candidate_diagonal: np.ndarray
 ) -> np.ndarray:
-    """Return the distances (n, c), up to a constant a row, of predictions to candidate outputs.
+    """Return the distances (n, c), up to a constant per row, of predictions to candidate outputs.
 
     Parameters
     ----------
@@ -66,8 +66,8 @@ def minimise_rbf_distance(
     """
     from scipy.optimize import minimize
 
-    # Divided by 2 gamma and without its constant, the score has a curvature of about one, however
-    # wide the kernel: the tolerances of the search, which are absolute, then mean distances.
+    # Divided by 2 gamma and without its constant, the score has a curvature of about 1 for every
+    # width of the kernel: the absolute tolerances of the search then are in units of distance.
     def negative_score(y, row_weights):
         difference = outputs - y
         exponents = -gamma * (difference**2).sum(axis=1)
@@ -80,7 +80,7 @@ def minimise_rbf_distance(
         if total == 0.0:
             continue
         row_weights = row_weights / total
-        found = minimize(
+        optimum = minimize(
             negative_score,
             result[row],
             args=(row_weights,),
@@ -88,8 +88,8 @@ def minimise_rbf_distance(
             method="L-BFGS-B",
             options={"maxiter": max_iter, "gtol": 1e-8, "ftol": 1e-14},
         )
-        if found.fun <= negative_score(result[row], row_weights)[0]:
-            result[row] = found.x
+        if optimum.fun <= negative_score(result[row], row_weights)[0]:
+            result[row] = optimum.x
     return result
 
 
@@ -105,14 +105,14 @@ def ascend_rbf_scores(
     max_iter: int = 15,
     tolerance: float = 1e-4,
 ) -> np.ndarray:
-    """Return what `minimise_rbf_distance` does, approximately, for all rows at once.
+    """Return the optima of `minimise_rbf_distance`, approximately, for all rows at once.
 
-    For the many predictions that selection compares. Every row steps along
+    It is used for the many predictions that selection compares. Every row steps along
 
         sum_i a_i k_i (y_i - y) / max(f, sum_i |a_i| k_i / 10),
         f = sum_i a_i k_i,  k_i = exp(-gamma ||y - y_i||^2),
 
-    the gradient of its score f, scaled so that a step of one is mean shift (Cheng 1995) and, where
+    the gradient of its score f, scaled so that a step of 1 is mean shift (Cheng 1995) and, where
     the kernel is wide, leads to the optimum. A step is taken only where it raises the score, which
     mean shift alone does not ensure for weights of both signs. Where the kernel is so narrow that
     the score is nearly flat between the training outputs, some rows stop short of the optimum.
@@ -129,7 +129,7 @@ def ascend_rbf_scores(
     max_iter : int, default=15
         Trial steps of a row.
     tolerance : float, default=1e-4
-        A row rests once its step is shorter than this part of the root mean squared distance of
+        A row stops once its step is shorter than this part of the root mean squared distance of
         the training outputs from their mean.
     """
     centre = outputs.mean(axis=0)
@@ -164,18 +164,18 @@ def ascend_rbf_scores(
         trial = points + moves
         trial_kernel = kernel_at(trial)
         trial_scores = (weights * trial_kernel).sum(axis=1)
-        risen = trial_scores > scores
-        points[risen], kernel[risen] = trial[risen], trial_kernel[risen]
-        scores[risen] = trial_scores[risen]
+        improved = trial_scores > scores
+        points[improved], kernel[improved] = trial[improved], trial_kernel[improved]
+        scores[improved] = trial_scores[improved]
         result[rows] = points
-        steps *= np.where(risen, STEP_GROWTH, 0.5)
+        steps *= np.where(improved, STEP_GROWTH, 0.5)
     return result + centre
 
 
 def median_squared_distance(outputs: np.ndarray) -> float:
     """Return the median squared distance of the pairs of training outputs (n, d) that differ.
 
-    1 if all agree, so that its inverse can always be the `gamma` of a kernel.
+    1 if all are equal, so that its inverse can always be the `gamma` of a kernel.
     """
     from scipy.spatial.distance import pdist
 
@@ -199,7 +199,7 @@ def output_gram(Y: np.ndarray, Z: np.ndarray | None, kernel: str, gamma: float |
 def clip_spectrum(gram: np.ndarray) -> np.ndarray:
     """Return the nearest positive semi-definite matrix (n, n) in Frobenius norm.
 
-    For similarities that are no kernels, such as exp(-DTW): the negative eigenvalues become zero.
+    For similarities that are not kernels, such as exp(-DTW): negative eigenvalues become zero.
     """
     eigenvalues, eigenvectors = np.linalg.eigh((gram + gram.T) / 2)
     clipped = (eigenvectors * np.maximum(eigenvalues, 0.0)) @ eigenvectors.T

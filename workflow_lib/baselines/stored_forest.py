@@ -16,8 +16,7 @@ def forest_tree(forest) -> dict[str, np.ndarray]:
     Parameters
     ----------
     forest : RandomForestRegressor or RandomForestClassifier
-        Fitted to outputs, or to the classes of one output: those have K = d columns here, in the
-        order of `classes_`.
+        Fitted to outputs, or to classes: these have K = d columns, in the order of `classes_`.
 
     Returns
     -------
@@ -29,7 +28,7 @@ def forest_tree(forest) -> dict[str, np.ndarray]:
         shares of the classes among them.
     """
     trees = [estimator.tree_ for estimator in forest.estimators_]
-    # Outputs stand in the second axis, classes in the third; the other one has the length 1.
+    # Outputs are on the second axis, classes on the third; the other axis has length 1.
     values = [tree.value.reshape(tree.node_count, -1) for tree in trees]
     return {
         "n_nodes": np.array([tree.node_count for tree in trees], dtype=np.int64),
@@ -52,7 +51,7 @@ class StoredForest:
     Raises
     ------
     ValueError
-        If the arrays fit together in no way, so that a row could be led astray.
+        If the arrays do not form trees.
     """
 
     def __init__(self, tree: Mapping[str, np.ndarray]) -> None:
@@ -66,10 +65,9 @@ class StoredForest:
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Return the predictions (m, d) for prepared inputs `X` (m, q), none of them missing.
 
-        Those of a classifier are the probabilities of the classes.
-
-        The mean over the trees of the leaf that a row falls into. As in scikit-learn inputs are
-        rounded to single precision first, and thresholds are not.
+        Predictions of a classifier are the probabilities of the classes. The prediction is the mean
+        over the trees of the value of the row's leaf. As in scikit-learn inputs are rounded to
+        single precision first, and thresholds are not.
         """
         rows = np.asarray(X, dtype=np.float32)
         total = np.zeros((len(rows), self._value.shape[1]))
@@ -85,18 +83,17 @@ class StoredForest:
         nodes = np.full(len(rows), start, dtype=np.int64)
         open_rows = np.flatnonzero(self._left[nodes] >= 0)
         while len(open_rows):
-            here = nodes[open_rows]
-            # Single precision compares with the threshold in double precision, as scikit-learn.
-            is_left = (
-                rows[open_rows, self._feature[here]].astype(np.float64) <= (self._threshold[here])
-            )
-            children = np.where(is_left, self._left[here], self._right[here])
+            current = nodes[open_rows]
+            # As in scikit-learn, the rounded inputs are compared in double precision.
+            values = rows[open_rows, self._feature[current]].astype(np.float64)
+            is_left = values <= self._threshold[current]
+            children = np.where(is_left, self._left[current], self._right[current])
             nodes[open_rows] = start + children
             open_rows = open_rows[self._left[start + children] >= 0]
         return nodes
 
     def _check(self, n_nodes: np.ndarray) -> None:
-        """Refuse children that come before their parent, or outside of their tree."""
+        """Raise ValueError for children before their parent, or outside of their tree."""
         number = np.arange(len(self._left)) - np.repeat(self._starts, n_nodes)
         size = np.repeat(n_nodes, n_nodes)
         inner = self._left >= 0

@@ -15,7 +15,7 @@ def perceptron_tree(perceptron, n_classes: int) -> dict[str, np.ndarray]:
     perceptron : MLPClassifier
         With one hidden layer of rectified units, fitted to classes that are numbers from 0.
     n_classes : int
-        K, those without a training row included.
+        K, including classes without a training row.
 
     Returns
     -------

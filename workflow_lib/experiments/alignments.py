@@ -1,10 +1,10 @@
-"""The alignments stage: how every two output series of a dataset compare, computed once.
+"""The alignments stage: comparisons of all pairs of output series of a dataset, computed once.
 
-Kernels on series cost far more than the regressions that use them, and a pair of series compares
-the same in every split and fold. What is learned, the width of the kernel, is chosen later from
-training rows: distances leave it open, and global alignment kernels are computed for all values of
-a lattice that could be asked for. So all rows decide which values are computed ahead, and none but
-training rows which of them is used.
+Kernels on series cost far more than the regressions that use them, and the comparison of two series
+is the same in every split and fold. The width of the kernel is chosen later, from training rows:
+distances do not depend on it, and global alignment kernels are computed for all values of a lattice
+that could be chosen. So all rows determine which values are precomputed, and only training rows
+determine which of them is used.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from workflow_lib.kernels.alignment import (
     squared_dtw_distances,
 )
 
-# How far the unit of some training rows may lie from that of all rows and still be found.
+# Largest factor between the unit of some training rows and that of all rows.
 UNIT_RANGE = 2.0
 
 
@@ -38,7 +38,7 @@ def run(dataset: Path, output: Path, kernel: str, output_widths: Sequence[float]
     Raises
     ------
     UserError
-        If the outputs are no series, tslearn is not installed, or a kernel value leaves the range
+        If the outputs are not series, tslearn is not installed, or a kernel value leaves the range
         of floating-point numbers.
     """
     tree = read_artifact(dataset, "dataset")

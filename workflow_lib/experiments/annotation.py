@@ -4,19 +4,20 @@ Two sources are possible. A simulated annotator, for datasets that hide the true
 weak rows, knows the components of the mixture that was fitted to all labelled training rows,
 and assigns each weak row to one of them (section 5.3 of the OFER paper): to the component with the
 highest responsibility of the row's true output; or the labels are the responsibilities themselves
-(soft labels). An annotator who errs names another component, drawn at random, in a given share of
-the rows.
+(soft labels). With label noise, the annotator names another component, drawn at random, in a given
+share of the rows.
 
-Each row is annotated once. The names of the components must mean the same in every fold of the
-selection, or the weak labels would point at the wrong ones. So the mixtures of the folds are not
-fitted anew: their parameters are estimated from the fold's own training rows, with the memberships
-that the annotated mixture gives them.
+Each row is annotated once. Component numbers must have the same meaning in every fold of the
+selection, or the weak labels would refer to the wrong components. So the mixtures of the folds are
+not refitted: their parameters are estimated from the fold's own training rows, with their
+memberships under the annotated mixture.
 
 Groups, for weak rows without outputs: rows of one group have similar outputs, so the label of a
 weak row is the mean of the responsibilities of the labelled training rows of its group. They are
-computed for every fold, under its own mixture and from its own training rows, so that nothing of a
-held-out output reaches the fold and no mixture is fitted anew. The label of a weak row whose group
-has no such row is the weights of the mixture: its target q / pi is then 1, the mean of the block.
+computed for every fold, under its own mixture and from its own training rows, so that no
+information about a held-out output enters the fold and no mixture is refitted. The label of a weak
+row whose group has no such row is the weights of the mixture: its target q / pi is then 1, the mean
+of the block.
 """
 
 from __future__ import annotations
@@ -48,19 +49,19 @@ def run(
     label_kind: str,
     seed: int,
 ) -> None:
-    """Write the mixtures that give every fold its memberships, and the weak labels.
+    """Write the mixtures that define the memberships in every fold, and the weak labels.
 
-    The outputs are a "models" artifact like the one read, and a "weak_labels" artifact that holds
-    for each training size and component count:
+    The outputs are a "models" artifact like the input, and a "weak_labels" artifact that holds for
+    each training size and component count:
 
-    - of the simulated annotator the ``memberships`` (weak pool, C), and the errors of an annotator
-      who errs: a number ``draw`` in [0, 1) and another component ``mistake`` for each row. With the
-      noise nu, the rows whose draw is below nu are mistaken, so that rows mistaken at one noise are
-      mistaken at a higher one too. The models are those whose components keep their meaning in
-      every fold;
-    - of groups, where the dataset has ``weak_groups``, a group for all rows and for each fold, with
-      ``memberships`` (weak pool, C) and ``is_labelled`` (weak pool,), whether the group of a row
-      has a labelled row there (`memberships_of_groups`). The models are those read.
+    - for the simulated annotator the ``memberships`` (weak pool, C), and its label noise: a number
+      ``draw`` in [0, 1) and another component ``mistake`` for each row. At the noise level nu, the
+      rows whose draw is below nu are labelled with their mistake, so that rows that are wrong at
+      one level are also wrong at every higher level. The models are those whose components have the
+      same meaning in every fold;
+    - for groups, where the dataset has ``weak_groups``, a subtree for all rows and for each fold,
+      with ``memberships`` (weak pool, C) and ``is_labelled`` (weak pool,), whether the group of a
+      row has a labelled row there (`memberships_of_groups`). The models are unchanged.
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ def run(
         Whether the labels of the simulated annotator are the likeliest component alone, or the
         responsibilities. Memberships of groups are means of responsibilities in either case.
     seed : int
-        Of the errors of the simulated annotator.
+        Seeds the label noise of the simulated annotator.
 
     Raises
     ------
@@ -145,7 +146,7 @@ def _labels_of_groups(outputs, codes, partition: Mapping, fitted: Mapping) -> di
 def _labels_of_annotator(
     outputs, partition: Mapping, fitted: Mapping, label_kind: str, seed: int
 ) -> tuple[dict, dict]:
-    """Return the mixtures of an annotation that is simulated, and its weak labels."""
+    """Return the mixtures and the weak labels of a simulated annotator."""
     train, weak = outputs[partition["train"]], outputs[partition["weak"]]
     aligned: dict = {}
     labels: dict = {}

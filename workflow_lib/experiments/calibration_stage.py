@@ -63,30 +63,30 @@ def run(
     """Write the "calibration" artifact of the winner at the training size of the answer.
 
     It holds ``intervals``, the tree of `workflow_lib.experiments.row_intervals.RowIntervals` for
-    use, from the test rows of all splits; ``half_widths`` (d,), the mean of theirs over these rows,
-    infinite where there is none, ``usual_half_widths`` (d, 2), the tenth and the ninth tenth of
-    them, and ``constant_half_widths`` (d,), what one width for all rows would be
-    (`workflow_lib.experiments.conformal.pooled_half_widths`); ``n_rows`` (d,), the different rows
-    that each rests on, and ``rows_needed``, the fewest for a finite one; ``coverage``
-    (n_splits, d) by intervals from the rows of other splits, or from other rows of the same split
-    where these are too few (`workflow_lib.experiments.conformal.held_by_other_rows`), else NaN;
-    ``thirds``: the same of all splits in the lowest, middle and highest third ``of_predicted``
-    values, ``of_novelty`` and ``of_width`` (d, 3); ``novelty_limit``, the median over splits;
-    ``level``, ``method``, ``item`` and ``training_size``. For each split a group ``split-k``:
-    ``rows`` (n_test,), their numbers in the dataset; ``predicted`` and ``truth`` (n_test, d), NaN
-    where an output is missing; ``lower`` and ``upper`` (n_test, d), the ends of the intervals for
-    use; ``held`` (n_test, d), 1 or 0, whether the intervals from other rows held the output, NaN
-    where nothing was tried; ``novelty`` (n_test,), with the ``novelty_limit`` of this split; and
-    ``errors`` and ``reference`` (d,), the squared errors of the predictions and of the training
-    mean.
+    use, from the test rows of all splits; ``half_widths`` (d,), their means over these rows,
+    infinite where there is no interval, ``usual_half_widths`` (d, 2), their first and ninth
+    deciles, and ``constant_half_widths`` (d,), the half-widths with one width for all rows
+    (`workflow_lib.experiments.conformal.pooled_half_widths`); ``n_rows`` (d,), the number of
+    distinct rows with this output, and ``rows_needed``, the fewest for a finite half-width;
+    ``coverage`` (n_splits, d) of intervals from the rows of other splits, or from other rows of the
+    same split where these are too few (`workflow_lib.experiments.conformal.held_by_other_rows`),
+    else NaN; ``thirds``: the coverage over all splits in the lowest, middle and highest third
+    ``of_predicted`` values, ``of_novelty`` and ``of_width`` (d, 3); ``novelty_limit``, the median
+    over splits; ``level``, ``method``, ``item`` and ``training_size``. For each split a group
+    ``split-k``: ``rows`` (n_test,), their numbers in the dataset; ``predicted`` and ``truth``
+    (n_test, d), NaN where an output is missing; ``lower`` and ``upper`` (n_test, d), the ends of
+    the intervals for use; ``held`` (n_test, d), 1 or 0, whether the intervals from other rows hold
+    the output, NaN where this was not tested; ``novelty`` (n_test,), with the ``novelty_limit`` of
+    this split; and ``errors`` and ``reference`` (d,), the squared errors of the predictions and of
+    the training mean.
 
     Where the outputs are classes there are no intervals: d is 0, and a split holds the true and
     the predicted class of its rows, ``true_classes`` and ``predicted_classes`` (n_test,). Then
     ``sets`` is the tree of `workflow_lib.experiments.class_sets.ClassSets` for use, with the
-    ``decoder`` of the scores that it is for: ``scores`` where the method predicts them, or the
-    distance by which the nearest class vector is sought; and ``set_coverage`` and ``set_size``
-    (n_splits,), the share of test rows whose set from other rows held the class, and its mean
-    number of classes. Without ``sets`` where the predictions tell no such scores.
+    ``decoder`` that gives its scores: ``scores`` where the method predicts them, or the distance to
+    the class vectors; and ``set_coverage`` and ``set_size`` (n_splits,), the share of test rows
+    whose set from other rows holds the class, and the mean number of classes in these sets. There
+    are no ``sets`` where the predictions give no such scores.
 
     Parameters
     ----------
@@ -97,13 +97,13 @@ def run(
     splits, features : sequences of paths
         Artifacts of the numbered splits, in the same order.
     predictions : mapping of method name to sequence of paths
-        In that order too. Only those of the winner are read.
+        In the same order. Only those of the winner are read.
     output : path
     level : float
-        Share of new outputs that an interval is to hold, between 0 and 1.
+        Share of new outputs that the intervals should hold, between 0 and 1.
     seed : int
-        Of the folds of the intervals, of the halves that measure the coverage, and of the sample of
-        training rows, where there are too many, that measures what novelty is usual.
+        Seeds the folds of the intervals, the halves that measure the coverage, and the sample of
+        training rows, where there are many, that determines the unit and the limit of novelty.
 
     Raises
     ------
@@ -157,7 +157,7 @@ def run(
     _add_intervals(tree, pooled, rows, OutputRanges.of_dataset(data), seed, seeds)
     if "classes" in data:
         _add_sets(tree, tested, rows, data["classes"].get("vectors"), seeds)
-    _tell(tree)
+    _print_summary(tree)
     sources = [answer, dataset, *splits, *features, *predictions[method]]
     write_artifact(
         output, tree, "calibration", seed=seed, inputs=sources, allow_nan=NOT_ALWAYS_FINITE
@@ -166,7 +166,7 @@ def run(
 
 @dataclass(frozen=True)
 class _TestedSplit:
-    """The test rows of one split, with what was predicted and what is true."""
+    """The test rows of one split, with their predicted and true outputs or classes."""
 
     rows: np.ndarray
     predicted: np.ndarray
@@ -179,12 +179,13 @@ class _TestedSplit:
     def of(cls, data: Mapping, partition: Mapping, size: int, item: Mapping) -> _TestedSplit:
         rows = partition["test"]
         if "classes" in data:
-            nothing = np.empty((len(rows), 0))
+            no_outputs = np.empty((len(rows), 0))
             classes = {
                 "true_classes": data["classes"]["labels"][rows],
                 "predicted_classes": item["classes"],
             }
-            return cls(rows, nothing, nothing, np.empty((size, 0)), classes, item["outputs"])
+            no_training_outputs = np.empty((size, 0))
+            return cls(rows, no_outputs, no_outputs, no_training_outputs, classes, item["outputs"])
         outputs = data["outputs"]
         training_outputs = outputs[partition["train"][:size]]
         return cls(rows, item["outputs"], outputs[rows], training_outputs, {}, item["outputs"])
@@ -213,15 +214,15 @@ def _add_intervals(
     seed: int,
     seeds: Sequence[int],
 ) -> None:
-    """Add the intervals for use, and what others like them held, to the tree and its splits."""
+    """Add the intervals for use, and the coverage of intervals from other rows, to the tree."""
     level, d = tree["level"], pooled.truth.shape[1]
     if not d:
         ranges = OutputRanges.of([])
     fit_seed = derive_seed(seed, "intervals")
 
-    def held(calibrating: np.ndarray, tried: np.ndarray) -> np.ndarray:
+    def held(calibrating: np.ndarray, evaluated: np.ndarray) -> np.ndarray:
         fitted = RowIntervals.fit(pooled.part(calibrating), level, ranges, fit_seed)
-        return fitted.held(pooled.part(tried))
+        return fitted.held(pooled.part(evaluated))
 
     intervals = RowIntervals.fit(pooled, level, ranges, fit_seed)
     residuals = pooled.truth - pooled.predicted
@@ -229,10 +230,10 @@ def _add_intervals(
     weights = row_weights(pooled.rows)
     by_split = held_by_other_rows(rows, held, seeds)
     lower, upper = intervals.ends(pooled.predicted, pooled.novelty)
-    places = np.cumsum([len(each) for each in rows])[:-1]
-    parts = zip(by_split, np.split(lower, places), np.split(upper, places), strict=True)
-    for number, (of_split, below, above) in enumerate(parts):
-        tree[f"split-{number}"] |= {"held": of_split, "lower": below, "upper": above}
+    begins = np.cumsum([len(split_rows) for split_rows in rows])[:-1]
+    parts = zip(by_split, np.split(lower, begins), np.split(upper, begins), strict=True)
+    for number, (is_held, below, above) in enumerate(parts):
+        tree[f"split-{number}"] |= {"held": is_held, "lower": below, "upper": above}
     all_held = np.concatenate(by_split)
     by = {"predicted": pooled.predicted, "novelty": pooled.novelty, "width": widths}
     tree |= {
@@ -241,7 +242,7 @@ def _add_intervals(
         "usual_half_widths": np.quantile(widths, [0.1, 0.9], axis=0, method="higher").T,
         "constant_half_widths": pooled_half_widths([residuals], [pooled.rows], level),
         "n_rows": _known_rows(residuals, pooled.rows),
-        "coverage": np.array([_mean_of_known(of_split) for of_split in by_split]),
+        "coverage": np.array([_mean_of_known(is_held) for is_held in by_split]),
         "thirds": {
             f"of_{name}": coverage_by_thirds(all_held, values, pooled.rows)
             for name, values in by.items()
@@ -256,23 +257,24 @@ def _add_sets(
     vectors: np.ndarray | None,
     seeds: Sequence[int],
 ) -> None:
-    """Add the sets of classes for use, and what others like them held."""
+    """Add the sets of classes for use, and the coverage and size of sets from other rows."""
     predicted = np.concatenate([split.predicted_vectors for split in tested])
-    found = np.concatenate([split.classes["predicted_classes"] for split in tested])
+    predicted_classes = np.concatenate([split.classes["predicted_classes"] for split in tested])
     truth = np.concatenate([split.classes["true_classes"] for split in tested])
     numbers, level = np.concatenate(rows), tree["level"]
-    decoder, scores = _class_scores(predicted, found, vectors)
+    decoder, scores = _class_scores(predicted, predicted_classes, vectors)
     if decoder is None:
-        print("no probabilities of classes: the predictions of this method tell no scores")
+        print("no probabilities of classes: the predictions of this method give no scores")
         return
 
-    def held(calibrating: np.ndarray, tried: np.ndarray) -> np.ndarray:
+    def held(calibrating: np.ndarray, evaluated: np.ndarray) -> np.ndarray:
         fitted = ClassSets.fit(scores[calibrating], truth[calibrating], numbers[calibrating], level)
-        is_held = fitted.held(scores[tried], truth[tried])
-        sizes = np.where(np.isnan(is_held), np.nan, fitted.members(scores[tried]).sum(axis=1))
-        return np.column_stack([is_held, sizes])
+        is_held = fitted.held(scores[evaluated], truth[evaluated])
+        sizes = fitted.members(scores[evaluated]).sum(axis=1)
+        return np.column_stack([is_held, np.where(np.isnan(is_held), np.nan, sizes)])
 
-    measured = np.array([_mean_of_known(each) for each in held_by_other_rows(rows, held, seeds)])
+    by_split = held_by_other_rows(rows, held, seeds)
+    measured = np.array([_mean_of_known(of_split) for of_split in by_split])
     sets = ClassSets.fit(scores, truth, numbers, level)
     tree |= {
         "sets": sets.tree() | {"decoder": decoder},
@@ -282,12 +284,12 @@ def _add_sets(
 
 
 def _class_scores(
-    predicted: np.ndarray, found: np.ndarray, vectors: np.ndarray | None
+    predicted: np.ndarray, predicted_classes: np.ndarray, vectors: np.ndarray | None
 ) -> tuple[str | None, np.ndarray]:
-    """Return what the classes that were found are the highest scores of, and these (m, K).
+    """Return the decoder whose highest scores are the predicted classes, and its scores (m, K).
 
-    None, with an empty array, where they are neither those of the predictions themselves nor of
-    the nearest class vectors.
+    None, with an empty array, where the classes have neither the highest predicted scores nor the
+    nearest class vectors.
     """
     if vectors is None:
         return None, np.empty(0)
@@ -301,13 +303,13 @@ def _class_scores(
         if decoder != SCORES and predicted.shape[1] != vectors.shape[1]:
             continue
         scores = scores_of()
-        if (scores.argmax(axis=1) == found).all():
+        if (scores.argmax(axis=1) == predicted_classes).all():
             return decoder, scores
     return None, np.empty(0)
 
 
 def _mean_of_known(values: np.ndarray) -> np.ndarray:
-    """Return the means (d,) of columns, without NaN; NaN where there is nothing else."""
+    """Return the means (d,) of columns without their NaN; NaN for columns of NaN alone."""
     known = (~np.isnan(values)).sum(axis=0)
     return np.where(known > 0, np.nansum(values, axis=0) / np.maximum(known, 1), np.nan)
 
@@ -326,10 +328,10 @@ def _read_answer(path: Path) -> dict:
 
 
 def _item_name(items: Mapping, size: int, chosen: Mapping, partition: Mapping, place: Path) -> str:
-    """Return the name of the item that the answer means.
+    """Return the name of the item to which the answer refers.
 
-    Where it names no weak rows and no components these are the ones of the method's only item, or
-    else its item without weak rows and with selected components.
+    Where the answer gives no numbers of weak rows and components, this is the method's only item,
+    or else its item without weak rows and with selected components.
     """
     of_size = {
         name: item | {"weak_size": asked_weak_size(int(item["weak_size"]), partition)}
@@ -350,7 +352,7 @@ def _item_name(items: Mapping, size: int, chosen: Mapping, partition: Mapping, p
         place=str(place),
         found=f"{len(of_size) or 'no'} predictions of {chosen['winner']} with {size} training "
         f"rows: {', '.join(of_size) or 'none'}",
-        expected="one, or one without weak rows whose components were selected",
+        expected="a single item, or one without weak rows and with selected components",
         remedy="give this method one number of weak rows and components: selected in the "
         "experiment, or leave it out",
     )
@@ -366,12 +368,12 @@ def _novelty(
 
 
 def _known_rows(residuals: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the number (d,) of different rows of which each output is known."""
+    """Return the number (d,) of distinct rows in which each output is known."""
     _, first = np.unique(rows, return_index=True)
     return (~np.isnan(residuals[first])).sum(axis=0)
 
 
-def _tell(tree: Mapping) -> None:
+def _print_summary(tree: Mapping) -> None:
     widths, coverage = tree["half_widths"], tree["coverage"]
     level, too_few = tree["level"], ~np.isfinite(widths)
     if np.isfinite(coverage).any():

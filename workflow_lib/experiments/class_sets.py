@@ -1,9 +1,9 @@
 """Probabilities of classes, and sets of classes that hold the true one with a given level.
 
-Scores of the classes become probabilities by a softmax with one inverse temperature, the one of the
-highest likelihood on test rows, which the method had not seen (Guo et al., ICML 2017). A set holds
+Scores of the classes become probabilities by a softmax with one inverse temperature, which
+maximises the likelihood of test rows, unseen by the method (Guo et al., ICML 2017). A set holds
 the classes whose probability is high enough: 1 - p of the true class is the conformal score, and
-its quantile the limit. Of all sets of a level these have the fewest classes on average where the
+its quantile the limit. Of all sets of a level these have the fewest classes on average if the
 probabilities are right (Sadinle, Lei and Wasserman, Journal of the American Statistical Association
 114, 2019).
 """
@@ -31,7 +31,7 @@ class ClassSets:
     Attributes
     ----------
     level : float
-        Share of new rows whose set is to hold their class.
+        Share of new rows whose set should hold their class.
     inverse_temperature : float
     limit : float
         Largest 1 - p of a class in the set; infinite where there are too few rows for a set.
@@ -45,14 +45,14 @@ class ClassSets:
     def fit(
         cls, scores: np.ndarray, classes: np.ndarray, rows: np.ndarray, level: float
     ) -> ClassSets:
-        """Return the sets that test rows calibrate.
+        """Return sets calibrated on test rows.
 
         Parameters
         ----------
         scores : array (m, K)
             Of the classes; higher is better.
         classes : int array (m,)
-            The true ones.
+            The true classes.
         rows : int array (m,)
             Numbers of the rows, of which each counts once.
         level : float
@@ -66,8 +66,8 @@ class ClassSets:
         def loss(logarithm: float) -> float:
             return -float(weights @ log_softmax(math.exp(logarithm) / unit * scores, axis=1)[own])
 
-        found = minimize_scalar(loss, bounds=LOG_TEMPERATURES, method="bounded")
-        inverse_temperature = math.exp(float(found.x)) / unit
+        optimum = minimize_scalar(loss, bounds=LOG_TEMPERATURES, method="bounded")
+        inverse_temperature = math.exp(float(optimum.x)) / unit
         distances = 1.0 - softmax(inverse_temperature * scores, axis=1)[own]
         limit = half_widths(distances[:, None], level, weights)[0]
         return cls(level, inverse_temperature, float(limit))
@@ -79,7 +79,7 @@ class ClassSets:
         return cls(*(float(tree[name]) for name in names))
 
     def tree(self) -> dict:
-        """Return plain numbers."""
+        """Return the attributes as plain numbers."""
         return dict(vars(self))
 
     @property
@@ -94,7 +94,7 @@ class ClassSets:
     def members(self, scores: np.ndarray) -> np.ndarray:
         """Return which classes are in the set of each row, as a bool array (m, K).
 
-        The class with the highest score always is, so that no set is empty.
+        The class with the highest score always belongs to it, so that no set is empty.
         """
         chosen = 1.0 - self.probabilities(scores) <= self.limit
         chosen[np.arange(len(scores)), scores.argmax(axis=1)] = True

@@ -2,11 +2,11 @@
 
 A half-width is a quantile of the absolute residuals |y - f(x)| of rows that the model f did not
 learn from. If these rows and a new one are exchangeable, the interval f(x) +- half-width holds the
-output of the new row with at least the level asked for, whatever the model and the distribution
-(Vovk, Gammerman and Shafer, "Algorithmic Learning in a Random World", 2005; Lei et al., Journal of
-the American Statistical Association 113, 2018). The promise is one on average over rows, and for
-each output on its own: with one half-width, rows that are harder than others are covered less often
-than easy ones (`workflow_lib.experiments.row_intervals` has intervals that follow the row).
+output of the new row with at least the requested probability, whatever the model and the
+distribution (Vovk, Gammerman and Shafer, "Algorithmic Learning in a Random World", 2005; Lei et
+al., Journal of the American Statistical Association 113, 2018). The guarantee is on average over
+rows, and for each output separately: with one half-width, rows that are hard to predict are covered
+less often than easy ones (`workflow_lib.experiments.row_intervals` has widths that vary by row).
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ def half_widths(
     """Return the half-width of the interval of each output, an array (d,).
 
     Of n rows it is the ceil((n + 1) level)-th smallest absolute residual, in the unit of the
-    output. Where that is beyond the n-th the half-width is infinite: no finite one would keep the
-    promise with fewer than `rows_needed` rows.
+    output. With fewer than `rows_needed` rows this rank exceeds n, no finite half-width has the
+    guarantee, and the half-width is infinite.
 
     Parameters
     ----------
     residuals : array (m, d)
-        y - f(x) of rows that f did not learn from; NaN where the output is missing. These count
-        for nothing.
+        y - f(x) of rows that f did not learn from; NaN, which is ignored, where the output is
+        missing.
     level : float
-        Share of new outputs that the intervals are to hold, between 0 and 1.
+        Share of new outputs that the intervals should hold, between 0 and 1.
     weights : array (m,) or None, default=None
-        Part of a row that each residual stands for, so that n is the sum of the weights: then the
-        half-width is the smallest absolute residual such that those up to it weigh
-        ceil((n + 1) level). None: one each.
+        Fraction of a row that each residual represents; n is their sum, and the half-width is the
+        smallest absolute residual for which the weights of all residuals up to it reach
+        ceil((n + 1) level). None: 1 each.
 
     Raises
     ------
@@ -80,21 +80,21 @@ def pooled_half_widths(
 ) -> np.ndarray:
     """Return half-widths (d,) from the residuals of several splits of the same rows.
 
-    Every row counts once, as in a single split: a row that was tested r times is in the pool with
-    all its r residuals, each of the weight 1 / r. So n is the number of different rows, and rows
-    that chance tested often decide no more than others.
+    Every row counts once, as in a single split: a row that was tested r times has r residuals, each
+    of weight 1 / r. So n is the number of distinct rows, and rows that happened to be tested often
+    have no more influence than others.
 
-    What this is worth. The residuals of one split alone keep the promise exactly, for the model of
-    that split. Those of several splits belong to several models, which learned from rows that test
-    elsewhere: that is cross-conformal prediction (Vovk, Annals of Mathematics and Artificial
-    Intelligence 74, 2015), for which a level of 1 - a is certain only as 1 - 2a in the worst case
-    (Barber et al., Annals of Statistics 49, 2021), and which in practice keeps 1 - a where a few
-    rows more or less hardly change the model. In return the half-widths rest on many more rows
-    than one test set has. A model for use that learns from more rows than those of the splits
-    has smaller residuals on average, so that its intervals are rather too wide. That the method
-    was chosen on the same splits makes its residuals a little too small; with a few methods this
-    is far less than the spread between splits. Where splits keep groups of rows together, or
-    follow time, the promise is one for new groups of the same kind, or for a future like the past.
+    Validity: the residuals of a single split give the guarantee exactly, for the model of that
+    split. Those of several splits belong to several models, trained on rows that other splits test:
+    this is cross-conformal prediction (Vovk, Annals of Mathematics and Artificial Intelligence 74,
+    2015), for which a level of 1 - a is guaranteed only as 1 - 2a in the worst case (Barber et al.,
+    Annals of Statistics 49, 2021), and which in practice reaches 1 - a where a few rows more or
+    less hardly change the model. In return the half-widths rest on many more rows than one test set
+    has. A final model that learns from more rows than the models of the splits has smaller
+    residuals on average, so that its intervals tend to be too wide. Because the method was chosen
+    on the same splits, its residuals are a little too small; with a few methods this effect is far
+    smaller than the spread between splits. Where splits keep groups of rows together, or follow
+    time, the guarantee is for new groups of the same kind, or for a future like the past.
 
     Parameters
     ----------
@@ -108,9 +108,9 @@ def pooled_half_widths(
 
 
 def row_weights(rows: np.ndarray) -> np.ndarray:
-    """Return the weight (m,) of each residual with which every row counts once.
+    """Return the weight (m,) of each residual such that every row counts once.
 
-    `rows` (m,) are the numbers of the rows: a row that stands there r times weighs 1 / r each time.
+    `rows` (m,) are the numbers of the rows: a row that occurs r times has weight 1 / r each time.
     """
     _, row, times = np.unique(rows, return_inverse=True, return_counts=True)
     return 1.0 / times[row]
@@ -121,25 +121,25 @@ def held_by_other_rows(
     held: Callable[[np.ndarray, np.ndarray], np.ndarray],
     seeds: Sequence[int],
 ) -> list[np.ndarray]:
-    """Return for each split whether its test rows lie in intervals that other rows calibrate.
+    """Return for each split whether its test rows lie in intervals calibrated on other rows.
 
-    A test set is tried by the rows that test in other splits and not in this one, as intervals for
-    use are made: no row is held by an interval that it helped to make, although the models behind
-    these residuals may have learned from it. Where those rows are too few, as where all splits test
-    the same rows, the test set is halved at random, and each half tried by the other one. Intervals
-    from m rows hold the share ceil((m + 1) level) / (m + 1) on average, so that with small halves a
-    little more than the level is to be expected.
+    The intervals for a test set are calibrated, like those for use, on the rows that are tested in
+    other splits and not in this one: no row calibrates its own interval, although the models of
+    these residuals may have learned from it. Where those rows are too few, for example because all
+    splits test the same rows, the test set is halved at random, and each half is evaluated with
+    intervals from the other half. On average intervals from m rows hold the share
+    ceil((m + 1) level) / (m + 1), so that small halves give a coverage slightly above the level.
 
     Parameters
     ----------
     rows : sequence of int arrays (n_test,)
         Numbers of the test rows of each split.
     held : function of two int arrays
-        Places among the rows of all splits, one below the other: of those that calibrate, and of
-        those that are tried, (t,). Returns an array (t, d): 1 where a row is held, 0 where not, NaN
-        where nothing could be tried.
+        Takes positions in the concatenated rows of all splits: of those that calibrate, and of the
+        t rows to evaluate. Returns an array (t, d): 1 where a row lies in its interval, 0 where
+        not, NaN where it has no interval or no output.
     seeds : sequence of int
-        For each split, of the halves.
+        Seed the halves of each split.
 
     Returns
     -------
@@ -147,52 +147,53 @@ def held_by_other_rows(
         As `held` returns them.
     """
     pooled = np.concatenate(rows)
-    splits = np.split(np.arange(len(pooled)), np.cumsum([len(each) for each in rows])[:-1])
-    found = []
+    sizes = [len(split_rows) for split_rows in rows]
+    splits = np.split(np.arange(len(pooled)), np.cumsum(sizes)[:-1])
+    by_split = []
     for own, seed in zip(splits, seeds, strict=True):
         others = np.flatnonzero(~np.isin(pooled, pooled[own]))
-        of_split = held(others, own)
-        is_untried = np.isnan(of_split).all(axis=0)
-        if is_untried.any():
+        is_held = held(others, own)
+        is_unknown = np.isnan(is_held).all(axis=0)
+        if is_unknown.any():
             permuted = np.random.default_rng(seed).permutation(len(own))
             halves = permuted[: len(own) // 2], permuted[len(own) // 2 :]
             for half, other in (halves, halves[::-1]):
-                tried = held(own[half], own[other])
-                of_split[np.ix_(other, is_untried)] = tried[:, is_untried]
-        found.append(of_split)
-    return found
+                of_half = held(own[half], own[other])
+                is_held[np.ix_(other, is_unknown)] = of_half[:, is_unknown]
+        by_split.append(is_held)
+    return by_split
 
 
 def coverage_by_thirds(held: np.ndarray, by: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the share held of the rows with the lowest, the middle and the highest values.
+    """Return the coverage of the rows with the lowest, the middle and the highest values.
 
     Parameters
     ----------
     held : array (m, d)
         As of `held_by_other_rows`, of all splits.
     by : array (m,) or (m, d)
-        What the rows are ordered by, the same for all outputs or for each.
+        Values that order the rows, the same for all outputs or for each.
     rows : int array (m,)
         Numbers of the rows, of which each counts once.
 
     Returns
     -------
     array (d, 3)
-        NaN where nothing was tried.
+        NaN where nothing was evaluated.
     """
     shares = np.full((held.shape[1], 3), np.nan)
     for output, column in enumerate(held.T):
-        tried = np.flatnonzero(~np.isnan(column))
-        if not len(tried):
+        evaluated = np.flatnonzero(~np.isnan(column))
+        if not len(evaluated):
             continue
-        values = by[tried] if by.ndim == 1 else by[tried, output]
-        tried = tried[np.argsort(values, kind="stable")]
-        weights = row_weights(rows[tried])
+        values = by[evaluated] if by.ndim == 1 else by[evaluated, output]
+        evaluated = evaluated[np.argsort(values, kind="stable")]
+        weights = row_weights(rows[evaluated])
         reached = np.cumsum(weights) - 0.5 * weights
         third = np.minimum((3.0 * reached / weights.sum()).astype(int), 2)
-        of_third = np.bincount(third, weights, 3)
-        in_it = np.bincount(third, weights * column[tried], 3)
-        shares[output] = np.where(of_third > 0, in_it / np.maximum(of_third, 1e-300), np.nan)
+        total = np.bincount(third, weights, 3)
+        covered = np.bincount(third, weights * column[evaluated], 3)
+        shares[output] = np.where(total > 0, covered / np.maximum(total, 1e-300), np.nan)
     return shares
 
 

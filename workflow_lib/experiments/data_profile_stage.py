@@ -21,13 +21,13 @@ from workflow_lib.whole_files import write_text
 MOST_COMPONENTS = 8
 
 LEAST_ROWS_PER_COMPONENT = 5
-"""Complete rows for each component: with fewer a component is a few rows and no group."""
+"""Complete rows required per component: fewer do not make a group."""
 
 MOST_ROWS = 5000
-"""Rows that the mixtures are fitted to, drawn at random from more: enough to see groups."""
+"""Most rows that the mixtures are fitted to, a random sample of larger tables."""
 
 MOST_FULL_OUTPUTS = 20
-"""Outputs up to which components of any shape are compared with spherical ones."""
+"""Most outputs for which full covariances are compared with spherical ones."""
 
 
 def run(dataset: Path, file: Path, options: Mapping[str, Any], output: Path, seed: int) -> None:
@@ -36,7 +36,7 @@ def run(dataset: Path, file: Path, options: Mapping[str, Any], output: Path, see
     Parameters
     ----------
     dataset : Path
-        The dataset artifact that the reader ``table`` made of the file.
+        The dataset artifact that the reader ``table`` made from the file.
     file : Path
         The table itself.
     options : mapping
@@ -62,19 +62,19 @@ def run(dataset: Path, file: Path, options: Mapping[str, Any], output: Path, see
 
 
 def outputs_mixture(outputs: np.ndarray, seed: int) -> dict[str, Any] | None:
-    """Return into how many groups outputs (n, d) fall, judged by mixtures of Gaussians.
+    """Return the number of groups in outputs (n, d), according to Gaussian mixtures.
 
-    Mixtures of 1 to `MOST_COMPONENTS` components, spherical and (with at most `MOST_FULL_OUTPUTS`
-    outputs) of any shape, are fitted to the complete rows in units of mean 0 and variance 1. The
-    one with the lowest Bayesian information criterion, BIC = -2 log L + p log n (Schwarz 1978) with
-    p free parameters, is shown. That is a description; no method uses it.
+    Mixtures of 1 to `MOST_COMPONENTS` components, with spherical and (with at most
+    `MOST_FULL_OUTPUTS` outputs) full covariances, are fitted to the complete rows, standardised.
+    The mixture with the lowest Bayesian information criterion, BIC = -2 log L + p log n (Schwarz
+    1978) with p free parameters, is reported. It describes the data; no method uses it.
 
     Returns
     -------
     dict or None
-        ``n_components``, ``covariance_type``, ``bic`` (by shape, a list over 1, 2, ... components),
-        ``sizes`` (rows of each component, most first) and ``n_rows``; None with fewer complete rows
-        than two components need.
+        ``n_components``, ``covariance_type``, ``bic`` (by covariance type, a list over 1, 2, ...
+        components), ``sizes`` (rows of each component, largest first) and ``n_rows``; None with
+        fewer complete rows than two components need, or where no output varies.
     """
     complete = outputs[~np.isnan(outputs).any(axis=1)]
     if len(complete) < 2 * LEAST_ROWS_PER_COMPONENT:
@@ -102,7 +102,7 @@ def outputs_mixture(outputs: np.ndarray, seed: int) -> dict[str, Any] | None:
                 count, covariance_type=shape, random_state=derive_seed(seed, shape, count)
             )
             with warnings.catch_warnings():
-                # Outputs with few distinct rows have fewer components, and that is all right.
+                # Outputs with few distinct rows have fewer components, as expected.
                 warnings.simplefilter("ignore")
                 model.fit(rows)
             criterion = _criterion(model, n_rows, dimension)

@@ -13,8 +13,8 @@ from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.generative.output_scaling import OutputScaling
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
 
-# Rows embedded at a time: scores are computed for every component and coordinate of a row, many
-# times the numbers of its embedding.
+# Rows embedded at a time: the scores for every component and coordinate of a row need far more
+# memory than its embedding.
 BLOCK_ROWS = 10_000
 
 
@@ -42,9 +42,9 @@ def run(
 def embedded(
     embedding: ForwardEmbedding, scaling: OutputScaling, outputs: np.ndarray
 ) -> np.ndarray:
-    """Return the embeddings (n, m) of outputs (n, d), which the model sees in its own units.
+    """Return the embeddings (n, m) of outputs (n, d), scaled to the units of the model.
 
-    Memory beyond the embeddings is that of a block of rows.
+    Besides the embeddings, only one block of rows is in memory.
     """
     H = np.empty((len(outputs), embedding.n_features))
     for start in range(0, len(outputs), BLOCK_ROWS):

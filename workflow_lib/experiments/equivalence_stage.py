@@ -1,10 +1,11 @@
-"""Checks on the data of which methods are kernel ridge regression by algebra.
+"""Numerical checks of which methods are algebraically equal to kernel ridge regression.
 
 With one penalty and an intercept, a linear embedding is undone by its pre-image: the regression of
 the embedding, followed by the pre-image, is multi-output kernel ridge regression. That holds for
 one component, for mixtures whose components share their variance, and for state-space models; it
-does not hold with a penalty per block, nor with variances of their own. Each statement is tried on
-the training rows of the first split: two fits on the same Gram matrix, compared on the test rows.
+does not hold with a penalty per block, nor with a variance per component. Each statement is tested
+on the training rows of the first split: two fits on the same Gram matrix, compared on the test
+rows.
 """
 
 from __future__ import annotations
@@ -28,17 +29,17 @@ from workflow_lib.regression.kernel_ridge import KernelRidgeRegressor
 from workflow_lib.whole_files import write_text
 
 MOST_ROWS = 300
-"""Training rows of the trial, the first of the split: it is to take seconds."""
+"""Most training rows that are used, the first of the split, so that the check takes seconds."""
 
 PENALTY = 0.01
 """lambda_0 of eq. (13) where there is one penalty."""
 
 TOLERANCE = 1e-8
-"""Largest difference, in parts of the largest prediction, of what is the same by algebra."""
+"""Largest difference of algebraically equal predictions, relative to the largest prediction."""
 
 
 class Statement(NamedTuple):
-    """Something that is or is not kernel ridge regression, and the estimator that shows it."""
+    """The statement that an estimator is, or is not, kernel ridge regression."""
 
     name: str
     is_kernel_ridge: bool
@@ -51,16 +52,16 @@ def run(dataset: Path, split: Path, features: Path, output: Path, kernel: str, s
     Parameters
     ----------
     dataset, split, features : paths
-        Artifacts of one split of an experiment. A missing output takes the mean of the others.
+        Artifacts of one split of an experiment. Missing outputs are replaced by the mean.
     output : path
         Holds ``n_training``, ``n_test``, ``tolerance`` and ``statements``: a list of ``name``,
-        ``is_kernel_ridge`` (what theory says), ``difference`` (the largest over all test rows and
-        outputs, in parts of the largest distance of a prediction from the training mean) and
-        ``holds`` (whether the difference is below the tolerance exactly where theory says so).
+        ``is_kernel_ridge`` (according to theory), ``difference`` (the largest over all test rows
+        and outputs, relative to the largest distance of a prediction from the training mean) and
+        ``holds`` (whether the difference is below the tolerance exactly if theory says so).
     kernel : str
-        That of the experiment; of the rbf kernel the width is 1.
+        The kernel of the experiment; the width of an rbf kernel is 1.
     seed : int
-        Of the starts of the mixtures.
+        Seeds the starts of the mixtures.
     """
     data, partition = read_artifact(dataset, "dataset"), read_artifact(split, "split")
     size = int(max(partition["sizes"]))
@@ -70,15 +71,15 @@ def run(dataset: Path, split: Path, features: Path, output: Path, kernel: str, s
     training, test = inputs.refit_grams(kernel, width)
     outputs = data["outputs"][partition["train"]][:size][:MOST_ROWS]
     training, test = training[: len(outputs), : len(outputs)], test[:, : len(outputs)]
-    # An output that no training row has is as good as a constant one.
+    # An output without any known value in the training rows counts as constant.
     Y = standardised(np.nan_to_num(impute_mean(outputs)))
-    theirs = KernelRidgeRegressor(alpha=PENALTY, kernel="precomputed").fit(training, Y)
-    reference = theirs.predict(test)
-    found = []
+    ridge = KernelRidgeRegressor(alpha=PENALTY, kernel="precomputed").fit(training, Y)
+    reference = ridge.predict(test)
+    results = []
     for statement in statements(Y, int(data["names"].get("series_channels", 0)), seed):
-        ours = statement.estimator().fit(training, Y).predict(test)
-        difference = relative_difference(ours.reshape(len(test), -1), reference)
-        found.append(
+        predictions = statement.estimator().fit(training, Y).predict(test)
+        difference = relative_difference(predictions.reshape(len(test), -1), reference)
+        results.append(
             {
                 "name": statement.name,
                 "is_kernel_ridge": statement.is_kernel_ridge,
@@ -90,15 +91,16 @@ def run(dataset: Path, split: Path, features: Path, output: Path, kernel: str, s
         "n_training": len(outputs),
         "n_test": len(test),
         "tolerance": TOLERANCE,
-        "statements": found,
+        "statements": results,
     }
     write_text(output, json.dumps(content, indent=2) + "\n")
 
 
 def statements(Y: np.ndarray, n_channels: int, seed: int) -> Iterator[Statement]:
-    """Yield what is tried on these outputs; with `n_channels` they are series of so many channels.
+    """Yield the statements to test on these outputs.
 
-    Mixtures are tried where there are more distinct outputs than components.
+    With `n_channels` the outputs are series of this number of channels. Mixtures are tested where
+    there are more distinct outputs than components.
     """
 
     def ofer(model, alpha=PENALTY, preimage="closed_form"):
@@ -131,5 +133,5 @@ def standardised(Y: np.ndarray) -> np.ndarray:
 
 
 def relative_difference(first: np.ndarray, second: np.ndarray) -> float:
-    """Return the largest absolute difference, in parts of the largest absolute value."""
+    """Return the largest absolute difference, relative to the largest absolute value."""
     return float(np.abs(first - second).max() / max(np.abs(second).max(), np.finfo(float).tiny))

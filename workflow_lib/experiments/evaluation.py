@@ -47,7 +47,7 @@ CHOICE_COLUMNS = [
     "weights",
 ]
 MEMBER_WEIGHT = "weight_"
-"""What the names of the weights of a stack begin with; the name of the member follows."""
+"""Prefix of the names of the weights of a stack; the name of the member follows."""
 
 SCORE_COLUMNS = [
     *KEY_COLUMNS,
@@ -81,20 +81,19 @@ def run_scores(
     experiment: str,
     dataset_name: str,
 ) -> None:
-    """Score the predictions of every method and split, one CSV row an item.
+    """Score the predictions of every method and split, one CSV row per item.
 
-    The column ``setting`` is what a study of weak labels fixed for the item, for example
+    The column ``setting`` is the value that a study of weak labels fixed for the item, for example
     ``weak_noise=0.2``, and empty outside of studies.
 
     A second file holds the relative error sqrt(errors_j / reference_j) of each output coordinate
-    j of each item, one row a coordinate. Its mean over coordinates is the aRRMSE. Coordinates that
-    are constant have none and are left out.
+    j of each item, one row per coordinate. Its mean over coordinates is the aRRMSE. Constant
+    coordinates have no relative error and are left out.
 
-    Of classes the first file holds the accuracy in place of the errors, and the second the share of
-    the test rows of each class whose class is predicted wrong. Where classes are split per class,
-    ``training_size`` is the number of labelled examples per class; ``n_train`` always counts rows.
-    Where each class has its own share of the rows, ``guess_accuracy`` is that of predicting the
-    most frequent class of the training rows.
+    For classes the first file holds the accuracy instead of the errors, and the second the share of
+    misclassified test rows of each class. Where rows are split per class, ``training_size`` is the
+    number of labelled examples per class; ``n_train`` always counts rows. In other splits
+    ``guess_accuracy`` is the accuracy of predicting the most frequent class of the training rows.
 
     Parameters
     ----------
@@ -162,7 +161,7 @@ def run_timings(
     experiment: str,
     dataset_name: str,
 ) -> None:
-    """Collect the measured seconds of every method and split, one CSV row an item.
+    """Collect the measured seconds of every method and split, one CSV row per item.
 
     `seconds` gives, for each method, the JSON files of its stages: all splits of the first stage,
     then all splits of the next.
@@ -212,7 +211,7 @@ def _key(experiment: str, dataset: str, method: str, item: Mapping, partition: M
 
 
 def _choices(item: Mapping) -> dict:
-    """Return what was chosen for an item, the weights of a stack as one text."""
+    """Return the selected values of an item, with the weights of a stack as one text."""
     choices = {name: item[name] for name in CHOICE_COLUMNS if name in item}
     weights = [
         f"{name.removeprefix(MEMBER_WEIGHT)}={_plain(weight)}"
@@ -223,7 +222,7 @@ def _choices(item: Mapping) -> dict:
 
 
 def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Mapping]) -> None:
-    """Write rows as CSV, numbers in full precision, missing ones empty, sorted by their key."""
+    """Write rows as CSV, sorted by their key: numbers in full precision, missing values empty."""
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n", restval="")
     writer.writeheader()

@@ -1,8 +1,8 @@
-"""The features stage: the inputs of one split, and what is learned from them in each fold.
+"""The features stage: the inputs of one split, and their preparation learned in each fold.
 
-Inputs that are rows of numbers (or a Gram matrix) are kept as they are, with the preparation that
-every fold learned. Of texts the inner products of the weighted terms are kept instead, one matrix
-a fold: they are far smaller than the sparse rows, and every method of the split needs them.
+Inputs that are rows of numbers (or a Gram matrix) are kept unchanged, with the preparation of every
+fold. For texts the inner products of the weighted terms are kept instead, one matrix per fold: they
+are far smaller than the sparse rows, and every method of the split needs them.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ def run(
     It holds the raw inputs of the training, weak and test rows, and for each training size the
     preparation fitted to all its rows and to the training rows of each fold. Where the inputs are
     a Gram matrix (`kernel` is ``precomputed``), its columns are those of the training, then of the
-    weak rows. Where they are texts (`scale` is ``tf-idf``) it holds, in place of rows and
+    weak rows. Where they are texts (`scale` is ``tf-idf``) it holds, instead of rows and
     preparations, the products of `_text_products` for each size and fold. Where they are inner
-    products between all rows (`scale` is ``products``) it holds these once, in the rows the
-    training, weak and test rows and in the columns the training and weak ones.
+    products between all rows (`scale` is ``products``) it holds these once: those of the training,
+    weak and test rows (the matrix rows) with the training and weak rows (the columns).
 
-    `lagged_values` says what becomes of the numbers known before the outputs: ``none``,
-    ``separate`` (they are kept apart, in the group ``lagged_values``) or ``added`` (they are
-    further inputs as well).
+    `lagged_values` is the use of values known before the outputs: ``none``, ``separate`` (they are
+    kept separately, in the group ``lagged_values``) or ``added`` (they are also added to the
+    inputs).
 
     Raises
     ------
     UserError
-        If `kernel` is ``precomputed`` and the inputs are no symmetric matrix, if `scale` is
-        ``tf-idf`` and the inputs are no texts or the reverse, or if there are no lagged values.
+        If `kernel` is ``precomputed`` and the inputs are not a symmetric matrix, if `scale` is
+        ``tf-idf`` and the inputs are not texts or the reverse, or if there are no lagged values.
     """
-    # Only the rows of the split are kept; all others stay in the file.
+    # Only the inputs of the split's rows are kept in memory; all others stay in the file.
     tree = read_artifact(dataset, "dataset", ("inputs",))
     partition = read_artifact(split, "split")
     inputs = inputs_of(tree)
@@ -79,7 +79,7 @@ def run(
 
 
 def check_kind(is_text: bool, scale: str, place: Path) -> None:
-    """Raise UserError unless counts of terms come with the scale ``tf-idf``, and only they."""
+    """Raise UserError if the scale is ``tf-idf`` and the inputs are not texts, or the reverse."""
     if is_text != (scale == TEXT_SCALE):
         kind = "counts of terms" if is_text else "rows of numbers"
         raise UserError(
@@ -96,7 +96,7 @@ def check_gram_matrix(inputs: np.ndarray, place: Path) -> None:
     if not square or not np.allclose(inputs, inputs.T, rtol=1e-8, atol=1e-10):
         raise UserError(
             place=str(place),
-            found=f"inputs of the shape {inputs.shape} that are no symmetric matrix",
+            found=f"inputs of the shape {inputs.shape} that are not a symmetric matrix",
             expected="kernel values, or inner products, between all rows",
             remedy="choose another kernel, or give the Gram matrix as inputs",
         )
@@ -127,7 +127,8 @@ def _row_features(
     train, weak = tree["inputs"]["train"], tree["inputs"]["weak"]
     for size in partition["sizes"]:
         folds = partition["folds"][size_group(size)]
-        # Weak rows are filled from the fold's training rows, so they can differ by fold as well.
+        # Missing inputs of weak rows are filled from the fold's training rows, so that these rows
+        # can differ by fold as well.
         learns = any(preparation_learns(rows, scale) for rows in (train[:size], weak))
         tree[size_group(size)] = {"learns": learns}
         for fold, rows in _known_rows(folds):
@@ -160,10 +161,11 @@ def _text_features(
 def _text_products(counts, lagged_values, fitted, known, others, column_weights) -> dict:
     """Return inner products of texts under the term weights of the rows `fitted`.
 
-    Row numbers of `counts` (and of `lagged_values`, or None): `fitted` are learned from, `known`
-    stand in the columns (m,), `known` and `others` in the rows. ``products`` (rows, m) are z_i'z_j
-    of the weighted texts, of unit length; lagged values add the mean over them of the product of
-    their standardised values, so that both parts weigh the same. ``squared_lengths`` (rows,).
+    `fitted`, `known` and `others` are row numbers of `counts` (and of `lagged_values`, unless that
+    is None). ``products`` (rows, m) has a column for each of the m `known` rows, and a row for each
+    of `known` and then `others`: z_i'z_j of the weighted texts, of unit length; lagged values add
+    the mean product of their standardised values, so that both parts have the same weight.
+    ``squared_lengths`` (rows,) are z_i'z_i.
     """
     weights = fit_term_weights(counts[fitted])
     rows = np.concatenate([known, others])

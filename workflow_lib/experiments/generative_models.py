@@ -1,7 +1,7 @@
 """The models stage: generative models of the training outputs, for all component counts and folds.
 
-Every model sees the outputs of its own training rows only: the rows of one training size, less
-those that a fold holds out.
+Every model is fitted to the outputs of its own training rows only: the rows of one training size,
+without those that a fold holds out.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def run(
 ) -> None:
     """Fit the models and write the "models" artifact: groups per size, components and fold.
 
-    `output_scale` is the unit of the outputs that the models see (`fit_output_scaling`); like the
+    `output_scale` is the scaling of the outputs before the fit (`fit_output_scaling`); like the
     models it is learned from the training rows of each fold.
     """
     data = read_artifact(dataset, "dataset")

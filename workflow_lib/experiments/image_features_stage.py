@@ -1,7 +1,7 @@
 """The image features stage: one row of numbers for every image of a collection.
 
 It runs once for a collection and a kind of features, before any split: no kind learns from labels,
-and the one that learns at all, the codebook of the Fisher vectors, learns from images of classes
+and the only learned part, the codebook of the Fisher vectors, is learned from images of classes
 that the experiment does not use.
 """
 
@@ -51,7 +51,7 @@ PART_KIND = "image_features_part"
 
 NO_IMAGE = "a class folder without an image that can be read"
 
-# A part of so many images is kept as soon as it is finished.
+# Images per part. Each part is saved as soon as it is finished.
 PART_SIZE = 256
 
 PROGRESS_STEP = 200
@@ -62,12 +62,12 @@ N_CODEBOOK_DESCRIPTORS = 60_000
 N_PROJECTED = 60
 N_COMPONENTS = 48
 
-# The last principal components vary little, and a floor relative to the mean variance must leave
-# that to the mixture.
+# The last principal components have a small variance, and the floor, which is relative to the mean
+# variance, must be below it.
 VARIANCE_FLOOR = 1e-3
 
-# More iterations raise the likelihood of the descriptors and cost time; of what their vectors tell
-# of classes, a few iterations give all that one comparison could see.
+# More iterations cost time and raise the likelihood of the descriptors; in one comparison they did
+# not make the Fisher vectors more informative about the classes.
 MOST_ITERATIONS = 15
 TOLERANCE = 1e-3
 
@@ -90,13 +90,13 @@ def run(
     It holds ``features`` (n, q): float64, of ``thumbnails`` uint8 (n, 48, 48, 3); ``names`` with
     the JSON lists ``rows`` (``class/file``) and ``classes`` (the class of each row); and
     ``report``: ``rows_read`` (images in the collection, of all classes that are not left out),
-    ``exclusions`` and ``excluded_names`` (how many images of these could not be read and which, by
-    reason, and the classes that have none). Rows are the images that can be read, sorted by class
-    and file: the same for every kind.
+    ``exclusions`` and ``excluded_names`` (the numbers and names of the images that could not be
+    read, by reason, and of the classes without a readable image). Rows are the readable images,
+    sorted by class and file: the same for every kind.
 
-    Finished parts are kept as artifacts in the folder `parts`, and an interrupted run goes on from
-    there; they are removed when the output is written. A part is used only when it comes from the
-    same images, settings, code and versions.
+    Finished parts are kept as artifacts in the folder `parts`, from which an interrupted run
+    continues; they are removed when the output is written. A part is used only if it was computed
+    from the same images, settings, code and versions.
 
     Parameters
     ----------
@@ -107,27 +107,27 @@ def run(
         ``dense-sift-fisher``: improved Fisher vectors of dense RootSIFT descriptors, reduced to
         60 principal components with their 2 positions, under 48 diagonal Gaussians.
     left_out_classes : sequence of str
-        Classes that are neither rows nor used for anything. The folder ``BACKGROUND_Google`` of
-        Caltech-101, no class, is left out always.
+        Classes whose images are not used at all. The folder ``BACKGROUND_Google`` of Caltech-101,
+        which is not a class, is always left out.
     codebook_classes : sequence of str
         Classes that the experiment does not use, from whose images alone the principal components
         and the Gaussians are learned. Their images are rows as well, so that the rows of all kinds
         are the same. Not used by the other kinds.
     seed : int
-        Of the sample of descriptors and the start of the mixture.
+        Seeds the sample of descriptors and the start of the mixture.
     parts : path
     weights : path or None, default=None
         The published weights of VGG19, for ``vgg19-fc7`` only.
     members : str, default="*"
-        Pattern of the names of the files that are images of the collection; others are passed
-        over, in the codebook too, so that a larger archive gives the same features.
+        Pattern of the file names of the images; other files are ignored, also for the codebook, so
+        that a larger archive gives the same features.
 
     Raises
     ------
     UserError
         When the collection cannot be read or none of its images can; when classes of the codebook
-        are missing, unknown, or without anything to see; when an optional dependency or the weights
-        are missing.
+        are missing, unknown, or have no descriptors; when an optional dependency or the weights are
+        missing.
     ValueError
         If `kind` is unknown.
     """
@@ -162,7 +162,7 @@ def run(
     if n_missing < len(entries):
         print(f"{len(entries) - n_missing} images are taken from {parts}", flush=True)
     progress = _Progress(n_missing)
-    # One pass for all that is missing: each pass reads a compressed archive from its beginning.
+    # One pass for all missing parts: each pass reads a compressed archive from its beginning.
     opened = open_images(source, chain.from_iterable(batches[number] for number in missing))
     for number in missing:
         read = islice(opened, len(batches[number]))
@@ -191,7 +191,7 @@ def _settings(
     weights: Path | None,
     members: str,
 ) -> str:
-    """Return all that a part depends on, as one text."""
+    """Return everything that a part depends on, as one text."""
     from importlib.metadata import version
 
     root = Path(__file__).parents[2]
@@ -228,13 +228,13 @@ def _digest(path: Path) -> str:
 
 
 def _kept(file: Path, settings: str) -> dict[str, Any] | None:
-    """Return a part of an earlier run, None where there is none that can be used."""
+    """Return a part of an earlier run, or None where it cannot be used."""
     if not file.is_file():
         return None
     try:
         tree = read_artifact(file, PART_KIND)
     except UserError:
-        # A damaged part is only computed again.
+        # A damaged part is computed again.
         return None
     return tree if tree.get("settings") == settings else None
 
@@ -315,7 +315,7 @@ def _write_output(
 
 
 class _Progress:
-    """Tells how many images were seen, and how many a second."""
+    """Prints the number of processed images, and the rate."""
 
     def __init__(self, n_images: int) -> None:
         self.n_images = n_images
@@ -368,8 +368,8 @@ def _extractor(
     if codebook is None:
         learned = _learned_codebook(source, entries, codebook_classes, seed)
         write_artifact(parts / "codebook.h5", learned | {"settings": settings}, PART_KIND)
-        # As a run that goes on from here reads it: an array in another order in memory rounds
-        # products otherwise, and the features would tell whether a run was interrupted.
+        # Read back, as a continued run does: the rounding of products depends on the memory order
+        # of the arrays, and the features must not depend on whether a run was interrupted.
         codebook = read_artifact(parts / "codebook.h5", PART_KIND)
     vectors = FisherVectors(_codebook_model(codebook))
 
@@ -380,7 +380,7 @@ def _extractor(
 
 
 def _stacked(rows: Iterator[np.ndarray], shape: tuple[int, ...], dtype: type) -> np.ndarray:
-    # An array of no rows has its shape, too.
+    # Without rows the array keeps its other axes.
     return np.array(list(rows), dtype=dtype).reshape(-1, *shape)
 
 
@@ -394,9 +394,8 @@ def _check_codebook_classes(
         raise UserError(
             place=f"{source}, option codebook_classes",
             found="no class to learn the codebook of the image features from",
-            expected="classes that the experiment does not use: from its own, test rows would "
-            "be learned from",
-            remedy="name some, or take other image features, such as hog",
+            expected="classes that the experiment does not use: its own classes contain test rows",
+            remedy="name such classes, or choose other image features, such as hog",
         )
     names = {entry.class_name for entry in entries}
     for name in codebook_classes:
@@ -417,15 +416,15 @@ def _learned_codebook(
     for image in open_images(source, [candidates[number] for number in chosen]):
         if image.pixels is None:
             continue
-        found, places = dense_sift(image.pixels)
-        drawn = np.sort(generator.permutation(len(found))[:n_each])
-        descriptors.append(found[drawn])
-        positions.append(places[drawn])
+        all_descriptors, all_positions = dense_sift(image.pixels)
+        drawn = np.sort(generator.permutation(len(all_descriptors))[:n_each])
+        descriptors.append(all_descriptors[drawn])
+        positions.append(all_positions[drawn])
     sample = np.concatenate(descriptors).astype(np.float64)
     if len(sample) < 2:
         raise UserError(
             place=f"{source}, option codebook_classes",
-            found=f"{len(chosen)} images in which there is nothing to see",
+            found=f"{len(chosen)} images without enough descriptors",
             expected="images that can be read and are not of one colour",
             remedy="name more classes",
         )
@@ -458,14 +457,14 @@ def _principal_components(sample: np.ndarray) -> dict[str, np.ndarray]:
     centred = sample - mean
     _, vectors = np.linalg.eigh(centred.T @ centred)
     components = vectors[:, ::-1][:, :N_PROJECTED].T
-    # Eigenvectors have no sign of their own: the largest number of each is positive.
+    # The sign of an eigenvector is arbitrary: its largest entry is made positive.
     largest = np.abs(components).argmax(axis=1)
     signs = np.sign(components[np.arange(len(components)), largest])
     return {"mean": mean, "components": components * signs[:, None]}
 
 
 def _projected(descriptors: np.ndarray, positions: np.ndarray, codebook: dict) -> np.ndarray:
-    """Return the descriptors in principal components, and their positions from the middle."""
+    """Return the descriptors in principal components, and their positions from the centre."""
     projected = (descriptors - codebook["mean"]) @ codebook["components"].T
     return np.hstack([projected, positions - 0.5])
 

@@ -1,17 +1,16 @@
 """How unlike the training rows a row is: its distance to the nearest of them.
 
-The distance is one between inputs as the model sees them:
+Distances are between inputs as the model uses them:
 
 - rows of numbers: Euclidean, after filling and scaling;
 - the kernel ``tanimoto``: 1 - similarity;
 - texts, and rows known by their inner products: Euclidean, from the products z'x and the squared
   lengths, sqrt(x'x + z'z - 2 z'x);
-- a Gram matrix: the distance of the kernel, sqrt(k(x, x) + k(z, z) - 2 k(x, z)). Of a new row the
-  value k(x, x) with itself is not known; the median of those of the training rows stands for it,
-  for all rows alike. Nothing is lost where k(x, x) is the same for all rows, as of the kernels
-  ``rbf`` and ``tanimoto``.
+- a Gram matrix: the distance of the kernel, sqrt(k(x, x) + k(z, z) - 2 k(x, z)). For a new row
+  k(x, x) is not known; the median over the training rows is used instead, for all rows. This is
+  exact where k(x, x) is the same for all rows, as for the kernels ``rbf`` and ``tanimoto``.
 
-Its unit is the usual distance among the training rows themselves (`NoveltyScale`).
+The unit is a typical distance among the training rows (`NoveltyScale`).
 """
 
 from __future__ import annotations
@@ -24,18 +23,18 @@ from workflow_lib.fitting.prepared_inputs import PreparedInputs, PreparedTexts
 from workflow_lib.kernels.gram import gram_matrix
 
 MOST_LEFT_OUT = 5000
-"""Training rows whose distances to all others are measured; of more a random sample."""
+"""Training rows in the random sample whose distances to all others are measured."""
 
 LIMIT_QUANTILE = 0.99
-"""Share of the training rows that are less novel than the limit."""
+"""Share of the training rows whose novelty is at most the limit."""
 
 FEWEST_FOR_QUANTILE = 100
-"""With fewer distances than this the limit is the largest: they tell no such quantile."""
+"""With fewer distances the limit is the largest of them: they do not determine the quantile."""
 
 # Numbers of a block of distances (32 MB).
 BLOCK_NUMBERS = 2**22
 
-# Squared distances below this part of the squared lengths are rounding, of equal rows.
+# Squared distances below this part of the squared lengths are rounding errors, of equal rows.
 SMALLEST_SQUARED_DISTANCE = 1e-12
 
 
@@ -46,12 +45,12 @@ class NoveltyScale:
     Attributes
     ----------
     unit : float
-        The median distance of a training row to the nearest other one. Where half of the rows or
-        more equal another row, so that it is 0, the median of the distances that are not; 1 where
-        there is none.
+        The median distance of a training row to the nearest other row. Where this is 0, because at
+        least half of the rows equal another row, the median of the positive distances; 1 if there
+        are none.
     limit : float
-        In that unit: the novelty that `LIMIT_QUANTILE` of the training rows have at most, or all
-        of them where there are fewer than `FEWEST_FOR_QUANTILE`.
+        In that unit: the quantile `LIMIT_QUANTILE` of the novelty of the training rows, or the
+        largest value of fewer than `FEWEST_FOR_QUANTILE`.
     """
 
     unit: float
@@ -59,7 +58,7 @@ class NoveltyScale:
 
     @classmethod
     def fit(cls, distances: np.ndarray) -> NoveltyScale:
-        """Return the scale of the distances (n,) of training rows, each to the nearest other one.
+        """Return the scale of the distances (n,) of training rows, each to the nearest other row.
 
         Raises
         ------
@@ -67,11 +66,11 @@ class NoveltyScale:
             If there is no distance.
         """
         if not len(distances):
-            raise ValueError("novelty needs the distance of one training row at least.")
+            raise ValueError("novelty needs the distance of at least one training row.")
         unit = float(np.median(distances))
         if unit == 0.0:
-            apart = distances[distances > 0]
-            unit = float(np.median(apart)) if len(apart) else 1.0
+            positive = distances[distances > 0]
+            unit = float(np.median(positive)) if len(positive) else 1.0
         share = LIMIT_QUANTILE if len(distances) >= FEWEST_FOR_QUANTILE else 1.0
         return cls(unit, float(np.quantile(distances, share, method="higher")) / unit)
 
@@ -86,16 +85,16 @@ def novelty_scale(inputs: PreparedInputs, kernel: str, seed: int) -> NoveltyScal
 
 
 def distances_of_training_rows(inputs: PreparedInputs, kernel: str, seed: int) -> np.ndarray:
-    """Return the distances of training rows, each to the nearest other one.
+    """Return the distances of training rows, each to the nearest other row.
 
     Parameters
     ----------
     inputs : PreparedInputs
-        Rows are prepared as for the refit, from all training rows. Weak rows do not count.
+        Rows are prepared as for the refit, from all training rows. Weak rows are ignored.
     kernel : {"rbf", "linear", "tanimoto", "precomputed"}
-        That of the "features" artifact.
+        The kernel of the "features" artifact.
     seed : int
-        Of the sample of `MOST_LEFT_OUT` rows, where there are more.
+        Seeds the sample of `MOST_LEFT_OUT` rows, where there are more.
 
     Returns
     -------
@@ -108,7 +107,7 @@ def distances_of_training_rows(inputs: PreparedInputs, kernel: str, seed: int) -
     """
     n_rows = len(inputs.folds)
     if n_rows < 2:
-        raise ValueError(f"novelty needs two training rows at least; found {n_rows}.")
+        raise ValueError(f"novelty needs at least two training rows; found {n_rows}.")
     own = np.arange(n_rows)
     if n_rows > MOST_LEFT_OUT:
         own = np.sort(np.random.default_rng(seed).choice(n_rows, MOST_LEFT_OUT, replace=False))
@@ -148,12 +147,13 @@ def nearest_by_rows(
     kernel : str
         ``tanimoto``: 1 - similarity; the Euclidean distance for all others.
     left_out : int array (n,) or None, default=None
-        Number of the row of `Z` that does not count for each row of `X`: where it is itself.
+        For each row of `X` the number of the row of `Z` that is ignored, because it is the same
+        row.
 
     Returns
     -------
     array (n,)
-        Of equal rows exactly 0.
+        Exactly 0 for equal rows.
     """
     distances = np.empty(len(X))
     centre = Z.mean(axis=0)
@@ -172,7 +172,8 @@ def nearest_by_rows(
         if kernel == "tanimoto":
             distances[block] = measured[rows, nearest]
         else:
-            # Products find the nearest row; the difference of large squares loses its distance.
+            # Products find the nearest row, but the difference of large squares loses the digits
+            # of its distance.
             distances[block] = np.sqrt(((X[block] - Z[nearest]) ** 2).sum(axis=1))
     return distances
 
@@ -183,7 +184,7 @@ def nearest_by_products(
     column_squared_lengths: np.ndarray,
     left_out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return the distance of rows to the nearest of the m rows that stand in the columns.
+    """Return the distance of n rows to the nearest of the m rows in the columns of `products`.
 
     Parameters
     ----------
@@ -197,7 +198,7 @@ def nearest_by_products(
     Returns
     -------
     array (n,)
-        sqrt(x'x + z'z - 2 x'z); 0 where that is rounding, below a millionth of the lengths.
+        sqrt(x'x + z'z - 2 x'z); 0 where that is a rounding error, below a millionth of the lengths.
     """
     sums = squared_lengths[:, None] + column_squared_lengths
     squared = sums - 2.0 * products

@@ -20,9 +20,9 @@ def run(
 ) -> None:
     """Write the "predictions" artifact of a "regression" artifact, and its seconds.
 
-    What stands there for embeddings are the predicted outputs (n_test, d) already. With
-    `of_classes` they are scores of the classes, and the predicted ``classes`` (n_test,), those of
-    the highest score, are added; of class vectors the classes are those in `dataset` with the
+    Its entries ``test_targets`` are the predicted outputs (n_test, d). With `of_classes` they are
+    scores of the classes, and the predicted ``classes`` (n_test,), those with the highest score,
+    are added. If they are class vectors, in `dataset`, the predicted classes are those with the
     nearest vector.
     """
     tree: dict = {}

@@ -1,4 +1,4 @@
-"""The values that outputs can take: where intervals of predictions end."""
+"""The values that outputs can take, to which the intervals of predictions are clipped."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ class OutputRanges:
 
     @classmethod
     def of(cls, ranges: Sequence[Mapping]) -> OutputRanges:
-        """Return the ranges from one mapping an output: ``least``, ``largest``, ``whole``.
+        """Return the ranges from one mapping per output: ``least``, ``largest``, ``whole``.
 
         Each of them may be left out, or None.
         """
         bounds = [
-            [float(each[key]) if each.get(key) is not None else beyond for each in ranges]
-            for key, beyond in (("least", -np.inf), ("largest", np.inf))
+            [float(output[key]) if output.get(key) is not None else infinite for output in ranges]
+            for key, infinite in (("least", -np.inf), ("largest", np.inf))
         ]
-        whole = [bool(each.get("whole")) for each in ranges]
+        whole = [bool(output.get("whole")) for output in ranges]
         return cls(np.array(bounds[0]), np.array(bounds[1]), np.array(whole, dtype=bool))
 
     @classmethod
     def of_dataset(cls, data: Mapping) -> OutputRanges:
-        """Return those of a "dataset" artifact: its text ``ranges`` in ``names``, if there is one.
+        """Return the ranges in a "dataset" artifact: its text ``ranges`` in ``names``, if any.
 
-        The text is JSON, a list with one object an output, as of `of`.
+        The text is JSON, a list with one object per output, as for `of`.
         """
         n_outputs = data["outputs"].shape[1]
         text = data.get("names", {}).get("ranges")
@@ -61,8 +61,8 @@ class OutputRanges:
         """Return the lower and the upper ends (m, d) of intervals around predictions (m, d).
 
         They lie in the range. A whole number lies in an interval if and only if it lies between its
-        ends rounded inwards, so these are its ends; where no whole number lies in it, the one
-        nearest to the prediction is the interval.
+        ends rounded inwards, so these are its ends; where no whole number lies in it, the interval
+        is the whole number nearest to the prediction.
 
         Parameters
         ----------
@@ -71,14 +71,14 @@ class OutputRanges:
             Infinite where there is no interval: its ends are infinite whatever the range.
         """
         lower, upper = predicted - half_widths, predicted + half_widths
-        # 3 - 1e-13 is a three that rounding has moved.
+        # For rounding errors: 3 - 1e-13 counts as 3.
         tolerance = 1e-9 * np.maximum(np.abs(predicted), 1.0)
         inner = np.ceil(lower - tolerance), np.floor(upper + tolerance)
         is_empty = inner[0] > inner[1]
         nearest = np.rint(predicted)
         ends = []
-        for end, rounded, beyond in zip((lower, upper), inner, (-np.inf, np.inf)):
+        for end, rounded, infinite in zip((lower, upper), inner, (-np.inf, np.inf)):
             end = np.where(self.whole, np.where(is_empty, nearest, rounded), end)
             end = np.clip(end, self.least, self.largest)
-            ends.append(np.where(np.isfinite(half_widths), end, beyond))
+            ends.append(np.where(np.isfinite(half_widths), end, infinite))
         return ends[0], ends[1]

@@ -26,9 +26,9 @@ def run(
 ) -> None:
     """Decode the test rows of every item and write the "predictions" artifact and its seconds.
 
-    Every item holds the predicted outputs (n_test, d) and all that was chosen for it. Of classes it
-    also holds the predicted ``classes`` (n_test,): a second pre-image, the class whose vector in
-    `dataset` is nearest to the predicted one by `distance` (``euclidean`` or ``cosine``).
+    Every item holds the predicted outputs (n_test, d) and its selected values. For classes it also
+    holds the predicted ``classes`` (n_test,): a second pre-image, the class whose vector in
+    `dataset` is nearest to the predicted vector by `distance` (``euclidean`` or ``cosine``).
     """
     items = read_artifact(regression, "regression")
     fitted = read_artifact(models, "models") if models else None

@@ -23,18 +23,18 @@ def run(
 ) -> None:
     """Select and fit a method for every training size, weak size and component count.
 
-    Writes the "regression" artifact: for each item what was chosen and fitted, what is predicted
-    for the test rows (``test_targets``: outputs, their embeddings or scores of the classes), and
-    for each training row without its fold (``heldout_outputs``); and the seconds of each item, as
-    JSON. An item that averages over component counts holds these for each of them, in the group
-    ``members``.
+    Writes the "regression" artifact and the seconds of each item, as JSON. The artifact holds for
+    each item the selected values and the fit, the predictions for the test rows (``test_targets``:
+    outputs, their embeddings or scores of the classes), and those for each training row by a fit
+    without its fold (``heldout_outputs``). An item that averages over component counts holds these
+    for each of them, in the group ``members``.
 
     Parameters
     ----------
     module : str
         Name of the method's module in `workflow_lib.methods`.
     artifacts : mapping from str to path, sequence of paths or None
-        Those that the method reads; other names count for nothing.
+        Those that the method reads; other names are ignored.
     settings : mapping
         Fields of the module's ``Method``.
     output, timings : path
@@ -69,7 +69,7 @@ def run(
 
 
 def split_data(method: Method, artifacts: Artifacts) -> SplitData:
-    """Return what a method reads of a split."""
+    """Return the data of a split that a method reads."""
     landmarks = getattr(method, "landmarks", None) or {}
     read = {name: path for name, path in artifacts.items() if name in ARTIFACTS}
     return SplitData(read, landmarks.get("max_gram_rows"))
@@ -103,7 +103,7 @@ def _known(entries: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _described(entries: Mapping[str, Any]) -> str:
-    """Return what was chosen, in words."""
+    """Return the selected values as text."""
     return ", ".join(
         f"{name} {value}" if isinstance(value, str) else f"{name} {value:.3g}"
         for name, value in entries.items()

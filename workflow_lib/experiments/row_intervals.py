@@ -1,30 +1,31 @@
-"""Intervals whose width follows the row: normalised split conformal prediction.
+"""Intervals whose width varies by row: normalised split conformal prediction.
 
-For each output a spread s(x) is predicted from what is known of a row without its output: the
-predicted value and the novelty of its inputs. The score of a row is |y - f(x)| / s(x), and the
+For each output a spread s(x) is predicted from two values that do not need the output: the
+prediction and the novelty of the inputs. The score of a row is |y - f(x)| / s(x), and the
 half-width of a new row is the conformal quantile of the scores times its s(x) (Lei et al., Journal
 of the American Statistical Association 113, 2018, section 5.2). As with one width for all rows, the
 level is kept on average whatever the distribution: exactly if s is fitted to other rows, and nearly
-with the cross-fitting below. Where s follows the noise, hard rows are held about as often as easy
-ones.
+with the cross-fitting below. Where s is proportional to the noise, rows that are hard to predict
+are covered about as often as easy ones.
 
 The spread is log-linear in four features: a constant, the normal score u of the prediction among
 those of the test rows, |u|, and the normal score of the novelty. Normal scores are bounded, so that
-no row far away gets a width that was never seen. The coefficients minimise
+widths are not extrapolated to distant rows. The coefficients minimise
 
     sum_i w_i (log s(x_i) + |r_i| / s(x_i)) + penalty / 2 (squares of all but the constant),
 
 the likelihood of Laplace's distribution, which is convex in them. The scores are cross-fitted: the
-spread of a row comes from a model that saw no residual of this row. The penalty is the one of the
-least interval score (Gneiting and Raftery, Journal of the American Statistical Association 102,
+spread of a row comes from a model fitted without the residuals of this row. The penalty minimises
+the interval score (Gneiting and Raftery, Journal of the American Statistical Association 102,
 2007): the width, plus 2 / (1 - level) for each unit by which an output lies outside. One width for
-all rows competes, as an infinite penalty, and wins ties; with few rows it is used without a choice.
+all rows is also compared, as an infinite penalty, and preferred in ties; with few rows it is always
+used.
 
 Intervals are symmetric about the prediction and then clipped (`output_ranges`). Unequal tails, of
-(1 - level) / 2 each, were tried on 102 tables of the laws and real data of
+(1 - level) / 2 each, were compared on 102 simulated and real tables of
 ``benchmarks/interval_coverage.py``: their interval score is 1 % lower on average, but they are 12 %
 wider and hold 93 % instead of 92 %, since each tail rests on half as many rows and clipping no
-longer shortens the lower one.
+longer shortens the lower tail.
 """
 
 from __future__ import annotations
@@ -39,19 +40,19 @@ from workflow_lib.experiments.conformal import half_widths, row_weights
 from workflow_lib.experiments.output_ranges import OutputRanges
 
 PENALTIES = (300.0, 100.0, 30.0, 10.0, 3.0, 1.0)
-"""Penalties that compete; the weights sum to the number of rows, so that the first one wants strong
-evidence and the last one little."""
+"""Candidate penalties; the weights sum to the number of rows, so that the first penalty requires
+strong evidence and the last little."""
 
 FEWEST_ROWS = 30
-"""Different rows with a known output, below which all rows have one width."""
+"""Distinct rows with a known output, below which all rows have one width."""
 
 N_FOLDS = 5
 
 MOST_FITTED = 2000
-"""Residuals that the spread is fitted to; of more a random sample. The scores are of all."""
+"""Residuals in the random sample that the spread is fitted to; all residuals have scores."""
 
 QUANTILES = np.linspace(0.02, 0.98, 25)
-"""Shares of the rows at whose values normal scores have their knots."""
+"""Probabilities of the quantiles that are the knots of the normal scores."""
 
 LARGEST_LOG_RATIO = 3.0
 """Spreads lie within a factor exp(3) of their mean."""
@@ -67,7 +68,7 @@ NOT_ALWAYS_FINITE = ("factors",)
 
 @dataclass(frozen=True)
 class HeldOutRows:
-    """Test rows of several splits, one below the other.
+    """Concatenated test rows of several splits.
 
     Attributes
     ----------
@@ -75,8 +76,8 @@ class HeldOutRows:
         `truth` is NaN where an output is missing.
     novelty : array (m,)
     rows : int array (m,)
-        Numbers of the rows in the dataset: a row that was tested in several splits stands there
-        as often, and counts once.
+        Numbers of the rows in the dataset: a row that several splits tested occurs several times,
+        and counts once.
     """
 
     predicted: np.ndarray
@@ -85,7 +86,7 @@ class HeldOutRows:
     rows: np.ndarray
 
     def part(self, chosen: np.ndarray) -> HeldOutRows:
-        """Return some of the rows, by their places or a mask."""
+        """Return some of the rows, by their positions or a mask."""
         return HeldOutRows(
             self.predicted[chosen], self.truth[chosen], self.novelty[chosen], self.rows[chosen]
         )
@@ -98,7 +99,7 @@ class RowIntervals:
     Attributes
     ----------
     level : float
-        Share of new outputs that the intervals are to hold.
+        Share of new outputs that the intervals should hold.
     factors : array (d,)
         Half-widths where the spread is 1: conformal quantiles of the scores, in the units of the
         outputs; infinite where there are too few rows.
@@ -120,7 +121,7 @@ class RowIntervals:
     def constant(
         cls, widths: np.ndarray, level: float, ranges: OutputRanges | None = None
     ) -> RowIntervals:
-        """Return intervals with one half-width (d,) for all rows; without `ranges` not clipped."""
+        """Return intervals with one half-width (d,) for all rows, clipped only with `ranges`."""
         d = len(widths)
         ranges = OutputRanges.of([{}] * d) if ranges is None else ranges
         flat = np.zeros((d + 1, 1))
@@ -130,7 +131,7 @@ class RowIntervals:
     def fit(
         cls, tested: HeldOutRows, level: float, ranges: OutputRanges, seed: int
     ) -> RowIntervals:
-        """Return the intervals that test rows calibrate.
+        """Return intervals calibrated on test rows.
 
         Parameters
         ----------
@@ -138,24 +139,25 @@ class RowIntervals:
         level : float
         ranges : OutputRanges
         seed : int
-            Of the folds, and of the sample where there are more than `MOST_FITTED` residuals.
+            Seeds the folds, and the sample where there are more than `MOST_FITTED` residuals.
         """
         weights = row_weights(tested.rows)
         residuals = tested.truth - tested.predicted
-        alike = half_widths(residuals, level, weights)
+        widths = half_widths(residuals, level, weights)
         if not len(weights):
-            return cls.constant(alike, level, ranges)
+            return cls.constant(widths, level, ranges)
         columns = [*tested.predicted.T, tested.novelty]
         knots, scores = zip(*(_normal_scores(column, weights) for column in columns))
-        coefficients = np.zeros((len(alike), N_FEATURES))
-        found = cls(level, alike.copy(), coefficients, np.array(knots), np.array(scores), ranges)
+        coefficients = np.zeros((len(widths), N_FEATURES))
+        knots, scores = np.array(knots), np.array(scores)
+        intervals = cls(level, widths.copy(), coefficients, knots, scores, ranges)
         _, first = np.unique(tested.rows, return_index=True)
         n_known = (~np.isnan(residuals[first])).sum(axis=0)
-        able = np.flatnonzero((n_known >= FEWEST_ROWS) & np.isfinite(alike) & (alike > 0))
+        fitted = np.flatnonzero((n_known >= FEWEST_ROWS) & np.isfinite(widths) & (widths > 0))
         step = max(BLOCK_NUMBERS // max(len(weights) * N_FEATURES, 1), 1)
-        for begin in range(0, len(able), step):
-            found._choose(able[begin : begin + step], tested, residuals, weights, seed)
-        return found
+        for begin in range(0, len(fitted), step):
+            intervals._choose(fitted[begin : begin + step], tested, residuals, weights, seed)
+        return intervals
 
     @classmethod
     def from_tree(cls, tree: Mapping) -> RowIntervals:
@@ -193,12 +195,13 @@ class RowIntervals:
     def held(self, tested: HeldOutRows) -> np.ndarray:
         """Return 1 where an output lies in its interval, 0 where not, as an array (m, d).
 
-        NaN where the output is missing or there is no interval: an infinite one holds everything.
+        NaN where the output is missing or there is no interval, since an infinite interval would
+        hold every output.
         """
         lower, upper = self.ends(tested.predicted, tested.novelty)
         is_held = (lower <= tested.truth) & (tested.truth <= upper)
-        is_tried = ~np.isnan(tested.truth) & np.isfinite(self.factors)
-        return np.where(is_tried, is_held, np.nan)
+        is_known = ~np.isnan(tested.truth) & np.isfinite(self.factors)
+        return np.where(is_known, is_held, np.nan)
 
     def _features(
         self, outputs: np.ndarray, predicted: np.ndarray, novelty: np.ndarray
@@ -213,7 +216,7 @@ class RowIntervals:
 
     @staticmethod
     def _spreads(X: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
-        """Return the spreads (k, m) in their units."""
+        """Return the dimensionless spreads (k, m)."""
         logarithms = np.einsum("kmp,kp->km", X, coefficients)
         return np.exp(np.clip(logarithms, -LARGEST_LOG_RATIO, LARGEST_LOG_RATIO))
 
@@ -225,7 +228,7 @@ class RowIntervals:
         weights: np.ndarray,
         seed: int,
     ) -> None:
-        """Fill in the spread of some outputs where its score is better than that of one width."""
+        """Set the spread of the outputs whose interval score it improves over one width."""
         generator = np.random.default_rng(seed)
         sizes = np.abs(residuals[:, outputs]).T
         known = ~np.isnan(sizes)
@@ -251,9 +254,9 @@ class RowIntervals:
             relative = np.where(known, sizes / spreads, np.nan).T
             factors = half_widths(relative, self.level, weights) * units
             widths = (factors[:, None] * spreads).T
-            found = self._interval_scores(outputs, tested, widths, W)
-            better = found < best
-            best = np.where(better, found, best)
+            scores = self._interval_scores(outputs, tested, widths, W)
+            better = scores < best
+            best = np.where(better, scores, best)
             self.factors[outputs[better]] = factors[better]
             self.coefficients[outputs[better]] = start[-1][better]
 
@@ -272,7 +275,7 @@ class RowIntervals:
 
 
 def _normal_scores(values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return knots (k,) among values (m,), and their normal scores; equal knots share one."""
+    """Return knots (k,) among values (m,), and their normal scores, averaged over equal knots."""
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weights[order])
     places = (reached - 0.5 * weights[order]) / reached[-1]
@@ -282,7 +285,7 @@ def _normal_scores(values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray,
 
 
 def _folds(rows: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """Return the fold (m,) of each residual: all residuals of a row are in one."""
+    """Return the fold (m,) of each residual: all residuals of a row are in the same fold."""
     numbers, place = np.unique(rows, return_inverse=True)
     return (generator.permutation(len(numbers)) % N_FOLDS)[place]
 
@@ -303,12 +306,12 @@ def _coefficients(
     sizes, W : arrays (k, m)
         Absolute residuals in units of their mean, and weights, 0 where unknown.
     rows : int array
-        Places of the residuals that count.
+        Positions of the residuals that are used.
     penalty : float
     start : array (k, p)
     """
     X, sizes, W = X[:, rows], sizes[:, rows], W[:, rows]
-    # The constant has no penalty but for what keeps the equations solvable without any residual.
+    # A tiny penalty of the constant keeps the equations solvable without any residual.
     ridge = np.array([1e-9, *[penalty] * (X.shape[2] - 1)])
 
     def objective(b: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The inputs of a saved model: what must be kept of the training rows to predict new ones.
+"""The inputs of a saved model: what must be kept of the training rows to predict new rows.
 
 New rows take the place of the test rows: their Gram matrix against the training rows is made as
 `workflow_lib.fitting.prepared_inputs` makes that of the test rows of a split.
@@ -50,7 +50,7 @@ def saved_inputs_tree(data: Mapping, partition: Mapping, features: Mapping, n_we
 
         - ``rows``: the raw rows ``train`` (n, q) and ``weak`` (w, q), and the ``preparation``.
         - ``texts``: the ``counts`` of the terms of the training and weak rows, the
-          ``inverse_document_frequency`` (q,), and, of added lagged values, ``lagged`` (n + w, k)
+          ``inverse_document_frequency`` (q,), and, with added lagged values, ``lagged`` (n + w, k)
           and their ``preparation``.
         - ``gram``, ``products``: ``position`` (n + w,), the place of each row in the order of the
           rows of the dataset, and ``squared_lengths``, the diagonal.
@@ -88,7 +88,7 @@ class SavedInputs:
     ----------
     kind, kernel, lagged_values : str
     n_rows, n_known : int
-        Labelled training rows; the same with the weak rows.
+        Numbers of labelled training rows, and of labelled and weak rows.
     """
 
     def __init__(self, tree: Mapping) -> None:
@@ -115,9 +115,9 @@ class SavedInputs:
         Parameters
         ----------
         inputs : array or sparse matrix (m, q)
-            Raw inputs, as those of the dataset; NaN where missing. Of a Gram matrix the kernel
-            values with the rows that the model knows, in the order of the dataset's rows; of inner
-            products those, and in the last column the squared length of the new row.
+            Raw inputs, as those of the dataset; NaN where missing. For a Gram matrix the kernel
+            values with the rows of the model, in the order of the dataset's rows; for inner
+            products these products, followed by a column with the squared length of the new row.
         lagged_values : array (m, k) or None, default=None
             Values known before the outputs, for models that use them.
 
@@ -143,7 +143,7 @@ class SavedInputs:
         return NewProducts(against, values[:, -1], lengths, self.n_rows, 1, lagged_values)
 
     def _new_texts(self, counts: csr_array, lagged_values: np.ndarray | None) -> NewProducts:
-        """As `workflow_lib.experiments.features_stage` makes the products of test rows."""
+        """Return texts, with the products that the features stage computes for test rows."""
         tree = self._tree
         weights = TermWeights(tree["inverse_document_frequency"])
         _check_columns(counts, len(weights.inverse_document_frequency))
@@ -168,7 +168,7 @@ class SavedInputs:
 
 
 Directions = Callable[[], Mapping[str, np.ndarray]]
-"""A function that returns `workflow_lib.fitting.fit_data.FitData.directions`, or more."""
+"""A function that returns the entries of `workflow_lib.fitting.fit_data.FitData.directions`."""
 
 
 class NewRows:
@@ -225,7 +225,7 @@ class NewProducts:
         """As `NewRows.test_gram`."""
         n_columns = self._n_rows + weak_size
         return gram_from_products(
-            # In the order of memory of the features stage: matrix products round by it.
+            # In the memory order of the features stage, which affects rounding.
             np.ascontiguousarray(self._products[:, :n_columns]),
             self._lengths,
             self._known_lengths[:n_columns],
@@ -238,8 +238,8 @@ class NewProducts:
 
     def vectors(self, directions: Directions) -> np.ndarray:
         """Return feature vectors (m, k), from inner products with the training rows."""
-        found = directions()
-        return self.test_gram("linear", None) @ found["eigenvectors"] / found["roots"]
+        basis = directions()
+        return self.test_gram("linear", None) @ basis["eigenvectors"] / basis["roots"]
 
     def distances(self) -> np.ndarray:
         """As `NewRows.distances`."""
@@ -291,7 +291,7 @@ def _kind_of(features: Mapping) -> str:
 
 
 def _use_of_lagged_values(features: Mapping, data: Mapping, kind: str) -> str:
-    """Return the option of `features_stage.run`, as far as it is to be seen in the artifact."""
+    """Return the option `lagged_values` of `features_stage.run`, inferred from the artifact."""
     if "lagged_values" not in features:
         return "none"
     if kind == "texts":

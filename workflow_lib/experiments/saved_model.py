@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     import pandas
 
 SEPARATOR = "|"
-"""Between the classes of a set."""
+"""Separates the classes of a set."""
 
 OF_THE_ROW = " (of the row)"
-"""Added to the name of a column that an output has already."""
+"""Appended to the name of a column if an output has the same name."""
 
 # Kernel values of one block of new rows (128 MB).
 BLOCK_NUMBERS = 2**24
@@ -41,7 +41,7 @@ SQUARED_LENGTH = "squared_length"
 # Decoder of methods that predict scores of the classes.
 SCORES = "scores"
 
-# Missing columns for which the nearest name is looked for.
+# Most missing columns for which a similar name is searched.
 MOST_GUESSES = 5
 
 
@@ -57,20 +57,20 @@ class Predictions:
         Predicted outputs; where classes are predicted, the vector of the class of each row, or
         scores of the classes (`class_scores`), named as the classes.
     lower, upper : array (m, d)
-        Ends of the calibrated intervals, which lie in the ranges of the outputs where the dataset
-        names any; -inf and inf where none could be calibrated. A prediction is not moved into its
-        range: it is the one that was compared.
+        Ends of the calibrated intervals, clipped to the ranges of the outputs where the dataset
+        gives them; -inf and inf where none could be calibrated. Predictions are not clipped, as in
+        the comparison of the methods.
     level : float or None
-        Share of new rows whose interval, or set of classes, is meant to hold the true output, 0.9
-        for example; None without these.
+        Share of new rows whose interval, or set of classes, should hold the true output, 0.9 for
+        example; None without these.
     novelty : array (m,)
-        Distance to the nearest training row, in units of what is usual among the training rows
-        (`workflow_lib.experiments.novelty`).
+        Distance to the nearest training row, in units of a typical distance among the training
+        rows (`workflow_lib.experiments.novelty`).
     is_novel : bool array (m,)
-        Whether the novelty is beyond the limit, or nothing of the row is known, so that the mean of
-        the training rows stands for it: predictions are then guesses from afar.
+        Whether the novelty exceeds the limit, or all inputs of the row are missing and replaced by
+        the training means: predictions are then unreliable.
     notes : list of m str
-        What was missing from the row or unknown in it; empty for most rows.
+        Missing and unknown values of the row; empty for most rows.
     classes : list of m str, or None
         Names of the predicted classes.
     class_scores : array (m, K) or None
@@ -100,10 +100,10 @@ class Predictions:
     def columns(self) -> dict[str, Any]:
         """Return the columns of a table of the predictions, each with m values, by their names.
 
-        Each output, and with calibrated intervals ``NAME lower`` and ``NAME upper``; or ``class``,
-        with calibrated sets of classes its ``probability`` and the ``set``, classes joined by
-        ``|``, the most probable first; then ``novelty``, ``unlike_training``, ``note`` and
-        ``method``.
+        Each output, with ``NAME lower`` and ``NAME upper`` if intervals are calibrated; or
+        ``class``, with its ``probability`` and the ``set`` if sets of classes are calibrated,
+        classes joined by ``|``, the most probable first; then ``novelty``, ``unlike_training``,
+        ``note`` and ``method``.
         """
         outputs: dict[str, Any] = {} if self.classes is None else {"class": self.classes}
         if self.class_probabilities is not None:
@@ -121,10 +121,10 @@ class Predictions:
             "note": self.notes,
             "method": [self.method] * len(self.notes),
         }
-        return outputs | named_apart(of_rows, outputs)
+        return outputs | with_distinct_names(of_rows, outputs)
 
     def to_frame(self) -> pandas.DataFrame:
-        """Return the predictions as a frame of pandas, one line a row, with the `columns`.
+        """Return the predictions as a frame of pandas, one line per row, with the `columns`.
 
         Ends of intervals are -inf and inf for an output for which there were too few rows.
         """
@@ -133,16 +133,15 @@ class Predictions:
         return pandas.DataFrame(self.columns())
 
 
-def named_apart(columns: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
+def with_distinct_names(columns: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
     """Return columns under names that the `others` do not have."""
     return {f"{name}{OF_THE_ROW * (name in others)}": part for name, part in columns.items()}
 
 
 class SavedModel:
-    """A fitted method with all that it needs for new rows.
+    """A fitted method with everything needed to predict new rows.
 
-    Made by `load_model`. The attributes describe what was fitted and how well it predicts;
-    `predict` uses it.
+    Made by `load_model`. The attributes describe the fitted method and its accuracy.
 
     Parameters
     ----------
@@ -154,27 +153,25 @@ class SavedModel:
     Attributes
     ----------
     title, method, label : str
-        Of the dataset, and of the fitted method.
+        Title of the dataset; name and label of the fitted method.
     training_size : int
-        Labelled rows that it learned from.
+        Number of labelled training rows.
     metric : str
     score : float or None
-        Mean of the metric over the numbered splits, on rows that the method had not seen.
+        Mean of the metric over the test rows of the numbered splits.
     output_names : list of str
     level : float or None
         Level of the intervals, or of the sets of classes.
     coverage : float or None
         Share of the outputs, or of the classes, of test rows that intervals or sets from other rows
-        held; None where that was not measured.
+        hold; None where it was not measured.
     set_size : float or None
         Mean number of classes in these sets.
     half_widths : array (d,)
-        Half the width of the interval of each output, the mean over test rows before intervals end
-        at the range of an output; infinite without intervals.
-    coverage : float or None
-        Share of the test outputs that such intervals held; None where it was not measured.
+        Half the width of the interval of each output, the mean over test rows before clipping to
+        the range of the output; infinite without intervals.
     warning : str or None
-        The headline of an answer in which nothing beats the training mean.
+        The headline of the answer if no method beats the training mean.
     novelty_scale : NoveltyScale
     row_name : str or None
         Column that names the rows, where the table of the training rows had one.
@@ -213,7 +210,7 @@ class SavedModel:
         reading = json.loads(tree["reading"])
         self.row_name: str | None = reading["row_name"]
         self._missing_values = tuple(reading["missing_values"] or MISSING_VALUES)
-        # Any of the usual ones is found in the header, and new rows may have another.
+        # The usual delimiters are detected in the header, and new rows may have another.
         given = reading["delimiter"]
         self._delimiter = None if given in DELIMITERS else given
 
@@ -235,9 +232,9 @@ class SavedModel:
         ----------
         table : Table, path, mapping from column names to values, or DataFrame
             With the input columns of the table that the model was made from, in any order. Other
-            columns are passed over. For a model of a table of kernel values: one column for each
-            row that the model was made from, in their order or by their names, with the value of
-            the kernel between the new row and that row.
+            columns are ignored. For a model of a table of kernel values: one column for each row
+            that the model was made from, in their order or by their names, with the value of the
+            kernel between the new row and that row.
 
         Raises
         ------
@@ -252,7 +249,7 @@ class SavedModel:
         if isinstance(table, Table):
             return table
         if isinstance(table, (str, Path)):
-            # A row without any value has a prediction too, so that they stand side by side.
+            # Rows without any value are kept, so that predictions match the rows of the file.
             return read_table(table, self._missing_values, self._delimiter, keep_empty=True)
         names = getattr(table, "columns", table)
         columns = {str(name): table[name] for name in names}
@@ -271,7 +268,7 @@ class SavedModel:
         missing = [name for name in needed if name not in present]
         if missing:
             others = [name for name in table.names if name not in needed]
-            # Looking for all of very many names would take minutes.
+            # Searching for similar names of very many columns would take minutes.
             guesses = {name: nearest_name(name, others) for name in missing[:MOST_GUESSES]}
             guessed = [f"'{guess}' is '{name}'" for name, guess in guesses.items() if guess]
             raise UserError(
@@ -324,7 +321,7 @@ class SavedModel:
         n_columns = self._inputs.n_known
         if set(named) & set(table.names):
             return [*named, *last]
-        # Whatever the columns are called, they may stand in the order of the rows.
+        # Columns with other names are taken in the order of the rows.
         others = [name for name in table.names if name not in (*last, self.row_name)]
         if len(others) != n_columns:
             raise UserError(
@@ -374,7 +371,7 @@ class SavedModel:
         )
 
     def _is_blank(self, encoded: EncodedRows) -> np.ndarray:
-        """Return whether nothing of each row is known: no number, no level, no word."""
+        """Return for each row whether it has no input: no number, no level, no word."""
         is_dense = isinstance(encoded.inputs, np.ndarray)
         is_blank = np.ones(encoded.inputs.shape[0], dtype=bool)
         if not is_dense:
@@ -389,7 +386,7 @@ class SavedModel:
         return is_blank
 
     def _notes(self, encoded: EncodedRows) -> list[str]:
-        """Return the notes of the rows, with the inputs that are missing and so taken as means."""
+        """Return the notes of the rows, with the missing inputs, which training means replace."""
         notes = list(encoded.notes)
         parts = (
             []
@@ -403,7 +400,7 @@ class SavedModel:
             for row, column in np.argwhere(np.isnan(values)):
                 missing.setdefault(int(row), []).append(names[column])
         for row, names in missing.items():
-            note = f"missing, the training mean stands for it: {listed(names, 5)}"
+            note = f"missing, replaced by the training mean: {listed(names, 5)}"
             notes[row] = f"{notes[row]}; {note}" if notes[row] else note
         return notes
 

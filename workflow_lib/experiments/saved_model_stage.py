@@ -33,20 +33,20 @@ from workflow_lib.methods.saved_method import SavedMethod
 from workflow_lib.saved_methods import why_not_saved
 from workflow_lib.seeds import derive_seed
 
-# What decoding a predicted embedding needs to know of what was chosen.
+# Selected values that the decoding of a predicted embedding needs.
 _CHOSEN = ("training_size", "n_components", "projected")
 
 _PACKAGES = ("numpy", "scipy", "h5py", "scikit-learn")
 
 _READING = ("row_name", "missing_values", "delimiter")
 
-# Rows of which the saved model must repeat the predictions: up to so many all of them, in products
-# of the same shape, which repeat to the last bit; of more the first ones.
+# Test rows whose predictions the saved model must reproduce: all of up to 4000 rows, because matrix
+# products of the same shape are equal to the last bit; of more rows the first 200.
 MOST_REPEATED, N_REPEATED = 4000, 200
 
-# Largest difference in units of the spread of an output. It is zero but where bits cannot be equal:
-# linear algebra libraries add in another order for matrices of another shape and on another
-# processor, to which a scheduler may have sent the job, and small penalties magnify that.
+# Largest allowed difference, in units of the spread of an output. It is zero where rounding is the
+# same: linear algebra libraries add in another order for matrices of another shape and on another
+# processor, to which a scheduler may have sent the job, and small penalties magnify the difference.
 LARGEST_DIFFERENCE = 1e-6
 
 
@@ -61,11 +61,11 @@ def run(
     title: str,
     options: Mapping | None = None,
 ) -> None:
-    """Write the "predictor" artifact of the winner: all that predicts new rows, in one file.
+    """Write the "predictor" artifact of the winner: all that is needed to predict new rows.
 
-    The leaderboard lets no method win that cannot be saved
+    On the leaderboard only methods that can be saved can win
     (`workflow_lib.saved_methods.why_not_saved`). Before anything is written, the model must
-    repeat what the method predicted for test rows of the split.
+    reproduce the predictions of the method for test rows of the split.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def run(
         JSON with ``winner``, its ``label``, ``mean`` and ``metric``; and its ``weak_size`` and
         ``components`` where it was scored with several of these.
     dataset, split, features : paths
-        Artifacts; the split is the one of which the largest training size is all labelled rows.
+        Artifacts; the split is the one whose largest training size is all labelled rows.
     calibration : path or None
         The "calibration" artifact: ``method``, ``level``, ``half_widths``, ``intervals`` or, of
         classes, ``sets``, and ``novelty_limit``. None for a model without them.
@@ -82,10 +82,10 @@ def run(
         `workflow_lib.experiments.regression.run` on the split; its files ``regression`` and
         ``predictions``; and ``form``, ``covariance_block``, ``preimage``, ``start``, ``members``,
         ``decoder``, ``weak_outputs``, ``estimator``, ``seed`` and ``predicts_scores`` (whether it
-        predicts scores of the classes), as far as it has them.
+        predicts scores of the classes), where it has them.
     output : path
     title : str
-        Of the dataset.
+        Title of the dataset.
     options : mapping or None, default=None
         Options of the reader ``table``: ``row_name``, the column that names rows, and
         ``missing_values`` and ``delimiter``, with which tables of new rows are read as well.
@@ -93,7 +93,8 @@ def run(
     Raises
     ------
     UserError
-        If the winner cannot be saved, or the model does not repeat the predictions of its method.
+        If the winner cannot be saved, or the model does not reproduce the predictions of its
+        method.
     """
     answered = json.loads(Path(answer).read_text(encoding="utf-8"))
     source = _Source(dataset, split, features, methods, answered)
@@ -133,8 +134,8 @@ def run(
     tree |= _calibrated(calibration, name, source)
     tree |= _warning(answered)
     difference = _difference(SavedModel(tree, str(output)), name, source, n_weak)
-    how = f"with a relative difference of {difference:.1g}" if difference else "bit by bit"
-    print(f"predictions of {name} repeated {how}")
+    how = f"with a relative difference of {difference:.1g}" if difference else "exactly"
+    print(f"predictions of {name} reproduced {how}")
     if not difference <= LARGEST_DIFFERENCE:
         raise UserError(
             place=f"{output}, method {name}",
@@ -160,7 +161,7 @@ def run(
 
 
 class _Source:
-    """What the stage has read, and the trees of the methods made from it."""
+    """The artifacts that the stage reads, and the trees of the methods made from them."""
 
     def __init__(
         self,
@@ -170,7 +171,7 @@ class _Source:
         methods: Mapping[str, Mapping],
         answered: Mapping,
     ) -> None:
-        # Inputs are read in a few rows only; those that train are in the features too.
+        # Only a few rows of the inputs are read; those of the training rows are in the features.
         self.data = read_artifact(dataset, "dataset", ("inputs",))
         self.partition = read_artifact(split, "split")
         self.features = read_artifact(features, "features")
@@ -200,7 +201,7 @@ class _Source:
     def tree(self, name: str, is_member: bool = False) -> dict:
         """Return the tree of `workflow_lib.methods.saved_method` for a method.
 
-        `is_member` is whether it is that of a member of a stack, which has no weak rows.
+        `is_member` is whether the method is a member of a stack, which has no weak rows.
         """
         described, item = self.methods[name], self.item_of(name, is_member)[1]
         method = registry.load(described["module"]).Method(**described["settings"])
@@ -253,30 +254,30 @@ class _Source:
 
 
 def _final_item(items: Mapping[str, Mapping], size: int, answered: Mapping) -> tuple[str, Mapping]:
-    """Return the item that the model is made from, of those of one training size.
+    """Return the item of one training size from which the model is made.
 
-    That with the number of weak rows and of components in `answered`; without them that with the
-    most weak rows, and components by cross-validation.
+    It has the numbers of weak rows and of components in `answered`; by default the most weak rows,
+    and components selected by cross-validation.
     """
-    able = {
+    candidates = {
         name: item
         for name, item in items.items()
         if item["training_size"] == size and not item.get("setting")
     }
-    weak_sizes = {int(item["weak_size"]) for item in able.values()}
+    weak_sizes = {int(item["weak_size"]) for item in candidates.values()}
     weak_size = answered.get("weak_size")
-    # All weak rows are in this split; of the numbered ones each has a part.
+    # This split has all weak rows; each numbered split has only some of them.
     weak_size = weak_size if weak_size == 0 and 0 in weak_sizes else max(weak_sizes)
-    able = {name: item for name, item in able.items() if item["weak_size"] == weak_size}
+    candidates = {name: item for name, item in candidates.items() if item["weak_size"] == weak_size}
     wanted = {str(answered.get("components", SELECTED)), SELECTED}
-    preferred = {name: item for name, item in able.items() if item["components"] in wanted}
-    able = preferred or able
-    name = min(able, key=lambda name: (able[name].get("score", np.inf), name))
-    return name, able[name]
+    preferred = {name: item for name, item in candidates.items() if item["components"] in wanted}
+    candidates = preferred or candidates
+    name = min(candidates, key=lambda name: (candidates[name].get("score", np.inf), name))
+    return name, candidates[name]
 
 
 def _largest_weak_size(tree: Mapping) -> int:
-    """Return the number of weak rows that stand in the Gram matrices of a method."""
+    """Return the number of weak rows in the Gram matrices of a method."""
     fitted = [part["fitted"] for part in tree["parts"].values()]
     members = [member for arrays in fitted for member in arrays.get("members", {}).values()]
     sizes = [int(arrays.get("weak_size", 0)) for arrays in fitted]
@@ -284,7 +285,7 @@ def _largest_weak_size(tree: Mapping) -> int:
 
 
 def _kept_methods(name: str, tree: Mapping) -> list[str]:
-    """Return the name of a method, and those of the members that it is made of."""
+    """Return the name of a method, and those of its members."""
     members = [part["fitted"].get("members", {}) for part in tree["parts"].values()]
     return [name, *(member for named in members for member in named)]
 
@@ -352,14 +353,14 @@ def _calibrated(calibration: Path | None, name: str, source: _Source) -> dict:
 
 
 def _measured(calibrated: Mapping, name: str, entry: str) -> dict[str, float]:
-    """Return the mean over splits and outputs of what was measured; nothing where that is not."""
+    """Return the mean of a calibration entry over splits and outputs, if it was measured."""
     values = np.ravel(calibrated.get(name, np.empty(0)))
     known = values[~np.isnan(values)]
     return {entry: float(known.mean())} if len(known) else {}
 
 
 def _warning(answered: Mapping) -> dict[str, str]:
-    """Return the headline of an answer in which nothing beats the training mean, for predictions.
+    """Return the headline of the answer if no method beats the training mean.
 
     The user who predicts new rows may not have read the report.
     """
@@ -369,14 +370,14 @@ def _warning(answered: Mapping) -> dict[str, str]:
 
 
 def _n_predicted(source: _Source, name: str) -> int:
-    """Return the number of outputs of a method: of classes it may be that of their scores."""
+    """Return the number of outputs that a method predicts, which may be scores of the classes."""
     if source.of_classes and _class_decoder(source.methods[name]) == SCORES:
         return len(source.data["classes"]["vectors"])
     return source.data["outputs"].shape[1]
 
 
 def _difference(model: SavedModel, name: str, source: _Source, n_weak: int) -> float:
-    """Return how far the model is from the predictions of its method, in spreads of the outputs."""
+    """Return the largest difference from the stored predictions, in spreads of the outputs."""
     item = source.item_of(name, is_member=False)[0]
     stored = read_artifact(source.methods[name]["predictions"], "predictions")[item]["outputs"]
     n_rows = len(stored) if len(stored) <= MOST_REPEATED else N_REPEATED

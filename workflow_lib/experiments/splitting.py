@@ -1,8 +1,8 @@
 """The split stage: which rows train, which may be weakly labelled, which test, and the folds.
 
-Weak rows are of two kinds. In a dataset whose outputs are all known, labelled rows that are left
-over stand for them, and their outputs are hidden. In other datasets rows without any known output
-are weak rows; they neither train nor test, and the labelled rows are split as if they were alone.
+Weak rows are of two kinds. In a dataset whose outputs are all known, the remaining labelled rows
+are used as weak rows, with hidden outputs. In other datasets rows without any known output are weak
+rows; they neither train nor test, and the labelled rows are split as if there were no others.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from workflow_lib.errors import UserError
 from workflow_lib.fitting.items import size_group
 from workflow_lib.seeds import derive_seed
 
-# What a row of a given split is for.
+# Roles of the rows in a given split.
 TRAINING, TEST, WEAK = 0, 1, 2
 
-# By kind of split: the group of the dataset artifact, the argument of `split_rows`, and its name.
+# By kind of split: the group of the dataset artifact, the argument of `split_rows`, and its name in
+# messages.
 BASES = {
     "grouped": ("groups", "groups", "groups"),
     "chronological": ("order", "order", "times"),
@@ -53,7 +54,7 @@ def split_rows(
     a learning curve adds rows and never exchanges them. Sizes that do not fit are left out; what
     fits is in ``sizes`` and ``weak_sizes``. With `order` the test set is the latest rows and only
     the rows before it (`chronological_rows`) are permuted; with `groups` it is whole groups
-    (`grouped_rows`); with `roles` it is given, and `test_size` does not count. With `labels` the
+    (`grouped_rows`); with `roles` it is given, and `test_size` is ignored. With `labels` the
     training sizes are examples per class (`split_classes`); with `strata` they are rows, and every
     class has its share of the test and of each training set (`stratified_rows`).
 
@@ -61,7 +62,7 @@ def split_rows(
     ----------
     n_rows : int
     training_sizes, weak_sizes : sequence of int
-        Increasing. A size of zero among the weak ones is not written; it always exists.
+        Increasing. The weak size zero is not stored; it always exists.
     test_size : float
         A fraction of the rows when below 1, else a number of rows.
     n_folds : int
@@ -83,7 +84,7 @@ def split_rows(
     dict
         ``train``, ``weak``, ``test`` (row numbers), ``sizes``, ``weak_sizes``, ``folds`` with the
         fold number of every training row for each size, and ``n_left_out``, the number of rows
-        that a chronological split could use nowhere. With `labels` also ``examples``, the labelled
+        that a chronological split could not use. With `labels` also ``examples``, the labelled
         rows of each class at each size.
 
     Raises
@@ -148,16 +149,16 @@ def _folds(
     strata: np.ndarray | None = None,
     rows: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return the fold numbers (size,) of one training size, as equally often as can be.
+    """Return the fold numbers (size,) of one training size, with folds of nearly equal size.
 
     With `strata`, the classes of all rows, each fold has about as many of the `rows` of each class.
     """
-    # A generator of its own for every size: leaving one size out changes no other.
+    # A separate generator for every size: leaving one size out changes no other.
     generator = np.random.default_rng([seed, size])
     if strata is None:
         return generator.permutation(np.arange(size) % n_folds)
     drawn = generator.permutation(size)
-    # Rows of a class one after the other take the folds in turn.
+    # Consecutive rows of a class take the folds in turn.
     drawn = drawn[np.argsort(strata[rows][drawn], kind="stable")]
     folds = np.empty(size, dtype=int)
     folds[drawn] = np.arange(size) % n_folds
@@ -167,12 +168,12 @@ def _folds(
 def stratified_rows(
     generator: np.random.Generator, strata: np.ndarray, n_test: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return `n_test` rows, and the others in an order of which every beginning is stratified.
+    """Return `n_test` rows, and the others in an order of which every prefix is stratified.
 
-    Every class has its share of the test rows and of each number of first rows, give or take one
-    row. The last row of a class never tests, so that every class can be learned; one row of each
-    class stands first in the order, the classes of most rows before the others on average, so that
-    small training sets know as many classes as they can.
+    Every class has its share of the test rows and of each prefix, up to one row. At least one row
+    of each class is not a test row, so that every class can be learned. The order begins with one
+    row of each class, larger classes earlier on average, so that small training sets contain as
+    many classes as possible.
 
     Parameters
     ----------
@@ -180,12 +181,12 @@ def stratified_rows(
     strata : int array (n,)
         Class of every row.
     n_test : int
-        Fewer rows test where so many classes have a single row.
+        Fewer rows are test rows if too many classes have a single row.
     """
     place = np.empty(len(strata))
     for label in np.unique(strata):
         rows = generator.permutation(np.flatnonzero(strata == label))
-        # Evenly over the order, from a random beginning.
+        # Evenly spaced over the order, from a random start.
         place[rows] = (np.arange(len(rows)) + generator.random()) / len(rows)
     order = np.argsort(place, kind="stable")
     left = np.bincount(strata)
@@ -213,15 +214,14 @@ def split_classes(
 ) -> dict:
     """Return a partition in which every training size has equally many rows of each class.
 
-    Of each class the first rows of a permutation test (the share `test_size`, or as many of
-    `test_size` rows as its share of all rows), and the next are its labelled examples, so that a
-    size adds one row of each class, or several, to the smaller ones. What is left is the weak
-    pool.
+    Of each class the first rows of a permutation are test rows (the share `test_size`, or as many
+    of `test_size` rows as its share of all rows), and the next are its labelled examples, so that a
+    larger size adds the same number of rows of each class. The remaining rows are the weak pool.
 
-    A fold holds out every `n_folds`-th example of each class, counted from a random place, so that
-    it holds out at most one more of one class than of another. With one example per class a class
-    that is held out has none left: folds are then for predictions of rows without themselves, and
-    nothing can be selected by them.
+    A fold holds out every `n_folds`-th example of each class, counted from a random start, so that
+    it holds out at most one more of one class than of another. With one example per class a
+    held-out class has no training row: the folds then only give held-out predictions, by which
+    nothing can be selected.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ def split_classes(
     if not kept:
         raise ValueError(
             f"the smallest number of examples per class is {min(examples)}, but {smallest} rows of "
-            "one class are left beside the test rows"
+            "one class are left after the test rows"
         )
     most = max(kept)
     train = np.array([pool[:most] for pool in pools])
@@ -274,8 +274,8 @@ def grouped_rows(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return about `n_test` rows, whole groups drawn at random, and the rows of other groups.
 
-    A group that does not fit into what is left of the test set is passed over, so that the test
-    set is never larger than asked for; at least one group tests.
+    Groups that do not fit are skipped, so that the test set is not larger than requested. If no
+    group fits, the smallest group is the test set.
     """
     codes, sizes = np.unique(groups, return_counts=True)
     chosen: list[int] = []
@@ -293,16 +293,16 @@ def grouped_rows(
 def chronological_rows(
     order: Mapping[str, np.ndarray], n_test: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the `n_test` latest rows, and the rows that were wholly known before them.
+    """Return the `n_test` latest rows, and the rows that were completely known before them.
 
-    A row may train only if all it rests on, its output included, ended before the inputs of the
-    first test row were known, and if its days overlap with those of no test row of its company.
+    A row may train only if all its data, the output included, end before the inputs of the first
+    test row are known, and if its days overlap with those of no test row of its company.
 
     Parameters
     ----------
     order : mapping
         ``time`` (n,): day on which the inputs are known; ``begin`` and ``end`` (n,): first and
-        last day of the data behind a row; ``company`` (n,): code.
+        last day of the data of a row; ``company`` (n,): code.
     n_test : int
     """
     test = np.argsort(order["time"], kind="stable")[-n_test:]
@@ -313,7 +313,7 @@ def chronological_rows(
 
 
 def _known_before(order: Mapping[str, np.ndarray], test: np.ndarray, rows: np.ndarray):
-    """Return which of `rows` were wholly known before the rows `test` (`chronological_rows`)."""
+    """Return which `rows` were completely known before the rows `test` (`chronological_rows`)."""
     known = order["end"][rows] < order["time"][test].min()
     for index in np.flatnonzero(known):
         row = rows[index]
@@ -329,8 +329,8 @@ def split_all_rows(n_rows: int, n_folds: int, seed: int, labels: np.ndarray | No
     """Return the split in which all rows train, as `split_rows` does.
 
     There is one training size, `n_rows`, and no weak pool. The test rows are the training rows, in
-    the same order, so that every method predicts them; they must never be scored. From this split
-    a model for new rows is made.
+    the same order, so that every method predicts them; they must never be scored. The model for new
+    rows is made from this split.
 
     Parameters
     ----------
@@ -359,7 +359,7 @@ def split_all_rows(n_rows: int, n_folds: int, seed: int, labels: np.ndarray | No
     }
     if labels is not None:
         drawn = labels[rows]
-        # Rows of a class one after the other take the folds in turn.
+        # Consecutive rows of a class take the folds in turn.
         folds = np.empty(n_rows, dtype=int)
         folds[np.argsort(drawn, kind="stable")] = np.arange(n_rows) % n_folds
         tree["folds"] = {size_group(n_rows): folds}
@@ -378,16 +378,16 @@ def split_labelled_rows(
     kind: str = "random",
     **basis,
 ) -> dict:
-    """Return a split of the labelled rows, to which the rows without outputs are weak rows.
+    """Return a split of the labelled rows, with the rows without outputs as weak rows.
 
     The labelled rows are split as `split_rows` (or `split_all_rows`) splits a dataset of them
-    alone, so that weak rows that come or go change neither training nor test rows. The weak rows
-    are permuted by a generator of their own and join the end of the weak pool, less those that the
-    split may not know: rows of a group that tests, or that were not known before the test rows, or
+    alone, so that additional weak rows change neither training nor test rows. The weak rows are
+    permuted by a separate generator and appended to the weak pool, without those that must not be
+    used in training: rows of a test group, rows that were not known before the test rows, and rows
     whose given role is to test.
 
-    With `weak_groups` the weak pool is made of rows without outputs only, of those whose group has
-    a row in the largest training set: nothing is known of the others. A weak size that is larger
+    With `weak_groups` the weak pool has only rows without outputs, and only those whose group has a
+    row in the largest training set, since the others have no weak label. A weak size that is larger
     than the pool is then the whole pool. The pool, and with it this size, can differ by split.
 
     Parameters
@@ -397,7 +397,7 @@ def split_labelled_rows(
     training_sizes, weak_sizes, test_size, n_folds, seed
         As of `split_rows`; a test size below 1 is a share of the labelled rows.
     weak_groups : int array (n,) or None, default=None
-        Group of every row whose rows have similar outputs; -1 for none.
+        Group of every row; rows of a group have similar outputs; -1 for none.
     kind : str, default="random"
         As of `run`.
     **basis
@@ -406,9 +406,9 @@ def split_labelled_rows(
     Returns
     -------
     dict
-        As of `split_rows`; ``weak_sizes_asked``, for each of ``weak_sizes`` the largest size asked
-        for that it stands for, which is the same in every split; and ``n_weak_left_out``, the rows
-        without outputs outside the pool.
+        As of `split_rows`; ``weak_sizes_asked``, for each of ``weak_sizes`` the largest requested
+        size for which it is used, the same in every split; and ``n_weak_left_out``, the number of
+        rows without outputs outside the pool.
 
     Raises
     ------
@@ -424,26 +424,26 @@ def split_labelled_rows(
         tree = split_rows(len(labelled), *sizes, **of_labelled)
     tree |= {role: labelled[tree[role]] for role in ("train", "weak", "test")}
     generator = np.random.default_rng(derive_seed(seed, "rows without outputs"))
-    joining = generator.permutation(unlabelled)
+    added = generator.permutation(unlabelled)
     if kind != ALL_ROWS:
-        joining = joining[_may_be_known(joining, tree["test"], **basis)]
+        added = added[_may_be_known(added, tree["test"], **basis)]
     if weak_groups is not None:
         known = np.setdiff1d(weak_groups[tree["train"]], [-1])
-        joining = joining[np.isin(weak_groups[joining], known)]
-        tree["weak"] = joining
-        kept = {min(size, len(joining)): size for size in sorted(weak_sizes)}
+        added = added[np.isin(weak_groups[added], known)]
+        tree["weak"] = added
+        kept = {min(size, len(added)): size for size in sorted(weak_sizes)}
     else:
-        tree["weak"] = np.concatenate([tree["weak"], joining])
+        tree["weak"] = np.concatenate([tree["weak"], added])
         kept = {size: size for size in weak_sizes if size <= len(tree["weak"])}
-    kept = {size: asked for size, asked in sorted(kept.items()) if size > 0}
+    kept = {size: requested for size, requested in sorted(kept.items()) if size > 0}
     tree["weak_sizes"] = np.array(list(kept), dtype=int)
     tree["weak_sizes_asked"] = np.array(list(kept.values()), dtype=int)
-    tree["n_weak_left_out"] = len(unlabelled) - len(joining)
+    tree["n_weak_left_out"] = len(unlabelled) - len(added)
     return tree
 
 
 def _values_of(values: np.ndarray | Mapping[str, np.ndarray], rows: np.ndarray):
-    """Return what a split rests on, for some rows."""
+    """Return the argument of `split_rows` for some of the rows."""
     if isinstance(values, Mapping):
         return {name: column[rows] for name, column in values.items()}
     return values[rows]
@@ -458,7 +458,7 @@ def _may_be_known(
     labels: np.ndarray | None = None,
     strata: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return which of `rows` the training side of a split may know; all, for other bases."""
+    """Return which of `rows` may be used in training; all, for other kinds of split."""
     if order is not None:
         return _known_before(order, test, rows)
     if groups is not None:
@@ -482,7 +482,7 @@ def run(
     """Read a dataset, split its rows and write the "split" artifact.
 
     `kind` is ``random``, ``grouped``, ``chronological``, ``given``, ``per_class``, ``stratified``
-    or ``all``. With ``all``, `training_sizes` and `test_size` do not count (`split_all_rows`). Rows
+    or ``all``. With ``all``, `training_sizes` and `test_size` are ignored (`split_all_rows`). Rows
     without any known output are weak rows, and a dataset with ``weak_groups`` has no others
     (`split_labelled_rows`).
 
@@ -509,7 +509,7 @@ def run(
         raise UserError(
             place=f"experiment {experiment}, keys training_sizes and test_size",
             found=f"{error} (the dataset has {n_rows} {rows})",
-            expected=f"at least {n_folds} training rows (one for every fold) beside the test set",
+            expected=f"a test set and at least {n_folds} training rows, one for every fold",
             remedy=f"change training_sizes, test_size or n_folds in "
             f"config/experiments/{experiment}.yaml or config/config.yaml",
         ) from error
@@ -535,7 +535,7 @@ def run(
 
 
 def _basis_of(kind: str, data: Mapping, dataset: Path, experiment: str) -> dict:
-    """Return the argument of `split_rows` that a kind of split rests on."""
+    """Return the argument of `split_rows` that a kind of split needs."""
     if kind == "random":
         return {}
     if kind == ALL_ROWS:

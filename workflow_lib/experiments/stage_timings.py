@@ -1,4 +1,4 @@
-"""Measured seconds of a stage, kept apart from its results, which are reproducible."""
+"""Measured seconds of a stage, kept separately from its results, which are reproducible."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Tests and effect sizes that compare methods over train/test splits, and ranks over datasets.
 
 Scores of two methods on the same splits are paired. The ordinary paired Student t-test is the
-paper's rule for bold numbers (risk 1e-3). It takes the splits for independent samples, which they
-are not, since their training rows overlap; the corrected resampled t-test (Nadeau & Bengio,
-Machine Learning 52, 2003, eq. 11) widens the variance for that overlap.
+paper's rule for bold numbers (significance level 1e-3). It treats the splits as independent
+samples, which they are not, since their training rows overlap; the corrected resampled t-test
+(Nadeau & Bengio, Machine Learning 52, 2003, eq. 11) increases the variance for that overlap.
 
 Several methods are compared over datasets, which are independent, by their ranks in each dataset:
 the Friedman test of all of them, and Nemenyi's critical difference between any two (Demsar,
@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 EQUALITY_TOLERANCE = 1e-9
-"""Scores that differ by less than this part of the larger one count as equal: methods that are the
-same by algebra differ by rounding, and a t-test would read a pattern into the rounding."""
+"""Scores that differ by less than this part of the larger score count as equal: algebraically equal
+methods differ by rounding errors, which a t-test could find significant."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,11 @@ class EffectSizes:
     Attributes
     ----------
     of_differences : float
-        In units of the spread of the differences, J(n - 1) m / s_d: how steady the difference is.
+        In units of the spread of the differences, J(n - 1) m / s_d: how consistent the difference
+        is.
     of_scores : float
         In units of the spread of the scores themselves, J(2 n - 2) m / sqrt((s_1^2 + s_2^2) / 2):
-        how large it is beside the deviations that a table shows.
+        how large it is relative to the deviations that a table shows.
     """
 
     of_differences: float
@@ -82,10 +83,11 @@ class FriedmanTest:
     Attributes
     ----------
     statistic, p_value : float
-        Friedman's chi-squared with k - 1 degrees of freedom, corrected for ties. It is cautious.
+        Friedman's chi-squared with k - 1 degrees of freedom, corrected for ties. It is
+        conservative.
     f_statistic, f_p_value : float
         The F of Iman and Davenport with k - 1 and (k - 1)(N - 1) degrees of freedom; infinite and
-        0 where all datasets give the same ranks, which with few datasets says too much.
+        0 where all datasets give the same ranks, which overstates the evidence of few datasets.
     note : str
         "all methods are tied" or "all datasets give the same ranks"; empty otherwise.
     """
@@ -132,7 +134,7 @@ def corrected_resampled_t_test(
 
     t = m / sqrt((1 / J + n_test / n_train) s^2), with J - 1 degrees of freedom (Nadeau & Bengio
     2003). With small training sets and large test sets the factor is large and the test is
-    cautious: few comparisons come out as real.
+    conservative: few differences are significant.
 
     Parameters
     ----------
@@ -158,7 +160,7 @@ def hedges_correction(degrees_of_freedom: int) -> float:
     J(f) = Gamma(f / 2) / (sqrt(f / 2) Gamma((f - 1) / 2)), about 1 - 3 / (4 f - 1), for a standard
     deviation of f degrees of freedom (Hedges, Journal of Educational Statistics 6, 1981). It is
     0.80 for the differences of five splits and 0.56 for those of three. It is 0 for f = 1, where
-    the mean of what it corrects does not exist.
+    the uncorrected difference has no finite expectation.
 
     Raises
     ------
@@ -178,7 +180,7 @@ def effect_sizes(first: Sequence[float], second: Sequence[float]) -> EffectSizes
 
     The first is `PairedTest.effect` times J(n - 1). The second is the g of Hedges in the form for
     paired scores that Lakens (Frontiers in Psychology 4, 2013, eq. 10) calls g_av. Splits share
-    rows, so that both tell of other splits of the same data, not of other data.
+    rows, so that both apply to other splits of the same data, not to other data.
 
     With two splits the first is NaN, since no factor removes its bias.
 
@@ -211,7 +213,7 @@ def ranks_by_dataset(errors: np.ndarray) -> np.ndarray:
     """Return the ranks (N, k) of k methods in each of N datasets; the lowest error has rank 1.
 
     Tied methods share the mean of their ranks. Errors are tied where they differ by rounding alone
-    (`EQUALITY_TOLERANCE`), so that methods that are one by algebra get one rank.
+    (`EQUALITY_TOLERANCE`), so that algebraically equal methods have the same rank.
 
     Parameters
     ----------
@@ -247,11 +249,11 @@ def average_ranks(errors: np.ndarray) -> np.ndarray:
 
 
 def friedman_test(errors: np.ndarray) -> FriedmanTest:
-    """Return the Friedman test that k methods are alike on N datasets.
+    """Return the Friedman test of the hypothesis that k methods are equal on N datasets.
 
     With average ranks R_j, chi2 = 12 N / (k (k + 1)) sum_j (R_j - (k + 1) / 2)^2, divided by
     1 - sum (t^3 - t) / (N k (k^2 - 1)) over groups of t tied methods. Iman and Davenport's
-    F = (N - 1) chi2 / (N (k - 1) - chi2) is less cautious (Demsar 2006, section 3.2.2).
+    F = (N - 1) chi2 / (N (k - 1) - chi2) is less conservative (Demsar 2006, section 3.2.2).
 
     Parameters
     ----------
@@ -288,19 +290,19 @@ def friedman_test(errors: np.ndarray) -> FriedmanTest:
 
 
 def nemenyi_critical_difference(n_methods: int, n_datasets: int, risk: float = 0.05) -> float:
-    """Return how far two average ranks must differ for Nemenyi's test to tell two methods apart.
+    """Return the difference of average ranks from which Nemenyi's test distinguishes two methods.
 
     CD = q sqrt(k (k + 1) / (6 N)), where q is the upper quantile of the Studentized range of k
     groups with infinitely many degrees of freedom, divided by sqrt(2) (Demsar 2006, section
     3.2.2). The test allows for all pairs of methods at once. Average ranks differ by k - 1 at
-    most, so that with few datasets it can tell nothing apart.
+    most, so that with few datasets no methods may be distinguishable.
 
     Parameters
     ----------
     n_methods, n_datasets : int
         k, at least 2, and N, at least 1.
     risk : float, default=0.05
-        The chance that it tells any two methods apart although all are alike.
+        The probability that it distinguishes any two methods although all are equal.
     """
     if n_methods < 2 or n_datasets < 1:
         raise ValueError(
@@ -317,11 +319,11 @@ def nemenyi_critical_difference(n_methods: int, n_datasets: int, risk: float = 0
 def indistinguishable_groups(
     ranks: Sequence[float], critical_difference: float
 ) -> list[tuple[int, ...]]:
-    """Return the largest groups of methods whose average ranks are closer than the difference.
+    """Return the largest groups of methods whose ranks differ by less than the critical difference.
 
-    Groups are tuples of positions in `ranks`, best rank first, of at least two methods. One method
-    can be in several groups, and no group lies within another. Methods whose ranks differ by just
-    the critical difference are distinguished.
+    Groups are tuples of positions in `ranks`, best rank first, of at least two methods. A method
+    can be in several groups, and no group lies within another. Methods whose ranks differ by
+    exactly the critical difference are distinguished.
     """
     order = sorted(range(len(ranks)), key=lambda index: (ranks[index], index))
     groups, end = [], 0
@@ -340,7 +342,7 @@ def _paired_differences(first: Sequence[float], second: Sequence[float]) -> np.n
     second = np.asarray(second, dtype=float)
     if first.ndim != 1 or first.shape != second.shape or first.size == 0:
         raise ValueError(
-            f"paired scores must be two sequences of one length, at least 1; "
+            f"paired scores must be two sequences of equal length, at least 1; "
             f"found shapes {first.shape} and {second.shape}"
         )
     differences = first - second

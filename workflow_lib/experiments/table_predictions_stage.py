@@ -12,33 +12,33 @@ import numpy as np
 
 from workflow_lib.datasets.table_file import Table
 from workflow_lib.datasets.tables import listed
-from workflow_lib.experiments.saved_model import Predictions, SavedModel, named_apart
+from workflow_lib.experiments.saved_model import Predictions, SavedModel, with_distinct_names
 from workflow_lib.whole_files import write_text
 
 WIDTH = 98
-"""Letters of a line on the terminal."""
+"""Characters of a line on the terminal."""
 
 
 def run(model: Path, rows: Path, output: Path) -> None:
     """Predict new rows and write them as CSV (UTF-8, commas, a header).
 
-    One line a row, in the order of `rows`. Its columns: the one that names the rows, where the
-    table that the model was made from had one and `rows` has it too; ``line``, the line of the file
-    in which the row begins (for files that are no text, its number counted from 1); for each output
-    its value, named as the output, and with calibrated intervals ``NAME lower`` and ``NAME upper``
-    (empty where there were too few rows for one); or ``class``, with calibrated sets of classes its
-    ``probability`` and the ``set``, classes joined by ``|``, the most probable first; ``novelty``,
-    the distance to the nearest training row in units of what is usual among these;
-    ``unlike_training``, ``yes`` where it is beyond the limit; ``note``, what was missing or
-    unknown; ``method``, what predicted it. Numbers are written so that they are read back exactly.
+    One line per row, in the order of `rows`. Its columns: the name of the row, if the table that
+    the model was made from had such a column and `rows` has it too; ``line``, the line of the file
+    in which the row begins (for binary files the number of the row, counted from 1); for each
+    output its value, named as the output, with ``NAME lower`` and ``NAME upper`` if intervals are
+    calibrated (empty if there were too few rows for an interval); or ``class``, with its
+    ``probability`` and the ``set`` if sets of classes are calibrated, classes joined by ``|``, the
+    most probable first; ``novelty``, the distance to the nearest training row in units of a typical
+    distance among these; ``unlike_training``, ``yes`` where the novelty exceeds the limit;
+    ``note``, the missing and unknown values; ``method``, the method that predicts. Numbers are
+    written so that they are read back exactly.
 
     Parameters
     ----------
     model : path
         A "predictor" artifact.
     rows : path
-        CSV, TSV, Parquet or HDF5 table with the input columns in any order; others are passed
-        over.
+        CSV, TSV, Parquet or HDF5 table with the input columns in any order; others are ignored.
     output : path
 
     Raises
@@ -48,33 +48,33 @@ def run(model: Path, rows: Path, output: Path) -> None:
     """
     predictor = SavedModel.load(model)
     table = predictor.as_table(Path(rows))
-    looked_at = {*predictor.columns_used(table), predictor.row_name}
-    passed_over = [name for name in table.names if name not in looked_at]
+    used = {*predictor.columns_used(table), predictor.row_name}
+    ignored = [name for name in table.names if name not in used]
     predictions = predictor.predict(table)
     columns = {name: _texts(values) for name, values in predictions.columns().items()}
-    columns = named_apart(_row_columns(predictor, table), columns) | columns
+    columns = with_distinct_names(_row_columns(predictor, table), columns) | columns
     _write(Path(output), columns)
-    print("\n".join(closing_lines(predictor, predictions, passed_over, output)))
+    print("\n".join(closing_lines(predictor, predictions, ignored, output)))
 
 
 def closing_lines(
-    predictor: SavedModel, predictions: Predictions, passed_over: Sequence[str], output: Path
+    predictor: SavedModel, predictions: Predictions, ignored: Sequence[str], output: Path
 ) -> list[str]:
-    """Return what the terminal says of the predictions; `passed_over` are columns of no use."""
+    """Return the printed summary of the predictions; `ignored` are the unused columns."""
     n_rows = len(predictions.notes)
     lines = [f"{n_rows} row{'s' * (n_rows != 1)} predicted by {predictor.label}: {output}"]
-    if passed_over:
-        lines.append(f"columns that are no inputs, passed over: {listed(passed_over)}")
+    if ignored:
+        lines.append(f"columns that are not inputs, ignored: {listed(ignored)}")
     is_finite = predictions.classes is not None or np.isfinite(predictions.lower).any()
     if predictions.level is not None and is_finite:
         what = "intervals" if predictions.classes is None else "sets of classes"
         true = "values" if predictions.classes is None else "classes"
-        text = f"the {what} are meant to hold {100 * predictions.level:g} % of the true {true}"
+        text = f"the {what} should hold {100 * predictions.level:g} % of the true {true}"
         if predictor.coverage is not None:
-            text += f"; of test rows they held {100 * predictor.coverage:.0f} %"
+            text += f"; on test rows they held {100 * predictor.coverage:.0f} %"
         lines.append(text)
     elif predictions.classes is None:
-        why = "" if predictions.level is None else ": too few rows tested for one"
+        why = "" if predictions.level is None else ": there are too few test rows"
         lines.append(f"there are no intervals{why}")
     n_unlike = int(predictions.is_novel.sum())
     verb, care = ("is" if n_unlike == 1 else "are"), ": take their predictions with care"
@@ -107,7 +107,7 @@ def _row_columns(predictor: SavedModel, table: Table) -> dict[str, list[str]]:
 def _texts(values: Sequence) -> list[str]:
     """Return values as texts: numbers as the shortest that are read back exactly.
 
-    Infinite numbers are empty, and what is true or false is ``yes`` or ``no``.
+    Infinite numbers are empty, and booleans are ``yes`` or ``no``.
     """
     values = np.asarray(values)
     if values.dtype == bool:
@@ -118,7 +118,7 @@ def _texts(values: Sequence) -> list[str]:
 
 
 def _write(output: Path, columns: dict[str, list[str]]) -> None:
-    """Write the columns, whole or not at all."""
+    """Write the columns as CSV."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
