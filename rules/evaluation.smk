@@ -9,6 +9,7 @@ rule scores:
         code=code("scores.py", "experiments.evaluation"),
     output:
         scores=shown_result("results/{experiment}/scores.csv", "scores", "errors of all splits"),
+        choices="results/{experiment}/choices.csv",
         coordinates=shown_result(
             "results/{experiment}/coordinates.csv", "coordinates", "errors of all coordinates"
         ),

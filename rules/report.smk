@@ -279,6 +279,7 @@ rule report:
     input:
         manifest=f"{RUN_FOLDER}/run.json",
         scores=[f"results/{experiment}/scores.csv" for experiment in settings.experiments],
+        choices=[f"results/{experiment}/choices.csv" for experiment in settings.experiments],
         coordinates=[f"results/{experiment}/coordinates.csv" for experiment in settings.experiments],
         timings=timing_tables(),
         equivalence_checks=all_equivalence_checks(),

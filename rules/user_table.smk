@@ -58,6 +58,7 @@ rule data_profile:
 rule leaderboard:
     input:
         scores="results/{experiment}/scores.csv",
+        choices="results/{experiment}/choices.csv",
         timings=time_records,
         code=code("leaderboard.py", "report.leaderboard"),
     output:

@@ -7,6 +7,7 @@ with job(snakemake):
 
     leaderboard.run(
         scores=snakemake.input.scores,
+        choices=snakemake.input.choices,
         timings=snakemake.input.timings,
         methods=snakemake.params.methods,
         experiment_settings=snakemake.params.experiment,

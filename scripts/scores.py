@@ -10,6 +10,7 @@ with job(snakemake):
         splits=snakemake.input.splits,
         predictions=evaluation.by_method(snakemake.params.methods, snakemake.input.predictions),
         output=snakemake.output.scores,
+        choices=snakemake.output.choices,
         coordinates=snakemake.output.coordinates,
         experiment=snakemake.wildcards.experiment,
         dataset_name=snakemake.params.dataset,

@@ -7,7 +7,6 @@ date there: after a new method, only that method.
 
 from __future__ import annotations
 
-import csv
 import os
 import shutil
 import subprocess
@@ -15,19 +14,26 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import pandas as pd
 import yaml
 
 from benchmarks.compare.tables import Table
 from benchmarks.measuring import ROOT
 from workflow_lib.errors import UserError
-from workflow_lib.experiments.evaluation import CHOICE_COLUMNS
+from workflow_lib.report.results import (
+    outside_studies,
+    read_choices,
+    read_scores,
+    read_timings,
+)
+from workflow_lib.result_columns import SECONDS
 from workflow_lib.whole_files import write_text
 
 COPIED = ("Snakefile", "config", "envs", "profiles", "rules", "scripts", "workflow_lib")
 
 RUN_FILE = "config/compare.yaml"
 
-SECONDS = ("selection_seconds", "fit_seconds", "prediction_seconds", "preimage_seconds")
+_FIT = ["method", "training_size", "split"]
 
 
 def write_workflow(
@@ -128,24 +134,25 @@ def own_scores(folder: Path, tables: Sequence[str]) -> list[dict]:
         scores = folder / "results" / name / "scores.csv"
         if not scores.is_file():
             continue
-        seconds = {
-            _key(row): sum(float(row[column]) for column in SECONDS)
-            for row in _rows_without_studies(folder / "results" / "timings" / f"{name}.csv")
-        }
+        errors = _without_studies(read_scores(scores))
+        errors = errors[errors["quantity"] == "arrmse"]
+        timings = _without_studies(read_timings(folder / "results" / "timings" / f"{name}.csv"))
+        seconds = timings.set_index(_FIT)[list(SECONDS)].sum(axis=1)
+        choices = _without_studies(read_choices(scores.with_name("choices.csv")))
+        texts = (choices["name"] + "=" + choices["value"]).groupby([choices[c] for c in _FIT])
+        settings = texts.agg(" ".join)
         rows += [
             {
                 "table": name,
-                "size": int(row["training_size"]),
-                "split": int(row["split"]),
-                "method": row["method"],
+                "size": row.training_size,
+                "split": row.split,
+                "method": row.method,
                 "source": "own",
-                "error": float(row["arrmse"]),
-                "seconds": seconds[_key(row)],
-                "settings": " ".join(
-                    f"{choice}={row[choice]}" for choice in CHOICE_COLUMNS if row[choice]
-                ),
+                "error": row.value,
+                "seconds": seconds[row.method, row.training_size, row.split],
+                "settings": settings.get((row.method, row.training_size, row.split), ""),
             }
-            for row in _rows_without_studies(scores)
+            for row in errors.itertuples()
         ]
     return rows
 
@@ -158,14 +165,8 @@ def method_settings(folder: Path) -> dict[str, dict]:
     }
 
 
-def _rows_without_studies(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    return [row for row in rows if row["weak_size"] == "0" and not row["setting"]]
-
-
-def _key(row: Mapping[str, str]) -> tuple[str, str, str]:
-    return row["method"], row["training_size"], row["split"]
+def _without_studies(frame: pd.DataFrame) -> pd.DataFrame:
+    return outside_studies(frame[frame["weak_size"] == 0])
 
 
 def _write_yaml(path: Path, content: Mapping) -> None:

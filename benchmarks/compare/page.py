@@ -14,7 +14,7 @@ from benchmarks.compare.peers import PEERS
 from benchmarks.compare.tables import Table
 from workflow_lib.report.ranks import Ranking, rank_methods
 from workflow_lib.report.run_figures.critical_difference import draw_critical_difference
-from workflow_lib.report.scores import SELECTED, Score
+from workflow_lib.report.scores import SELECTED
 from workflow_lib.report.style import save_figure
 from workflow_lib.whole_files import write_text
 
@@ -73,23 +73,15 @@ def ranking_of(
     scores: pd.DataFrame, tables: Mapping[str, Table], order: Sequence[str]
 ) -> Ranking | None:
     """Return the ranks of the methods over the tables, each at its largest training size."""
-    nothing = dict.fromkeys(Score.__dataclass_fields__)
-    records: dict[str, list[Score]] = {}
-    for row in scores.itertuples():
-        values = nothing | {
-            "experiment": row.table,
-            "dataset": row.table,
-            "method": row.method,
-            "components": SELECTED,
-            "training_size": row.size,
-            "weak_size": 0,
-            "split": row.split,
-            "n_train": row.size,
-            "n_test": 0,
-            "errors": {"arrmse": row.error},
-            "setting": "",
-        }
-        records.setdefault(row.table, []).append(Score(**values))
+    every = scores.rename(columns={"size": "training_size", "error": "value"}).assign(
+        experiment=scores["table"],
+        dataset=scores["table"],
+        components=SELECTED,
+        weak_size=0,
+        setting="",
+        quantity="arrmse",
+    )
+    records = dict(list(every.groupby("table", sort=False)))
     experiments = {
         name: {
             "title": tables[name].title,

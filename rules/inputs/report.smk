@@ -88,6 +88,7 @@ def files_for_report(experiment):
     """Return the files of an experiment that the report reads."""
     return {
         "scores": f"results/{experiment}/scores.csv",
+        "choices": f"results/{experiment}/choices.csv",
         "coordinates": f"results/{experiment}/coordinates.csv",
         "timings": f"results/timings/{experiment}.csv" if has_time_table(experiment) else None,
         "models": next(iter(named_components(experiment)), None),

@@ -81,6 +81,7 @@ def all_steps():
         paths.update(feature_files(SimpleNamespace(dataset=dataset)))
     for experiment in settings.experiments:
         paths.add(f"results/{experiment}/scores.csv")
+        paths.add(f"results/{experiment}/choices.csv")
         paths.add(f"results/{experiment}/coordinates.csv")
         paths.update(equivalence_files(experiment))
         if settings.is_own(experiment):

@@ -22,6 +22,7 @@ from workflow_lib.generative.output_scaling import fit_output_scaling
 from workflow_lib.generative.storage import model_to_tree
 from workflow_lib.report.render import html_markup
 from workflow_lib.report.table_text import lay_out
+from workflow_lib.result_columns import CHOICES, COORDINATES, SCORES, TIMINGS
 
 METHODS = {
     "m-krr": {"label": "m-KRR", "color": "#E69F00", "marker": "^", "summary": "Kernel ridge."},
@@ -37,24 +38,8 @@ CLASS_METHODS = {
     "wofer-gmm": METHODS["wofer-gmm"],
 }
 
-SCORE_COLUMNS = (
-    "experiment,dataset,method,components,training_size,weak_size,setting,split,n_train,n_test,"
-    f"accuracy,{','.join(ERROR_MEASURES)},n_components,kernel,width,alpha_leading,alpha_rest,"
-    "weak_weight,projected,n_landmarks,edges,weights"
-).split(",")
-
 FACTORS = {"rrmse": 2, "root_sum_rrmse": 3, "norm_rrmse": 1 / 4}
 """Other errors in the samples, as multiples of the aRRMSE; 1 for those not listed."""
-
-COORDINATE_COLUMNS = (
-    "experiment,dataset,method,components,training_size,weak_size,setting,split,n_train,n_test,"
-    "coordinate,name,error"
-).split(",")
-
-TIMING_COLUMNS = (
-    "experiment,method,components,training_size,weak_size,setting,split,n_train,n_test,"
-    "selection_seconds,fit_seconds,prediction_seconds,preimage_seconds"
-).split(",")
 
 Row = tuple[str, str, int, Callable[[int, int], float]]
 """Method, components, weak size and the error of (training size, split); a setting may follow."""
@@ -93,11 +78,29 @@ def write_scores(
 ) -> Path:
     """Write the scores of some rows; those with a setting have the largest training size only."""
 
-    def score(size, value):
-        errors = ["", *(FACTORS.get(name, 1) * value for name in ERROR_MEASURES)]
-        return [size, n_test, *errors, 4, "rbf", 1.0, "inf", 0.01, "", 1, "", "", ""]
+    lines = [
+        [*key, size, n_test, name, FACTORS.get(name, 1) * value]
+        for *key, size, value in _lines(rows, sizes, n_splits, lambda size, value: [size, value])
+        for name in ERROR_MEASURES
+    ]
+    return _write(path, SCORES, lines)
 
-    return _write(path, SCORE_COLUMNS, _lines(rows, sizes, n_splits, score))
+
+def write_choices(
+    path: Path,
+    rows: Sequence[Row],
+    sizes: Sequence[int] = (20, 50),
+    n_splits: int = 5,
+    **chosen: object,
+) -> Path:
+    """Write what was chosen in some rows, the same in every split: by default RBF kernels."""
+    chosen = {"kernel": "rbf", "n_components": 4, "alpha_rest": 0.01} | chosen
+    lines = [
+        [*key, name, value]
+        for key in _lines(rows, sizes, n_splits, lambda size, value: [])
+        for name, value in chosen.items()
+    ]
+    return _write(path, CHOICES, lines)
 
 
 def write_accuracies(
@@ -114,10 +117,9 @@ def write_accuracies(
     """
 
     def score(size, accuracy):
-        found = [n_classes * size, n_test, accuracy, *[""] * len(ERROR_MEASURES)]
-        return [*found, 4, "rbf", 1.0, "", 0.01, "", "", "", "", ""]
+        return [n_classes * size, n_test, "accuracy", accuracy]
 
-    return _write(path, SCORE_COLUMNS, _lines(rows, sizes, n_splits, score))
+    return _write(path, SCORES, _lines(rows, sizes, n_splits, score))
 
 
 def write_coordinates(
@@ -139,7 +141,7 @@ def write_coordinates(
         )
         for number, name in enumerate(names)
     ]
-    return _write(path, COORDINATE_COLUMNS, lines)
+    return _write(path, COORDINATES, lines)
 
 
 def write_timings(
@@ -147,11 +149,11 @@ def write_timings(
 ) -> Path:
     """Write timings: selection 10, fit 0.5, prediction 0.001, pre-image 0.002, times split + 1."""
     lines = [
-        ["toy", method, "selected", size, 0, setting, split, size, 10]
+        ["toy", "toy-data", method, "selected", size, 0, setting, split, size, 10]
         + [number * (split + 1) for number in (10, 0.5, 0.001, 0.002)]
         for method, size, split in itertools.product(methods, sizes, range(n_splits))
     ]
-    return _write(path, TIMING_COLUMNS, lines)
+    return _write(path, TIMINGS, lines)
 
 
 def base_error(size: int, split: int) -> float:

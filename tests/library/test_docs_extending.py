@@ -27,7 +27,7 @@ from workflow_lib.methods import registry
 from workflow_lib.output_models import base as models
 from workflow_lib.report.figures import base as figures
 from workflow_lib.report.render import html_markup
-from workflow_lib.report.scores import read_scores
+from workflow_lib.report.results import read_scores
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {
@@ -190,9 +190,11 @@ def test_the_table_counts_the_splits_that_are_won(tmp_path, module_of):
     assert "2 of 5" in html and "0 of 5" in html and "lower than that of m-KRR" in html
 
 
-def test_a_table_without_results_is_empty(module_of):
+def test_a_table_without_results_is_empty(tmp_path, module_of):
     tables = module_of("workflow_lib/report/win_tables.py")
-    assert tables.win_table([], metric="arrmse", method_order=[], reference="m-krr") == []
+    path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, lambda size, split: 1)])
+    nothing = read_scores(path).head(0)
+    assert tables.win_table(nothing, metric="arrmse", method_order=[], reference="m-krr") == []
     assert "Wins" in html_markup(tables.win_layout([], "Wins", {}, "m-krr"))
 
 
@@ -217,6 +219,6 @@ def test_branches_are_where_the_page_says():
         if isinstance(node, ast.FunctionDef)
     }
     assert "published = read_published(" in functions["table_cells"]
-    assert "notes = table_notes(" in functions["_lay_out"]
+    assert "notes = table_notes(" in functions["lay_out"]
     for branch in re.findall(r"```python\n(    if .*?)```", PAGES["add-a-table"], re.DOTALL):
         ast.parse("def shown():\n" + branch)

@@ -10,15 +10,14 @@ import pytest
 from small_data import regression_data
 
 from workflow_lib.artifacts import write_artifact
+from workflow_lib.error_measures import ERROR_MEASURES
 from workflow_lib.experiments.evaluation import (
-    COORDINATE_COLUMNS,
-    SCORE_COLUMNS,
-    TIMING_COLUMNS,
     by_method,
     run_scores,
     run_timings,
     write_rows,
 )
+from workflow_lib.result_columns import CHOICES, COORDINATES, SCORES, TIMINGS
 
 
 def write_split(path, generator, n_rows=30):
@@ -93,22 +92,32 @@ def experiment(tmp_path):
 
 def test_scores_by_hand(experiment):
     folder, splits, predictions, _, expected = experiment
-    output = folder / "scores.csv"
-    coordinates = folder / "coordinates.csv"
-    run_scores(folder / "dataset.h5", splits, predictions, output, coordinates, "small", "data")
-    rows = rows_of(output)
-    assert list(rows[0]) == SCORE_COLUMNS
-    assert len(rows) == 8
+    files = [folder / f"{name}.csv" for name in ("scores", "choices", "coordinates")]
+    run_scores(folder / "dataset.h5", splits, predictions, *files, "small", "data")
+    rows = rows_of(files[0])
+    assert list(rows[0]) == list(SCORES)
+    assert len(rows) == 8 * len(ERROR_MEASURES)
     for row in rows:
         key = row["method"], int(row["training_size"]), int(row["split"])
-        # The third output is constant in training and test rows: it has no relative error.
-        assert float(row["arrmse"]) == pytest.approx(expected[key].mean(), rel=1e-12)
-        squares = (expected[key] ** 2).sum()
-        assert float(row["root_sum_rrmse"]) == pytest.approx(np.sqrt(squares), rel=1e-12)
-        norm = expected[row["method"], "norm", int(row["split"])]
-        assert float(row["norm_rrmse"]) == pytest.approx(norm, rel=1e-12)
         assert (row["experiment"], row["dataset"], row["n_test"]) == ("small", "data", "10")
-        assert (row["alpha_rest"], row["alpha_leading"], row["weak_weight"]) == ("inf", "0.1", "")
+        # The third output is constant in training and test rows: it has no relative error.
+        by_hand = {
+            "arrmse": expected[key].mean(),
+            "root_sum_rrmse": np.sqrt((expected[key] ** 2).sum()),
+            "norm_rrmse": expected[row["method"], "norm", int(row["split"])],
+        }
+        if row["quantity"] in by_hand:
+            assert float(row["value"]) == pytest.approx(by_hand[row["quantity"]], rel=1e-12)
+    choices = rows_of(files[1])
+    assert list(choices[0]) == list(CHOICES)
+    chosen = {(row["method"], row["training_size"], row["split"]) for row in choices}
+    assert len(chosen) == 8
+    assert {(row["name"], row["value"]) for row in choices} == {
+        ("alpha_leading", "0.1"),
+        ("alpha_rest", "inf"),
+        ("n_components", "3"),
+        ("width", "0.3"),
+    }
     order = [(row["method"], int(row["training_size"]), row["split"]) for row in rows]
     assert order == sorted(order)
 
@@ -116,11 +125,10 @@ def test_scores_by_hand(experiment):
 def test_errors_of_coordinates_by_hand(experiment):
     folder, splits, predictions, _, expected = experiment
     output = folder / "coordinates.csv"
-    run_scores(
-        folder / "dataset.h5", splits, predictions, folder / "scores.csv", output, "small", "data"
-    )
+    files = folder / "scores.csv", folder / "choices.csv", output
+    run_scores(folder / "dataset.h5", splits, predictions, *files, "small", "data")
     rows = rows_of(output)
-    assert list(rows[0]) == COORDINATE_COLUMNS
+    assert list(rows[0]) == list(COORDINATES)
     # The constant output is left out.
     assert len(rows) == 8 * 2
     for row in rows:
@@ -140,8 +148,9 @@ def test_coordinates_keep_their_numbers_where_one_is_left_out(experiment):
     Y[:, 0] = 7.0
     names = {"outputs": json.dumps(["first", "second", "third"])}
     write_artifact(data, {"inputs": X, "outputs": Y, "names": names}, "dataset")
-    run_scores(data, splits, predictions, folder / "a.csv", folder / "b.csv", "small", "data")
-    found = {(row["coordinate"], row["name"]) for row in rows_of(folder / "b.csv")}
+    files = [folder / f"{name}.csv" for name in "abc"]
+    run_scores(data, splits, predictions, *files, "small", "data")
+    found = {(row["coordinate"], row["name"]) for row in rows_of(files[-1])}
     assert found == {("1", "second"), ("2", "third")}
 
 
@@ -149,9 +158,9 @@ def test_text_is_the_same_every_time(experiment):
     folder, splits, predictions, _, _ = experiment
     reverse = dict(reversed(predictions.items()))
     for name, given in (("first", predictions), ("second", reverse)):
-        outputs = folder / f"{name}.csv", folder / f"{name}-coordinates.csv"
+        outputs = [folder / f"{name}{suffix}.csv" for suffix in ("", "-choices", "-coordinates")]
         run_scores(folder / "dataset.h5", splits, given, *outputs, "small", "data")
-    for suffix in ("", "-coordinates"):
+    for suffix in ("", "-choices", "-coordinates"):
         first, second = (folder / f"{name}{suffix}.csv" for name in ("first", "second"))
         assert first.read_bytes() == second.read_bytes()
     assert not list(folder.glob("*.part"))
@@ -162,7 +171,7 @@ def test_timings_of_all_stages_are_in_one_row(experiment):
     output = folder / "timings.csv"
     run_timings(splits, predictions, seconds, output, "small", "data")
     rows = rows_of(output)
-    assert list(rows[0]) == TIMING_COLUMNS
+    assert list(rows[0]) == list(TIMINGS)
     assert len(rows) == 8
     for row in rows:
         split = int(row["split"])
@@ -208,12 +217,15 @@ def studied(experiment):
 
 def test_settings_of_studies_are_a_part_of_the_key(studied):
     folder, splits, predictions, seconds = studied
-    scores, coordinates = folder / "s.csv", folder / "c.csv"
-    run_scores(folder / "dataset.h5", splits, predictions, scores, coordinates, "small", "data")
+    scores, choices, coordinates = (folder / f"{name}.csv" for name in ("s", "h", "c"))
+    files = scores, choices, coordinates
+    run_scores(folder / "dataset.h5", splits, predictions, *files, "small", "data")
     run_timings(splits, predictions, seconds, folder / "t.csv", "small", "data")
     # By study and value, and only then by split: 2 comes before 10.
     order = ["", "weak_noise=0.5", "weak_weight=2", "weak_weight=10"]
-    of_study = [row for row in rows_of(scores) if row["weak_size"] == "5"]
+    of_study = [
+        row for row in rows_of(scores) if row["weak_size"] == "5" and row["quantity"] == "arrmse"
+    ]
     assert [row["setting"] for row in of_study] == [name for name in order for _ in range(2)]
     assert [row["split"] for row in of_study] == ["0", "1"] * 4
     for path in (coordinates, folder / "t.csv"):
@@ -223,15 +235,16 @@ def test_settings_of_studies_are_a_part_of_the_key(studied):
     assert {row["setting"] for row in rows_of(scores) if row["weak_size"] == "0"} == {""}
 
 
-def test_weights_of_a_stack_are_one_text(studied):
+def test_each_weight_of_a_stack_is_a_choice(studied):
     folder, splits, predictions, _ = studied
-    output = folder / "s.csv"
-    run_scores(folder / "dataset.h5", splits, predictions, output, folder / "c.csv", "small", "d")
-    by_size = {row["training_size"]: row for row in rows_of(output)}
-    assert by_size["15"]["weights"] == f"m-krr=0.7 ofer-gmm={0.1 + 0.2!r}"
-    assert by_size["15"]["projected"] == by_size["10"]["weights"] == ""
-    found = {row["setting"]: row["projected"] for row in rows_of(output) if row["weak_size"] == "5"}
-    assert (found[""], found["weak_noise=0.5"]) == ("1", "0")
+    files = [folder / f"{name}.csv" for name in ("s", "h", "c")]
+    run_scores(folder / "dataset.h5", splits, predictions, *files, "small", "d")
+    rows = rows_of(files[1])
+    weights = {row["name"]: row["value"] for row in rows if row["training_size"] == "15"}
+    assert weights["weight_m-krr"] == "0.7"
+    assert float(weights["weight_ofer-gmm"]) == 0.1 + 0.2
+    projected = {row["setting"]: row["value"] for row in rows if row["name"] == "projected"}
+    assert (projected[""], projected["weak_noise=0.5"]) == ("1", "0")
 
 
 def test_paths_are_assigned_by_method():
@@ -274,15 +287,14 @@ def test_classes_have_an_accuracy_and_sizes_per_class(tmp_path):
         "cost": 10.0,
     }
     write_artifact(tmp_path / "p.h5", {"n-3_w-0_C-selected": item}, "predictions")
-    scores, coordinates = tmp_path / "scores.csv", tmp_path / "coordinates.csv"
     files = {"m": [tmp_path / "p.h5"]}
-    run_scores(
-        tmp_path / "dataset.h5", [tmp_path / "split.h5"], files, scores, coordinates, "e", "d"
-    )
-    (row,) = rows_of(scores)
-    assert float(row["accuracy"]) == pytest.approx(4 / 7)
+    outputs = [tmp_path / f"{name}.csv" for name in ("scores", "choices", "coordinates")]
+    run_scores(tmp_path / "dataset.h5", [tmp_path / "split.h5"], files, *outputs, "e", "d")
+    (row,) = rows_of(outputs[0])
+    assert row["quantity"] == "accuracy"
+    assert float(row["value"]) == pytest.approx(4 / 7)
     assert (row["training_size"], row["n_train"], row["n_test"]) == ("1", "3", "7")
-    assert row["arrmse"] == row["rrmse"] == row["norm_rrmse"] == ""
-    assert row["cost"] == "10.0"
-    errors = {row["name"]: float(row["error"]) for row in rows_of(coordinates)}
+    (choice,) = rows_of(outputs[1])
+    assert (choice["name"], choice["value"]) == ("cost", "10.0")
+    errors = {row["name"]: float(row["error"]) for row in rows_of(outputs[2])}
     assert errors == pytest.approx({"ant": 1 / 3, "bee": 1 / 2, "cow": 1 / 2})

@@ -69,6 +69,7 @@ LAYERS = [
         "error_measures",
         "file_digests",
         "parameters",
+        "result_columns",
         "saved_methods",
         "imports",
         "stored_rows",

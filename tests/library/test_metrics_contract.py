@@ -62,9 +62,10 @@ def score(tmp_path):
         write_artifact(tmp_path / "s.h5", split, "split")
         write_artifact(tmp_path / "p.h5", {"item": item}, "predictions")
         files = tmp_path / "d.h5", [tmp_path / "s.h5"], {"m": [tmp_path / "p.h5"]}
-        run_scores(*files, tmp_path / "scores.csv", tmp_path / "c.csv", "e", "d")
-        (row,) = csv.DictReader(Path(tmp_path / "scores.csv").read_text().splitlines())
-        return float(row[name])
+        outputs = [tmp_path / f"{name}.csv" for name in ("scores", "choices", "coordinates")]
+        run_scores(*files, *outputs, "e", "d")
+        rows = csv.DictReader(Path(outputs[0]).read_text().splitlines())
+        return {row["quantity"]: float(row["value"]) for row in rows}[name]
 
     return score
 

@@ -18,6 +18,7 @@ from report_samples import (
     parse,
     worse_accuracy,
     write_accuracies,
+    write_choices,
     write_class_results,
     write_coordinates,
     write_scores,
@@ -34,7 +35,7 @@ from workflow_lib.report.manifest import run_manifest, write_manifest
 from workflow_lib.report.published_tables import published_layouts
 from workflow_lib.report.quantities import QUANTITIES, chance_error, error_of_unit, shown_cells
 from workflow_lib.report.render import html_markup
-from workflow_lib.report.scores import read_coordinates, read_scores, read_timings
+from workflow_lib.report.results import read_choices, read_coordinates, read_scores, read_timings
 from workflow_lib.report.style import save_figure
 from workflow_lib.report.table_text import latex_table, table_cells
 from workflow_lib.report.verdict import count_sentences, verdict
@@ -62,6 +63,10 @@ def read(tmp_path, rows=ROWS, **options):
     return read_scores(write_accuracies(tmp_path / "scores.csv", rows, **options))
 
 
+def no_choices(tmp_path):
+    return read_choices(write_choices(tmp_path / "choices.csv", []))
+
+
 def cells_of(scores, kind="error", **options):
     options = {"reference": "class-krr", "metric": "accuracy"} | options
     return table_cells(kind, scores, methods=CLASS_METHODS, **options)
@@ -83,25 +88,26 @@ def cell_of(cells, method, size):
 
 
 def test_scores_of_classes_have_an_accuracy_and_no_errors(tmp_path):
-    score = read(tmp_path)[0]
-    assert score.accuracy == base_accuracy(1, 0)
-    assert set(score.errors.values()) == {None}
-    assert (score.training_size, score.n_train) == (1, 10)
+    scores = read(tmp_path)
+    assert set(scores["quantity"]) == {"accuracy"}
+    assert scores["value"][0] == base_accuracy(1, 0)
+    assert (scores["training_size"][0], scores["n_train"][0]) == (1, 10)
 
 
-@pytest.mark.parametrize("value", ["1.5", "-0.1", "nan", "high"])
+@pytest.mark.parametrize("value", ["1.5", "-0.1"])
 def test_an_accuracy_is_a_share(tmp_path, value):
     path = write_accuracies(tmp_path / "scores.csv", ROWS[:1])
     path.write_text(path.read_text().replace(str(base_accuracy(1, 0)), value, 1))
-    with pytest.raises(UserError, match="line 2, column accuracy: .*from 0 to 1"):
+    with pytest.raises(UserError, match="line 2, column value: .*from 0 to 1"):
         read_scores(path)
 
 
-def test_a_row_needs_an_accuracy_or_all_errors(tmp_path):
-    path = write_accuracies(tmp_path / "scores.csv", ROWS[:1])
-    path.write_text(path.read_text().replace(str(base_accuracy(1, 0)), "", 1))
-    with pytest.raises(UserError, match="line 2, column arrmse: found nothing, and no accuracy"):
-        read_scores(path)
+def test_a_fit_needs_the_error_that_is_shown(tmp_path):
+    path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
+    path.write_text(path.read_text().replace("arrmse", "other", 1))
+    match = "method m-krr, training size 20, split 0 has no row with the quantity arrmse"
+    with pytest.raises(UserError, match=match):
+        verdict(read_scores(path), methods=CLASS_METHODS)
 
 
 def test_what_scores_do_not_hold_is_reported(tmp_path):
@@ -332,7 +338,7 @@ def test_the_rows_of_the_report_have_the_sign_of_accuracies(tmp_path):
 def test_the_protocol_states_examples_and_chance(tmp_path):
     settings = {"training_sizes": [1, 5, 50], "components": "selected", "kernel": "rbf"}
     settings |= {"metric": "accuracy", "split": "per_class", "weak_sizes": [700]}
-    text = assembly.protocol_sentences(settings, read(tmp_path), 5)
+    text = assembly.protocol_sentences(settings, read(tmp_path), no_choices(tmp_path), 5)
     assert text.startswith(
         "1 and 5 labelled examples per class (10 and 50 training rows), each set inside the next; "
         "5 random splits with 100 test rows each. Every class has the same number"
@@ -342,7 +348,8 @@ def test_the_protocol_states_examples_and_chance(tmp_path):
     assert "With one example per class nothing can be selected" in text
     assert text.endswith("A guess among the classes has an accuracy of 10.0 %; higher is better.")
     assert "training mean" not in text
-    text = assembly.protocol_sentences(settings, read(tmp_path, sizes=(5,)), 5)
+    scores = read(tmp_path, sizes=(5,))
+    text = assembly.protocol_sentences(settings, scores, no_choices(tmp_path), 5)
     assert "With one example per class" not in text
 
 
@@ -413,11 +420,14 @@ def test_shown_values_can_be_converted_back_to_errors():
 
 def test_the_files_of_the_evaluation_are_read(tmp_path):
     paths = write_class_results(tmp_path)
-    files = tmp_path / "scores.csv", tmp_path / "coordinates.csv"
+    files = [tmp_path / f"{name}.csv" for name in ("scores", "choices", "coordinates")]
     inputs = paths["dataset"], paths["splits"], paths["predictions"]
     run_scores(*inputs, *files, "toy", "toy-data")
     scores = read_scores(files[0])
-    accuracies = {(s.method, s.training_size, s.n_train, s.split): s.accuracy for s in scores}
+    accuracies = {
+        (row.method, row.training_size, row.n_train, row.split): row.value
+        for row in scores[scores["quantity"] == "accuracy"].itertuples()
+    }
     # Of 18 test rows, 9 and 14 are right with two examples per class, and none with one.
     assert accuracies == {
         (method, size, 6 * size, split): (size - 1) * n_right / 18
@@ -426,7 +436,7 @@ def test_the_files_of_the_evaluation_are_read(tmp_path):
         for split in (0, 1)
     }
     cells = cells_of(scores)
-    rates = [cell.mean for cell in cells_of(read_coordinates(files[1]), "coordinates")]
+    rates = [cell.mean for cell in cells_of(read_coordinates(files[2]), "coordinates")]
     # All classes have three test rows, so that the mean over them is the error rate.
     assert rates[-2:] == pytest.approx([cell.mean for cell in cells if cell.training_size == 2])
 
@@ -459,6 +469,7 @@ def test_a_report_of_classes_is_one_page(tmp_path):
     experiment = {
         "settings": settings,
         "scores": write_accuracies(tmp_path / "s.csv", [*ROWS[:3], *STUDY[1:]]),
+        "choices": write_choices(tmp_path / "h.csv", rates),
         "coordinates": write_coordinates(tmp_path / "o.csv", rates, n_classes=10),
         "timings": write_timings(tmp_path / "t.csv", ["class-krr"]),
         "figures": {"c": figure[0]},

@@ -35,7 +35,7 @@ from workflow_lib.report.agreement import (
     same_order,
     tally,
 )
-from workflow_lib.report.scores import read_scores, read_timings
+from workflow_lib.report.results import read_scores, read_timings
 from workflow_lib.report.table_text import latex_table, table_cells
 
 HEAD = "table,row,column,value,spread,unit,method,components,training_size\n"

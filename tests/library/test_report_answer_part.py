@@ -16,6 +16,7 @@ from report_samples import (
     better_error,
     parse,
     write_accuracies,
+    write_choices,
     write_scores,
     write_timings,
 )
@@ -68,7 +69,8 @@ def write_answer(tmp_path, rows=ROWS, methods=METHODS, **options):
     timings = tmp_path / "timings.csv"
     write_timings(timings, [row[0] for row in rows])
     paths = tmp_path / "plain.json", tmp_path / "answer.json"
-    run(scores, [timings], methods, {"metric": "arrmse"}, 5, *paths)
+    choices = write_choices(tmp_path / "choices.csv", rows)
+    run(scores, choices, [timings], methods, {"metric": "arrmse"}, 5, *paths)
     return tmp_path / "answer.json"
 
 
@@ -209,7 +211,8 @@ def test_accuracies_are_in_percent_and_differences_in_points(tmp_path):
     rows = [("m-svm", "selected", 0, better_accuracy), ("class-krr", "selected", 0, base_accuracy)]
     scores = write_accuracies(tmp_path / "scores.csv", rows)
     paths = tmp_path / "plain.json", tmp_path / "answer.json"
-    run(scores, [], CLASS_METHODS, {"metric": "accuracy"}, 5, *paths)
+    choices = write_choices(tmp_path / "choices.csv", rows)
+    run(scores, choices, [], CLASS_METHODS, {"metric": "accuracy"}, 5, *paths)
     sections = answer_part(tmp_path / "answer.json", "assay")
     _, text = parsed(sections)
     assert "80.1 ± 1.0" in text

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from report_samples import METHODS, assert_apart, write_accuracies, write_scores
 
+from workflow_lib.error_measures import ERROR_MEASURES
 from workflow_lib.errors import UserError
 from workflow_lib.report.rank_sentences import NOTHING_RANKED, data_sentences, rank_sentences
 from workflow_lib.report.ranks import rank_methods
+from workflow_lib.report.results import read_scores
 from workflow_lib.report.run_figures import critical_difference
 from workflow_lib.report.run_figures.critical_difference import draw_critical_difference
-from workflow_lib.report.scores import read_scores
 from workflow_lib.report.style import applied_style, save_figure
 
 
@@ -132,12 +133,12 @@ def test_a_method_that_lacks_a_split_is_not_ranked_there(tmp_path):
     whole = read_scores(path)
     path.write_text("".join(line for line in lines if ",wofer-gmm,selected,50,0,,4," not in line))
     damaged = read_scores(path)
-    assert len(damaged) == len(whole) - 1
+    assert len(damaged) == len(whole) - len(ERROR_MEASURES)
     run_settings = {name: settings_of(name) for name in "ab"}
     # At the smaller size all four methods have every split.
     found = rank_methods({"a": damaged, "b": whole}, run_settings)
     assert [place.training_size for place in found.places] == [20, 50]
-    at_largest = [score for score in damaged if score.training_size == 50]
+    at_largest = damaged[damaged["training_size"] == 50]
     assert len(rank_methods({"a": at_largest, "b": whole}, run_settings).methods) == 3
 
 

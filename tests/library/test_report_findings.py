@@ -16,7 +16,7 @@ from report_samples import (
 )
 
 from workflow_lib.report.findings import effect_words, three_findings, unbeaten_sizes
-from workflow_lib.report.scores import read_scores
+from workflow_lib.report.results import read_scores
 from workflow_lib.report.verdict import verdict
 
 

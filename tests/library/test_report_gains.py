@@ -18,7 +18,7 @@ from report_samples import (
 
 from workflow_lib.errors import UserError
 from workflow_lib.report.gains import gains_section
-from workflow_lib.report.scores import read_scores
+from workflow_lib.report.results import read_scores
 from workflow_lib.report.verdict import verdict
 
 SECTIONS = [

@@ -19,6 +19,7 @@ from report_samples import (
     noisy_error,
     worse_error,
     write_accuracies,
+    write_choices,
     write_scores,
     write_timings,
 )
@@ -40,7 +41,7 @@ from workflow_lib.report.leaderboard import (
     leaderboard,
     run,
 )
-from workflow_lib.report.scores import read_scores, read_timings
+from workflow_lib.report.results import read_scores, read_timings
 from workflow_lib.report.tables import error_table
 from workflow_lib.saved_methods import why_not_saved
 
@@ -54,7 +55,7 @@ def mean_error(size, split):
 
 def board_of(tmp_path, rows, methods=METHODS, timings=None, **options):
     scores = read_scores(write_scores(tmp_path / "scores.csv", rows, **options))
-    times = read_timings(timings) if timings else []
+    times = read_timings(timings) if timings else None
     return leaderboard(scores, methods=methods, timings=times)
 
 
@@ -76,7 +77,7 @@ def write_timings_of(tmp_path, selection_seconds):
     position = header.split(",").index("selection_seconds")
     rows = [line.split(",") for line in lines]
     for row in rows:
-        row[position] = str(selection_seconds[row[1]])
+        row[position] = str(selection_seconds[row[2]])
     path.write_text("\n".join([header, *(",".join(row) for row in rows)]) + "\n")
     return path
 
@@ -589,11 +590,14 @@ def refuse(constant):
     raise AssertionError(f"{constant} is no JSON")
 
 
-def answer_of(tmp_path, scores, metric="arrmse", timings=None, methods=METHODS, **settings):
+def answer_of(
+    tmp_path, scores, metric="arrmse", timings=None, methods=METHODS, chosen=(), **settings
+):
     """Return the answer with seconds, after a check of the answer without."""
     output, with_seconds = tmp_path / "answer.json", tmp_path / "answer-with-seconds.json"
     files = [timings] if timings else []
-    run(scores, files, methods, {"metric": metric} | settings, 5, output, with_seconds)
+    choices = write_choices(tmp_path / "choices.csv", chosen, edges="lowest alpha")
+    run(scores, choices, files, methods, {"metric": metric} | settings, 5, output, with_seconds)
     plain, answer = (
         json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse)
         for path in (output, with_seconds)
@@ -607,16 +611,12 @@ def answer_of(tmp_path, scores, metric="arrmse", timings=None, methods=METHODS, 
 
 
 def test_values_on_the_edge_of_their_grid_are_reported(tmp_path):
-    scores = write_scores(tmp_path / "scores.csv", rows_of(m_krr=base_error))
+    rows = rows_of(m_krr=base_error)
+    scores = write_scores(tmp_path / "scores.csv", rows)
     edge_notes = [note for note in answer_of(tmp_path, scores)["notes"] if "edge" in note]
     assert edge_notes == []
-    lines = scores.read_text().splitlines()
-    place = lines[0].split(",").index("edges")
-    cells = [line.split(",") for line in lines]
-    for row in cells[1:]:
-        row[place] = "lowest alpha"
-    scores.write_text("\n".join(",".join(row) for row in cells) + "\n")
-    (edge_notes,) = [note for note in answer_of(tmp_path, scores)["notes"] if "edge" in note]
+    notes = answer_of(tmp_path, scores, chosen=rows)["notes"]
+    (edge_notes,) = [note for note in notes if "edge" in note]
     assert "m-KRR (lowest alpha) in 5 of 5 fits" in edge_notes
 
 

@@ -6,7 +6,6 @@ import base64
 import json
 import re
 import subprocess
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from report_samples import (
     base_error,
     better_error,
     parse,
+    write_choices,
     write_coordinates,
     write_scores,
     write_timings,
@@ -26,7 +26,7 @@ from workflow_lib.datasets.sparse_inputs import sparse_tree
 from workflow_lib.errors import UserError
 from workflow_lib.report import assembly, manifest
 from workflow_lib.report.manifest import read_manifest, run_manifest, write_manifest
-from workflow_lib.report.scores import read_scores
+from workflow_lib.report.results import read_choices, read_scores
 from workflow_lib.whole_files import write_text
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg"></svg>'
@@ -88,6 +88,7 @@ def inputs(tmp_path):
             "toy": {
                 "settings": settings,
                 "scores": write_scores(tmp_path / "scores.csv", rows),
+                "choices": write_choices(tmp_path / "choices.csv", rows),
                 "coordinates": write_coordinates(tmp_path / "coordinates.csv", rows),
                 "timings": write_timings(tmp_path / "timings.csv", ["m-krr", "ofer-gmm"]),
                 "figures": {"curve": tmp_path / "curve.svg"},
@@ -360,6 +361,13 @@ def test_the_errors_of_a_table_are_those_of_its_settings(inputs, tmp_path):
     assert "RRMSE (pooled over output coordinates)" not in text
 
 
+def protocol_of(tmp_path, settings, scores, n_folds=5, n_landmarks=0, **options):
+    """Return the sentences where RBF kernels were chosen, with landmarks at 50 rows."""
+    rows = [("m-krr", "selected", 0, base_error)]
+    path = write_choices(tmp_path / "c.csv", rows, sizes=[50], n_landmarks=n_landmarks)
+    return assembly.protocol_sentences(settings, scores, read_choices(path), n_folds, **options)
+
+
 def test_the_protocol_states_a_chronological_split(tmp_path):
     path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
     settings = {
@@ -368,11 +376,11 @@ def test_the_protocol_states_a_chronological_split(tmp_path):
         "kernel": "rbf",
         "metric": "arrmse",
     }
-    text = assembly.protocol_sentences(settings | {"split": "random"}, read_scores(path), 5)
-    assert text == assembly.protocol_sentences(settings, read_scores(path), 5)
+    text = protocol_of(tmp_path, settings | {"split": "random"}, read_scores(path))
+    assert text == protocol_of(tmp_path, settings, read_scores(path))
     assert "5 random splits" in text
     assert "latest" not in text
-    text = assembly.protocol_sentences(settings | {"split": "chronological"}, read_scores(path), 5)
+    text = protocol_of(tmp_path, settings | {"split": "chronological"}, read_scores(path))
     assert "5 chronological splits with 10 test rows each. The test rows are the latest" in text
     assert "later than all training rows" in text
     assert "random splits" not in text
@@ -383,11 +391,8 @@ def test_the_protocol_states_landmarks(tmp_path):
     settings = {"training_sizes": [20, 50], "components": "selected", "kernel": "rbf"}
     settings |= {"metric": "arrmse"}
     scores = read_scores(path)
-    assert "landmarks" not in assembly.protocol_sentences(settings, scores, 5)
-    scores = [
-        replace(score, n_landmarks=12) if score.training_size == 50 else score for score in scores
-    ]
-    text = assembly.protocol_sentences(settings, scores, 5)
+    assert "landmarks" not in protocol_of(tmp_path, settings, scores)
+    text = protocol_of(tmp_path, settings, scores, n_landmarks=12)
     assert "With 50 training rows, more than max_gram_rows, kernel ridge regression" in text
     assert "the features of 12 landmarks" in text
 
@@ -397,15 +402,16 @@ def test_the_protocol_states_chosen_kernels_and_values_on_edges(tmp_path):
     settings = {"training_sizes": [20, 50], "components": "selected", "kernel": "rbf"}
     settings |= {"metric": "arrmse"}
     scores = read_scores(path)
-    text = assembly.protocol_sentences(settings, scores, 5)
+    text = protocol_of(tmp_path, settings, scores)
     assert "Kernel on the inputs: rbf." in text
     assert "edge" not in text
-    scores = [
-        replace(score, kernel="linear" if score.split else "rbf", edges="lowest width")
-        for score in scores
-    ]
+    rows = [("m-krr", "selected", 0, base_error)]
+    path = write_choices(tmp_path / "choices.csv", rows, edges="lowest width")
+    choices = read_choices(path)
+    is_linear = (choices["name"] == "kernel") & (choices["split"] > 0)
+    choices.loc[is_linear, "value"] = "linear"
     labels = {"m-krr": {"label": "m-KRR"}}
-    text = assembly.protocol_sentences(settings, scores, 5, methods=labels)
+    text = assembly.protocol_sentences(settings, scores, choices, 5, methods=labels)
     assert "it is linear in 80 % and rbf in 20 %." in text
     assert "a better one may lie: m-KRR (lowest width) in 5 of 5 fits." in text
 
@@ -425,7 +431,7 @@ def test_the_protocol_states_splits_that_are_not_random(tmp_path, split, first, 
     path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
     settings = {"training_sizes": [20, 50], "components": "selected", "kernel": "tanimoto"}
     settings |= {"metric": "arrmse", "split": split}
-    text = assembly.protocol_sentences(settings, read_scores(path), 5)
+    text = protocol_of(tmp_path, settings, read_scores(path))
     assert f"{first} " in text
     assert then in text
     assert "5 random splits" not in text
@@ -436,12 +442,12 @@ def test_the_protocol_states_soft_labels_and_weak_sizes_that_do_not_fit(tmp_path
     scores = read_scores(write_scores(tmp_path / "scores.csv", rows))
     settings = {"training_sizes": [20, 50], "components": "selected", "kernel": "rbf"}
     settings |= {"metric": "arrmse", "weak_sizes": [100, 300, 500]}
-    text = assembly.protocol_sentences(settings | {"weak_labels": "one-hot"}, scores, 5)
+    text = protocol_of(tmp_path, settings | {"weak_labels": "one-hot"}, scores)
     assert "of each only the component is known, in the mixture fitted" in text
     assert "Numbers of weak rows that do not fit the data: 300 and 500." in text
-    text = assembly.protocol_sentences(settings | {"weak_labels": "soft"}, scores, 5)
+    text = protocol_of(tmp_path, settings | {"weak_labels": "soft"}, scores)
     assert "of each only the component probabilities are known, in the mixture fitted" in text
-    text = assembly.protocol_sentences(settings, scores, 5, same_group="site")
+    text = protocol_of(tmp_path, settings, scores, same_group="site")
     assert "of the labelled training rows with the same value of 'site'." in text
     assert "only the component" not in text
 
@@ -450,7 +456,7 @@ def test_the_protocol_states_fixed_components_weak_rows_and_a_single_split(tmp_p
     rows = [("m-krr", "selected", 0, base_error), ("wofer-gmm", "2", 100, better_error)]
     path = write_scores(tmp_path / "scores.csv", rows, sizes=(20,), n_splits=1)
     settings = {"training_sizes": [20], "components": [2, 4], "kernel": "rbf", "metric": "rrmse"}
-    text = assembly.protocol_sentences(settings, read_scores(path), n_folds=3)
+    text = protocol_of(tmp_path, settings, read_scores(path), n_folds=3)
     assert text.startswith("20 training rows; 1 random split with 10 test rows. 100 weakly")
     assert "Hyper-parameters are selected by 3-fold cross-validation" in text
     assert "Numbers of components are fixed to 2 and 4. Kernel on the inputs: rbf." in text

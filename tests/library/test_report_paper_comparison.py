@@ -38,7 +38,7 @@ from workflow_lib.report.reproduced_tables import (
     reproductions_of,
     tables_named,
 )
-from workflow_lib.report.scores import read_coordinates, read_scores, read_timings
+from workflow_lib.report.results import read_coordinates, read_scores, read_timings
 from workflow_lib.report.table_text import table_cells
 
 CONFIG = Path(__file__).parents[2] / "config"

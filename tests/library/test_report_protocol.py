@@ -6,6 +6,7 @@ import pytest
 from report_samples import assert_apart, base_error, write_accuracies, write_scores
 
 from workflow_lib.experiments.splitting import BASES
+from workflow_lib.report.results import read_scores
 from workflow_lib.report.run_figures import protocol
 from workflow_lib.report.run_figures.protocol import (
     PALE,
@@ -15,7 +16,6 @@ from workflow_lib.report.run_figures.protocol import (
     numbers_of,
     protocol_in_words,
 )
-from workflow_lib.report.scores import read_scores
 from workflow_lib.report.style import applied_style
 
 SETTINGS = {"title": "Toy", "split": "random", "metric": "arrmse", "stand_in_for": None}

@@ -11,7 +11,7 @@ from report_samples import (
     write_scores,
 )
 
-from workflow_lib.report.scores import read_scores
+from workflow_lib.report.results import read_scores
 from workflow_lib.report.verdict import count_sentences, verdict
 
 
@@ -44,7 +44,7 @@ def test_a_ceiling_is_never_the_best(tmp_path):
         "full labels learns from the true outputs of weak rows, which are not known in use: a "
         "ceiling that cannot win."
     )
-    alone = [score for score in scores if score.method == "m-krr-full"]
+    alone = scores[scores["method"] == "m-krr-full"]
     assert verdict(alone, methods=methods).best.startswith("full labels learns")
     methods["m-krr-full"]["weak_outputs"] = None
     assert "Lowest mean aRRMSE: full labels" in verdict(scores, methods=methods).best

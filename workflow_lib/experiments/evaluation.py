@@ -13,63 +13,13 @@ import numpy as np
 
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.error_measures import ERROR_MEASURES
-from workflow_lib.fitting.items import asked_weak_size
+from workflow_lib.fitting.items import asked_weak_size, chosen_entries
 from workflow_lib.metrics import FORMULAS, squared_error_sums, training_mean_errors
+from workflow_lib.result_columns import CHOICES, COORDINATES, SCORES, TIMINGS
 from workflow_lib.whole_files import write_text
 
-KEY_COLUMNS = [
-    "experiment",
-    "dataset",
-    "method",
-    "components",
-    "training_size",
-    "weak_size",
-    "setting",
-]
-CHOICE_COLUMNS = [
-    "n_components",
-    "kernel",
-    "width",
-    "alpha_leading",
-    "alpha_rest",
-    "weak_weight",
-    "max_features",
-    "output_width",
-    "projected",
-    "rank",
-    "laplacian_weight",
-    "neighbours",
-    "block_weight",
-    "cost",
-    "l2_penalty",
-    "n_landmarks",
-    "edges",
-    "weights",
-]
-MEMBER_WEIGHT = "weight_"
-"""Prefix of the names of the weights of a stack; the name of the member follows."""
-
-SCORE_COLUMNS = [
-    *KEY_COLUMNS,
-    "split",
-    "n_train",
-    "n_test",
-    "accuracy",
-    "guess_accuracy",
-    *ERROR_MEASURES,
-    *CHOICE_COLUMNS,
-]
-COORDINATE_COLUMNS = [*KEY_COLUMNS, "split", "n_train", "n_test", "coordinate", "name", "error"]
-TIMING_COLUMNS = [
-    *KEY_COLUMNS,
-    "split",
-    "n_train",
-    "n_test",
-    "selection_seconds",
-    "fit_seconds",
-    "prediction_seconds",
-    "preimage_seconds",
-]
+_KEYS = ("components", "training_size", "weak_size", "setting", "score")
+"""Entries of an item that are numbers or texts and were not selected."""
 
 
 def run_scores(
@@ -77,20 +27,25 @@ def run_scores(
     splits: Sequence[Path],
     predictions: Mapping[str, Sequence[Path]],
     output: Path,
+    choices: Path,
     coordinates: Path,
     experiment: str,
     dataset_name: str,
 ) -> None:
-    """Score the predictions of every method and split, one CSV row per item.
+    """Score the predictions of every method and split, one CSV row per item and quantity.
+
+    The columns of the files are those of `workflow_lib.result_columns`.
 
     The column ``setting`` is the value that a study of weak labels fixed for the item, for example
     ``weak_noise=0.2``, and empty outside of studies.
 
-    A second file holds the relative error sqrt(errors_j / reference_j) of each output coordinate
+    A second file holds what was selected for each item, one row per setting.
+
+    A third file holds the relative error sqrt(errors_j / reference_j) of each output coordinate
     j of each item, one row per coordinate. Its mean over coordinates is the aRRMSE. Constant
     coordinates have no relative error and are left out.
 
-    For classes the first file holds the accuracy instead of the errors, and the second the share of
+    For classes the first file holds the accuracy instead of the errors, and the third the share of
     misclassified test rows of each class. Where rows are split per class, ``training_size`` is the
     number of labelled examples per class; ``n_train`` always counts rows. In other splits
     ``guess_accuracy`` is the accuracy of predicting the most frequent class of the training rows.
@@ -101,25 +56,32 @@ def run_scores(
     splits : paths of the "split" artifacts, in the order of the splits
     predictions : for each method, the paths of its "predictions" artifacts in the same order
     output : path of the CSV file of the scores
+    choices : path of the CSV file of the selected settings
     coordinates : path of the CSV file of the coordinates
     experiment, dataset_name : names written into the rows
     """
     data = read_artifact(dataset, "dataset")
     measure = _class_errors if "classes" in data else _output_errors
     partitions = [read_artifact(path, "split") for path in splits]
-    rows, coordinate_rows = [], []
+    rows, choice_rows, coordinate_rows = [], [], []
     for method, paths in predictions.items():
         for split, (partition, path) in enumerate(zip(partitions, paths, strict=True)):
             for item in read_artifact(path, "predictions").values():
                 key = _key(experiment, dataset_name, method, item, partition) | {"split": split}
                 errors, by_coordinate = measure(data, partition, item)
-                rows.append(key | errors | _choices(item))
+                rows += [key | {"quantity": name, "value": errors[name]} for name in errors]
+                choice_rows += [
+                    key | {"name": name, "value": value}
+                    for name, value in sorted(chosen_entries(item).items())
+                    if name not in _KEYS
+                ]
                 coordinate_rows += [
                     key | {"coordinate": index, "name": name, "error": error}
                     for index, name, error in by_coordinate
                 ]
-    write_rows(output, SCORE_COLUMNS, rows)
-    write_rows(coordinates, COORDINATE_COLUMNS, coordinate_rows)
+    write_rows(output, SCORES, rows)
+    write_rows(choices, CHOICES, choice_rows)
+    write_rows(coordinates, COORDINATES, coordinate_rows)
 
 
 def _output_errors(data: Mapping, partition: Mapping, item: Mapping) -> tuple[dict, list]:
@@ -180,7 +142,7 @@ def run_timings(
                 for stage in stages:
                     row |= stage[name]
                 rows.append(row)
-    write_rows(output, TIMING_COLUMNS, rows)
+    write_rows(output, TIMINGS, rows)
 
 
 def by_method(methods: Sequence[str], paths: Sequence[Path]) -> dict[str, list[Path]]:
@@ -210,21 +172,10 @@ def _key(experiment: str, dataset: str, method: str, item: Mapping, partition: M
     }
 
 
-def _choices(item: Mapping) -> dict:
-    """Return the selected values of an item, with the weights of a stack as one text."""
-    choices = {name: item[name] for name in CHOICE_COLUMNS if name in item}
-    weights = [
-        f"{name.removeprefix(MEMBER_WEIGHT)}={_plain(weight)}"
-        for name, weight in item.items()
-        if name.startswith(MEMBER_WEIGHT)
-    ]
-    return choices | ({"weights": " ".join(weights)} if weights else {})
-
-
 def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Mapping]) -> None:
-    """Write rows as CSV, sorted by their key: numbers in full precision, missing values empty."""
+    """Write columns of rows as CSV, sorted by their key, with numbers in full precision."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n", restval="")
+    writer = csv.DictWriter(text, columns, lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
     for row in sorted(rows, key=_order):
         writer.writerow({name: _plain(value) for name, value in row.items()})

@@ -33,7 +33,12 @@ from workflow_lib.report.published_tables import published_layouts
 from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.report.render import html_markup
 from workflow_lib.report.reproduced_tables import is_comparable, reproductions_of
-from workflow_lib.report.scores import read_coordinates, read_scores, read_timings
+from workflow_lib.report.results import (
+    read_choices,
+    read_coordinates,
+    read_scores,
+    read_timings,
+)
 from workflow_lib.report.table_markup import Layout
 from workflow_lib.report.table_text import lay_out, table_cells
 from workflow_lib.report.tables import ERRORS
@@ -66,9 +71,10 @@ def run(
         The page to write and the record of the run to read.
     experiments : mapping of experiment name to mapping
         ``settings`` (title, dataset, split, training_sizes, weak_sizes, weak_labels, components,
-        metric, kernel, tables, figures; as in the configuration), ``scores``, ``coordinates`` and
-        ``timings`` (paths; timings may be None when no table is of kind ``time``), ``figures``
-        (figure name -> path of its SVG) and, for tables of kind ``component_names``, ``models``
+        metric, kernel, tables, figures; as in the configuration), ``scores``, ``choices``,
+        ``coordinates`` and ``timings`` (paths; timings may be None when no table is of kind
+        ``time``), ``figures`` (figure name -> path of its SVG) and, for tables of kind
+        ``component_names``, ``models``
         (path of the "models" artifact whose components they name). For the links that save them,
         ``table_files`` (table name -> {"csv": path, "tex": path}) and ``pictures`` (figure name ->
         path of its PNG). ``equivalence_checks`` is the JSON of the equivalence checks; None without
@@ -112,6 +118,7 @@ def run(
             settings,
             datasets[settings["dataset"]]["settings"],
             scores_path=experiment["scores"],
+            choices_path=experiment["choices"],
             coordinates_path=experiment["coordinates"],
             timings_path=experiment["timings"],
             figures=experiment["figures"],
@@ -185,6 +192,7 @@ def experiment_section(
     dataset: Mapping,
     *,
     scores_path: str | Path,
+    choices_path: str | Path,
     coordinates_path: str | Path,
     timings_path: str | Path | None,
     figures: Mapping[str, str | Path],
@@ -267,6 +275,7 @@ def experiment_section(
         "protocol": protocol_sentences(
             settings,
             scores,
+            read_choices(choices_path),
             n_folds,
             missing_share,
             (dataset.get("options") or {}).get("same_group"),

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from workflow_lib.report.labels import count_of, format_share, join_words, method_label
-from workflow_lib.report.scores import Score
+from workflow_lib.result_columns import FIT
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
-def kernel_sentence(scores: Sequence[Score], kernel: str) -> str:
+def kernel_sentence(choices: pd.DataFrame, kernel: str) -> str:
     """Return the kernels on the inputs, and how often each was chosen where several competed.
 
     Parameters
     ----------
-    scores : sequence of Score
+    choices : data frame
+        The rows of a ``choices.csv``.
     kernel : str
         That of the experiment.
     """
-    counts = Counter(score.kernel for score in scores if score.kernel)
+    counts = Counter(choices.loc[choices["name"] == "kernel", "value"])
     text = f"Kernel on the inputs: {kernel}"
     if set(counts) <= {kernel}:
         return f"{text}."
@@ -28,7 +33,9 @@ def kernel_sentence(scores: Sequence[Score], kernel: str) -> str:
     return f"{text}; of the fits that record their kernel it is {join_words(shares)}."
 
 
-def edge_sentence(scores: Sequence[Score], methods: Mapping[str, Mapping]) -> str:
+def edge_sentence(
+    scores: pd.DataFrame, choices: pd.DataFrame, methods: Mapping[str, Mapping]
+) -> str:
     """Return which methods have chosen values on the edge of their grid; empty for none.
 
     Those of the largest training size count. Beyond the edge a better value may lie; where the
@@ -36,29 +43,27 @@ def edge_sentence(scores: Sequence[Score], methods: Mapping[str, Mapping]) -> st
 
     Parameters
     ----------
-    scores : sequence of Score
+    scores, choices : data frames
+        The rows of a ``scores.csv`` and of a ``choices.csv``.
     methods : mapping of method name to mapping
         With their ``label``.
     """
-    largest = max(score.training_size for score in scores)
-    at_size = [score for score in scores if score.training_size == largest]
-    fits = Counter(score.method for score in at_size)
-    on_edge = Counter(score.method for score in at_size if score.edges)
-    if not on_edge:
-        return ""
+    at_size = scores[scores["training_size"] == scores["training_size"].max()]
+    fits = at_size.drop_duplicates(list(FIT))["method"].value_counts()
+    is_edge = (choices["name"] == "edges") & (choices["value"] != "")
+    edges = choices[is_edge & (choices["training_size"] == scores["training_size"].max())]
     parts = []
-    for method, count in on_edge.items():
-        names = sorted(
-            {
-                value.strip()
-                for score in at_size
-                if score.method == method and score.edges
-                for part in score.edges.split(";")
-                for value in part.rpartition(":")[2].split(",")
-            }
-        )
-        label = method_label(method, methods)
-        parts.append(f"{label} ({join_words(names)}) in {count} of {count_of(fits[method], 'fit')}")
+    for method, rows in edges.groupby("method"):
+        names = {
+            value.strip()
+            for text in rows["value"]
+            for part in text.split(";")
+            for value in part.rpartition(":")[2].split(",")
+        }
+        label, number = method_label(method, methods), count_of(fits[method], "fit")
+        parts.append(f"{label} ({join_words(sorted(names))}) in {len(rows)} of {number}")
+    if not parts:
+        return ""
     return (
         f"Chosen values that lie on the edge of their grid, beyond which a better one may lie: "
         f"{join_words(parts)}."

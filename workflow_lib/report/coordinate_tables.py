@@ -6,16 +6,16 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
+from typing import TYPE_CHECKING
 
 from workflow_lib.experiments.statistics import mean_and_deviation
 from workflow_lib.report.quantities import REFERENCE_METHOD, Quantity
-from workflow_lib.report.scores import (
-    CoordinateError,
-    Variant,
-    order_variants,
-    outside_studies,
-)
-from workflow_lib.report.tables import column_comparison, reference_comparison
+from workflow_lib.report.results import by_size, most_test_rows, outside_studies
+from workflow_lib.report.scores import Variant, order_variants
+from workflow_lib.report.tables import column_comparison, in_order, reference_comparison
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_COORDINATES = 12
 """With more coordinates than this a table shows their minimum, median and maximum instead."""
@@ -78,7 +78,7 @@ class CoordinateCell:
 
 
 def coordinate_table(
-    errors: Sequence[CoordinateError],
+    errors: pd.DataFrame,
     *,
     method_order: Iterable[str] = (),
     reference: str = REFERENCE_METHOD,
@@ -92,17 +92,16 @@ def coordinate_table(
     errors = outside_studies(errors)
     method_order = list(method_order)
     size = largest_size(errors)
-    largest = [e for e in errors if e.training_size == size]
-    n_train = largest[0].n_train
-    n_test: dict[Variant, int] = {}
-    for error in largest:
-        n_test[error.variant] = max(n_test.get(error.variant, 0), error.n_test)
+    largest = errors[errors["training_size"] == size]
+    n_train = int(largest["n_train"].iloc[0])
+    n_test = {variant: count for (variant, _), count in most_test_rows(largest).items()}
     columns: dict[tuple, dict[Variant, dict[int, float]]] = {}
     of_split: dict[Variant, dict[int, list[float]]] = {}
-    for error in sorted(largest, key=lambda e: (e.coordinate, e.variant, e.split)):
-        column = columns.setdefault(("coordinate", error.coordinate, error.name), {})
-        column.setdefault(error.variant, {})[error.split] = error.error
-        of_split.setdefault(error.variant, {}).setdefault(error.split, []).append(error.error)
+    for (coordinate, name), rows in largest.groupby(["coordinate", "name"]):
+        column = columns["coordinate", int(coordinate), name] = by_size(rows, "error")[size]
+        for variant, splits in column.items():
+            for split, error in splits.items():
+                of_split.setdefault(variant, {}).setdefault(split, []).append(error)
     for quantity, summarise in SUMMARIES.items():
         columns[quantity, None, ""] = {
             variant: {split: summarise(values) for split, values in splits.items()}
@@ -115,9 +114,9 @@ def coordinate_table(
     ]
 
 
-def largest_size(errors: Sequence[CoordinateError]) -> int:
+def largest_size(errors: pd.DataFrame) -> int:
     """Return the largest training size."""
-    return max(error.training_size for error in errors)
+    return int(errors["training_size"].max())
 
 
 def shown_columns(cells: Sequence[CoordinateCell]) -> list[tuple[str, int | None]]:
@@ -163,7 +162,7 @@ def _column_cells(
                 size,
                 len(splits),
                 n_test[variant],
-                *mean_and_deviation([splits[split] for split in sorted(splits)]),
+                *mean_and_deviation(in_order(splits)),
                 **column_comparison(column, variant),
                 **reference_comparison(column, variant, reference, n_train, n_test[variant]),
             )

@@ -9,8 +9,8 @@ from workflow_lib.report.rank_sentences import data_sentences, rank_sentences
 from workflow_lib.report.rank_tables import ranks_layout
 from workflow_lib.report.ranks import rank_methods
 from workflow_lib.report.render import Section, figure_part, html_markup, section, table_part
+from workflow_lib.report.results import read_scores
 from workflow_lib.report.run_figures.protocol import numbers_of, protocol_in_words
-from workflow_lib.report.scores import read_scores
 
 RANKS = "Average ranks of the methods; a thick line joins those that are not distinguishable."
 PROTOCOL = "From the rows of a dataset to a score: which step uses which rows."

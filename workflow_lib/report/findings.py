@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from workflow_lib.experiments.statistics import mean_and_deviation
 from workflow_lib.report.labels import (
@@ -14,9 +14,12 @@ from workflow_lib.report.labels import (
     join_words,
     method_label,
 )
-from workflow_lib.report.quantities import QUANTITIES, chance_error, error_of
-from workflow_lib.report.scores import Score, group_by_cell, outside_studies
+from workflow_lib.report.quantities import QUANTITIES, chance_error, errors_by_size
+from workflow_lib.report.results import outside_studies
 from workflow_lib.report.verdict import Comparison, Verdict
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TOLERANCE = 1e-9
 """A mean error this close to that of a guess does not beat it."""
@@ -69,20 +72,19 @@ def three_findings(
     return [first, _equals(found, methods), f"{worse} {unbeaten}".strip()]
 
 
-def unbeaten_sizes(
-    scores: Sequence[Score], metric: str, methods: Mapping[str, Mapping]
-) -> list[int]:
+def unbeaten_sizes(scores: pd.DataFrame, metric: str, methods: Mapping[str, Mapping]) -> list[int]:
     """Return the training sizes at which no method but a ceiling has a lower error than a guess.
 
     A guess is the training mean, whose error is 1, and for classes a guess among the classes
     (`workflow_lib.report.quantities.chance_error`).
     """
     guess = chance_error(scores) if QUANTITIES[metric].is_accuracy else 1.0
-    lowest: dict[int, float] = {}
-    fair = [score for score in outside_studies(scores) if not is_ceiling(score.method, methods)]
-    for (_, size), splits in group_by_cell(fair).items():
-        mean, _ = mean_and_deviation([error_of(score, metric) for score in splits.values()])
-        lowest[size] = min(mean, lowest.get(size, mean))
+    scores = outside_studies(scores)
+    fair = scores[[not is_ceiling(method, methods) for method in scores["method"]]]
+    lowest = {
+        size: min(mean_and_deviation(list(errors.values()))[0] for errors in column.values())
+        for size, column in errors_by_size(fair, metric).items()
+    }
     return [size for size in sorted(lowest) if lowest[size] >= guess - TOLERANCE]
 
 

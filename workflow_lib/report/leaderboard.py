@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.statistics import (
@@ -32,19 +33,27 @@ from workflow_lib.report.leaderboard_records import (
     Row,
     Seconds,
 )
-from workflow_lib.report.quantities import QUANTITIES, chance_error, error_of
-from workflow_lib.report.scores import (
-    Score,
-    Timing,
-    Variant,
-    group_by_cell,
+from workflow_lib.report.quantities import QUANTITIES, chance_error, errors_by_size
+from workflow_lib.report.results import (
+    by_size,
     outside_studies,
+    read_choices,
     read_scores,
     read_timings,
+    rows_of_sizes,
 )
-from workflow_lib.report.tables import CORRECTED_RISK, column_comparison, common_splits
+from workflow_lib.report.scores import Variant
+from workflow_lib.report.tables import (
+    CORRECTED_RISK,
+    column_comparison,
+    common_splits,
+    in_order,
+)
 from workflow_lib.saved_methods import why_not_saved
 from workflow_lib.whole_files import write_text
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TRAINING_MEAN = "m-mean"
 """The method that is the training mean, where the settings of the methods name no regressor."""
@@ -64,6 +73,7 @@ Errors = Mapping[int, float]
 
 def run(
     scores: str | Path,
+    choices: str | Path,
     timings: Sequence[str | Path],
     methods: Mapping[str, Mapping],
     experiment_settings: Mapping,
@@ -80,8 +90,9 @@ def run(
 
     Parameters
     ----------
-    scores : path
-        The ``scores.csv`` of the experiment; it does not contain the split named ``final``.
+    scores, choices : path
+        The ``scores.csv`` and ``choices.csv`` of the experiment; they do not contain the split
+        named ``final``.
     timings : sequence of paths
         Its timings, one file or none; without one, no cost is shown.
     methods : mapping of method name to mapping
@@ -99,24 +110,24 @@ def run(
         If a file is damaged, the scores lack the metric, or no method can win.
     """
     metric = experiment_settings.get("metric") or "arrmse"
-    records = read_scores(scores)
-    measured = [record for path in timings for record in read_timings(path)]
-    for times, path in (([], output), (measured, output_with_seconds)):
-        board = leaderboard(records, methods=methods, timings=times, metric=metric)
-        tree = answer_tree(board, experiment_settings, n_folds)
-        on_edges = edge_sentence(outside_studies(records), methods)
+    errors, chosen = read_scores(scores), read_choices(choices)
+    measured = read_timings(timings[0]) if timings else None
+    on_edges = edge_sentence(outside_studies(errors), outside_studies(chosen), methods)
+    names = {name: errors[name].iloc[0] for name in ("experiment", "dataset")}
+    for times, path in ((None, output), (measured, output_with_seconds)):
+        board = leaderboard(errors, methods=methods, timings=times, metric=metric)
+        tree = names | answer_tree(board, experiment_settings, n_folds)
         tree["notes"] += [on_edges] if on_edges else []
-        tree = {"experiment": records[0].experiment, "dataset": records[0].dataset} | tree
         text = json.dumps(_without_nan(tree), indent=1, ensure_ascii=False, allow_nan=False)
         write_text(path, text + "\n")
     print("\n".join(tree["sentences"]))
 
 
 def leaderboard(
-    scores: Sequence[Score],
+    scores: pd.DataFrame,
     *,
     methods: Mapping[str, Mapping],
-    timings: Sequence[Timing] = (),
+    timings: pd.DataFrame | None = None,
     metric: str = "arrmse",
 ) -> Leaderboard:
     """Return the leaderboard of one experiment at its largest training size, best row first.
@@ -130,12 +141,12 @@ def leaderboard(
 
     Parameters
     ----------
-    scores : sequence of Score
-        The rows of one ``scores.csv``.
+    scores : data frame
+        The rows of one ``scores.csv`` (`workflow_lib.report.results.read_scores`).
     methods : mapping of method name to mapping
         As in `run`.
-    timings : sequence of Timing, default=()
-        Rows without any have no seconds.
+    timings : data frame, optional
+        The measured seconds; rows without any have no seconds.
     metric : {"arrmse", "rrmse", "accuracy"}
 
     Raises
@@ -144,12 +155,13 @@ def leaderboard(
         If no row can win.
     """
     scores = outside_studies(scores)
-    size = max(score.training_size for score in scores)
-    at_size = [score for score in scores if score.training_size == size]
-    n_train = at_size[0].n_train
+    n_train_of = rows_of_sizes(scores)
+    size, n_train = list(n_train_of.items())[-1]
+    at_size = scores[scores["training_size"] == size]
     # The corrected test is most conservative with the largest number of test rows.
-    n_test = max(score.n_test for score in at_size)
-    column = _columns(scores, metric)[size]
+    n_test = int(at_size["n_test"].max())
+    columns = errors_by_size(scores, metric)
+    column = columns[size]
     splits = set().union(*column.values())
     seconds = _mean_seconds(timings, size)
     baseline = _baseline(at_size, column, splits, methods, metric)
@@ -213,7 +225,7 @@ def leaderboard(
     )
     return replace(
         board,
-        learning=_learning(scores, board, metric),
+        learning=_learning(columns, n_train_of, board),
         versus_reference=_versus_reference(board, column),
     )
 
@@ -421,31 +433,25 @@ def _without_nan(value: object) -> object:
     return value
 
 
-def _columns(scores: Sequence[Score], metric: str) -> dict[int, dict[Variant, dict[int, float]]]:
-    """Return training size -> row -> split -> error."""
-    columns: dict[int, dict[Variant, dict[int, float]]] = {}
-    for (variant, size), splits in group_by_cell(scores).items():
-        errors = {split: error_of(score, metric) for split, score in splits.items()}
-        columns.setdefault(size, {})[variant] = errors
-    return columns
-
-
-def _mean_seconds(timings: Sequence[Timing], size: int) -> dict[Variant, Seconds]:
+def _mean_seconds(timings: pd.DataFrame | None, size: int) -> dict[Variant, Seconds]:
     """Return the mean seconds over splits of each row at one training size."""
-    found = {}
-    for (variant, training_size), splits in group_by_cell(outside_studies(timings)).items():
-        if training_size == size:
-            records = [splits[split] for split in sorted(splits)]
-            training = [record.selection_seconds + record.fit_seconds for record in records]
-            prediction = [record.prediction_seconds + record.preimage_seconds for record in records]
-            found[variant] = Seconds(
-                mean_and_deviation(training)[0], mean_and_deviation(prediction)[0]
-            )
-    return found
+    if timings is None:
+        return {}
+    rows = outside_studies(timings)
+    training = rows["selection_seconds"] + rows["fit_seconds"]
+    prediction = rows["prediction_seconds"] + rows["preimage_seconds"]
+    means = [
+        {
+            variant: mean_and_deviation(in_order(splits))[0]
+            for variant, splits in by_size(rows.assign(value=seconds)).get(size, {}).items()
+        }
+        for seconds in (training, prediction)
+    ]
+    return {variant: Seconds(means[0][variant], means[1][variant]) for variant in means[0]}
 
 
 def _baseline(
-    scores: Sequence[Score],
+    scores: pd.DataFrame,
     column: Mapping[Variant, Errors],
     splits: set[int],
     methods: Mapping[str, Mapping],
@@ -458,9 +464,9 @@ def _baseline(
     class; None where neither is known.
     """
     if QUANTITIES[metric].is_accuracy:
-        if scores[0].guess_accuracy is not None:
+        if (scores["quantity"] == "guess_accuracy").any():
             return Baseline("guessing the most frequent class", None, chance_error(scores))
-        if scores[0].training_size == scores[0].n_train:
+        if (scores["training_size"] == scores["n_train"]).all():
             return None
         return Baseline("a guess among the classes", None, chance_error(scores))
     for variant in column:
@@ -518,20 +524,20 @@ def _versus_reference(
     return None if found is None else (best, found)
 
 
-def _learning(scores: Sequence[Score], board: Leaderboard, metric: str) -> Learning | None:
+def _learning(
+    columns: Mapping[int, Mapping[Variant, Errors]], n_train: Mapping[int, int], board: Leaderboard
+) -> Learning | None:
     """Return the last step of the learning curve of the best row that is not the training mean.
 
     The corrected test takes the smaller of the two training sizes, which makes it conservative.
     """
-    columns = _columns(scores, metric)
-    earlier = sorted(size for size in columns if size < board.training_size)
+    earlier = [size for size in columns if size < board.training_size]
     row = board.best_method
     if not earlier or row is None or row.variant not in columns[earlier[-1]]:
         return None
     before = columns[earlier[-1]][row.variant]
-    n_train = min(score.n_train for score in scores if score.training_size == earlier[-1])
     after = columns[board.training_size][row.variant]
-    found = difference(after, before, n_train, board.n_test)
+    found = difference(after, before, n_train[earlier[-1]], board.n_test)
     return None if found is None else Learning(row, earlier[-1], board.training_size, found)
 
 

@@ -20,7 +20,7 @@ from workflow_lib.report.paper_contents import PaperItem
 from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.report.render import Section, section
 from workflow_lib.report.reproduced_tables import DRAWING, OWN_DATA, RECIPE, STAND_IN, Reproduction
-from workflow_lib.report.scores import read_published, read_published_apart
+from workflow_lib.report.results import read_published, read_published_apart
 from workflow_lib.report.table_notes import READINGS
 
 SMALL_DIFFERENCE = 0.05

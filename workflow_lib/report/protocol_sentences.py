@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from workflow_lib.report.chosen_values import edge_sentence, kernel_sentence
 from workflow_lib.report.labels import count_of, format_share, join_words
 from workflow_lib.report.quantities import QUANTITIES, chance_error
-from workflow_lib.report.scores import Score
+from workflow_lib.report.results import rows_of_sizes
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _GROUPED = (
     "Test rows belong to groups without training rows, so that they are less like the training "
@@ -63,23 +67,24 @@ _SPLITS = {
 
 def protocol_sentences(
     settings: Mapping,
-    scores: Sequence[Score],
+    scores: pd.DataFrame,
+    choices: pd.DataFrame,
     n_folds: int,
     missing_share: float = 0.0,
     same_group: str | None = None,
     methods: Mapping[str, Mapping] | None = None,
 ) -> str:
-    """Return how an experiment was run, from its settings and from what the scores hold.
+    """Return how an experiment was run, from its settings, its scores and what was chosen.
 
     `missing_share` is the share of the output values of the dataset that are missing,
     `same_group` the column that groups weak rows with labelled ones, None where weak labels are
     made, and `methods` has the labels of methods.
     """
     measured = QUANTITIES[settings["metric"]]
-    sizes = sorted({score.training_size for score in scores})
-    weak_sizes = sorted({score.weak_size for score in scores} - {0})
-    n_test = sorted({score.n_test for score in scores})
-    n_splits = len({score.split for score in scores})
+    sizes = sorted(set(scores["training_size"]))
+    weak_sizes = sorted(set(scores["weak_size"]) - {0})
+    n_test = sorted(set(scores["n_test"]))
+    n_splits = scores["split"].nunique()
     rows = str(n_test[0]) if len(n_test) == 1 else f"{n_test[0]} to {n_test[-1]}"
     nested = ", each set inside the next" if len(sizes) > 1 else ""
     each = " each" if n_splits > 1 else ""
@@ -113,7 +118,7 @@ def protocol_sentences(
             sizes_in_words = join_words([str(size) for size in weak_left_out])
             sentences.append(f"Numbers of weak rows that do not fit the data: {sizes_in_words}.")
     chosen = "Hyper-parameters"
-    has_choice = any(score.n_components not in (None, 1) for score in scores)
+    has_choice = (choices.loc[choices["name"] == "n_components", "value"] != "1").any()
     if settings["components"] == "selected" and has_choice:
         chosen += " and numbers of components"
     sentences.append(
@@ -125,16 +130,16 @@ def protocol_sentences(
     if settings["components"] != "selected":
         numbers = join_words([str(number) for number in settings["components"]])
         sentences.append(f"Numbers of components are fixed to {numbers}.")
-    sentences.append(kernel_sentence(scores, settings["kernel"]))
-    on_edges = edge_sentence(scores, methods or {})
+    sentences.append(kernel_sentence(choices, settings["kernel"]))
+    on_edges = edge_sentence(scores, choices, methods or {})
     if on_edges:
         sentences.append(on_edges)
-    with_landmarks = [score for score in scores if score.n_landmarks]
-    if with_landmarks:
-        sizes_in_words = join_words(
-            [str(size) for size in sorted({score.n_train for score in with_landmarks})]
-        )
-        number = with_landmarks[0].n_landmarks
+    landmarks = choices[(choices["name"] == "n_landmarks") & (choices["value"] != "0")]
+    if not landmarks.empty:
+        n_train = rows_of_sizes(scores)
+        numbers = sorted(n_train[size] for size in set(landmarks["training_size"]))
+        sizes_in_words = join_words([str(size) for size in numbers])
+        number = landmarks["value"].iloc[0]
         sentences.append(
             f"With {sizes_in_words} training rows, more than max_gram_rows, kernel ridge "
             f"regression works on the features of {number} landmarks (the Nystr\u00f6m "
@@ -159,9 +164,9 @@ def protocol_sentences(
     return " ".join(sentences)
 
 
-def _sizes_in_words(scores: Sequence[Score], per_class: bool) -> str:
+def _sizes_in_words(scores: pd.DataFrame, per_class: bool) -> str:
     """Return the training sizes; those per class with the numbers of rows that they make."""
-    n_train = {score.training_size: score.n_train for score in scores}
+    n_train = rows_of_sizes(scores)
     numbers = join_words([str(size) for size in sorted(n_train)])
     if not per_class:
         return f"{numbers} training rows"

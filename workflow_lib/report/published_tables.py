@@ -7,7 +7,7 @@ from pathlib import Path
 
 from workflow_lib.report.labels import MISSING, format_published_error, method_label
 from workflow_lib.report.quantities import PERCENT
-from workflow_lib.report.scores import Published, read_published_apart
+from workflow_lib.report.results import Published, read_published_apart
 from workflow_lib.report.table_markup import Block, Entry, Layout
 
 
@@ -22,7 +22,7 @@ def published_layouts(
     Parameters
     ----------
     paths : paths of CSV files
-        As `workflow_lib.report.scores.read_published_apart` reads them.
+        As `workflow_lib.report.results.read_published_apart` reads them.
     methods : mapping of method name to {"label": ...}
     stand_in_for : str or None
         What the data of the run stand in for; the notes say then that the data differ.

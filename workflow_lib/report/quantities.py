@@ -8,11 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from workflow_lib.error_measures import ERROR_MEASURES
 from workflow_lib.errors import UserError
 from workflow_lib.report.labels import count_of, format_difference, format_error, format_percent
-from workflow_lib.report.scores import Score
+from workflow_lib.report.results import by_size
+from workflow_lib.report.scores import Variant
+from workflow_lib.result_columns import FIT
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 REFERENCE_METHOD = "m-krr"
 """The method that the others are compared with, of outputs that are numbers."""
@@ -161,25 +167,40 @@ PERCENT = "accuracy_percent"
 """The unit of published accuracies, and of those in the CSV files of tables."""
 
 
-def error_of(score: Score, quantity: str) -> float:
-    """Return the error of a score, which is compared, for a key of `QUANTITIES`.
+def errors_by_size(
+    scores: pd.DataFrame, quantity: str
+) -> dict[int, dict[Variant, dict[int, float]]]:
+    """Return training size -> row of a table -> split -> error, for a key of `QUANTITIES`.
 
     Raises
     ------
     UserError
-        If the score does not have it: of classes there is only the accuracy, of other outputs none.
+        If a fit does not have it: of classes there is only the accuracy, of other outputs none.
     """
-    value = score.value(quantity)
-    if value is None:
-        has_classes = score.accuracy is not None
+    measured = QUANTITIES[quantity]
+    found = scores[scores["quantity"] == ("accuracy" if measured.is_accuracy else quantity)]
+    lacking = scores.merge(found[list(FIT)], how="left", on=list(FIT), indicator=True)
+    lacking = lacking[lacking["_merge"] == "left_only"]
+    if not lacking.empty:
+        fit = lacking.iloc[0]
+        kinds = set(scores["quantity"])
+        has_classes = "accuracy" in kinds
+        if has_classes != measured.is_accuracy:
+            raise UserError(
+                f"experiment {fit['experiment']}",
+                f"{quantity} is to be shown, and its outputs are "
+                + ("classes" if has_classes else "not classes"),
+                "the metric accuracy for classes, and any other for other outputs",
+                f"correct the key metric in config/experiments/{fit['experiment']}.yaml",
+            )
         raise UserError(
-            f"experiment {score.experiment}",
-            f"{quantity} is to be shown, and its outputs are "
-            + ("classes" if has_classes else "not classes"),
-            "the metric accuracy for classes, and any other for other outputs",
-            f"correct the key metric in config/experiments/{score.experiment}.yaml",
+            f"experiment {fit['experiment']}, scores.csv",
+            f"method {fit['method']}, training size {fit['training_size']}, split {fit['split']} "
+            f"has no row with the quantity {quantity}",
+            "every error for each fit",
+            f"rm results/{fit['experiment']}/scores.csv and run the same snakemake command again",
         )
-    return QUANTITIES[quantity].error(value)
+    return by_size(found.assign(value=found["value"].map(measured.error)))
 
 
 def error_of_unit(unit: str) -> str:
@@ -192,17 +213,17 @@ def error_of_unit(unit: str) -> str:
     return unit if unit in QUANTITIES else "arrmse"
 
 
-def chance_error(scores: Sequence[Score]) -> float:
+def chance_error(scores: pd.DataFrame) -> float:
     """Return the error rate of the best guess that uses no input.
 
     Of K classes that are equally frequent it is 1 - 1 / K, where K is the number of training rows
     divided by that of examples per class, the same at every size; else that of predicting the most
     frequent class, the mean over splits.
     """
-    guesses = [score.guess_accuracy for score in scores if score.guess_accuracy is not None]
-    if guesses:
+    guesses = scores.loc[scores["quantity"] == "guess_accuracy", "value"]
+    if len(guesses):
         return 1.0 - sum(guesses) / len(guesses)
-    return 1.0 - scores[0].training_size / scores[0].n_train
+    return 1.0 - int(scores["training_size"].iloc[0]) / int(scores["n_train"].iloc[0])
 
 
 def shown_cells(cells: Sequence, metric: str) -> list:

@@ -13,6 +13,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,9 +24,13 @@ from workflow_lib.experiments.statistics import (
     nemenyi_critical_difference,
     ranks_by_dataset,
 )
-from workflow_lib.report.quantities import QUANTITIES, error_of
-from workflow_lib.report.scores import SELECTED, Score, outside_studies
+from workflow_lib.report.quantities import QUANTITIES, errors_by_size
+from workflow_lib.report.results import outside_studies
+from workflow_lib.report.scores import SELECTED
 from workflow_lib.whole_files import write_text
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 RISK = 0.05
 """The risk of the Friedman test and of the critical difference."""
@@ -123,7 +128,7 @@ class Ranking:
 
 
 def rank_methods(
-    scores: Mapping[str, Sequence[Score]],
+    scores: Mapping[str, pd.DataFrame],
     experiments: Mapping[str, Mapping],
     method_order: Sequence[str] = (),
 ) -> Ranking | None:
@@ -138,7 +143,7 @@ def rank_methods(
 
     Parameters
     ----------
-    scores : mapping of experiment name to sequence of Score
+    scores : mapping of experiment name to data frame
         In the order of the run.
     experiments : mapping of experiment name to mapping
         ``title`` (of the dataset), ``dataset`` (the name from which its splits are drawn: datasets
@@ -238,15 +243,16 @@ def _kinds(scores: Mapping, experiments: Mapping[str, Mapping]) -> tuple[list[st
     return kinds[first], kinds[not first]
 
 
-def _place(name: str, scores: Sequence[Score], settings: Mapping) -> tuple[Place, set[str]]:
+def _place(name: str, scores: pd.DataFrame, settings: Mapping) -> tuple[Place, set[str]]:
     """Return the place of an experiment, and its methods whose error is a mean over components."""
     metric = settings.get("metric") or "arrmse"
+    alike = outside_studies(scores)
     # size -> method -> component setting -> split -> error
     cells: dict[int, dict[str, dict[str, dict[int, float]]]] = {}
-    for score in outside_studies(scores):
-        if score.weak_size == 0:
-            of_method = cells.setdefault(score.training_size, {}).setdefault(score.method, {})
-            of_method.setdefault(score.components, {})[score.split] = error_of(score, metric)
+    for size, column in errors_by_size(alike[alike["weak_size"] == 0], metric).items():
+        for variant, errors in column.items():
+            of_method = cells.setdefault(size, {}).setdefault(variant.method, {})
+            of_method[variant.components] = errors
     complete = {size: _complete(by_method) for size, by_method in cells.items()}
     size = max(complete, key=lambda size: (len(complete[size]), size), default=0)
     errors, averaged, splits = {}, set(), set()

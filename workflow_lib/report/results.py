@@ -1,90 +1,124 @@
-"""The results of experiments as frames of pandas: scores, choices, coordinates and seconds.
+"""The results of experiments as frames of pandas, and the published tables.
 
-Every row of a frame belongs to a fit, which `FIT` identifies:
-
-``experiment``, ``dataset``, ``method``
-    their names;
-``components``
-    ``selected``, or a fixed number of components;
-``training_size``
-    labelled training rows or, for classes, labelled examples per class;
-``weak_size``
-    weakly labelled rows;
-``setting``
-    what a study of weak labels fixes, for example ``weak_noise=0.2``; empty outside of studies;
-``split``
-    its number, from 0.
+The columns of the frames are those of the files (`workflow_lib.result_columns`). Their rows are
+sorted by method, components, weak rows, setting, training size and split, whatever the order in the
+file.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
 from workflow_lib.errors import UserError
+from workflow_lib.report.scores import SELECTED, Variant
+from workflow_lib.result_columns import CHOICES, COORDINATES, FIT, SCORES, SECONDS, TIMINGS
 
-FIT = (
-    *("experiment", "dataset", "method", "components"),
-    *("training_size", "weak_size", "setting", "split"),
-)
-"""The columns that identify a fit."""
+ROW = list(Variant._fields)
+"""The columns that make a row of a table."""
 
-COUNTS = ("training_size", "weak_size", "split", "n_train", "n_test", "coordinate")
-"""Columns of whole numbers, zero or more."""
+_COUNT, _NUMBER, _NAME = "a whole number, zero or more", "a finite number", "a name"
+_SETTING = "nothing, or a name and a number such as weak_noise=0.2"
+_SHARE = "a share from 0 to 1"
+_EXPECTED = {
+    **dict.fromkeys(("experiment", "dataset", "method", "components", "quantity", "name"), _NAME),
+    **dict.fromkeys(("training_size", "weak_size", "split", "n_train", "n_test"), _COUNT),
+    **dict.fromkeys((*SECONDS, "error"), _NUMBER),
+    **{"coordinate": _COUNT, "setting": _SETTING},
+}
+"""What a column holds; columns that are not listed hold any text."""
 
-TEXTS = ("experiment", "dataset", "method", "components", "quantity", "name")
-"""Columns of texts that are not empty."""
-
-SCORES = (*FIT, "n_train", "n_test", "quantity", "value")
-"""Columns of ``scores.csv``: one row for each fit and quantity."""
-
-CHOICES = (*FIT, "name", "value")
-"""Columns of ``choices.csv``: one row for each fit and selected setting; values are texts."""
-
-COORDINATES = (*FIT, "n_train", "n_test", "coordinate", "name", "error")
-"""Columns of ``coordinates.csv``: one row for each fit and output coordinate, or class."""
-
-SECONDS = ("selection_seconds", "fit_seconds", "prediction_seconds", "preimage_seconds")
-TIMINGS = (*FIT, "n_train", "n_test", *SECONDS)
-"""Columns of the files of seconds: one row for each fit."""
+_PUBLISHED = {"table": _NAME, "value": _NUMBER, "spread": _NUMBER, "training_size": _COUNT}
+_FRACTIONS = ("accuracy", "guess_accuracy")
 
 
-def read_scores(paths: str | Path | Iterable[str | Path]) -> pd.DataFrame:
-    """Return the rows of one or several ``scores.csv``, with the columns `SCORES`.
+class Published(NamedTuple):
+    """One number of a published table.
+
+    ``value`` and ``spread`` are in ``unit``: ``s`` for times, ``root_sum_rrmse`` or ``norm_rrmse``
+    for these errors, ``accuracy_percent`` for accuracies and ``RRMSE`` for the mean over
+    coordinates. ``spread`` is NaN where the table prints none.
+    ``training_size`` is None where the number belongs to no training size of a run.
+    """
+
+    table: str
+    row: str
+    column: str
+    value: float
+    spread: float
+    unit: str
+    method: str
+    components: str
+    training_size: int | None
+    weak_size: int
+
+
+def read_scores(path: str | Path) -> pd.DataFrame:
+    """Return the rows of a ``scores.csv``, with the columns `SCORES`.
 
     Raises
     ------
     UserError
-        If a file is missing or has no rows, lacks a column, holds a value of the wrong kind or
+        If the file is missing or has no rows, lacks a column, holds a value of the wrong kind or
         names a fit and quantity twice; the message gives the file and the line.
     """
-    return _read(paths, SCORES, unique=(*FIT, "quantity"), numbers=("value",))
+    scores = _read(path, SCORES, _EXPECTED | {"value": _NUMBER}, unique=(*FIT, "quantity"))
+    wrong = scores["quantity"].isin(_FRACTIONS) & ~scores["value"].between(0, 1)
+    if wrong.any():
+        line = wrong.idxmax()
+        raise _wrong_value(path, line, "value", scores.loc[line, "value"], _SHARE)
+    return _sorted(_not_empty(path, scores), "quantity")
 
 
-def read_choices(paths: str | Path | Iterable[str | Path]) -> pd.DataFrame:
-    """Return the rows of one or several ``choices.csv``, with the columns `CHOICES`.
+def read_choices(path: str | Path) -> pd.DataFrame:
+    """Return the rows of a ``choices.csv``, with the columns `CHOICES`; values are texts.
 
     Raises UserError as `read_scores` does, but for a file without rows.
     """
-    return _read(paths, CHOICES, unique=(*FIT, "name"), is_empty_allowed=True)
+    return _sorted(_read(path, CHOICES, _EXPECTED, unique=(*FIT, "name")), "name")
 
 
-def read_coordinates(paths: str | Path | Iterable[str | Path]) -> pd.DataFrame:
-    """Return the rows of one or several ``coordinates.csv``, with the columns `COORDINATES`.
-
-    Raises UserError as `read_scores` does.
-    """
-    return _read(paths, COORDINATES, unique=(*FIT, "coordinate"), numbers=("error",))
-
-
-def read_timings(paths: str | Path | Iterable[str | Path]) -> pd.DataFrame:
-    """Return the rows of one or several files of seconds, with the columns `TIMINGS`.
+def read_coordinates(path: str | Path) -> pd.DataFrame:
+    """Return the rows of a ``coordinates.csv``, with the columns `COORDINATES`.
 
     Raises UserError as `read_scores` does.
     """
-    return _read(paths, TIMINGS, unique=FIT, numbers=SECONDS)
+    errors = _read(path, COORDINATES, _EXPECTED, unique=(*FIT, "coordinate"))
+    return _sorted(_not_empty(path, errors), "coordinate")
+
+
+def read_timings(path: str | Path) -> pd.DataFrame:
+    """Return the rows of a file of seconds, with the columns `TIMINGS`.
+
+    Raises UserError as `read_scores` does, but for a file without rows.
+    """
+    return _sorted(_read(path, TIMINGS, _EXPECTED, unique=FIT))
+
+
+def read_published(paths: Iterable[str | Path]) -> list[Published]:
+    """Return the published numbers of several files that correspond to those of a run.
+
+    Columns: table, row, column, value, spread, unit, method, components, training_size and,
+    optionally, weak_size (0 when there is no such column). Rows whose method or training size
+    is empty have no counterpart in a run and are left out; `read_published_apart` gives those
+    without a training size.
+
+    Raises UserError as `read_scores` does.
+    """
+    return [number for number in _published(paths) if number.training_size is not None]
+
+
+def read_published_apart(paths: Iterable[str | Path]) -> list[Published]:
+    """Return the published numbers of several files that are shown in a table of their own.
+
+    They have a method and no training size, because their rows and columns are not those of a
+    run. Raises UserError as `read_scores` does.
+    """
+    return [number for number in _published(paths) if number.training_size is None]
 
 
 def wide(frame: pd.DataFrame, names: str = "quantity") -> pd.DataFrame:
@@ -93,60 +127,121 @@ def wide(frame: pd.DataFrame, names: str = "quantity") -> pd.DataFrame:
     return frame.pivot(index=index, columns=names, values="value").reset_index()
 
 
-def _read(
-    paths: str | Path | Iterable[str | Path],
-    columns: tuple[str, ...],
-    unique: tuple[str, ...],
-    numbers: tuple[str, ...] = (),
-    is_empty_allowed: bool = False,
-) -> pd.DataFrame:
-    """Return the checked rows of files one below the other."""
-    listed = [paths] if isinstance(paths, str | Path) else list(paths)
-    frames = [_read_one(path, columns, unique, numbers, is_empty_allowed) for path in listed]
-    return pd.concat(frames, ignore_index=True)
+def outside_studies(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that belong to no study of weak labels."""
+    return frame[frame["setting"] == ""]
 
 
-def _read_one(path, columns, unique, numbers, is_empty_allowed) -> pd.DataFrame:
-    texts = _texts(path, columns)
-    remedy = f"rm {path} and run the same snakemake command again"
-    if texts.empty and not is_empty_allowed:
-        raise UserError(str(path), "it has a header and no rows", "one row per fit", remedy)
-    converted: dict[str, pd.Series] = {}
-    for column in columns:
-        text = texts[column]
-        if column in COUNTS:
-            values = pd.to_numeric(text, errors="coerce")
-            is_right, expected = (values >= 0) & (values % 1 == 0), "a whole number, zero or more"
-        elif column in numbers:
-            values = pd.to_numeric(text, errors="coerce")
-            is_right, expected = values.abs() < float("inf"), "a finite number"
-        else:
-            values, expected = text, "a name"
-            is_right = (text != "") if column in TEXTS else pd.Series(True, index=text.index)
-        if not is_right.all():
-            row = (~is_right).idxmax()
-            found = f"found '{text[row]}'" if text[row] else "found nothing"
-            raise UserError(f"{path}, line {row + 2}, column {column}", found, expected, remedy)
-        converted[column] = values.astype("int64") if column in COUNTS else values
-    frame = pd.DataFrame(converted)
-    repeated = frame.duplicated(list(unique))
-    if repeated.any():
-        row = repeated.idxmax()
-        first = (frame[list(unique)] == frame.loc[row, list(unique)]).all(axis=1).idxmax()
-        described = ", ".join(f"{name} {frame.loc[row, name]}" for name in unique)
+def by_size(
+    frame: pd.DataFrame, column: str = "value"
+) -> dict[int, dict[Variant, dict[int, float]]]:
+    """Return training size -> row of a table -> split -> value; sizes ascend."""
+    found: dict[int, dict[Variant, dict[int, float]]] = {}
+    columns = frame[["training_size", *ROW, "split", column]]
+    for size, *row, split, value in columns.itertuples(index=False, name=None):
+        found.setdefault(size, {}).setdefault(Variant(*row), {})[split] = value
+    return dict(sorted(found.items()))
+
+
+def most_test_rows(frame: pd.DataFrame) -> dict[tuple[Variant, int], int]:
+    """Return the number of test rows of each row and training size, the largest over the splits."""
+    largest = frame.groupby([*ROW, "training_size"], sort=False)["n_test"].max()
+    return {(Variant(*key[:-1]), key[-1]): int(count) for key, count in largest.items()}
+
+
+def rows_of_sizes(frame: pd.DataFrame) -> dict[int, int]:
+    """Return training size -> number of training rows; sizes ascend."""
+    return {
+        int(size): int(n) for size, n in frame.groupby("training_size")["n_train"].last().items()
+    }
+
+
+def _published(paths: Iterable[str | Path]) -> list[Published]:
+    """Return the published numbers that have a method, in the order of the files."""
+    defaults = {"weak_size": "0"}
+    names = [name for name in Published._fields if name not in defaults]
+    found = []
+    for path in paths:
+        optional = ("spread", "training_size", "weak_size")
+        expected = _PUBLISHED | {"weak_size": _COUNT}
+        rows = _read(path, names, expected, defaults=defaults, optional=optional)
+        rows = rows[rows["method"] != ""].replace({"components": {"": SELECTED}})
+        rows["weak_size"] = rows["weak_size"].fillna(0).astype(int)
+        for number in rows[list(Published._fields)].itertuples(index=False, name=None):
+            published = Published(*number)
+            size = published.training_size
+            size = None if math.isnan(size) else int(size)
+            found.append(published._replace(training_size=size))
+    return found
+
+
+def _sorted(frame: pd.DataFrame, *within: str) -> pd.DataFrame:
+    order = ["experiment", *ROW, "training_size", "split", *within]
+    return frame.sort_values(order, kind="stable", ignore_index=True)
+
+
+def _not_empty(path: str | Path, frame: pd.DataFrame) -> pd.DataFrame:
+    if frame.empty:
         raise UserError(
-            f"{path}, line {row + 2}",
-            f"{described} is on line {first + 2} already",
-            "each of them once",
-            "remove one of the two rows",
+            str(path),
+            "it has a header and no rows",
+            "one row for each fit at least",
+            f"rm {path} and run the same snakemake command again",
         )
     return frame
 
 
-def _texts(path: str | Path, columns: tuple[str, ...]) -> pd.DataFrame:
+def _read(
+    path: str | Path,
+    columns: Iterable[str],
+    expected: Mapping[str, str],
+    unique: Iterable[str] = (),
+    defaults: Mapping[str, str] | None = None,
+    optional: Iterable[str] = (),
+) -> pd.DataFrame:
+    """Return the columns of a file, converted and checked.
+
+    Columns with `defaults` may be missing, and empty values of `optional` columns are NaN.
+    """
+    texts = _texts(path, list(columns), defaults or {})
+    converted = {}
+    for column in texts.columns:
+        text, kind = texts[column], expected.get(column)
+        is_right, values = pd.Series(True, index=text.index), text
+        if kind in (_COUNT, _NUMBER):
+            values = _numbers(text)
+            is_right = values.abs() < math.inf
+            if kind == _COUNT:
+                is_right &= (values >= 0) & (values % 1 == 0)
+            if column in optional:
+                is_right |= text == ""
+        elif kind == _NAME:
+            is_right = text != ""
+        elif kind == _SETTING:
+            value = text.str.extract("^[^=]+=(.+)$", expand=False).fillna("nan")
+            is_right = (text == "") | (_numbers(value).abs() < math.inf)
+        if not is_right.all():
+            line = (~is_right).idxmax()
+            raise _wrong_value(path, line, column, text[line], kind)
+        is_whole = kind == _COUNT and column not in optional
+        converted[column] = values.astype("int64") if is_whole else values
+    frame = pd.DataFrame(converted)
+    _refuse_repeated(path, frame, list(unique))
+    return frame
+
+
+def _numbers(text: pd.Series) -> pd.Series:
+    """Return texts as numbers, to the last digit; NaN for those that are none."""
+    try:
+        return text.where(text != "", "nan").astype("float64")
+    except ValueError:
+        return pd.to_numeric(text, errors="coerce")
+
+
+def _texts(path: str | Path, columns: list[str], defaults: Mapping[str, str]) -> pd.DataFrame:
     """Return the cells of a CSV as texts."""
     try:
-        texts = pd.read_csv(path, dtype=str, keep_default_na=False, na_filter=False)
+        texts = pd.read_csv(path, dtype=str, keep_default_na=False, index_col=False)
     except OSError as error:
         raise UserError(
             str(path), f"it cannot be read ({error.strerror})", "a CSV file", "run its rule first"
@@ -154,9 +249,9 @@ def _texts(path: str | Path, columns: tuple[str, ...]) -> pd.DataFrame:
     except (UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise UserError(
             str(path),
-            f"it is no CSV file in UTF-8 ({error})",
-            f"the columns {', '.join(columns)}",
-            f"rm {path} and run the same snakemake command again",
+            f"it cannot be read as CSV ({error})",
+            f"UTF-8 text with the columns {', '.join(columns)}",
+            f"correct it, or rm {path} if a rule made it and run snakemake again",
         ) from error
     missing = [name for name in columns if name not in texts.columns]
     if missing:
@@ -164,12 +259,37 @@ def _texts(path: str | Path, columns: tuple[str, ...]) -> pd.DataFrame:
             f"{path}, line 1",
             f"there is no column {', '.join(missing)}",
             f"the columns {', '.join(columns)}",
-            f"rm {path} and run the same snakemake command again",
+            f"write them, or rm {path} if a rule made it and run snakemake again",
         )
-    return texts[list(columns)]
+    texts = texts.assign(**{name: v for name, v in defaults.items() if name not in texts.columns})
+    texts = texts[[*columns, *defaults]].fillna("")
+    return pd.DataFrame({name: texts[name].astype(object).str.strip() for name in texts})
 
 
-def settings_of(choices: pd.DataFrame) -> Mapping[tuple, dict[str, str]]:
-    """Return the selected settings of each fit, by the values of `FIT`."""
-    grouped = choices.groupby(list(FIT), sort=False)
-    return {fit: dict(zip(rows["name"], rows["value"], strict=True)) for fit, rows in grouped}
+def _refuse_repeated(path: str | Path, frame: pd.DataFrame, unique: list[str]) -> None:
+    repeated = frame.duplicated(unique) if unique else pd.Series(False, index=frame.index)
+    if repeated.any():
+        line = repeated.idxmax()
+        key = frame.loc[line, unique]
+        first = (frame[unique] == key).all(axis=1).idxmax()
+        # Numbers of splits and sizes are easier to find in the file than names of the experiment.
+        named = ", ".join(
+            f"{name.replace('_', ' ')} {key[name]}" for name in unique[2:] if key[name] != ""
+        )
+        raise UserError(
+            f"{path}, line {line + 2}",
+            f"{named} is on line {first + 2} already",
+            "each of them once",
+            "remove one of the two rows",
+        )
+
+
+def _wrong_value(
+    path: str | Path, line: int, column: str, value: object, expected: str
+) -> UserError:
+    return UserError(
+        f"{path}, line {line + 2}, column {column}",
+        f"found '{value}'" if value != "" else "found nothing",
+        expected,
+        f"correct it, or rm {path} if a rule made it and run snakemake again",
+    )

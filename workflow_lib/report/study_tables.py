@@ -6,11 +6,14 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import pandas as pd
+
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.statistics import mean_and_deviation
-from workflow_lib.report.quantities import REFERENCE_METHOD, error_of
-from workflow_lib.report.scores import SELECTED, Score, Variant, order_variants, study_of
-from workflow_lib.report.tables import reference_comparison
+from workflow_lib.report.quantities import REFERENCE_METHOD, errors_by_size
+from workflow_lib.report.results import most_test_rows
+from workflow_lib.report.scores import SELECTED, Variant, order_variants, study_of
+from workflow_lib.report.tables import in_order, reference_comparison
 
 STUDIES = {"weak_weight": "\u03bb\u2082", "weak_noise": "Share of wrong labels"}
 """The studies and the headings of their values: lambda_2 of eq. (14), the noise of weak labels."""
@@ -59,7 +62,7 @@ class StudyCell:
 
 
 def study_table(
-    scores: Sequence[Score],
+    scores: pd.DataFrame,
     study: str,
     *,
     metric: str = "arrmse",
@@ -73,7 +76,7 @@ def study_table(
 
     Parameters
     ----------
-    scores : sequence of Score
+    scores : data frame
     study : str
         A key of `STUDIES`.
     metric : str
@@ -88,8 +91,9 @@ def study_table(
     UserError
         If the scores contain no such study.
     """
-    fixed = [score for score in scores if study_of(score.setting)[0] == study]
-    if not fixed:
+    study_names = scores["setting"].str.partition("=")[0]
+    fixed = scores[study_names == study]
+    if fixed.empty:
         raise UserError(
             f"a table or figure of kind {study}",
             f"scores in which no method was run with fixed values of {study}",
@@ -97,25 +101,22 @@ def study_table(
             "weak rows and with weak sizes that fit the data",
             "give it these, or remove the table or figure",
         )
-    size = max(score.training_size for score in fixed)
-    weak_size = max(score.weak_size for score in fixed if score.training_size == size)
-    varied = {(score.method, score.components) for score in fixed}
-    shown = [
-        score
-        for score in scores
-        if score.training_size == size
-        and (
-            (score.weak_size == weak_size and (score.method, score.components) in varied)
-            or (score.weak_size == 0 and score.method == reference)
+    size = int(fixed["training_size"].max())
+    fixed = fixed[fixed["training_size"] == size]
+    weak_size = int(fixed["weak_size"].max())
+    varied = set(zip(fixed["method"], fixed["components"], strict=True))
+    rows = zip(scores["method"], scores["components"], strict=True)
+    is_varied = pd.Series([row in varied for row in rows], index=scores.index)
+    shown = scores[
+        (scores["training_size"] == size)
+        & (
+            ((scores["weak_size"] == weak_size) & is_varied)
+            | ((scores["weak_size"] == 0) & (scores["method"] == reference))
         )
-        and study_of(score.setting)[0] in ("", study)
+        & study_names.isin(["", study])
     ]
-    column: dict[Variant, dict[int, float]] = {}
-    n_test: dict[Variant, int] = {}
-    n_train = next(score.n_train for score in fixed if score.training_size == size)
-    for score in shown:
-        column.setdefault(score.variant, {})[score.split] = error_of(score, metric)
-        n_test[score.variant] = max(n_test.get(score.variant, 0), score.n_test)
+    n_train = int(fixed["n_train"].iloc[0])
+    column, n_test = errors_by_size(shown, metric)[size], most_test_rows(shown)
     return [
         StudyCell(
             study,
@@ -126,9 +127,9 @@ def study_table(
             variant.weak_size,
             size,
             len(column[variant]),
-            n_test[variant],
-            *mean_and_deviation([column[variant][split] for split in sorted(column[variant])]),
-            **reference_comparison(column, variant, reference, n_train, n_test[variant]),
+            n_test[variant, size],
+            *mean_and_deviation(in_order(column[variant])),
+            **reference_comparison(column, variant, reference, n_train, n_test[variant, size]),
         )
         for variant in _in_order(column, method_order)
     ]

@@ -6,6 +6,7 @@ import functools
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from workflow_lib.report.agreement import format_spreads
 from workflow_lib.report.coordinate_tables import (
@@ -30,14 +31,8 @@ from workflow_lib.report.quantities import (
     error_of_unit,
     shown_cells,
 )
-from workflow_lib.report.scores import (
-    components_order,
-    order_variants,
-    read_coordinates,
-    read_published,
-    read_scores,
-    read_timings,
-)
+from workflow_lib.report.results import read_coordinates, read_published, read_scores, read_timings
+from workflow_lib.report.scores import components_order, order_variants
 from workflow_lib.report.study_tables import (
     STUDIES,
     StudyCell,
@@ -69,6 +64,9 @@ from workflow_lib.report.tables import (
 )
 from workflow_lib.whole_files import write_text
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 READERS: dict[str, Callable] = {
     "error": read_scores,
     "weak": read_scores,
@@ -86,7 +84,7 @@ _ERROR_BY_COORDINATE = "Relative root mean squared error by output coordinate"
 
 def table_cells(
     kind: str,
-    records: Sequence,
+    records: pd.DataFrame,
     *,
     methods: Mapping[str, Mapping],
     reference: str = REFERENCE_METHOD,
@@ -104,7 +102,7 @@ def table_cells(
         what they are compared with, and has a column for each; ``time`` takes the timings, and
         ``coordinates`` the errors of the output coordinates; ``weak_weight`` and ``weak_noise``
         take the scores and show a study.
-    records : sequence of Score, Timing or CoordinateError
+    records : data frame
         As ``READERS[kind]`` reads them.
     methods : mapping of method name to {"label": ...}
         Its order is the order of the rows.

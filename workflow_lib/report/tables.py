@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from workflow_lib.experiments.statistics import (
     PairedTest,
@@ -17,18 +18,24 @@ from workflow_lib.experiments.statistics import (
     paired_t_test,
 )
 from workflow_lib.report.agreement import published_difference
-from workflow_lib.report.quantities import QUANTITIES, REFERENCE_METHOD, error_of, error_of_unit
-from workflow_lib.report.scores import (
-    SELECTED,
-    Published,
-    Score,
-    Timing,
-    Variant,
-    group_by_cell,
-    order_variants,
-    outside_studies,
+from workflow_lib.report.quantities import (
+    QUANTITIES,
+    REFERENCE_METHOD,
+    error_of_unit,
+    errors_by_size,
 )
+from workflow_lib.report.results import (
+    Published,
+    by_size,
+    most_test_rows,
+    outside_studies,
+    rows_of_sizes,
+)
+from workflow_lib.report.scores import SELECTED, Variant, order_variants
 from workflow_lib.whole_files import write_text
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 STUDENT_RISK = 1e-3
 """The risk of the paper's rule for bold numbers."""
@@ -123,7 +130,7 @@ class Cell:
 
 
 def error_table(
-    scores: Sequence[Score],
+    scores: pd.DataFrame,
     *,
     method_order: Iterable[str] = (),
     reference: str = REFERENCE_METHOD,
@@ -140,20 +147,12 @@ def error_table(
     """
     scores = outside_studies(scores)
     published_cells = _published_cells(published)
+    n_test, n_train = most_test_rows(scores), rows_of_sizes(scores)
     cells = []
     for quantity in errors:
-        values = {
-            key: {split: error_of(score, quantity) for split, score in splits.items()}
-            for key, splits in group_by_cell(scores).items()
-        }
-        n_test = _largest_n_test(scores)
-        n_train = {score.training_size: score.n_train for score in scores}
-        for size in sorted({size for _, size in values}):
-            column = {variant: splits for (variant, s), splits in values.items() if s == size}
+        for size, column in errors_by_size(scores, quantity).items():
             for variant in order_variants(column, method_order):
-                mean, deviation = mean_and_deviation(
-                    [column[variant][split] for split in sorted(column[variant])]
-                )
+                mean, deviation = mean_and_deviation(in_order(column[variant]))
                 printed = published_cells.get((quantity, variant, size), {})
                 if printed and is_comparable:
                     printed = printed | _differences(quantity, mean, deviation, printed)
@@ -179,7 +178,7 @@ def error_table(
 
 
 def time_table(
-    timings: Sequence[Timing],
+    timings: pd.DataFrame,
     *,
     method_order: Iterable[str] = (),
     published: Sequence[Published] = (),
@@ -192,33 +191,27 @@ def time_table(
     timings = outside_studies(timings)
     published_cells = _published_cells(published)
     seconds = {
-        "training": lambda timing: timing.fit_seconds,
-        "selection": lambda timing: timing.selection_seconds,
-        "test": lambda timing: timing.prediction_seconds + timing.preimage_seconds,
+        "training": timings["fit_seconds"],
+        "selection": timings["selection_seconds"],
+        "test": timings["prediction_seconds"] + timings["preimage_seconds"],
     }
-    n_test = _largest_n_test(timings)
-    groups = group_by_cell(timings)
-    cells = []
-    for quantity in TIMES:
-        for size in sorted({size for _, size in groups}):
-            column = {variant: splits for (variant, s), splits in groups.items() if s == size}
-            for variant in order_variants(column, method_order):
-                splits = column[variant]
-                values = [seconds[quantity](splits[split]) for split in sorted(splits)]
-                cells.append(
-                    Cell(
-                        quantity,
-                        variant.method,
-                        variant.components,
-                        variant.weak_size,
-                        size,
-                        len(splits),
-                        n_test[variant, size],
-                        *mean_and_deviation(values),
-                        **published_cells.get((quantity, variant, size), {}),
-                    )
-                )
-    return cells
+    n_test = most_test_rows(timings)
+    return [
+        Cell(
+            quantity,
+            variant.method,
+            variant.components,
+            variant.weak_size,
+            size,
+            len(column[variant]),
+            n_test[variant, size],
+            *mean_and_deviation(in_order(column[variant])),
+            **published_cells.get((quantity, variant, size), {}),
+        )
+        for quantity in TIMES
+        for size, column in by_size(timings.assign(value=seconds[quantity])).items()
+        for variant in order_variants(column, method_order)
+    ]
 
 
 def write_cells(path: str | Path, cells: Sequence) -> None:
@@ -234,6 +227,11 @@ def write_cells(path: str | Path, cells: Sequence) -> None:
     for cell in cells:
         writer.writerow([_csv_value(getattr(cell, name)) for name in names])
     write_text(path, text.getvalue())
+
+
+def in_order(splits: Mapping[int, float]) -> list[float]:
+    """Return the values of splits in their order."""
+    return [splits[split] for split in sorted(splits)]
 
 
 def common_splits(first: Mapping[int, float], second: Mapping[int, float]) -> list[int]:
@@ -364,15 +362,6 @@ def _differences(quantity: str, mean: float, deviation: float, printed: Mapping)
         "published_difference": difference,
         "published_difference_in_spreads": in_spreads,
     }
-
-
-def _largest_n_test(records: Iterable[Score | Timing]) -> dict[tuple[Variant, int], int]:
-    """Return the number of test rows of each cell, the largest where splits differ."""
-    sizes: dict[tuple[Variant, int], int] = {}
-    for record in records:
-        key = (record.variant, record.training_size)
-        sizes[key] = max(sizes.get(key, 0), record.n_test)
-    return sizes
 
 
 def _variant_name(variant: Variant) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from workflow_lib.experiments.statistics import mean_and_deviation
 from workflow_lib.report.labels import (
@@ -16,20 +17,18 @@ from workflow_lib.report.labels import (
     method_label,
     variant_label,
 )
-from workflow_lib.report.quantities import QUANTITIES, error_of
-from workflow_lib.report.scores import (
-    Score,
-    Variant,
-    group_by_cell,
-    order_variants,
-    outside_studies,
-)
+from workflow_lib.report.quantities import QUANTITIES, errors_by_size
+from workflow_lib.report.results import outside_studies
+from workflow_lib.report.scores import Variant, order_variants
 from workflow_lib.report.tables import (
     CORRECTED_RISK,
     Cell,
     error_table,
     paired_on_common_splits,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 OUTCOMES = {
     "lower": "is better",
@@ -89,7 +88,7 @@ class Verdict:
 
 
 def verdict(
-    scores: Sequence[Score],
+    scores: pd.DataFrame,
     *,
     methods: Mapping[str, Mapping],
     reference: str | None = None,
@@ -105,8 +104,8 @@ def verdict(
 
     Parameters
     ----------
-    scores : sequence of Score
-        The rows of one ``scores.csv``.
+    scores : data frame
+        The rows of one ``scores.csv`` (`workflow_lib.report.results.read_scores`).
     methods : mapping of method name to {"label": ...}
         Its order is the order of the sentences.
     reference : str, optional
@@ -118,7 +117,7 @@ def verdict(
     reference = reference or QUANTITIES[metric].reference
     scores = outside_studies(scores)
     if subjects is None:
-        names = {score.method for score in scores}
+        names = set(scores["method"])
         subjects = [name for name in names if name.startswith(("ofer", "wofer"))]
     cells = error_table(scores, method_order=methods, reference=reference, errors=[metric])
     compared = [
@@ -234,21 +233,16 @@ def _numbers(label: str, group: Sequence[Comparison], reference: str, metric: st
     return f"Difference in {what}, {label} minus {reference}: {'; '.join(parts)}."
 
 
-def _best_sentence(scores: Sequence[Score], methods: Mapping[str, Mapping], metric: str) -> str:
+def _best_sentence(scores: pd.DataFrame, methods: Mapping[str, Mapping], metric: str) -> str:
     """Return which row has the best mean at each training size, ties to rounding included.
 
     Ceilings are named after it: they are better because of outputs that are not known in use.
     """
     measured = QUANTITIES[metric]
-    ceilings = sorted({row.method for row in scores if is_ceiling(row.method, methods)})
-    cells = group_by_cell([row for row in scores if row.method not in ceilings])
+    ceilings = sorted({name for name in scores["method"] if is_ceiling(name, methods)})
+    fair = scores[~scores["method"].isin(ceilings)]
     sizes_of_winner: dict[str, list[str]] = {}
-    for size in sorted({size for _, size in cells}):
-        column = {
-            variant: {split: error_of(score, metric) for split, score in splits.items()}
-            for (variant, s), splits in cells.items()
-            if s == size
-        }
+    for size, column in errors_by_size(fair, metric).items():
         best = min(column, key=lambda v: (mean_and_deviation(list(column[v].values()))[0], v))
         tied = [v for v in column if v == best or _is_equal(column, v, best)]
         winner = join_words([variant_label(v, methods) for v in order_variants(tied, methods)])

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from workflow_lib.report.labels import splits_in_words, variant_label
 from workflow_lib.report.quantities import QUANTITIES, Quantity
-from workflow_lib.report.scores import Variant, read_scores
+from workflow_lib.report.results import read_scores
+from workflow_lib.report.scores import Variant
 from workflow_lib.report.study_tables import (
     StudyCell,
     reference_cell,

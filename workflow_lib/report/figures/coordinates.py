@@ -11,7 +11,8 @@ from workflow_lib.artifacts import read_artifact
 from workflow_lib.report.coordinate_tables import CoordinateCell, coordinate_table
 from workflow_lib.report.labels import splits_in_words, variant_label
 from workflow_lib.report.quantities import QUANTITIES, Quantity
-from workflow_lib.report.scores import order_variants, read_coordinates
+from workflow_lib.report.results import read_coordinates
+from workflow_lib.report.scores import order_variants
 from workflow_lib.report.style import (
     LOWEST_ERROR_WITH_TRAINING_MEAN,
     applied_style,
@@ -69,9 +70,7 @@ def draw(
     n_channels = int(read_artifact(dataset, "dataset")["names"].get("series_channels", 1))
     cells = [
         cell
-        for cell in coordinate_table(
-            [error for error in errors if error.method in methods], method_order=methods
-        )
+        for cell in coordinate_table(errors[errors["method"].isin(methods)], method_order=methods)
         if cell.quantity == "coordinate"
     ]
     variants = order_variants([cell.variant for cell in cells], methods)

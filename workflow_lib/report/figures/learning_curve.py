@@ -5,19 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from workflow_lib.experiments.statistics import mean_and_deviation
 from workflow_lib.report.labels import splits_in_words, variant_label
-from workflow_lib.report.quantities import QUANTITIES, chance_error, error_of
+from workflow_lib.report.quantities import QUANTITIES, chance_error, errors_by_size
+from workflow_lib.report.results import outside_studies, read_scores
 from workflow_lib.report.scores import (
     SELECTED,
-    Score,
     Variant,
     components_order,
-    group_by_cell,
     order_variants,
-    outside_studies,
-    read_scores,
 )
 from workflow_lib.report.style import (
     LOWEST_ERROR_WITH_TRAINING_MEAN,
@@ -26,6 +24,10 @@ from workflow_lib.report.style import (
     line_style,
     scale_errors,
 )
+from workflow_lib.report.tables import in_order
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SHOWS = "aRRMSE, or the accuracy, against the number of labelled rows"
 CAPTION = (
@@ -65,10 +67,9 @@ def draw(scores: str | Path, *, title: str, shown_methods: Mapping[str, Mapping]
     measured, methods = QUANTITIES[metric], shown_methods
     rows = outside_studies(read_scores(scores))
     cells = {
-        key: _shown_mean_and_deviation(
-            [error_of(splits[s], metric) for s in sorted(splits)], metric
-        )
-        for key, splits in group_by_cell(rows).items()
+        (variant, size): _shown_mean_and_deviation(in_order(splits), metric)
+        for size, column in errors_by_size(rows, metric).items()
+        for variant, splits in column.items()
     }
     variants = order_variants([variant for variant, _ in cells], methods)
     panels = _panels(variants)
@@ -187,7 +188,7 @@ def _draw_panel(axis, variants: Sequence[Variant], cells, methods) -> dict:
     return handles
 
 
-def _full_title(title: str, scores: Sequence[Score]) -> str:
+def _full_title(title: str, scores: pd.DataFrame) -> str:
     """Return the title with the number of splits and of test rows."""
-    n_splits = len({score.split for score in scores})
-    return f"{title}\n{splits_in_words(n_splits, [score.n_test for score in scores])}"
+    n_splits = scores["split"].nunique()
+    return f"{title}\n{splits_in_words(n_splits, list(scores['n_test']))}"

@@ -16,7 +16,7 @@ from workflow_lib.report.labels import count_of, method_label
 from workflow_lib.report.rank_sentences import data_sentences, rank_sentences
 from workflow_lib.report.rank_tables import ranks_layout
 from workflow_lib.report.ranks import LEAST_FOR_A_TEST, Ranking, rank_methods, write_ranks
-from workflow_lib.report.scores import read_scores
+from workflow_lib.report.results import read_scores
 from workflow_lib.report.style import applied_style, line_style, save_figure
 from workflow_lib.report.table_markup import latex_markup
 from workflow_lib.whole_files import write_text

@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from workflow_lib.experiments.statistics import EQUALITY_TOLERANCE
 from workflow_lib.report.inches import (
@@ -25,9 +26,12 @@ from workflow_lib.report.inches import (
 )
 from workflow_lib.report.labels import count_of
 from workflow_lib.report.quantities import QUANTITIES
-from workflow_lib.report.scores import Score, read_scores
+from workflow_lib.report.results import read_scores
 from workflow_lib.report.style import applied_style, save_figure
 from workflow_lib.report.tables import CORRECTED_RISK, STUDENT_RISK
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SPLITS = {
     "random": "test rows are drawn at random, anew in every split",
@@ -127,17 +131,17 @@ def run(
     save_figure(draw_protocol(numbers, n_folds), output_svg, output_png)
 
 
-def numbers_of(scores: Sequence[Score], settings: Mapping) -> Numbers:
+def numbers_of(scores: pd.DataFrame, settings: Mapping) -> Numbers:
     """Return the numbers of one experiment, from its scores and its settings (as in `run`)."""
     return Numbers(
         title=settings["title"],
         split=settings.get("split") or "random",
         is_stand_in=bool(settings.get("stand_in_for")),
         is_accuracy=QUANTITIES[settings.get("metric") or "arrmse"].is_accuracy,
-        n_splits=len({score.split for score in scores}),
-        training_sizes=tuple(sorted({score.training_size for score in scores})),
-        weak_sizes=tuple(sorted({score.weak_size for score in scores} - {0})),
-        n_test=tuple(sorted({score.n_test for score in scores})),
+        n_splits=scores["split"].nunique(),
+        training_sizes=tuple(sorted(set(scores["training_size"]))),
+        weak_sizes=tuple(sorted(set(scores["weak_size"]) - {0})),
+        n_test=tuple(sorted(set(scores["n_test"]))),
         has_ceiling=bool(settings.get("has_ceiling")),
     )
 

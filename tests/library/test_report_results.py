@@ -1,25 +1,31 @@
-"""Score files are read into records; a fault is reported with its file and line."""
+"""Files of results are read into frames; a fault is reported with its file and line."""
 
 from __future__ import annotations
 
 import math
 
 import pytest
-from report_samples import base_error, write_coordinates, write_scores, write_timings
+from report_samples import (
+    base_error,
+    write_choices,
+    write_coordinates,
+    write_scores,
+    write_timings,
+)
 
 from workflow_lib.errors import UserError
-from workflow_lib.report.scores import (
-    Variant,
-    group_by_cell,
-    order_variants,
+from workflow_lib.report.results import (
+    by_size,
     outside_studies,
+    read_choices,
     read_coordinates,
     read_published,
     read_published_apart,
     read_scores,
     read_timings,
-    study_of,
+    wide,
 )
+from workflow_lib.report.scores import Variant, order_variants, study_of
 
 PUBLISHED = "table,row,column,value,spread,unit,method,components,training_size\n"
 
@@ -34,17 +40,14 @@ def replace_in_line(path, line: int, old: str, new: str) -> None:
 def test_scores_are_typed_and_sorted(tmp_path):
     rows = [("ofer-gmm", "4", 0, base_error), ("m-krr", "selected", 0, base_error)]
     scores = read_scores(write_scores(tmp_path / "scores.csv", rows, sizes=(50, 20)))
-    assert [s.method for s in scores] == ["m-krr"] * 10 + ["ofer-gmm"] * 10
-    assert [s.training_size for s in scores[:6]] == [20] * 5 + [50]
-    assert scores[0].errors["arrmse"] == base_error(20, 0)
-    assert scores[0].errors["root_sum_rrmse"] == 3 * base_error(20, 0)
-    assert scores[0].alpha_leading == math.inf
-    assert scores[0].errors["norm_rrmse"] == base_error(20, 0) / 4
-    assert scores[0].weak_weight is None
-    assert scores[0].projected is True
-    assert scores[0].weights is None
-    assert scores[0].setting == ""
-    assert scores[-1].variant == Variant("ofer-gmm", "4", 0)
+    fits = wide(scores)
+    assert list(fits["method"]) == ["m-krr"] * 10 + ["ofer-gmm"] * 10
+    assert set(scores["training_size"].iloc[: len(scores) // 4]) == {20}
+    first = fits[(fits["training_size"] == 20) & (fits["split"] == 0)].iloc[0]
+    assert first["arrmse"] == base_error(20, 0)
+    assert first["root_sum_rrmse"] == 3 * base_error(20, 0)
+    assert first["norm_rrmse"] == base_error(20, 0) / 4
+    assert (first["setting"], first["components"]) == ("", "selected")
 
 
 def test_settings_of_studies_make_rows_of_their_own(tmp_path):
@@ -52,14 +55,23 @@ def test_settings_of_studies_make_rows_of_their_own(tmp_path):
         ("wofer-gmm", "selected", 100, base_error),
         ("wofer-gmm", "selected", 100, base_error, "weak_weight=0.01"),
     ]
-    scores = read_scores(write_scores(tmp_path / "scores.csv", rows))
+    scores = wide(read_scores(write_scores(tmp_path / "scores.csv", rows)))
     assert len(scores) == 15
-    assert [score.setting for score in outside_studies(scores)] == [""] * 10
-    assert scores[-1].variant == Variant("wofer-gmm", "selected", 100, "weak_weight=0.01")
+    assert len(outside_studies(scores)) == 10
+    assert scores["setting"].iloc[-1] == "weak_weight=0.01"
     errors = read_coordinates(write_coordinates(tmp_path / "coordinates.csv", rows[1:]))
-    assert errors[0].variant.setting == "weak_weight=0.01"
+    assert set(errors["setting"]) == {"weak_weight=0.01"}
     path = write_timings(tmp_path / "timings.csv", ["m-krr"], setting="weak_noise=0.2")
-    assert read_timings(path)[0].variant.setting == "weak_noise=0.2"
+    assert set(read_timings(path)["setting"]) == {"weak_noise=0.2"}
+
+
+def test_choices_are_texts_and_may_be_none_at_all(tmp_path):
+    rows = [("ofer-stack", "selected", 0, base_error)]
+    path = write_choices(tmp_path / "choices.csv", rows, **{"weight_m-krr": 0.7, "alpha": "inf"})
+    choices = read_choices(path)
+    assert set(choices.loc[choices["name"] == "weight_m-krr", "value"]) == {"0.7"}
+    assert set(choices.loc[choices["name"] == "alpha", "value"]) == {"inf"}
+    assert read_choices(write_choices(tmp_path / "none.csv", [])).empty
 
 
 def test_settings_are_a_study_and_a_value():
@@ -68,21 +80,10 @@ def test_settings_are_a_study_and_a_value():
     assert study_of("") == ("", 0.0)
 
 
-def test_weights_of_a_stack_are_a_text(tmp_path):
-    path = write_scores(tmp_path / "scores.csv", [("ofer-stack", "selected", 0, base_error)])
-    replace_in_line(path, 2, ",1,", ",,")
-    lines = path.read_text().splitlines()
-    lines[1] += "m-krr=0.7 ofer-gmm=0.3"
-    path.write_text("\n".join(lines) + "\n")
-    scores = read_scores(path)
-    assert (scores[0].weights, scores[0].projected) == ("m-krr=0.7 ofer-gmm=0.3", None)
-    assert scores[1].weights is None
-
-
 def test_timings_are_read(tmp_path):
     timings = read_timings(write_timings(tmp_path / "timings.csv", ["m-krr"]))
-    assert timings[1].selection_seconds == 20.0
-    assert timings[1].preimage_seconds == 0.004
+    assert timings["selection_seconds"][1] == 20.0
+    assert timings["preimage_seconds"][1] == 0.004
 
 
 def test_coordinates_are_typed_and_sorted(tmp_path):
@@ -91,13 +92,10 @@ def test_coordinates_are_typed_and_sorted(tmp_path):
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join([lines[0], *reversed(lines[1:])]))
     errors = read_coordinates(path)
-    assert [error.method for error in errors] == ["m-krr"] * 20 + ["ofer-gmm"] * 20
-    assert [(e.split, e.coordinate, e.name) for e in errors[:3]] == [
-        (0, 0, "b, c"),
-        (0, 1, "a"),
-        (1, 0, "b, c"),
-    ]
-    assert errors[1].error == base_error(20, 0) + 0.1
+    assert list(errors["method"]) == ["m-krr"] * 20 + ["ofer-gmm"] * 20
+    first = errors[["split", "coordinate", "name"]].head(3)
+    assert first.to_numpy().tolist() == [[0, 0, "b, c"], [0, 1, "a"], [1, 0, "b, c"]]
+    assert errors["error"][1] == base_error(20, 0) + 0.1
 
 
 def test_a_coordinate_named_twice_is_refused(tmp_path):
@@ -126,8 +124,8 @@ def test_a_file_that_is_not_text_is_named(tmp_path):
 
 def test_a_missing_column_is_named(tmp_path):
     path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
-    replace_in_line(path, 1, "arrmse", "error")
-    with pytest.raises(UserError, match="line 1: there is no column arrmse"):
+    replace_in_line(path, 1, "quantity", "error")
+    with pytest.raises(UserError, match="line 1: there is no column quantity"):
         read_scores(path)
 
 
@@ -140,10 +138,11 @@ def test_a_file_without_rows_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "column"),
     [
-        (f"{base_error(20, 0)}", "nan", "arrmse"),
-        (f"{base_error(20, 0)}", "", "arrmse"),
-        (f"{base_error(20, 0)}", "low", "arrmse"),
-        (",0.01,,1,", ",0.01,,2,", "projected"),
+        (f"{base_error(20, 0)}", "nan", "value"),
+        (f"{base_error(20, 0)}", "", "value"),
+        (f"{base_error(20, 0)}", "low", "value"),
+        (f"arrmse,{base_error(20, 0)}", "accuracy,1.5", "value"),
+        (",arrmse,", ",,", "quantity"),
         (",20,0,,", ",20,0,weak_noise,", "setting"),
         (",20,0,,", ",20,0,weak_noise=much,", "setting"),
         (",20,0,,", ",20,0,=0.2,", "setting"),
@@ -163,19 +162,19 @@ def test_a_wrong_value_is_reported_with_line_and_column(tmp_path, old, new, colu
 def test_a_short_line_is_reported(tmp_path):
     path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
     path.write_text(path.read_text() + "toy,toy-data,m-krr\n")
-    with pytest.raises(UserError, match="line 12, column components: found nothing"):
+    with pytest.raises(UserError, match="line 42, column components: found nothing"):
         read_scores(path)
 
 
 def test_a_fit_named_twice_is_refused(tmp_path):
     path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
     path.write_text(path.read_text() + path.read_text().splitlines()[3] + "\n")
-    with pytest.raises(UserError, match="line 12: .* weak size 0, split 2 is on line 4 already"):
+    with pytest.raises(UserError, match="line 42: method m-krr, .* is on line 4 already"):
         read_scores(path)
     study = [("m-krr", "selected", 9, base_error, "weak_noise=0.2")]
     path = write_scores(tmp_path / "study.csv", study)
     path.write_text(path.read_text() + path.read_text().splitlines()[3] + "\n")
-    with pytest.raises(UserError, match=r"weak size 9, weak_noise=0\.2, split 2 is on line"):
+    with pytest.raises(UserError, match=r"weak size 9, setting weak_noise=0\.2, split 0"):
         read_scores(path)
 
 
@@ -206,14 +205,14 @@ def test_published_numbers_may_have_weak_rows(tmp_path):
     assert read_published([path])[0].weak_size == 644
 
 
-def test_cells_hold_the_splits(tmp_path):
+def test_values_are_found_by_size_row_and_split(tmp_path):
     path = write_scores(tmp_path / "scores.csv", [("m-krr", "selected", 0, base_error)])
-    cells = group_by_cell(read_scores(path))
-    assert list(cells) == [
-        (Variant("m-krr", "selected", 0), 20),
-        (Variant("m-krr", "selected", 0), 50),
-    ]
-    assert sorted(cells[Variant("m-krr", "selected", 0), 20]) == [0, 1, 2, 3, 4]
+    scores = read_scores(path)
+    found = by_size(scores[scores["quantity"] == "arrmse"])
+    assert list(found) == [20, 50]
+    assert found[20] == {
+        Variant("m-krr", "selected", 0): {split: base_error(20, split) for split in range(5)}
+    }
 
 
 def test_rows_follow_the_methods_then_components_then_weak_rows():

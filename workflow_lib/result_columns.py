@@ -1,0 +1,58 @@
+"""The columns of the files of results: scores, choices, coordinates and seconds.
+
+Every row belongs to a fit, which the columns `FIT` identify:
+
+``experiment``, ``dataset``, ``method``
+    their names;
+``components``
+    ``selected``, or a fixed number of components;
+``training_size``
+    labelled training rows or, where rows are split per class, labelled examples per class;
+``weak_size``
+    weakly labelled rows;
+``setting``
+    what a study of weak labels fixes, for example ``weak_noise=0.2``; empty outside of studies;
+``split``
+    its number, from 0.
+"""
+
+from __future__ import annotations
+
+FIT = (
+    *("experiment", "dataset", "method", "components"),
+    *("training_size", "weak_size", "setting", "split"),
+)
+"""The columns that identify a fit."""
+
+SCORES = (*FIT, "n_train", "n_test", "quantity", "value")
+"""Columns of ``scores.csv``: one row for each fit and quantity that was measured on test rows.
+
+``n_train`` and ``n_test`` count rows. The quantities are the errors of
+`workflow_lib.error_measures` or, of classes, ``accuracy`` and ``guess_accuracy``, the accuracy of
+predicting the most frequent class of the training rows.
+"""
+
+CHOICES = (*FIT, "name", "value")
+"""Columns of ``choices.csv``: one row for each fit and selected setting.
+
+A value is a number or a text. ``kernel``, ``width``, ``alpha_rest`` and others are the selected
+hyper-parameters, ``edges`` names those on the edge of their grid, ``n_landmarks`` counts the
+landmarks where no Gram matrix of all rows was used, ``weight_METHOD`` are the weights of the
+members of a stack, and ``estimator__NAME`` the arguments of an estimator of another library.
+"""
+
+COORDINATES = (*FIT, "n_train", "n_test", "coordinate", "name", "error")
+"""Columns of ``coordinates.csv``: one row for each fit and output coordinate, or class.
+
+``coordinate`` counts from 0 and ``name`` is that of the output; an error of 1 is that of the
+training mean. The error of a class is the share of its test rows that are wrong.
+"""
+
+SECONDS = ("selection_seconds", "fit_seconds", "prediction_seconds", "preimage_seconds")
+
+TIMINGS = (*FIT, "n_train", "n_test", *SECONDS)
+"""Columns of the files of seconds: one row for each fit.
+
+The whole cross-validation, one fit at the selected settings, and the two parts of predicting all
+test rows.
+"""
