@@ -113,6 +113,7 @@ class OwnTable:
             splits=partitions,
             predictions=predictions,
             output=scores,
+            choices=self.folder / "choices.csv",
             coordinates=self.folder / "coordinates.csv",
             experiment=self.name,
             dataset_name=self.name,
@@ -120,6 +121,7 @@ class OwnTable:
         experiment = self.settings.experiments[self.name]
         leaderboard.run(
             scores=scores,
+            choices=self.folder / "choices.csv",
             timings=[],
             methods={method: self._compared(method) for method in methods},
             experiment_settings={

@@ -255,7 +255,6 @@ rule resource_usage:
     output:
         shown_result("results/timings/jobs/resource-usage.csv", "resource_usage", "resource usage"),
     params:
-        benchmarks=with_prefix("results/timings/jobs"),
         datasets=with_prefix("results/datasets"),
     log:
         "logs/resource_usage.log",

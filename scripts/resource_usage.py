@@ -1,5 +1,7 @@
 """Compare what the jobs asked of a scheduler with what they used."""
 
+from pathlib import Path
+
 from adapter import job
 
 with job(snakemake):
@@ -7,7 +9,7 @@ with job(snakemake):
 
     resource_usage.run(
         manifest=snakemake.input.manifest,
-        benchmarks=snakemake.params.benchmarks,
+        benchmarks=Path(snakemake.output[0]).parent,
         datasets=snakemake.params.datasets,
         output=snakemake.output[0],
     )
