@@ -192,6 +192,40 @@ rule critical_difference:
         "../scripts/critical_difference.py"
 
 
+rule overview:
+    input:
+        scores=[f"results/{experiment}/scores.csv" for experiment in settings.experiments],
+        code=code("overview.py", "report.run_figures.overview"),
+    output:
+        svg=shown_result(f"{RUN_FOLDER}/figures/headline.svg", "overview", "headline"),
+        png=f"{RUN_FOLDER}/figures/headline.png",
+        csv=f"{RUN_FOLDER}/figures/headline.csv",
+        curves_svg=shown_result(f"{RUN_FOLDER}/figures/curves.svg", "overview", "curves"),
+        curves_png=f"{RUN_FOLDER}/figures/curves.png",
+        curves_csv=f"{RUN_FOLDER}/figures/curves.csv",
+    params:
+        experiments=lambda wildcards: ranked_experiments(),
+        methods=lambda wildcards: method_fields(
+            settings.methods, "label", "color", "marker", "weak_outputs"
+        ),
+    log:
+        "logs/overview.log",
+    benchmark:
+        "results/timings/jobs/overview.tsv"
+    threads: 1
+    resources:
+        mem_mb=memory_for("overview"),
+        runtime=minutes_for("overview"),
+    group:
+        "report"
+    conda:
+        CONDA
+    message:
+        "overview"
+    script:
+        "../scripts/overview.py"
+
+
 rule protocol:
     input:
         scores=[f"results/{experiment}/scores.csv" for experiment in settings.experiments],

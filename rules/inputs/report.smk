@@ -15,8 +15,13 @@ def report_title():
 def parts_cross_dataset():
     """Return the files of what is shown of all experiments together, by its name."""
     figures = {
-        name: {suffix: f"{RUN_FOLDER}/figures/{name}.{suffix}" for suffix in ("svg", "png")}
-        for name in ("ranks", "protocol")
+        name: {suffix: f"{RUN_FOLDER}/figures/{name}.{suffix}" for suffix in suffixes}
+        for name, suffixes in {
+            "headline": ("svg", "png", "csv"),
+            "curves": ("svg", "png", "csv"),
+            "ranks": ("svg", "png"),
+            "protocol": ("svg", "png"),
+        }.items()
     }
     tables = {suffix: f"{RUN_FOLDER}/tables/ranks.{suffix}" for suffix in ("csv", "tex")}
     return {**figures, "ranks": {**figures["ranks"], **tables}}

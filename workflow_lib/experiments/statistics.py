@@ -154,6 +154,44 @@ def corrected_resampled_t_test(
     return _test_mean(differences, variance_factor=1.0 / len(differences) + n_test / n_train)
 
 
+def detectable_difference(
+    deviation: float,
+    n_splits: int,
+    n_train: int,
+    n_test: int,
+    risk: float = 0.05,
+    power: float = 0.8,
+) -> float:
+    """Return the mean difference that the corrected resampled t-test finds with a given power.
+
+    (t_{1 - risk / 2} + t_{power}) sqrt(1 / J + n_test / n_train) s with quantiles of Student's t of
+    J - 1 degrees of freedom, the usual approximation of the inverse of the power function (Cohen,
+    Statistical Power Analysis for the Behavioral Sciences, 1988). Smaller true differences are
+    likely to remain undetected.
+
+    Parameters
+    ----------
+    deviation : float
+        The standard deviation s of the differences over the splits.
+    n_splits, n_train, n_test : int
+        The number J of splits, and their training and test rows.
+    risk, power : float
+        The risk of the two-sided test, and the share of repetitions in which it is significant.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two splits.
+    """
+    if n_splits < 2:
+        raise ValueError(f"at least two splits are needed, found {n_splits}")
+    # The quantiles alone: importing all of scipy.stats takes half a second.
+    from scipy.special import stdtrit
+
+    quantiles = stdtrit(n_splits - 1, np.array([1.0 - risk / 2.0, power]))
+    return float(quantiles.sum() * math.sqrt(1.0 / n_splits + n_test / n_train) * deviation)
+
+
 def hedges_correction(degrees_of_freedom: int) -> float:
     """Return the factor J(f) that makes a standardised mean difference unbiased.
 

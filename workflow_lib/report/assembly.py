@@ -9,7 +9,11 @@ from pathlib import Path
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.report.answer_part import answer_part
 from workflow_lib.report.component_names import component_names, names_layout
-from workflow_lib.report.cross_dataset import protocol_section, ranks_section
+from workflow_lib.report.cross_dataset import (
+    opening_figures,
+    protocol_section,
+    ranks_section,
+)
 from workflow_lib.report.dataset_records import dataset_record, is_made
 from workflow_lib.report.figures.registry import figure_modules
 from workflow_lib.report.findings import (
@@ -102,8 +106,9 @@ def run(
     ranked, protocol : mapping of experiment name to mapping, optional
         As `workflow_lib.report.cross_dataset` takes them.
     cross_dataset : mapping, optional
-        ``svg`` and ``png`` (paths) of the figures ``ranks`` and ``protocol``, on all experiments,
-        and ``csv`` and ``tex`` of the ranks; the page shows neither without them.
+        ``svg`` and ``png`` (paths) of the figures ``headline``, ``curves``, ``ranks`` and
+        ``protocol``, on all experiments, ``csv`` of all but the last and ``tex`` of the ranks;
+        the page shows none of them without.
     """
     items = read_contents(contents) if contents else []
     records = {
@@ -162,9 +167,12 @@ def run(
     following = [gains_section(verdicts, equivalence_checks, methods, sections)]
     if items:
         following.insert(0, paper_comparison_section(items, reproductions, published, runs or {}))
+    opening = None
     if cross_dataset:
         paths = {name: experiment["scores"] for name, experiment in experiments.items()}
         folder = Path(output).parent
+        unbeaten = [section["name"] for section in sections if section["unbeaten"]]
+        opening = opening_figures(paths, ranked, methods, cross_dataset, unbeaten, folder)
         following.append(ranks_section(paths, ranked, methods, cross_dataset["ranks"], folder))
         following.append(
             protocol_section(paths, protocol, n_folds, cross_dataset["protocol"], folder)
@@ -179,6 +187,7 @@ def run(
         methods,
         record,
         author=author,
+        opening=opening,
         brief=three_findings(list(verdicts.values()), sections, methods),
         counts=[*replaced, *count_sentences(list(verdicts.values()), methods)],
         leading=leading,
@@ -291,6 +300,7 @@ def experiment_section(
         "figures": [
             {
                 "name": figure["name"],
+                "predicts": figure_modules()[figure["kind"]].predicts,
                 "svg": figures[figure["name"]],
                 "png": (pictures or {}).get(figure["name"]),
                 "alt": _alternative_text(figure, judgement),

@@ -23,6 +23,7 @@ def write_report(
     manifest: Mapping,
     *,
     author: str = "",
+    opening: Mapping | None = None,
     brief: Sequence[str] = (),
     counts: Sequence[str] = (),
     leading: Sequence[Section] = (),
@@ -50,25 +51,29 @@ def write_report(
         ``label``, ``summary`` and ``color`` of each method that ran, in order.
     manifest : mapping
         As `workflow_lib.report.manifest.run_manifest` makes it.
-    brief : sequence of str
-        The findings that open the page (`workflow_lib.report.findings.three_findings`).
-    counts : sequence of str
-        Sentences over all experiments (`workflow_lib.report.verdict.count_sentences`).
+    opening : mapping, optional
+        The findings and the figures that open the page
+        (`workflow_lib.report.cross_dataset.opening_figures`).
+    brief, counts : sequences of str
+        Sentences over all experiments (`workflow_lib.report.findings.three_findings` and
+        `workflow_lib.report.verdict.count_sentences`).
     leading, following : sequence of Section
         Sections before and after the opening: the answer on a user table comes before, what
         is said over all experiments after.
     """
     folder = Path(path).parent
-    opening = section(
+    first_section = section(
         "summary",
         "In brief",
         "opening.html",
         what_was_run=_what_was_run(sections),
+        **(opening or {"findings": [], "figures": {}}),
+        pictures=_pictures_of_predictions(sections, folder),
         brief=brief,
         counts=counts,
         experiments=sections,
     )
-    across = [*leading, opening, *following]
+    across = [*leading, first_section, *following]
     experiments = [_experiment(experiment, folder) for experiment in sections]
     behind = [_data(datasets), _methods(methods), _provenance(manifest)]
     groups = {
@@ -119,6 +124,18 @@ def _what_was_run(sections: Sequence[Mapping]) -> list[str]:
     if stand_ins:
         sentences.append(f"Data that stand in for those of the paper: {join_words(stand_ins)}.")
     return sentences
+
+
+def _pictures_of_predictions(sections: Sequence[Mapping], folder: Path) -> list[dict]:
+    """Return the first figure of predictions of each kind of outputs, with its experiment."""
+    found: dict[str, dict] = {}
+    for section_of in sections:
+        for figure in section_of["figures"]:
+            if figure.get("predicts"):
+                part = {**figure_part(figure, folder), "experiment": section_of["name"]}
+                mark = " (a stand-in)" if section_of["stand_in_for"] else ""
+                found.setdefault(figure["predicts"], part | {"data": section_of["dataset"] + mark})
+    return list(found.values())
 
 
 def _experiment(experiment: Mapping, folder: Path) -> Section:

@@ -57,10 +57,11 @@ def html_markup(layout: Layout, below: Sequence[Layout] = ()) -> Markup:
 def figure_part(figure: Mapping, folder: str | Path) -> dict:
     """Return what the templates show of a figure on a page in `folder`.
 
-    `figure` holds ``svg`` (path), ``alt`` and ``caption``, and ``png`` (path) where there is one.
+    `figure` holds ``svg`` (path), ``alt`` and ``caption``, and ``png`` and ``csv`` (paths) where
+    they exist.
     """
     address = Path(os.path.relpath(figure["svg"], folder)).as_posix()
-    return {"png": None, **figure, "address": address}
+    return {"png": None, "csv": None, **figure, "address": address}
 
 
 def table_part(table: Mapping) -> dict:

@@ -20,7 +20,9 @@ and may have
 ``NEEDS``
     what its jobs need, as fields of `workflow_lib.config.job_needs.Stage`;
 ``NAMES_BEST``
-    whether it shows which method is best, so that its alternative text says so.
+    whether it shows which method is best, so that its alternative text says so;
+``PREDICTS``
+    the kind of outputs whose predictions it shows; the first figure of each kind opens the report.
 
 All but ``draw`` are literals. They and the parameters are read from the source, because importing
 the plotting library takes seconds, and every command needs them.
@@ -84,6 +86,7 @@ class FigureModule:
     because: str = ""
     needs: dict[str, float] = field(default_factory=dict)
     names_best: bool = False
+    predicts: str = ""
 
 
 def read_module(path: Path) -> FigureModule:

@@ -15,6 +15,7 @@ from workflow_lib.report.scores import SELECTED
 from workflow_lib.report.style import ACCENT_COLOR, applied_style
 
 SHOWS = "output images completed from input images, with the true images"
+PREDICTS = "images"
 CAPTION = (
     "Images completed from one half: the input, the truth, and what each method predicts, for "
     "test rows of the first split."

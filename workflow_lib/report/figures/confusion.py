@@ -20,6 +20,7 @@ from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.report.style import ACCENT_COLOR, applied_style, plain_name
 
 SHOWS = "the confusion matrix of classes"
+PREDICTS = "classes"
 CAPTION = (
     "The confusion matrix of the best method at the largest training size, over the test rows of "
     "all splits."

@@ -26,6 +26,7 @@ SHOWS = (
     "for tables of your own, predictions of the best method for test rows against their true "
     "outputs"
 )
+PREDICTS = "numbers"
 CAPTION = (
     "Predictions of the best method for the test rows of all splits against their true outputs, a "
     "panel for each output."

@@ -21,6 +21,7 @@ from workflow_lib.report.style import applied_style, plain_name
 from workflow_lib.report.tables import REFERENCE_METHOD
 
 SHOWS = "a heat map of predicted and true outputs"
+PREDICTS = "profiles"
 CAPTION = (
     "True and predicted outputs of some test rows of the first split as a heat map, from the best "
     "to the worst predicted row."

@@ -18,6 +18,7 @@ from workflow_lib.report.style import applied_style, line_style
 from workflow_lib.report.tables import REFERENCE_METHOD
 
 SHOWS = "predicted and true series"
+PREDICTS = "series"
 CAPTION = "Predicted and true series, for test rows from the best to the worst predicted."
 METHOD_FIELDS = ("label", "color", "marker")
 REQUIRES = {"task": {"series"}}

@@ -182,6 +182,30 @@ document.querySelectorAll("figure a.svg").forEach(function (link) {
   link.href = link.closest("figure").querySelector("img").src;
 });
 
+// A click on a picture shows it as large as the window; Escape, or another click, closes it.
+var pictures = document.querySelectorAll("a.enlarge");
+if (pictures.length && window.HTMLDialogElement) {
+  var dialog = document.createElement("dialog");
+  var large = document.createElement("img");
+  var close = document.createElement("button");
+  close.type = "button";
+  close.textContent = "Close";
+  dialog.append(close, large);
+  document.body.append(dialog);
+  dialog.addEventListener("click", function () { dialog.close(); });
+  pictures.forEach(function (link) {
+    link.title = "Enlarge";
+    link.addEventListener("click", function (event) {
+      var picture = link.querySelector("img");
+      event.preventDefault();
+      large.src = picture.src;
+      large.alt = picture.alt;
+      dialog.setAttribute("aria-label", picture.alt);
+      dialog.showModal();
+    });
+  });
+}
+
 // The navigation marks the section that is read.
 var links = {};
 document.querySelectorAll("nav a").forEach(function (link) {

@@ -1,0 +1,215 @@
+"""What is seen at a glance of all experiments: methods against the reference, and five findings.
+
+Everything is at the largest training size of an experiment, where a method has one row: that with
+the most weak rows and with selected components or, where the numbers of components are fixed, the
+lowest of their mean errors.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import pandas as pd
+
+from workflow_lib.experiments.statistics import detectable_difference
+from workflow_lib.report.labels import MINUS, is_ceiling, method_label
+from workflow_lib.report.quantities import QUANTITIES
+from workflow_lib.report.results import outside_studies, rows_of_sizes
+from workflow_lib.report.scores import SELECTED
+from workflow_lib.report.tables import Cell, error_table
+
+OUTCOMES = {"lower": "better", "higher": "worse", "": "open"}
+"""Mark of a cell -> outcome of the corrected test against the reference."""
+
+
+class Finding(NamedTuple):
+    """A sentence with one number, and a link inside of it."""
+
+    before: str
+    anchor: str
+    link: str
+    after: str
+
+    def __str__(self) -> str:
+        return f"{self.before}{self.link}{self.after}"
+
+
+def overview(
+    scores: Mapping[str, pd.DataFrame],
+    experiments: Mapping[str, Mapping],
+    methods: Mapping[str, Mapping],
+) -> pd.DataFrame:
+    """Return a row for each experiment and method, in the order of both.
+
+    Parameters
+    ----------
+    scores : mapping of experiment name to data frame
+    experiments : mapping of experiment name to mapping
+        ``title`` (of the dataset), ``stand_in_for`` and ``metric``.
+    methods : mapping of method name to mapping
+        ``label`` and ``weak_outputs``.
+
+    Returns
+    -------
+    data frame
+        ``experiment``, ``title``, ``is_stand_in``, ``training_size``, ``n_splits``, ``method``,
+        ``label``, ``is_ceiling``, ``error`` (mean over the splits; the error rate of classes),
+        ``reference``, ``reference_error``, ``difference_percent`` (of the error from that of the
+        reference, relative to it), ``outcome`` (``better``, ``worse``, ``open``, or ``equal`` up to
+        rounding; empty where there is no comparison) and ``detectable_percent`` (the difference
+        that the test finds in 80 % of repetitions,
+        `workflow_lib.experiments.statistics.detectable_difference`).
+    """
+    rows = []
+    for name, settings in experiments.items():
+        metric = settings.get("metric") or "arrmse"
+        reference = QUANTITIES[metric].reference
+        every = outside_studies(scores[name])
+        size, n_train = list(rows_of_sizes(every).items())[-1]
+        cells = error_table(
+            every[every["training_size"] == size],
+            method_order=methods,
+            reference=reference,
+            errors=[metric],
+        )
+        chosen = {
+            method: _chosen([cell for cell in cells if cell.method == method])
+            for method in dict.fromkeys(cell.method for cell in cells)
+        }
+        base = chosen[reference].mean if reference in chosen else math.nan
+        rows += [
+            {
+                "experiment": name,
+                "title": settings["title"],
+                "is_stand_in": bool(settings.get("stand_in_for")),
+                "training_size": size,
+                "n_splits": cell.n_splits,
+                "method": method,
+                "label": method_label(method, methods),
+                "is_ceiling": is_ceiling(method, methods),
+                "error": cell.mean,
+                "reference": method_label(reference, methods),
+                "reference_error": base,
+                "difference_percent": _percent(cell.difference, base),
+                "outcome": _outcome(cell),
+                "detectable_percent": _percent(_detectable(cell, n_train), base),
+            }
+            for method, cell in chosen.items()
+        ]
+    return pd.DataFrame(rows)
+
+
+def shared_methods(found: pd.DataFrame) -> list[str]:
+    """Return the methods with a comparison in two experiments or more, in their order.
+
+    With one experiment these are all of its methods.
+    """
+    compared = found[found["outcome"] != ""]
+    counts = compared.groupby("method", sort=False)["experiment"].nunique()
+    least = min(2, found["experiment"].nunique())
+    return list(counts[counts >= least].index)
+
+
+def best_of(found: pd.DataFrame) -> pd.DataFrame:
+    """Return the row with the lowest error of each experiment; ceilings cannot be the best.
+
+    Of methods that are equal up to rounding it is the reference.
+    """
+    fair = found[~found["is_ceiling"] & (found["outcome"] != "equal")]
+    return fair.loc[fair.groupby("experiment", sort=False)["error"].idxmin()]
+
+
+def findings(found: pd.DataFrame, unbeaten: Sequence[str] = ()) -> list[Finding]:
+    """Return at most five sentences: who is best, the largest gain and loss, equality, and no gain.
+
+    `unbeaten` names the experiments in which no method has a lower error than a guess.
+    """
+    best = best_of(found)
+    counts = best["label"].value_counts()
+    most = max(counts.index, key=lambda label: (counts[label], -list(best["label"]).index(label)))
+    n_experiments = found["experiment"].nunique()
+    sentences = [
+        Finding(
+            f"{most} has the lowest error in {counts[most]} of ",
+            "figure-headline",
+            f"{n_experiments} experiments" if n_experiments > 1 else "1 experiment",
+            ".",
+        )
+    ]
+    fair = found[~found["is_ceiling"]]
+    for outcome, word in (("better", "gain"), ("worse", "loss")):
+        rows = fair[fair["outcome"] == outcome]
+        if rows.empty:
+            sentences.append(
+                Finding(
+                    f"No method is significantly {outcome} than the reference in any of ",
+                    "figure-headline",
+                    f"{(fair['outcome'] != '').sum()} comparisons",
+                    ".",
+                )
+            )
+            continue
+        percents = rows["difference_percent"]
+        row = rows.loc[percents.idxmin() if outcome == "better" else percents.idxmax()]
+        sentences.append(
+            Finding(
+                f"The largest significant {word} against the reference: {row['label']} on ",
+                f"experiment-{row['experiment']}",
+                row["title"] + (" (a stand-in)" if row["is_stand_in"] else ""),
+                f", an error {signed_percent(row['difference_percent'])} %.",
+            )
+        )
+    equal = fair[(fair["outcome"] == "equal") & fair["method"].str.match("w?ofer")]
+    if not equal.empty:
+        sentences.append(
+            Finding(
+                f"OFER is its reference up to rounding in {len(equal)} of ",
+                "where-ofer-helps",
+                f"{(fair['method'].str.match('w?ofer') & (fair['outcome'] != '')).sum()} "
+                "comparisons",
+                ".",
+            )
+        )
+    if unbeaten:
+        sentences.append(
+            Finding(
+                f"In {len(unbeaten)} of {n_experiments} no method beats a guess at some size, "
+                "the first of them ",
+                f"experiment-{unbeaten[0]}",
+                unbeaten[0],
+                ".",
+            )
+        )
+    return sentences
+
+
+def signed_percent(value: float) -> str:
+    """Return a difference in per cent with its sign: whole numbers from 10 on, else one decimal."""
+    text = f"{value:+.0f}" if abs(value) >= 9.95 else f"{value:+.1f}"
+    return "0.0" if text in ("+0.0", "-0.0") else text.replace("-", MINUS)
+
+
+def _chosen(cells: Sequence[Cell]) -> Cell:
+    """Return the row of a method that is shown, of those at one training size."""
+    most = max(cell.weak_size for cell in cells)
+    cells = [cell for cell in cells if cell.weak_size == most]
+    return min(cells, key=lambda cell: (cell.components != SELECTED, cell.mean))
+
+
+def _outcome(cell: Cell) -> str:
+    if cell.n_nonzero is None:
+        return ""
+    return "equal" if cell.n_nonzero == 0 else OUTCOMES[cell.mark]
+
+
+def _percent(difference: float, base: float) -> float:
+    return 100.0 * difference / base if base else math.nan
+
+
+def _detectable(cell: Cell, n_train: int) -> float:
+    if not cell.n_nonzero or cell.n_splits < 2 or not cell.effect:
+        return math.nan
+    spread = abs(cell.difference / cell.effect)
+    return detectable_difference(spread, cell.n_splits, n_train, cell.n_test)
