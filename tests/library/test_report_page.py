@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 import re
 import subprocess
@@ -122,7 +123,8 @@ def test_the_page_needs_nothing_from_outside(page):
     assert "url(" not in page
     assert re.findall(r'\bsrc="(?!data:)', page) == []
     assert re.findall(r'href="(?!#|data:)([^"]*)"', page) == [
-        "curve.svg",  # the file next to the page, where there is no script
+        "curve.svg",  # the file next to the page, where there is no script: as a picture
+        "curve.svg",  # and to save it
         "https://example.org/toy.csv?a=1&amp;b=2",
     ]
 
@@ -152,15 +154,46 @@ def test_tables_and_figures_have_anchors_and_can_be_saved(inputs, tmp_path):
     }
 
 
-def test_the_page_opens_with_what_was_run_and_three_findings(page):
-    opening = page[page.index('<section id="summary"') : page.index("What each experiment found")]
-    assert "This run has 1 experiment." in opening
-    assert re.findall(r"<li>(\S+ \S+ \S+)", opening[opening.index('<div class="brief">') :]) == [
+def test_the_page_opens_with_what_was_run_and_counts_below(page):
+    summary = page.index('<section id="summary"')
+    opening = page[summary : page.index("</section>", summary)]
+    assert opening.index("This run has 1 experiment.") < opening.index("By experiment")
+    assert re.findall(r"<li>(\S+ \S+ \S+)", opening[opening.index("<details>") :])[:3] == [
         "OFER-GMM is most",
         "OFER equals its",
         "OFER is significantly",
     ]
     assert "OFER-GMM on toy (a stand-in) at n&nbsp;=&nbsp;" in opening
+
+
+def test_pictures_come_first_with_five_sentences_at_most(inputs, tmp_path):
+    toy = inputs["experiments"]["toy"]
+    experiments = {"toy": {"title": "Toys", "stand_in_for": "other toys", "metric": "arrmse"}}
+    experiments["toy"] |= {"dataset": "toy-data", "is_made": False}
+    files = {
+        name: {suffix: tmp_path / f"{name}.{suffix}" for suffix in ("svg", "png", "csv")}
+        for name in ("headline", "curves", "ranks", "protocol")
+    }
+    for paths in files.values():
+        for path in paths.values():
+            path.write_text(SVG)
+    files["ranks"]["tex"] = files["ranks"]["csv"]
+    inputs |= {"ranked": experiments, "cross_dataset": files}
+    inputs["protocol"] = {"toy": {"title": "Toys", "split": "random", "metric": "arrmse"}}
+    toy["settings"]["figures"][0]["kind"] = "series"
+    assembly.run(output=tmp_path / "report.html", **inputs)
+    page = (tmp_path / "report.html").read_text()
+    opening = page[page.index('<ul class="brief">') : page.index("By experiment")]
+    assert 1 <= opening.count("<li>") <= 5
+    assert opening.count("<li>") == len(re.findall(r'<li>[^<]*<a href="#', opening))
+    assert all(
+        opening.index(first) < opening.index(second)
+        for first, second in itertools.pairwise(
+            ["</ul>", 'id="figure-headline"', 'id="figure-curves"', 'id="predictions"']
+        )
+    )
+    assert 'download="headline.csv"' in opening
+    assert '<a href="#figure-toy-curve">' in opening
 
 
 def test_the_paper_is_compared_with_the_run_where_its_contents_are_given(inputs, page, tmp_path):

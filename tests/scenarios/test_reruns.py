@@ -28,7 +28,7 @@ from small_run import (
 from workflow_lib.methods.registry import method_modules
 
 END = {"manifest", "resource usage", "report"}
-CROSS_DATASET = {"critical difference", "protocol"}
+CROSS_DATASET = {"critical difference", "overview", "protocol"}
 SOURCES = {
     "acquire measurements measurements.csv",
     "acquire calls calls.tar.gz",

@@ -205,7 +205,7 @@ def plain(text: str) -> object:
 
 def test_parameters_are_plain_and_stated_one_by_one(first_folder):
     # They show the whole configuration, or all methods.
-    blocks = {"manifest", "report", "critical_difference", "saved_model"}
+    blocks = {"manifest", "report", "critical_difference", "overview", "saved_model"}
     for record in records_of_jobs(first_folder):
         for text in record["params"]:
             value = plain(text)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from workflow_lib.experiments.statistics import detectable_difference
-from workflow_lib.report.labels import MINUS, is_ceiling, method_label
+from workflow_lib.report.labels import MINUS, count_of, is_ceiling, method_label
 from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.report.results import outside_studies, rows_of_sizes
 from workflow_lib.report.scores import SELECTED
@@ -134,19 +134,19 @@ def findings(found: pd.DataFrame, unbeaten: Sequence[str] = ()) -> list[Finding]
         Finding(
             f"{most} has the lowest error in {counts[most]} of ",
             "figure-headline",
-            f"{n_experiments} experiments" if n_experiments > 1 else "1 experiment",
+            count_of(n_experiments, "experiment"),
             ".",
         )
     ]
     fair = found[~found["is_ceiling"]]
-    for outcome, word in (("better", "gain"), ("worse", "loss")):
+    for outcome, word, side in (("better", "gain", "lower"), ("worse", "loss", "higher")):
         rows = fair[fair["outcome"] == outcome]
         if rows.empty:
             sentences.append(
                 Finding(
                     f"No method is significantly {outcome} than the reference in any of ",
                     "figure-headline",
-                    f"{(fair['outcome'] != '').sum()} comparisons",
+                    count_of(int((fair["outcome"] != "").sum()), "comparison"),
                     ".",
                 )
             )
@@ -158,25 +158,25 @@ def findings(found: pd.DataFrame, unbeaten: Sequence[str] = ()) -> list[Finding]
                 f"The largest significant {word} against the reference: {row['label']} on ",
                 f"experiment-{row['experiment']}",
                 row["title"] + (" (a stand-in)" if row["is_stand_in"] else ""),
-                f", an error {signed_percent(row['difference_percent'])} %.",
+                f", with an error {signed_percent(row['difference_percent'])[1:]} % {side}.",
             )
         )
-    equal = fair[(fair["outcome"] == "equal") & fair["method"].str.match("w?ofer")]
+    ofer = fair[fair["method"].str.match("w?ofer") & (fair["outcome"] != "")]
+    equal = ofer[ofer["outcome"] == "equal"]
     if not equal.empty:
         sentences.append(
             Finding(
                 f"OFER is its reference up to rounding in {len(equal)} of ",
                 "where-ofer-helps",
-                f"{(fair['method'].str.match('w?ofer') & (fair['outcome'] != '')).sum()} "
-                "comparisons",
+                count_of(len(ofer), "comparison"),
                 ".",
             )
         )
     if unbeaten:
         sentences.append(
             Finding(
-                f"In {len(unbeaten)} of {n_experiments} no method beats a guess at some size, "
-                "the first of them ",
+                f"At some training size no method beats a guess in {len(unbeaten)} of "
+                f"{count_of(n_experiments, 'experiment')}, first in ",
                 f"experiment-{unbeaten[0]}",
                 unbeaten[0],
                 ".",
