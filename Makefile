@@ -57,12 +57,13 @@ test-system: env ## test edits, user tables, faults, Slurm, a browser; takes lon
 faults: env ## break a small run in every way; takes hours, writes results/faults.json
 	@$(BIN)/python -m pytest tests/system -m fault --faults=full --fault-record=results/faults.json
 
-lint: env ## check the style of the Python and of the rules
+lint: env ## check the style of the Python, the rules and the scripts of pages
 	@$(BIN)/ruff check --quiet $(SOURCES)
 	@$(BIN)/ruff format --check --quiet $(SOURCES) || { \
 	  echo "error: not formatted; to fix it: $(BIN)/ruff format $(SOURCES)" >&2; exit 1; }
 	@$(BIN)/snakefmt --check $(SNAKEFILES) || { \
 	  echo "error: not formatted; to fix it: $(BIN)/snakefmt $(SNAKEFILES)" >&2; exit 1; }
+	@$(BIN)/oxlint --deny-warnings --format=unix workflow_lib docs
 	@$(SNAKEMAKE) --lint
 
 docs: env ## build the documentation in results/docs

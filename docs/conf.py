@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tomllib
 from pathlib import Path
@@ -23,8 +24,9 @@ extensions = [
     "fault_record",
     "offline_mathml",
     "plain_docstrings",
-    "rule_graph",
+    "sphinx.ext.graphviz" if shutil.which("dot") else "graph_as_text",
 ]
+graphviz_output_format = "svg"
 # The reference of the configuration is a file of Markdown, so all pages but the API are.
 myst_enable_extensions = ["deflist", "dollarmath"]
 myst_heading_anchors = 3

@@ -12,18 +12,18 @@ DESIGN = (ROOT / "docs" / "design.md").read_text()
 MOST_LINES, MOST_BOXES = 150, 10
 
 
-def drawn_edges(text: str, kind: str) -> set[tuple[str, str]]:
+def drawn_edges(text: str, kind: str, arrow: str) -> set[tuple[str, str]]:
     """Return the arrows of the first block of a kind in a text of Markdown."""
     block = re.search(rf"```{kind}\n(.*?)```", text, re.DOTALL)[1]
     edges = set()
     for line in block.splitlines():
-        nodes = [node.strip() for node in line.split("-->")]
+        nodes = [node.strip() for node in line.split(arrow)]
         edges.update(zip(nodes, nodes[1:]))
     return edges
 
 
-SHORT = drawn_edges(README, "mermaid")
-FULL = drawn_edges(DESIGN, "{rule-graph}")
+SHORT = drawn_edges(README, "mermaid", "-->")
+FULL = drawn_edges(DESIGN, "{graphviz}", "->")
 
 
 def real_edges(folder: Path) -> set[tuple[str, str]]:
