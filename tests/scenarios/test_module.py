@@ -30,6 +30,7 @@ rule errors:
     input:
         scores="predictions/results/measurements/scores.csv",
         report="predictions/results/report.html",
+        resources="predictions/results/timings/jobs/resource-usage.csv",
     output:
         "errors.txt",
     default_target: True
@@ -73,7 +74,9 @@ def other(project, tmp_path_factory):
 def test_it_gives_the_same_results_as_by_itself(other, first_folder):
     made = files_below(other / "predictions", "results")
     numbers = {
-        f"results/{name}/{file}" for name in NAMES for file in ("scores.csv", "coordinates.csv")
+        f"results/{name}/{file}"
+        for name in NAMES
+        for file in ("scores.csv", "choices.csv", "coordinates.csv")
     }
     shown = {
         name

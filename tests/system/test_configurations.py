@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import os
 import re
 import resource
@@ -15,6 +14,7 @@ import mutated_configurations
 import pytest
 import smoke
 import yaml
+from markupsafe import escape
 from mutated_configurations import DEFAULTS, Mutation, applied
 from small_run import Outcome, edit_yaml
 from snakemake.cli import parse_config
@@ -195,7 +195,7 @@ def test_any_text_may_be_a_title_a_label_or_a_caption(finished, tmp_path):
     edit_yaml(finished / smoke.CONFIGURATION, report={"title": f"$ {STRANGE}", "author": STRANGE})
     outcome = run(finished, seconds=RUN)
     assert outcome.status == 0, outcome.text
-    assert html.escape(STRANGE) in (finished / "results" / "report.html").read_text()
+    assert escape(STRANGE) in (finished / "results" / "report.html").read_text()
     report = tmp_path / "snakemake.html"
     outcome = run(finished, "--report", str(report), seconds=RUN)
     assert outcome.status == 0, outcome.text

@@ -33,7 +33,7 @@ from workflow_lib.file_digests import differing_files, recorded_files
 PROTECTED = "error: ProtectedOutputException"
 """Beginning of Snakemake's message about an unreadable file that it was about to replace."""
 
-BATCHES = 10
+BATCHES = 9
 """Number of batches in which the files that jobs read are damaged."""
 
 FOLDERS = ("results", "resources")
