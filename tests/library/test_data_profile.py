@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from workflow_lib.datasets.cached_table import CachedTable
 from workflow_lib.datasets.data_profile import (
     LARGEST_SHARE,
     LARGEST_SIZE,
@@ -180,21 +179,3 @@ def test_sizes_of_a_learning_curve_are_apart():
 
 def test_at_least_five_rows_are_test_rows():
     assert [n_test_rows(count) for count in (10, 25, 30, 500)] == [5, 5, 6, 100]
-
-
-def test_a_cached_table_reads_a_column_once(columns):
-    class Counting:
-        place, names, n_rows, lines = "table", ["x"], 3, np.arange(3)
-
-        def __init__(self):
-            self.n_reads = 0
-
-        def numbers(self, name):
-            self.n_reads += 1
-            return np.zeros(3)
-
-    table = Counting()
-    cached = CachedTable(table)
-    first = cached.numbers("x")
-    assert CachedTable(cached).numbers("x") is first
-    assert table.n_reads == 1

@@ -114,7 +114,6 @@ def column_kinds(table: Table) -> dict[str, ColumnKind]:
     Parameters
     ----------
     table : Table
-        Or a `workflow_lib.datasets.cached_table.CachedTable`.
     """
     return {
         name: _kind_of_numbers(name, table.numbers(name))

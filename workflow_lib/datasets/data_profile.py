@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workflow_lib.datasets.cached_table import CachedTable
 from workflow_lib.datasets.column_kinds import (
     CATEGORY,
     CONSTANT,
@@ -120,7 +119,6 @@ def data_profile(
     UserError
         When an option names a column that does not exist, or an output is not a number.
     """
-    table = CachedTable(table)
     kinds = kinds or column_kinds(table)
     columns = resolved(table, options)
     outputs = matrix(table, columns["outputs"])

@@ -5,15 +5,23 @@ from __future__ import annotations
 import fnmatch
 import unicodedata
 import zlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workflow_lib.datasets.archives import unpacked_gzip
 from workflow_lib.datasets.column_names import check_names
-from workflow_lib.datasets.delimited_text import SAVE_AS_CSV, split_cells
-from workflow_lib.datasets.tables import finite_number, listed
-from workflow_lib.datasets.typed_columns import column_of, hdf5_columns, parquet_columns
+from workflow_lib.datasets.delimited_text import text_columns
+from workflow_lib.datasets.delimited_text import text_rows as rows_of_text
+from workflow_lib.datasets.tables import SAVE_AS_CSV, file_content, finite_number, listed
+from workflow_lib.datasets.typed_columns import (
+    cleaned,
+    column_of,
+    hdf5_columns,
+    no_rows,
+    parquet_columns,
+    without_marks,
+)
 from workflow_lib.errors import UserError, nearest_name
 
 if TYPE_CHECKING:
@@ -64,22 +72,32 @@ class Table:
         self,
         place: str,
         names: Sequence[str],
-        columns: Sequence[np.ndarray],
+        numbers: Mapping[str, np.ndarray],
+        strings: Callable[[str], np.ndarray],
         lines: np.ndarray,
-        missing_values: Collection[str] = MISSING_VALUES,
         unit: str = "row",
     ) -> None:
-        """Keep columns that are arrays of texts (dtype object) or of numbers (n_rows,).
+        """Keep the columns that are known to be numbers, and a function that returns texts.
 
-        `unit` is what `lines` count: ``"line"`` or ``"row"``.
+        Parameters
+        ----------
+        place, names, lines
+            The attributes.
+        numbers : mapping from name to float64 array (n_rows,)
+            NaN where missing. Other columns may be numbers too.
+        strings : function
+            Returns the texts (n_rows,) of a column, an array of objects, "" where missing.
+        unit : {"line", "row"}, default="row"
+            What `lines` count.
         """
         self.place = place
         self.names = list(names)
         self.lines = lines.copy()
         self.lines.flags.writeable = False
-        self._columns = list(columns)
-        self._positions = {name: position for position, name in enumerate(self.names)}
-        self._missing = frozenset(missing_values) | {""}
+        self._numbers: dict[str, np.ndarray | None] = dict(numbers)
+        self._strings: dict[str, np.ndarray] = {}
+        self._read_strings = strings
+        self._known = frozenset(names)
         self._unit = unit
 
     @property
@@ -127,9 +145,23 @@ class Table:
                 expected="columns of equal length",
                 remedy="give every column one value per row",
             )
-        (n_rows,) = lengths
-        _check_rows(place, n_rows)
-        return cls(place, names, columns, np.arange(1, n_rows + 1), missing_values)
+        if not columns[0].size:
+            raise no_rows(place)
+        by_name = dict(zip(names, columns))
+        numbers = {
+            name: without_marks(column, missing_values)
+            for name, column in by_name.items()
+            if column.dtype.kind != "O"
+        }
+
+        def strings(name: str) -> np.ndarray:
+            if name not in numbers:
+                return cleaned(by_name[name], missing_values)
+            texts = np.array(list(map(repr, by_name[name].tolist())), dtype=object)
+            return np.where(np.isnan(numbers[name]), "", texts)
+
+        finite = {name: values for name, values in numbers.items() if not np.isinf(values).any()}
+        return cls(place, names, finite, strings, np.arange(1, len(columns[0]) + 1))
 
     def where(self, row: int, name: str | None = None) -> str:
         """Return the place of a row (a number from 0), or of its cell in a column, for messages."""
@@ -146,18 +178,7 @@ class Table:
         UserError
             When there is no such column, naming the most similar name.
         """
-        import numpy as np
-
-        column = self._column(name)
-        if column.dtype.kind == "O":
-            texts = ["" if text in self._missing else text for text in column]
-        else:
-            missing = np.isnan(self._typed_numbers(column))
-            values = zip(column.tolist(), missing)
-            texts = ["" if is_missing else repr(value) for value, is_missing in values]
-        strings = np.empty(len(texts), dtype=object)
-        strings[:] = texts
-        return strings
+        return self._texts(name).copy()
 
     def numbers(self, name: str) -> np.ndarray:
         """Return the numbers (n_rows,) of a column, float64; NaN where missing.
@@ -168,19 +189,12 @@ class Table:
             When there is no such column, and naming the line, the column and the value of the
             first cell that is neither a finite number nor a mark of a missing value.
         """
-        import numpy as np
-
-        column = self._column(name)
-        if column.dtype.kind != "O":
-            values = self._typed_numbers(column)
-            faulty = np.flatnonzero(np.isinf(values))
-            if faulty.size:
-                raise self._no_number(name, int(faulty[0]), repr(column.tolist()[faulty[0]]))
-            return values
-        values, faulty = self._parsed(column)
-        if faulty is not None:
-            raise self._no_number(name, faulty, column[faulty])
-        return values
+        values = self._parsed(name)
+        if values is None:
+            texts = self._texts(name)
+            row = next(r for r, text in enumerate(texts) if text and finite_number(text) is None)
+            raise self._no_number(name, row, texts[row])
+        return values.copy()
 
     def is_numeric(self, name: str) -> bool:
         """Return whether every cell of a column that is not missing is a finite number.
@@ -193,12 +207,7 @@ class Table:
         UserError
             When there is no such column.
         """
-        import numpy as np
-
-        column = self._column(name)
-        if column.dtype.kind != "O":
-            return not np.isinf(self._typed_numbers(column)).any()
-        return self._parsed(column)[1] is None
+        return self._parsed(name) is not None
 
     def matching(self, patterns: Sequence[str], option: str) -> list[str]:
         """Return the names of the columns that match `patterns`, in the order of the file.
@@ -219,7 +228,7 @@ class Table:
         """
         chosen: set[str] = set()
         for pattern in (_composed(pattern.strip()) for pattern in patterns):
-            found = [pattern] if pattern in self._positions else []
+            found = [pattern] if pattern in self._known else []
             if not found and any(mark in pattern for mark in "*?["):
                 found = [name for name in self.names if fnmatch.fnmatchcase(name, pattern)]
             if not found:
@@ -234,42 +243,38 @@ class Table:
         rows = np.asarray(rows)
         if rows.dtype != bool:
             rows = rows.astype(np.intp)
-        columns = [column[rows] for column in self._columns]
-        return Table(self.place, self.names, columns, self.lines[rows], self._missing, self._unit)
+        return Table(
+            self.place,
+            self.names,
+            {name: values[rows] for name, values in self._numbers.items() if values is not None},
+            lambda name: self._texts(name)[rows],
+            self.lines[rows],
+            self._unit,
+        )
 
-    def _column(self, name: str) -> np.ndarray:
+    def _texts(self, name: str) -> np.ndarray:
         name = _composed(name)
-        if name not in self._positions:
+        if name not in self._known:
             raise self._unknown(name, "")
-        return self._columns[self._positions[name]]
+        if name not in self._strings:
+            self._strings[name] = self._read_strings(name)
+        return self._strings[name]
 
-    def _parsed(self, column: np.ndarray) -> tuple[np.ndarray, int | None]:
-        """Return the numbers in a column of texts, and the row of the first invalid text."""
+    def _parsed(self, name: str) -> np.ndarray | None:
+        """Return the numbers in a column, None where a text is none; each column is parsed once."""
         import numpy as np
 
-        missing, texts, nan = self._missing, column.tolist(), float("nan")
-        try:
-            numbers = [nan if text in missing else float(text) for text in texts]
-            whole = "_" not in "".join(texts) and bool(np.isfinite(numbers).all())
-        except ValueError:
-            whole = False
-        if not whole:
-            # Slower: each text that is not missing is parsed separately.
-            numbers = [nan if text in missing else finite_number(text) for text in texts]
-            if None in numbers:
-                return np.empty(0), numbers.index(None)
-        return np.array(numbers), None
-
-    def _typed_numbers(self, column: np.ndarray) -> np.ndarray:
-        """Return a column of numbers as float64, NaN for marks such as ``-999``."""
-        import numpy as np
-
-        values = column.astype(np.float64)
-        for mark in self._missing:
-            number = finite_number(mark)
-            if number is not None:
-                values[values == number] = np.nan
-        return values
+        name = _composed(name)
+        if name not in self._numbers:
+            texts = self._texts(name)
+            missing = texts == ""
+            try:
+                values = np.where(missing, "nan", texts).astype(np.float64)
+                finite = "_" not in "".join(texts) and np.isfinite(values[~missing]).all()
+            except ValueError:
+                finite = False
+            self._numbers[name] = values if finite else None
+        return self._numbers[name]
 
     def _unknown(self, name: str, option: str) -> UserError:
         same = [known for known in self.names if known.casefold() == name.casefold()]
@@ -330,7 +335,7 @@ def read_table(
         header has the most names.
     keep_empty : bool, default=False
         Whether rows of a text file whose cells are all empty are kept, for a result for each row;
-        see `workflow_lib.datasets.delimited_text.split_cells`.
+        see `workflow_lib.datasets.delimited_text.text_columns`.
 
     Returns
     -------
@@ -352,6 +357,11 @@ def read_table(
     return _text_table(content, place, missing_values, delimiter, keep_empty)
 
 
+def read_source(path: Path, missing_values: Collection[str] = ("",), delimiter: str = ",") -> Table:
+    """Return the table in a source file that is text, whatever its name; otherwise `read_table`."""
+    return _text_table(file_content(path), str(path), missing_values, delimiter)
+
+
 def text_rows(path: str | Path, delimiter: str | None = None) -> tuple[list[int], list[list[str]]]:
     """Return the lines on which the rows of a text file begin, and the stripped cells of each.
 
@@ -366,7 +376,21 @@ def text_rows(path: str | Path, delimiter: str | None = None) -> tuple[list[int]
     file, place = Path(path), str(path)
     _check_file(file, place)
     ending = _ending(file, place, TEXT_ENDINGS)
-    return split_cells(_content(file, place, ending), place, delimiter)
+    return rows_of_text(_content(file, place, ending), place, delimiter)
+
+
+def _text_table(
+    content: bytes,
+    place: str,
+    missing_values: Collection[str],
+    delimiter: str | None,
+    keep_empty: bool = False,
+) -> Table:
+    import numpy as np
+
+    found = text_columns(content, place, missing_values, delimiter, keep_empty)
+    lines = np.array(found.lines, dtype=np.int64)
+    return Table(place, found.names, found.numbers, found.strings, lines, unit="line")
 
 
 def _composed(name: str) -> str:
@@ -462,70 +486,3 @@ def _remedy_for_kind(kind: str | None) -> str:
     if kind == "a page in HTML or XML":
         return "download the table itself; a page was saved instead of it"
     return f"{SAVE_AS_CSV}; the name of a text file must end in .csv"
-
-
-def _check_rows(place: str, n_rows: int) -> None:
-    if not n_rows:
-        raise UserError(
-            place=place,
-            found="0 rows below the names of the columns",
-            expected="at least one row",
-            remedy="write the file again, with its rows",
-        )
-
-
-# Text
-
-
-def _text_table(
-    content: bytes,
-    place: str,
-    missing_values: Collection[str],
-    delimiter: str | None,
-    keep_empty: bool,
-) -> Table:
-    import numpy as np
-
-    lines, rows = split_cells(content, place, delimiter, keep_empty)
-    header, rows = rows[0], rows[1:]
-    header = [_composed(name) for name in header[: _n_names(header, rows)]]
-    check_names(f"{place}, line {lines[0]}", header)
-    _check_rows(place, len(rows))
-    for line, row in zip(lines[1:], rows):
-        while len(row) > len(header) and not row[-1]:
-            row.pop()
-        if len(row) != len(header):
-            raise UserError(
-                place=f"{place}, line {line}",
-                found=f"{len(row)} cells",
-                expected=f"{len(header)} cells, as many as the header has names",
-                remedy="fix the line: put quotes around a text that holds the delimiter, and "
-                "write decimal points; or set the delimiter",
-            )
-        if row == header and len(header) > 1:
-            raise UserError(
-                place=f"{place}, line {line}",
-                found="the header is repeated",
-                expected="a row of values",
-                remedy="remove the line",
-            )
-    # A single array of all cells, whose columns are contiguous views.
-    cells = np.array(rows, dtype=object, order="F")
-    columns = [cells[:, column] for column in range(len(header))]
-    return Table(
-        place, header, columns, np.array(lines[1:], dtype=np.int64), missing_values, unit="line"
-    )
-
-
-def _n_names(header: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
-    """Return the number of columns, without those at the end that have neither name nor cell.
-
-    The first column always counts.
-    """
-    least = max((place for place, name in enumerate(header, start=1) if name), default=1)
-    for row in rows:
-        for place in range(min(len(row), len(header)), least, -1):
-            if row[place - 1]:
-                least = place
-                break
-    return least

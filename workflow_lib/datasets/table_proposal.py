@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workflow_lib.datasets.cached_table import CachedTable
 from workflow_lib.datasets.column_kinds import CATEGORY, EMPTY, ColumnKind, column_kinds
 from workflow_lib.datasets.data_profile import (
     DROP,
@@ -85,7 +84,6 @@ def propose(request: Mapping[str, Any], table: Table, config_folder: Path) -> Pr
         constant, fewer than `LEAST_LABELLED` labelled rows, and no column left for the inputs.
     """
     request = checked_request(request)
-    table = CachedTable(table)
     requested = requested_columns(request, table)
     kinds = column_kinds(table)
     left_out: list[tuple[str, str]] = []

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import datetime
 import io
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workflow_lib.datasets.archives import most_unpacked
 from workflow_lib.datasets.column_names import check_names
+from workflow_lib.datasets.tables import finite_number
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
@@ -65,6 +66,34 @@ def column_of(values: Sequence[Any], place: str) -> np.ndarray:
     column = np.empty(len(texts), dtype=object)
     column[:] = texts
     return column
+
+
+def cleaned(texts: Iterable[str], missing: Collection[str]) -> np.ndarray:
+    """Return the stripped texts (n,), an array of objects, "" for those in `missing`."""
+    import numpy as np
+
+    stripped = map(str.strip, texts)
+    return np.array(["" if text in missing else text for text in stripped], dtype=object)
+
+
+def no_rows(place: str) -> UserError:
+    """Return the error of a table without rows."""
+    return UserError(
+        place=place,
+        found="0 rows below the names of the columns",
+        expected="at least one row",
+        remedy="write the file again, with its rows",
+    )
+
+
+def without_marks(column: np.ndarray, missing: Collection[str]) -> np.ndarray:
+    """Return a column of numbers (n,) as float64, NaN for marks such as ``-999``."""
+    import numpy as np
+
+    values = column.astype(np.float64)
+    marks = [number for mark in missing if (number := finite_number(mark)) is not None]
+    values[np.isin(values, marks)] = np.nan
+    return values
 
 
 def _text_of(value: Any, place: str) -> str:
