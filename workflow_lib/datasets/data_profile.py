@@ -121,7 +121,7 @@ def data_profile(
     """
     kinds = kinds or column_kinds(table)
     columns = resolved(table, options)
-    outputs = matrix(table, columns["outputs"])
+    outputs = table.matrix(columns["outputs"])
     labelled, weak = row_kinds(table, columns)
     inputs = [name for option in INPUT_LISTS for name in columns[option]]
     inputs += [columns[option] for option in INPUT_COLUMNS if columns[option]]
@@ -188,7 +188,7 @@ def row_kinds(table: Table, columns: Mapping[str, Any]) -> tuple[np.ndarray, np.
     if columns["classes"]:
         labelled = table.strings(columns["classes"]) != ""
     else:
-        known = ~np.isnan(matrix(table, columns["outputs"]))
+        known = ~np.isnan(table.matrix(columns["outputs"]))
         labelled = known.all(axis=1) if columns["incomplete_rows"] == DROP else known.any(axis=1)
     weak = np.zeros(table.n_rows, dtype=bool)
     if columns["same_group"]:
@@ -212,12 +212,6 @@ def training_sizes(n_pool: int) -> list[int]:
     largest = min(n_pool, LARGEST_SIZE)
     below = [size for size in USUAL_SIZES if size <= LARGEST_SHARE * largest]
     return below[-MOST_SIZES:] + [largest]
-
-
-def matrix(table: Table, names: Sequence[str]) -> np.ndarray:
-    """Return columns of numbers as a matrix (n, d), NaN where missing."""
-    columns = [table.numbers(name) for name in names]
-    return np.column_stack(columns) if columns else np.empty((table.n_rows, 0))
 
 
 def row_digests(table: Table, names: Sequence[str]) -> list[bytes]:
@@ -275,9 +269,9 @@ def leaks_of(
         ]
         levels |= {name: table.strings(name) for name in few}
         return level_leaks(levels, codes[:, None], [columns["classes"]])
-    outputs = matrix(table, columns["outputs"])
+    outputs = table.matrix(columns["outputs"])
     return [
-        *numeric_leaks(matrix(table, numbers), outputs, numbers, columns["outputs"]),
+        *numeric_leaks(table.matrix(numbers), outputs, numbers, columns["outputs"]),
         *level_leaks(levels, outputs, columns["outputs"]),
     ]
 

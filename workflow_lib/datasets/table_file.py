@@ -209,7 +209,49 @@ class Table:
         """
         return self._parsed(name) is not None
 
-    def matching(self, patterns: Sequence[str], option: str) -> list[str]:
+    def matrix(self, names: Sequence[str], complete: bool = False) -> np.ndarray:
+        """Return the numbers (n_rows, d) of d columns, NaN where missing.
+
+        Raises
+        ------
+        UserError
+            As `numbers`; where `complete`, naming the first cell that is missing.
+        """
+        import numpy as np
+
+        values = np.empty((self.n_rows, len(names)))
+        for column, name in enumerate(names):
+            values[:, column] = self.numbers(name)
+        for row, column in np.argwhere(np.isnan(values)) if complete else ():
+            raise UserError(
+                place=self.where(row, names[column]),
+                found="the value is missing",
+                expected="a number in every row of this column",
+                remedy="fill it in, or remove the row or the column",
+            )
+        return values
+
+    def keys(self, name: str, what: str) -> list[str]:
+        """Return the n_rows texts of a column whose rows are different; `what` they name.
+
+        Raises
+        ------
+        UserError
+            Naming the first line where the text is missing or repeated.
+        """
+        known: dict[str, None] = {}
+        for row, text in enumerate(self._texts(name)):
+            if not text or text in known:
+                raise UserError(
+                    place=self.where(row, name),
+                    found=f"the {what} '{text}' is repeated" if text else f"no {what}",
+                    expected=f"another {what} in every row",
+                    remedy="fix or remove the row",
+                )
+            known[text] = None
+        return list(known)
+
+    def matching(self, patterns: Sequence[str], option: str = "") -> list[str]:
         """Return the names of the columns that match `patterns`, in the order of the file.
 
         Parameters
@@ -218,7 +260,7 @@ class Table:
             Each is the name of a column (which may hold ``*``, ``?`` and brackets), or otherwise a
             pattern in which ``*`` matches any text, ``?`` any character and ``[ab]`` any of those
             in the brackets. Upper and lower case differ.
-        option : str
+        option : str, default=""
             The option with these patterns, for messages.
 
         Raises
@@ -232,7 +274,7 @@ class Table:
             if not found and any(mark in pattern for mark in "*?["):
                 found = [name for name in self.names if fnmatch.fnmatchcase(name, pattern)]
             if not found:
-                raise self._unknown(pattern, f", option {option}")
+                raise self._unknown(pattern, f", option {option}" if option else "")
             chosen.update(found)
         return [name for name in self.names if name in chosen]
 

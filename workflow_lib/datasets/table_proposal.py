@@ -19,7 +19,6 @@ from workflow_lib.datasets.data_profile import (
     KEEP,
     data_profile,
     leaks_of,
-    matrix,
     resolved,
     row_kinds,
 )
@@ -178,7 +177,7 @@ def _choose_incomplete_rows(table: Table, options: dict[str, Any]) -> None:
     columns = resolved(table, options)
     if columns["classes"]:
         return
-    known = ~np.isnan(matrix(table, columns["outputs"]))
+    known = ~np.isnan(table.matrix(columns["outputs"]))
     n_labelled, n_complete = int(known.any(axis=1).sum()), int(known.all(axis=1).sum())
     if n_complete == n_labelled:
         return

@@ -161,7 +161,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     columns = _columns(table, options)
     if options.classes is not None:
         return _class_tree(table, options, columns)
-    outputs = np.column_stack([table.numbers(name) for name in columns["outputs"]])
+    outputs = table.matrix(columns["outputs"])
     missing = np.isnan(outputs)
     incomplete = missing.any(axis=1) & ~missing.all(axis=1)
     if options.incomplete_rows == "drop":
@@ -441,26 +441,9 @@ def _class_vectors(
             expected="the class in the first column, and its vector in the others",
             remedy="add the components of the vectors",
         )
-    names = table.strings(key).tolist()
-    first: dict[str, int] = {}
-    for row, name in enumerate(names):
-        if not name or name in first:
-            raise UserError(
-                place=table.where(row, key),
-                found=f"the class '{name}' is repeated" if name else "no class",
-                expected="one row for every class",
-                remedy="fix or remove the row",
-            )
-        first[name] = row
-    vectors = np.column_stack([table.numbers(component) for component in components])
-    for row, column in np.argwhere(np.isnan(vectors)):
-        raise UserError(
-            place=table.where(row, components[column]),
-            found="the value is missing",
-            expected="a number for every component of the vector of a class",
-            remedy="fill it in, or remove the class or the column",
-        )
-    without = [name for name in found if name not in first]
+    names = table.keys(key, "class")
+    vectors = table.matrix(components, complete=True)
+    without = [name for name in found if name not in names]
     vectors = np.vstack([vectors, np.full((len(without), len(components)), np.nan)])
     return names + without, vectors, components
 
