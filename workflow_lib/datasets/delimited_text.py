@@ -10,14 +10,14 @@ import codecs
 import csv
 import io
 import re
-import unicodedata
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from workflow_lib.datasets.column_names import check_names
+from workflow_lib.datasets.column_names import checked_names
 from workflow_lib.datasets.tables import checked_text, finite_number
 from workflow_lib.datasets.typed_columns import cleaned, no_rows
+from workflow_lib.datasets.user_table import Table
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
@@ -31,34 +31,14 @@ _LINE_END = re.compile(rb"\r\n?|\n")
 _NEGATIVE_ZERO = re.compile(rb"-0+(?![0-9.eE])")
 
 
-class TextColumns(NamedTuple):
-    """The columns of a table that is text.
-
-    Attributes
-    ----------
-    names : list of str
-    lines : list of n int
-        The line on which each row begins.
-    numbers : dict from str to float64 array (n,)
-        Columns without any cell that is neither a number nor missing (NaN); maybe not all of them.
-    strings : function of a name
-        Returns the stripped texts (n,) of a column, objects, "" where missing.
-    """
-
-    names: list[str]
-    lines: list[int]
-    numbers: dict[str, np.ndarray]
-    strings: Callable[[str], np.ndarray]
-
-
-def text_columns(
+def text_table(
     content: bytes,
     place: str,
-    missing: Collection[str] = ("",),
+    missing: Collection[str],
     delimiter: str | None = None,
     keep_empty: bool = False,
-) -> TextColumns:
-    """Return the columns of a table that is text.
+) -> Table:
+    """Return the table in a text.
 
     Cells are stripped of surrounding space, blank lines are skipped, and so are delimiters at the
     end of lines where no column has a name.
@@ -71,7 +51,7 @@ def text_columns(
         doubled quotes.
     place : str
         The file, for messages.
-    missing : collection of str, default=("",)
+    missing : collection of str
         Cells that are missing, compared without surrounding space.
     delimiter : str or None, default=None
         None: that of `DELIMITERS` by which the first row has the most cells.
@@ -135,7 +115,7 @@ def text_columns(
         column = texts[name] if name in texts else columns([name], dtype=str)[name]
         return cleaned(column.to_numpy(dtype=object, na_value=""), missing)
 
-    return TextColumns(names, layout.lines, numbers, strings)
+    return Table(place, names, numbers, strings, layout.lines, unit="line")
 
 
 def text_rows(
@@ -144,7 +124,7 @@ def text_rows(
     """Return the lines on which the rows of a text begin, and the stripped cells of each.
 
     The first row may be a header or not; rows may have different lengths; blank rows are left out.
-    The parameters, and the errors except those of rows and names, are those of `text_columns`.
+    The parameters, and the errors except those of rows and names, are those of `text_table`.
     """
     content = content.removeprefix(codecs.BOM_UTF8)
     delimiter = _delimiter(content, place, delimiter)
@@ -225,8 +205,7 @@ def _layout(content: bytes, place: str, delimiter: str, keep_empty: bool) -> _La
             header, first, last_line = [cell.strip() for cell in cells], number + 1, last
             n_names = max(position for position, name in enumerate(header, 1) if name)
             header_place = f"{place}, line {line}"
-            names = [unicodedata.normalize("NFC", name) for name in header[:n_names]]
-            check_names(header_place, names)
+            names = checked_names(header_place, header[:n_names])
         elif filled or (keep_empty and header and len(cells) == len(header)):
             if len(cells) != n_names:
                 _check_length(cells, header, n_names, header_place, f"{place}, line {line}")
@@ -254,7 +233,7 @@ def _check_length(
     """Refuse a row with fewer cells than names, or with values where no column has a name."""
     beyond = [at for at, cell in enumerate(cells[n_names:], n_names + 1) if cell.strip()]
     if beyond and beyond[0] <= len(header):
-        check_names(header_place, header[: beyond[0]])
+        checked_names(header_place, header[: beyond[0]])
     if beyond or len(cells) < n_names:
         raise UserError(
             place=place,

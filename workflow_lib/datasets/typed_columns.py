@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workflow_lib.datasets.archives import most_unpacked
-from workflow_lib.datasets.column_names import check_names
+from workflow_lib.datasets.column_names import checked_names
 from workflow_lib.datasets.tables import finite_number
 from workflow_lib.errors import UserError
 
@@ -164,7 +164,7 @@ def parquet_columns(content: bytes, place: str) -> dict[str, Any]:
             raise OSError(f"it states {cells} cells, too many for its size")
         stored = file.read()
         names = [name for name in stored.column_names if not name.startswith("__index_level_")]
-        check_names(place, [name.strip() for name in names])
+        checked_names(place, names)
         return {name: _parquet_values(stored.column(name)) for name in names}
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
         raise UserError(
@@ -248,8 +248,7 @@ def _hdf5_matrix(name: str, item: Any, place: str) -> dict[str, Any]:
         found = f"a table of {item.shape[1]} columns with {len(names)} names in its attribute "
         found += f"'{COLUMNS_ATTRIBUTE}'"
         raise _unfit(place, name, found, "as many names as columns")
-    check_names(place, names)
-    return dict(zip(names, _hdf5_values(item).T))
+    return dict(zip(checked_names(place, names), _hdf5_values(item).T))
 
 
 def _hdf5_values(item: Any) -> np.ndarray:
