@@ -259,6 +259,10 @@ def dataset_tree(
             remedy="leave it out of the outputs, or, where the reader has this option, set "
             "allow_constant_outputs: true",
         )
+    if "lagged_values" in groups:
+        values = groups["lagged_values"]["values"]
+        lagged_names = json.loads(groups.get("names", {}).get("lagged_values", "null"))
+        _check_values(values, lagged_names or range(values.shape[1]), place, "lagged value")
     report = {
         "rows_read": rows_read,
         "rows_dropped": rows_read - n_rows,
