@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from workflow_lib.datasets.cached_table import CachedTable
 from workflow_lib.datasets.data_profile import (
     LARGEST_SHARE,
     LARGEST_SIZE,
@@ -17,7 +16,7 @@ from workflow_lib.datasets.data_profile import (
     USUAL_SIZES,
     data_profile,
     n_test_rows,
-    row_digests,
+    row_groups,
     training_sizes,
 )
 from workflow_lib.datasets.table_file import Table
@@ -101,11 +100,7 @@ def test_repeated_rows_and_contradictions_are_counted(columns):
 
 def test_two_zeros_and_two_ways_to_write_a_number_are_equal():
     table = table_of(x=["0.0", "-0.0", "1e0", "1.00", "", "NA", "2"], c=list("aabbccd"))
-    digests = row_digests(table, ["x", "c"])
-    assert digests[0] == digests[1]
-    assert digests[2] == digests[3]
-    assert digests[4] == digests[5]
-    assert len(set(digests)) == 4
+    assert row_groups(table, ["x", "c"]).tolist() == [0, 0, 1, 1, 2, 2, 3]
 
 
 def test_leaks_of_unused_columns_are_reported_too(columns):
@@ -180,21 +175,3 @@ def test_sizes_of_a_learning_curve_are_apart():
 
 def test_at_least_five_rows_are_test_rows():
     assert [n_test_rows(count) for count in (10, 25, 30, 500)] == [5, 5, 6, 100]
-
-
-def test_a_cached_table_reads_a_column_once(columns):
-    class Counting:
-        place, names, n_rows, lines = "table", ["x"], 3, np.arange(3)
-
-        def __init__(self):
-            self.n_reads = 0
-
-        def numbers(self, name):
-            self.n_reads += 1
-            return np.zeros(3)
-
-    table = Counting()
-    cached = CachedTable(table)
-    first = cached.numbers("x")
-    assert CachedTable(cached).numbers("x") is first
-    assert table.n_reads == 1

@@ -378,9 +378,9 @@ def test_uninformative_outputs_are_refused(tmp_path):
     lines[N_LABELLED + 1 :] = [line.replace(",7,,", ",,,") for line in lines[N_LABELLED + 1 :]]
     file = written(tmp_path, lines)
     message = refused(tmp_path, file, numbers=["x*"], outputs=["y1", "same"])
-    assert "column 'same': the output is 7 in every row" in message
+    assert "the output same has the same value in every row" in message
     message = refused(tmp_path, file, numbers=["x*"], outputs=["y1", "none"])
-    assert "column 'none': the output is missing in every row" in message
+    assert "no row has a value in the output none" in message
 
 
 def test_only_numbers_have_indicators_of_missing_values(tmp_path):
@@ -394,9 +394,9 @@ def test_only_numbers_have_indicators_of_missing_values(tmp_path):
 
 def test_a_column_of_numbers_without_any_is_refused(tmp_path):
     file = written(tmp_path, [lines_of_table()[0] + ",z"] + [x + "," for x in lines_of_table()[1:]])
-    for options in ({}, {"text": "notes"}):
+    for options, kind in (({}, "input"), ({"text": "notes"}, "lagged value")):
         message = refused(tmp_path, file, numbers=["x*", "z"], **options)
-        assert "column 'z': no row that can be used has a value" in message
+        assert f"no row has a value in the {kind} z" in message
 
 
 def test_too_few_labelled_rows_are_refused_with_what_is_needed(tmp_path):

@@ -206,15 +206,15 @@ def test_a_cell_line_in_which_none_was_measured(folder):
 @pytest.mark.parametrize(
     ("file", "old", "new", "words"),
     [
-        ("activities", "-1.25", "high", "line 2, column 5 ('CO:HT29'): 'high' is not a finite"),
-        ("activities", "-1.25", "inf", "line 2, column 5 ('CO:HT29'): 'inf' is not a finite"),
-        ("activities", ",1,2,NA,3", ",1,2,NA", "line 5: 6 values. Expected 7 values"),
+        ("activities", "-1.25", "high", "line 2, column 'CO:HT29': 'high' is not a finite"),
+        ("activities", "-1.25", "inf", "line 2, column 'CO:HT29': 'inf' is not a finite"),
+        ("activities", ",1,2,NA,3", ",1,2,NA", "line 5: 6 cells. Expected 7 cells"),
         ("activities", "12,", "740,", "line 5, column 'nsc': the compound '740' is repeated"),
-        ("activities", "12,", ",", "line 5, column 'nsc': no number"),
-        ("activities", '"prefix"', '"letter"', "line 1: there is no column named 'prefix'"),
-        ("structures", '"smiles"', '"SMILE"', "line 1: there is no column named 'smiles'"),
+        ("activities", "12,", ",", "line 5, column 'nsc': no compound"),
+        ("activities", '"prefix"', '"letter"', "there is no column 'prefix'"),
+        ("structures", '"smiles"', '"SMILE"', "there is no column 'smiles'"),
         ("structures", "99,", "740,", "line 6, column 'nsc': the compound '740' is repeated"),
-        ("structures", '"CCO"', '"CCO', "cannot be split into values"),
+        ("structures", '"CCO"', '"CCO', "cannot be split into cells"),
     ],
 )
 def test_faults_are_named(folder, file, old, new, words):

@@ -277,10 +277,10 @@ def test_faults_of_the_matrix_are_named(folder, old, new, words):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("m3,1,1", "m3,1,active", "line 4, column 3 ('CO:HT29'): 'active' is not a finite number"),
-        ("m3,1,1", "m1,1,1", "line 4: the id 'm1' is repeated"),
-        ("m3,1,1", ",1,1", "line 4: no id"),
-        ("m3,1,1", "m3,1", "line 4: 3 values. Expected 4 values"),
+        ("m3,1,1", "m3,1,active", "line 4, column 'CO:HT29': 'active' is not a finite number"),
+        ("m3,1,1", "m1,1,1", "line 4, column 'id': the id 'm1' is repeated"),
+        ("m3,1,1", ",1,1", "line 4, column 'id': no id"),
+        ("m3,1,1", "m3,1", "line 4: 3 cells. Expected 4 cells"),
         ("id,", "BR:T-47D,", "line 1: 4 columns, the first named 'BR:T-47D'. Expected 'id'"),
     ],
 )

@@ -284,7 +284,7 @@ def test_scores_out_of_range(folder, value):
     assert f"{path}, trait 'openness', video 'clip07.003.mp4': the value {value}" in message
     assert "from 0 to 1" in message
     path = write_scores(folder, scores)
-    assert f"{path}, line 9, video 'clip07.003', column 'openness': " in refused(folder)
+    assert f"{path}, line 9, column 'openness': " in refused(folder)
 
 
 def test_faults_of_the_pickle(folder):
@@ -326,9 +326,9 @@ def test_faults_of_the_pickle(folder):
         (
             "clip01.003.mp4,",
             "clip01.003.mp4,?",
-            "line 3, video 'clip01.003', column 'extraversion'",
+            "line 3, column 'extraversion'",
         ),
-        ("clip01.003.mp4,", "clip01.003.mp4,0.5,", "line 3: 7 values"),
+        ("clip01.003.mp4,", "clip01.003.mp4,0.5,", "line 3: 7 cells"),
     ],
 )
 def test_faults_of_the_table(folder, old, new, words):
@@ -340,8 +340,8 @@ def test_faults_of_the_table(folder, old, new, words):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("clip01.003,1.5", "line 3, video 'clip01.003', column 'agreement': the value 1.5"),
-        ("clip01.003,high", "line 3, video 'clip01.003', column 'agreement': 'high'"),
+        ("clip01.003,1.5", "line 3, column 'agreement': the value 1.5"),
+        ("clip01.003,high", "line 3, column 'agreement': 'high'"),
         ("clip00.003.mp4,0.5", "line 3: the video 'clip00.003' is repeated"),
     ],
 )
@@ -358,11 +358,17 @@ def test_two_columns_of_one_name(folder):
     assert f"{path}, line 1: there are 2 columns for 'agreement'" in message
 
 
-@pytest.mark.parametrize("text", ["nan", "", "inf", "1_0", "high"])
+@pytest.mark.parametrize("text", ["nan", "inf", "1_0", "high"])
 def test_faulty_numbers_of_the_table_of_features(folder, text):
     path = folder / "features.csv"
     change(path, ",-1.0", f",{text}")
-    assert f"{path}, line 2, video 'clip00.003', column 'c': '{text}' is not" in refused(folder)
+    assert f"{path}, line 2, column 'c': '{text}' is not" in refused(folder)
+
+
+def test_missing_numbers_of_the_table_of_features(folder):
+    path = folder / "features.csv"
+    change(path, ",-1.0", ",")
+    assert f"{path}, line 2, column 'c': the value is missing" in refused(folder)
 
 
 def test_faults_of_the_table_of_features(folder):

@@ -266,8 +266,8 @@ def test_a_group_or_a_time_decides_the_split(proposed):
     [
         ({"batch": ["a"] * 60}, {"group": "batch"}, "belong to one group"),
         ({"batch": ["a", "b"] * 29 + ["a", ""]}, {"group": "batch"}, "row 60.*no group"),
-        ({"day": ["2024-01-01"] * 59 + ["soon"]}, {"time": "day"}, "row 60.*'soon' is neither"),
-        ({"day": ["2024-01-01"] * 59 + [""]}, {"time": "day"}, "row 60.*no time"),
+        ({"day": ["2024-01-01"] * 59 + ["soon"]}, {"time": "day"}, "row 60.*'soon' is not a time"),
+        ({"day": ["2024-01-01"] * 59 + [""]}, {"time": "day"}, "row 60.*the time is missing"),
         ({"day": ["2024-01-01"] * 60}, {"time": "day"}, "0 of 60 labelled rows are left"),
     ],
 )

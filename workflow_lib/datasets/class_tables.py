@@ -197,12 +197,13 @@ def class_dataset_tree(
     report: Mapping[str, Any] | None = None,
     rows_read: int | None = None,
     inner_products: bool = False,
+    **groups: Any,
 ) -> dict[str, Any]:
     """Check a table of classes and return it as the tree of a "dataset" artifact.
 
     Parameters
     ----------
-    inputs : array (n, q)
+    inputs : array or sparse matrix (n, q)
         A row per example, or inner products (n, n) between all rows.
     labels : int array (n,)
         Number of the class of each row, from 0.
@@ -222,6 +223,8 @@ def class_dataset_tree(
         Rows before some were left out; n when None.
     inner_products : bool, default=False
         Whether the inputs are inner products, which must be finite and exactly symmetric.
+    **groups : mappings
+        Further groups of the tree, as for `dataset_tree`.
 
     Returns
     -------
@@ -242,11 +245,11 @@ def class_dataset_tree(
     """
     import numpy as np
 
-    inputs, labels = np.asarray(inputs), np.asarray(labels)
+    labels = np.asarray(labels)
     vectors = np.ascontiguousarray(vectors, dtype=np.float64)
     lengths = {
-        "rows of inputs and labels": (len(inputs), len(labels)),
-        "rows of inputs and row names": (len(inputs), len(row_names)),
+        "rows of inputs and labels": (inputs.shape[0], len(labels)),
+        "rows of inputs and row names": (inputs.shape[0], len(row_names)),
         "columns of inputs and input names": (inputs.shape[1], len(input_names)),
         "class vectors and class names": (len(vectors), len(class_names)),
         "components of class vectors and their names": (vectors.shape[1], len(vector_names)),
@@ -260,12 +263,11 @@ def class_dataset_tree(
         raise ValueError(f"{place}: labels that are not numbers of the {len(vectors)} classes.")
     if inner_products and not (np.isfinite(inputs).all() and np.array_equal(inputs, inputs.T)):
         raise ValueError(f"{place}: inner products that are not finite or not symmetric.")
-    pictures = {}
     if thumbnails is not None:
-        form = (len(inputs), *thumbnails.shape[1:3], 3)
+        form = (len(labels), *thumbnails.shape[1:3], 3)
         if thumbnails.dtype != np.uint8 or thumbnails.ndim != 4 or thumbnails.shape != form:
             raise ValueError(f"{place}: thumbnails {thumbnails.dtype} {thumbnails.shape}.")
-        pictures["images"] = {"thumbnails": np.ascontiguousarray(thumbnails)}
+        groups["images"] = {"thumbnails": np.ascontiguousarray(thumbnails)}
     _check_classes(labels, vectors, class_names, place)
     labels = labels.astype(np.int64)
     return dataset_tree(
@@ -277,12 +279,13 @@ def class_dataset_tree(
         rows_read=rows_read,
         allow_constant_outputs=True,
         names={
+            **groups.pop("names", {}),
             "classes": json.dumps(list(class_names), ensure_ascii=False),
             "rows": json.dumps(list(row_names), ensure_ascii=False),
         },
         classes={"labels": labels, "vectors": vectors},
         report=dict(report or {}),
-        **pictures,
+        **groups,
     )
 
 

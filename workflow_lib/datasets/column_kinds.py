@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from workflow_lib.datasets.tables import finite_number
+
 if TYPE_CHECKING:
     from workflow_lib.datasets.table_file import Table
 
@@ -114,7 +116,6 @@ def column_kinds(table: Table) -> dict[str, ColumnKind]:
     Parameters
     ----------
     table : Table
-        Or a `workflow_lib.datasets.cached_table.CachedTable`.
     """
     return {
         name: _kind_of_numbers(name, table.numbers(name))
@@ -206,7 +207,8 @@ def _spoiled_numbers(values: np.ndarray, table: Table) -> str:
     present = [row for row, text in enumerate(values) if text]
     commas = sum(bool(_DECIMAL_COMMA.fullmatch(values[row])) for row in present)
     if commas and all(
-        _DECIMAL_COMMA.fullmatch(values[row]) or _is_number(values[row]) for row in present
+        _DECIMAL_COMMA.fullmatch(values[row]) or finite_number(values[row]) is not None
+        for row in present
     ):
         return (
             f"its values are numbers with a decimal comma, such as '{values[present[0]]}', and are "
@@ -218,7 +220,7 @@ def _spoiled_numbers(values: np.ndarray, table: Table) -> str:
             f"its values are numbers followed by '{measured[0][3]}', such as "
             f"'{values[present[0]]}', and are taken for texts; write the numbers alone"
         )
-    others = [row for row in present if not _is_number(values[row])]
+    others = [row for row in present if finite_number(values[row]) is None]
     if len(others) <= (1 - MOSTLY) * len(present):
         line = table.where(others[0]).rpartition(", ")[2]
         return (
@@ -227,10 +229,3 @@ def _spoiled_numbers(values: np.ndarray, table: Table) -> str:
             "the table, or name this mark in missing_values"
         )
     return ""
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return "_" not in text and bool(np.isfinite(float(text)))
-    except ValueError:
-        return False

@@ -1,22 +1,28 @@
-"""Checks of the names of the columns of the user's table."""
+"""Names of the columns of the user's table."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 
 from workflow_lib.errors import UserError
 
 
-def check_names(place: str, names: Sequence[str]) -> None:
-    """Refuse a table without columns, and names that are empty, repeated or hold NUL characters.
+def composed(name: str) -> str:
+    """Return a name without surrounding space, in the Unicode normal form NFC."""
+    return unicodedata.normalize("NFC", name.strip())
 
-    `names` are in the order of the table, without surrounding space; `place` is the table.
+
+def checked_names(place: str, names: Sequence[str]) -> list[str]:
+    """Return the names of the columns of a table, each `composed`; `place` is the table.
 
     Raises
     ------
     UserError
-        Naming the positions, counted from 1, of the columns at fault.
+        For no column, and naming the positions, counted from 1, of columns whose names are empty,
+        equal or hold NUL characters.
     """
+    names = [composed(name) for name in names]
     if not names:
         raise UserError(
             place=place,
@@ -49,3 +55,4 @@ def check_names(place: str, names: Sequence[str]) -> None:
                 remedy="rename or remove one of the two",
             )
         first[name] = position
+    return names

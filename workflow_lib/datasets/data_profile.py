@@ -6,14 +6,13 @@ twice, a table sorted by its output. It is not random, and does not change the t
 
 from __future__ import annotations
 
-import hashlib
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workflow_lib.datasets.cached_table import CachedTable
 from workflow_lib.datasets.column_kinds import (
     CATEGORY,
     CONSTANT,
@@ -27,12 +26,11 @@ from workflow_lib.datasets.column_kinds import (
 )
 from workflow_lib.datasets.leaks import (
     Leak,
-    average_ranks,
     correlations,
     level_leaks,
     numeric_leaks,
+    rank_correlation,
 )
-from workflow_lib.datasets.text_codes import text_codes
 
 if TYPE_CHECKING:
     from workflow_lib.datasets.table_file import Table
@@ -120,10 +118,9 @@ def data_profile(
     UserError
         When an option names a column that does not exist, or an output is not a number.
     """
-    table = CachedTable(table)
     kinds = kinds or column_kinds(table)
     columns = resolved(table, options)
-    outputs = matrix(table, columns["outputs"])
+    outputs = table.matrix(columns["outputs"])
     labelled, weak = row_kinds(table, columns)
     inputs = [name for option in INPUT_LISTS for name in columns[option]]
     inputs += [columns[option] for option in INPUT_COLUMNS if columns[option]]
@@ -143,7 +140,7 @@ def data_profile(
         "constant": [name for name in table.names if kinds[name].kind == CONSTANT],
         "empty": [name for name in table.names if kinds[name].kind == EMPTY],
         "row_names": [name for name in table.names if kinds[name].kind == ROW_NAME],
-        "duplicate_rows": n_repeated(row_digests(table, table.names)),
+        "duplicate_rows": table.n_rows - 1 - int(row_groups(table, table.names).max()),
         "contradictions": n_contradictions(table, inputs, columns, labelled),
         "leaks": [
             {**leak._asdict(), "used": leak.column in inputs}
@@ -159,8 +156,9 @@ def data_profile(
         "incomplete_rows": columns["incomplete_rows"],
     }
     if columns["classes"]:
-        codes, names = text_codes(table.strings(columns["classes"])[labelled])
-        facts["classes"] = dict(zip(names, np.bincount(codes, minlength=len(names)).tolist()))
+        facts["classes"] = dict(
+            sorted(Counter(table.strings(columns["classes"])[labelled]).items())
+        )
     else:
         n_test = n_test_rows(facts["rows_labelled"])
         facts["n_test"] = n_test
@@ -190,7 +188,7 @@ def row_kinds(table: Table, columns: Mapping[str, Any]) -> tuple[np.ndarray, np.
     if columns["classes"]:
         labelled = table.strings(columns["classes"]) != ""
     else:
-        known = ~np.isnan(matrix(table, columns["outputs"]))
+        known = ~np.isnan(table.matrix(columns["outputs"]))
         labelled = known.all(axis=1) if columns["incomplete_rows"] == DROP else known.any(axis=1)
     weak = np.zeros(table.n_rows, dtype=bool)
     if columns["same_group"]:
@@ -216,42 +214,29 @@ def training_sizes(n_pool: int) -> list[int]:
     return below[-MOST_SIZES:] + [largest]
 
 
-def matrix(table: Table, names: Sequence[str]) -> np.ndarray:
-    """Return columns of numbers as a matrix (n, d), NaN where missing."""
-    columns = [table.numbers(name) for name in names]
-    return np.column_stack(columns) if columns else np.empty((table.n_rows, 0))
+def row_groups(table: Table, names: Sequence[str]) -> np.ndarray:
+    """Return a number (n,) for each row, from 0, the same for rows equal in the columns `names`."""
+    import pandas
 
-
-def row_digests(table: Table, names: Sequence[str]) -> list[bytes]:
-    """Return a digest of every row over the columns `names`, the same for equal rows only."""
-    codes = np.empty((table.n_rows, len(names)))
-    for position, name in enumerate(names):
-        if table.is_numeric(name):
-            # Adding zero turns -0.0 into 0.0.
-            codes[:, position] = table.numbers(name) + 0.0
-        else:
-            codes[:, position] = text_codes(table.strings(name))[0]
-    codes[np.isnan(codes)] = np.nan
-    return [hashlib.blake2b(row.tobytes(), digest_size=16).digest() for row in codes]
-
-
-def n_repeated(digests: Sequence[bytes]) -> int:
-    """Return the number of rows that repeat an earlier row."""
-    return len(digests) - len(set(digests))
+    frame = pandas.DataFrame(
+        {
+            name: table.numbers(name) if table.is_numeric(name) else table.strings(name)
+            for name in names
+        }
+    )
+    return frame.groupby(list(frame), sort=False, dropna=False).ngroup().to_numpy()
 
 
 def n_contradictions(
     table: Table, inputs: Sequence[str], columns: Mapping[str, Any], labelled: np.ndarray
 ) -> int:
     """Return how many labelled rows share their inputs with a row of other outputs (or class)."""
-    if not inputs:
+    if not inputs or not labelled.any():
         return 0
     targets = [columns["classes"]] if columns["classes"] else columns["outputs"]
-    pairs = list(zip(row_digests(table, inputs), row_digests(table, targets)))
-    seen: dict[bytes, set[bytes]] = {}
-    for row in np.flatnonzero(labelled):
-        seen.setdefault(pairs[row][0], set()).add(pairs[row][1])
-    return sum(len(seen[pairs[row][0]]) > 1 for row in np.flatnonzero(labelled))
+    groups = row_groups(table, inputs)[labelled]
+    different = np.unique(np.column_stack([groups, row_groups(table, targets)[labelled]]), axis=0)
+    return int((np.bincount(different[:, 0])[groups] > 1).sum())
 
 
 def leaks_of(
@@ -269,17 +254,16 @@ def leaks_of(
     if columns["classes"]:
         classes = table.strings(columns["classes"])
         known = classes != ""
-        codes = np.full(table.n_rows, np.nan)
-        codes[known] = text_codes(classes[known])[0]
+        codes = np.where(known, np.unique(classes, return_inverse=True)[1], np.nan)
         # A number that encodes the class has about as few values as there are classes.
         few = [
             name for name in numbers if kinds[name].n_distinct <= 2 * len(np.unique(codes[known]))
         ]
-        levels |= {name: table.strings(name) for name in few}
+        levels |= {name: table.numbers(name) for name in few}
         return level_leaks(levels, codes[:, None], [columns["classes"]])
-    outputs = matrix(table, columns["outputs"])
+    outputs = table.matrix(columns["outputs"])
     return [
-        *numeric_leaks(matrix(table, numbers), outputs, numbers, columns["outputs"]),
+        *numeric_leaks(table.matrix(numbers), outputs, numbers, columns["outputs"]),
         *level_leaks(levels, outputs, columns["outputs"]),
     ]
 
@@ -290,8 +274,7 @@ def _sorted_outputs(outputs: np.ndarray, names: Sequence[str]) -> list[dict[str,
         rows = np.flatnonzero(~np.isnan(values))
         if len(rows) < LEAST_TEST_ROWS:
             continue
-        ranks = np.arange(len(rows), dtype=np.float64)[:, None]
-        value = float(correlations(ranks, average_ranks(values[rows])[:, None])[0, 0])
+        value = rank_correlation(rows.astype(np.float64), values[rows])
         if abs(value) >= ORDERED and abs(value) * math.sqrt(len(rows) - 1) >= ORDERED_DEVIATIONS:
             found.append({"output": name, "correlation": value})
     return found

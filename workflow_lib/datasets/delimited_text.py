@@ -1,67 +1,59 @@
-"""Text with a row on each line, such as CSV, divided into cells."""
+"""Text with a row on each line, such as CSV: its rows are checked here, its values read by pandas.
+
+pandas accepts short rows, text after a closing quote and repeated headers without a word; these are
+refused, with their lines, before it reads the values.
+"""
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
+import re
+from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
 
-from workflow_lib.datasets.long_lines import refuse_long_lines
+from workflow_lib.datasets.column_names import checked_names
+from workflow_lib.datasets.tables import checked_text, finite_number
+from workflow_lib.datasets.typed_columns import cleaned, no_rows
+from workflow_lib.datasets.user_table import Table
 from workflow_lib.errors import UserError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 DELIMITERS = (",", ";", "\t", "|")
 """Delimiters of values in a text file; the earlier is preferred in a tie."""
 
-SAVE_AS_CSV = "in a spreadsheet, save the table as 'CSV UTF-8'"
-"""Remedy for a table in the format of a spreadsheet program."""
+_LINE_END = re.compile(rb"\r\n?|\n")
+# pandas reads it as the whole number 0, and Python as -0.0.
+_NEGATIVE_ZERO = re.compile(rb"-0+(?![0-9.eE])")
 
 
-def _check_text(content: bytes, place: str) -> None:
-    """Refuse bytes that are not UTF-8 text, lines that are too long, and blank text."""
-    position = content.find(b"\0")
-    if position >= 0:
-        raise UserError(
-            place=f"{place}, line {_line_at(content, position)}",
-            found="a NUL byte, which is not allowed in text",
-            expected="a text file in the encoding UTF-8",
-            remedy="save the file again as UTF-8; it may be UTF-16 or damaged",
-        )
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UserError(
-            place=f"{place}, line {_line_at(content, error.start)}",
-            found="the line is not UTF-8 text",
-            expected="a text file in the encoding UTF-8",
-            remedy=f"save the file again as UTF-8; {SAVE_AS_CSV}",
-        ) from error
-    refuse_long_lines(content, place)
-    if not text.strip():
-        raise UserError(
-            place=place,
-            found="the file is empty",
-            expected="a header and at least one row",
-            remedy="write the file again",
-        )
+def text_table(
+    content: bytes,
+    place: str,
+    missing: Collection[str],
+    delimiter: str | None = None,
+    keep_empty: bool = False,
+) -> Table:
+    """Return the table in a text.
 
-
-def _line_at(content: bytes, position: int) -> int:
-    before = content[:position].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    return before.count(b"\n") + 1
-
-
-def split_cells(
-    content: bytes, place: str, delimiter: str | None, keep_empty: bool = False
-) -> tuple[list[int], list[list[str]]]:
-    """Return the line on which each row begins, and its stripped cells; blank rows are left out.
+    Cells are stripped of surrounding space, blank lines are skipped, and so are delimiters at the
+    end of lines where no column has a name.
 
     Parameters
     ----------
     content : bytes
-        UTF-8 text, with a byte order mark or without, and with line ends of any system. A cell in
-        quotes may hold delimiters, line ends and doubled quotes.
+        UTF-8 text, with a byte order mark or without, and with line ends of any system. The first
+        row has the names of the columns. A cell in quotes may hold delimiters, line ends and
+        doubled quotes.
     place : str
         The file, for messages.
-    delimiter : str or None
+    missing : collection of str
+        Cells that are missing, compared without surrounding space.
+    delimiter : str or None, default=None
         None: that of `DELIMITERS` by which the first row has the most cells.
     keep_empty : bool, default=False
         Whether rows of empty cells, as many as the first row has cells, are kept. Those at the end
@@ -70,46 +62,114 @@ def split_cells(
     Raises
     ------
     UserError
-        Naming the line that is not UTF-8 text, is too long, or has unpaired quotes; for blank text
-        and an invalid delimiter.
+        Naming the line that is not UTF-8 text, is too long, has unpaired quotes, repeats the header
+        or has another number of cells than it; for text without a row, invalid names and an invalid
+        delimiter.
     """
-    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
-        raise UserError(
-            place=f"{place}, option delimiter",
-            found=f"{delimiter!r} cannot separate cells",
-            expected='one character, such as , or ; (a tab is written "\\t" in YAML)',
-            remedy="fix the option, or leave it out to have it detected",
+    import numpy as np
+    import pandas
+
+    content = content.removeprefix(codecs.BOM_UTF8)
+    delimiter = _delimiter(content, place, delimiter)
+    layout = _layout(content, place, delimiter, keep_empty)
+    names, rows = layout.names, layout.rows
+    start = next(islice(_LINE_END.finditer(content), layout.last_line - 1, None)).end()
+    positions = {name: position for position, name in enumerate(names)}
+    mark_numbers = [number for mark in missing if (number := finite_number(mark)) is not None]
+
+    def columns(chosen: Sequence[str], **options):
+        file = io.BytesIO(content)
+        file.seek(start)
+        frame = pandas.read_csv(
+            file,
+            sep=delimiter,
+            header=None,
+            names=names,
+            usecols=[positions[name] for name in chosen],
+            index_col=False,
+            nrows=rows[-1] + 1,
+            skip_blank_lines=False,
+            na_values=["", *(mark for mark in missing if finite_number(mark) is None)],
+            keep_default_na=False,
+            low_memory=False,
+            **options,
         )
-    _check_text(content, place)
-    limit = csv.field_size_limit()
-    # Texts of a table may be longer than Python's default limit.
-    csv.field_size_limit(max(limit, len(content) + 1))
-    try:
-        delimiter = _guessed_delimiter(content) if delimiter is None else delimiter
-        lines, rows = _cells(content, place, delimiter, keep_empty)
-    finally:
-        csv.field_size_limit(limit)
+        return frame if len(rows) == len(frame) else frame.iloc[rows]
+
+    frame = columns(names)
+    has_negative_zero = _NEGATIVE_ZERO.search(content) is not None
+    numbers, texts = {}, {}
+    for name, column in frame.items():
+        if isinstance(column.dtype, pandas.StringDtype):
+            texts[name] = column
+        elif column.dtype.kind in "iuf":
+            values = column.to_numpy(np.float64)
+            doubtful = np.isinf(values) | np.isin(values, mark_numbers)
+            if has_negative_zero:
+                doubtful |= values == 0
+            if not doubtful.any():
+                numbers[name] = values
+    del frame, column
+
+    def strings(name: str) -> np.ndarray:
+        column = texts[name] if name in texts else columns([name], dtype=str)[name]
+        return cleaned(column.to_numpy(dtype=object, na_value=""), missing)
+
+    return Table(place, names, numbers, strings, layout.lines, unit="line")
+
+
+def text_rows(
+    content: bytes, place: str, delimiter: str | None = None
+) -> tuple[list[int], list[list[str]]]:
+    """Return the lines on which the rows of a text begin, and the stripped cells of each.
+
+    The first row may be a header or not; rows may have different lengths; blank rows are left out.
+    The parameters, and the errors except those of rows and names, are those of `text_table`.
+    """
+    content = content.removeprefix(codecs.BOM_UTF8)
+    delimiter = _delimiter(content, place, delimiter)
+    lines, rows = [], []
+    for line, _, cells in _records(content, place, delimiter):
+        if any(map(str.strip, cells)):
+            lines.append(line)
+            rows.append([cell.strip() for cell in cells])
     if not rows:
-        raise UserError(
-            place=place,
-            found="every line is blank",
-            expected="a header and at least one row",
-            remedy="write the file again",
-        )
+        raise _blank(place)
     return lines, rows
 
 
-def _cells(
-    content: bytes, place: str, delimiter: str, keep_empty: bool
-) -> tuple[list[int], list[list[str]]]:
-    reader = csv.reader(_decoded(content), delimiter=delimiter, strict=True)
-    lines, rows, begin = [], [], 1
+def _delimiter(content: bytes, place: str, delimiter: str | None) -> str:
+    """Check the text, and return the delimiter, by which the first row has the most cells."""
+    if delimiter is not None and (
+        len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii()
+    ):
+        raise UserError(
+            place=f"{place}, option delimiter",
+            found=f"{delimiter!r} cannot separate cells",
+            expected='one ASCII character, such as , or ; (a tab is written "\\t" in YAML)',
+            remedy="fix the option, or leave it out to have it detected",
+        )
+    checked_text(content, place)
+
+    def n_cells(delimiter: str) -> int:
+        rows = _records(content, place, delimiter, strict=False)
+        return next((len(cells) for _, _, cells in rows if any(map(str.strip, cells))), 0)
+
+    return max(DELIMITERS, key=n_cells) if delimiter is None else delimiter
+
+
+def _records(
+    content: bytes, place: str, delimiter: str, strict: bool = True
+) -> Iterator[tuple[int, int, list[str]]]:
+    """Yield the first and last line of each record, and its cells, also of blank lines."""
+    limit, begin = csv.field_size_limit(), 1
+    # Texts of a table may be longer than Python's default limit.
+    csv.field_size_limit(max(limit, len(content) + 1))
+    text = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8", newline="")
+    reader = csv.reader(text, delimiter=delimiter, strict=strict)
     try:
-        for values in reader:
-            cells = [value.strip() for value in values]
-            if any(cells) or (keep_empty and rows and len(cells) == len(rows[0])):
-                lines.append(begin)
-                rows.append(cells)
+        for cells in reader:
+            yield begin, reader.line_num, cells
             begin = reader.line_num + 1
     except csv.Error as error:
         raise UserError(
@@ -123,21 +183,71 @@ def _cells(
             expected=f"cells separated by {delimiter!r}, quotes in pairs",
             remedy='fix the quotes; a quote within quotes is doubled ("")',
         ) from error
-    while len(rows) > 1 and len(rows[0]) > 1 and not any(rows[-1]):
-        del lines[-1], rows[-1]
-    return lines, rows
+    finally:
+        csv.field_size_limit(limit)
 
 
-def _guessed_delimiter(content: bytes) -> str:
-    """Return the delimiter by which the first non-blank line has the most cells."""
+class _Layout(NamedTuple):
+    """The names, the last line of the header, and of each row its line and its record below it."""
 
-    def n_cells(delimiter: str) -> int:
-        reader = csv.reader(_decoded(content), delimiter=delimiter)
-        return next((len(cells) for cells in reader if any(map(str.strip, cells))), 0)
+    names: list[str]
+    last_line: int
+    lines: list[int]
+    rows: list[int]
 
-    return max(DELIMITERS, key=n_cells)
+
+def _layout(content: bytes, place: str, delimiter: str, keep_empty: bool) -> _Layout:
+    header: list[str] = []
+    lines, rows, n_rows = [], [], 0
+    for number, (line, last, cells) in enumerate(_records(content, place, delimiter)):
+        filled = any(map(str.strip, cells))
+        if filled and not header:
+            header, first, last_line = [cell.strip() for cell in cells], number + 1, last
+            n_names = max(position for position, name in enumerate(header, 1) if name)
+            header_place = f"{place}, line {line}"
+            names = checked_names(header_place, header[:n_names])
+        elif filled or (keep_empty and header and len(cells) == len(header)):
+            if len(cells) != n_names:
+                _check_length(cells, header, n_names, header_place, f"{place}, line {line}")
+            if n_names > 1 and all(map(str.__eq__, map(str.strip, cells), header[:n_names])):
+                raise UserError(
+                    place=f"{place}, line {line}",
+                    found="the header is repeated",
+                    expected="a row of values",
+                    remedy="remove the line",
+                )
+            lines.append(line)
+            rows.append(number - first)
+            if filled or len(header) == 1:
+                n_rows = len(lines)
+    if not header:
+        raise _blank(place)
+    if not n_rows:
+        raise no_rows(place)
+    return _Layout(names, last_line, lines[:n_rows], rows[:n_rows])
 
 
-def _decoded(content: bytes) -> io.TextIOWrapper:
-    """Return the lines of the text; a single string would be a copy with four bytes a character."""
-    return io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig", newline="")
+def _check_length(
+    cells: Sequence[str], header: Sequence[str], n_names: int, header_place: str, place: str
+) -> None:
+    """Refuse a row with fewer cells than names, or with values where no column has a name."""
+    beyond = [at for at, cell in enumerate(cells[n_names:], n_names + 1) if cell.strip()]
+    if beyond and beyond[0] <= len(header):
+        checked_names(header_place, header[: beyond[0]])
+    if beyond or len(cells) < n_names:
+        raise UserError(
+            place=place,
+            found=f"{beyond[-1] if beyond else len(cells)} cells",
+            expected=f"{n_names} cells, as many as the header has names",
+            remedy="fix the line: put quotes around a text that holds the delimiter, and write "
+            "decimal points; or set the delimiter",
+        )
+
+
+def _blank(place: str) -> UserError:
+    return UserError(
+        place=place,
+        found="every line is blank",
+        expected="a header and at least one row",
+        remedy="write the file again",
+    )

@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workflow_lib.datasets.text_codes import text_codes
-
 SUSPICIOUS = 0.999
 """Smallest correlation, or rank correlation, of a column that is reported."""
 
@@ -76,19 +74,16 @@ def correlations(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def average_ranks(values: np.ndarray) -> np.ndarray:
-    """Return the ranks (n,) of values, average ranks for ties, NaN where missing."""
-    ranks = np.full(len(values), np.nan)
-    known = ~np.isnan(values)
-    _, codes, counts = np.unique(values[known], return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    ranks[known] = (last - (counts - 1) / 2)[codes]
-    return ranks
+    """Return the ranks of values in each column (n, q), average ranks for ties, NaN if missing."""
+    import pandas
+
+    return pandas.DataFrame(values).rank().to_numpy()
 
 
 def rank_correlation(first: np.ndarray, second: np.ndarray) -> float:
     """Return Spearman's correlation of two columns (n,) over the rows where both are known."""
     known = ~(np.isnan(first) | np.isnan(second))
-    ranks = [average_ranks(values[known])[:, None] for values in (first, second)]
+    ranks = [average_ranks(values[known, None]) for values in (first, second)]
     return float(correlations(*ranks)[0, 0]) if known.any() else 0.0
 
 
@@ -105,11 +100,11 @@ def numeric_leaks(
     huge value by chance.
     """
     found = []
-    output_ranks = _ranks_of_columns(outputs)
+    output_ranks = average_ranks(outputs)
     for start in range(0, inputs.shape[1], _COLUMNS_AT_ONCE):
         block = inputs[:, start : start + _COLUMNS_AT_ONCE]
         linear = correlations(block, outputs)
-        ranked = correlations(_ranks_of_columns(block), output_ranks)
+        ranked = correlations(average_ranks(block), output_ranks)
         candidates = (np.abs(linear) > SUSPICIOUS) | (np.abs(ranked) > _SCREENED)
         for column, output in zip(*np.nonzero(candidates)):
             of_ranks = rank_correlation(block[:, column], outputs[:, output])
@@ -139,9 +134,11 @@ def level_leaks(
 
     Columns with fewer than `LEAST_ROWS_PER_LEVEL` rows per level are skipped.
     """
+    import pandas
+
     found = []
     for name, values in levels.items():
-        codes, _ = text_codes(values)
+        codes, _ = pandas.factorize(values, sort=True)
         for output, column in zip(output_names, outputs.T):
             known = ~np.isnan(column)
             n_rows = int(known.sum())
@@ -158,10 +155,6 @@ def level_leaks(
             if total > 0 and within <= 1e-9 * total:
                 found.append(Leak(name, output, "levels", 1.0 - within / total))
     return found
-
-
-def _ranks_of_columns(values: np.ndarray) -> np.ndarray:
-    return np.column_stack([average_ranks(column) for column in values.T])
 
 
 def _standardised(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

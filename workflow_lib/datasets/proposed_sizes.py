@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from workflow_lib.datasets.data_profile import (
     n_test_rows,
     training_sizes,
 )
+from workflow_lib.datasets.row_times import row_times
 from workflow_lib.datasets.run_costs import (
     CORES,
     MOST_MINUTES,
@@ -24,7 +24,6 @@ from workflow_lib.datasets.run_costs import (
 from workflow_lib.datasets.table_encoding import N_BITS, STRING_COLUMNS
 from workflow_lib.datasets.table_file import read_table
 from workflow_lib.datasets.tables import listed_names
-from workflow_lib.datasets.text_codes import text_codes
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ def choose_sizes(proposal: Proposal, table: Table, labelled: np.ndarray, weak: n
     if proposal.split == "grouped":
         groups = _groups(table, options["group"], labelled, proposal)
     elif proposal.split == "chronological":
-        times = _times(table, options["time"], labelled | weak)
+        times = row_times(table.selected(labelled | weak), options["time"])
         times = times[labelled[labelled | weak]]
     pool = pool_size(n_labelled, groups, times)
     if times is not None:
@@ -219,7 +218,7 @@ def _groups(table: Table, name: str, labelled: np.ndarray, proposal: Proposal) -
             remedy="fill it in (a row that belongs to no other may have a name of its own), or "
             f"leave out group={name}",
         )
-    groups, names = text_codes(values[labelled])
+    names, groups = np.unique(values[labelled], return_inverse=True)
     n_groups = len(names)
     if n_groups < 2:
         raise UserError(
@@ -237,32 +236,3 @@ def _groups(table: Table, name: str, labelled: np.ndarray, proposal: Proposal) -
             f"Every labelled row has a group of its own in '{name}': the split is random."
         )
     return groups
-
-
-def _times(table: Table, name: str, needed: np.ndarray) -> np.ndarray:
-    """Return the times of the rows `needed` (a mask), in the order of the calendar."""
-    values = table.strings(name)
-    for row in np.flatnonzero(needed & (values == "")):
-        raise UserError(
-            place=table.where(row, name),
-            found="no time",
-            expected="a time in every row that is used, because the rows are split by it",
-            remedy=f"fill it in, remove the row, or leave out time={name}",
-        )
-    if table.is_numeric(name):
-        return table.numbers(name)[needed]
-    times = []
-    for row in np.flatnonzero(needed):
-        try:
-            moment = datetime.datetime.fromisoformat(values[row])
-        except ValueError as error:
-            raise UserError(
-                place=table.where(row, name),
-                found=f"'{values[row]}' is neither a number nor a date",
-                expected="numbers in all rows, or dates in all rows such as 2024-05-31",
-                remedy="write the dates as year-month-day",
-            ) from error
-        if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=datetime.UTC)
-        times.append(moment.timestamp())
-    return np.array(times)

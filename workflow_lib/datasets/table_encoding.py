@@ -191,7 +191,7 @@ class TableEncoding:
         notes: list[list[str]] = [[] for _ in range(table.n_rows)]
         parts, names = [np.empty((table.n_rows, 0))], []
         if self.numbers:
-            parts.append(np.column_stack([table.numbers(name) for name in self.numbers]))
+            parts.append(table.matrix(self.numbers))
             names += self.numbers
         if self.missing_indicators:
             columns = [np.isnan(table.numbers(name)) for name in self.missing_indicators]

@@ -1,26 +1,17 @@
-"""A user table: columns of texts and numbers from a text, Parquet or HDF5 file."""
+"""Files of tables: text, Parquet or HDF5, each checked to be of the kind that its name says."""
 
 from __future__ import annotations
 
-import fnmatch
-import unicodedata
 import zlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
+from workflow_lib.datasets import delimited_text
 from workflow_lib.datasets.archives import unpacked_gzip
-from workflow_lib.datasets.column_names import check_names
-from workflow_lib.datasets.delimited_text import SAVE_AS_CSV, split_cells
-from workflow_lib.datasets.tables import finite_number, listed
-from workflow_lib.datasets.typed_columns import column_of, hdf5_columns, parquet_columns
+from workflow_lib.datasets.tables import SAVE_AS_CSV, file_content
+from workflow_lib.datasets.typed_columns import hdf5_columns, parquet_columns
+from workflow_lib.datasets.user_table import MISSING_VALUES, Table
 from workflow_lib.errors import UserError, nearest_name
-
-if TYPE_CHECKING:
-    import numpy as np
-
-MISSING_VALUES = ("", "NA", "NaN", "nan", "?", "null", "None", "N/A", "#N/A")
-"""Marks of missing values; an empty cell is always missing."""
 
 TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 PARQUET_ENDINGS = (".parquet",)
@@ -40,265 +31,6 @@ _FIRST_BYTES = (
     (b"\xfe\xff", "text in the encoding UTF-16"),
 )
 _MARKUP = (b"<!doctype", b"<html", b"<?xml")
-
-
-class Table:
-    """A table: named columns of equal length. It never changes.
-
-    Made by `read_table` or `Table.from_columns`.
-
-    Attributes
-    ----------
-    place : str
-        The file as the user wrote it, for messages.
-    names : list of str
-        Names of the columns in the order of the file, without surrounding space and in the Unicode
-        normal form NFC.
-    n_rows : int
-    lines : int64 array (n_rows,)
-        Line of the file in which each row begins; for tables that are not text, the number of the
-        row, counted from 1.
-    """
-
-    def __init__(
-        self,
-        place: str,
-        names: Sequence[str],
-        columns: Sequence[np.ndarray],
-        lines: np.ndarray,
-        missing_values: Collection[str] = MISSING_VALUES,
-        unit: str = "row",
-    ) -> None:
-        """Keep columns that are arrays of texts (dtype object) or of numbers (n_rows,).
-
-        `unit` is what `lines` count: ``"line"`` or ``"row"``.
-        """
-        self.place = place
-        self.names = list(names)
-        self.lines = lines.copy()
-        self.lines.flags.writeable = False
-        self._columns = list(columns)
-        self._positions = {name: position for position, name in enumerate(self.names)}
-        self._missing = frozenset(missing_values) | {""}
-        self._unit = unit
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return len(self.lines)
-
-    @classmethod
-    def from_columns(
-        cls,
-        mapping: Mapping[str, Sequence[Any]],
-        place: str,
-        missing_values: Collection[str] = MISSING_VALUES,
-    ) -> Table:
-        """Return the table with the columns `mapping`, from name to values.
-
-        Parameters
-        ----------
-        mapping : mapping from str to sequence
-            For example a dictionary of lists, or a pandas DataFrame. Values are numbers, texts,
-            dates, bool, or None, NaN and the like where missing.
-        place : str
-            Name of the table in messages.
-        missing_values : collection of str, default=MISSING_VALUES
-            Texts that mark a missing value.
-
-        Raises
-        ------
-        UserError
-            For no column, columns of different length or more than one axis, no row, names that
-            are empty or repeated, and values of any other type.
-        """
-        import numpy as np
-
-        names = [_composed(str(name).strip()) for name in mapping]
-        check_names(place, names)
-        columns = [column_of(mapping[name], f"{place}, column '{name}'") for name in mapping]
-        lengths = {len(column) for column in columns}
-        if len(lengths) > 1:
-            odd = next(i for i, column in enumerate(columns) if len(column) != len(columns[0]))
-            raise UserError(
-                place=place,
-                found=f"{len(columns[0])} values in the column '{names[0]}' and "
-                f"{len(columns[odd])} in the column '{names[odd]}'",
-                expected="columns of equal length",
-                remedy="give every column one value per row",
-            )
-        (n_rows,) = lengths
-        _check_rows(place, n_rows)
-        return cls(place, names, columns, np.arange(1, n_rows + 1), missing_values)
-
-    def where(self, row: int, name: str | None = None) -> str:
-        """Return the place of a row (a number from 0), or of its cell in a column, for messages."""
-        place = f"{self.place}, {self._unit} {self.lines[row]}"
-        return place if name is None else f"{place}, column '{name}'"
-
-    def strings(self, name: str) -> np.ndarray:
-        """Return the texts (n_rows,) of a column, an array of objects; "" where missing.
-
-        Numbers of a table that is not text are formatted by Python's `repr`.
-
-        Raises
-        ------
-        UserError
-            When there is no such column, naming the most similar name.
-        """
-        import numpy as np
-
-        column = self._column(name)
-        if column.dtype.kind == "O":
-            texts = ["" if text in self._missing else text for text in column]
-        else:
-            missing = np.isnan(self._typed_numbers(column))
-            values = zip(column.tolist(), missing)
-            texts = ["" if is_missing else repr(value) for value, is_missing in values]
-        strings = np.empty(len(texts), dtype=object)
-        strings[:] = texts
-        return strings
-
-    def numbers(self, name: str) -> np.ndarray:
-        """Return the numbers (n_rows,) of a column, float64; NaN where missing.
-
-        Raises
-        ------
-        UserError
-            When there is no such column, and naming the line, the column and the value of the
-            first cell that is neither a finite number nor a mark of a missing value.
-        """
-        import numpy as np
-
-        column = self._column(name)
-        if column.dtype.kind != "O":
-            values = self._typed_numbers(column)
-            faulty = np.flatnonzero(np.isinf(values))
-            if faulty.size:
-                raise self._no_number(name, int(faulty[0]), repr(column.tolist()[faulty[0]]))
-            return values
-        values, faulty = self._parsed(column)
-        if faulty is not None:
-            raise self._no_number(name, faulty, column[faulty])
-        return values
-
-    def is_numeric(self, name: str) -> bool:
-        """Return whether every cell of a column that is not missing is a finite number.
-
-        A column without any value is numeric. Dates and texts such as ``1_000`` or ``1e999`` are
-        not numbers.
-
-        Raises
-        ------
-        UserError
-            When there is no such column.
-        """
-        import numpy as np
-
-        column = self._column(name)
-        if column.dtype.kind != "O":
-            return not np.isinf(self._typed_numbers(column)).any()
-        return self._parsed(column)[1] is None
-
-    def matching(self, patterns: Sequence[str], option: str) -> list[str]:
-        """Return the names of the columns that match `patterns`, in the order of the file.
-
-        Parameters
-        ----------
-        patterns : sequence of str
-            Each is the name of a column (which may hold ``*``, ``?`` and brackets), or otherwise a
-            pattern in which ``*`` matches any text, ``?`` any character and ``[ab]`` any of those
-            in the brackets. Upper and lower case differ.
-        option : str
-            The option with these patterns, for messages.
-
-        Raises
-        ------
-        UserError
-            When a pattern matches no column, naming the most similar name.
-        """
-        chosen: set[str] = set()
-        for pattern in (_composed(pattern.strip()) for pattern in patterns):
-            found = [pattern] if pattern in self._positions else []
-            if not found and any(mark in pattern for mark in "*?["):
-                found = [name for name in self.names if fnmatch.fnmatchcase(name, pattern)]
-            if not found:
-                raise self._unknown(pattern, f", option {option}")
-            chosen.update(found)
-        return [name for name in self.names if name in chosen]
-
-    def selected(self, rows: np.ndarray | Sequence[int] | Sequence[bool]) -> Table:
-        """Return the table of some rows, given as a mask (n_rows,) or as numbers from 0."""
-        import numpy as np
-
-        rows = np.asarray(rows)
-        if rows.dtype != bool:
-            rows = rows.astype(np.intp)
-        columns = [column[rows] for column in self._columns]
-        return Table(self.place, self.names, columns, self.lines[rows], self._missing, self._unit)
-
-    def _column(self, name: str) -> np.ndarray:
-        name = _composed(name)
-        if name not in self._positions:
-            raise self._unknown(name, "")
-        return self._columns[self._positions[name]]
-
-    def _parsed(self, column: np.ndarray) -> tuple[np.ndarray, int | None]:
-        """Return the numbers in a column of texts, and the row of the first invalid text."""
-        import numpy as np
-
-        missing, texts, nan = self._missing, column.tolist(), float("nan")
-        try:
-            numbers = [nan if text in missing else float(text) for text in texts]
-            whole = "_" not in "".join(texts) and bool(np.isfinite(numbers).all())
-        except ValueError:
-            whole = False
-        if not whole:
-            # Slower: each text that is not missing is parsed separately.
-            numbers = [nan if text in missing else finite_number(text) for text in texts]
-            if None in numbers:
-                return np.empty(0), numbers.index(None)
-        return np.array(numbers), None
-
-    def _typed_numbers(self, column: np.ndarray) -> np.ndarray:
-        """Return a column of numbers as float64, NaN for marks such as ``-999``."""
-        import numpy as np
-
-        values = column.astype(np.float64)
-        for mark in self._missing:
-            number = finite_number(mark)
-            if number is not None:
-                values[values == number] = np.nan
-        return values
-
-    def _unknown(self, name: str, option: str) -> UserError:
-        same = [known for known in self.names if known.casefold() == name.casefold()]
-        nearest = same[0] if same else nearest_name(name, self.names)
-        return UserError(
-            place=f"{self.place}{option}",
-            found=f"there is no column '{name}'",
-            expected=f"one of the columns: {listed(self.names, 30)}",
-            remedy=f"write '{nearest}'" if nearest else "fix the name, or add the column",
-        )
-
-    def _no_number(self, name: str, row: int, text: str) -> UserError:
-        remedy = "fix the value, list it in missing_values if it marks a missing value, or leave "
-        remedy += "this column out"
-        shown = text if len(text) <= 60 else f"{text[:57]}..."
-        if finite_number(text.replace(",", ".", 1)) is not None:
-            remedy = f"write decimal points instead of commas (3.5, not 3,5), here {shown!r}"
-        elif finite_number(text.replace(",", "")) is not None:
-            remedy = f"write numbers without marks between thousands, here {shown!r}"
-        elif text[:1] in "<>≤≥~" and finite_number(text.lstrip("<>≤≥~= ")) is not None:
-            remedy = "write a number, or leave the cell empty: a limit is not a measured value"
-        elif text.endswith("%"):
-            remedy = "write the numbers without the sign % in all rows"
-        return UserError(
-            place=self.where(row, name),
-            found=f"'{shown}' is not a finite number",
-            expected="a decimal number such as 3.25, or an empty cell where it is missing",
-            remedy=remedy,
-        )
 
 
 def read_table(
@@ -330,7 +62,7 @@ def read_table(
         header has the most names.
     keep_empty : bool, default=False
         Whether rows of a text file whose cells are all empty are kept, for a result for each row;
-        see `workflow_lib.datasets.delimited_text.split_cells`.
+        see `workflow_lib.datasets.delimited_text.text_table`.
 
     Returns
     -------
@@ -349,7 +81,13 @@ def read_table(
         return Table.from_columns(parquet_columns(content, place), place, missing_values)
     if ending in HDF5_ENDINGS:
         return Table.from_columns(hdf5_columns(content, place), place, missing_values)
-    return _text_table(content, place, missing_values, delimiter, keep_empty)
+    return delimited_text.text_table(content, place, missing_values, delimiter, keep_empty)
+
+
+def read_source(path: Path, missing_values: Collection[str] = ("",), delimiter: str = ",") -> Table:
+    """Return the table in a source file that is text, whatever its name; otherwise `read_table`."""
+    content = file_content(path)
+    return delimited_text.text_table(content, str(path), missing_values, delimiter)
 
 
 def text_rows(path: str | Path, delimiter: str | None = None) -> tuple[list[int], list[list[str]]]:
@@ -366,12 +104,7 @@ def text_rows(path: str | Path, delimiter: str | None = None) -> tuple[list[int]
     file, place = Path(path), str(path)
     _check_file(file, place)
     ending = _ending(file, place, TEXT_ENDINGS)
-    return split_cells(_content(file, place, ending), place, delimiter)
-
-
-def _composed(name: str) -> str:
-    """Return a name in the Unicode normal form NFC."""
-    return unicodedata.normalize("NFC", name)
+    return delimited_text.text_rows(_content(file, place, ending), place, delimiter)
 
 
 # Files
@@ -462,70 +195,3 @@ def _remedy_for_kind(kind: str | None) -> str:
     if kind == "a page in HTML or XML":
         return "download the table itself; a page was saved instead of it"
     return f"{SAVE_AS_CSV}; the name of a text file must end in .csv"
-
-
-def _check_rows(place: str, n_rows: int) -> None:
-    if not n_rows:
-        raise UserError(
-            place=place,
-            found="0 rows below the names of the columns",
-            expected="at least one row",
-            remedy="write the file again, with its rows",
-        )
-
-
-# Text
-
-
-def _text_table(
-    content: bytes,
-    place: str,
-    missing_values: Collection[str],
-    delimiter: str | None,
-    keep_empty: bool,
-) -> Table:
-    import numpy as np
-
-    lines, rows = split_cells(content, place, delimiter, keep_empty)
-    header, rows = rows[0], rows[1:]
-    header = [_composed(name) for name in header[: _n_names(header, rows)]]
-    check_names(f"{place}, line {lines[0]}", header)
-    _check_rows(place, len(rows))
-    for line, row in zip(lines[1:], rows):
-        while len(row) > len(header) and not row[-1]:
-            row.pop()
-        if len(row) != len(header):
-            raise UserError(
-                place=f"{place}, line {line}",
-                found=f"{len(row)} cells",
-                expected=f"{len(header)} cells, as many as the header has names",
-                remedy="fix the line: put quotes around a text that holds the delimiter, and "
-                "write decimal points; or set the delimiter",
-            )
-        if row == header and len(header) > 1:
-            raise UserError(
-                place=f"{place}, line {line}",
-                found="the header is repeated",
-                expected="a row of values",
-                remedy="remove the line",
-            )
-    # A single array of all cells, whose columns are contiguous views.
-    cells = np.array(rows, dtype=object, order="F")
-    columns = [cells[:, column] for column in range(len(header))]
-    return Table(
-        place, header, columns, np.array(lines[1:], dtype=np.int64), missing_values, unit="line"
-    )
-
-
-def _n_names(header: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
-    """Return the number of columns, without those at the end that have neither name nor cell.
-
-    The first column always counts.
-    """
-    least = max((place for place, name in enumerate(header, start=1) if name), default=1)
-    for row in rows:
-        for place in range(min(len(row), len(header)), least, -1):
-            if row[place - 1]:
-                least = place
-                break
-    return least

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workflow_lib.datasets.cached_table import CachedTable
 from workflow_lib.datasets.column_kinds import CATEGORY, EMPTY, ColumnKind, column_kinds
 from workflow_lib.datasets.data_profile import (
     DROP,
@@ -20,7 +19,6 @@ from workflow_lib.datasets.data_profile import (
     KEEP,
     data_profile,
     leaks_of,
-    matrix,
     resolved,
     row_kinds,
 )
@@ -85,7 +83,6 @@ def propose(request: Mapping[str, Any], table: Table, config_folder: Path) -> Pr
         constant, fewer than `LEAST_LABELLED` labelled rows, and no column left for the inputs.
     """
     request = checked_request(request)
-    table = CachedTable(table)
     requested = requested_columns(request, table)
     kinds = column_kinds(table)
     left_out: list[tuple[str, str]] = []
@@ -180,7 +177,7 @@ def _choose_incomplete_rows(table: Table, options: dict[str, Any]) -> None:
     columns = resolved(table, options)
     if columns["classes"]:
         return
-    known = ~np.isnan(matrix(table, columns["outputs"]))
+    known = ~np.isnan(table.matrix(columns["outputs"]))
     n_labelled, n_complete = int(known.any(axis=1).sum()), int(known.all(axis=1).sum())
     if n_complete == n_labelled:
         return

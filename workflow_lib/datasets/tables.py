@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     import numpy as np
     from scipy.sparse import csr_array
 
+SAVE_AS_CSV = "in a spreadsheet, save the table as 'CSV UTF-8'"
+"""Remedy for a table in the format of a spreadsheet program."""
+
 
 def finite_number(text: str) -> float | None:
     """Return the finite decimal number in `text`, or None."""
@@ -73,18 +76,10 @@ def only_source(sources: Sequence[Path], reader: str) -> Path:
     return Path(sources[0])
 
 
-def read_text(path: Path) -> str:
-    """Return the UTF-8 text in the file `path`, without a byte order mark.
-
-    Raises
-    ------
-    UserError
-        When the file is missing, empty, or not UTF-8 text, or holds NUL bytes or a line that is
-        too long (`workflow_lib.datasets.long_lines`).
-    """
+def file_content(path: Path) -> bytes:
+    """Return the bytes of a source file; raise a `UserError` where it cannot be read."""
     try:
-        content = path.read_bytes()
-        text = content.decode("utf-8-sig")
+        return path.read_bytes()
     except OSError as error:
         raise UserError(
             place=str(path),
@@ -92,32 +87,59 @@ def read_text(path: Path) -> str:
             expected="a text file",
             remedy=f"rm -f {path} and run the same snakemake command again",
         ) from error
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
+
+
+def read_text(path: Path) -> str:
+    """Return the UTF-8 text in the file `path`, without a byte order mark.
+
+    Raises
+    ------
+    UserError
+        When the file is missing, and as `checked_text`.
+    """
+    return checked_text(file_content(path), str(path))
+
+
+def checked_text(content: bytes, place: str) -> str:
+    """Return the UTF-8 text in `content`, without a byte order mark; `place` is the file.
+
+    Raises
+    ------
+    UserError
+        When it is blank or not UTF-8 text, or holds NUL bytes or a line that is too long
+        (`workflow_lib.datasets.long_lines`).
+    """
+    position = content.find(b"\0")
+    if position >= 0:
         raise UserError(
-            place=f"{path}, line {line}",
-            found="the line is not UTF-8 text",
-            expected="a text file in the encoding UTF-8",
-            remedy="save the file again as UTF-8",
-        ) from error
-    nul = content.find(b"\0")
-    if nul >= 0:
-        number = content.count(b"\n", 0, nul) + 1
-        raise UserError(
-            place=f"{path}, line {number}",
+            place=f"{place}, line {_line_at(content, position)}",
             found="a NUL byte, which is not allowed in text",
             expected="a text file in the encoding UTF-8",
             remedy="save the file again as UTF-8; it may be UTF-16 or damaged",
         )
-    refuse_long_lines(content, str(path))
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UserError(
+            place=f"{place}, line {_line_at(content, error.start)}",
+            found="the line is not UTF-8 text",
+            expected="a text file in the encoding UTF-8",
+            remedy=f"save the file again as UTF-8; {SAVE_AS_CSV}",
+        ) from error
+    refuse_long_lines(content, place)
     if not text.strip():
         raise UserError(
-            place=str(path),
+            place=place,
             found="the file is empty",
-            expected="a header and at least two rows",
-            remedy="replace the file by the full one",
+            expected="a header and at least one row",
+            remedy="write the file again",
         )
     return text
+
+
+def _line_at(content: bytes, position: int) -> int:
+    before = content[:position].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return before.count(b"\n") + 1
 
 
 def rows_with_outputs(inputs: np.ndarray, outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -237,6 +259,10 @@ def dataset_tree(
             remedy="leave it out of the outputs, or, where the reader has this option, set "
             "allow_constant_outputs: true",
         )
+    if "lagged_values" in groups:
+        values = groups["lagged_values"]["values"]
+        lagged_names = json.loads(groups.get("names", {}).get("lagged_values", "null"))
+        _check_values(values, lagged_names or range(values.shape[1]), place, "lagged value")
     report = {
         "rows_read": rows_read,
         "rows_dropped": rows_read - n_rows,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import datetime
 import io
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workflow_lib.datasets.archives import most_unpacked
-from workflow_lib.datasets.column_names import check_names
+from workflow_lib.datasets.column_names import checked_names
+from workflow_lib.datasets.tables import finite_number
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
@@ -62,37 +63,54 @@ def column_of(values: Sequence[Any], place: str) -> np.ndarray:
         texts = np.where(np.isnat(array), "", np.datetime_as_string(array, unit=unit)).tolist()
     else:
         texts = [_text_of(value, f"{place}, row {row}") for row, value in enumerate(array, 1)]
-    column = np.empty(len(texts), dtype=object)
-    column[:] = texts
-    return column
+    return np.array(texts, dtype=object)
+
+
+def cleaned(texts: Iterable[str], missing: Collection[str]) -> np.ndarray:
+    """Return the stripped texts (n,), an array of objects, "" for those in `missing`."""
+    import numpy as np
+
+    stripped = map(str.strip, texts)
+    return np.array(["" if text in missing else text for text in stripped], dtype=object)
+
+
+def no_rows(place: str) -> UserError:
+    """Return the error of a table without rows."""
+    return UserError(
+        place=place,
+        found="0 rows below the names of the columns",
+        expected="at least one row",
+        remedy="write the file again, with its rows",
+    )
+
+
+def without_marks(column: np.ndarray, missing: Collection[str]) -> np.ndarray:
+    """Return a column of numbers (n,) as float64, NaN for marks such as ``-999``."""
+    import numpy as np
+
+    values = column.astype(np.float64)
+    marks = [number for mark in missing if (number := finite_number(mark)) is not None]
+    values[np.isin(values, marks)] = np.nan
+    return values
 
 
 def _text_of(value: Any, place: str) -> str:
     import numpy as np
 
     value = value.item() if isinstance(value, np.generic) else value
-    if isinstance(value, str) and "\0" in value:
-        raise UserError(
-            place=place,
-            found="a text with a NUL character",
-            expected="text of printable characters",
-            remedy="fix the value, or leave the column out",
-        )
+    fault = f"a value of the type {type(value).__name__}"
+    if isinstance(value, bytes):
+        try:
+            value = value.decode()
+        except UnicodeDecodeError:
+            fault = "bytes that are not UTF-8 text"
     if isinstance(value, str):
-        return value.strip()
+        if "\0" not in value:
+            return value.strip()
+        fault = "a text with a NUL character"
     # pandas marks missing values by objects of its own types.
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return ""
-    if isinstance(value, bytes):
-        try:
-            return value.decode().strip()
-        except UnicodeDecodeError as error:
-            raise UserError(
-                place=place,
-                found="bytes that are not UTF-8 text",
-                expected="text in the encoding UTF-8",
-                remedy="write the column again as text",
-            ) from error
     if isinstance(value, (bool, int, float)):
         return repr(value) if value == value else ""
     if isinstance(value, (datetime.date, datetime.time)):
@@ -102,7 +120,7 @@ def _text_of(value: Any, place: str) -> str:
         return str(value)
     raise UserError(
         place=place,
-        found=f"a value of the type {type(value).__name__}",
+        found=fault,
         expected="a number, a text, a date, or nothing",
         remedy="leave the column out, or write it as numbers or texts",
     )
@@ -135,7 +153,7 @@ def parquet_columns(content: bytes, place: str) -> dict[str, Any]:
             raise OSError(f"it states {cells} cells, too many for its size")
         stored = file.read()
         names = [name for name in stored.column_names if not name.startswith("__index_level_")]
-        check_names(place, [name.strip() for name in names])
+        checked_names(place, names)
         return {name: _parquet_values(stored.column(name)) for name in names}
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
         raise UserError(
@@ -171,66 +189,45 @@ def hdf5_columns(content: bytes, place: str) -> dict[str, Any]:
     except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:
         raise UserError(
             place=place,
-            found=f"the file is damaged, or holds data that cannot be read ({error})",
-            expected="an HDF5 file with numbers and texts",
-            remedy="write the file again",
+            found=f"the file is damaged, or is not a plain table ({error})",
+            expected="one-dimensional datasets of numbers or texts in the root of the file, or a "
+            "single two-dimensional dataset that has the names of its columns in its attribute "
+            f"'{COLUMNS_ATTRIBUTE}'",
+            remedy="write the table again as plain columns (from pandas by to_csv instead of "
+            "to_hdf)",
         ) from error
 
 
 def _hdf5_columns(file: Any, place: str, most: int) -> dict[str, Any]:
+    """Return the columns; raise a ValueError for anything but plain datasets."""
     import h5py
+    import numpy as np
 
-    stored: dict[str, Any] = {}
     for name in file:
         if not isinstance(file.get(name, getlink=True), h5py.HardLink):
-            raise _unfit(place, name, "a link", "datasets in the file itself")
-        item = file[name]
-        if not isinstance(item, h5py.Dataset):
-            raise _unfit(place, name, "a group", "columns in the root of the file")
-        if item.is_virtual or item.external:
-            raise _unfit(place, name, "stored in another file", "datasets in the file itself")
-        if item.dtype.kind not in "biuf" and h5py.check_string_dtype(item.dtype) is None:
-            raise _unfit(place, name, f"of the type {item.dtype}", "numbers or texts")
-        stored[name] = item
+            raise ValueError(f"'{name}' is a link")
+        if not isinstance(file[name], h5py.Dataset):
+            raise ValueError(f"'{name}' is a group")
+        if file[name].is_virtual or file[name].external:
+            raise ValueError(f"'{name}' is stored in another file")
+        dtype = file[name].dtype
+        if dtype.kind not in "biuf" and h5py.check_string_dtype(dtype) is None:
+            raise ValueError(f"'{name}' is of the type {dtype}")
     # A dataset may state any size: its unwritten part is filled when it is read.
-    size = sum(item.size * item.dtype.itemsize for item in stored.values())
+    size = sum(item.size * item.dtype.itemsize for item in file.values())
     if size > most:
-        raise UserError(
-            place=place,
-            found=f"its datasets have a stated size of {size} bytes",
-            expected=f"at most {most} bytes in a file of this size",
-            remedy="write the table again as plain columns",
-        )
-    if len(stored) == 1:
-        ((name, item),) = stored.items()
-        if item.ndim == 2:
-            return _hdf5_matrix(name, item, place)
-    for name, item in stored.items():
-        if item.ndim != 1:
-            expected = "one-dimensional datasets, or a single two-dimensional dataset"
-            raise _unfit(place, name, f"of {item.ndim} axes", expected)
-    return {name: _hdf5_values(item) for name, item in stored.items()}
-
-
-def _hdf5_matrix(name: str, item: Any, place: str) -> dict[str, Any]:
-    names = item.attrs.get(COLUMNS_ATTRIBUTE)
-    names = [] if names is None else [_text_of(column, place) for column in names]
-    if len(names) != item.shape[1]:
-        found = f"a table of {item.shape[1]} columns with {len(names)} names in its attribute "
-        found += f"'{COLUMNS_ATTRIBUTE}'"
-        raise _unfit(place, name, found, "as many names as columns")
-    check_names(place, names)
-    return dict(zip(names, _hdf5_values(item).T))
-
-
-def _hdf5_values(item: Any) -> np.ndarray:
-    return item[()] if item.dtype.kind in "biuf" else item.asstr("utf-8")[()]
-
-
-def _unfit(place: str, name: str, found: str, expected: str) -> UserError:
-    return UserError(
-        place=f"{place}, '{name}'",
-        found=f"it is {found}",
-        expected=expected,
-        remedy="write the table again as plain columns (from pandas by to_csv instead of to_hdf)",
-    )
+        raise ValueError(f"its datasets have a stated size of {size} bytes, at most {most} fit")
+    columns = {
+        name: item[()] if item.dtype.kind in "biuf" else item.asstr("utf-8")[()]
+        for name, item in file.items()
+    }
+    for name, values in columns.items():
+        if len(columns) == 1 and np.ndim(values) == 2:
+            stated = file[name].attrs.get(COLUMNS_ATTRIBUTE, ())
+            if len(stated) != values.shape[1]:
+                raise ValueError(f"'{name}' has {values.shape[1]} columns with {len(stated)} names")
+            names = checked_names(place, [_text_of(column, place) for column in stated])
+            return dict(zip(names, values.T))
+        if np.ndim(values) != 1:
+            raise ValueError(f"'{name}' is of {np.ndim(values)} axes")
+    return columns

@@ -289,7 +289,7 @@ class SavedModel:
             return self._encoding.encode(table)
         else:
             needed = self._names["inputs"]
-        values = np.column_stack([table.numbers(name) for name in needed])
+        values = table.matrix(needed)
         if self._inputs.kind in ("gram", "products") and np.isnan(values).any():
             row, column = np.argwhere(np.isnan(values))[0]
             raise UserError(

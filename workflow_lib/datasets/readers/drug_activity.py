@@ -10,15 +10,18 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, Strict
 
 from workflow_lib.config.base import Settings
-from workflow_lib.datasets.csv_rows import csv_rows
 from workflow_lib.datasets.molecules import rdkit_version, read_molecules, scaffold_codes
-from workflow_lib.datasets.tables import dataset_tree, parse_number
+from workflow_lib.datasets.table_file import read_source
+from workflow_lib.datasets.tables import dataset_tree
 from workflow_lib.errors import UserError, unknown_name
+
+if TYPE_CHECKING:
+    import numpy as np
 
 KEY = "nsc"
 """Column of both files with the NSC number, the key of a compound."""
@@ -98,7 +101,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     for compound, values in activities.items():
         if np.isfinite(values).sum() < options.least_lines:
             excluded[TOO_FEW_LINES].append(compound)
-        elif structures.get(compound, "") in MISSING:
+        elif not structures.get(compound):
             excluded[NO_SMILES].append(compound)
         else:
             candidates.append(compound)
@@ -146,11 +149,11 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     )
 
 
-def _activities(path: Path, left_out: Sequence[str]) -> tuple[list[str], dict[str, list[float]]]:
+def _activities(path: Path, left_out: Sequence[str]) -> tuple[list[str], dict[str, np.ndarray]]:
     """Return the cell lines, and the activities of each compound in them."""
-    header, rows = csv_rows(path)
-    _check_columns(path, header, NO_CELL_LINES)
-    lines = [name for name in header if name not in NO_CELL_LINES]
+    table = read_source(path, MISSING)
+    described = table.matching(NO_CELL_LINES)
+    lines = [name for name in table.names if name not in described]
     for name in left_out:
         if name not in lines:
             raise unknown_name(f"{path}, option left_out_lines", "cell line", name, lines)
@@ -162,46 +165,10 @@ def _activities(path: Path, left_out: Sequence[str]) -> tuple[list[str], dict[st
             expected="at least one cell line to predict",
             remedy="leave out fewer",
         )
-    columns = [header.index(name) for name in lines]
-    activities: dict[str, list[float]] = {}
-    for number, values in rows:
-        compound = _new_key(path, number, values[header.index(KEY)], activities)
-        activities[compound] = [
-            parse_number(
-                values[column],
-                MISSING,
-                f"{path}, line {number}, column {column + 1} ('{header[column]}')",
-            )
-            for column in columns
-        ]
-    return lines, activities
+    return lines, dict(zip(table.keys(KEY, "compound"), table.matrix(lines)))
 
 
 def _structures(path: Path) -> dict[str, str]:
-    """Return the SMILES of every compound."""
-    header, rows = csv_rows(path)
-    _check_columns(path, header, (KEY, STRUCTURE))
-    structures: dict[str, str] = {}
-    for number, values in rows:
-        compound = _new_key(path, number, values[header.index(KEY)], structures)
-        structures[compound] = values[header.index(STRUCTURE)].strip()
-    return structures
-
-
-def _check_columns(path: Path, header: Sequence[str], names: Sequence[str]) -> None:
-    for name in names:
-        if name not in header:
-            raise unknown_name(f"{path}, line 1", "column", name, header)
-
-
-def _new_key(path: Path, number: int, text: str, earlier: dict[str, Any]) -> str:
-    """Return the NSC number in `text`; refuse an empty number and that of an earlier line."""
-    compound = text.strip()
-    if not compound or compound in earlier:
-        raise UserError(
-            place=f"{path}, line {number}, column '{KEY}'",
-            found=f"the compound '{compound}' is repeated" if compound else "no number",
-            expected="the NSC number of another compound in every line",
-            remedy="download the file again, or remove the line",
-        )
-    return compound
+    """Return the SMILES of every compound, "" where missing."""
+    table = read_source(path, MISSING)
+    return dict(zip(table.keys(KEY, "compound"), table.strings(STRUCTURE)))

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field, StrictBool
 
 from workflow_lib.config.base import Settings
-from workflow_lib.datasets.csv_rows import csv_rows
 from workflow_lib.datasets.number_array import open_number_array
+from workflow_lib.datasets.table_file import read_source
 from workflow_lib.datasets.tables import dataset_tree, listed, parse_number, read_text
 from workflow_lib.errors import UserError
 
@@ -158,31 +158,18 @@ def _files(folder: Path, sources: Sequence[Path]) -> tuple[Path, Path]:
     return paths[matrices[0]], paths[LABELS]
 
 
-def _labels(path: Path) -> tuple[list[str], dict[str, list[float]]]:
+def _labels(path: Path) -> tuple[list[str], dict[str, np.ndarray]]:
     """Return the names of the outputs, and the labels of every molecule."""
-    header, rows = csv_rows(path)
-    if header[0].lower() != IDS or len(header) < 2:
+    table = read_source(path, MISSING)
+    key, *outputs = table.names
+    if key.lower() != IDS or not outputs:
         raise UserError(
             place=f"{path}, line 1",
-            found=f"{len(header)} columns, the first named '{header[0]}'",
+            found=f"{len(table.names)} columns, the first named '{key}'",
             expected=f"'{IDS}' and then the names of the outputs, separated by commas",
             remedy="fix the header",
         )
-    labels: dict[str, list[float]] = {}
-    for number, values in rows:
-        molecule = values[0].strip()
-        if not molecule or molecule in labels:
-            raise UserError(
-                place=f"{path}, line {number}",
-                found=f"the id '{molecule}' is repeated" if molecule else "no id",
-                expected="the id of another molecule in every line",
-                remedy="fix or remove the line",
-            )
-        labels[molecule] = [
-            parse_number(text, MISSING, f"{path}, line {number}, column {column} ('{name}')")
-            for column, (name, text) in enumerate(zip(header[1:], values[1:]), start=2)
-        ]
-    return header[1:], labels
+    return outputs, dict(zip(table.keys(key, "id"), table.matrix(outputs)))
 
 
 def _read_array(path: Path) -> tuple[None, np.ndarray]:

@@ -53,10 +53,10 @@ from pydantic import AfterValidator, Field, Strict, ValidationInfo
 from pydantic_core import PydanticCustomError
 
 from workflow_lib.config.base import Settings
-from workflow_lib.datasets.csv_rows import csv_rows
 from workflow_lib.datasets.number_array import open_number_array
 from workflow_lib.datasets.plain_pickle import read_plain_pickle
-from workflow_lib.datasets.tables import dataset_tree, read_text
+from workflow_lib.datasets.table_file import read_source
+from workflow_lib.datasets.tables import dataset_tree, listed, read_text
 from workflow_lib.errors import UserError, unknown_name
 
 if TYPE_CHECKING:
@@ -307,8 +307,8 @@ def _scores_of_pickle(path: Path) -> dict[str, list[float]]:
 
 def _table(path: Path, wanted: Sequence[str]) -> dict[str, list[float]]:
     """Return the numbers in [0, 1] in the columns `wanted` by video."""
-    header, rows = csv_rows(path)
-    names = [_plain_name(name) for name in header]
+    table = read_source(path)
+    names = [_plain_name(name) for name in table.names]
     columns = []
     for name in ("video", *wanted):
         if name not in names:
@@ -320,14 +320,14 @@ def _table(path: Path, wanted: Sequence[str]) -> dict[str, list[float]]:
                 expected="one",
                 remedy="remove the others",
             )
-        columns.append(names.index(name))
+        columns.append(table.names[names.index(name)])
     numbers: dict[str, list[float]] = {}
-    for line, values in rows:
-        place = f"{path}, line {line}"
-        video = _unique_name(values[columns[0]], numbers, place)
+    levels = table.matrix(columns[1:], complete=True).tolist()
+    for row, text in enumerate(table.strings(columns[0])):
+        video = _unique_name(text, numbers, table.where(row))
         numbers[video] = [
-            _level(values[column], f"{place}, video '{video}', column '{header[column]}'")
-            for column in columns[1:]
+            _in_range(level, table.where(row, name))
+            for level, name in zip(levels[row], columns[1:])
         ]
     return numbers
 
@@ -355,26 +355,6 @@ def _unique_name(text: str, known: Mapping[str, Any], place: str) -> str:
 
 def _video(text: str) -> str:
     return text.strip().removesuffix(".mp4")
-
-
-def _number(text: str, place: str) -> float:
-    try:
-        # Python reads 1_000 as a number; in a table it is a mistake or a code.
-        number = float("" if "_" in text else text)
-    except ValueError:
-        number = float("nan")
-    if number - number != 0.0:
-        raise UserError(
-            place=place,
-            found=f"'{text.strip()}' is not a finite number",
-            expected="a decimal number such as 0.25",
-            remedy="fix the value, or leave out the video",
-        )
-    return number
-
-
-def _level(text: str, place: str) -> float:
-    return _in_range(_number(text, place), place)
 
 
 def _in_range(value: float, place: str) -> float:
@@ -413,29 +393,20 @@ def _features(
 
 def _features_of_table(path: Path) -> tuple[list[str], list[str], RowsOf]:
     """Return the names of the features, the video of each row, and a function for some rows."""
-    import numpy as np
-
-    header, rows = csv_rows(path)
-    names = [_plain_name(name) for name in header]
-    if "video" not in names or len(header) < 2:
+    table = read_source(path)
+    names = {_plain_name(name): name for name in table.names}
+    if "video" not in names or len(table.names) < 2:
         raise UserError(
             place=f"{path}, line 1",
-            found=f"the columns {', '.join(header[:5])}{', ...' if len(header) > 5 else ''}",
+            found=f"the columns {listed(table.names, 5)}",
             expected="a column 'video' and at least one column of features",
             remedy="fix the header",
         )
-    column = names.index("video")
-    features = [position for position in range(len(header)) if position != column]
-    videos, values = [], np.empty((len(rows), len(features)))
-    for row, (line, texts) in enumerate(rows):
-        videos.append(_video(texts[column]))
-        if not videos[-1]:
-            raise _no_video(f"{path}, line {line}")
-        place = f"{path}, line {line}, video '{videos[-1]}', column "
-        values[row] = [
-            _number(texts[feature], f"{place}'{header[feature]}'") for feature in features
-        ]
-    return [header[feature] for feature in features], videos, values.__getitem__
+    features = [name for name in table.names if name != names["video"]]
+    videos = [_video(text) for text in table.strings(names["video"])]
+    if "" in videos:
+        raise _no_video(table.where(videos.index("")))
+    return features, videos, table.matrix(features, complete=True).__getitem__
 
 
 def _features_of_array(path: Path, names_path: Path) -> tuple[list[str], list[str], RowsOf]:

@@ -7,7 +7,6 @@ but a value in the column ``same_group``: they resemble the labelled rows with t
 
 from __future__ import annotations
 
-import datetime
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,10 +17,10 @@ from pydantic import Field, StrictBool
 from workflow_lib.config.base import Settings
 from workflow_lib.datasets.class_tables import class_dataset_tree, usable_classes
 from workflow_lib.datasets.kernel_table import read_kernel_table
-from workflow_lib.datasets.table_encoding import EncodedRows, TableEncoding, json_bytes
+from workflow_lib.datasets.row_times import row_times
+from workflow_lib.datasets.table_encoding import TableEncoding, json_bytes
 from workflow_lib.datasets.table_file import MISSING_VALUES, Table, read_table
 from workflow_lib.datasets.tables import dataset_tree, listed
-from workflow_lib.datasets.text_codes import text_codes
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
@@ -161,7 +160,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     columns = _columns(table, options)
     if options.classes is not None:
         return _class_tree(table, options, columns)
-    outputs = np.column_stack([table.numbers(name) for name in columns["outputs"]])
+    outputs = table.matrix(columns["outputs"])
     missing = np.isnan(outputs)
     incomplete = missing.any(axis=1) & ~missing.all(axis=1)
     if options.incomplete_rows == "drop":
@@ -173,7 +172,6 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     _check_labelled(table, int(labelled.sum()), "output")
     kept = np.flatnonzero(labelled | weak)
     rows = table.selected(kept)
-    _check_outputs(rows.place, outputs[kept], columns["outputs"])
     ranges = _ranges(table, outputs, columns["outputs"], options)
     inputs = _inputs(table, kept, options, columns)
     return dataset_tree(
@@ -214,34 +212,20 @@ def _class_tree(
     _check_labelled(table, len(kept), "class that has a vector")
     rows = table.selected(kept)
     inputs = _inputs(table, kept, options, columns)
-    # The classes are checked with row numbers as inputs, because inputs may be sparse.
-    checked = class_dataset_tree(
-        np.arange(len(kept), dtype=np.float64)[:, np.newaxis],
+    is_labelled = np.isin(np.arange(table.n_rows), labelled)
+    counts = _counts(table, is_labelled, np.zeros_like(is_labelled))
+    return class_dataset_tree(
+        inputs.values,
         usable.labels,
         usable.vectors,
         usable.names,
-        ["row"],
+        inputs.columns,
         components,
         _row_names(rows, options),
         place=table.place,
-    )
-    is_labelled = np.isin(np.arange(table.n_rows), labelled)
-    counts = _counts(table, is_labelled, np.zeros_like(is_labelled))
-    return dataset_tree(
-        inputs.values,
-        checked["outputs"],
-        inputs.columns,
-        components,
-        place=table.place,
-        rows_read=table.n_rows,
-        allow_constant_outputs=True,
-        names={
-            "classes": checked["names"]["classes"],
-            "rows": checked["names"]["rows"],
-            **inputs.names,
-        },
-        classes=checked["classes"],
         report=inputs.report | usable.report | counts,
+        rows_read=table.n_rows,
+        names=inputs.names,
         **inputs.groups,
         **_described_rows(rows, np.ones(len(kept), dtype=bool), options),
     )
@@ -346,22 +330,6 @@ def _check_labelled(table: Table, n_labelled: int, what: str) -> None:
         )
 
 
-def _check_outputs(place: str, outputs: np.ndarray, names: Sequence[str]) -> None:
-    import numpy as np
-
-    for name, values in zip(names, outputs.T):
-        known = values[~np.isnan(values)]
-        if not known.size or (known == known[0]).all():
-            raise UserError(
-                place=f"{place}, column '{name}'",
-                found=f"the output is {known[0]:g} in every row where it is known"
-                if known.size
-                else "the output is missing in every row",
-                expected="outputs that vary",
-                remedy="leave it out of the outputs",
-            )
-
-
 def _ranges(
     table: Table, outputs: np.ndarray, names: Sequence[str], options: Options
 ) -> dict[str, str]:
@@ -441,26 +409,9 @@ def _class_vectors(
             expected="the class in the first column, and its vector in the others",
             remedy="add the components of the vectors",
         )
-    names = table.strings(key).tolist()
-    first: dict[str, int] = {}
-    for row, name in enumerate(names):
-        if not name or name in first:
-            raise UserError(
-                place=table.where(row, key),
-                found=f"the class '{name}' is repeated" if name else "no class",
-                expected="one row for every class",
-                remedy="fix or remove the row",
-            )
-        first[name] = row
-    vectors = np.column_stack([table.numbers(component) for component in components])
-    for row, column in np.argwhere(np.isnan(vectors)):
-        raise UserError(
-            place=table.where(row, components[column]),
-            found="the value is missing",
-            expected="a number for every component of the vector of a class",
-            remedy="fill it in, or remove the class or the column",
-        )
-    without = [name for name in found if name not in first]
+    names = table.keys(key, "class")
+    vectors = table.matrix(components, complete=True)
+    without = [name for name in found if name not in names]
     vectors = np.vstack([vectors, np.full((len(without), len(components)), np.nan)])
     return names + without, vectors, components
 
@@ -499,27 +450,11 @@ def _inputs(
     if weights is not None:
         groups["column_weights"] = weights
     encoded = encoding.encode(rows)
-    _refuse_empty(rows, columns["numbers"], encoded)
     names = {}
     if encoded.lagged_values is not None:
         groups["lagged_values"] = {"values": encoded.lagged_values}
         names["lagged_values"] = json.dumps(encoded.lagged_names, ensure_ascii=False)
     return _Inputs(encoded.inputs, encoded.names, groups, names, {})
-
-
-def _refuse_empty(rows: Table, numbers: Sequence[str], encoded: EncodedRows) -> None:
-    import numpy as np
-
-    dense = encoded.inputs if encoded.lagged_values is None else encoded.lagged_values
-    # Numbers are the first columns, and only they can be missing.
-    for name, values in zip(numbers, dense.T if numbers else ()):
-        if np.isnan(values).all():
-            raise UserError(
-                place=f"{rows.place}, column '{name}'",
-                found="no row that can be used has a value in this input",
-                expected="at least one value in every column of numbers",
-                remedy="leave the column out of numbers",
-            )
 
 
 # Rows
@@ -549,7 +484,7 @@ def _described_rows(rows: Table, labelled: np.ndarray, options: Options) -> dict
         codes[alone] = len(names) + np.arange(len(alone))
         groups["groups"] = {"group": codes}
     if options.time is not None:
-        times = _times(rows, options.time)
+        times = row_times(rows, options.time)
         company = np.arange(rows.n_rows)
         groups["order"] = {"time": times, "begin": times, "end": times, "company": company}
     return groups
@@ -565,43 +500,10 @@ def _row_names(rows: Table, options: Options) -> list[str]:
 def _codes(texts: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """Return the number (n,) of each text among the distinct texts, -1 if missing, and these."""
     import numpy as np
+    import pandas
 
-    known = texts != ""
-    codes = np.full(len(texts), -1)
-    codes[known], names = text_codes(texts[known])
-    return codes, names
-
-
-def _times(rows: Table, name: str) -> np.ndarray:
-    """Return the times (n,): numbers, or days since the year 1 of dates."""
-    import numpy as np
-
-    texts = rows.strings(name)
-    for row in np.flatnonzero(texts == ""):
-        raise UserError(
-            place=rows.where(row, name),
-            found="the time is missing",
-            expected="the time of every row, so that no model learns from later rows",
-            remedy="fill it in, or remove the row",
-        )
-    if rows.is_numeric(name):
-        return rows.numbers(name)
-    times = np.empty(len(texts))
-    for row, text in enumerate(texts):
-        try:
-            moment = datetime.datetime.fromisoformat(text)
-        except ValueError as error:
-            raise UserError(
-                place=rows.where(row, name),
-                found=f"'{text}' is not a time",
-                expected="a number in every row, or a date such as 2024-05-31 or "
-                "2024-05-31T18:30 in every row",
-                remedy="write all times in one of these forms",
-            ) from error
-        # Not converted to UTC, which may be before the year 1 and then does not exist.
-        beginning = datetime.datetime.min.replace(tzinfo=moment.tzinfo and datetime.UTC)
-        times[row] = (moment - beginning) / datetime.timedelta(days=1) + 1
-    return times
+    codes, names = pandas.factorize(np.where(texts == "", None, texts), sort=True)
+    return codes, names.tolist()
 
 
 def _counts(table: Table, labelled: np.ndarray, weak: np.ndarray) -> dict[str, int]:
