@@ -285,7 +285,7 @@ def test_completion_shows_truth_input_and_predictions(images):
     np.testing.assert_array_equal(pixels[10], [inputs[1], outputs[1] + 3.0])
     texts = [text.get_text() for text in figure.texts]
     assert texts == [
-        "Toy: 50 training rows, the first 3 test rows",
+        "Toy\n50 training rows, the first 3 test rows",
         "true image",
         "input",
         "m-KRR",

@@ -10,10 +10,7 @@ from typing import Any
 import numpy as np
 
 from workflow_lib.report.scores import Variant
-from workflow_lib.report.style import DASHES, line_style, scale_errors, write_title
-
-WIDTH = 6.4
-"""Width of a figure of lines in inches: narrow, so that its text can be read on a telephone."""
+from workflow_lib.report.style import DASHES, WIDTH, line_style, scale_errors, write_title
 
 MOST_IN_COLOR = 8
 OTHER_LOOK = {"color": "#9a9a9a", "linewidth": 0.9, "markersize": 5, "zorder": 1.5}

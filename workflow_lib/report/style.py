@@ -34,6 +34,9 @@ STYLE = {
     "svg.hashsalt": "workflow_lib",
 }
 
+WIDTH = 6.4
+"""Width of most figures in inches: narrow, so that their text can be read on a telephone."""
+
 OTHER_COLOR = "#6b6b6b"
 ACCENT_COLOR = "#D55E00"
 BASE_COLOR = "#0072B2"
@@ -90,9 +93,13 @@ def scale_errors(axis, means: Sequence[float]) -> None:
 
 def write_title(figure, title: str) -> None:
     """Write the title of a figure at its upper left, its lines wrapped to the width."""
-    letters = int(11.5 * figure.get_size_inches()[0])
-    lines = [textwrap.fill(line, letters) for line in title.splitlines()]
-    figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=11)
+    title = wrapped_title(title, figure.get_size_inches()[0])
+    figure.suptitle(title, x=0.01, ha="left", fontsize=10.5)
+
+
+def wrapped_title(title: str, width: float) -> str:
+    """Return a title in lines that are not longer than a figure is wide, in inches."""
+    return "\n".join(textwrap.fill(line, int(12.5 * width)) for line in title.splitlines())
 
 
 def save_figure(figure, svg_path: str | Path, png_path: str | Path | None = None) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from workflow_lib.experiments.statistics import mean_and_deviation
 from workflow_lib.report.labels import method_label, splits_in_words, variant_label
-from workflow_lib.report.lines import WIDTH, Line, draw_panels, level_line, panel_size, row_style
+from workflow_lib.report.lines import Line, draw_panels, level_line, panel_size, row_style
 from workflow_lib.report.quantities import QUANTITIES, chance_error, error_of
 from workflow_lib.report.scores import (
     SELECTED,
@@ -21,7 +21,7 @@ from workflow_lib.report.scores import (
     outside_studies,
     read_scores,
 )
-from workflow_lib.report.style import applied_style
+from workflow_lib.report.style import WIDTH, applied_style
 
 SHOWS = "aRRMSE, or the accuracy, against the number of labelled rows"
 CAPTION = (
