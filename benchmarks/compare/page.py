@@ -12,6 +12,7 @@ import pandas as pd
 from benchmarks.compare import summary
 from benchmarks.compare.peers import PEERS
 from benchmarks.compare.tables import Table
+from workflow_lib.report.rank_sentences import rank_sentences
 from workflow_lib.report.ranks import Ranking, rank_methods
 from workflow_lib.report.run_figures.critical_difference import draw_critical_difference
 from workflow_lib.report.scores import SELECTED
@@ -61,7 +62,7 @@ def write_page(
         _beginning(scores, every, machine),
         _goals(scores, errors, stacks, styles, tables),
         _methods(scores, errors, stacks, styles, ranking),
-        _ranks(ranking),
+        _ranks(ranking, styles),
         _cells(every, stacks, styles),
         _procedure(scores, tables, left_out),
         _machine(machine),
@@ -181,11 +182,12 @@ def _methods(
     return f"## All methods\n\n{tables}\n\n{_COLUMNS.strip()}"
 
 
-def _ranks(ranking: Ranking | None) -> str:
+def _ranks(ranking: Ranking | None, styles: Mapping[str, Mapping]) -> str:
     if ranking is None:
         return ""
     picture = f"![Average ranks of the methods over the tables]({FIGURE_NAME})"
-    return f"## Ranks\n\n{picture}\n\n{_RANKS.strip()}"
+    words = "\n".join(f"- {sentence}" for sentence in rank_sentences(ranking, styles))
+    return f"## Ranks\n\n{picture}\n\n{_RANKS.strip()}\n\n{words}"
 
 
 def _cells(errors: pd.DataFrame, stacks: set[str], styles: Mapping[str, Mapping]) -> str:

@@ -324,6 +324,13 @@ def write_calibration(
     return folder / "calibration.h5", folder / "data.h5"
 
 
+def names_of_lines(axis) -> list[str]:
+    """Return the names at the ends of the lines of an axis, in one line each, from the bottom."""
+    names = [text for text in axis.texts if text.get_text()]
+    names.sort(key=lambda text: text.xy[1])
+    return [text.get_text().replace("\n", " ").replace("\u00a0", " ") for text in names]
+
+
 def overlapping(boxes: Sequence) -> bool:
     """Return whether any two of the boxes of a figure overlap."""
     return any(a.overlaps(b) for place, a in enumerate(boxes) for b in boxes[place + 1 :])

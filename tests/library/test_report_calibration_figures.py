@@ -144,6 +144,27 @@ def test_residuals_are_drawn_above_the_novelty_of_their_rows(tmp_path):
     assert axis.get_xscale() == "symlog"
 
 
+def with_an_outlier(path, name, value):
+    """Write a value of a row of the first split of a calibration, and return the path."""
+    tree = read_artifact(path, "calibration")
+    tree["split-0"][name][1] = value
+    allow_nan = ("truth", "half_widths", "factors", "lower", "upper")
+    write_artifact(path, tree, "calibration", allow_nan=allow_nan)
+    return path
+
+
+def test_points_far_from_all_others_are_drawn_at_the_edge(tmp_path):
+    path, dataset = write_calibration(tmp_path)
+    with_an_outlier(path, "predicted", 1e6)
+    (axis,) = residuals_novelty.draw(path, title="Toy", methods=METHODS).axes
+    ((_, place),) = points(axis)["test row above the axis"]
+    assert place == axis.get_ylim()[1] < 10
+    for axis in predicted_true.draw(path, dataset, title="Toy", methods=METHODS).axes:
+        ((_, place),) = points(axis)["prediction beyond the axis"]
+        assert place == axis.get_ylim()[1] < 20
+        assert len(points(axis)) == 3
+
+
 def test_the_running_median_is_of_segments_of_equally_many_rows():
     places = np.random.default_rng(0).permutation(40).astype(float)
     at, medians = running_median(places, 100 - places)

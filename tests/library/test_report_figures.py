@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from report_samples import METHODS, base_error, better_error, noisy_error, write_scores
+from report_samples import (
+    METHODS,
+    assert_apart,
+    base_error,
+    better_error,
+    names_of_lines,
+    noisy_error,
+    write_scores,
+)
 
 from workflow_lib.artifacts import write_artifact
 from workflow_lib.errors import UserError
@@ -58,28 +66,32 @@ def test_weak_rows_are_dashed_in_the_color_of_the_method(tmp_path):
         ("wofer-gmm", "selected", 100, base_error),
         ("wofer-gmm", "selected", 300, better_error),
     ]
-    figure = draw(tmp_path, rows)
-    lines = lines_of(figure.axes[0])
+    (axis,) = draw(tmp_path, rows).axes
+    lines = lines_of(axis)
     assert [line.get_linestyle() for line in lines] == ["-", "--", ":"]
     assert {line.get_color() for line in lines} == {"#CC79A7"}
-    assert legend_of(figure)[1] == "wOFER-GMM, 100 weak rows"
+    assert names_of_lines(axis) == [
+        "wOFER-GMM, 300 weak rows",
+        "wOFER-GMM = wOFER-GMM, 100 weak rows",
+        "training mean",
+    ]
 
 
 def test_fixed_components_have_a_panel_each(tmp_path):
     rows = [("m-krr", "selected", 0, base_error)]
     rows += [("ofer-gmm", components, 0, base_error) for components in ("2", "4", "10", "20")]
     figure = draw(tmp_path, rows)
-    titles = [axis.get_title() or axis.get_title("left") for axis in figure.axes]
-    assert titles == ["C = 2", "C = 4", "C = 10", "C = 20"]
+    titles = [axis.get_title("left").splitlines() for axis in figure.axes]
+    assert titles == [[f"C = {number}", "m-KRR = OFER-GMM"] for number in (2, 4, 10, 20)]
     assert all(len(lines_of(axis)) == 2 for axis in figure.axes)
-    assert legend_of(figure) == ["m-KRR", "OFER-GMM"]
+    assert legend_of(figure) == ["m-KRR", "OFER-GMM", "training mean"]
 
 
 def test_studies_of_weak_labels_are_left_out(tmp_path):
     rows = [("m-krr", "selected", 0, base_error), ("wofer-gmm", "selected", 100, base_error)]
     study = ("wofer-gmm", "selected", 100, lambda n, s: 0.001, "weak_noise=0.2")
     figure = draw(tmp_path, [*rows, study])
-    assert len(lines_of(figure.axes[0])) == len(legend_of(figure)) == 2
+    assert len(lines_of(figure.axes[0])) == 2
     assert figure.axes[0].get_yscale() == "linear"
 
 
@@ -107,19 +119,63 @@ def test_one_size_and_one_split_can_be_drawn(tmp_path):
     assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_no_text_overlaps_the_legend_or_leaves_the_page(tmp_path):
-    rows = [
-        ("m-krr", "selected", 0, base_error),
-        ("wofer-gmm", "selected", 100, noisy_error),
-        ("wofer-gmm", "selected", 300, better_error),
-    ]
+def with_others(error, n_others):
+    """Return rows of the reference, of a method with an error, and of others that are worse."""
+    rows = [("m-krr", "selected", 0, base_error), ("ofer-gmm", "selected", 0, error)]
+    for number in range(n_others):
+        rows.append((f"z-{number}", "selected", 0, shifted(0.1 + 0.02 * number)))
+    return rows
+
+
+def shifted(difference):
+    return lambda size, split: base_error(size, split) + difference
+
+
+def test_the_axis_follows_the_bulk_and_a_longer_bar_ends_at_its_edge(tmp_path):
+    def wild(size, split):
+        return base_error(size, split) + 10.0 * (split % 2 - 0.4)
+
+    calm, usual = (draw(tmp_path, with_others(e, 4)).axes[0] for e in (better_error, noisy_error))
+    figure = draw(tmp_path, with_others(wild, 4))
+    (axis,) = figure.axes
+    assert np.ptp(axis.get_ylim()) < 2 * np.ptp(calm.get_ylim())
+    edges = {marker: [] for marker in "^v"}
+    for line in axis.lines:
+        if not line.get_clip_on() and line.get_marker() in edges and line.get_color() == "#0072B2":
+            edges[line.get_marker()] += list(line.get_ydata())
+    assert edges == {"v": [axis.get_ylim()[0]] * 2, "^": [axis.get_ylim()[1]] * 2}
+    note = "▲ ▼ the bar goes beyond the axis"
+    assert figure.get_suptitle().endswith(note)
+    assert not usual.figure.get_suptitle().endswith(note)
+
+
+def test_eight_lines_have_a_color_the_reference_and_the_best(tmp_path):
+    figure = draw(tmp_path, with_others(better_error, 9))
+    (axis,) = figure.axes
+    assert len(lines_of(axis)) == 8
+    assert names_of_lines(axis)[:2] == ["OFER-GMM", "m-KRR"]
+    assert legend_of(figure) == ["z-6", "z-7", "z-8"]
+    assert figure.legends[0].get_title().get_text() == "others, without bars"
+    worst = draw(tmp_path, with_others(shifted(0.9), 9)).axes[0]
+    assert "OFER-GMM" not in names_of_lines(worst)
+
+
+def test_equal_lines_are_named_together(tmp_path):
+    (axis,) = draw(tmp_path, with_others(lambda n, s: base_error(n, s) + 1e-4, 1)).axes
+    assert names_of_lines(axis) == ["m-KRR = OFER-GMM", "training mean", "z-0"]
+
+
+@pytest.mark.parametrize("n_others", [1, 20])
+def test_no_text_overlaps_or_leaves_the_page(tmp_path, n_others):
+    rows = [*with_others(noisy_error, n_others), ("wofer-gmm", "selected", 300, better_error)]
     figure = draw(tmp_path, rows)
     with applied_style():
         figure.draw_without_rendering()
-        legend = figure.legends[0].get_window_extent()
-        assert not legend.overlaps(figure.axes[0].get_window_extent())
-        assert not legend.overlaps(figure._suptitle.get_window_extent())
-        assert legend.x1 <= figure.bbox.x1 + 1
+        texts = [text for text in figure.axes[0].texts if text.get_text()]
+        boxes = [text.get_window_extent() for text in texts]
+        boxes += [legend.get_window_extent() for legend in figure.legends]
+        boxes += [figure.axes[0].get_window_extent(), figure._suptitle.get_window_extent()]
+        assert_apart(figure, boxes, touching=2.0)
 
 
 def test_names_with_two_dollars_are_no_formulas(tmp_path):
@@ -229,7 +285,7 @@ def test_completion_shows_truth_input_and_predictions(images):
     np.testing.assert_array_equal(pixels[10], [inputs[1], outputs[1] + 3.0])
     texts = [text.get_text() for text in figure.texts]
     assert texts == [
-        "Toy: 50 training rows, the first 3 test rows",
+        "Toy\n50 training rows, the first 3 test rows",
         "true image",
         "input",
         "m-KRR",

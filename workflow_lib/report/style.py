@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,19 +34,18 @@ STYLE = {
     "svg.hashsalt": "workflow_lib",
 }
 
+WIDTH = 6.4
+"""Width of most figures in inches: narrow, so that their text can be read on a telephone."""
+
 OTHER_COLOR = "#6b6b6b"
 ACCENT_COLOR = "#D55E00"
 BASE_COLOR = "#0072B2"
 
-WEAK_LINES = ("--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
-"""Line styles of the weak sizes of one method, ascending; no weak rows is a solid line."""
+DASHES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
+"""Line styles of the rows of one method, as numbers of components or of weak rows, in order."""
 
-LARGEST_LINEAR_RATIO = 4.0
+LARGEST_LINEAR_RATIO = 3.0
 """Largest ratio of the means drawn on a linear axis of errors."""
-
-LOWEST_ERROR_WITH_TRAINING_MEAN = 0.8
-"""The line at error 1, that of the training mean, is drawn when the largest mean is this high. Far
-above all curves it would only take space."""
 
 
 @contextmanager
@@ -73,25 +73,33 @@ def plain_name(name: str) -> str:
     return name.replace("_", " ").replace("$", r"\$")
 
 
-def dash_pattern(position: int):
-    """Return the line style of a row of a method, solid for the first."""
-    return "-" if position == 0 else WEAK_LINES[(position - 1) % len(WEAK_LINES)]
-
-
 def scale_errors(axis, means: Sequence[float]) -> None:
     """Make the error axis logarithmic where the other methods could not be distinguished.
 
     That is where the largest of the `means` drawn is above `LARGEST_LINEAR_RATIO` times the
-    smallest. Errors are then written as plain numbers at 1, 2 and 5 times powers of ten.
+    smallest. Errors are then written as plain numbers at 1, 2 and 5 times powers of ten, and
+    more where they span less than one.
     """
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     if min(means) <= 0 or max(means) <= LARGEST_LINEAR_RATIO * min(means):
         return
     axis.set_yscale("log")
-    axis.yaxis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0)))
+    steps = (1.0, 2.0, 5.0) if max(means) > 10 * min(means) else (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)
+    axis.yaxis.set_major_locator(LogLocator(base=10, subs=steps))
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.yaxis.set_minor_formatter(NullFormatter())
+
+
+def write_title(figure, title: str) -> None:
+    """Write the title of a figure at its upper left, its lines wrapped to the width."""
+    title = wrapped_title(title, figure.get_size_inches()[0])
+    figure.suptitle(title, x=0.01, ha="left", fontsize=10.5)
+
+
+def wrapped_title(title: str, width: float) -> str:
+    """Return a title in lines that are not longer than a figure is wide, in inches."""
+    return "\n".join(textwrap.fill(line, int(12.5 * width)) for line in title.splitlines())
 
 
 def save_figure(figure, svg_path: str | Path, png_path: str | Path | None = None) -> None:

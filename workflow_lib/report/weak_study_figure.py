@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from workflow_lib.report.labels import splits_in_words, variant_label
+from workflow_lib.report.lines import Line, draw_panels, level_line, panel_size, row_style
 from workflow_lib.report.quantities import QUANTITIES, Quantity
 from workflow_lib.report.results import read_scores
 from workflow_lib.report.scores import Variant
@@ -16,12 +18,7 @@ from workflow_lib.report.study_tables import (
     study_table,
     varied_variants,
 )
-from workflow_lib.report.style import (
-    applied_style,
-    dash_pattern,
-    line_style,
-    scale_errors,
-)
+from workflow_lib.report.style import applied_style, line_style
 
 X_LABELS = {
     "weak_weight": "\u03bb\u2082, the weight of weak labels (log scale)",
@@ -44,7 +41,8 @@ def draw_weak_study(
 
     The axis of lambda_2 is logarithmic; zero, which leaves the weak rows out, is drawn separately
     on the left, and what cross-validation selects on the right. A dashed line is the reference
-    method without weak rows. Points of one value are drawn side by side.
+    method without weak rows. Points of one value are drawn side by side. Limits, colors and names
+    are those of `workflow_lib.report.lines.draw_panels`.
 
     Parameters
     ----------
@@ -84,46 +82,41 @@ def draw_weak_study(
     gap = min((b - a for a, b in zip(ordered, ordered[1:], strict=False)), default=1.0)
     step = min(0.25 / len(variants), 0.06) * gap
     references = [reference_cell(cells, variant) for variant in variants]
-    lines = list(dict.fromkeys(cell for cell in references if cell is not None))
     with applied_style():
-        n_entries = len(variants) + len(lines)
-        figure = Figure(figsize=(8.0, max(4.2, 1.4 + 0.24 * n_entries)), layout="constrained")
+        figure = Figure(figsize=panel_size(len(variants)), layout="constrained")
         axis = figure.subplots()
-        handles = []
-        for index, variant in enumerate(variants):
-            of_method = [other for other in variants if other.method == variant.method]
-            handles.append(
-                _draw_variant(
-                    axis,
-                    {cell.value: cell for cell in cells if cell.variant == variant},
-                    segments,
-                    places,
-                    measured,
-                    step * (index - (len(variants) - 1) / 2),
-                    label=variant_label(variant._replace(weak_size=0), methods),
-                    linestyle=dash_pattern(of_method.index(variant)),
-                    **line_style(variant.method, methods),
-                )
-            )
-        for line in lines:
-            handles.append(
-                axis.axhline(
-                    measured.shown(line.mean),
-                    color=line_style(reference, methods)["color"],
-                    linewidth=1.4,
-                    linestyle="--",
-                    zorder=1,
-                    label=f"{variant_label(line.variant, methods)}, no weak rows",
-                )
-            )
-        if not measured.is_accuracy:
-            scale_errors(axis, [cell.mean for cell in cells])
         _name_places(axis, segments, places, kind)
         axis.set_ylabel(measured.axis)
-        figure.suptitle(
-            _full_title(title, cells, variants, measured), x=0.01, ha="left", fontsize=11
+        lines = [
+            _line(
+                {cell.value: cell for cell in cells if cell.variant == variant},
+                segments,
+                places,
+                measured,
+                step * (index - (len(variants) - 1) / 2),
+                variant_label(variant._replace(weak_size=0), methods),
+                row_style(variant, variants, methods),
+            )
+            for index, variant in enumerate(variants)
+        ]
+        color = line_style(reference, methods)["color"]
+        levels = [
+            level_line(
+                axis,
+                f"{variant_label(cell.variant, methods)}, no weak rows",
+                measured.shown(cell.mean),
+                color=color,
+                linestyle="--",
+            )
+            for cell in dict.fromkeys(cell for cell in references if cell is not None)
+        ]
+        draw_panels(
+            [axis],
+            [lines + levels],
+            title=_full_title(title, cells, variants, measured),
+            is_error=not measured.is_accuracy,
+            reference=[line.label for line in levels],
         )
-        figure.legend(handles=handles, loc="outside right upper")
     return figure
 
 
@@ -152,28 +145,23 @@ def _places(segments: Sequence[Sequence[float | None]], kind: str) -> dict[float
     return places
 
 
-def _draw_variant(axis, cells: Mapping, segments, places, measured: Quantity, shift: float, **look):
-    """Draw the points of one method, joined by a line within each segment; return the handle."""
+def _line(cells: Mapping, segments, places, measured: Quantity, shift: float, label, look) -> Line:
+    """Return the line of one method, interrupted between segments."""
     points = []
     for segment in segments:
-        for value in segment:
-            if value in cells:
-                cell = cells[value]
-                bar = 0.0 if math.isnan(cell.deviation) else cell.deviation
-                mean, bar = measured.shown(cell.mean), measured.shown_spread(bar)
-                points.append((places[value] + shift, mean, bar))
-        # A NaN interrupts the line.
+        points += [
+            (
+                places[value] + shift,
+                measured.shown(cells[value].mean),
+                measured.shown_spread(cells[value].deviation),
+            )
+            for value in segment
+            if value in cells
+        ]
         points.append((math.nan, math.nan, math.nan))
-    return axis.errorbar(
-        [place for place, _, _ in points],
-        [mean for _, mean, _ in points],
-        yerr=[bar for _, _, bar in points],
-        capsize=2,
-        elinewidth=1.0,
-        markeredgecolor="white",
-        markeredgewidth=0.6,
-        **look,
-    )
+    line = Line(label, *zip(*points, strict=True), look)
+    sign = -1 if measured.is_accuracy else 1
+    return replace(line, value=sign * line.last_point[1])
 
 
 def _name_places(axis, segments, places: Mapping[float | None, float], kind: str) -> None:

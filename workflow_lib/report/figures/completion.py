@@ -12,7 +12,7 @@ from workflow_lib.errors import UserError
 from workflow_lib.fitting.items import item_group
 from workflow_lib.report.labels import method_label
 from workflow_lib.report.scores import SELECTED
-from workflow_lib.report.style import ACCENT_COLOR, applied_style
+from workflow_lib.report.style import ACCENT_COLOR, WIDTH, applied_style, wrapped_title
 
 SHOWS = "output images completed from input images, with the true images"
 PREDICTS = "images"
@@ -32,7 +32,7 @@ def draw(
     methods: Mapping[str, Mapping],
     training_size: int,
     weak_size: int,
-    n_images: int = 10,
+    n_images: int = 8,
 ):
     """Return the figure: a column for each of the first test rows, a row for each method.
 
@@ -59,7 +59,7 @@ def draw(
         The training size of the predictions.
     weak_size : int
         The number of weak rows, for methods that use them.
-    n_images : int, default=10
+    n_images : int, default=8
         Number of columns.
 
     Returns
@@ -84,7 +84,7 @@ def draw(
         shape,
         boundary=inputs.shape[1] / shape[1],
         brightest=max(float(np.nanmax(data["inputs"])), float(data["outputs"].max())),
-        title=f"{title}: {training_size} training rows, the first {len(test)} test rows",
+        title=f"{title}\n{training_size} training rows, the first {len(test)} test rows",
     )
 
 
@@ -96,13 +96,15 @@ def _draw_images(rows, shape: tuple[int, int], boundary: float, brightest: float
     colors = matplotlib.colormaps["gray_r"].with_extremes(bad="#e8eef4")
     n_images = len(rows[0][1])
     with applied_style():
-        left, cell, gap = 1.75, 0.68, 0.06
-        width = left + n_images * (cell + gap) + 0.1
-        height = 0.45 + len(rows) * (cell + gap) + 0.08
+        left, cell, gap = 1.6, 0.54, 0.05
+        width = max(left + n_images * (cell + gap) + 0.1, WIDTH)
+        title = wrapped_title(title, width)
+        top = 0.2 + 0.2 * len(title.splitlines())
+        height = top + len(rows) * (cell + gap) + 0.08
         figure = Figure(figsize=(width, height))
-        figure.text(0.1 / width, 1 - 0.26 / height, title, fontsize=11, va="center")
+        figure.text(0.1 / width, 1 - 0.12 / height, title, fontsize=10.5, va="top")
         for line, (label, images) in enumerate(rows):
-            bottom = height - 0.45 - (line + 1) * (cell + gap)
+            bottom = height - top - (line + 1) * (cell + gap)
             figure.text(
                 (left - 0.12) / width,
                 (bottom + cell / 2) / height,

@@ -17,7 +17,7 @@ from workflow_lib.report.class_predictions import (
 )
 from workflow_lib.report.labels import count_of, format_percent
 from workflow_lib.report.quantities import QUANTITIES
-from workflow_lib.report.style import ACCENT_COLOR, applied_style, plain_name
+from workflow_lib.report.style import ACCENT_COLOR, applied_style, plain_name, write_title
 
 SHOWS = "the confusion matrix of classes"
 PREDICTS = "classes"
@@ -157,7 +157,8 @@ def _draw(
         every = math.ceil(n_classes / MOST_NAMES)
         shown = range(0, n_classes, every)
         labels = [plain_name(names[place]) for place in shown]
-        axis.set_xticks(list(shown), labels, rotation=90, fontsize=size)
+        upright = max(map(len, labels)) > 3
+        axis.set_xticks(list(shown), labels, rotation=90 if upright else 0, fontsize=size)
         axis.set_yticks(list(shown), labels, fontsize=size)
         axis.tick_params(length=0, pad=2)
         axis.grid(False)
@@ -171,7 +172,7 @@ def _draw(
         bar.ax.tick_params(labelsize=8)
         bar.minorticks_off()
         heading = _heading(title, best)
-        figure.suptitle(heading, x=0.01, ha="left", fontsize=11)
+        write_title(figure, heading)
     return figure
 
 

@@ -5,22 +5,19 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+
+import numpy as np
 
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.report.coordinate_tables import CoordinateCell, coordinate_table
-from workflow_lib.report.labels import splits_in_words, variant_label
+from workflow_lib.report.labels import PLUS_MINUS, method_label, splits_in_words, variant_label
+from workflow_lib.report.lines import Line, draw_panels, level_line, panel_size, row_style
 from workflow_lib.report.quantities import QUANTITIES, Quantity
 from workflow_lib.report.results import read_coordinates
 from workflow_lib.report.scores import order_variants
-from workflow_lib.report.style import (
-    LOWEST_ERROR_WITH_TRAINING_MEAN,
-    applied_style,
-    dash_pattern,
-    line_style,
-    plain_name,
-    scale_errors,
-)
+from workflow_lib.report.style import applied_style, plain_name
 
 SHOWS = "the error of each output coordinate"
 CAPTION = (
@@ -45,7 +42,8 @@ def draw(
 
     Points of one coordinate are drawn side by side, so that methods with equal errors are all seen.
     Of a method with several rows (component numbers or weak rows) each has its own line style. Of
-    series the channels follow each other, each in the order of its steps.
+    series the channels follow each other, each in the order of its steps. Limits, colors and names
+    are those of `workflow_lib.report.lines.draw_panels`; many coordinates have no bars.
 
     Parameters
     ----------
@@ -56,7 +54,7 @@ def draw(
     title : str
         The dataset, and that it is a stand-in if so.
     shown_methods : mapping of method name to {"label", "color", "marker"}
-        Its order is the order of the legend; other methods are not drawn.
+        Its order is that of points side by side; other methods are not drawn.
     metric : str
         With ``accuracy`` coordinates are classes, and the accuracy of each is drawn in percent.
 
@@ -76,51 +74,44 @@ def draw(
     variants = order_variants([cell.variant for cell in cells], methods)
     names = {cell.coordinate: cell.name for cell in cells}
     places = _places(names, n_channels)
-    means, measured = [cell.mean for cell in cells], QUANTITIES[metric]
-    shows_training_mean = max(means) >= LOWEST_ERROR_WITH_TRAINING_MEAN and not measured.is_accuracy
-    with applied_style():
-        width = 4.4 + min(0.75 * len(names), 6.5)
-        figure = Figure(
-            figsize=(max(width, 7.5), max(4.2, 1.4 + 0.24 * len(variants))), layout="constrained"
+    measured = QUANTITIES[metric]
+    step = min(0.7 / len(variants), 0.1)
+    look = {"linewidth": 1.2}
+    if len(names) > MOST_NAMES:
+        look["markersize"] = 3.5
+    lines = []
+    for index, variant in enumerate(variants):
+        found = {cell.coordinate: cell for cell in cells if cell.variant == variant}
+        shift = step * (index - (len(variants) - 1) / 2)
+        points = [
+            (place + shift, *_mean_and_bar(found.get(coordinate), measured))
+            for coordinate, place in places
+        ]
+        at, means, bars = np.array(points).T
+        line = Line(
+            variant_label(variant, methods),
+            at,
+            means,
+            # The bars of many coordinates would hide the lines.
+            bars if len(names) <= MOST_NAMES else np.zeros(len(bars)),
+            row_style(variant, variants, methods) | look,
         )
+        sign = -1 if measured.is_accuracy else 1
+        lines.append(replace(line, value=sign * np.nanmean(line.means)))
+    with applied_style():
+        figure = Figure(figsize=panel_size(len(variants)), layout="constrained")
         axis = figure.subplots()
-        step = min(0.7 / len(variants), 0.1)
-        for index, variant in enumerate(variants):
-            found = {cell.coordinate: cell for cell in cells if cell.variant == variant}
-            shift = step * (index - (len(variants) - 1) / 2)
-            of_method = [v for v in variants if v.method == variant.method]
-            # A NaN between two channels interrupts the line.
-            points = [
-                (place + shift, *_mean_and_bar(found.get(coordinate), measured))
-                for coordinate, place in places
-            ]
-            axis.errorbar(
-                [place for place, _, _ in points],
-                [mean for _, mean, _ in points],
-                yerr=[bar for _, _, bar in points],
-                label=variant_label(variant, methods),
-                linestyle=dash_pattern(of_method.index(variant)),
-                linewidth=1.2,
-                capsize=2,
-                elinewidth=1.0,
-                markeredgecolor="white",
-                markeredgewidth=0.6,
-                **line_style(variant.method, methods),
-            )
-        if shows_training_mean:
-            axis.axhline(1.0, color="#444444", linewidth=1.0, linestyle="--", zorder=1)
-        if not measured.is_accuracy:
-            scale_errors(axis, means)
         _name_coordinates(axis, names, dict(places), measured.part)
         axis.set_ylabel(measured.axis if measured.is_accuracy else "relative RMSE on test rows")
-        figure.suptitle(_full_title(title, cells, measured), x=0.01, ha="left", fontsize=11)
-        legend = figure.legend(
-            loc="outside right upper",
-            title="dashed line: training mean" if shows_training_mean else None,
-            title_fontsize=9,
-            alignment="left",
+        training_mean = level_line(axis, "training mean", 1.0, color="#444444", linestyle=":")
+        draw_panels(
+            [axis],
+            [lines],
+            title=_full_title(title, cells, measured),
+            is_error=not measured.is_accuracy,
+            reference=[method_label(measured.reference, methods)],
+            baseline=None if measured.is_accuracy else training_mean,
         )
-        legend.get_title().set_color("#444444")
     return figure
 
 
@@ -149,7 +140,8 @@ def _name_coordinates(
     """Write the names of few coordinates under the axis, or number many from 1."""
     shown = sorted(names, key=places.get)
     axis.set_xlabel(part)
-    labels = [textwrap.fill(plain_name(names[number]), 10) for number in shown]
+    letters = max(44 // len(shown), 4)
+    labels = [textwrap.fill(plain_name(names[number]), letters) for number in shown]
     if len(names) > MOST_NAMES:
         first, last = (plain_name(names[number]) for number in (shown[0], shown[-1]))
         axis.set_xlabel(f"{part}, from {first} to {last}")
@@ -165,4 +157,6 @@ def _full_title(title: str, cells: Sequence[CoordinateCell], measured: Quantity)
     """Return the title with the training size, the number of splits and of test rows."""
     n_splits = max(cell.n_splits for cell in cells)
     what = splits_in_words(n_splits, [cell.n_test for cell in cells])
+    if len({cell.coordinate for cell in cells}) > MOST_NAMES:
+        what = what.removesuffix(f" {PLUS_MINUS} standard deviation")
     return f"{title}\n{measured.size_in_words(cells[0].training_size)}, {what}"

@@ -6,7 +6,7 @@ import numpy as np
 
 from workflow_lib.embeddings.fisher import FisherEmbedding
 from workflow_lib.generative.gaussian import GaussianModel
-from workflow_lib.report.style import ACCENT_COLOR, BASE_COLOR, applied_style
+from workflow_lib.report.style import ACCENT_COLOR, BASE_COLOR, WIDTH, applied_style
 
 SHOWS = (
     "samples of a Gaussian in one and two dimensions and their Fisher embeddings, figure 2 of the "
@@ -70,10 +70,10 @@ def draw(seed: int):
         2, VARIANCE_IN_TWO_DIMENSIONS, seed + 1
     )
     with applied_style():
-        figure = Figure(figsize=(11.0, 4.0))
-        histogram = figure.add_axes((0.06, 0.14, 0.25, 0.72))
-        parabola = figure.add_axes((0.385, 0.14, 0.25, 0.72))
-        paraboloid = figure.add_axes((0.66, 0.05, 0.3, 0.81), projection="3d")
+        figure = Figure(figsize=(WIDTH, 6.2))
+        histogram = figure.add_axes((0.1, 0.59, 0.36, 0.36))
+        parabola = figure.add_axes((0.62, 0.59, 0.36, 0.36))
+        paraboloid = figure.add_axes((0.25, 0.02, 0.48, 0.44), projection="3d")
         _draw_histogram(histogram, line[:, 0], line_central)
         for central, color, label, marker in _groups():
             rows = line_central == central
@@ -97,7 +97,7 @@ def draw(seed: int):
         paraboloid.set_xlabel(r"$\phi_{\mu,1}$", labelpad=1)
         paraboloid.set_ylabel(r"$\phi_{\mu,2}$", labelpad=1)
         paraboloid.set_zlabel(r"tr $\phi_\Sigma$", labelpad=-1)
-        paraboloid.tick_params(labelsize=8, pad=0)
+        paraboloid.tick_params(labelsize=9, pad=0)
         paraboloid.view_init(elev=32, azim=-60)
     return figure
 
@@ -125,5 +125,5 @@ def _draw_histogram(axis, values: np.ndarray, is_central: np.ndarray) -> None:
     axis.set_title(rf"{len(values)} points of $\mathcal{{N}}(0, 0.5)$")
     axis.set_xlabel("y")
     axis.set_ylabel("number of points")
-    axis.set_ylim(top=1.25 * axis.get_ylim()[1])
+    axis.set_ylim(top=1.4 * axis.get_ylim()[1])
     axis.legend(loc="upper left", handlelength=1.2)

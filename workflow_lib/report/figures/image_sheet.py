@@ -18,7 +18,7 @@ from workflow_lib.report.class_predictions import (
     read_classes,
 )
 from workflow_lib.report.quantities import QUANTITIES
-from workflow_lib.report.style import ACCENT_COLOR, BASE_COLOR, applied_style
+from workflow_lib.report.style import ACCENT_COLOR, BASE_COLOR, WIDTH, applied_style, wrapped_title
 
 SHOWS = "test images with their true and predicted classes"
 CAPTION = (
@@ -33,12 +33,12 @@ BECAUSE = (
 )
 
 N_LINES = 4
-N_COLUMNS = 6
+N_COLUMNS = 5
 
 RIGHT_MARK = "\u2713"
 WRONG_MARK = "\u2717"
 
-MOST_LETTERS = 22
+MOST_LETTERS = 14
 """Longer names of classes are cut, so that they fit under an image."""
 
 
@@ -198,14 +198,15 @@ def _draw(entries: Sequence[SheetEntry], heading: str):
     n_columns = min(N_COLUMNS, len(entries))
     n_lines = math.ceil(len(entries) / n_columns)
     has_bars = entries[0].memberships is not None
-    side, names, bars, gap = 1.35, 0.31, 0.3 if has_bars else 0.0, 0.16
-    top = 0.3 + 0.2 * len(heading.splitlines())
+    side, names, bars, gap = 1.1, 0.33, 0.3 if has_bars else 0.0, 0.14
     line = side + names + bars + 2 * gap
     with applied_style():
-        width = max(n_columns * (side + gap) + gap, 6.0)
+        width = max(n_columns * (side + gap) + gap, WIDTH)
+        heading = wrapped_title(heading, width)
+        top = 0.3 + 0.2 * len(heading.splitlines())
         height = top + n_lines * line
         figure = Figure(figsize=(width, height))
-        figure.text(gap / width, 1 - 0.12 / height, heading, fontsize=11, va="top")
+        figure.text(gap / width, 1 - 0.12 / height, heading, fontsize=10.5, va="top")
         for place, entry in enumerate(entries):
             left = gap + (place % n_columns) * (side + gap)
             upper = height - top - (place // n_columns) * line
@@ -238,11 +239,11 @@ def _write_names(figure, entry: SheetEntry, left: float, top: float) -> None:
     is_right = entry.true == entry.predicted
     mark, color = (RIGHT_MARK, BASE_COLOR) if is_right else (WRONG_MARK, ACCENT_COLOR)
     text = f"{mark} {_short(entry.predicted)}"
-    figure.text(left, top, text, fontsize=7.5, va="top", color=color)
+    figure.text(left, top, text, fontsize=8, va="top", color=color)
     if not is_right:
         # An empty first line aligns the two texts.
         text = f"\ntrue: {_short(entry.true, taken=4)}"
-        figure.text(left, top, text, fontsize=7.5, va="top", color="#333333")
+        figure.text(left, top, text, fontsize=8, va="top", color="#333333")
 
 
 def _draw_bars(axis, memberships: np.ndarray) -> None:
@@ -252,7 +253,7 @@ def _draw_bars(axis, memberships: np.ndarray) -> None:
     colors[largest] = "#333333"
     axis.bar(range(len(memberships)), memberships, color=colors, width=0.75)
     axis.set(xlim=(-0.6, len(memberships) - 0.4), ylim=(0.0, 1.0), yticks=[])
-    axis.set_xticks([largest], [str(largest + 1)], fontsize=6.5)
+    axis.set_xticks([largest], [str(largest + 1)], fontsize=8)
     axis.tick_params(length=0, pad=1.5)
     axis.grid(False)
     axis.spines[:].set_visible(False)

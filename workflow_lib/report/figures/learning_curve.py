@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workflow_lib.experiments.statistics import mean_and_deviation
-from workflow_lib.report.labels import splits_in_words, variant_label
+from workflow_lib.report.labels import method_label, splits_in_words, variant_label
+from workflow_lib.report.lines import Line, draw_panels, level_line, panel_size, row_style
 from workflow_lib.report.quantities import QUANTITIES, chance_error, errors_by_size
 from workflow_lib.report.results import outside_studies, read_scores
 from workflow_lib.report.scores import (
@@ -17,13 +19,7 @@ from workflow_lib.report.scores import (
     components_order,
     order_variants,
 )
-from workflow_lib.report.style import (
-    LOWEST_ERROR_WITH_TRAINING_MEAN,
-    WEAK_LINES,
-    applied_style,
-    line_style,
-    scale_errors,
-)
+from workflow_lib.report.style import WIDTH, applied_style
 from workflow_lib.report.tables import in_order
 
 if TYPE_CHECKING:
@@ -43,9 +39,10 @@ def draw(scores: str | Path, *, title: str, shown_methods: Mapping[str, Mapping]
 
     Points of one training size are drawn side by side, so that methods with equal errors are all
     seen. Fixed component numbers get a panel each, in which methods without a fixed number are
-    repeated; weak rows get a dashed line in the color of their method. Rows of studies of weak
-    labels are left out. A thin dotted line is the error of the training mean, unless it is far
-    above all, or the accuracy of a guess among the classes.
+    repeated; of a method with several numbers of weak rows each has its own line style. Rows of
+    studies of weak labels are left out. A dotted line is the error of the training mean, or the
+    accuracy of a guess among the classes, unless it is far from all. Limits, colors and names are
+    those of `workflow_lib.report.lines.draw_panels`.
 
     Parameters
     ----------
@@ -54,7 +51,7 @@ def draw(scores: str | Path, *, title: str, shown_methods: Mapping[str, Mapping]
     title : str
         The dataset, and that it is a stand-in if so.
     shown_methods : mapping of method name to {"label", "color", "marker"}
-        Its order is the order of the legend.
+        Its order is the order in which points of one size lie side by side.
     metric : {"arrmse", "rrmse", "accuracy"}
         Which error to draw; an accuracy is drawn in percent, against examples per class.
 
@@ -73,62 +70,40 @@ def draw(scores: str | Path, *, title: str, shown_methods: Mapping[str, Mapping]
     }
     variants = order_variants([variant for variant, _ in cells], methods)
     panels = _panels(variants)
-    means = [mean for mean, _ in cells.values()]
-    baseline, baseline_name = 1.0, "training mean"
-    shows_baseline = max(means) >= LOWEST_ERROR_WITH_TRAINING_MEAN
+    sizes = sorted({size for _, size in cells})
+    baseline, name, title = 1.0, "training mean", _full_title(title, rows)
     if measured.is_accuracy:
-        baseline, shows_baseline = measured.shown(chance_error(rows)), True
-        baseline_name = f"chance, {baseline:.2g} %"
+        baseline = measured.shown(chance_error(rows))
+        name, title = "chance", f"{title}; chance {baseline:.2g} %"
+    n_columns = min(len(panels), 2)
+    n_rows = math.ceil(len(panels) / n_columns)
+    size = panel_size(len(variants)) if len(panels) == 1 else (WIDTH, 1.4 + 2.4 * n_rows)
     with applied_style():
-        n_columns = 2 if len(panels) == 4 else min(len(panels), 3)
-        n_rows = math.ceil(len(panels) / n_columns)
-        n_entries = len({(v.method, v.weak_size) for v in variants})
-        if len(panels) == 1:
-            size = (8.0, max(4.2, 1.4 + 0.24 * n_entries))
-        else:
-            size = (max(3.4 * n_columns, 8.0), 3.2 * n_rows + 0.9 + 0.24 * math.ceil(n_entries / 3))
         figure = Figure(figsize=size, layout="constrained")
         axes = figure.subplots(n_rows, n_columns, sharex=True, sharey=True, squeeze=False)
-        handles = {}
-        for axis, (components, members) in zip(axes.flat, panels.items(), strict=False):
-            handles |= _draw_panel(axis, members, cells, methods)
-            if shows_baseline:
-                axis.axhline(
-                    baseline, color="#444444", linewidth=1.0, linestyle=(0, (1, 2)), zorder=1
-                )
-            if len(panels) > 1:
-                axis.set_title(
-                    f"C = {components}" if components.isdigit() else "C selected", fontsize=10
-                )
-        for axis in list(axes.flat)[len(panels) :]:
-            axis.remove()
         first = axes[0, 0]
         first.set_xscale("log")
-        if not measured.is_accuracy:
-            scale_errors(first, means)
-        sizes = sorted({size for _, size in cells})
-        first.set_xlim(sizes[0] / 1.3, sizes[-1] * 1.3)
-        for axis in figure.axes:
+        margin = 1.3 if len(sizes) > 1 else 1.15
+        first.set_xlim(sizes[0] / margin, sizes[-1] * margin)
+        for axis, components in zip(axes.flat, panels, strict=False):
             axis.set_xticks(sizes, [str(size) for size in sizes])
             axis.set_xticks([], minor=True)
             axis.grid(False, axis="x")
+            if len(panels) > 1:
+                axis.set_title(f"C = {components}" if components.isdigit() else "C selected")
         for axis in axes[:, 0]:
             axis.set_ylabel(measured.axis)
-        for index, axis in enumerate(figure.axes):
-            if index + n_columns >= len(figure.axes):
-                axis.set_xlabel(measured.size_axis)
-                axis.tick_params(labelbottom=True)
-        figure.suptitle(_full_title(title, rows), x=0.01, ha="left", fontsize=11)
-        legend = figure.legend(
-            list(handles.values()),
-            list(handles),
-            loc="outside right upper" if len(panels) == 1 else "outside lower left",
-            ncols=1 if len(panels) == 1 else 3,
-            title=f"thin dotted line: {baseline_name}" if shows_baseline else None,
-            title_fontsize=9,
-            alignment="left",
+        for axis in axes.flat[max(len(panels) - n_columns, 0) : len(panels)]:
+            axis.set_xlabel(measured.size_axis)
+            axis.tick_params(labelbottom=True)
+        draw_panels(
+            list(axes.flat),
+            [_lines(members, sizes, cells, methods, measured) for members in panels.values()],
+            title=title,
+            is_error=not measured.is_accuracy,
+            reference=[method_label(measured.reference, methods)],
+            baseline=level_line(first, name, baseline, color="#444444", linestyle=":"),
         )
-        legend.get_title().set_color("#444444")
     return figure
 
 
@@ -154,38 +129,23 @@ def _panels(variants: Sequence[Variant]) -> dict[str, list[Variant]]:
     return panels
 
 
-def _draw_panel(axis, variants: Sequence[Variant], cells, methods) -> dict:
-    """Draw the rows of one panel; return label -> legend handle."""
-    sizes = sorted({size for _, size in cells})
+def _lines(variants: Sequence[Variant], sizes: Sequence[int], cells, methods, measured) -> list:
+    """Return the lines of one panel; their points of one training size are side by side."""
     gaps = [math.log(b / a) for a, b in zip(sizes, sizes[1:], strict=False)] or [math.log(2)]
     step = min(0.3 * min(gaps) / len(variants), 0.04)
-    weak_sizes = {
-        method: sorted({v.weak_size for v in variants if v.method == method and v.weak_size})
-        for method in {v.method for v in variants}
-    }
-    handles = {}
+    lines = []
     for index, variant in enumerate(variants):
-        own_sizes = [size for size in sizes if (variant, size) in cells]
+        points = [cells.get((variant, size), (math.nan, math.nan)) for size in sizes]
         shift = math.exp(step * (index - (len(variants) - 1) / 2))
-        look = line_style(variant.method, methods)
-        line = "-"
-        if variant.weak_size:
-            line = WEAK_LINES[weak_sizes[variant.method].index(variant.weak_size) % len(WEAK_LINES)]
-        deviations = [cells[variant, size][1] for size in own_sizes]
-        container = axis.errorbar(
-            [size * shift for size in own_sizes],
-            [cells[variant, size][0] for size in own_sizes],
-            yerr=[0.0 if math.isnan(deviation) else deviation for deviation in deviations],
-            linestyle=line,
-            capsize=2,
-            elinewidth=1.0,
-            markeredgecolor="white",
-            markeredgewidth=0.6,
-            **look,
+        line = Line(
+            variant_label(variant._replace(components=SELECTED), methods),
+            [size * shift for size in sizes],
+            *zip(*points, strict=True),
+            row_style(variant, variants, methods),
         )
-        label = variant_label(variant._replace(components=SELECTED), methods)
-        handles[label] = container
-    return handles
+        sign = -1 if measured.is_accuracy else 1
+        lines.append(replace(line, value=sign * line.last_point[1]))
+    return lines
 
 
 def _full_title(title: str, scores: pd.DataFrame) -> str:

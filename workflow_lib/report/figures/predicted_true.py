@@ -18,8 +18,10 @@ from workflow_lib.report.labels import MINUS, count_of, method_label
 from workflow_lib.report.style import (
     ACCENT_COLOR,
     BASE_COLOR,
+    WIDTH,
     applied_style,
     plain_name,
+    write_title,
 )
 
 SHOWS = (
@@ -44,8 +46,10 @@ MOST_PANELS = 12
 MOST_POINTS = 6000
 """Points of all panels together; of more those at even steps among the test rows of all splits."""
 
-PANELS_IN_A_LINE = 4
+PANELS_IN_A_LINE = 3
 LONGEST_NAME = 24
+
+FARTHEST = 0.5
 
 BAND_STEPS = 120
 """Predictions at which the ends of intervals are drawn."""
@@ -90,7 +94,8 @@ def draw(
     line is that of perfect predictions. The band around it is the interval, from left to right, at
     the median novelty of the test rows. Points whose true value lies outside of the interval of
     their own row, which is wider or narrower with its novelty, have another mark. Both axes of a
-    panel have the same limits. The title of a panel gives the relative error and R^2 of the
+    panel have the same limits; predictions far beyond the true outputs are drawn at the edge. The
+    title of a panel gives the relative error and R^2 of the
     output (`OutputPanel`).
 
     Parameters
@@ -191,9 +196,14 @@ def _band(
 
 
 def _limits(truth: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-    """Return the limits of both axes of a panel."""
-    values = np.concatenate([truth[~np.isnan(truth)], predicted])
-    values = values if len(values) else np.array([0.0])
+    """Return the limits of both axes of a panel.
+
+    Predictions far from all true outputs, by more than `FARTHEST` of their span, are left out.
+    """
+    known = truth[~np.isnan(truth)]
+    known = known if len(known) else np.append(predicted, 0.0)
+    away = FARTHEST * np.ptp(known)
+    values = np.append(known, np.clip(predicted, known.min() - away, known.max() + away))
     margin = 0.05 * float(np.ptp(values)) or 0.5
     return np.array([values.min() - margin, values.max() + margin])
 
@@ -218,7 +228,7 @@ def _draw_panels(panels: Sequence[OutputPanel], level: float, heading: str):
     n_columns = min(PANELS_IN_A_LINE, len(panels))
     n_lines = -(-len(panels) // n_columns)
     with applied_style():
-        figure = Figure(figsize=(max(2.6 * n_columns, 7.5), 2.9 * n_lines + 1.3))
+        figure = Figure(figsize=(WIDTH, (0.6 + 5.3 / n_columns) * n_lines + 1.3))
         figure.set_layout_engine("constrained")
         axes = list(figure.subplots(n_lines, n_columns, squeeze=False).flat)
         for index, (axis, panel) in enumerate(zip(axes, panels, strict=False)):
@@ -233,9 +243,13 @@ def _draw_panels(panels: Sequence[OutputPanel], level: float, heading: str):
         for axis in figure.axes:
             for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
                 handles.setdefault(label, handle)
-        figure.suptitle(heading, x=0.01, ha="left", fontsize=11)
+        write_title(figure, heading)
         figure.legend(
-            list(handles.values()), list(handles), loc="outside lower left", ncols=len(handles)
+            list(handles.values()),
+            list(handles),
+            loc="outside lower left",
+            ncols=2,
+            markerscale=1.6,
         )
     return figure
 
@@ -244,7 +258,8 @@ def _draw_panel(axis, panel: OutputPanel, level: float, most_points: int) -> Non
     step = max(-(-len(panel.truth) // most_points), 1)
     truth, predicted = panel.truth[::step], panel.predicted[::step]
     limits = _limits(panel.truth, panel.predicted)
-    is_outside = panel.is_outside[::step]
+    is_far = (predicted < limits[0]) | (predicted > limits[1])
+    is_outside = panel.is_outside[::step] & ~is_far
     if panel.band is not None:
         axis.fill_betweenx(
             *panel.band.T,
@@ -257,13 +272,14 @@ def _draw_panel(axis, panel: OutputPanel, level: float, most_points: int) -> Non
     axis.plot(limits, limits, color="#000000", linewidth=1.0, label="predicted = true", zorder=2)
     inside_label = "test row" if panel.band is None else "test row in its interval"
     for chosen, color, marker, label in (
-        (~is_outside, BASE_COLOR, "o", inside_label),
+        (~is_outside & ~is_far, BASE_COLOR, "o", inside_label),
         (is_outside, ACCENT_COLOR, "^", "test row outside of it"),
+        (is_far, ACCENT_COLOR, "D", "prediction beyond the axis"),
     ):
         if chosen.any():
             axis.scatter(
                 truth[chosen],
-                predicted[chosen],
+                np.clip(predicted[chosen], *limits),
                 s=13,
                 color=color,
                 marker=marker,
@@ -271,6 +287,7 @@ def _draw_panel(axis, panel: OutputPanel, level: float, most_points: int) -> Non
                 linewidths=0,
                 label=label,
                 zorder=3,
+                clip_on=marker != "D",
             )
     axis.set_xlim(limits)
     axis.set_ylim(limits)
@@ -289,4 +306,7 @@ def _errors_in_words(panel: OutputPanel) -> str:
 
 
 def _short(name: str) -> str:
-    return plain_name(name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}\u2026")
+    """Return a name, the middle of a long one left out: names often differ at their end."""
+    if len(name) > LONGEST_NAME:
+        name = f"{name[: LONGEST_NAME // 2]}\u2026{name[1 - LONGEST_NAME // 2 :]}"
+    return plain_name(name)

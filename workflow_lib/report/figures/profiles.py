@@ -17,7 +17,7 @@ from workflow_lib.metrics import means_of_observed
 from workflow_lib.report.chosen_rows import chosen_rows, place_of_row
 from workflow_lib.report.labels import method_label
 from workflow_lib.report.scores import SELECTED
-from workflow_lib.report.style import applied_style, plain_name
+from workflow_lib.report.style import WIDTH, applied_style, plain_name, write_title
 from workflow_lib.report.tables import REFERENCE_METHOD
 
 SHOWS = "a heat map of predicted and true outputs"
@@ -32,6 +32,9 @@ FOREST = "m-rf"
 N_ROWS = 8
 MOST_NAMES = 80
 """Of more outputs than this, only every second, every third and so on is named."""
+
+SHORT_NAMES = 50
+"""Letters of all names together that are written side by side; more are written upwards."""
 
 COLORS = "PuOr_r"
 """Purple over white to orange, which color-blind readers can distinguish too."""
@@ -179,9 +182,9 @@ def _draw(profiles: Sequence[Profile], names: Sequence[str], heading: str, unit:
     norm = Normalize(-limit, limit)
     n_stripes = len(profiles[0].stripes)
     with applied_style():
-        width = 4.0 + min(0.14 * len(names), 8.0)
-        height = 2.5 + 0.17 * n_stripes * len(profiles)
-        figure = Figure(figsize=(max(width, 7.5), height), layout="constrained")
+        width = max(2.6 + min(0.14 * len(names), 8.0), WIDTH)
+        height = 2.8 + 0.17 * n_stripes * len(profiles)
+        figure = Figure(figsize=(width, height), layout="constrained")
         axes = figure.subplots(len(profiles), 1, squeeze=False, sharex=True)[:, 0]
         for index, (axis, profile) in enumerate(zip(axes, profiles, strict=True)):
             values = np.ma.masked_invalid(list(profile.stripes.values()))
@@ -190,7 +193,7 @@ def _draw(profiles: Sequence[Profile], names: Sequence[str], heading: str, unit:
             image = axis.imshow(
                 values, cmap=colors, norm=norm, aspect="auto", interpolation="nearest"
             )
-            axis.set_yticks(range(n_stripes), list(profile.stripes), fontsize=7.5)
+            axis.set_yticks(range(n_stripes), list(profile.stripes), fontsize=8.5)
             axis.set_yticks(np.arange(n_stripes - 1) + 0.5, minor=True)
             axis.grid(False)
             axis.grid(True, axis="y", which="minor", color="white", linewidth=1.2)
@@ -206,10 +209,11 @@ def _draw(profiles: Sequence[Profile], names: Sequence[str], heading: str, unit:
                 fontsize=8,
             )
         _name_outputs(axes[-1], names)
-        bar = figure.colorbar(image, ax=list(axes), extend="both", shrink=0.5, aspect=30, pad=0.02)
+        look = {"extend": "both", "shrink": 0.6, "aspect": 36, "pad": 0.02}
+        bar = figure.colorbar(image, ax=list(axes), location="bottom", **look)
         bar.set_label(unit, fontsize=9)
         bar.ax.tick_params(labelsize=8)
-        figure.suptitle(heading, x=0.01, ha="left", fontsize=11)
+        write_title(figure, heading)
     return figure
 
 
@@ -228,7 +232,9 @@ def _name_outputs(axis, names: Sequence[str]) -> None:
     every = math.ceil(len(names) / MOST_NAMES)
     shown = range(0, len(names), every)
     labels = [plain_name(names[place]) for place in shown]
-    axis.set_xticks(list(shown), labels, rotation=90, fontsize=6.5)
+    is_short = sum(map(len, labels)) < SHORT_NAMES
+    size = 8.5 if len(labels) <= 40 else 6.5
+    axis.set_xticks(list(shown), labels, rotation=0 if is_short else 90, fontsize=size)
     axis.tick_params(axis="x", which="major", length=2)
     if every > 1:
         axis.set_xlabel(f"outputs, one in {every} named", fontsize=9)

@@ -15,7 +15,9 @@ from workflow_lib.report.style import (
     ACCENT_COLOR,
     BASE_COLOR,
     OTHER_COLOR,
+    WIDTH,
     applied_style,
+    write_title,
 )
 
 SHOWS = (
@@ -42,6 +44,9 @@ MOST_MEDIANS = 12
 """The running median is taken over at most `MOST_MEDIANS` segments of equally many rows, and over
 at least `FEWEST_OF_A_MEDIAN` rows."""
 
+MOST_OF_USUAL = 2.5
+"""The axis of residuals ends at this multiple of a value that 95 % of the rows do not exceed."""
+
 LARGEST_LINEAR_NOVELTY = 6.0
 """With rows beyond this the axis of novelty is logarithmic from 1 on."""
 
@@ -51,7 +56,8 @@ def draw(calibration: str | Path, *, title: str, methods: Mapping[str, Mapping])
 
     Vertically a point shows the mean over outputs of |residual| in units of the mean half-width of
     their intervals, 1 where both are equal (`relative_residuals`); horizontally its novelty. The
-    dashed line is the limit of novelty. Rows beyond it have another mark.
+    dashed line is the limit of novelty. Rows beyond it have another mark, and so have rows far
+    above all others, which are drawn at the edge.
 
     Parameters
     ----------
@@ -98,17 +104,20 @@ def draw(calibration: str | Path, *, title: str, methods: Mapping[str, Mapping])
     is_beyond = novelty > limit
     step = max(-(-len(values) // MOST_POINTS), 1)
     shown = np.arange(len(values)) % step == 0
+    top = min(1.05 * values.max(), MOST_OF_USUAL * np.quantile(values, 0.95)) or 1.0
+    is_above = values > top
     with applied_style():
-        figure = Figure(figsize=(7.5, 4.6), layout="constrained")
+        figure = Figure(figsize=(WIDTH, 4.8), layout="constrained")
         axis = figure.subplots()
         for chosen, color, marker, label in (
-            (shown & ~is_beyond, BASE_COLOR, "o", "test row"),
-            (shown & is_beyond, ACCENT_COLOR, "^", "test row beyond the limit"),
+            (shown & ~is_beyond & ~is_above, BASE_COLOR, "o", "test row"),
+            (shown & is_beyond & ~is_above, ACCENT_COLOR, "^", "test row beyond the limit"),
+            (is_above, ACCENT_COLOR, "D", "test row above the axis"),
         ):
             if chosen.any():
                 axis.scatter(
                     novelty[chosen],
-                    values[chosen],
+                    np.minimum(values[chosen], top),
                     s=18,
                     color=color,
                     marker=marker,
@@ -116,6 +125,7 @@ def draw(calibration: str | Path, *, title: str, methods: Mapping[str, Mapping])
                     linewidths=0,
                     label=label,
                     zorder=2,
+                    clip_on=marker != "D",
                 )
         places, medians = running_median(novelty, values)
         if len(places) > 1:
@@ -137,18 +147,16 @@ def draw(calibration: str | Path, *, title: str, methods: Mapping[str, Mapping])
             axis.xaxis.set_major_locator(steps)
             axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.set_xlim(left=0.0)
-        axis.set_ylim(bottom=0.0)
+        axis.set_ylim(0.0, top)
         axis.set_xlabel("novelty: distance to the nearest training row, 1 for usual training rows")
         axis.set_ylabel(f"mean |residual| over outputs,\nin units of the {unit}")
-        figure.suptitle(
+        write_title(
+            figure,
             f"{title}\n{method_label(tree['method'], methods)}, {tree['training_size']} training "
             f"rows; {len(values)} test rows of {count_of(len(splits), 'split')}, "
             f"{format_share(is_beyond.mean())} beyond the limit",
-            x=0.01,
-            ha="left",
-            fontsize=11,
         )
-        figure.legend(loc="outside lower left", ncols=4)
+        figure.legend(loc="outside lower left", ncols=2, markerscale=1.6)
     return figure
 
 

@@ -14,7 +14,7 @@ from workflow_lib.fitting.items import item_group
 from workflow_lib.report.chosen_rows import chosen_rows, place_of_row
 from workflow_lib.report.labels import count_of, method_label
 from workflow_lib.report.scores import SELECTED
-from workflow_lib.report.style import applied_style, line_style
+from workflow_lib.report.style import WIDTH, applied_style, line_style, write_title
 from workflow_lib.report.tables import REFERENCE_METHOD
 
 SHOWS = "predicted and true series"
@@ -160,17 +160,17 @@ def _draw_panels(
     methods: Mapping[str, Mapping],
     heading: str,
 ):
-    """Return the grid of panels, three in a row, with one legend."""
+    """Return the grid of panels, two in a row, with one legend."""
     from matplotlib.figure import Figure
 
     length = truth.shape[1]
     steps = np.arange(1, length + 1)
-    n_columns = min(3, len(rows))
+    n_columns = min(2, len(rows))
     n_lines = -(-len(rows) // n_columns)
     # The distance between neighbouring points of a step, as a part of a step.
     shift = 0.36 / max(len(names), 1)
     with applied_style():
-        figure = Figure(figsize=(max(3.3 * n_columns, 7.0), 2.5 * n_lines + 1.3))
+        figure = Figure(figsize=(WIDTH, 2.1 * n_lines + 1.5))
         figure.set_layout_engine("constrained")
         axes = figure.subplots(n_lines, n_columns, squeeze=False).flat
         middles, spans = [], []
@@ -219,8 +219,8 @@ def _draw_panels(
         for axis, middle in zip(figure.axes, middles, strict=True):
             axis.set_ylim(middle - half, middle + half)
         handles, labels = figure.axes[0].get_legend_handles_labels()
-        figure.suptitle(heading, x=0.01, ha="left", fontsize=11)
-        figure.legend(handles, labels, loc="outside lower left", ncols=len(labels), handlelength=3)
+        write_title(figure, heading)
+        figure.legend(handles, labels, loc="outside lower left", ncols=3, handlelength=3)
     return figure
 
 

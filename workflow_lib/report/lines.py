@@ -1,0 +1,275 @@
+"""Panels of lines with error bars: the limits of the axis, which have a color, and their names."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from workflow_lib.report.scores import Variant
+from workflow_lib.report.style import DASHES, WIDTH, line_style, scale_errors, write_title
+
+MOST_IN_COLOR = 8
+OTHER_LOOK = {"color": "#9a9a9a", "linewidth": 0.9, "markersize": 5, "zorder": 1.5}
+
+LONGEST_BAR = 2.0
+"""The axis leaves room for bars up to this multiple of a length that three quarters of them do not
+exceed; longer ones may be cut at its edge."""
+
+NEAR = 0.25
+"""A baseline is drawn up to this part of the span of the lines beyond them; further away it would
+only take space."""
+
+NAME_LETTERS = 26
+NAME_HEIGHT = 11.5
+"""Height of a line of a name at the end of a line, in points."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """Means with bars at places of the horizontal axis, (n,) each; a NaN interrupts the line.
+
+    Of too many lines those with the smallest `value` have a color. `look` holds what matplotlib's
+    lines take; a line without ``marker`` is one of comparison.
+    """
+
+    label: str
+    places: Sequence[float]
+    means: Sequence[float]
+    bars: Sequence[float]
+    look: Mapping[str, Any]
+    value: float = -np.inf
+
+    @property
+    def last_point(self) -> tuple[float, float]:
+        """The place and the mean where the line ends."""
+        last = np.flatnonzero(~np.isnan(self.means))[-1]
+        return self.places[last], self.means[last]
+
+
+def row_style(
+    variant: Variant, variants: Sequence[Variant], methods: Mapping[str, Mapping]
+) -> dict[str, Any]:
+    """Return the look of a row: that of its method, with a dash for each further row of it."""
+    of_method = [other for other in variants if other.method == variant.method]
+    dash = DASHES[of_method.index(variant) % len(DASHES)]
+    return {**line_style(variant.method, methods), "linestyle": dash}
+
+
+def panel_size(n_lines: int) -> tuple[float, float]:
+    """Return the size in inches of a figure of one panel, higher where a legend is needed."""
+    return WIDTH, 4.2 + 0.2 * max(n_lines - MOST_IN_COLOR, 0)
+
+
+def level_line(axis, label: str, level: float, **look) -> Line:
+    """Return a horizontal line from the left to the right limit of an axis."""
+    look = {"linewidth": 1.2, "zorder": 1} | look
+    return Line(label, axis.get_xlim(), [level, level], [0.0, 0.0], look)
+
+
+def draw_panels(
+    axes: Sequence,
+    panels: Sequence[Sequence[Line]],
+    *,
+    title: str,
+    is_error: bool,
+    reference: Collection[str] = (),
+    baseline: Line | None = None,
+) -> None:
+    """Draw lines in one or several axes of equal limits, name them, and write the title.
+
+    The limits follow the bulk of the data (`LONGEST_BAR`); a bar that is cut has a triangle at the
+    edge. At most `MOST_IN_COLOR` lines of a panel are in color, others in grey, without bars, with
+    a legend of their own. In a single panel, names are at the ends of the lines, else in a legend.
+    Lines that differ by less than their width are named together.
+
+    Parameters
+    ----------
+    axes : sequence of matplotlib axes
+        With their horizontal limits; several share their vertical axis. One more than panels is for
+        the legend.
+    panels : sequence of sequences of Line
+        A label means the same in every panel.
+    title : str
+    is_error : bool
+        Whether the axis is logarithmic where errors differ by a large factor.
+    reference : collection of str
+        Labels of lines that have a color whatever their value.
+    baseline : Line, optional
+        A further horizontal line, left out where it is far from all others (`NEAR`).
+    """
+    lines = [line for panel in panels for line in panel]
+    values: dict[str, float] = {}
+    for line in lines:
+        values[line.label] = min(line.value, values.get(line.label, np.inf))
+    ranked = sorted(values, key=lambda label: (label not in reference, values[label]))
+    others = ranked[MOST_IN_COLOR:]
+    has_baseline = _set_limits(axes[0], lines, baseline, is_error)
+    is_cut = False
+    for axis, panel in zip(axes, panels, strict=False):
+        for line in panel:
+            is_cut |= _draw_line(axis, line, others)
+        if has_baseline:
+            _draw_line(axis, baseline, others)
+    write_title(axes[0].figure, title + "\n\u25b2 \u25bc the bar goes beyond the axis" * is_cut)
+    axes[0].figure.draw_without_rendering()
+    groups = [
+        _equal_lines(axis, [*panel, baseline] if has_baseline else panel)
+        for axis, panel in zip(axes, panels, strict=False)
+    ]
+    if len(panels) == 1:
+        _name_one_panel(axes[0], groups[0], others)
+    else:
+        _name_panels(axes, groups, others)
+
+
+def _name_one_panel(axis, groups: Sequence[Sequence[Line]], others: Collection[str]) -> None:
+    """Write the names at the ends of the lines, and the legend of those in grey."""
+    in_color = [group for group in groups if any(line.label not in others for line in group)]
+    in_grey = [replace(group[0], label=_joined(group)) for group in groups if group not in in_color]
+    _add_legend_of_others(axis.figure, in_grey, loc="outside lower left")
+    _name_ends(axis, in_color)
+
+
+def _name_panels(
+    axes: Sequence, panels: Sequence[Sequence[Sequence[Line]]], others: Collection[str]
+) -> None:
+    """Write the legend of all panels, and above each panel which of its lines are equal."""
+    lines = [line for groups in panels for group in groups for line in group]
+    in_grey = [line for line in lines if line.label in others]
+    in_color = [line for line in lines if line.label not in others]
+    _add_legend_of_others(axes[0].figure, in_grey, loc="outside lower right", ncols=1)
+    if len(axes) > len(panels):
+        axes[-1].axis("off")
+        _add_legend(axes[-1], in_color, loc="upper left", ncols=1)
+    else:
+        columns = {"ncols": 2} if in_grey else {}
+        _add_legend(axes[0].figure, in_color, loc="outside lower left", **columns)
+    for axis, groups in zip(axes, panels, strict=False):
+        equal = [_wrapped(_joined(group), 40) for group in groups if len(group) > 1]
+        axis.set_title("\n".join([axis.get_title("left"), *equal]), fontsize=9)
+
+
+def _set_limits(axis, lines: Sequence[Line], baseline: Line | None, is_error: bool) -> bool:
+    """Set the vertical scale and limits, and return whether the baseline is within them."""
+    means = np.concatenate([line.means for line in lines])
+    bars = np.nan_to_num(np.concatenate([line.bars for line in lines]))[~np.isnan(means)]
+    means = means[~np.isnan(means)]
+    if is_error:
+        scale_errors(axis, means)
+    is_log = axis.get_yscale() == "log"
+    if any(bars):
+        bars = np.minimum(bars, LONGEST_BAR * np.quantile(bars[bars > 0], 0.75))
+    lowest = np.min(np.maximum(means - bars, means / 2) if is_log else means - bars)
+    forward, back = (np.log, np.exp) if is_log else (float, np.array)
+    low, high = forward(lowest), forward(np.max(means + bars))
+    span = high - low or abs(high) or 1.0
+    has_baseline = False
+    if baseline is not None:
+        level = forward(baseline.means[0])
+        has_baseline = low - NEAR * span < level < high + NEAR * span
+        low, high = (min(low, level), max(high, level)) if has_baseline else (low, high)
+    axis.set_ylim(back([low - 0.05 * span, high + 0.05 * span]))
+    return has_baseline
+
+
+def _draw_line(axis, line: Line, others: Collection[str]) -> bool:
+    """Draw a line within the limits of an axis, and return whether a bar is cut there."""
+    look = {**line.look, "label": line.label}
+    if line.label in others or "marker" not in look:
+        axis.plot(line.places, line.means, **look | OTHER_LOOK if line.label in others else look)
+        return False
+    look |= {"markeredgecolor": "white", "markeredgewidth": 0.6}
+    places, means, bars = np.array([line.places, line.means, np.nan_to_num(line.bars)])
+    axis.errorbar(places, means, yerr=bars, capsize=2, elinewidth=1.0, **look)
+    bottom, top = axis.get_ylim()
+    cuts = ((means - bars < bottom, bottom, "v"), (means + bars > top, top, "^"))
+    look = {"color": line.look["color"], "markersize": 4.5, "linestyle": "", "clip_on": False}
+    for is_beyond, edge, marker in cuts:
+        if any(is_beyond):
+            axis.plot(places[is_beyond], means[is_beyond] * 0 + edge, marker=marker, **look)
+    return any(any(is_beyond) for is_beyond, *_ in cuts)
+
+
+def _equal_lines(axis, lines: Sequence[Line]) -> list[list[Line]]:
+    """Return lines in groups that differ by less than a line is wide, after the layout."""
+    width = 1.8 * axis.figure.dpi / 72
+    groups: list[tuple[np.ndarray, list[Line]]] = []
+    for line in lines:
+        points = np.column_stack([line.places, line.means])
+        heights = axis.transData.transform(points)[:, 1]
+        for first, group in groups:
+            if first.shape == heights.shape and np.allclose(
+                first, heights, rtol=0, atol=width, equal_nan=True
+            ):
+                group.append(line)
+                break
+        else:
+            groups.append((heights, [line]))
+    return [group for _, group in groups]
+
+
+def _joined(group: Sequence[Line]) -> str:
+    return " = ".join(line.label.replace(" = ", "\u00a0=\u00a0") for line in group)
+
+
+def _wrapped(name: str, letters: int) -> str:
+    return textwrap.fill(name, letters, break_on_hyphens=False)
+
+
+def _add_legend(place, lines: Sequence[Line], **where) -> None:
+    """Write the legend of lines in a figure or an axis, if there are any; a label occurs once."""
+    from matplotlib.lines import Line2D
+
+    handles = {line.label: Line2D([], [], **line.look) for line in lines}
+    if handles:
+        where = {"ncols": max(75 // (max(map(len, handles)) + 7), 1), "alignment": "left"} | where
+        place.legend(list(handles.values()), list(handles), **where)
+
+
+def _add_legend_of_others(figure, lines: Sequence[Line], **where) -> None:
+    """Write the legend of the lines in grey."""
+    in_grey = [replace(line, look={**line.look, **OTHER_LOOK}) for line in lines]
+    look = {"title": "others, without bars", "title_fontsize": 9, "fontsize": 8.5}
+    _add_legend(figure, in_grey, **look, **where)
+
+
+def _name_ends(axis, groups: Sequence[Sequence[Line]]) -> None:
+    """Write names right of an axis, each as near to the end of its line as the others permit."""
+    from scipy.optimize import isotonic_regression
+
+    axis.figure.draw_without_rendering()
+    names = [_wrapped(_joined(group), NAME_LETTERS) for group in groups]
+    to_axis = axis.transData + axis.transAxes.inverted()
+    ends = np.array([to_axis.transform(group[0].last_point)[1] for group in groups])
+    order = np.argsort(ends, kind="stable")
+    pixels = NAME_HEIGHT / 72 * axis.figure.dpi
+    heights = np.array([names[index].count("\n") + 1 for index in order])
+    heights = heights * pixels / axis.get_window_extent().height
+    # The middles of names without space between them; what is added must not decrease.
+    stacked = np.cumsum(heights) - heights / 2
+    added = isotonic_regression(ends[order] - stacked).x
+    places = stacked + np.clip(added, 0.0, max(1.05 - heights.sum(), 0.0))
+    for place, index in zip(places, order):
+        _write_name(axis, groups[index], names[index], place)
+
+
+def _write_name(axis, group: Sequence[Line], name: str, place: float) -> None:
+    """Write a name with the markers of its lines at a height, and join it to their end."""
+    from matplotlib.transforms import ScaledTranslation
+
+    marked = [line.look for line in group if line.look.get("marker")]
+    if len(group[0].means) > 1:
+        look = {"arrowstyle": "-", "color": "#c4c4c4", "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0}
+        where = {"textcoords": "axes fraction", "annotation_clip": False, "zorder": 1.2}
+        axis.annotate("", group[0].last_point, (1.01, place), arrowprops=look, **where)
+    for number, look in enumerate(marked):
+        shift = ScaledTranslation((8 + 10 * number) / 72, 0, axis.figure.dpi_scale_trans)
+        look = {"color": look["color"], "marker": look["marker"], "clip_on": False}
+        axis.plot([1.0], [place], transform=axis.transAxes + shift, **look)
+    where = {"xycoords": "axes fraction", "textcoords": "offset points", "annotation_clip": False}
+    begin = (5 + 10 * len(marked), 0)
+    axis.annotate(name, (1.0, place), begin, va="center", fontsize=9, **where)
