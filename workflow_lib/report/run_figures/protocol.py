@@ -241,7 +241,7 @@ def _steps(numbers: Sequence[Numbers], n_folds: int) -> Iterator[Step]:
     if any(experiment.is_accuracy and experiment.training_sizes[0] == 1 for experiment in numbers):
         text += " (1 per class: fixed)"
     lines = textwrap.wrap(text, LETTERS_BESIDE_FOLDS)
-    yield Step(f"1  Select: {n_folds} folds", learned, lines, least_height=1.45)
+    yield Step(f"1  Select: {n_folds} folds", learned, lines, least_height=1.5)
     text = "Scaling, mixture and regression once more, on all training rows of a size."
     yield Step("2  Fit once", learned, [text])
     text = "The pre-image maps what is predicted back to outputs."
