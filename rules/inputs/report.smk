@@ -55,15 +55,13 @@ def protocol_experiments():
     """Return what the figure of the protocol states of each experiment."""
     return {
         name: {
-            **plain(experiment, "title", "split"),
             "metric": shown_metric(name),
-            "stand_in_for": stand_in(name),
             "has_ceiling": any(
                 settings.methods[method].weak_outputs == "true"
                 for method in settings.methods_of(name)
             ),
         }
-        for name, experiment in settings.experiments.items()
+        for name in settings.experiments
     }
 
 

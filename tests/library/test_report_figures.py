@@ -16,7 +16,7 @@ from report_samples import (
 
 from workflow_lib.artifacts import write_artifact
 from workflow_lib.errors import UserError
-from workflow_lib.report.figures import class_steps, completion, geometry, learning_curve, steps
+from workflow_lib.report.figures import completion, geometry, learning_curve
 from workflow_lib.report.figures.geometry import embed_gaussian_sample
 from workflow_lib.report.style import applied_style, plain_name, save_figure
 
@@ -305,20 +305,3 @@ def test_completion_needs_images(images, tmp_path):
     write_artifact(tmp_path / "table.h5", tree, "dataset")
     with pytest.raises(UserError, match="table.h5: its rows have 6 inputs and outputs"):
         completion.draw(tmp_path / "table.h5", split, paths, **GIVEN)
-
-
-@pytest.mark.parametrize(("kind", "n_spaces", "n_maps"), [(steps, 3, 4), (class_steps, 4, 6)])
-def test_the_schemes_show_every_space_and_map_and_no_words_over_others(kind, n_spaces, n_maps):
-    scheme = kind.SCHEME
-    assert (len(scheme.spaces), len(scheme.maps)) == (n_spaces, n_maps)
-    numbers = [arrow.number for arrow in scheme.maps if arrow.number]
-    assert numbers == [str(number + 1) for number in range(n_maps - 1)]
-    figure = kind.draw()
-    figure.canvas.draw()
-    boxes = [text.get_window_extent() for text in figure.axes[0].texts if text.get_text()]
-    assert len(boxes) > 2 * n_spaces + n_maps
-    for place, box in enumerate(boxes):
-        assert box.x0 >= 0 and box.x1 <= figure.bbox.x1
-        assert box.y0 >= 0 and box.y1 <= figure.bbox.y1
-        inner = [other.shrunk(0.98, 0.8) for other in boxes[:place]]
-        assert not any(box.shrunk(0.98, 0.8).overlaps(other) for other in inner)

@@ -129,10 +129,11 @@ def touch(folder: Path, names: set[str], seconds: float) -> None:
 def test_a_color_redraws_the_figures_that_show_it(finished):
     edit_yaml(finished / "config" / "methods" / "m-krr.yaml", color="#123456")
     figures = {"clusters-curve", "calls-series", "calls-weeks", "levers-weights", "levers-noise"}
-    redrawn = {*figures, "ranks"}
+    redrawn = {*figures, "ranks", "curves"}
     assert jobs_to_run(finished) == {
         *(f"figure {name}" for name in figures),
         "critical difference",
+        "overview",
         *END,
     }
 

@@ -7,7 +7,8 @@ A kind of figure is a module of this package; its name is the name of the kind. 
 ``CAPTION``
     what it shows, in sentences, for the report that Snakemake makes;
 ``draw``
-    which returns a `matplotlib.figure.Figure`. Its parameters are what it reads and is given (some
+    which returns a `matplotlib.figure.Figure`, or a `workflow_lib.report.drawing.Drawing` where it
+    shows no data. Its parameters are what it reads and is given (some
     of `ARTIFACTS` and of `SETTINGS`); those with a default value are for other callers.
 
 and may have
