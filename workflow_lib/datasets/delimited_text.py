@@ -209,7 +209,8 @@ def _layout(content: bytes, place: str, delimiter: str, keep_empty: bool) -> _La
         elif filled or (keep_empty and header and len(cells) == len(header)):
             if len(cells) != n_names:
                 _check_length(cells, header, n_names, header_place, f"{place}, line {line}")
-            if n_names > 1 and all(map(str.__eq__, map(str.strip, cells), header[:n_names])):
+            same = n_names > 1 and cells[0].strip() == header[0]
+            if same and [cell.strip() for cell in cells[:n_names]] == header[:n_names]:
                 raise UserError(
                     place=f"{place}, line {line}",
                     found="the header is repeated",

@@ -11,6 +11,8 @@ from workflow_lib.errors import UserError
 if TYPE_CHECKING:
     import numpy as np
 
+    from workflow_lib.datasets.user_table import Table
+
 TOO_FEW_BEFORE = "too few days with a price before the call"
 TOO_FEW_AFTER = "too few days with a price after the call"
 GAP = "a gap in the prices"
@@ -136,7 +138,7 @@ def daily_prices(content: bytes, company: str, place: str) -> DailyPrices:
             expected=f"prices of '{company}', as the name of the file says",
             remedy="check that the files hold the right companies",
         )
-    days = [_day(text, table.where(row)) for row, text in enumerate(table.strings("date"))]
+    days = [_day(text, row, table) for row, text in enumerate(table.strings("date"))]
     for row in np.flatnonzero(np.diff(days) <= 0) + 1:
         raise UserError(
             place=table.where(row),
@@ -156,7 +158,7 @@ def daily_prices(content: bytes, company: str, place: str) -> DailyPrices:
     return DailyPrices(np.array(days, dtype=np.int64), prices)
 
 
-def _day(text: str, place: str) -> int:
+def _day(text: str, row: int, table: Table) -> int:
     try:
         day = date.fromisoformat(text)
         # Other forms that Python accepts, such as 20130208, could hide swapped columns.
@@ -165,7 +167,7 @@ def _day(text: str, place: str) -> int:
     except ValueError:
         pass
     raise UserError(
-        place=place,
+        place=table.where(row),
         found=f"'{text}' is not a date",
         expected="a date written YYYY-MM-DD",
         remedy="fix the date",
