@@ -74,7 +74,6 @@ def text_table(
     layout = _layout(content, place, delimiter, keep_empty)
     names, rows = layout.names, layout.rows
     start = next(islice(_LINE_END.finditer(content), layout.last_line - 1, None)).end()
-    positions = {name: position for position, name in enumerate(names)}
     mark_numbers = [number for mark in missing if (number := finite_number(mark)) is not None]
 
     def columns(chosen: Sequence[str], **options):
@@ -85,7 +84,7 @@ def text_table(
             sep=delimiter,
             header=None,
             names=names,
-            usecols=[positions[name] for name in chosen],
+            usecols=chosen,
             index_col=False,
             nrows=rows[-1] + 1,
             skip_blank_lines=False,
