@@ -113,7 +113,7 @@ def test_days_without_enough_prices_around(day, reason):
 
 
 def test_company_without_any_price():
-    daily = daily_prices(HEADER, "AB", "somewhere")
+    daily = DailyPrices(np.empty(0, dtype=np.int64), np.empty(0))
     assert volatility_windows(daily, START, RULES) == (None, TOO_FEW_BEFORE)
 
 
@@ -182,25 +182,29 @@ GOOD = HEADER + line("2015-01-02") + "\n" + line("2015-01-05", "11")
 
 
 def test_prices_of_a_file():
-    daily = daily_prices(GOOD.replace("\n", "\r\n"), "AB", "somewhere")
+    daily = daily_prices(GOOD.replace("\n", "\r\n").encode(), "AB", "somewhere")
     assert daily.days.tolist() == [date(2015, 1, day).toordinal() for day in (2, 5)]
     assert daily.prices.tolist() == [10.5, 11.0]
     assert daily.days.dtype == np.int64
 
 
 def test_columns_are_found_by_their_names():
-    daily = daily_prices("Name,close,date\nAB,10,2015-01-02\n", "AB", "somewhere")
+    daily = daily_prices(b"Name,close,date\nAB,10,2015-01-02\n", "AB", "somewhere")
     assert daily.prices.tolist() == [10.0]
 
 
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("close", "price", "line 1: no column named 'close' among: date, open"),
-        ("date", "day", "line 1: no column named 'date'"),
-        ("Name", "name", "line 1: no column named 'Name'"),
-        ("2015-01-05", "2015-01-02", "line 4: the date 2015-01-02 is that of line 2"),
-        ("2015-01-05", "2014-12-31", "line 4: the date 2014-12-31 is too early. Expected a later "),
+        ("close", "price", "there is no column 'close'. Expected one of the columns: date, open"),
+        ("date", "day", "there is no column 'date'"),
+        ("Name", "name", "there is no column 'Name'"),
+        (
+            "2015-01-05",
+            "2015-01-02",
+            "line 4: the date 2015-01-02. Expected a later date",
+        ),
+        ("2015-01-05", "2014-12-31", "line 4: the date 2014-12-31. Expected a later "),
         ("2015-01-05", "2015-02-30", "line 4: '2015-02-30' is not a date"),
         ("2015-01-05", "20150105", "line 4: '20150105' is not a date"),
         ("2015-01-05", "2015-W02-1", "line 4: "),
@@ -208,10 +212,10 @@ def test_columns_are_found_by_their_names():
         (",11,", ",0,", "line 4: the price '0' is not a positive number"),
         (",11,", ",-3,", "line 4: the price '-3'"),
         (",11,", ",,", "line 4: the price ''"),
-        (",11,", ",nan,", "line 4: the price 'nan'"),
-        (",11,", ",inf,", "line 4: the price 'inf'"),
-        (",11,", ",1_1,", "line 4: the price '1_1'"),
-        (",11,", ",", "line 4: 6 values. Expected 7 values"),
+        (",11,", ",nan,", "line 4, column 'close': 'nan' is not a finite number"),
+        (",11,", ",inf,", "line 4, column 'close': 'inf' is not a finite number"),
+        (",11,", ",1_1,", "line 4, column 'close': '1_1' is not a finite number"),
+        (",11,", ",", "line 4: 6 cells. Expected 7 cells"),
         (",11,100,AB", ",11,100,AC", "line 4: a price of 'AC'. Expected prices of 'AB'"),
     ],
 )
@@ -219,19 +223,20 @@ def test_faults_of_a_file_are_named(old, new, words):
     text = GOOD.replace(old, new)
     assert text != GOOD
     with pytest.raises(UserError) as caught:
-        daily_prices(text, "AB", "prices.tar, member AB_data.csv")
-    assert f"prices.tar, member AB_data.csv, {words}" in str(caught.value)
+        daily_prices(text.encode(), "AB", "prices.tar, member AB_data.csv")
+    assert str(caught.value).startswith("prices.tar, member AB_data.csv")
+    assert words in str(caught.value)
 
 
 def test_line_of_the_earlier_date_is_named():
     text = GOOD + line("2015-01-03")
     with pytest.raises(UserError, match="later date than 2015-01-05 in line 4"):
-        daily_prices(text, "AB", "somewhere")
+        daily_prices(text.encode(), "AB", "somewhere")
 
 
 def test_empty_file_of_prices():
-    with pytest.raises(UserError, match="no column named 'date' among: .none."):
-        daily_prices("", "AB", "somewhere")
+    with pytest.raises(UserError, match="the file is empty"):
+        daily_prices(b"", "AB", "somewhere")
 
 
 def test_weekdays_are_no_gap():

@@ -95,9 +95,12 @@ def test_many_outputs_of_one_range_are_named_by_a_pattern(tmp_path):
 @pytest.mark.parametrize(
     ("ranges", "message"),
     [
-        ({"y1": {"least": 3}}, r"line 2, column 'y1': 0: a value below 3"),
-        ({"y*": {"largest": 5}}, r"column 'y1': 6: a value above 5"),
-        ({"y2": {"whole": True}}, r"column 'y2': 0.5: not a whole number"),
+        (
+            {"y1": {"least": 3}},
+            r"line 2, column 'y1': the value 0. Expected a number from 3 to inf",
+        ),
+        ({"y*": {"largest": 5}}, r"column 'y1': the value 6. Expected a number from -inf to 5"),
+        ({"y2": {"whole": True}}, r"column 'y2': the value 0.5. Expected a whole number"),
         ({"y1": {"least": 3, "largest": 3}}, r"ranges.y1: least 3, largest 3"),
         ({"x": {"least": 0}}, r"ranges.x: 'x' is not an output"),
         ({"z": {"least": 0}}, r"there is no column 'z'"),

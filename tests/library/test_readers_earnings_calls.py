@@ -252,7 +252,7 @@ def test_faults_of_prices_name_the_member_and_the_line(tmp_path):
     twice = "".join([*lines[:5], lines[4], *lines[5:]])
     message = refused(tmp_path, prices={**PRICES, price_name("AB"): twice})
     assert f"prices.tar.gz, member {price_name('AB')}, line 6: the date" in message
-    assert "is that of line 5" in message
+    assert "in line 5" in message
     message = refused(tmp_path, prices={**PRICES, price_name("AB"): price_file("CD.E")})
     assert f"member {price_name('AB')}, line 2: a price of 'CD.E'" in message
 

@@ -74,7 +74,6 @@ def text_table(
     layout = _layout(content, place, delimiter, keep_empty)
     names, rows = layout.names, layout.rows
     start = next(islice(_LINE_END.finditer(content), layout.last_line - 1, None)).end()
-    positions = {name: position for position, name in enumerate(names)}
     mark_numbers = [number for mark in missing if (number := finite_number(mark)) is not None]
 
     def columns(chosen: Sequence[str], **options):
@@ -85,7 +84,7 @@ def text_table(
             sep=delimiter,
             header=None,
             names=names,
-            usecols=[positions[name] for name in chosen],
+            usecols=chosen,
             index_col=False,
             nrows=rows[-1] + 1,
             skip_blank_lines=False,
@@ -209,7 +208,8 @@ def _layout(content: bytes, place: str, delimiter: str, keep_empty: bool) -> _La
         elif filled or (keep_empty and header and len(cells) == len(header)):
             if len(cells) != n_names:
                 _check_length(cells, header, n_names, header_place, f"{place}, line {line}")
-            if n_names > 1 and all(map(str.__eq__, map(str.strip, cells), header[:n_names])):
+            same = n_names > 1 and cells[0].strip() == header[0]
+            if same and [cell.strip() for cell in cells[:n_names]] == header[:n_names]:
                 raise UserError(
                     place=f"{place}, line {line}",
                     found="the header is repeated",

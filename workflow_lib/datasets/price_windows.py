@@ -5,10 +5,13 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
+from workflow_lib.datasets.delimited_text import text_table
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from workflow_lib.datasets.user_table import Table
 
 TOO_FEW_BEFORE = "too few days with a price before the call"
 TOO_FEW_AFTER = "too few days with a price after the call"
@@ -113,69 +116,49 @@ def volatility_windows(
     return VolatilityWindows(weeks, float(lagged), *map(int, days[[middle, first, last]])), ""
 
 
-def daily_prices(text: str, company: str, place: str) -> DailyPrices:
+def daily_prices(content: bytes, company: str, place: str) -> DailyPrices:
     """Return the prices in a CSV text with the columns ``date``, ``close`` and ``Name``.
 
-    The first line names the columns; there may be others, and blank lines. Dates are written
-    YYYY-MM-DD, ``Name`` is `company` in every line.
+    There may be other columns. Dates are written YYYY-MM-DD, ``Name`` is `company` in every row.
 
     Raises
     ------
     UserError
-        Naming `place` and the line: a column is missing, a line has too few or too many values,
-        a date is invalid or not later than the previous date, a price is not a positive number, or
-        the line is of another company.
+        Naming `place` and the line: a column is missing, a date is invalid or not later than the
+        previous date, a price is not a positive number, or the line is of another company; and as
+        `workflow_lib.datasets.delimited_text.text_table`.
     """
     import numpy as np
 
-    lines = [line.split(",") for line in text.splitlines()]
-    header = [name.strip() for name in lines[0]] if lines else []
-    missing = [name for name in ("date", "close", "Name") if name not in header]
-    if missing:
+    table = text_table(content, place, ("",), ",")
+    for row in np.flatnonzero(table.strings("Name") != company):
         raise UserError(
-            place=f"{place}, line 1",
-            found=f"no column named '{missing[0]}' among: {', '.join(header) or '(none)'}",
-            expected="the columns date, close and Name",
-            remedy="check that this is a file of daily prices",
+            place=table.where(row),
+            found=f"a price of '{table.strings('Name')[row]}'",
+            expected=f"prices of '{company}', as the name of the file says",
+            remedy="check that the files hold the right companies",
         )
-    day_column, price_column, name_column = map(header.index, ("date", "close", "Name"))
-    days: list[int] = []
-    prices: list[float] = []
-    previous = 0
-    for number, values in enumerate(lines[1:], start=2):
-        if values == [""]:
-            continue
-        here = f"{place}, line {number}"
-        if len(values) != len(header):
-            raise UserError(
-                place=here,
-                found=f"{len(values)} values",
-                expected=f"{len(header)} values, as in the first line",
-                remedy="fix the line; a broken last line means a truncated file",
-            )
-        if values[name_column] != company:
-            raise UserError(
-                place=here,
-                found=f"a price of '{values[name_column]}'",
-                expected=f"prices of '{company}', as the name of the file says",
-                remedy="check that the files hold the right companies",
-            )
-        day = _day(values[day_column], here)
-        if days and day <= days[-1]:
-            raise UserError(
-                place=here,
-                found=f"the date {values[day_column]} "
-                + (f"is that of line {previous}" if day == days[-1] else "is too early"),
-                expected=f"a later date than {date.fromordinal(days[-1])} in line {previous}",
-                remedy="remove the line that is wrong, or sort the file by its dates",
-            )
-        days.append(day)
-        prices.append(_price(values[price_column], here))
-        previous = number
-    return DailyPrices(np.array(days, dtype=np.int64), np.array(prices))
+    days = [_day(text, row, table) for row, text in enumerate(table.strings("date"))]
+    for row in np.flatnonzero(np.diff(days) <= 0) + 1:
+        raise UserError(
+            place=table.where(row),
+            found=f"the date {date.fromordinal(days[row])}",
+            expected=f"a later date than {date.fromordinal(days[row - 1])} in line "
+            f"{table.lines[row - 1]}",
+            remedy="remove the line that is wrong, or sort the file by its dates",
+        )
+    prices = table.numbers("close")
+    for row in np.flatnonzero(~(prices > 0)):
+        raise UserError(
+            place=table.where(row),
+            found=f"the price '{table.strings('close')[row]}' is not a positive number",
+            expected="a price such as 78.34",
+            remedy="fix the price, or remove the line",
+        )
+    return DailyPrices(np.array(days, dtype=np.int64), prices)
 
 
-def _day(text: str, place: str) -> int:
+def _day(text: str, row: int, table: Table) -> int:
     try:
         day = date.fromisoformat(text)
         # Other forms that Python accepts, such as 20130208, could hide swapped columns.
@@ -184,23 +167,8 @@ def _day(text: str, place: str) -> int:
     except ValueError:
         pass
     raise UserError(
-        place=place,
+        place=table.where(row),
         found=f"'{text}' is not a date",
         expected="a date written YYYY-MM-DD",
         remedy="fix the date",
     )
-
-
-def _price(text: str, place: str) -> float:
-    try:
-        price = float("" if "_" in text else text)
-    except ValueError:
-        price = float("nan")
-    if not 0 < price < float("inf"):
-        raise UserError(
-            place=place,
-            found=f"the price '{text}' is not a positive number",
-            expected="a price such as 78.34",
-            remedy="fix the price, or remove the line",
-        )
-    return price

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from workflow_lib.datasets.molecules import read_molecules
 from workflow_lib.datasets.table_file import Table
 from workflow_lib.datasets.tables import finite_number
-from workflow_lib.datasets.word_counts import word_counts, words_of
+from workflow_lib.datasets.word_counts import words_of
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
@@ -230,40 +230,21 @@ class TableEncoding:
 
     def tree(self) -> dict[str, Any]:
         """Return the encoding as the group of an artifact: JSON as an array of bytes."""
-        return {
-            "json": json_bytes(
-                {
-                    "numbers": list(self.numbers),
-                    "categories": [
-                        {"name": name, "levels": list(levels.texts), "missing": levels.missing}
-                        for name, levels in self.categories.items()
-                    ],
-                    "strings": list(self.strings),
-                    "text": self.text,
-                    "terms": list(self.terms),
-                    "smiles": self.smiles,
-                    "missing_indicators": list(self.missing_indicators),
-                }
-            )
-        }
+        categories = [
+            {"name": name, "levels": levels.texts, "missing": levels.missing}
+            for name, levels in self.categories.items()
+        ]
+        return {"json": json_bytes({**vars(self), "categories": categories})}
 
     @classmethod
     def from_tree(cls, tree: Mapping[str, Any]) -> TableEncoding:
         """Return the encoding whose `tree` was stored."""
         stored = from_json_bytes(tree["json"])
-        levels = {
+        stored["categories"] = {
             category["name"]: Levels(tuple(category["levels"]), category["missing"])
             for category in stored["categories"]
         }
-        return cls(
-            tuple(stored["numbers"]),
-            levels,
-            tuple(stored["strings"]),
-            stored["text"],
-            tuple(stored["terms"]),
-            stored["smiles"],
-            tuple(stored.get("missing_indicators", ())),
-        )
+        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in stored.items()})
 
     def _counted_words(self, texts: np.ndarray, notes: list[list[str]]) -> csr_array:
         import numpy as np
@@ -294,28 +275,19 @@ def from_json_bytes(array: np.ndarray) -> Any:
 
 def _frequent_words(table: Table, name: str) -> tuple[str, ...]:
     """Return the words of a column in at least FEWEST_ROWS rows, the MOST_TERMS most frequent."""
-    import numpy as np
+    from sklearn.feature_extraction.text import CountVectorizer
 
-    texts = table.strings(name)
+    vectorizer = CountVectorizer(analyzer=words_of, min_df=FEWEST_ROWS, max_features=MOST_TERMS)
     try:
-        counts, words = word_counts(texts)
-    except ValueError:
-        # scikit-learn refuses texts without any word.
-        words = []
-    frequent = np.empty(0, dtype=int)
-    if words:
-        rows = np.bincount(counts.indices, minlength=len(words))
-        total = np.bincount(counts.indices, weights=counts.data, minlength=len(words))
-        frequent = np.flatnonzero(rows >= FEWEST_ROWS)
-        frequent = frequent[np.argsort(-total[frequent], kind="stable")][:MOST_TERMS]
-    if not frequent.size:
+        vectorizer.fit(table.strings(name))
+    except ValueError as error:
         raise UserError(
             place=f"{table.place}, column '{name}'",
             found=f"no word occurs in {FEWEST_ROWS} rows or more",
             expected="texts that share words, of two or more letters each",
             remedy="make it a column of strings instead of the text, or leave it out",
-        )
-    return tuple(words[word] for word in sorted(frequent))
+        ) from error
+    return tuple(vectorizer.get_feature_names_out().tolist())
 
 
 def _indicators(texts: np.ndarray, name: str, levels: Levels, notes: list[list[str]]) -> np.ndarray:

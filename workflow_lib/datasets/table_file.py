@@ -19,18 +19,25 @@ HDF5_ENDINGS = (".h5", ".hdf5")
 ENDINGS = (*TEXT_ENDINGS, *PARQUET_ENDINGS, *HDF5_ENDINGS)
 """The endings of the files that can be read, in small or capital letters."""
 
-_PARQUET, _HDF5 = "a Parquet file", "an HDF5 file"
+_PARQUET, _HDF5, _GZIP = "a Parquet file", "an HDF5 file", "a file compressed by gzip"
+_PAGE = "a page in HTML or XML"
 _FIRST_BYTES = (
     (b"PK\x03\x04", "a ZIP archive or a workbook of a spreadsheet (.xlsx, .ods)"),
     (b"\xd0\xcf\x11\xe0", "a workbook of a spreadsheet (.xls)"),
     (b"PAR1", _PARQUET),
     (b"\x89HDF\r\n\x1a\n", _HDF5),
-    (b"\x1f\x8b", "a file compressed by gzip"),
+    (b"\x1f\x8b", _GZIP),
     (b"%PDF", "a PDF document"),
     (b"\xff\xfe", "text in the encoding UTF-16"),
     (b"\xfe\xff", "text in the encoding UTF-16"),
 )
 _MARKUP = (b"<!doctype", b"<html", b"<?xml")
+_REMEDIES = {
+    _PARQUET: "rename the file, with the ending of its kind",
+    _HDF5: "rename the file, with the ending of its kind",
+    _GZIP: "unpack it, or let its name end in .csv.gz",
+    _PAGE: "download the table itself; a page was saved instead of it",
+}
 
 
 def read_table(
@@ -73,10 +80,7 @@ def read_table(
     UserError
         Naming the file and the line or column that cannot be read.
     """
-    file, place = Path(path), str(path)
-    _check_file(file, place)
-    ending = _ending(file, place)
-    content = _content(file, place, ending)
+    place, ending, content = _checked_file(path, ENDINGS)
     if ending in PARQUET_ENDINGS:
         return Table.from_columns(parquet_columns(content, place), place, missing_values)
     if ending in HDF5_ENDINGS:
@@ -101,51 +105,37 @@ def text_rows(path: str | Path, delimiter: str | None = None) -> tuple[list[int]
     UserError
         For a file that cannot be read, is not UTF-8 text, or has unpaired quotes.
     """
+    place, _, content = _checked_file(path, TEXT_ENDINGS)
+    return delimited_text.text_rows(content, place, delimiter)
+
+
+def _checked_file(path: str | Path, known: Sequence[str]) -> tuple[str, str, bytes]:
+    """Return the path for messages, which of the endings `known` it has, and the bytes of the file.
+
+    A file of another kind than its ending says is refused.
+    """
     file, place = Path(path), str(path)
-    _check_file(file, place)
-    ending = _ending(file, place, TEXT_ENDINGS)
-    return delimited_text.text_rows(_content(file, place, ending), place, delimiter)
-
-
-# Files
-
-
-def _check_file(path: Path, place: str) -> None:
-    if path.is_dir():
+    if not file.is_file():
+        is_folder = file.is_dir()
         raise UserError(
             place=place,
-            found="this is a folder",
-            expected="a file with a table",
-            remedy="name the file in the folder",
-        )
-    if not path.exists():
-        raise UserError(
-            place=place,
-            found="there is no such file",
+            found="this is a folder" if is_folder else "there is no such file",
             expected="the path of your table, from the folder in which you run the command",
-            remedy=_remedy_for_missing(path),
+            remedy="name the file in the folder" if is_folder else _remedy_for_missing(file),
         )
-
-
-def _ending(path: Path, place: str, known: Sequence[str] = ENDINGS) -> str:
-    name = path.name.lower()
-    ending = next((ending for ending in sorted(known, key=len)[::-1] if name.endswith(ending)), "")
+    name = file.name.lower()
+    ending = max((ending for ending in known if name.endswith(ending)), key=len, default="")
     if not ending:
         raise UserError(
             place=place,
-            found=f"the ending '{path.suffix}' is not that of a table that can be read"
-            if path.suffix
+            found=f"the ending '{file.suffix}' is not that of a table that can be read"
+            if file.suffix
             else "the name has no ending",
             expected=f"a file that ends in {', '.join(known)}",
             remedy=f"{SAVE_AS_CSV}, or rename the file if it is one of these",
         )
-    return ending
-
-
-def _content(path: Path, place: str, ending: str) -> bytes:
-    """Return the bytes of the file; refuse a file of another kind than its ending says."""
     try:
-        content = path.read_bytes()
+        content = file.read_bytes()
         if ending.endswith(".gz") and content:
             content = unpacked_gzip(content)
     except (OSError, EOFError, zlib.error) as error:
@@ -155,28 +145,21 @@ def _content(path: Path, place: str, ending: str) -> bytes:
             expected="a file that is whole and that you may read",
             remedy="fix the permissions, or write the file again",
         ) from error
-    if not content:
-        raise UserError(
-            place=place,
-            found="the file is empty",
-            expected="a header and at least one row",
-            remedy="write the file again",
-        )
-    wanted = {".parquet": _PARQUET, ".h5": _HDF5, ".hdf5": _HDF5}.get(ending, "UTF-8 text")
+    wanted = {".parquet": _PARQUET, ".h5": _HDF5, ".hdf5": _HDF5}.get(ending)
     kind = next((kind for start, kind in _FIRST_BYTES if content.startswith(start)), None)
     if kind == _PARQUET and not content.endswith(b"PAR1"):
         # The name of a column may begin with the same letters.
         kind = None
     if kind is None and content[:1000].lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith(_MARKUP):
-        kind = "a page in HTML or XML"
-    if kind != (wanted if wanted in (_PARQUET, _HDF5) else None):
+        kind = _PAGE
+    if kind != wanted:
         raise UserError(
             place=place,
             found=f"the file is {kind or 'text, or damaged'}, but its name ends in '{ending}'",
-            expected=wanted,
-            remedy=_remedy_for_kind(kind),
+            expected=wanted or "UTF-8 text",
+            remedy=_REMEDIES.get(kind, f"{SAVE_AS_CSV}; its name must end in .csv"),
         )
-    return content
+    return place, ending, content
 
 
 def _remedy_for_missing(path: Path) -> str:
@@ -185,13 +168,3 @@ def _remedy_for_missing(path: Path) -> str:
         return f"fix the path: there is no folder '{folder}'"
     nearest = nearest_name(path.name, [other.name for other in folder.iterdir()])
     return f"write '{folder / nearest}'" if nearest else "fix the path"
-
-
-def _remedy_for_kind(kind: str | None) -> str:
-    if kind in (_PARQUET, _HDF5):
-        return "rename the file, with the ending of its kind"
-    if kind == "a file compressed by gzip":
-        return "unpack it, or let its name end in .csv.gz"
-    if kind == "a page in HTML or XML":
-        return "download the table itself; a page was saved instead of it"
-    return f"{SAVE_AS_CSV}; the name of a text file must end in .csv"

@@ -203,7 +203,7 @@ def _prices(archive: Path, companies: set[str]) -> dict[str, DailyPrices]:
                 remedy="check that this is the archive of the prices",
             )
         if company in companies:
-            prices[company] = daily_prices(_decoded(content, place), company, place)
+            prices[company] = daily_prices(content, company, place)
     return prices
 
 

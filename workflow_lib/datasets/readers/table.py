@@ -257,20 +257,31 @@ def _columns(table: Table, options: Options) -> dict[str, list[str]]:
         option: table.matching(getattr(options, option), option)
         for option in ("outputs", "numbers", "categories", "strings", "missing_indicators")
     }
-    _refuse_other_indicators(place, columns)
+    others = [name for name in columns["missing_indicators"] if name not in columns["numbers"]]
+    if others:
+        raise UserError(
+            place=f"{place}, key missing_indicators",
+            found=f"columns that are not among numbers: {listed(others)}",
+            expected="columns of numbers to predict from",
+            remedy="add them to numbers, or take them out of missing_indicators",
+        )
     for option in ("text", "smiles", "classes", "row_name", "group", "time", "same_group"):
         name = getattr(options, option)
         columns[option] = [] if name is None else [_one_column(table, name, option)]
     inputs = ("numbers", "categories", "strings", "text", "smiles")
     used: dict[str, str] = {}
-    for option in ("outputs", "classes", *inputs):
+    # A column that relates rows may be an input as well, but never an output.
+    for option in ("outputs", "classes", "group", "time", "same_group", "row_name", *inputs):
         for name in columns[option]:
-            _refuse_second_use(place, used, name, option)
-    for option in ("group", "time", "same_group", "row_name"):
-        # A column that relates rows may be an input as well, but never an output.
-        for name in columns[option]:
-            if name in columns["outputs"] or name in columns["classes"]:
-                _refuse_second_use(place, used, name, option)
+            if name in used:
+                raise UserError(
+                    place=place,
+                    found=f"the column '{name}' is in {used[name]} and in {option}",
+                    expected="every column in at most one of them",
+                    remedy="take it out of one of the two",
+                )
+            if option in ("outputs", "classes", *inputs):
+                used[name] = option
     named = [option for option in inputs if columns[option]]
     if (options.gram is None) == (not named):
         raise UserError(
@@ -280,17 +291,6 @@ def _columns(table: Table, options: Options) -> dict[str, list[str]]:
             remedy="remove gram or these columns" if named else "name columns to predict from",
         )
     return columns
-
-
-def _refuse_other_indicators(place: str, columns: Mapping[str, Sequence[str]]) -> None:
-    others = [name for name in columns["missing_indicators"] if name not in columns["numbers"]]
-    if others:
-        raise UserError(
-            place=f"{place}, key missing_indicators",
-            found=f"columns that are not among numbers: {listed(others)}",
-            expected="columns of numbers to predict from",
-            remedy="add them to numbers, or take them out of missing_indicators",
-        )
 
 
 def _one_column(table: Table, name: str, option: str) -> str:
@@ -303,17 +303,6 @@ def _one_column(table: Table, name: str, option: str) -> str:
             remedy="write the name of the intended column",
         )
     return names[0]
-
-
-def _refuse_second_use(place: str, used: dict[str, str], name: str, option: str) -> None:
-    if name in used:
-        raise UserError(
-            place=place,
-            found=f"the column '{name}' is in {used[name]} and in {option}",
-            expected="every column in at most one of them",
-            remedy="take it out of one of the two",
-        )
-    used[name] = option
 
 
 # Outputs
@@ -350,14 +339,15 @@ def _ranges(
     found: dict[str, Range] = {}
     for key, limits in options.ranges.items():
         place = f"{table.place}, options of the reader 'table', ranges.{key}"
-        if limits.least is not None and limits.largest is not None:
-            if not limits.least < limits.largest:
-                raise UserError(
-                    place=place,
-                    found=f"least {limits.least:g}, largest {limits.largest:g}",
-                    expected="a largest value above the least value",
-                    remedy="fix the two, or remove one",
-                )
+        least = -np.inf if limits.least is None else limits.least
+        largest = np.inf if limits.largest is None else limits.largest
+        if not least < largest:
+            raise UserError(
+                place=place,
+                found=f"least {least:g}, largest {largest:g}",
+                expected="a largest value above the least value",
+                remedy="fix the two, or remove one",
+            )
         chosen = [name for name in table.matching([key], "ranges") if name in names]
         if not chosen:
             raise UserError(
@@ -367,31 +357,21 @@ def _ranges(
                 remedy="name an output, or remove the range",
             )
         for name in chosen:
-            values = outputs[:, list(names).index(name)]
-            wrong = {
-                f"a value below {limits.least}": values < _or(limits.least, -np.inf),
-                f"a value above {limits.largest}": values > _or(limits.largest, np.inf),
-                "not a whole number": limits.whole
-                & (values != np.rint(values))
-                & ~np.isnan(values),
-            }
-            for what, rows in wrong.items():
-                for row in np.flatnonzero(rows):
-                    raise UserError(
-                        place=table.where(row, name),
-                        found=f"{values[row]:g}: {what}",
-                        expected=f"the values of ranges.{key} in the options of the dataset",
-                        remedy="fix the value, or the range of this output, or remove the range",
-                    )
             found[name] = limits
+            values = outputs[:, list(names).index(name)]
+            fractional = limits.whole & (values != np.rint(values)) & ~np.isnan(values)
+            for row in np.flatnonzero((values < least) | (values > largest) | fractional):
+                raise UserError(
+                    place=table.where(row, name),
+                    found=f"the value {values[row]:g}",
+                    expected=f"a {'whole ' * limits.whole}number from {least:g} to {largest:g}, by "
+                    f"ranges.{key} in the options of the dataset",
+                    remedy="fix the value, or the range of this output, or remove the range",
+                )
     each = [
         found[name].model_dump(exclude_defaults=True) if name in found else {} for name in names
     ]
     return {"ranges": json.dumps(each)}
-
-
-def _or(bound: float | None, otherwise: float) -> float:
-    return otherwise if bound is None else bound
 
 
 def _class_vectors(
