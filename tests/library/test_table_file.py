@@ -63,6 +63,48 @@ def test_numbers_are_bit_equal_to_those_that_were_written(tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["-0", "1"],
+        ["007", "1.50"],
+        ["99999999999999999999", "-9007199254740993"],
+        ["-999.0", ""],
+        ["4.9e-324", "0.1000000000000000055511151231257827"],
+        [" 5 ", "\t6"],
+    ],
+)
+def test_numbers_are_those_of_python_and_their_texts_are_kept(tmp_path, cells):
+    content = "\n".join(["x,other", *(f"{cell},a" for cell in cells), "3,"])
+    table = read_table(written(tmp_path, content), missing_values=("-999",))
+    expected = np.array([float(cell or "nan") for cell in cells] + [3.0])
+    assert table.numbers("x").tobytes() == expected.tobytes()
+    assert table.strings("x").tolist() == [cell.strip() for cell in cells] + ["3"]
+
+
+def test_texts_that_pandas_takes_for_something_else_are_kept(tmp_path):
+    table = read_table(written(tmp_path, "a,b\nTrue,NAN\nfalse,1\n"))
+    assert table.strings("a").tolist() == ["True", "false"]
+    assert table.strings("b").tolist() == ["NAN", "1"]
+    assert not table.is_numeric("a") and not table.is_numeric("b")
+
+
+def test_lines_that_end_as_on_old_systems_may_be_blank(tmp_path):
+    table = read_table(written(tmp_path, "a,b\r\r\r1,x\r\r2,y\r\r"))
+    assert table.numbers("a").tolist() == [1.0, 2.0]
+    assert table.lines.tolist() == [4, 6]
+
+
+def test_keys_are_different_and_a_complete_matrix_has_no_gap(tmp_path):
+    table = read_table(written(tmp_path, "id,x\na,1\nb,\n\na,3\n"))
+    with pytest.raises(UserError, match="line 5, column 'id': the sample 'a' is repeated"):
+        table.keys("id", "sample")
+    assert table.selected([0, 1]).keys("id", "sample") == ["a", "b"]
+    np.testing.assert_array_equal(table.matrix(["x"]), [[1], [np.nan], [3]])
+    with pytest.raises(UserError, match="line 3, column 'x': the value is missing"):
+        table.matrix(["x"], complete=True)
+
+
 @pytest.mark.parametrize("text", ["2024-01-05", "1_000", "inf", "1e999", "0x1f", "NAN", "1 2", "x"])
 def test_what_is_no_finite_number_is_named_with_its_line(tmp_path, text):
     table = read_table(written(tmp_path, f"a;b\n1;2\n\n3;{text}\n4;x\n"))

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from workflow_lib.datasets.tables import dataset_tree, listed
+from workflow_lib.datasets.tables import dataset_tree, exclusion_report, listed
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
@@ -175,12 +175,7 @@ def usable_classes(
         numbers[labels[rows]],
         vectors[kept],
         [class_names[position] for position in kept],
-        {
-            "exclusions": {reason: len(names) for reason, names in excluded.items()},
-            "excluded_names": {
-                reason: ", ".join(names) for reason, names in excluded.items() if names
-            },
-        },
+        exclusion_report(excluded),
     )
 
 

@@ -66,14 +66,27 @@ def listed_names(names: Sequence[str], most: int = 5) -> str:
 
 def only_source(sources: Sequence[Path], reader: str) -> Path:
     """Return the single file in `sources`; raise a `UserError` unless there is exactly one."""
-    if len(sources) != 1:
+    check_sources(sources, reader, "the data")
+    return Path(sources[0])
+
+
+def check_sources(sources: Sequence[Path], reader: str, *parts: str) -> None:
+    """Raise a `UserError` unless there is one source file for each of `parts`, what they hold."""
+    if len(sources) != len(parts):
         raise UserError(
             place=f"sources of a dataset with the reader '{reader}'",
             found=f"{len(sources)} source files",
-            expected="exactly one source file",
-            remedy="list one source in the configuration of the dataset",
+            expected=f"{len(parts)}: {', then '.join(parts)}",
+            remedy="list them in the configuration of the dataset",
         )
-    return Path(sources[0])
+
+
+def exclusion_report(excluded: Mapping[str, Sequence[str]]) -> dict[str, dict[str, Any]]:
+    """Return, for names by the reason of their exclusion, ``exclusions`` and ``excluded_names``."""
+    return {
+        "exclusions": {reason: len(names) for reason, names in excluded.items()},
+        "excluded_names": {reason: ", ".join(names) for reason, names in excluded.items() if names},
+    }
 
 
 def file_content(path: Path) -> bytes:

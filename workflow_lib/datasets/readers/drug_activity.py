@@ -17,7 +17,7 @@ from pydantic import Field, Strict
 from workflow_lib.config.base import Settings
 from workflow_lib.datasets.molecules import rdkit_version, read_molecules, scaffold_codes
 from workflow_lib.datasets.table_file import read_source
-from workflow_lib.datasets.tables import dataset_tree
+from workflow_lib.datasets.tables import check_sources, dataset_tree, exclusion_report
 from workflow_lib.errors import UserError, unknown_name
 
 if TYPE_CHECKING:
@@ -86,13 +86,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     """
     import numpy as np
 
-    if len(sources) != 2:
-        raise UserError(
-            place="sources of a dataset with the reader 'drug_activity'",
-            found=f"{len(sources)} source files",
-            expected="two: the table of the activities, then that of the structures",
-            remedy="list both in the configuration of the dataset",
-        )
+    check_sources(sources, "drug_activity", "the table of the activities", "that of the structures")
     lines, activities = _activities(sources[0], options.left_out_lines)
     structures = _structures(sources[1])
 
@@ -138,10 +132,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         groups={"scaffold": codes},
         names={"compounds": json.dumps(list(rows))},
         report={
-            "exclusions": {reason: len(names) for reason, names in excluded.items()},
-            "excluded_names": {
-                reason: ", ".join(names) for reason, names in excluded.items() if names
-            },
+            **exclusion_report(excluded),
             "scaffolds": int(codes.max()) + 1,
             "compounds_without_rings": scaffolds.count(""),
             "rdkit": rdkit_version(),

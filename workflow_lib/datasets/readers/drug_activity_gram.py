@@ -28,7 +28,14 @@ from pydantic import Field, StrictBool
 from workflow_lib.config.base import Settings
 from workflow_lib.datasets.number_array import open_number_array
 from workflow_lib.datasets.table_file import read_source
-from workflow_lib.datasets.tables import dataset_tree, listed, parse_number, read_text
+from workflow_lib.datasets.tables import (
+    dataset_tree,
+    exclusion_report,
+    finite_number,
+    listed,
+    parse_number,
+    read_text,
+)
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
@@ -120,13 +127,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         allow_constant_outputs=options.allow_constant_outputs,
         allow_missing_outputs=True,
         names={"compounds": json.dumps(kept, ensure_ascii=False)},
-        report={
-            "exclusions": {reason: len(molecules) for reason, molecules in excluded.items()},
-            "excluded_names": {
-                reason: ", ".join(molecules) for reason, molecules in excluded.items() if molecules
-            },
-            **spectrum,
-        },
+        report=exclusion_report(excluded) | spectrum,
     )
 
 
@@ -226,27 +227,17 @@ def _read_lines(path: Path) -> tuple[list[str] | None, np.ndarray]:
                 expected=f"{n_columns}, as in the first line",
                 remedy=f"fix the line; a first line of ids begins with the word {IDS}",
             )
-        matrix[row] = _numbers(fields, f"{path}, line {number}")
+        numbers = [finite_number(field) for field in fields]
+        if None in numbers:
+            position = numbers.index(None)
+            parse_number(fields[position], (), f"{path}, line {number}, value {position + 1}")
+        matrix[row] = numbers
     _refuse_other_than_square(path, *matrix.shape)
     return ids, matrix
 
 
 def _fields(line: str, delimiter: str | None) -> list[str]:
     return [field.strip().strip('"') for field in line.split(delimiter)]
-
-
-def _numbers(fields: Sequence[str], place: str) -> list[float]:
-    """Return the numbers of a line, with a fast path for valid lines."""
-    try:
-        numbers = [float(field) for field in fields]
-    except ValueError:
-        numbers = [float("nan")]
-    if "_" in "".join(fields) or not all(number - number == 0.0 for number in numbers):
-        numbers = [
-            parse_number(field, (), f"{place}, value {position}")
-            for position, field in enumerate(fields, start=1)
-        ]
-    return numbers
 
 
 # Ids

@@ -26,7 +26,7 @@ from workflow_lib.datasets.price_windows import (
     daily_prices,
     volatility_windows,
 )
-from workflow_lib.datasets.tables import dataset_tree
+from workflow_lib.datasets.tables import check_sources, dataset_tree
 from workflow_lib.datasets.word_counts import word_counts, words_of
 from workflow_lib.errors import UserError
 
@@ -102,13 +102,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     """
     import numpy as np
 
-    if len(sources) != 2:
-        raise UserError(
-            place="sources of a dataset with the reader 'earnings_calls'",
-            found=f"{len(sources)} source files",
-            expected="two: the archive of the transcripts, then that of the prices",
-            remedy="list both in the configuration of the dataset",
-        )
+    check_sources(sources, "earnings_calls", "the archive of the transcripts", "that of the prices")
     transcripts = _transcripts(sources[0])
     prices = _prices(sources[1], {transcript.company for transcript in transcripts})
     rules = WindowRules(

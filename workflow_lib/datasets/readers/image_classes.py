@@ -29,6 +29,7 @@ from workflow_lib.datasets.class_tables import (
     described_vectors,
     usable_classes,
 )
+from workflow_lib.datasets.tables import check_sources
 from workflow_lib.errors import UserError, unknown_name
 
 if TYPE_CHECKING:
@@ -253,13 +254,7 @@ def _described(
         "lsa": ["texts about the classes"],
     }[options.vectors]
     sources = [source for source in sources if source.suffix != WEIGHTS]
-    if len(sources) != 1 + len(wanted):
-        raise UserError(
-            place="sources of a dataset with the reader 'image_classes'",
-            found=f"{len(sources)} source files",
-            expected=f"{1 + len(wanted)}: the images, then the {', then the '.join(wanted)}",
-            remedy="list them in the configuration of the dataset",
-        )
+    check_sources(sources, "image_classes", "the images", *(f"the {part}" for part in wanted))
     for name in options.codebook_classes or ():
         if name not in class_names and name not in options.left_out_classes:
             place = f"{sources[0]}, option codebook_classes"
