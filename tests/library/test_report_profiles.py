@@ -76,9 +76,9 @@ def test_outputs_of_different_units_are_in_standard_deviations(tmp_path):
     mean, deviation = np.nanmean(outputs[TRAIN], axis=0), np.nanstd(outputs[TRAIN], axis=0)
     np.testing.assert_allclose(values[0][0], (outputs[1] - mean) / deviation)
     bar = figure.axes[-1]
-    assert bar.get_ylabel() == "difference from the training mean (standard deviations)"
+    assert bar.get_xlabel() == "difference from the training mean (standard deviations)"
     bar = draw(arguments, output_scale="none").axes[-1]
-    assert bar.get_ylabel() == "difference from the training mean (unit of the outputs)"
+    assert bar.get_xlabel() == "difference from the training mean (unit of the outputs)"
 
 
 def test_colors_are_centred_and_the_same_for_all(tmp_path):
@@ -114,7 +114,7 @@ def test_missing_outputs_show_the_hatched_background(tmp_path):
 def test_the_title_says_what_was_run(tmp_path):
     arguments, _ = write_inputs(tmp_path)
     assert draw(arguments).get_suptitle() == (
-        "Toy\n6 training rows, first split; test rows from the lowest to the highest error of m-KRR"
+        "Toy\n6 training rows, first split; test rows by rising error of m-KRR"
     )
 
 

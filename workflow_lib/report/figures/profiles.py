@@ -127,8 +127,8 @@ def draw(
         for row in chosen_rows(truth, [test], [predicted[reference]], N_ROWS)
     ]
     heading = (
-        f"{title}\n{size} training rows, first split; test rows from the lowest to the highest "
-        f"error of {method_label(reference, methods)}"
+        f"{title}\n{size} training rows, first split; test rows by rising error of "
+        f"{method_label(reference, methods)}"
     )
     if any(np.isnan(profile.stripes["true"]).any() for profile in profiles):
         heading += "\nHatched: not observed"

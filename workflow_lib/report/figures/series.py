@@ -115,7 +115,7 @@ def draw(
         _predicted_row(row, tests, outputs) for row in chosen_rows(truth, tests, outputs[reference])
     ]
     heading = (
-        f"{title}\n{training_size} training rows; test rows from the lowest to the highest error "
+        f"{title}\n{training_size} training rows; test rows by rising error "
         f"of {method_label(reference, methods)}"
     )
     if any(row.n_splits > 1 for row in rows):
