@@ -199,10 +199,10 @@ rule overview:
     output:
         svg=shown_result(f"{RUN_FOLDER}/figures/headline.svg", "overview", "headline"),
         png=f"{RUN_FOLDER}/figures/headline.png",
-        csv=f"{RUN_FOLDER}/figures/headline.csv",
+        csv=shown_result(f"{RUN_FOLDER}/figures/headline.csv", "overview", "headline"),
         curves_svg=shown_result(f"{RUN_FOLDER}/figures/curves.svg", "overview", "curves"),
         curves_png=f"{RUN_FOLDER}/figures/curves.png",
-        curves_csv=f"{RUN_FOLDER}/figures/curves.csv",
+        curves_csv=shown_result(f"{RUN_FOLDER}/figures/curves.csv", "overview", "curves"),
     params:
         experiments=lambda wildcards: ranked_experiments(),
         methods=lambda wildcards: method_fields(

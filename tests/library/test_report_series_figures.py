@@ -118,7 +118,7 @@ def test_panels_show_truth_means_and_deviations(tmp_path):
         assert (top - bottom) / 2 == pytest.approx(np.std(shifts, ddof=1))
     title = figure.get_suptitle()
     assert title == (
-        "Toy\n50 training rows; test rows from the lowest to the highest error of m-KRR\n"
+        "Toy\n50 training rows; test rows by rising error of m-KRR\n"
         "Predictions: mean ± standard deviation over the splits of each row"
     )
 
@@ -172,7 +172,7 @@ def test_the_methods_can_be_named(tmp_path):
         "m-RF",
     ]
     # Without the reference, the first method orders the rows.
-    assert "highest error of z" in figure.get_suptitle()
+    assert "rising error of z" in figure.get_suptitle()
     for shown in (["m-krr", "absent"], [], ["m-krr", "m-rf", "ofer-gmm", "wofer-gmm", "z"]):
         with pytest.raises(UserError, match="figure of kind series"):
             series.draw(*arguments, title="Toy", methods=METHODS, shown=shown)

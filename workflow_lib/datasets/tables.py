@@ -272,6 +272,8 @@ def dataset_tree(
             remedy="leave it out of the outputs, or, where the reader has this option, set "
             "allow_constant_outputs: true",
         )
+    for group in ("lagged_values", "order", "groups"):
+        _check_lengths(groups.get(group, {}), n_rows, f"{place}, group '{group}'")
     if "lagged_values" in groups:
         values = groups["lagged_values"]["values"]
         lagged_names = json.loads(groups.get("names", {}).get("lagged_values", "null"))
@@ -288,8 +290,6 @@ def dataset_tree(
     }
     if not sparse:
         names["inputs"] = json.dumps(list(input_names), ensure_ascii=False)
-    for group in ("lagged_values", "order", "groups"):
-        _check_lengths(groups.get(group, {}), n_rows, f"{place}, group '{group}'")
     return {
         **groups,
         **stored,
