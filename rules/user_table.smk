@@ -127,6 +127,60 @@ rule calibration:
         "../scripts/calibration.py"
 
 
+rule answer_figures:
+    input:
+        scores="results/{experiment}/scores.csv",
+        answer="results/{experiment}/answer.json",
+        calibration="results/{experiment}/calibration.h5",
+        dataset=dataset_of,
+        code=code("answer_figures.py", "report.run_figures.answer"),
+    output:
+        methods_svg=shown_result(
+            "results/figures/{experiment}-answer-methods.svg", "answer_figures", "answer, methods"
+        ),
+        methods_png="results/figures/{experiment}-answer-methods.png",
+        methods_csv=shown_result(
+            "results/figures/{experiment}-answer-methods.csv", "answer_figures", "answer, methods"
+        ),
+        outputs_svg=shown_result(
+            "results/figures/{experiment}-answer-outputs.svg", "answer_figures", "answer, outputs"
+        ),
+        outputs_png="results/figures/{experiment}-answer-outputs.png",
+        outputs_csv=shown_result(
+            "results/figures/{experiment}-answer-outputs.csv", "answer_figures", "answer, outputs"
+        ),
+        curve_svg=shown_result(
+            "results/figures/{experiment}-answer-curve.svg", "answer_figures", "answer, curve"
+        ),
+        curve_png="results/figures/{experiment}-answer-curve.png",
+        curve_csv=shown_result(
+            "results/figures/{experiment}-answer-curve.csv", "answer_figures", "answer, curve"
+        ),
+    params:
+        methods=lambda wildcards: method_fields(
+            settings.methods_of(wildcards.experiment), "label", "color", "marker"
+        ),
+        metric=lambda wildcards: shown_metric(wildcards.experiment),
+    log:
+        "logs/answer_figures/{experiment}.log",
+    benchmark:
+        "results/timings/jobs/answer_figures/{experiment}.tsv"
+    threads: 1
+    resources:
+        mem_mb=memory_for("answer_figures"),
+        runtime=minutes_for("answer_figures"),
+    wildcard_constraints:
+        experiment=alternatives(user_tables()),
+    group:
+        "{experiment}-results"
+    conda:
+        CONDA
+    message:
+        "figures of the answer {wildcards.experiment}"
+    script:
+        "../scripts/answer_figures.py"
+
+
 rule saved_model:
     input:
         answer="results/{experiment}/answer.json",

@@ -59,7 +59,19 @@ def own_results(experiment):
     """Return what a run on a table of the user's own makes besides the usual results."""
     names = ("data-profile.json", "answer.json", "calibration.h5", "model.h5")
     paths = [f"results/{experiment}/{name}" for name in names]
+    paths += [path for files in answer_figure_files(experiment).values() for path in files.values()]
     return [*paths, f"results/timings/{experiment}-answer.json"]
+
+
+def answer_figure_files(experiment):
+    """Return the files of the figures of an answer, by name and suffix."""
+    return {
+        name: {
+            suffix: f"results/figures/{experiment}-answer-{name}.{suffix}"
+            for suffix in ("svg", "png", "csv")
+        }
+        for name in ("methods", "outputs", "curve")
+    }
 
 
 def all_own_results():

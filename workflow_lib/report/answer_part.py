@@ -28,7 +28,8 @@ from workflow_lib.report.labels import (
     format_share,
     join_words,
 )
-from workflow_lib.report.render import Section, html_markup, section
+from workflow_lib.report.render import Section, figure_part, html_markup, section
+from workflow_lib.report.run_figures.answer import methods_in_words, outputs_in_words
 from workflow_lib.report.table_markup import (
     HIGHER_MARK,
     LOWER_MARK,
@@ -42,6 +43,17 @@ MOST_OUTPUTS = 20
 
 MOST_NAMES = 12
 """Columns are named up to this number, and only counted above."""
+
+METHODS = (
+    "Colored: mean and standard deviation over the splits, in numbers at the right; each "
+    "grey point is a split."
+)
+OUTPUTS = (
+    "Each point is a test row of a split; the band is the interval of a prediction. R\u00b2 is one "
+    "minus the squared errors divided by those of the training mean."
+)
+CLASSES = "Blue: test rows of a class for which it was predicted, all splits together."
+CURVE = "Means and standard deviations over the splits."
 
 _LEAKS = {
     "equal": "is the output itself, in some unit",
@@ -59,6 +71,8 @@ def answer_part(
     data_profile: str | Path | None = None,
     calibration: str | Path | None = None,
     output_names: Sequence[str] = (),
+    figures: Mapping[str, Mapping[str, str | Path]] | None = None,
+    folder: str | Path = ".",
 ) -> list[Section]:
     """Return the sections of the page: answer, leaderboard, intervals, data profile, what next.
 
@@ -76,6 +90,10 @@ def answer_part(
         numbers nor sets of classes.
     output_names : sequence of str
         Names of the outputs, in order; numbers from 1 where there are too few.
+    figures : mapping, optional
+        The files of `workflow_lib.report.run_figures.answer.run`; no figures without.
+    folder : path
+        That of the page.
 
     Raises
     ------
@@ -83,7 +101,8 @@ def answer_part(
         If a file is missing or damaged.
     """
     content = read_json(answer)
-    sections = [answer_section(content), leaderboard_section(content)]
+    shown = answer_figures(content, figures, folder) if figures else {}
+    sections = [answer_section(content, shown), leaderboard_section(content)]
     if calibration is not None:
         tree = read_artifact(calibration, "calibration")
         if np.size(tree["half_widths"]):
@@ -114,14 +133,31 @@ def read_json(path: str | Path) -> dict:
     return found
 
 
-def answer_section(answer: Mapping) -> Section:
-    """Return the answer in large type, the other sentences and the notes."""
+def answer_figures(
+    answer: Mapping, files: Mapping[str, Mapping[str, str | Path]], folder: str | Path
+) -> dict[str, dict]:
+    """Return what the templates show of the figures of an answer, by name."""
+    is_of_classes = answer["metric"] == "accuracy"
+    words = {
+        "methods": (METHODS, methods_in_words(answer)),
+        "outputs": (CLASSES if is_of_classes else OUTPUTS, outputs_in_words(answer, is_of_classes)),
+        "curve": (CURVE, f"{CURVE} {answer['sentences'][0]}"),
+    }
+    return {
+        name: figure_part({**files[name], "alt": alt, "caption": caption}, folder)
+        for name, (caption, alt) in words.items()
+    }
+
+
+def answer_section(answer: Mapping, figures: Mapping[str, Mapping] | None = None) -> Section:
+    """Return the answer in large type, its figures, the other sentences and the notes."""
     headline, *others = answer["sentences"]
     return section(
         "answer",
         "The answer",
         "answer.html",
         headline=headline,
+        figures=figures or {},
         sentences=others,
         notes=answer.get("notes"),
     )

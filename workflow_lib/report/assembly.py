@@ -83,8 +83,8 @@ def run(
         ``table_files`` (table name -> {"csv": path, "tex": path}) and ``pictures`` (figure name ->
         path of its PNG). ``equivalence_checks`` is the JSON of the equivalence checks; None without
         them. Of a user table ``models``, ``final_split`` and ``data_profile`` are those of tables
-        of kind ``typical_rows``, and ``own`` holds ``answer``, ``data_profile`` and ``calibration``
-        (paths) where the page begins with them.
+        of kind ``typical_rows``, and ``own`` holds ``answer``, ``data_profile``, ``calibration``
+        (paths) and ``figures`` (name -> suffix -> path) where the page begins with them.
     datasets : mapping of dataset name to mapping
         ``settings`` (title, description, stand_in_for, reader, options, sources, licence,
         citation) and ``artifact`` (path of the "dataset" artifact).
@@ -158,6 +158,8 @@ def run(
                 data_profile=own["data_profile"],
                 calibration=own["calibration"],
                 output_names=json.loads(read_artifact(artifact, "dataset")["names"]["outputs"]),
+                figures=own.get("figures"),
+                folder=Path(output).parent,
             )
     equivalence_checks = {
         name: experiment["equivalence_checks"]
@@ -172,7 +174,8 @@ def run(
         paths = {name: experiment["scores"] for name, experiment in experiments.items()}
         folder = Path(output).parent
         unbeaten = [section["name"] for section in sections if section["unbeaten"]]
-        opening = opening_figures(paths, ranked, methods, cross_dataset, unbeaten, folder)
+        if not leading:
+            opening = opening_figures(paths, ranked, methods, cross_dataset, unbeaten, folder)
         following.append(ranks_section(paths, ranked, methods, cross_dataset["ranks"], folder))
         following.append(
             protocol_section(paths, protocol, n_folds, cross_dataset["protocol"], folder)

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,6 +24,9 @@ from workflow_lib.report.style import (
     plain_name,
     write_title,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SHOWS = (
     "for tables of your own, predictions of the best method for test rows against their true "
@@ -128,7 +132,7 @@ def draw(
     )
     if len(shown) < len(panels):
         heading += f"\n{len(shown)} of {len(panels)} outputs, from the lowest to the highest error"
-    return _draw_panels([panels[index] for index in shown], tree["level"], heading)
+    return draw_panels([panels[index] for index in shown], tree["level"], heading)
 
 
 def output_panels(calibration: Mapping, names: Mapping, place: str | Path) -> list[OutputPanel]:
@@ -222,13 +226,22 @@ def shown_outputs(errors: Sequence[float], most: int = MOST_PANELS) -> list[int]
     return [ordered[step] for step in steps]
 
 
-def _draw_panels(panels: Sequence[OutputPanel], level: float, heading: str):
+def panel_points(panel: OutputPanel) -> pd.DataFrame:
+    """Return the points of a panel: ``output``, ``truth``, ``predicted``, ``is_outside``."""
+    import pandas as pd
+
+    points = {"truth": panel.truth, "predicted": panel.predicted, "is_outside": panel.is_outside}
+    return pd.DataFrame({"output": panel.name, **points})
+
+
+def draw_panels(panels: Sequence[OutputPanel], level: float, heading: str, width: float = WIDTH):
+    """Return the figure of panels, `width` inches wide; `level` is that of the intervals."""
     from matplotlib.figure import Figure
 
     n_columns = min(PANELS_IN_A_LINE, len(panels))
     n_lines = -(-len(panels) // n_columns)
     with applied_style():
-        figure = Figure(figsize=(WIDTH, (0.6 + 5.3 / n_columns) * n_lines + 1.3))
+        figure = Figure(figsize=(width, (0.6 + (width - 1.1) / n_columns) * n_lines + 1.3))
         figure.set_layout_engine("constrained")
         axes = list(figure.subplots(n_lines, n_columns, squeeze=False).flat)
         for index, (axis, panel) in enumerate(zip(axes, panels, strict=False)):

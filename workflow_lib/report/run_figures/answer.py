@@ -1,0 +1,345 @@
+"""The figures of the answer on a user's own table: its methods, its outputs and what rows add."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from workflow_lib.artifacts import read_artifact
+from workflow_lib.experiments.statistics import mean_and_deviation
+from workflow_lib.report.calibration_splits import splits_of
+from workflow_lib.report.figures.confusion import confusion_shares
+from workflow_lib.report.figures.predicted_true import (
+    draw_panels,
+    output_panels,
+    panel_points,
+    shown_outputs,
+)
+from workflow_lib.report.inches import shortened
+from workflow_lib.report.labels import count_of, join_words, method_label
+from workflow_lib.report.lines import Line, level_line
+from workflow_lib.report.lines import draw_panels as draw_lines
+from workflow_lib.report.quantities import QUANTITIES, errors_by_size
+from workflow_lib.report.results import outside_studies, read_scores
+from workflow_lib.report.style import (
+    ACCENT_COLOR,
+    BASE_COLOR,
+    applied_style,
+    line_style,
+    plain_name,
+    save_figure,
+    write_title,
+)
+from workflow_lib.report.tables import in_order
+from workflow_lib.whole_files import write_text
+
+WIDTH = 5.2
+"""Width in inches: two figures side by side fill a page."""
+
+MOST_METHODS, MOST_CLASSES = 12, 12
+LABEL_LETTERS = 26
+
+FARTHEST = 1.5
+"""The axis of the methods ends at this multiple of the error of the training mean, or of the median
+of the methods if that is larger."""
+
+GREY = "#6b6b6b"
+
+
+def run(
+    scores: str | Path,
+    answer: str | Path,
+    calibration: str | Path,
+    dataset: str | Path,
+    methods: Mapping[str, Mapping],
+    metric: str,
+    files: Mapping[str, Mapping[str, str | Path]],
+) -> None:
+    """Draw the figures of an answer, and write them and their numbers.
+
+    Parameters
+    ----------
+    scores, answer, calibration, dataset : paths
+        The ``scores.csv``, the ``answer.json``, the "calibration" and the "dataset" artifact.
+    methods : mapping of method name to {"label", "color", "marker"}
+    metric : str
+        A key of `workflow_lib.report.quantities.QUANTITIES`.
+    files : mapping
+        ``methods``, ``outputs`` and ``curve``, each with ``svg``, ``png`` and ``csv`` (paths).
+
+    Raises
+    ------
+    UserError
+        If a file is damaged.
+    """
+    frame, found = read_scores(scores), json.loads(Path(answer).read_text(encoding="utf-8"))
+    tree, names = read_artifact(calibration, "calibration"), read_artifact(dataset, "dataset")
+    points, curve = method_points(frame, found, metric), curve_points(frame, found, metric)
+    drawn = {
+        "methods": (draw_methods(points, found, methods, metric), points),
+        "curve": (draw_curve(curve, found, methods, metric), curve),
+        "outputs": draw_outputs(tree, names, found, calibration),
+    }
+    for name, (figure, numbers) in drawn.items():
+        save_figure(figure, files[name]["svg"], files[name]["png"])
+        write_text(files[name]["csv"], numbers.to_csv(index=False, lineterminator="\n"))
+
+
+def method_points(scores: pd.DataFrame, answer: Mapping, metric: str) -> pd.DataFrame:
+    """Return the error of each method of the leaderboard in each split, best method first.
+
+    Columns: ``method``, ``label``, ``split`` and ``value``, at the largest training size; an
+    accuracy is in percent.
+    """
+    column = list(errors_by_size(outside_studies(scores), metric).values())[-1]
+    keys = ("method", "components", "weak_size")
+    rows = []
+    for entry in answer["leaderboard"]:
+        variant = next(
+            v for v in column if [getattr(v, k) for k in keys] == [entry[k] for k in keys]
+        )
+        rows += [
+            (entry["method"], entry["label"], split, QUANTITIES[metric].shown(error))
+            for split, error in sorted(column[variant].items())
+        ]
+    return pd.DataFrame(rows, columns=["method", "label", "split", "value"])
+
+
+def curve_points(scores: pd.DataFrame, answer: Mapping, metric: str) -> pd.DataFrame:
+    """Return the learning curves of the winner and of the reference method.
+
+    Columns: ``method``, ``label``, ``training_size``, ``mean`` and ``deviation`` over the splits;
+    an accuracy is in percent.
+    """
+    measured, rows = QUANTITIES[metric], []
+    winner, *others = answer["leaderboard"]
+    shown = [winner, *(row for row in others if row["method"] == measured.reference)]
+    for size, column in errors_by_size(outside_studies(scores), metric).items():
+        for entry in shown:
+            for variant, splits in column.items():
+                if (variant.method, variant.components) == (entry["method"], entry["components"]):
+                    mean, deviation = mean_and_deviation(in_order(splits))
+                    values = measured.shown(mean), measured.shown_spread(deviation)
+                    rows.append((entry["method"], entry["label"], size, *values))
+    columns = ["method", "label", "training_size", "mean", "deviation"]
+    return pd.DataFrame(rows, columns=columns).sort_values(
+        ["method", "training_size"], kind="stable", ignore_index=True
+    )
+
+
+def methods_in_words(answer: Mapping) -> str:
+    """Return what the figure of the methods shows, for readers who cannot see it."""
+    rows = [f"{row['label']} {row['mean']:.3g}" for row in answer["leaderboard"][:MOST_METHODS]]
+    return f"{_quantity(answer)} of each method, best first: {join_words(rows)}."
+
+
+def draw_methods(
+    points: pd.DataFrame, answer: Mapping, methods: Mapping[str, Mapping], metric: str
+):
+    """Return the figure: a row for each method with its mean, its spread and every split.
+
+    A dashed line is the training mean, or a guess of the class. Splits and means beyond the axis,
+    which follows the bulk of the methods (`FARTHEST`), are drawn as triangles at its edge; their
+    numbers are written at the right.
+    """
+    from matplotlib.figure import Figure
+
+    table = points.groupby(["method", "label"], sort=False)["value"].agg(["mean", "std"])
+    shown = table.head(MOST_METHODS)
+    baseline = answer.get("baseline") or {}
+    limits = _limits(points, shown, baseline.get("mean"), QUANTITIES[metric].is_accuracy)
+    with applied_style():
+        figure = Figure(figsize=(WIDTH, 1.35 + 0.3 * len(shown)), layout="constrained")
+        axis = figure.subplots()
+        axis.set_xlim(limits)
+        if baseline:
+            axis.axvline(baseline["mean"], color="#444444", linestyle="--", linewidth=1.2)
+        for place, ((method, _), (mean, deviation)) in enumerate(shown.iterrows()):
+            look = line_style(method, methods)
+            values = points.loc[points["method"] == method, "value"].clip(*limits)
+            axis.plot(values, [place] * len(values), "o", color="#bdbdbd", markersize=4, zorder=1)
+            is_inside = limits[0] <= mean <= limits[1]
+            bar = deviation if is_inside and math.isfinite(deviation) else 0.0
+            edge = ">" if mean > limits[1] else "<"
+            axis.errorbar(
+                np.clip(mean, *limits),
+                place,
+                xerr=bar,
+                color=look["color"],
+                marker=look["marker"] if is_inside else edge,
+                markersize=8,
+                capsize=3,
+                clip_on=False,
+                zorder=3,
+            )
+            text = QUANTITIES[metric].write(*_errors(mean, deviation, metric))
+            axis.annotate(
+                text,
+                (1.02, place),
+                xycoords=("axes fraction", "data"),
+                va="center",
+                fontsize=8.5,
+                annotation_clip=False,
+                weight="normal" if place else "bold",
+            )
+        axis.set_yticks(
+            range(len(shown)),
+            [shortened(label, LABEL_LETTERS) for _, label in shown.index],
+        )
+        axis.get_yticklabels()[0].set_weight("bold")
+        axis.set_ylim(len(shown) - 0.4, -0.6)
+        axis.grid(False, axis="y")
+        axis.set_xlabel(_quantity(answer))
+        title = f"The methods, {_basis(answer)}"
+        if baseline:
+            title += f"\nDashed: {baseline['label']}; grey: single splits"
+        if len(table) > len(shown):
+            title += f"; {len(table) - len(shown)} more in the table below"
+        write_title(figure, title)
+    return figure
+
+
+def draw_curve(points: pd.DataFrame, answer: Mapping, methods: Mapping[str, Mapping], metric: str):
+    """Return the figure: the learning curves of the winner and of the reference method."""
+    from matplotlib.figure import Figure
+
+    measured = QUANTITIES[metric]
+    sizes = sorted(set(points["training_size"]))
+    baseline = answer.get("baseline")
+    with applied_style():
+        figure = Figure(figsize=(WIDTH, 2.6), layout="constrained")
+        axis = figure.subplots()
+        axis.set_xscale("log")
+        axis.set_xlim(sizes[0] / 1.2, sizes[-1] * 1.2)
+        axis.set_xticks(sizes, [str(size) for size in sizes])
+        axis.set_xticks([], minor=True)
+        axis.grid(False, axis="x")
+        axis.set_xlabel(measured.size_axis)
+        axis.set_ylabel("accuracy (%)" if measured.is_accuracy else measured.name)
+        lines = [
+            Line(
+                rows["label"].iloc[0],
+                rows["training_size"].to_numpy(float),
+                rows["mean"].to_numpy(),
+                rows["deviation"].to_numpy(),
+                line_style(method, methods),
+            )
+            for method, rows in points.groupby("method", sort=False)
+        ]
+        level = {"color": "#444444", "linestyle": "--"}
+        draw_lines(
+            [axis],
+            [lines],
+            title="Learning curve of the best method and of the reference",
+            is_error=not measured.is_accuracy,
+            reference=[method_label(answer["winner"], methods)],
+            baseline=level_line(axis, baseline["label"], baseline["mean"], **level)
+            if baseline
+            else None,
+        )
+    return figure
+
+
+def draw_outputs(calibration: Mapping, dataset: Mapping, answer: Mapping, place: str | Path):
+    """Return the figure of the outputs and its numbers.
+
+    Predictions of the winner against the true values of the output with the lowest and of that
+    with the highest error, with intervals; of classes the share of the rows of each class for which
+    it is predicted.
+    """
+    if "classes" in dataset:
+        return _draw_classes(calibration, dataset, answer)
+    panels = output_panels(calibration, dataset["names"], place)
+    errors = [panel.relative_error for panel in panels]
+    shown = [panels[index] for index in sorted(shown_outputs(errors, 2), key=errors.__getitem__)]
+    title = f"{answer['label']}: predicted against true"
+    if len(panels) > 1:
+        title += f"\nOutput with the lowest and with the highest error of {len(panels)}"
+    figure = draw_panels(shown, calibration["level"], title, WIDTH)
+    return figure, pd.concat([panel_points(panel) for panel in shown], ignore_index=True)
+
+
+def _draw_classes(calibration: Mapping, dataset: Mapping, answer: Mapping):
+    from matplotlib.figure import Figure
+
+    names, splits = json.loads(dataset["names"]["classes"]), splits_of(calibration)
+    truth = [np.asarray(split["true_classes"]) for split in splits]
+    predicted = [np.asarray(split["predicted_classes"]) for split in splits]
+    found = pd.DataFrame(
+        {
+            "class": names,
+            "right_percent": 100 * np.diag(confusion_shares(truth, predicted, len(names))),
+            "test_rows": np.bincount(np.concatenate(truth), minlength=len(names)),
+        }
+    ).sort_values("right_percent", ascending=False, kind="stable", ignore_index=True)
+    found = found.iloc[shown_outputs(list(-found["right_percent"]), MOST_CLASSES)]
+    with applied_style():
+        figure = Figure(figsize=(WIDTH, 1.2 + 0.28 * len(found)), layout="constrained")
+        axis = figure.subplots()
+        places = range(len(found))
+        axis.barh(places, found["right_percent"], color=BASE_COLOR, height=0.6)
+        axis.barh(
+            places,
+            100 - found["right_percent"],
+            left=found["right_percent"],
+            color=ACCENT_COLOR,
+            alpha=0.35,
+            height=0.6,
+        )
+        axis.set_yticks(
+            places, [shortened(plain_name(name), LABEL_LETTERS) for name in found["class"]]
+        )
+        axis.set_ylim(len(found) - 0.4, -0.6)
+        axis.set_xlim(0, 100)
+        axis.grid(False, axis="y")
+        axis.set_xlabel("predicted as this class (%)")
+        which = (
+            "Each class" if len(found) == len(names) else f"{len(found)} of {len(names)} classes"
+        )
+        write_title(figure, f"{answer['label']}: test rows of {which.lower()}, easiest first")
+    return figure, found
+
+
+def outputs_in_words(answer: Mapping, is_of_classes: bool) -> str:
+    """Return what the figure of the outputs shows, for readers who cannot see it."""
+    what = (
+        "the share of right predictions for each class"
+        if is_of_classes
+        else "predicted against true values of the easiest and the hardest output, with intervals"
+    )
+    return f"{answer['label']}: {what}."
+
+
+def _limits(
+    points: pd.DataFrame, shown: pd.DataFrame, baseline: float | None, is_accuracy: bool
+) -> tuple[float, float]:
+    """Return the limits of the axis of the methods."""
+    values = points.loc[points["method"].isin(shown.index.get_level_values("method")), "value"]
+    levels = [*values, *([] if baseline is None else [baseline])]
+    low, high = min(levels), max(levels)
+    if not is_accuracy:
+        high = min(high, FARTHEST * max(shown["mean"].median(), baseline or 0.0))
+    margin = 0.04 * (high - low) or 0.5
+    return low - margin, high + margin
+
+
+def _errors(mean: float, deviation: float, metric: str) -> tuple[float, float]:
+    """Return the error and its deviation of values as they are shown."""
+    if QUANTITIES[metric].is_accuracy:
+        return 1.0 - mean / 100.0, deviation / 100.0
+    return mean, deviation
+
+
+def _quantity(answer: Mapping) -> str:
+    is_accuracy = answer["metric"] == "accuracy"
+    return "accuracy (%)" if is_accuracy else "relative error"
+
+
+def _basis(answer: Mapping) -> str:
+    rows, splits = answer["training_size"], answer["n_splits"]
+    return f"{count_of(rows, 'training row')}, {count_of(splits, 'split')}"
