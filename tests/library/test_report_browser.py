@@ -168,7 +168,7 @@ def folder(tmp_path_factory):
         [],
         METHODS,
         MANIFEST,
-        brief=["One finding."],
+        counts=["One finding."],
         following=[more],
     )
     return folder

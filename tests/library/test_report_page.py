@@ -158,11 +158,7 @@ def test_the_page_opens_with_what_was_run_and_counts_below(page):
     summary = page.index('<section id="summary"')
     opening = page[summary : page.index("</section>", summary)]
     assert opening.index("This run has 1 experiment.") < opening.index("By experiment")
-    assert re.findall(r"<li>(\S+ \S+ \S+)", opening[opening.index("<details>") :])[:3] == [
-        "OFER-GMM is most",
-        "OFER equals its",
-        "OFER is significantly",
-    ]
+    assert "<li>OFER-GMM against m-KRR" in opening[opening.index("<details>") :]
     assert "OFER-GMM on toy (a stand-in) at n&nbsp;=&nbsp;" in opening
 
 

@@ -19,7 +19,6 @@ from workflow_lib.report.figures.registry import figure_modules
 from workflow_lib.report.findings import (
     effect_words,
     replaced_sentences,
-    three_findings,
     unbeaten_sizes,
 )
 from workflow_lib.report.gains import gains_section
@@ -191,7 +190,6 @@ def run(
         record,
         author=author,
         opening=opening,
-        brief=three_findings(list(verdicts.values()), sections, methods),
         counts=[*replaced, *count_sentences(list(verdicts.values()), methods)],
         leading=leading,
         following=following,

@@ -24,7 +24,6 @@ def write_report(
     *,
     author: str = "",
     opening: Mapping | None = None,
-    brief: Sequence[str] = (),
     counts: Sequence[str] = (),
     leading: Sequence[Section] = (),
     following: Sequence[Section] = (),
@@ -54,9 +53,8 @@ def write_report(
     opening : mapping, optional
         The findings and the figures that open the page
         (`workflow_lib.report.cross_dataset.opening_figures`).
-    brief, counts : sequences of str
-        Sentences over all experiments (`workflow_lib.report.findings.three_findings` and
-        `workflow_lib.report.verdict.count_sentences`).
+    counts : sequence of str
+        Sentences over all experiments (`workflow_lib.report.verdict.count_sentences`).
     leading, following : sequence of Section
         Sections before and after the opening: the answer on a user table comes before, what
         is said over all experiments after.
@@ -69,7 +67,6 @@ def write_report(
         what_was_run=_what_was_run(sections),
         **(opening or {"findings": [], "figures": {}}),
         pictures=_pictures_of_predictions(sections, folder),
-        brief=brief,
         counts=counts,
         experiments=sections,
     )
