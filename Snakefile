@@ -51,6 +51,7 @@ rule all:
         all_tables(),
         all_figures("svg"),
         all_figures("png"),
+        all_figures("csv"),
         files_cross_dataset(),
         "results/timings/jobs/resource-usage.csv",
         user_supplied_tables,

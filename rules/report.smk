@@ -96,6 +96,7 @@ rule figure:
     output:
         svg=shown_result("results/figures/{figure}.svg", "figure"),
         png="results/figures/{figure}.png",
+        csv=shown_result("results/figures/{figure}.csv", "figure"),
     params:
         kind=lambda wildcards: kind_of(wildcards).name,
         caption=lambda wildcards: kind_of(wildcards).caption,
@@ -319,6 +320,7 @@ rule report:
         tables=all_tables(),
         figures=all_figures("svg"),
         pictures=all_figures("png"),
+        figure_data=all_figures("csv"),
         cross_dataset=files_cross_dataset(),
         datasets=[f"results/datasets/{name}.h5" for name in settings.datasets],
         models=[

@@ -11,4 +11,4 @@ with job(snakemake):
         files=snakemake.input,
         settings=snakemake.params.settings,
     )
-    save_figure(figure, snakemake.output.svg, snakemake.output.png)
+    save_figure(figure, snakemake.output.svg, snakemake.output.png, snakemake.output.csv)

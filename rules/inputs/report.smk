@@ -100,6 +100,7 @@ def files_for_report(experiment):
         "data_profile": data_profile_file(experiment),
         "figures": figure_files(experiment, "svg"),
         "pictures": figure_files(experiment, "png"),
+        "figure_data": figure_files(experiment, "csv"),
         "table_files": table_files(experiment),
         "equivalence_checks": next(iter(equivalence_files(experiment)), None),
         "own": own_parts(experiment),

@@ -159,7 +159,6 @@ def test_the_page_opens_with_what_was_run_and_counts_below(page):
     opening = page[summary : page.index("</section>", summary)]
     assert opening.index("This run has 1 experiment.") < opening.index("By experiment")
     assert "<li>OFER-GMM against m-KRR" in opening[opening.index("<details>") :]
-    assert "OFER-GMM on toy (a stand-in) at n&nbsp;=&nbsp;" in opening
 
 
 def test_pictures_come_first_with_five_sentences_at_most(inputs, tmp_path):
@@ -173,6 +172,7 @@ def test_pictures_come_first_with_five_sentences_at_most(inputs, tmp_path):
     for paths in files.values():
         for path in paths.values():
             path.write_text(SVG)
+        paths["csv"].write_text("method,value\nm-krr,0.5\n")
     files["ranks"]["tex"] = files["ranks"]["csv"]
     inputs |= {"ranked": experiments, "cross_dataset": files}
     inputs["protocol"] = {"toy": {"title": "Toys", "split": "random", "metric": "arrmse"}}

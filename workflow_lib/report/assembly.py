@@ -77,13 +77,13 @@ def run(
         metric, kernel, tables, figures; as in the configuration), ``scores``, ``choices``,
         ``coordinates`` and ``timings`` (paths; timings may be None when no table is of kind
         ``time``), ``figures`` (figure name -> path of its SVG) and, for tables of kind
-        ``component_names``, ``models``
-        (path of the "models" artifact whose components they name). For the links that save them,
-        ``table_files`` (table name -> {"csv": path, "tex": path}) and ``pictures`` (figure name ->
-        path of its PNG). ``equivalence_checks`` is the JSON of the equivalence checks; None without
-        them. Of a user table ``models``, ``final_split`` and ``data_profile`` are those of tables
-        of kind ``typical_rows``, and ``own`` holds ``answer``, ``data_profile``, ``calibration``
-        (paths) and ``figures`` (name -> suffix -> path) where the page begins with them.
+        ``component_names``, ``models`` (path of the "models" artifact whose components they name).
+        For the links that save them, ``table_files`` (table name -> {"csv": path, "tex": path}) and
+        ``pictures`` and ``figure_data`` (figure name -> path of its PNG and its CSV).
+        ``equivalence_checks`` is the JSON of the equivalence checks; None without them. Of a user
+        table ``models``, ``final_split`` and ``data_profile`` are those of tables of kind
+        ``typical_rows``, and ``own`` holds ``answer``, ``data_profile``, ``calibration`` (paths)
+        and ``figures`` (name -> suffix -> path) where the page begins with them.
     datasets : mapping of dataset name to mapping
         ``settings`` (title, description, stand_in_for, reader, options, sources, licence,
         citation) and ``artifact`` (path of the "dataset" artifact).
@@ -127,6 +127,7 @@ def run(
             timings_path=experiment["timings"],
             figures=experiment["figures"],
             pictures=experiment.get("pictures"),
+            figure_data=experiment.get("figure_data"),
             table_files=experiment.get("table_files"),
             methods=methods,
             published=published,
@@ -210,6 +211,7 @@ def experiment_section(
     published: Mapping[int, str | Path],
     n_folds: int,
     pictures: Mapping[str, str | Path] | None = None,
+    figure_data: Mapping[str, str | Path] | None = None,
     table_files: Mapping[str, Mapping[str, str | Path]] | None = None,
     dataset_path: str | Path | None = None,
     models_path: str | Path | None = None,
@@ -304,6 +306,7 @@ def experiment_section(
                 "predicts": figure_modules()[figure["kind"]].predicts,
                 "svg": figures[figure["name"]],
                 "png": (pictures or {}).get(figure["name"]),
+                "csv": (figure_data or {}).get(figure["name"]),
                 "alt": _alternative_text(figure, judgement),
                 "caption": figure["caption"],
             }

@@ -58,10 +58,13 @@ def figure_part(figure: Mapping, folder: str | Path) -> dict:
     """Return what the templates show of a figure on a page in `folder`.
 
     `figure` holds ``svg`` (path), ``alt`` and ``caption``, and ``png`` and ``csv`` (paths) where
-    they exist.
+    they exist. A CSV without rows, that of a drawing, is not shown.
     """
     address = Path(os.path.relpath(figure["svg"], folder)).as_posix()
-    return {"png": None, "csv": None, **figure, "address": address}
+    shown = {"png": None, "csv": None, **figure, "address": address}
+    if shown["csv"] and Path(shown["csv"]).read_bytes().count(b"\n") < 2:
+        shown["csv"] = None
+    return shown
 
 
 def table_part(table: Mapping) -> dict:

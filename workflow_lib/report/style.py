@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from workflow_lib.whole_files import write_bytes
+from workflow_lib.whole_files import write_bytes, write_text
 
 STYLE = {
     "font.family": "DejaVu Sans",
@@ -102,8 +102,15 @@ def wrapped_title(title: str, width: float) -> str:
     return "\n".join(textwrap.fill(line, int(12.5 * width)) for line in title.splitlines())
 
 
-def save_figure(figure, svg_path: str | Path, png_path: str | Path | None = None) -> None:
+def save_figure(
+    figure,
+    svg_path: str | Path,
+    png_path: str | Path | None = None,
+    csv_path: str | Path | None = None,
+) -> None:
     """Write a figure as SVG and PNG, each whole or not at all, without dates or versions.
+
+    Its numbers are written as CSV (`workflow_lib.report.figure_data`).
 
     Parameters
     ----------
@@ -111,6 +118,8 @@ def save_figure(figure, svg_path: str | Path, png_path: str | Path | None = None
         Made without pyplot, so that nothing is kept in memory and no display is needed.
     svg_path, png_path : path
         Where to write; no PNG when `png_path` is None.
+    csv_path : path
+        Where to write its numbers; not written when None.
     """
     with applied_style():
         targets = [(svg_path, "svg", {"Date": None, "Creator": None})]
@@ -120,3 +129,7 @@ def save_figure(figure, svg_path: str | Path, png_path: str | Path | None = None
             content = io.BytesIO()
             figure.savefig(content, format=file_format, metadata=metadata)
             write_bytes(path, content.getvalue())
+    if csv_path is not None:
+        from workflow_lib.report.figure_data import figure_data
+
+        write_text(csv_path, figure_data(figure).to_csv(index=False, lineterminator="\n"))
