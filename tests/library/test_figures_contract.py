@@ -41,6 +41,7 @@ from workflow_lib.report.style import save_figure
 ROOT = Path(__file__).parents[2]
 KINDS = registry.figure_modules()
 OF_A_RUN = ("ranks", "protocol")
+DRAWINGS = ("steps", "class_steps")
 SETTINGS = {"title": "Toy (a stand-in)", "seed": 3, "training_size": 50, "weak_size": 300}
 SETTINGS |= {"output_scale": "standard"}
 STUDIES = [
@@ -90,7 +91,7 @@ def write_class_sample(folder: Path) -> tuple[dict, dict]:
 
 
 def save(figure, path: Path) -> None:
-    save_figure(figure, path.with_suffix(".svg"), path.with_suffix(".png"))
+    save_figure(figure, *(path.with_suffix(suffix) for suffix in (".svg", ".png", ".csv")))
 
 
 def draw_all(folder: Path) -> None:
@@ -127,6 +128,13 @@ def drawn(tmp_path_factory):
         outcome = subprocess.run(command, env=environment, capture_output=True, text=True)
         assert outcome.returncode == 0, outcome.stderr
     return folders
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_numbers_of_a_figure_are_the_same_in_every_process(drawn, kind):
+    first, second = ((folder / f"{kind}.csv").read_bytes() for folder in drawn)
+    assert first == second
+    assert (first.count(b"\n") > 1) == (kind not in DRAWINGS)
 
 
 @pytest.mark.parametrize("kind", [*KINDS, *OF_A_RUN])

@@ -43,7 +43,7 @@ STAGES = [
         "results/timings/clusters/split-0/wofer-gmm-regression.json",
     ],
     ["results/timings/clusters.csv"],
-    ["results/figures/clusters-curve.svg", "results/figures/clusters-curve.png"],
+    [f"results/figures/clusters-curve.{suffix}" for suffix in ("svg", "png", "csv")],
     ["results/tables/clusters-error.csv", "results/tables/clusters-error.tex"],
     ["results/timings/jobs/resource-usage.csv"],
     ["results/report.html"],

@@ -91,7 +91,7 @@ def test_it_leaves_the_tables_the_figures_and_nothing_half_written(first_folder)
     expected = {
         f"results/figures/{name}-{figure['name']}.{suffix}"
         for name, figure in parts("figures")
-        for suffix in ("svg", "png")
+        for suffix in ("svg", "png", "csv")
     }
     expected |= {f"results/figures/{name}" for name in CROSS_DATASET}
     assert files_below(first_folder, "results/figures") == expected
