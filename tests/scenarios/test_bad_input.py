@@ -162,8 +162,8 @@ def with_column(column: int, text: str) -> str:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (with_cell(5, 1, "many"), ["line 6, column 2 ('second')", "'many'", "a decimal number"]),
-        (with_cell(7, 3, "inf"), ["line 8, column 4 ('sum')", "'inf'", "fix the value"]),
+        (with_cell(5, 1, "many"), ["line 6, column 'second'", "'many'", "a decimal number"]),
+        (with_cell(7, 3, "inf"), ["line 8, column 'sum'", "'inf'", "fix the value"]),
         (with_column(4, "NaN"), ["0 of 24 rows have all their outputs", "at least 2", "add rows"]),
         (with_column(4, "1.5"), ["the output difference has the same value", "leave it out"]),
     ],
