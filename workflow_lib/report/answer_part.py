@@ -44,14 +44,8 @@ MOST_OUTPUTS = 20
 MOST_NAMES = 12
 """Columns are named up to this number, and only counted above."""
 
-METHODS = (
-    "Colored: mean and standard deviation over the splits, in numbers at the right; each "
-    "grey point is a split."
-)
-OUTPUTS = (
-    "Each point is a test row of a split; the band is the interval of a prediction. R\u00b2 is one "
-    "minus the squared errors divided by those of the training mean."
-)
+METHODS = "Colored: mean and standard deviation over the splits; each grey point is a split."
+OUTPUTS = "Each point is a test row of a split; the band is the interval of a prediction."
 CLASSES = "Blue: test rows of a class for which it was predicted, all splits together."
 CURVE = "Means and standard deviations over the splits."
 

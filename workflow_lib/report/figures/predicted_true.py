@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -245,7 +246,8 @@ def draw_panels(panels: Sequence[OutputPanel], level: float, heading: str, width
         figure.set_layout_engine("constrained")
         axes = list(figure.subplots(n_lines, n_columns, squeeze=False).flat)
         for index, (axis, panel) in enumerate(zip(axes, panels, strict=False)):
-            _draw_panel(axis, panel, level, MOST_POINTS // len(panels))
+            name = _wrapped(panel.name) if n_lines == 1 else _short(panel.name)
+            _draw_panel(axis, panel, name, level, MOST_POINTS // len(panels))
             if index % n_columns == 0:
                 axis.set_ylabel("predicted")
             if index + n_columns >= len(panels):
@@ -267,7 +269,7 @@ def draw_panels(panels: Sequence[OutputPanel], level: float, heading: str, width
     return figure
 
 
-def _draw_panel(axis, panel: OutputPanel, level: float, most_points: int) -> None:
+def _draw_panel(axis, panel: OutputPanel, name: str, level: float, most_points: int) -> None:
     step = max(-(-len(panel.truth) // most_points), 1)
     truth, predicted = panel.truth[::step], panel.predicted[::step]
     limits = _limits(panel.truth, panel.predicted)
@@ -306,7 +308,7 @@ def _draw_panel(axis, panel: OutputPanel, level: float, most_points: int) -> Non
     axis.set_ylim(limits)
     axis.set_box_aspect(1)
     axis.locator_params(nbins=4)
-    axis.set_title(f"{_short(panel.name)}\n{_errors_in_words(panel)}", fontsize=9)
+    axis.set_title(f"{name}\n{_errors_in_words(panel)}", fontsize=9)
     axis.tick_params(labelsize=8)
 
 
@@ -316,6 +318,11 @@ def _errors_in_words(panel: OutputPanel) -> str:
         return "constant"
     r_squared = f"{panel.r_squared:.2f}".replace("-", MINUS)
     return f"rel. error {panel.relative_error:.2f}, R\u00b2 {r_squared}"
+
+
+def _wrapped(name: str) -> str:
+    """Return a name in lines as wide as a panel."""
+    return textwrap.fill(plain_name(name), LONGEST_NAME + 4, max_lines=3, placeholder="\u2026")
 
 
 def _short(name: str) -> str:
