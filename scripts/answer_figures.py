@@ -14,7 +14,16 @@ with job(snakemake):
         methods=snakemake.params.methods,
         metric=snakemake.params.metric,
         files={
-            name: {suffix: output[f"{name}_{suffix}"] for suffix in ("svg", "png", "csv")}
-            for name in ("methods", "outputs", "curve")
+            "methods": {
+                "svg": output.methods_svg,
+                "png": output.methods_png,
+                "csv": output.methods_csv,
+            },
+            "outputs": {
+                "svg": output.outputs_svg,
+                "png": output.outputs_png,
+                "csv": output.outputs_csv,
+            },
+            "curve": {"svg": output.curve_svg, "png": output.curve_png, "csv": output.curve_csv},
         },
     )

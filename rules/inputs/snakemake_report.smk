@@ -44,6 +44,9 @@ def labels_of_result(wildcards, result, suffix):
     name = known.get("table") or result
     for key in ("figure", "named", "typical"):
         name = known[key].removeprefix(f"{experiment}-") if key in known else name
+    if "figure" in known and suffix == ".csv":
+        # A table may have the name of a figure.
+        name = f"{name} (numbers of the figure)"
     data, replaced = settings.dataset_of(experiment).title, stand_in(experiment)
     if replaced:
         data = f"{data} (a stand-in for {replaced})"

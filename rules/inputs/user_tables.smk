@@ -59,7 +59,9 @@ def own_results(experiment):
     """Return what a run on a table of the user's own makes besides the usual results."""
     names = ("data-profile.json", "answer.json", "calibration.h5", "model.h5")
     paths = [f"results/{experiment}/{name}" for name in names]
-    paths += [path for files in answer_figure_files(experiment).values() for path in files.values()]
+    if settings.run.name == experiment:
+        figures = answer_figure_files(experiment).values()
+        paths += [path for files in figures for path in files.values()]
     return [*paths, f"results/timings/{experiment}-answer.json"]
 
 

@@ -242,11 +242,12 @@ def draw_panels(panels: Sequence[OutputPanel], level: float, heading: str, width
     n_columns = min(PANELS_IN_A_LINE, len(panels))
     n_lines = -(-len(panels) // n_columns)
     with applied_style():
-        figure = Figure(figsize=(width, (0.6 + (width - 1.1) / n_columns) * n_lines + 1.3))
+        names = [_wrapped(panel.name) if n_lines == 1 else _short(panel.name) for panel in panels]
+        height = (0.6 + (width - 1.1) / n_columns) * n_lines + 1.3
+        figure = Figure(figsize=(width, height + 0.16 * max(name.count("\n") for name in names)))
         figure.set_layout_engine("constrained")
         axes = list(figure.subplots(n_lines, n_columns, squeeze=False).flat)
-        for index, (axis, panel) in enumerate(zip(axes, panels, strict=False)):
-            name = _wrapped(panel.name) if n_lines == 1 else _short(panel.name)
+        for index, (axis, panel, name) in enumerate(zip(axes, panels, names, strict=False)):
             _draw_panel(axis, panel, name, level, MOST_POINTS // len(panels))
             if index % n_columns == 0:
                 axis.set_ylabel("predicted")
