@@ -242,7 +242,11 @@ def draw_panels(panels: Sequence[OutputPanel], level: float, heading: str, width
     n_columns = min(PANELS_IN_A_LINE, len(panels))
     n_lines = -(-len(panels) // n_columns)
     with applied_style():
-        names = [_wrapped(panel.name) if n_lines == 1 else _short(panel.name) for panel in panels]
+        letters = int(10.5 * width / n_columns)
+        names = [
+            _wrapped(panel.name, letters) if n_lines == 1 else _short(panel.name)
+            for panel in panels
+        ]
         height = (0.6 + (width - 1.1) / n_columns) * n_lines + 1.3
         figure = Figure(figsize=(width, height + 0.16 * max(name.count("\n") for name in names)))
         figure.set_layout_engine("constrained")
@@ -321,9 +325,9 @@ def _errors_in_words(panel: OutputPanel) -> str:
     return f"rel. error {panel.relative_error:.2f}, R\u00b2 {r_squared}"
 
 
-def _wrapped(name: str) -> str:
-    """Return a name in lines as wide as a panel."""
-    return textwrap.fill(plain_name(name), LONGEST_NAME + 4, max_lines=3, placeholder="\u2026")
+def _wrapped(name: str, letters: int) -> str:
+    """Return a name in at most three lines of so many letters."""
+    return textwrap.fill(plain_name(name), letters, max_lines=3, placeholder="\u2026")
 
 
 def _short(name: str) -> str:
