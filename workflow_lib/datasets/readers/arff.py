@@ -1,38 +1,28 @@
 """Reader of ARFF tables whose last columns are the outputs, as in the Mulan benchmark.
 
-The format: https://waikato.github.io/weka-wiki/formats_and_processing/arff_stable/. Numeric
-and nominal attributes are read, dense rows only.
+`scipy.io.arff` reads numeric and nominal attributes of dense rows. It takes the quotes of all rows
+from the first one and a space for a part of a value, so that rows are split here; and it names no
+line, which is found here where it fails.
 """
 
 from __future__ import annotations
 
-import re
+import csv
 from collections.abc import Sequence
+from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, Strict, StrictBool
 
 from workflow_lib.config.base import Settings
-from workflow_lib.datasets.tables import (
-    dataset_tree,
-    only_source,
-    parse_number,
-    read_text,
-    rows_with_outputs,
-)
+from workflow_lib.datasets.tables import dataset_tree, only_source, read_text, rows_with_outputs
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
     import numpy as np
 
-_MISSING = ("?",)
-_ATTRIBUTE = re.compile(
-    r"""@attribute \s+ ( '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | [^\s{]+ ) \s* (.*)""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_QUOTED = re.compile(r"""\s*( '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" )\s*(,|\Z)""", re.VERBOSE)
-_PLAIN = re.compile(r"([^,]*)(,|\Z)")
+Rows = list[tuple[int, str]]
 
 
 class Options(Settings):
@@ -45,13 +35,6 @@ class Options(Settings):
     """Whether an output that has the same value in every row is accepted."""
 
 
-class Attribute(NamedTuple):
-    """A column of an ARFF table: its name, and its classes if it is nominal, otherwise None."""
-
-    name: str
-    classes: tuple[str, ...] | None
-
-
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
     """Return the dataset in the single ARFF file of `sources`; `seed` is not used.
 
@@ -62,185 +45,114 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     Raises
     ------
     UserError
-        Naming the file, the line, the column and the value that cannot be read.
+        Naming the file, the line and the value that cannot be read.
     """
     import numpy as np
 
     path = only_source(sources, "arff")
-    attributes, rows = _parse(path)
-    n_inputs = len(attributes) - options.targets
+    header, rows = _parts(path)
+    attributes = _load(path, header, [])[1]
+    names = attributes.names()
+    n_inputs = len(names) - options.targets
     if n_inputs < 1:
         raise UserError(
             place=f"{path}, option targets",
-            found=f"{options.targets} targets in a file of {len(attributes)} attributes",
+            found=f"{options.targets} targets in a file of {len(names)} attributes",
             expected="fewer targets than attributes",
             remedy="fix targets in the options of the dataset",
         )
+    table, _ = _load(path, header, _split(path, rows, len(names)))
     input_names: list[str] = []
     blocks = []
-    for column, attribute in enumerate(attributes[:n_inputs]):
-        if attribute.classes is None:
-            input_names.append(attribute.name)
-            blocks.append(_numbers(path, attribute, column, rows)[:, None])
+    for name in names[:n_inputs]:
+        classes = attributes[name][1]
+        if classes is None:
+            input_names.append(_unquoted(name))
+            blocks.append(table[name][:, None])
         else:
-            input_names += [f"{attribute.name}={value}" for value in attribute.classes]
-            blocks.append(_indicators(path, attribute, column, rows))
-    outputs = np.column_stack(
-        [
-            _numbers(path, attributes[column], column, rows)
-            for column in range(n_inputs, len(attributes))
-        ]
-    )
+            input_names += [f"{_unquoted(name)}={value}" for value in classes]
+            values = np.char.decode(table[name], "utf-8")[:, None]
+            blocks.append(np.where(values == "?", np.nan, values == np.array(classes)))
+    outputs = np.column_stack([_numbers(path, name, table[name]) for name in names[n_inputs:]])
     inputs, outputs = rows_with_outputs(np.hstack(blocks), outputs)
     return dataset_tree(
         inputs,
         outputs,
         input_names,
-        [attribute.name for attribute in attributes[n_inputs:]],
+        [_unquoted(name) for name in names[n_inputs:]],
         place=str(path),
         rows_read=len(rows),
         allow_constant_outputs=options.allow_constant_outputs,
     )
 
 
-def _parse(path: Path) -> tuple[list[Attribute], list[tuple[int, list[str]]]]:
-    """Return the attributes and, for each row, its line number and its values as texts."""
-    attributes: list[Attribute] = []
-    rows: list[tuple[int, list[str]]] = []
-    in_data = False
-    for number, line in enumerate(read_text(path).splitlines(), start=1):
-        line = line.strip()
-        if not line or line.startswith("%"):
-            continue
-        if in_data:
-            rows.append((number, _values(path, number, line, len(attributes))))
-        elif line.lower().startswith("@attribute"):
-            attributes.append(_attribute(path, number, line))
-        elif line.lower() == "@data":
-            _refuse_repeated(path, attributes)
-            in_data = True
-        elif not line.lower().startswith("@relation"):
-            raise UserError(
-                place=f"{path}, line {number}",
-                found=f"'{line[:60]}' in the header",
-                expected="@relation, @attribute, @data or a comment that starts with %",
-                remedy="check that this is an ARFF file",
-            )
-    if not in_data or not attributes:
+def _parts(path: Path) -> tuple[str, Rows]:
+    """Return the header, the line ``@data`` included, and the rows with their line numbers."""
+    lines = read_text(path).splitlines()
+    is_data = [line.strip().lower() == "@data" for line in lines]
+    if not any(is_data):
         raise UserError(
             place=str(path),
-            found="no @data line" if attributes else "no @attribute line",
+            found="no @data line",
             expected="an ARFF file: @attribute lines, then @data, then rows",
             remedy="check that the file is complete",
         )
-    return attributes, rows
+    begin = is_data.index(True) + 1
+    numbered = enumerate((line.strip() for line in lines[begin:]), start=begin + 1)
+    rows = [(number, line) for number, line in numbered if line and not line.startswith("%")]
+    return "\n".join(lines[:begin]) + "\n", rows
 
 
-def _attribute(path: Path, number: int, line: str) -> Attribute:
-    match = _ATTRIBUTE.match(line)
-    kind = match.group(2).strip() if match else ""
-    name = _unquoted(match.group(1)) if match else ""
-    if kind.lower() in ("numeric", "real", "integer"):
-        return Attribute(name, None)
-    if kind.startswith("{") and kind.endswith("}"):
-        return Attribute(name, tuple(_split(kind[1:-1])))
-    raise UserError(
-        place=f"{path}, line {number}",
-        found=f"'{line[:60]}'",
-        expected="@attribute NAME numeric (or real, integer), or @attribute NAME {class, ...}",
-        remedy="take attributes of other types out of the file",
-    )
-
-
-def _values(path: Path, number: int, line: str, n_columns: int) -> list[str]:
-    if line.startswith("{"):
-        raise UserError(
-            place=f"{path}, line {number}",
-            found="a sparse row",
-            expected="dense rows: values separated by commas",
-            remedy="write the file again without sparse rows",
-        )
-    values = _split(line)
-    if len(values) != n_columns:
-        raise UserError(
-            place=f"{path}, line {number}",
-            found=f"{len(values)} values",
-            expected=f"{n_columns} values, one per attribute",
-            remedy="fix the row; a broken last row means a truncated file",
-        )
-    return values
-
-
-def _split(text: str) -> list[str]:
-    """Split at commas outside of quotes, and strip spaces and quotes from the values."""
-    if "'" not in text and '"' not in text:
-        return [part.strip() for part in text.split(",")]
-    values = []
-    position, comma = 0, ","
-    while comma:
-        match = _QUOTED.match(text, position) or _PLAIN.match(text, position)
-        value, comma = match.groups()
-        values.append(_unquoted(value.strip()))
-        position = match.end()
-    return values
-
-
-def _unquoted(text: str) -> str:
-    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
-        return re.sub(r"\\(.)", r"\1", text[1:-1])
-    return text
-
-
-def _refuse_repeated(path: Path, attributes: Sequence[Attribute]) -> None:
-    seen: set[str] = set()
-    for attribute in attributes:
-        if attribute.name in seen:
+def _split(path: Path, rows: Rows, n_columns: int) -> Rows:
+    """Return rows without quotes and spaces around values; refuse those of another length."""
+    plain = []
+    for number, line in rows:
+        quote = "'" if ("'" in line and '"' not in line) else '"'
+        values = next(csv.reader([line], quotechar=quote, skipinitialspace=True))
+        if len(values) != n_columns or any("," in value for value in values):
             raise UserError(
-                place=str(path),
-                found=f"two attributes are named '{attribute.name}'",
-                expected="different names",
-                remedy="rename one of them",
+                place=f"{path}, line {number}",
+                found=f"{len(values)} values in '{line[:60]}'",
+                expected=f"{n_columns} values without commas, one per attribute",
+                remedy="fix the row; a broken last row means a truncated file, and a row in braces "
+                "is sparse",
             )
-        seen.add(attribute.name)
+        plain.append((number, ",".join(value.strip() for value in values)))
+    return plain
 
 
-def _place(path: Path, number: int, attribute: Attribute, column: int) -> str:
-    return f"{path}, line {number}, column {column + 1} ('{attribute.name}')"
+def _load(path: Path, header: str, rows: Rows) -> tuple[np.ndarray, Any]:
+    """Return the table and the attributes, as SciPy reads them."""
+    from scipy.io import arff
+
+    try:
+        return arff.loadarff(StringIO(header + "\n".join(line for _, line in rows)))
+    # SciPy raises many kinds of errors, some of them by accident.
+    except Exception as error:
+        if len(rows) > 1:
+            for row in rows:
+                _load(path, header, [row])
+        raise UserError(
+            place=f"{path}, line {rows[0][0]}" if rows else f"{path}, above the line @data",
+            found=f"{error or type(error).__name__}",
+            expected="numeric and nominal attributes, and rows with their values",
+            remedy="fix the file, and take attributes of other types out of it",
+        ) from error
 
 
-def _numbers(
-    path: Path, attribute: Attribute, column: int, rows: Sequence[tuple[int, list[str]]]
-) -> np.ndarray:
-    import numpy as np
-
-    return np.array(
-        [
-            parse_number(values[column], _MISSING, _place(path, number, attribute, column))
-            for number, values in rows
-        ],
-        dtype=np.float64,
-    )
+def _unquoted(name: str) -> str:
+    """Return a name without double quotes, which SciPy keeps."""
+    return name[1:-1] if len(name) > 1 and name[0] == name[-1] == '"' else name
 
 
-def _indicators(
-    path: Path, attribute: Attribute, column: int, rows: Sequence[tuple[int, list[str]]]
-) -> np.ndarray:
-    """Return one column per class: 1 where the row has it, 0 elsewhere, NaN where missing."""
-    import numpy as np
-
-    position = {value: place for place, value in enumerate(attribute.classes)}
-    indicators = np.zeros((len(rows), len(position)))
-    for row, (number, values) in enumerate(rows):
-        value = values[column]
-        if value in position:
-            indicators[row, position[value]] = 1.0
-        elif value in _MISSING:
-            indicators[row] = np.nan
-        else:
-            raise UserError(
-                place=_place(path, number, attribute, column),
-                found=f"'{value}' is not a class of this attribute",
-                expected=f"one of: {', '.join(attribute.classes)}",
-                remedy="fix the value, or add the class to the @attribute line",
-            )
-    return indicators
+def _numbers(path: Path, name: str, values: np.ndarray) -> np.ndarray:
+    """Return an output; the classes of a nominal one must be numbers."""
+    try:
+        return values.astype(str if values.dtype.kind == "S" else float).astype(float)
+    except ValueError as error:
+        raise UserError(
+            place=f"{path}, attribute '{name}'",
+            found=str(error),
+            expected="an output that is a number",
+            remedy="fix targets in the options of the dataset, or write its classes as numbers",
+        ) from error
