@@ -272,6 +272,8 @@ def dataset_tree(
             remedy="leave it out of the outputs, or, where the reader has this option, set "
             "allow_constant_outputs: true",
         )
+    for group in ("lagged_values", "order", "groups"):
+        _check_lengths(groups.get(group, {}), n_rows, f"{place}, group '{group}'")
     if "lagged_values" in groups:
         values = groups["lagged_values"]["values"]
         lagged_names = json.loads(groups.get("names", {}).get("lagged_values", "null"))
@@ -283,13 +285,9 @@ def dataset_tree(
         "missing_outputs": n_missing_outputs,
         "constant_outputs": len(constant),
     }
-    names = {
-        "outputs": json.dumps(list(output_names), ensure_ascii=False),
-    }
+    names = {"outputs": json.dumps(list(output_names), ensure_ascii=False)}
     if not sparse:
         names["inputs"] = json.dumps(list(input_names), ensure_ascii=False)
-    for group in ("lagged_values", "order", "groups"):
-        _check_lengths(groups.get(group, {}), n_rows, f"{place}, group '{group}'")
     return {
         **groups,
         **stored,
