@@ -6,33 +6,23 @@ and nominal attributes are read, dense rows only.
 
 from __future__ import annotations
 
-import re
+import csv
+import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, Strict, StrictBool
 
 from workflow_lib.config.base import Settings
-from workflow_lib.datasets.tables import (
-    dataset_tree,
-    only_source,
-    parse_number,
-    read_text,
-    rows_with_outputs,
-)
+from workflow_lib.datasets.column_names import checked_names
+from workflow_lib.datasets.tables import dataset_tree, only_source, read_text, rows_with_outputs
+from workflow_lib.datasets.typed_columns import cleaned
+from workflow_lib.datasets.user_table import Table
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
     import numpy as np
-
-_MISSING = ("?",)
-_ATTRIBUTE = re.compile(
-    r"""@attribute \s+ ( '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | [^\s{]+ ) \s* (.*)""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_QUOTED = re.compile(r"""\s*( '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" )\s*(,|\Z)""", re.VERBOSE)
-_PLAIN = re.compile(r"([^,]*)(,|\Z)")
 
 
 class Options(Settings):
@@ -43,13 +33,6 @@ class Options(Settings):
 
     allow_constant_outputs: StrictBool = False
     """Whether an output that has the same value in every row is accepted."""
-
-
-class Attribute(NamedTuple):
-    """A column of an ARFF table: its name, and its classes if it is nominal, otherwise None."""
-
-    name: str
-    classes: tuple[str, ...] | None
 
 
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
@@ -67,180 +50,108 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     import numpy as np
 
     path = only_source(sources, "arff")
-    attributes, rows = _parse(path)
-    n_inputs = len(attributes) - options.targets
+    table, classes = _parse(path)
+    n_inputs = len(table.names) - options.targets
     if n_inputs < 1:
         raise UserError(
             place=f"{path}, option targets",
-            found=f"{options.targets} targets in a file of {len(attributes)} attributes",
+            found=f"{options.targets} targets in a file of {len(table.names)} attributes",
             expected="fewer targets than attributes",
             remedy="fix targets in the options of the dataset",
         )
     input_names: list[str] = []
     blocks = []
-    for column, attribute in enumerate(attributes[:n_inputs]):
-        if attribute.classes is None:
-            input_names.append(attribute.name)
-            blocks.append(_numbers(path, attribute, column, rows)[:, None])
+    for name in table.names[:n_inputs]:
+        if name in classes:
+            input_names += [f"{name}={value}" for value in classes[name]]
+            blocks.append(_indicators(table, name, classes[name]))
         else:
-            input_names += [f"{attribute.name}={value}" for value in attribute.classes]
-            blocks.append(_indicators(path, attribute, column, rows))
-    outputs = np.column_stack(
-        [
-            _numbers(path, attributes[column], column, rows)
-            for column in range(n_inputs, len(attributes))
-        ]
-    )
-    inputs, outputs = rows_with_outputs(np.hstack(blocks), outputs)
+            input_names.append(name)
+            blocks.append(table.matrix([name]))
+    output_names = table.names[n_inputs:]
+    inputs, outputs = rows_with_outputs(np.hstack(blocks), table.matrix(output_names))
     return dataset_tree(
         inputs,
         outputs,
         input_names,
-        [attribute.name for attribute in attributes[n_inputs:]],
+        output_names,
         place=str(path),
-        rows_read=len(rows),
+        rows_read=table.n_rows,
         allow_constant_outputs=options.allow_constant_outputs,
     )
 
 
-def _parse(path: Path) -> tuple[list[Attribute], list[tuple[int, list[str]]]]:
-    """Return the attributes and, for each row, its line number and its values as texts."""
-    attributes: list[Attribute] = []
-    rows: list[tuple[int, list[str]]] = []
-    in_data = False
-    for number, line in enumerate(read_text(path).splitlines(), start=1):
+def _parse(path: Path) -> tuple[Table, dict[str, Sequence[str]]]:
+    """Return the table, and the classes of its nominal attributes by name.
+
+    SciPy reads the header. It would read the rows too, but without the lines in its messages, and
+    it accepts rows that are too long.
+    """
+    lines = read_text(path).splitlines()
+    begin = next((at for at, line in enumerate(lines, 1) if line.strip().lower() == "@data"), 0)
+    names, classes = _header(path, lines[:begin])
+    numbers, rows = [], []
+    for number, line in enumerate(lines[begin:], begin + 1):
         line = line.strip()
         if not line or line.startswith("%"):
             continue
-        if in_data:
-            rows.append((number, _values(path, number, line, len(attributes))))
-        elif line.lower().startswith("@attribute"):
-            attributes.append(_attribute(path, number, line))
-        elif line.lower() == "@data":
-            _refuse_repeated(path, attributes)
-            in_data = True
-        elif not line.lower().startswith("@relation"):
+        values = next(csv.reader([line], quotechar="'", skipinitialspace=True))
+        if len(values) != len(names) or line.startswith("{"):
             raise UserError(
                 place=f"{path}, line {number}",
-                found=f"'{line[:60]}' in the header",
-                expected="@relation, @attribute, @data or a comment that starts with %",
-                remedy="check that this is an ARFF file",
+                found="a sparse row" if line.startswith("{") else f"{len(values)} values",
+                expected=f"{len(names)} values, one per attribute, separated by commas",
+                remedy="fix the row; a broken last row means a truncated file",
             )
-    if not in_data or not attributes:
-        raise UserError(
-            place=str(path),
-            found="no @data line" if attributes else "no @attribute line",
-            expected="an ARFF file: @attribute lines, then @data, then rows",
-            remedy="check that the file is complete",
-        )
-    return attributes, rows
-
-
-def _attribute(path: Path, number: int, line: str) -> Attribute:
-    match = _ATTRIBUTE.match(line)
-    kind = match.group(2).strip() if match else ""
-    name = _unquoted(match.group(1)) if match else ""
-    if kind.lower() in ("numeric", "real", "integer"):
-        return Attribute(name, None)
-    if kind.startswith("{") and kind.endswith("}"):
-        return Attribute(name, tuple(_split(kind[1:-1])))
-    raise UserError(
-        place=f"{path}, line {number}",
-        found=f"'{line[:60]}'",
-        expected="@attribute NAME numeric (or real, integer), or @attribute NAME {class, ...}",
-        remedy="take attributes of other types out of the file",
+        numbers.append(number)
+        rows.append(values)
+    columns = dict(zip(names, zip(*rows))) if rows else dict.fromkeys(names, ())
+    table = Table(
+        str(path), names, {}, lambda name: cleaned(columns[name], ("?",)), numbers, unit="line"
     )
+    return table, classes
 
 
-def _values(path: Path, number: int, line: str, n_columns: int) -> list[str]:
-    if line.startswith("{"):
+def _header(path: Path, lines: Sequence[str]) -> tuple[list[str], dict[str, Sequence[str]]]:
+    """Return the names of the attributes, and the classes of the nominal ones."""
+    from scipy.io.arff import loadarff
+
+    try:
+        if not lines:
+            raise ValueError("no @data line")
+        header = loadarff(io.StringIO("\n".join([*lines, ""])))[1]
+        kinds = {name: header[name] for name in header.names()}
+        other = [kind for kind, _ in kinds.values() if kind not in ("numeric", "nominal")]
+        if other:
+            raise ValueError(f"an attribute of the type {other[0]}")
+    # SciPy raises many kinds of errors.
+    except Exception as error:
         raise UserError(
-            place=f"{path}, line {number}",
-            found="a sparse row",
-            expected="dense rows: values separated by commas",
-            remedy="write the file again without sparse rows",
-        )
-    values = _split(line)
-    if len(values) != n_columns:
-        raise UserError(
-            place=f"{path}, line {number}",
-            found=f"{len(values)} values",
-            expected=f"{n_columns} values, one per attribute",
-            remedy="fix the row; a broken last row means a truncated file",
-        )
-    return values
+            place=f"{path}, header",
+            found=f"it cannot be read ({str(error).strip() or type(error).__name__})",
+            expected="lines '@attribute NAME numeric' (or real, integer) and '@attribute NAME "
+            "{class, ...}', then @data and the rows",
+            remedy="check that this is a complete ARFF file, and take attributes of other types "
+            "and repeated names out of it",
+        ) from error
+    # SciPy removes single quotes only.
+    names = checked_names(f"{path}, header", [name.strip('"') for name in kinds])
+    return names, {name: kind[1] for name, kind in zip(names, kinds.values()) if kind[1]}
 
 
-def _split(text: str) -> list[str]:
-    """Split at commas outside of quotes, and strip spaces and quotes from the values."""
-    if "'" not in text and '"' not in text:
-        return [part.strip() for part in text.split(",")]
-    values = []
-    position, comma = 0, ","
-    while comma:
-        match = _QUOTED.match(text, position) or _PLAIN.match(text, position)
-        value, comma = match.groups()
-        values.append(_unquoted(value.strip()))
-        position = match.end()
-    return values
-
-
-def _unquoted(text: str) -> str:
-    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
-        return re.sub(r"\\(.)", r"\1", text[1:-1])
-    return text
-
-
-def _refuse_repeated(path: Path, attributes: Sequence[Attribute]) -> None:
-    seen: set[str] = set()
-    for attribute in attributes:
-        if attribute.name in seen:
-            raise UserError(
-                place=str(path),
-                found=f"two attributes are named '{attribute.name}'",
-                expected="different names",
-                remedy="rename one of them",
-            )
-        seen.add(attribute.name)
-
-
-def _place(path: Path, number: int, attribute: Attribute, column: int) -> str:
-    return f"{path}, line {number}, column {column + 1} ('{attribute.name}')"
-
-
-def _numbers(
-    path: Path, attribute: Attribute, column: int, rows: Sequence[tuple[int, list[str]]]
-) -> np.ndarray:
-    import numpy as np
-
-    return np.array(
-        [
-            parse_number(values[column], _MISSING, _place(path, number, attribute, column))
-            for number, values in rows
-        ],
-        dtype=np.float64,
-    )
-
-
-def _indicators(
-    path: Path, attribute: Attribute, column: int, rows: Sequence[tuple[int, list[str]]]
-) -> np.ndarray:
+def _indicators(table: Table, name: str, classes: Sequence[str]) -> np.ndarray:
     """Return one column per class: 1 where the row has it, 0 elsewhere, NaN where missing."""
     import numpy as np
 
-    position = {value: place for place, value in enumerate(attribute.classes)}
-    indicators = np.zeros((len(rows), len(position)))
-    for row, (number, values) in enumerate(rows):
-        value = values[column]
-        if value in position:
-            indicators[row, position[value]] = 1.0
-        elif value in _MISSING:
-            indicators[row] = np.nan
-        else:
+    texts = table.strings(name)
+    for row, text in enumerate(texts):
+        if text and text not in classes:
             raise UserError(
-                place=_place(path, number, attribute, column),
-                found=f"'{value}' is not a class of this attribute",
-                expected=f"one of: {', '.join(attribute.classes)}",
+                place=table.where(row, name),
+                found=f"'{text}' is not a class of this attribute",
+                expected=f"one of: {', '.join(classes)}",
                 remedy="fix the value, or add the class to the @attribute line",
             )
+    indicators = (texts[:, None] == np.array(classes, dtype=object)).astype(np.float64)
+    indicators[texts == ""] = np.nan
     return indicators
