@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -48,3 +49,8 @@ def refusal(read: Callable[..., dict], *arguments, **options) -> str:
     with pytest.raises(UserError) as caught:
         read(*arguments, **options)
     return str(caught.value)
+
+
+def stored_terms(dataset: Mapping[str, Any]) -> list[str]:
+    """Return the names of the columns of sparse inputs, as a "dataset" artifact holds them."""
+    return dataset["terms"].tobytes().decode().split("\n")

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import itertools
 import os
-import tarfile
 import threading
-import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from small_archives import write_archive
 
 from workflow_lib.datasets import acquisition
-from workflow_lib.datasets.acquisition import acquire, unpack_archive
+from workflow_lib.datasets.acquisition import acquire
 from workflow_lib.datasets.archive_members import members_digest
 from workflow_lib.datasets.mirrors import mirrors_from_environment
 from workflow_lib.errors import UserError
@@ -457,95 +454,3 @@ def test_a_source_may_say_that_it_has_no_members(tmp_path, destination):
     mirror = put_into_mirror(tmp_path / "mirror", CONTENT)
     acquire(source(members=None), destination, [mirror])
     assert destination.read_bytes() == CONTENT
-
-
-# Unpacking
-
-
-def tar_with(path, *members: tarfile.TarInfo, mode="w:gz"):
-    with tarfile.open(path, mode) as archive:
-        for member in members:
-            content = b"x" * 20_000 if member.isreg() else b""
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
-    return path
-
-
-def member(name: str, kind: bytes = tarfile.REGTYPE, target: str = "") -> tarfile.TarInfo:
-    info = tarfile.TarInfo(name)
-    info.type, info.linkname = kind, target
-    return info
-
-
-@pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz"])
-def test_tar_is_unpacked(tmp_path, mode):
-    archive = tar_with(tmp_path / "a.tar", member("deep/one.txt"), member("two.txt"), mode=mode)
-    folder = unpack_archive(archive, tmp_path / "out")
-    assert (folder / "deep" / "one.txt").read_bytes() == b"x" * 20_000
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.tar", "out"]
-
-
-def test_zip_is_unpacked_into_an_empty_folder(tmp_path):
-    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
-        archive.writestr("deep/one.txt", "1")
-    (tmp_path / "out").mkdir()
-    assert (unpack_archive(tmp_path / "a.zip", tmp_path / "out") / "deep/one.txt").exists()
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [
-        member("/absolute.txt"),
-        member("../outside.txt"),
-        member("a/../../outside.txt"),
-        member("link", tarfile.SYMTYPE, "../outside"),
-        member("link", tarfile.SYMTYPE, "/etc/hostname"),
-        member("link", tarfile.LNKTYPE, "../outside"),
-        member("device", tarfile.CHRTYPE),
-    ],
-    ids=lambda info: f"{info.name}-{info.type.decode()}-{info.linkname}",
-)
-def test_tar_members_that_lead_out_are_refused(tmp_path, bad):
-    inner = tmp_path / "inner"
-    inner.mkdir()
-    archive = tar_with(inner / "a.tar.gz", member("good.txt"), bad)
-    with pytest.raises(UserError, match=r"a\.tar\.gz"):
-        unpack_archive(archive, inner / "out")
-    assert [path.name for path in inner.iterdir()] == ["a.tar.gz"]
-    assert [path.name for path in tmp_path.iterdir()] == ["inner"]
-
-
-@pytest.mark.parametrize("name", ["/absolute.txt", "../outside.txt", "a\\..\\..\\b"])
-def test_zip_members_that_lead_out_are_refused(tmp_path, name):
-    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
-        archive.writestr(name, "1")
-    with pytest.raises(UserError, match="leads out of its folder"):
-        unpack_archive(tmp_path / "a.zip", tmp_path / "out")
-    assert [path.name for path in tmp_path.iterdir()] == ["a.zip"]
-
-
-def test_links_in_a_zip_are_refused(tmp_path):
-    link = zipfile.ZipInfo("link")
-    link.external_attr = 0o120777 << 16
-    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
-        archive.writestr(link, "/etc/hostname")
-    with pytest.raises(UserError, match="'link' is a link"):
-        unpack_archive(tmp_path / "a.zip", tmp_path / "out")
-
-
-def test_damaged_archives_leave_nothing(tmp_path):
-    whole = tar_with(tmp_path / "a.tar.gz", member("one.txt"), member("two.txt")).read_bytes()
-    for content in (whole[: len(whole) // 2], b"", b"neither of both"):
-        (tmp_path / "a.tar.gz").write_bytes(content)
-        with pytest.raises(UserError, match="run the same snakemake command again"):
-            unpack_archive(tmp_path / "a.tar.gz", tmp_path / "out")
-        assert [path.name for path in tmp_path.iterdir()] == ["a.tar.gz"]
-
-
-def test_archive_is_not_mixed_into_a_folder_that_holds_files(tmp_path):
-    archive = tar_with(tmp_path / "a.tar.gz", member("one.txt"))
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "mine.txt").write_text("keep me")
-    with pytest.raises(UserError, match="already holds files"):
-        unpack_archive(archive, tmp_path / "out")
-    assert (tmp_path / "out" / "mine.txt").read_text() == "keep me"

@@ -91,8 +91,6 @@ def test_weak_methods_are_added_when_there_are_weak_sizes(folder):
     configuration = load_configuration(folder, RUN)
     assert "weak" in configuration.methods_of("first")
     assert configuration.left_out == {"first": {}}
-    assert configuration.weak_sizes_of("first", "weak") == (3, 6)
-    assert configuration.weak_sizes_of("first", "ridge") == (0,)
 
 
 def test_a_dataset_name_is_an_experiment(folder):
@@ -122,12 +120,9 @@ def test_selected_components_come_from_the_grids(folder):
     assert configuration.component_candidates("ridge", "selected") == (1,)
 
 
-def test_models_forms_and_blocks(folder):
+def test_models_are_those_of_the_methods(folder):
     configuration = load_configuration(folder, RUN)
     assert configuration.models_of("first") == ("mixture",)
-    assert configuration.forms_of("first", "mixture") == ("reduced",)
-    assert configuration.blocks_of("embedded") == ("pi", "mu")
-    assert configuration.blocks_of("ridge") == ("outputs",)
     assert configuration.model_of("ridge") is None
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from reader_samples import stored_terms
 from scipy.sparse import csr_array
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfTransformer
 
 from workflow_lib.artifacts import read_artifact, write_artifact
-from workflow_lib.datasets.sparse_inputs import inputs_of, terms_of
+from workflow_lib.datasets.sparse_inputs import inputs_of
 from workflow_lib.datasets.tables import dataset_tree
 from workflow_lib.errors import UserError
 from workflow_lib.experiments import features_stage, splitting
@@ -70,7 +71,7 @@ class TestDatasets:
     def test_sparse_inputs_are_read_unchanged(self, tmp_path):
         tree = read_artifact(write_texts(tmp_path / "d.h5"), "dataset")
         np.testing.assert_array_equal(inputs_of(tree).toarray(), counts().toarray())
-        assert terms_of(tree) == [f"term{i}" for i in range(30)]
+        assert stored_terms(tree) == [f"term{i}" for i in range(30)]
         assert tree["report"]["rows_read"] == 40
 
     def test_many_long_names_fit_an_artifact(self, tmp_path):
@@ -78,7 +79,7 @@ class TestDatasets:
         names = [f"a-rather-long-name-of-a-term-{i}" for i in range(70_000)]
         tree = dataset_tree(texts, np.arange(6.0).reshape(3, 2), names, ["a", "b"], "here")
         write_artifact(tmp_path / "d.h5", tree, "dataset")
-        assert terms_of(read_artifact(tmp_path / "d.h5", "dataset")) == names
+        assert stored_terms(read_artifact(tmp_path / "d.h5", "dataset")) == names
 
     @pytest.mark.parametrize("value", [-1.0, np.nan, np.inf])
     def test_what_is_no_count_is_refused(self, value):

@@ -9,10 +9,11 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+from reader_samples import stored_terms
 
 from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.datasets.reading import read_dataset
-from workflow_lib.datasets.sparse_inputs import inputs_of, terms_of
+from workflow_lib.datasets.sparse_inputs import inputs_of
 from workflow_lib.datasets.table_encoding import TableEncoding, from_json_bytes
 from workflow_lib.datasets.table_file import read_table
 from workflow_lib.datasets.tables import dataset_tree
@@ -197,7 +198,7 @@ def test_inputs_are_what_the_stored_encoding_makes_of_the_rows(tmp_path):
 
 def test_texts_are_sparse_and_all_else_is_dense(tmp_path):
     tree = stored(tmp_path, numbers=["x*"], categories=["colour"], text="notes")
-    assert terms_of(tree) == ["cells", "good", "grow", "rest"]
+    assert stored_terms(tree) == ["cells", "good", "grow", "rest"]
     assert inputs_of(tree).shape == (N_LABELLED, 4)
     assert tree["lagged_values"]["values"].shape == (N_LABELLED, 5)
     assert json.loads(tree["names"]["lagged_values"])[:2] == ["x1", "x2"]

@@ -25,17 +25,17 @@ ARFF = """% a comment
 @RELATION 'a test'
 
 @attribute 'the width' NUMERIC
-@Attribute colour {red, 'dark blue',its}
+@Attribute colour {red, 'dark, blue',it's}
 @attribute state {0,1,2}
 @attribute price real
 
 @DATA
 1.5, red, 2, 10
 % another comment
-?, 'dark blue', 0, -2.5e1
+?, 'dark, blue', 0, -2.5e1
 3, ?, 1, 30
 
-4,its,1,?
+4,it's,1,?
 """
 
 CSV = """width,colour,strength,note
@@ -129,8 +129,8 @@ def test_arff_with_nominal_columns_and_missing_values(tmp_path):
     assert names(tree, "inputs") == [
         "the width",
         "colour=red",
-        "colour=dark blue",
-        "colour=its",
+        "colour=dark, blue",
+        "colour=it's",
     ]
     assert names(tree, "outputs") == ["state", "price"]
     assert tree["report"] == {
@@ -145,21 +145,24 @@ def test_arff_with_nominal_columns_and_missing_values(tmp_path):
 def test_arff_names_the_place_of_an_invalid_number(tmp_path):
     path = table(tmp_path, ARFF.replace("-2.5e1", "many"))
     message = refused("arff", {"targets": 2}, path)
-    assert f"{path}, line 12: could not convert string to float: 'many'" in message
+    assert f"{path}, line 12, column 'price': 'many' is not a finite number" in message
 
 
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("'dark blue', 0", "green, 0", "line 12: green value not in ('red'"),
-        ("3, ?, 1, 30", "3, ?, 1", "line 13: 3 values in '3, ?, 1'. Expected 4 values"),
-        ("3, ?, 1, 30", "{0 3, 3 30}", "a row in braces is sparse"),
-        ("3, ?, 1, 30", "3, 'a,b', 1, 30", "values without commas"),
-        ("price real", "price string", "above the line @data: String attributes"),
-        ("price real", "price date yyyy", "line 10: time data '10'"),
-        ("{0,1,2}", "numeric\n@attribute price real", "'price' occurs more than once"),
+        ("'dark, blue', 0", "green, 0", "line 12, column 'colour': 'green' is not a class"),
+        ("3, ?, 1, 30", "3, ?, 1", "line 13: 3 values. Expected 4 values"),
+        ("3, ?, 1, 30", "{0 3, 3 30}", "line 13: a sparse row"),
+        (
+            "price real",
+            "price string",
+            "header: it cannot be read (String attributes not supported",
+        ),
+        ("price real", "price date yyyy", "an attribute of the type date"),
+        ("{0,1,2}", "numeric\n@attribute price real", "field 'price' occurs more than once"),
         ("@DATA", "% no data", "no @data line"),
-        ("10\n", "1e999\n", "infinite"),
+        ("10\n", "1e999\n", "column 'price': '1e999' is not a finite number"),
     ],
 )
 def test_arff_faults_are_named(tmp_path, old, new, words):
@@ -179,7 +182,9 @@ def test_arff_needs_an_input(tmp_path):
 
 
 def test_arff_text_classes_are_no_outputs(tmp_path):
-    assert "attribute 'colour': could not" in refused_arff(tmp_path, ARFF, targets=3)
+    assert "column 'colour': 'red' is not a finite number" in refused_arff(
+        tmp_path, ARFF, targets=3
+    )
 
 
 # CSV

@@ -21,6 +21,7 @@ import test_readers_drug_activity_gram
 import test_readers_earnings_calls
 import test_readers_first_impressions
 import test_readers_kogan10k
+from reader_samples import stored_terms
 from small_archives import write_archive
 from small_pipeline import assert_same_tree
 
@@ -32,7 +33,7 @@ from workflow_lib.datasets.reading import (
     read_dataset,
     reader_names,
 )
-from workflow_lib.datasets.sparse_inputs import inputs_of, terms_of
+from workflow_lib.datasets.sparse_inputs import inputs_of
 from workflow_lib.errors import UserError
 
 
@@ -173,7 +174,7 @@ def assert_is_dataset(tree: dict) -> None:
     names = {
         key: json.loads(tree["names"][key]) for key in ("inputs", "outputs") if key in tree["names"]
     }
-    names.setdefault("inputs", terms_of(tree) if "terms" in tree else None)
+    names.setdefault("inputs", stored_terms(tree) if "terms" in tree else None)
     for values, key in ((inputs, "inputs"), (outputs, "outputs")):
         assert len(set(names[key])) == len(names[key]) == values.shape[1]
         numbers = values.data if "terms" in tree and key == "inputs" else values

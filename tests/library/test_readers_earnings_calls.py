@@ -13,12 +13,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from reader_samples import acquired, catalogue, excluded, refusal
+from reader_samples import acquired, catalogue, excluded, refusal, stored_terms
 from small_archives import write_archive
 
 from workflow_lib.artifacts import artifact_digest, write_artifact
 from workflow_lib.datasets.reading import read_dataset
-from workflow_lib.datasets.sparse_inputs import inputs_of, terms_of
+from workflow_lib.datasets.sparse_inputs import inputs_of
 from workflow_lib.datasets.word_counts import word_counts, words_of
 from workflow_lib.errors import UserError
 
@@ -120,7 +120,7 @@ def test_outputs_are_the_volatilities_of_the_weeks_after(tmp_path):
 
 def test_inputs_are_the_counts_of_words(tmp_path):
     tree = read(tmp_path)
-    terms = terms_of(tree)
+    terms = stored_terms(tree)
     counts = inputs_of(tree).toarray()
     assert terms == sorted(
         {"good", "morning", "everyone", "at", "café", "zürich"}
@@ -221,7 +221,7 @@ def test_same_member_twice_is_a_second_transcript(tmp_path):
 
 def test_rare_words_are_kept(tmp_path):
     # Which words are rare is a question of the training rows.
-    assert "margins" in terms_of(read(tmp_path))
+    assert "margins" in stored_terms(read(tmp_path))
 
 
 def test_no_call_can_be_used(tmp_path):

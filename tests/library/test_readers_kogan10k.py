@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from reader_samples import catalogue, change, excluded, refusal
+from reader_samples import catalogue, change, excluded, refusal, stored_terms
 from small_archives import write_archive
 
 from workflow_lib.datasets.reading import read_dataset
-from workflow_lib.datasets.sparse_inputs import inputs_of, terms_of
+from workflow_lib.datasets.sparse_inputs import inputs_of
 
 YEARS = (2001, 2002, 2003)
 
@@ -99,7 +99,7 @@ def test_rows_are_companies_with_their_series(folder):
 
 def test_inputs_are_the_counts_of_each_year_side_by_side(folder):
     tree = read(folder)
-    terms = terms_of(tree)
+    terms = stored_terms(tree)
     counts = inputs_of(tree).toarray()
     assert counts.shape == (3, len(terms)) == (3, 6 + 4 + 3)
     for row, company in enumerate(["100", "20", "3"]):
@@ -120,8 +120,8 @@ def test_terms_of_a_year_are_those_in_most_of_its_reports(folder):
     # 2001: loss and risk occur in two reports, of the rest "#" is the first; in 2002 growth occurs
     # in two, and of the rest loss is the first; in 2003 war in two, then growth.
     tree = read(folder, terms_per_year=3)
-    assert terms_of(tree)[:3] == ["2001:#", "2001:loss", "2001:risk"]
-    assert terms_of(read(folder, terms_per_year=2))[2:] == [
+    assert stored_terms(tree)[:3] == ["2001:#", "2001:loss", "2001:risk"]
+    assert stored_terms(read(folder, terms_per_year=2))[2:] == [
         "2002:growth",
         "2002:loss",
         "2003:growth",
@@ -138,7 +138,7 @@ def test_terms_are_chosen_on_all_reports_whatever_the_rows(folder):
     extra = [(f"2003.tok/x{number}_2003.mda", "profit") for number in range(3)]
     write_archive(folder / "2003.tok.tgz", [*members, *extra, members[0], members[0]])
     tree = read(folder, terms_per_year=1)
-    assert terms_of(tree)[-1] == "2003:profit"
+    assert stored_terms(tree)[-1] == "2003:profit"
     assert excluded(tree) == {"no report in some of the years": 3}
     assert tree["report"]["rows_read"] == 6
 
@@ -187,7 +187,7 @@ def test_tokens_that_are_not_utf8(folder):
     members = {f"{key(c, 2003)}.mda": text.encode() for c, text in TEXTS[2003].items()}
     members[f"{key('3', 2003)}.mda"] = b"caf\xe9 caf\xe8 caf\xc3\xa9"
     write_archive(folder / "2003.tok.tgz", members)
-    terms = terms_of(read(folder))
+    terms = stored_terms(read(folder))
     assert {"2003:caf\\xe9", "2003:caf\\xe8", "2003:café"} <= set(terms)
 
 

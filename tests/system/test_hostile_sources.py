@@ -72,10 +72,6 @@ def folder(tmp_path: Path, victim: Path) -> Iterator[Path]:
 # Archives
 
 
-def unpacking(folder: Path, archive: Path) -> Job:
-    return Job(STRANGE, outputs=["unpacked/here"], params={"archive": str(archive)})
-
-
 def acquiring_members(folder: Path, archive: Path) -> Job:
     source = {
         "path": f"set/{archive.name}",
@@ -99,7 +95,6 @@ def reading_pictures(folder: Path, archive: Path) -> Job:
 
 
 WAYS = {
-    "unpacked": (unpacking, {"tar": TARS, "zip": ZIPS}),
     "by its members": (acquiring_members, {"tar": TARS}),
     "as pictures": (reading_pictures, {"tar": TARS, "zip": ZIPS}),
 }
@@ -116,8 +111,6 @@ HARMLESS = {
     ("as pictures", "a link to a folder"),
     ("as pictures", "a link upwards"),
     ("as pictures", "a link"),
-    ("unpacked", "a bomb in an archive"),
-    ("unpacked", "archives in archives"),
 }
 """Archives that may be read: links without images, names under which nothing is written, and
 archives that are not opened."""
@@ -146,7 +139,7 @@ def test_a_hostile_archive_is_refused_and_changes_nothing_outside(number, folder
         # Parts of image features are kept for the next run.
         after = everything_below(folder)
         kept = {name: after[name] for name in after if not name.startswith("results/parts/")}
-        folders = ("unpacked", "resources", "resources/set", "results", "results/parts")
+        folders = ("resources", "resources/set", "results", "results/parts")
         assert {name: kept[name] for name in kept if name not in folders} == before
 
 
@@ -313,7 +306,7 @@ def described(path: str, address: str, **changes) -> dict:
 
 def fetched(folder: Path, source: dict) -> Ended:
     target = "resources/set/table.csv"
-    job = Job(STRANGE, outputs=[target], params={"source": source, "archive": None})
+    job = Job(STRANGE, outputs=[target], params={"source": source})
     ended = run_jobs(folder, [job], OFER_MIRROR="")
     left = {path.name for path in folder.rglob("*") if path.is_file()}
     # The part of the right file that has arrived is kept, to be resumed.
@@ -378,9 +371,7 @@ def test_a_pipe_in_the_mirror_is_not_waited_for(folder):
     path.parent.mkdir(parents=True)
     os.mkfifo(path)
     source = described("set/table.csv", "http://127.0.0.1:9/file")
-    job = Job(
-        STRANGE, outputs=["resources/set/table.csv"], params={"source": source, "archive": None}
-    )
+    job = Job(STRANGE, outputs=["resources/set/table.csv"], params={"source": source})
     assert_reported(run_jobs(folder, [job], OFER_MIRROR=str(folder / "mirror")), "127.0.0.1:9")
 
 

@@ -106,26 +106,9 @@ class Configuration:
         methods = (self.methods[name] for name in self.methods_of(experiment))
         return tuple(sorted({method.model for method in methods if method.model}))
 
-    def forms_of(self, experiment: str, model: str) -> tuple[str, ...]:
-        """Return the forms in which a model is embedded in an experiment, sorted."""
-        methods = (self.methods[name] for name in self.methods_of(experiment))
-        forms = {method.form for method in methods if method.model == model and method.form}
-        return tuple(sorted(forms))
-
-    def blocks_of(self, method: str) -> tuple[str, ...]:
-        """Return the names of the blocks that a method predicts."""
-        return capabilities.blocks(self.methods[method], self.model_of(method))
-
     def splits_of(self, experiment: str) -> range:
         """Return the numbers of the splits of an experiment, from 0."""
         return range(self.experiments[experiment].n_splits)
-
-    def weak_sizes_of(self, experiment: str, method: str) -> tuple[int, ...]:
-        """Return the numbers of weakly labelled rows a method runs with: (0,) when it uses none."""
-        settings = self.methods[method]
-        if settings.weak or settings.regressor == "laplacian_ridge":
-            return self.experiments[experiment].weak_sizes or (0,)
-        return (0,)
 
     def projections_of(self, experiment: str, method: str) -> list[bool]:
         """Return whether predicted memberships are projected on the simplex; two if it is selected.

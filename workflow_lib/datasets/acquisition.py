@@ -13,7 +13,6 @@ import http.client
 import os
 import re
 import shutil
-import stat
 import time
 import urllib.error
 import urllib.request
@@ -23,13 +22,6 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from workflow_lib.datasets.archive_members import members_digest
-from workflow_lib.datasets.archives import (
-    DAMAGE,
-    begins_as_zip,
-    members_of,
-    opened_tar,
-    opened_zip,
-)
 from workflow_lib.datasets.mirrors import MIRROR_VARIABLE
 from workflow_lib.datasets.web import SCHEMES, open_address
 from workflow_lib.errors import UserError
@@ -103,46 +95,6 @@ def acquire(
             _copy_from_mirror(candidate, destination, source)
             return destination
     _download(source, destination, mirrors, timeout, retries, progress, pause)
-    return destination
-
-
-def unpack_archive(path: str | os.PathLike, destination: str | os.PathLike) -> Path:
-    """Unpack the tar (plain or compressed) or zip archive `path` into the folder `destination`.
-
-    The folder appears whole or not at all. Members that would be written outside of it are refused,
-    and all that are neither files nor folders: absolute names, names with ``..`` or with control
-    characters, links, devices.
-
-    Raises
-    ------
-    UserError
-        When the archive is damaged or not an archive, would become too large for its size
-        (`workflow_lib.datasets.archives.most_unpacked`), when a member is refused, or when
-        `destination` exists and is not empty.
-    """
-    path, destination = Path(path), Path(destination)
-    if destination.exists() and (not destination.is_dir() or any(destination.iterdir())):
-        raise UserError(
-            place=str(destination),
-            found="the folder to unpack into already holds files",
-            expected="a folder that is new or empty",
-            remedy=f"rm -r {destination}",
-        )
-    temporary = destination.with_name(f".{destination.name}.{os.getpid()}.tmp")
-    try:
-        temporary.mkdir(parents=True)
-        (_unpack_zip if begins_as_zip(path) else _unpack_tar)(path, temporary)
-        os.replace(temporary, destination)
-    except DAMAGE as error:
-        raise UserError(
-            place=str(path),
-            found=f"the archive could not be unpacked ({error})",
-            expected="an intact .tar, .tar.gz, .tar.bz2, .tar.xz or .zip file, and a disk with "
-            "space for its contents",
-            remedy=f"rm {path} and run the same snakemake command again",
-        ) from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
     return destination
 
 
@@ -399,39 +351,3 @@ def _refuse_escape(name: str, place: str) -> None:
             f"{LONGEST_PATH} bytes, with names of at most {LONGEST_NAME}",
             remedy="do not use this file unless you trust where it comes from",
         )
-
-
-def _unpack_tar(path: Path, folder: Path) -> None:
-    with open(path, "rb") as file, opened_tar(file, path.stat().st_size) as archive:
-        for member in members_of(archive):
-            _refuse_escape(member.name, str(path))
-            if member.issparse() or not (member.isreg() or member.isdir()):
-                raise _no_file(path, member.name)
-            # Extracted here: the filters of the archive class came with Python 3.11.4, and without
-            # a filter it would also restore owners and modes.
-            target = folder / member.name
-            if member.isdir():
-                target.mkdir(parents=True, exist_ok=True)
-                continue
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with archive.extractfile(member) as source, open(target, "wb") as unpacked:
-                shutil.copyfileobj(source, unpacked)
-
-
-def _unpack_zip(path: Path, folder: Path) -> None:
-    with opened_zip(path) as archive:
-        for member in archive.infolist():
-            # The archive class would silently rename such members instead of refusing them.
-            _refuse_escape(member.filename, str(path))
-            if stat.S_IFMT(member.external_attr >> 16) not in (0, stat.S_IFREG, stat.S_IFDIR):
-                raise _no_file(path, member.filename)
-            archive.extract(member, folder)
-
-
-def _no_file(path: Path, name: str) -> UserError:
-    return UserError(
-        place=str(path),
-        found=f"'{name}' is a link or a device",
-        expected="files and folders only",
-        remedy="do not use this archive unless you trust where it comes from",
-    )

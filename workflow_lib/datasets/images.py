@@ -185,22 +185,6 @@ def open_images(path: Path, entries: Iterable[ImageEntry]) -> Iterator[OpenedIma
             yield OpenedImage(entry, *_decoded(held.pop(member)))
 
 
-def decode_image(content: bytes) -> np.ndarray:
-    """Return the image in the bytes of a file: a uint8 array (height, width, 3), as `open_images`.
-
-    Raises
-    ------
-    ValueError
-        When it cannot be read; the message is one of REASONS.
-    UserError
-        When Pillow is not installed.
-    """
-    pixels, reason = _decoded(content)
-    if pixels is None:
-        raise ValueError(reason)
-    return pixels
-
-
 def grey_levels(pixels: np.ndarray) -> np.ndarray:
     """Return the luma 0.299 R + 0.587 G + 0.114 B (ITU-R BT.601), float32 from 0 to 1 (h, w)."""
     import numpy as np

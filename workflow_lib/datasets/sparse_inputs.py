@@ -53,8 +53,3 @@ def joined_terms(terms: Sequence[str]) -> np.ndarray:
     import numpy as np
 
     return np.frombuffer("\n".join(terms).encode(), dtype=np.uint8)
-
-
-def terms_of(dataset: Mapping[str, Any]) -> list[str]:
-    """Return the names of the columns of sparse inputs."""
-    return dataset["terms"].tobytes().decode().split("\n")

@@ -285,9 +285,7 @@ def dataset_tree(
         "missing_outputs": n_missing_outputs,
         "constant_outputs": len(constant),
     }
-    names = {
-        "outputs": json.dumps(list(output_names), ensure_ascii=False),
-    }
+    names = {"outputs": json.dumps(list(output_names), ensure_ascii=False)}
     if not sparse:
         names["inputs"] = json.dumps(list(input_names), ensure_ascii=False)
     return {

@@ -1,28 +1,28 @@
 """Reader of ARFF tables whose last columns are the outputs, as in the Mulan benchmark.
 
-`scipy.io.arff` reads numeric and nominal attributes of dense rows. It takes the quotes of all rows
-from the first one and a space for a part of a value, so that rows are split here; and it names no
-line, which is found here where it fails.
+The format: https://waikato.github.io/weka-wiki/formats_and_processing/arff_stable/. Numeric
+and nominal attributes are read, dense rows only.
 """
 
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Sequence
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, Strict, StrictBool
 
 from workflow_lib.config.base import Settings
+from workflow_lib.datasets.column_names import checked_names
 from workflow_lib.datasets.tables import dataset_tree, only_source, read_text, rows_with_outputs
+from workflow_lib.datasets.typed_columns import cleaned
+from workflow_lib.datasets.user_table import Table
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
     import numpy as np
-
-Rows = list[tuple[int, str]]
 
 
 class Options(Settings):
@@ -45,114 +45,113 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     Raises
     ------
     UserError
-        Naming the file, the line and the value that cannot be read.
+        Naming the file, the line, the column and the value that cannot be read.
     """
     import numpy as np
 
     path = only_source(sources, "arff")
-    header, rows = _parts(path)
-    attributes = _load(path, header, [])[1]
-    names = attributes.names()
-    n_inputs = len(names) - options.targets
+    table, classes = _parse(path)
+    n_inputs = len(table.names) - options.targets
     if n_inputs < 1:
         raise UserError(
             place=f"{path}, option targets",
-            found=f"{options.targets} targets in a file of {len(names)} attributes",
+            found=f"{options.targets} targets in a file of {len(table.names)} attributes",
             expected="fewer targets than attributes",
             remedy="fix targets in the options of the dataset",
         )
-    table, _ = _load(path, header, _split(path, rows, len(names)))
     input_names: list[str] = []
     blocks = []
-    for name in names[:n_inputs]:
-        classes = attributes[name][1]
-        if classes is None:
-            input_names.append(_unquoted(name))
-            blocks.append(table[name][:, None])
+    for name in table.names[:n_inputs]:
+        if name in classes:
+            input_names += [f"{name}={value}" for value in classes[name]]
+            blocks.append(_indicators(table, name, classes[name]))
         else:
-            input_names += [f"{_unquoted(name)}={value}" for value in classes]
-            values = np.char.decode(table[name], "utf-8")[:, None]
-            blocks.append(np.where(values == "?", np.nan, values == np.array(classes)))
-    outputs = np.column_stack([_numbers(path, name, table[name]) for name in names[n_inputs:]])
-    inputs, outputs = rows_with_outputs(np.hstack(blocks), outputs)
+            input_names.append(name)
+            blocks.append(table.matrix([name]))
+    output_names = table.names[n_inputs:]
+    inputs, outputs = rows_with_outputs(np.hstack(blocks), table.matrix(output_names))
     return dataset_tree(
         inputs,
         outputs,
         input_names,
-        [_unquoted(name) for name in names[n_inputs:]],
+        output_names,
         place=str(path),
-        rows_read=len(rows),
+        rows_read=table.n_rows,
         allow_constant_outputs=options.allow_constant_outputs,
     )
 
 
-def _parts(path: Path) -> tuple[str, Rows]:
-    """Return the header, the line ``@data`` included, and the rows with their line numbers."""
+def _parse(path: Path) -> tuple[Table, dict[str, Sequence[str]]]:
+    """Return the table, and the classes of its nominal attributes by name.
+
+    SciPy reads the header. It would read the rows too, but without the lines in its messages, and
+    it accepts rows that are too long.
+    """
     lines = read_text(path).splitlines()
-    is_data = [line.strip().lower() == "@data" for line in lines]
-    if not any(is_data):
-        raise UserError(
-            place=str(path),
-            found="no @data line",
-            expected="an ARFF file: @attribute lines, then @data, then rows",
-            remedy="check that the file is complete",
-        )
-    begin = is_data.index(True) + 1
-    numbered = enumerate((line.strip() for line in lines[begin:]), start=begin + 1)
-    rows = [(number, line) for number, line in numbered if line and not line.startswith("%")]
-    return "\n".join(lines[:begin]) + "\n", rows
-
-
-def _split(path: Path, rows: Rows, n_columns: int) -> Rows:
-    """Return rows without quotes and spaces around values; refuse those of another length."""
-    plain = []
-    for number, line in rows:
-        quote = "'" if ("'" in line and '"' not in line) else '"'
-        values = next(csv.reader([line], quotechar=quote, skipinitialspace=True))
-        if len(values) != n_columns or any("," in value for value in values):
+    begin = next((at for at, line in enumerate(lines, 1) if line.strip().lower() == "@data"), 0)
+    names, classes = _header(path, lines[:begin])
+    numbers, rows = [], []
+    for number, line in enumerate(lines[begin:], begin + 1):
+        line = line.strip()
+        if not line or line.startswith("%"):
+            continue
+        values = next(csv.reader([line], quotechar="'", skipinitialspace=True))
+        if len(values) != len(names) or line.startswith("{"):
             raise UserError(
                 place=f"{path}, line {number}",
-                found=f"{len(values)} values in '{line[:60]}'",
-                expected=f"{n_columns} values without commas, one per attribute",
-                remedy="fix the row; a broken last row means a truncated file, and a row in braces "
-                "is sparse",
+                found="a sparse row" if line.startswith("{") else f"{len(values)} values",
+                expected=f"{len(names)} values, one per attribute, separated by commas",
+                remedy="fix the row; a broken last row means a truncated file",
             )
-        plain.append((number, ",".join(value.strip() for value in values)))
-    return plain
+        numbers.append(number)
+        rows.append(values)
+    columns = dict(zip(names, zip(*rows))) if rows else dict.fromkeys(names, ())
+    table = Table(
+        str(path), names, {}, lambda name: cleaned(columns[name], ("?",)), numbers, unit="line"
+    )
+    return table, classes
 
 
-def _load(path: Path, header: str, rows: Rows) -> tuple[np.ndarray, Any]:
-    """Return the table and the attributes, as SciPy reads them."""
-    from scipy.io import arff
+def _header(path: Path, lines: Sequence[str]) -> tuple[list[str], dict[str, Sequence[str]]]:
+    """Return the names of the attributes, and the classes of the nominal ones."""
+    from scipy.io.arff import loadarff
 
     try:
-        return arff.loadarff(StringIO(header + "\n".join(line for _, line in rows)))
-    # SciPy raises many kinds of errors, some of them by accident.
+        if not lines:
+            raise ValueError("no @data line")
+        header = loadarff(io.StringIO("\n".join([*lines, ""])))[1]
+        kinds = {name: header[name] for name in header.names()}
+        other = [kind for kind, _ in kinds.values() if kind not in ("numeric", "nominal")]
+        if other:
+            raise ValueError(f"an attribute of the type {other[0]}")
+    # SciPy raises many kinds of errors.
     except Exception as error:
-        if len(rows) > 1:
-            for row in rows:
-                _load(path, header, [row])
         raise UserError(
-            place=f"{path}, line {rows[0][0]}" if rows else f"{path}, above the line @data",
-            found=f"{error or type(error).__name__}",
-            expected="numeric and nominal attributes, and rows with their values",
-            remedy="fix the file, and take attributes of other types out of it",
+            place=f"{path}, header",
+            found=f"it cannot be read ({str(error).strip() or type(error).__name__})",
+            expected="lines '@attribute NAME numeric' (or real, integer) and '@attribute NAME "
+            "{class, ...}', then @data and the rows",
+            remedy="check that this is a complete ARFF file, and take attributes of other types "
+            "and repeated names out of it",
         ) from error
+    # SciPy removes single quotes only.
+    names = checked_names(f"{path}, header", [name.strip('"') for name in kinds])
+    return names, {name: kind[1] for name, kind in zip(names, kinds.values()) if kind[1]}
 
 
-def _unquoted(name: str) -> str:
-    """Return a name without double quotes, which SciPy keeps."""
-    return name[1:-1] if len(name) > 1 and name[0] == name[-1] == '"' else name
+def _indicators(table: Table, name: str, classes: Sequence[str]) -> np.ndarray:
+    """Return one column per class: 1 where the row has it, 0 elsewhere, NaN where missing."""
+    import numpy as np
 
-
-def _numbers(path: Path, name: str, values: np.ndarray) -> np.ndarray:
-    """Return an output; the classes of a nominal one must be numbers."""
-    try:
-        return values.astype(str if values.dtype.kind == "S" else float).astype(float)
-    except ValueError as error:
-        raise UserError(
-            place=f"{path}, attribute '{name}'",
-            found=str(error),
-            expected="an output that is a number",
-            remedy="fix targets in the options of the dataset, or write its classes as numbers",
-        ) from error
+    texts = table.strings(name)
+    for row, text in enumerate(texts):
+        if text and text not in classes:
+            raise UserError(
+                place=table.where(row, name),
+                found=f"'{text}' is not a class of this attribute",
+                expected=f"one of: {', '.join(classes)}",
+                remedy="fix the value, or add the class to the @attribute line",
+            )
+    indicators = (texts[:, None] == np.array(classes, dtype=object)).astype(np.float64)
+    indicators[texts == ""] = np.nan
+    return indicators
