@@ -1,7 +1,7 @@
 """A proposal in words: two configuration files with comments, and a summary for the terminal.
 
-The YAML is written as text, because the comments matter: they explain the decisions to the user,
-who can edit them.
+The YAML files are made from templates, because the comments matter: they explain the decisions to
+the user, who can edit them.
 """
 
 from __future__ import annotations
@@ -11,13 +11,19 @@ import math
 import os
 import re
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-from workflow_lib.datasets.column_kinds import ColumnKind
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
 from workflow_lib.datasets.proposal import Proposal
 from workflow_lib.datasets.proposed_ranges import in_words
 from workflow_lib.datasets.run_costs import CORES
+
+READS_ALL_OF = "templates"
+"""The folder whose files are read here (`workflow_lib.imports`)."""
 
 WIDTH = 98
 
@@ -43,139 +49,60 @@ _NOT_PLAIN = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 _SHORT_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t"}
 _SPECIAL = re.compile(r"([*?\[])")
 
-_SCALE_REASONS = {
-    "standard": "each input gets mean 0 and variance 1, so that units do not matter",
-    "tf-idf": "rare terms have more weight",
-    "none": "not scaled",
-}
-_KERNEL_REASONS = {
-    "rbf": "rows are similar when their inputs are near each other",
-    "tanimoto": "the share of substructures that two molecules have in common",
-    "precomputed": "the file 'gram' holds the kernel values",
-}
-_OUTPUT_REASONS = {
-    "standard": "mean 0 and variance 1, right for outputs of different units",
-    "center": "mean 0, in the unit of the series",
-    "none": "not scaled",
-}
-_SPLIT_REASONS = {
-    "random": "Test rows are drawn at random. Where rows belong together (patients, batches, "
-    "scaffolds), set split: grouped with options.group in the dataset; for a forecast split: "
-    "chronological with options.time.",
-    "grouped": "Whole groups are test rows: results hold for new groups.",
-    "chronological": "The latest rows are test rows, and only earlier rows are training rows: "
-    "results hold for the future.",
-    "stratified": "Every class has its share of the test rows and of the training rows, which "
-    "training_sizes count. For equally many rows of each class set split: per_class; then "
-    "training_sizes are examples per class.",
-}
-
 
 def dataset_text(proposal: Proposal) -> str:
     """Return the text of ``config/datasets/NAME.yaml``."""
     options, facts = proposal.options, proposal.facts
-    weak = f", {facts['rows_weak']} only a group (weak)" if "same_group" in options else ""
-    known = _known(proposal)
-    unused = (
-        f"; {facts['rows_unlabelled']} have no label and are not used"
-        if facts["rows_unlabelled"]
-        else ""
+    outputs = {} if proposal.task == "classes" else facts["outputs"]
+    return _rendered(
+        "dataset.yaml",
+        proposal,
+        known=_known(proposal),
+        class_counts=[f"{name} ({count})" for name, count in facts.get("classes", {}).items()],
+        incomplete=[
+            f"{name} in {facts['rows_labelled'] - summary['n_known']}"
+            for name, summary in outputs.items()
+            if summary["n_known"] < facts["rows_labelled"]
+        ],
+        columns=lambda key: _list(key, options[key], proposal.columns),
+        ranges=_ranges(proposal),
+        noted_numbers=[name for name in options.get("numbers", ()) if proposal.kinds[name].note],
+        left_out=_left_out(proposal),
+        most_commented=MANY_COLUMNS,
     )
-    lines = [
-        *comment(
-            f"Made from {proposal.request['data']} by 'snakemake new', for you to edit: the "
-            "comments give the reasons of the decisions. The keys are described in "
-            "config/README.md."
-        ),
-        *_remarks(proposal.warnings, "WARNING: "),
-        *_remarks(proposal.notes, "Note: "),
-        f"title: {quoted(proposal.name)}",
-        "description: >-",
-        *_wrapped(
-            f"{facts['rows']} rows and {facts['columns']} columns of {proposal.request['data']}: "
-            f"{facts['rows_labelled']} rows have {known}{weak}{unused}.",
-            "  ",
-        ),
-        f"task: {proposal.task}",
-        "reader: table",
-        "options:",
-        f"  file: {quoted(options['file'])}",
-        *_reading_lines(options),
-        *_output_lines(proposal),
-        *_input_lines(proposal),
-        *_role_lines(proposal),
-        *_left_out_lines(proposal),
-        "inputs:",
-        *_setting("scale", proposal.inputs["scale"], _SCALE_REASONS),
-        *_setting("kernel", proposal.inputs["kernel"], _KERNEL_REASONS),
-    ]
-    if "lagged_values" in proposal.inputs:
-        lines += comment("other columns have as much weight as the text or the structures", "  ")
-        lines.append(f"  lagged_values: {proposal.inputs['lagged_values']}")
-    lines += [
-        "outputs:",
-        *_setting("scale", proposal.outputs_scale, _OUTPUT_REASONS),
-        "sources: []",
-        f"licence: {quoted('Your own data')}",
-        f"citation: {quoted('Your own data')}",
-    ]
-    return "\n".join(lines) + "\n"
 
 
 def experiment_text(proposal: Proposal) -> str:
     """Return the text of ``config/experiments/NAME.yaml``."""
-    n_labelled = proposal.facts["rows_labelled"]
-    sizes = proposal.training_sizes
-    of_classes = proposal.task == "classes"
-    lines = [
-        *comment(
-            f"The experiment on config/datasets/{proposal.name}.yaml, for you to edit. After a "
-            f"change run 'snakemake --cores 2 answer --config name={proposal.name}' again: only "
-            "results that depend on the change are computed again."
-        ),
-        f"title: {quoted(proposal.name)}",
-        f"dataset: {quoted(proposal.name)}",
-        *comment(_SPLIT_REASONS[proposal.split]),
-        f"split: {proposal.split}",
-        *comment(
-            f"Rows kept for testing, a share or a number, of {n_labelled} labelled rows. They are "
-            "never training rows."
-        ),
-        f"test_size: {proposal.test_size}",
-        *comment(
-            "Each split draws other test rows; more splits make the comparison more precise, and "
-            f"take longer: these take about {_minutes(proposal)} on {CORES} cores."
-        ),
-        f"n_splits: {proposal.n_splits}",
-        *comment(
-            "Numbers of training rows: the learning curve. The last is the number of available "
-            "rows, or the largest that can be computed in reasonable time."
-        ),
-        f"training_sizes: [{', '.join(map(str, sizes))}]",
-    ]
-    if proposal.weak_sizes:
-        lines += [
-            *comment("Rows without outputs whose group is known; wofer-gmm learns from them."),
-            f"weak_sizes: [{', '.join(map(str, proposal.weak_sizes))}]",
-        ]
-    if of_classes:
-        lines += ["metric: accuracy"]
-    mean = "" if of_classes else " m-mean predicts without inputs, as a reference for the others."
-    lines += [
-        *comment(
-            f"Methods to compare; config/methods has more. To leave one out, delete its line; a "
-            f"stack combines those of its members that are listed here.{mean}"
-        ),
-        "methods:",
-    ]
-    for name, summary in proposal.methods:
-        lines += [*comment(summary, "  "), f"  - {name}"]
-    for name, reason in proposal.methods_left_out:
-        lines += comment(f"{name} is left out: {reason}", "  ")
-    if proposal.task == "regression":
-        lines += comment("The table typical-rows needs a mixture: ofer-gmm, for example.")
-    lines += ["tables:", *_parts(_tables(proposal)), "figures:", *_parts(_figures(proposal))]
-    return "\n".join(lines) + "\n"
+    return _rendered(
+        "experiment.yaml",
+        proposal,
+        duration=_minutes(proposal),
+        cores=CORES,
+        most_coordinates=MOST_COORDINATES,
+    )
+
+
+def _rendered(template: str, proposal: Proposal, **values: Any) -> str:
+    return _environment().get_template(template).render(vars(proposal) | values)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).with_name(READS_ALL_OF)),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {
+        "comment": lambda text, indent="": "".join(f"{line}\n" for line in comment(text, indent)),
+        "wrapped": lambda text, indent: "".join(f"{line}\n" for line in _wrapped(text, indent)),
+        "quoted": quoted,
+        "cut": _cut,
+    }
+    return environment
 
 
 def _minutes(proposal: Proposal) -> str:
@@ -228,8 +155,7 @@ def summary_lines(proposal: Proposal) -> list[str]:
     lines += [f"  predicted from {text}" for text in _inputs_in_words(proposal)]
     if "row_name" in options:
         lines.append(f"  rows are named by: '{options['row_name']}'")
-    left_out = [name for name, _ in proposal.left_out if name != options.get("row_name")]
-    lines += _left_out_summary([pair for pair in proposal.left_out if pair[0] in left_out])
+    lines += _left_out_summary(_left_out(proposal))
     numbers = set(options.get("numbers", ()))
     missing = sorted(
         ((share, name) for name, share in facts["missing"].items() if name in numbers), reverse=True
@@ -332,278 +258,49 @@ def _wrapped(text: str, beginning: str) -> list[str]:
     )
 
 
-def _remarks(texts: Iterable[str], beginning: str) -> list[str]:
-    return [line for text in texts for line in comment(beginning + text)]
-
-
-def _setting(key: str, value: str, reasons: dict[str, str]) -> list[str]:
-    return [f"  {key}: {value}  # {reasons[value]}"]
-
-
-def _list(key: str, names: Sequence[str], all_names: Sequence[str]) -> list[str]:
+def _list(key: str, names: Sequence[str], all_names: Sequence[str]) -> str:
     """Return a key of the options with a list of columns."""
     patterns = patterns_for(names, all_names) if len(names) > MANY_COLUMNS else None
     items = [quoted(name) for name in patterns or names]
     one_line = f"  {key}: [{', '.join(items)}]"
     if len(one_line) <= WIDTH:
-        return [one_line]
+        return one_line
     # A line for each item is easier to edit, unless there are hundreds.
     if len(items) <= MANY_COLUMNS:
-        return [f"  {key}:", *(f"    - {item}" for item in items)]
+        return "\n".join([f"  {key}:", *(f"    - {item}" for item in items)])
     lines, line = [f"  {key}: ["], "    "
     for item in items:
         if len(line) + len(item) + 2 > WIDTH and line.strip():
             lines.append(line.rstrip())
             line = "    "
         line += f"{item}, "
-    return [*lines, line.rstrip(), "  ]"]
+    return "\n".join([*lines, line.rstrip(), "  ]"])
 
 
-def _reading_lines(options: Mapping[str, Any]) -> list[str]:
-    """Return the lines of the options that say how to read the file, if given."""
-    lines = []
-    if "delimiter" in options:
-        lines += [*comment("The character between two cells.", "  ")]
-        lines += [f"  delimiter: {quoted(options['delimiter'])}"]
-    if "missing_values" in options:
-        lines += comment("Cells that count as missing.", "  ")
-        lines.append(f"  missing_values: [{', '.join(map(quoted, options['missing_values']))}]")
-    return lines
-
-
-def _output_lines(proposal: Proposal) -> list[str]:
-    options, facts = proposal.options, proposal.facts
-    if proposal.task == "classes":
-        counts = [f"{name} ({count})" for name, count in facts["classes"].items()]
-        lines = comment(f"The class to predict, and its rows: {_cut(counts, 12)}.", "  ")
-        lines += ["  outputs: []", f"  classes: {quoted(options['classes'])}"]
-        if "class_vectors" in options:
-            lines += comment("The vectors of the classes: name, then numbers.", "  ")
-            lines.append(f"  class_vectors: {quoted(options['class_vectors'])}")
-        return lines
-    if proposal.task == "series":
-        lines = comment("The steps of the series to predict, in this order.", "  ")
-    else:
-        lines = comment("Columns to predict, names or patterns such as 'y*'.", "  ")
-    incomplete = [
-        f"{name} in {facts['rows_labelled'] - summary['n_known']}"
-        for name, summary in facts["outputs"].items()
-        if summary["n_known"] < facts["rows_labelled"]
-    ]
-    if incomplete:
-        lines += comment(f"Missing in labelled rows: {_cut(incomplete, 8)}.", "  ")
-    return [
-        *lines,
-        *_list("outputs", options["outputs"], proposal.columns),
-        *_incomplete_lines(proposal),
-        *_range_lines(proposal),
-    ]
-
-
-def _incomplete_lines(proposal: Proposal) -> list[str]:
-    """Return the option for rows that lack some outputs; nothing where there are none."""
-    treatment = proposal.options.get("incomplete_rows")
-    if treatment is None:
-        return []
-    count = proposal.facts["rows_partly_labelled"]
-    why = {
-        "drop": f"{count} rows lack some of their outputs. These few rows are not used, so that no "
-        "missing output must be replaced. 'keep' uses them, with missing values replaced by the "
-        "mean of the output.",
-        "keep": f"{count} rows lack some of their outputs, too many to leave out: in training, "
-        "missing values are replaced by the mean of the output, and errors count the known values "
-        "only. 'drop' leaves these rows out.",
-    }
-    return [*comment(why[treatment], "  "), f"  incomplete_rows: {treatment}"]
-
-
-def _range_lines(proposal: Proposal) -> list[str]:
-    """Return the lines of the ranges of the outputs; nothing where none was found.
+def _ranges(proposal: Proposal) -> list[tuple[str, str, list[str]]]:
+    """Return the reasons of ranges, the ranges as YAML, and the outputs that have them.
 
     Outputs with the same range and number of known values are named by a pattern if possible.
     """
-    ranges, facts = proposal.options.get("ranges", {}), proposal.facts["outputs"]
-    if not ranges:
-        return []
-    lines = comment(
-        "Possible values of the outputs, which limit prediction intervals. Remove wrong ones.", "  "
-    )
-    lines.append("  ranges:")
+    facts = proposal.facts["outputs"]
     alike: dict[tuple[str, str], list[str]] = {}
-    for name, limits in ranges.items():
+    for name, limits in proposal.options.get("ranges", {}).items():
         written = ", ".join(
             f"{key}: {str(value).lower() if value is True else value}"
             for key, value in limits.items()
         )
-        alike.setdefault((written, in_words(limits, facts[name]["n_known"])), []).append(name)
-    for (written, why), names in alike.items():
-        lines += comment(why, "    ")
+        alike.setdefault((in_words(limits, facts[name]["n_known"]), written), []).append(name)
+    found = []
+    for (reason, written), names in alike.items():
         patterns = patterns_for(names, proposal.columns) if len(names) > FEWEST_MATCHED else None
-        lines += [f"    {quoted(name)}: {{{written}}}" for name in patterns or names]
-    return lines
+        found.append((reason, written, patterns or names))
+    return found
 
 
-def _input_lines(proposal: Proposal) -> list[str]:
-    options, kinds, columns = proposal.options, proposal.kinds, proposal.columns
-    if "gram" in options:
-        return [
-            *comment("Kernel values between all rows, instead of input columns.", "  "),
-            f"  gram: {quoted(options['gram'])}",
-        ]
-    lines = []
-    if options["numbers"]:
-        lines += comment(
-            "Numbers; missing values are replaced by the mean of the training rows.", "  "
-        )
-        lines += _column_notes(options["numbers"], kinds)
-        lines += _list("numbers", options["numbers"], columns)
-    if options.get("missing_indicators"):
-        lines += comment(
-            "Each gets a further input that indicates whether it is missing (shared by columns "
-            "that are missing in the same rows).",
-            "  ",
-        )
-        lines += _list("missing_indicators", options["missing_indicators"], columns)
-    if options["categories"]:
-        lines += comment("Each level becomes an input with the values 0 and 1.", "  ")
-        for name in options["categories"][:MANY_COLUMNS]:
-            lines += comment(f"{name}: {_cut(proposal.levels[name], 8)}", "  ")
-        lines += _list("categories", options["categories"], columns)
-    if options["strings"]:
-        lines += comment("Texts with many different values, compared by their n-grams.", "  ")
-        for name in options["strings"][:MANY_COLUMNS]:
-            lines += comment(f"{name}: {kinds[name].n_distinct} different texts", "  ")
-        lines += _list("strings", options["strings"], columns)
-    if options.get("text"):
-        lines += comment("Texts, compared by the words they share.", "  ")
-        lines.append(f"  text: {quoted(options['text'])}")
-    if options.get("smiles"):
-        lines += comment("Structures of molecules, compared by the substructures they share.", "  ")
-        lines.append(f"  smiles: {quoted(options['smiles'])}")
-    return lines
-
-
-def _column_notes(names: Sequence[str], kinds: dict[str, ColumnKind]) -> list[str]:
-    noted = [f"{name}: {kinds[name].note}" for name in names if kinds[name].note]
-    return [line for text in noted[:MANY_COLUMNS] for line in comment(text, "  ")]
-
-
-def _role_lines(proposal: Proposal) -> list[str]:
-    reasons = {
-        "row_name": "Names the rows in tables and predictions.",
-        "group": "Rows of the same group are never in both training and test rows.",
-        "time": "Later rows are predicted from earlier rows.",
-        "same_group": "Rows without outputs are weakly labelled by their group.",
-    }
-    lines = []
-    for key, reason in reasons.items():
-        if key in proposal.options:
-            lines += comment(reason, "  ")
-            lines.append(f"  {key}: {quoted(proposal.options[key])}")
-    return lines
-
-
-def _left_out_lines(proposal: Proposal) -> list[str]:
+def _left_out(proposal: Proposal) -> list[tuple[str, str]]:
+    """Return the columns that are neither inputs nor names of rows, and why."""
     row_name = proposal.options.get("row_name")
-    reported = [(name, why) for name, why in proposal.left_out if name != row_name]
-    if not reported:
-        return []
-    lines = comment("Left out; to use such a column, add it to a list above:", "  ")
-    for name, why in reported[:MANY_COLUMNS]:
-        lines += comment(f"- {name}: {why}", "  ")
-    if len(reported) > MANY_COLUMNS:
-        lines += comment(f"- and {len(reported) - MANY_COLUMNS} more", "  ")
-    return lines
-
-
-def _tables(proposal: Proposal) -> list[dict[str, str]]:
-    several = len(proposal.options["outputs"]) > 1
-    if proposal.task == "classes":
-        error = "Share of the test rows with a correct class, by number of training rows."
-    else:
-        error = "Test error by number of training rows; 1 is the error of the training mean."
-    parts = [
-        {"name": "error", "kind": "error", "caption": error},
-        {
-            "name": "time",
-            "kind": "time",
-            "caption": "Seconds of training and prediction.",
-        },
-    ]
-    if proposal.task != "classes" and several:
-        parts.append(
-            {
-                "name": "coordinates",
-                "kind": "coordinates",
-                "caption": "Test error of each output at the largest training size.",
-            }
-        )
-    if proposal.task == "regression":
-        parts.append(
-            {
-                "name": "typical-rows",
-                "kind": "typical_rows",
-                "caption": "Groups of similar outputs, and the most typical rows of each.",
-            }
-        )
-    return parts
-
-
-def _figures(proposal: Proposal) -> list[dict[str, str]]:
-    if proposal.task == "classes":
-        return [
-            {
-                "name": "learning-curve",
-                "kind": "learning_curve",
-                "caption": "Share of the test rows with a correct class, against the number of "
-                "training rows.",
-            },
-            {
-                "name": "confusion",
-                "kind": "confusion",
-                "caption": "Predicted against true classes, for the method with the highest "
-                "accuracy.",
-            },
-        ]
-    parts = [
-        {
-            "name": "learning-curve",
-            "kind": "learning_curve",
-            "caption": "Test error against the number of training rows.",
-        }
-    ]
-    if proposal.task == "series":
-        parts.append({"name": "series", "kind": "series", "caption": "Predicted and true series."})
-    n_outputs = len(proposal.options["outputs"])
-    if n_outputs > 1:
-        caption = "Test error of each output."
-        part = {"name": "coordinates", "kind": "coordinates", "caption": caption}
-        if n_outputs > MOST_COORDINATES:
-            part["methods"] = "[" + ", ".join(name for name, _ in proposal.methods[:3]) + "]"
-        parts.append(part)
-    return parts + [
-        {
-            "name": "predicted-true",
-            "kind": "predicted_true",
-            "caption": "Predicted against true outputs of the test rows, with the interval that "
-            "contains 90 % of them.",
-        },
-        {
-            "name": "residuals-novelty",
-            "kind": "residuals_novelty",
-            "caption": "Errors of the test rows against their distance from the training rows.",
-        },
-    ]
-
-
-def _parts(parts: Sequence[dict[str, str]]) -> list[str]:
-    lines = []
-    for part in parts:
-        lines += [f"  - name: {part['name']}", f"    kind: {part['kind']}"]
-        if "methods" in part:
-            lines.append(f"    methods: {part['methods']}")
-        lines.append(f"    caption: {quoted(part['caption'])}")
-    return lines
+    return [(name, reason) for name, reason in proposal.left_out if name != row_name]
 
 
 def _inputs_in_words(proposal: Proposal) -> list[str]:
