@@ -61,7 +61,7 @@ NEEDS_NETWORK = {"introductions"}
 # it wrote it again.
 WITHOUT_OUTPUT = {"new"}
 # They run only on request.
-ON_REQUEST = {"new", "predict_rows"}
+ON_REQUEST = {"new", "answer_figures", "predict_rows"}
 
 # Each of their jobs loads modules of a package by their names.
 PACKAGES_OF_NAMED_MODULES = {
