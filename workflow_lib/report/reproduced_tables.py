@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workflow_lib.report.agreement import Comparison
-from workflow_lib.report.coordinate_tables import CoordinateCell
 from workflow_lib.report.figures.registry import figure_modules
 from workflow_lib.report.labels import variant_label
 from workflow_lib.report.quantities import QUANTITIES, error_of_unit
 from workflow_lib.report.results import Published, read_published_apart
 from workflow_lib.report.scores import Variant
-from workflow_lib.report.study_tables import StudyCell
 from workflow_lib.report.table_notes import is_published
 from workflow_lib.report.tables import TIMES, Cell
 
@@ -183,7 +181,7 @@ def compared(
     """
     comparisons = []
     for cell in cells:
-        if isinstance(cell, Cell):
+        if cell.quantity in {**QUANTITIES, **TIMES} and not cell.study:
             if is_published(cell):
                 comparisons.append(_of_cell(cell, methods))
             continue
@@ -206,18 +204,15 @@ def _of_cell(cell: Cell, methods: Mapping[str, Mapping]) -> Comparison:
     )
 
 
-def _of_number(
-    cell: CoordinateCell | StudyCell, number: Published, methods: Mapping[str, Mapping]
-) -> Comparison:
+def _of_number(cell: Cell, number: Published, methods: Mapping[str, Mapping]) -> Comparison:
     """Return the comparison of a cell with a number of a table with its own rows and columns."""
     quantity = error_of_unit(number.unit)
     measured = QUANTITIES[quantity]
-    is_study = isinstance(cell, StudyCell)
     return Comparison(
         f"{variant_label(cell.variant, methods)}, "
-        + (f"\u03bb\u2082 = {number.column}" if is_study else number.column),
+        + (f"\u03bb\u2082 = {number.column}" if cell.study else number.column),
         # Table 15 puts the weights of one dataset in order, Table 6 the methods of one year.
-        number.row if is_study else number.column,
+        number.row if cell.study else number.column,
         quantity,
         measured.shown(cell.mean),
         measured.shown_spread(cell.deviation),
@@ -226,11 +221,11 @@ def _of_number(
     )
 
 
-def _is_same(cell: CoordinateCell | StudyCell, number: Published, dataset_name: str) -> bool:
+def _is_same(cell: Cell, number: Published, dataset_name: str) -> bool:
     """Return whether a published number has the same row and column as a cell."""
     if cell.variant != Variant(number.method, number.components, number.weak_size):
         return False
-    if isinstance(cell, StudyCell):
+    if cell.study:
         is_of_data = number.row.casefold().endswith(dataset_name.casefold())
         return is_of_data and cell.value is not None and cell.value == float(number.column)
     if cell.quantity == "global":

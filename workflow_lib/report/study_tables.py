@@ -2,63 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import pandas as pd
 
 from workflow_lib.errors import UserError
-from workflow_lib.experiments.statistics import mean_and_deviation
 from workflow_lib.report.quantities import REFERENCE_METHOD, errors_by_size
 from workflow_lib.report.results import most_test_rows
 from workflow_lib.report.scores import SELECTED, Variant, order_variants, study_of
-from workflow_lib.report.tables import in_order, reference_comparison
+from workflow_lib.report.tables import Cell, compared_cell
 
 STUDIES = {"weak_weight": "\u03bb\u2082", "weak_noise": "Share of wrong labels"}
 """The studies and the headings of their values: lambda_2 of eq. (14), the noise of weak labels."""
-
-
-@dataclass(frozen=True)
-class StudyCell:
-    """One cell of the table of a study, or one point of its figure.
-
-    Attributes
-    ----------
-    study, quantity : str
-        The study, a key of `STUDIES`, and the error.
-    value : float or None
-        The value that the study fixed; None outside of it, where everything is selected.
-    method, components, weak_size, training_size, n_splits, n_test, mean, deviation, difference,
-    n_nonzero, effect, hedges_g, p_reference_student, p_reference_corrected,
-    largest_relative_difference, mark
-        As in `workflow_lib.report.tables.Cell`.
-    """
-
-    study: str
-    quantity: str
-    value: float | None
-    method: str
-    components: str
-    weak_size: int
-    training_size: int
-    n_splits: int
-    n_test: int
-    mean: float
-    deviation: float
-    difference: float = math.nan
-    n_nonzero: int | None = None
-    effect: float = math.nan
-    hedges_g: float = math.nan
-    p_reference_student: float = math.nan
-    p_reference_corrected: float = math.nan
-    largest_relative_difference: float = math.nan
-    mark: str = ""
-
-    @property
-    def variant(self) -> Variant:
-        """The method, components and weak rows of this cell."""
-        return Variant(self.method, self.components, self.weak_size)
 
 
 def study_table(
@@ -68,7 +23,7 @@ def study_table(
     metric: str = "arrmse",
     method_order: Iterable[str] = (),
     reference: str = REFERENCE_METHOD,
-) -> list[StudyCell]:
+) -> list[Cell]:
     """Return the cells of a study: by method the values, ascending, then what is selected.
 
     A study has one training size and one weak size, the largest. Besides the methods that it varies
@@ -118,29 +73,27 @@ def study_table(
     n_train = int(fixed["n_train"].iloc[0])
     column, n_test = errors_by_size(shown, metric)[size], most_test_rows(shown)
     return [
-        StudyCell(
-            study,
+        compared_cell(
             metric,
-            study_of(variant.setting)[1] if variant.setting else None,
-            variant.method,
-            variant.components,
-            variant.weak_size,
+            column,
+            variant,
             size,
-            len(column[variant]),
-            n_test[variant, size],
-            *mean_and_deviation(in_order(column[variant])),
-            **reference_comparison(column, variant, reference, n_train, n_test[variant, size]),
+            n_train,
+            n_test,
+            reference,
+            study=study,
+            value=study_of(variant.setting)[1] if variant.setting else None,
         )
         for variant in _in_order(column, method_order)
     ]
 
 
-def varied_variants(cells: Sequence[StudyCell]) -> list[Variant]:
+def varied_variants(cells: Sequence[Cell]) -> list[Variant]:
     """Return the variants whose values the study fixed, in the order of the cells."""
     return list(dict.fromkeys(cell.variant for cell in cells if cell.value is not None))
 
 
-def reference_cell(cells: Sequence[StudyCell], variant: Variant) -> StudyCell | None:
+def reference_cell(cells: Sequence[Cell], variant: Variant) -> Cell | None:
     """Return the cell without weak rows that a variant is compared with, None without any.
 
     Its components are chosen as in `workflow_lib.report.tables.reference_variant`.

@@ -7,21 +7,17 @@ from collections.abc import Mapping, Sequence
 
 from workflow_lib.error_measures import ERROR_MEASURES
 from workflow_lib.report.agreement import agreement_note
-from workflow_lib.report.coordinate_tables import CoordinateCell
 from workflow_lib.report.labels import count_of, method_label
 from workflow_lib.report.quantities import Quantity
-from workflow_lib.report.study_tables import StudyCell
 from workflow_lib.report.table_markup import HIGHER_MARK, LOWER_MARK
 from workflow_lib.report.tables import CORRECTED_RISK, STUDENT_RISK, Cell
-
-Cells = Sequence[Cell] | Sequence[CoordinateCell] | Sequence[StudyCell]
 
 READINGS = {name: each.reading for name, each in ERROR_MEASURES.items() if each.reading}
 """Errors of published numbers that are inferred from their size -> the sentence that says so."""
 
 
 def table_notes(
-    cells: Cells,
+    cells: Sequence[Cell],
     kind: str,
     methods: Mapping[str, Mapping],
     reference: str,
@@ -49,7 +45,7 @@ def table_notes(
 
 
 def study_notes(
-    cells: Sequence[StudyCell],
+    cells: Sequence[Cell],
     methods: Mapping[str, Mapping],
     reference: str,
     measured: Quantity,
@@ -70,7 +66,7 @@ def study_notes(
 
 
 def mark_notes(
-    cells: Cells, methods: Mapping[str, Mapping], reference: str, measured: Quantity
+    cells: Sequence[Cell], methods: Mapping[str, Mapping], reference: str, measured: Quantity
 ) -> list[str]:
     """Return the sentences about the marks of the corrected test against the reference."""
     if _is_one_split(cells) or not any(cell.n_nonzero is not None for cell in cells):
@@ -97,11 +93,11 @@ def has_differences(cells: Sequence[Cell]) -> bool:
     return any(not math.isnan(cell.published_difference_in_spreads) for cell in cells)
 
 
-def _is_one_split(cells: Cells) -> bool:
+def _is_one_split(cells: Sequence[Cell]) -> bool:
     return {cell.n_splits for cell in cells} == {1}
 
 
-def _spread_note(cells: Cells) -> str:
+def _spread_note(cells: Sequence[Cell]) -> str:
     if _is_one_split(cells):
         return "One split, so neither a deviation nor a test."
     splits = sorted({cell.n_splits for cell in cells})
@@ -111,14 +107,12 @@ def _spread_note(cells: Cells) -> str:
     return f"Mean \u00b1 standard deviation over {spread}."
 
 
-def _test_rows(cells: Cells) -> str:
+def _test_rows(cells: Sequence[Cell]) -> str:
     rows = sorted({cell.n_test for cell in cells})
     return f"{rows[0]}" if len(rows) == 1 else f"{rows[0]} to {rows[-1]}"
 
 
-def _bold_notes(
-    cells: Sequence[Cell] | Sequence[CoordinateCell], scope: str, measured: Quantity
-) -> list[str]:
+def _bold_notes(cells: Sequence[Cell], scope: str, measured: Quantity) -> list[str]:
     """Return the sentence about bold numbers, or that there are none."""
     if _is_one_split(cells):
         return []
@@ -128,7 +122,7 @@ def _bold_notes(
     return [f"No number is bold: none is {measured.better} than every other {scope} by the {test}."]
 
 
-def _coordinate_note(cells: Sequence[CoordinateCell], measured: Quantity) -> str:
+def _coordinate_note(cells: Sequence[Cell], measured: Quantity) -> str:
     """Return the sentence that says what the columns of a table of coordinates are."""
     if measured.is_accuracy:
         mean = "The mean over classes weights all classes equally, whatever their test rows."

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from workflow_lib.report.agreement import format_spreads
 from workflow_lib.report.coordinate_tables import (
-    CoordinateCell,
     column_heading,
     coordinate_table,
     shown_columns,
@@ -35,7 +34,6 @@ from workflow_lib.report.results import read_coordinates, read_published, read_s
 from workflow_lib.report.scores import components_order, order_variants
 from workflow_lib.report.study_tables import (
     STUDIES,
-    StudyCell,
     reference_cell,
     study_table,
     varied_variants,
@@ -55,7 +53,10 @@ from workflow_lib.report.table_notes import (
     table_notes,
 )
 from workflow_lib.report.tables import (
+    COORDINATE_COLUMNS,
+    ERROR_COLUMNS,
     ERRORS,
+    STUDY_COLUMNS,
     TIMES,
     Cell,
     error_table,
@@ -77,8 +78,6 @@ READERS: dict[str, Callable] = {
 }
 """The reader of the records that each kind of table takes."""
 
-Cells = list[Cell] | list[CoordinateCell] | list[StudyCell]
-
 _ERROR_BY_COORDINATE = "Relative root mean squared error by output coordinate"
 
 
@@ -92,7 +91,7 @@ def table_cells(
     errors: Sequence[str] = ERRORS,
     metric: str = "arrmse",
     is_comparable: bool = False,
-) -> Cells:
+) -> list[Cell]:
     """Return the cells of a table of one `kind`.
 
     Parameters
@@ -195,7 +194,9 @@ def run(
         metric=metric,
         is_comparable=not stand_in_for,
     )
-    write_cells(output_csv, cells if kind == "time" else shown_cells(cells, metric))
+    columns = STUDY_COLUMNS if kind in STUDIES else ERROR_COLUMNS
+    columns = COORDINATE_COLUMNS if kind == "coordinates" else columns
+    write_cells(output_csv, cells if kind == "time" else shown_cells(cells, metric), columns)
     latex = latex_table(
         cells,
         kind,
@@ -211,7 +212,7 @@ def run(
 
 
 def latex_table(
-    cells: Cells,
+    cells: list[Cell],
     kind: str,
     *,
     title: str,
@@ -232,7 +233,7 @@ def latex_table(
 
 
 def lay_out(
-    cells: Cells,
+    cells: list[Cell],
     kind: str,
     *,
     title: str,
@@ -382,7 +383,7 @@ def _lay_out_study(cells, title, methods, reference, measured: Quantity, decimal
 
     write = _writer(measured, decimals)
 
-    def row(label: str, row_cells: list[StudyCell | None]):
+    def row(label: str, row_cells: list[Cell | None]):
         return label, [_our_entry(cell, write) for cell in row_cells], []
 
     rows = [row(f"{value:g}", [found.get((c, value)) for c in columns]) for value in values]
@@ -446,10 +447,10 @@ def _writer(quantity: Quantity, decimals: int | None):
     return functools.partial(quantity.write, decimals=decimals)
 
 
-def _our_entry(cell: Cell | CoordinateCell | StudyCell | None, write) -> Entry:
+def _our_entry(cell: Cell | None, write) -> Entry:
     if cell is None:
         return Entry(MISSING)
-    return Entry(write(cell.mean, cell.deviation), getattr(cell, "bold", False), MARKS[cell.mark])
+    return Entry(write(cell.mean, cell.deviation), cell.bold, MARKS[cell.mark])
 
 
 def _published_entry(cell: Cell | None, write) -> Entry:

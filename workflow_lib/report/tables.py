@@ -54,6 +54,20 @@ ERRORS = ("arrmse", "rrmse")
 """The errors that an error table shows by default."""
 
 
+_ROW = ("method", "components", "weak_size", "training_size", "n_splits", "n_test")
+_ROW += ("mean", "deviation")
+_TESTED = ("bold", "opponent", "p_student")
+_COMPARED = ("difference", "n_nonzero", "effect", "hedges_g", "p_reference_student")
+_COMPARED += ("p_reference_corrected", "largest_relative_difference", "mark")
+_PUBLISHED = tuple(f"published_{name}" for name in ("value", "spread", "table", "difference"))
+_PUBLISHED += ("published_difference_in_spreads",)
+
+ERROR_COLUMNS = ("quantity", *_ROW, *_TESTED, *_COMPARED, *_PUBLISHED)
+COORDINATE_COLUMNS = ("quantity", "coordinate", "name", *_ROW, *_TESTED, *_COMPARED)
+STUDY_COLUMNS = ("study", "quantity", "value", *_ROW, *_COMPARED)
+"""The columns of the CSV files of tables of errors and times, of coordinates and of studies."""
+
+
 @dataclass(frozen=True)
 class Cell:
     """One cell of a table.
@@ -61,7 +75,8 @@ class Cell:
     Attributes
     ----------
     quantity : str
-        A key of `workflow_lib.report.quantities.QUANTITIES`, or of `TIMES`.
+        A key of `workflow_lib.report.quantities.QUANTITIES` or of `TIMES`; of coordinates
+        ``coordinate`` or a key of `workflow_lib.report.coordinate_tables.SUMMARIES`.
     method, components, weak_size, training_size
         Row and column. ``components`` is ``selected`` or a fixed number.
     n_splits, n_test : int
@@ -95,6 +110,13 @@ class Cell:
         This run minus published in the unit of the published number, and the same in spreads
         (`workflow_lib.report.agreement.published_difference`). NaN where there is no published
         number or the two are not comparable, and for seconds, which depend on the machine.
+    coordinate, name : int or None, str
+        Number (from 0) and name of the output coordinate; None and empty for a summary and for
+        other tables.
+    study : str
+        A key of `workflow_lib.report.study_tables.STUDIES`; empty for other tables.
+    value : float or None
+        The value that the study fixed; None outside of it, where everything is selected.
     """
 
     quantity: str
@@ -122,6 +144,10 @@ class Cell:
     published_table: str = ""
     published_difference: float = math.nan
     published_difference_in_spreads: float = math.nan
+    coordinate: int | None = None
+    name: str = ""
+    study: str = ""
+    value: float | None = None
 
     @property
     def variant(self) -> Variant:
@@ -152,29 +178,52 @@ def error_table(
     for quantity in errors:
         for size, column in errors_by_size(scores, quantity).items():
             for variant in order_variants(column, method_order):
-                mean, deviation = mean_and_deviation(in_order(column[variant]))
                 printed = published_cells.get((quantity, variant, size), {})
                 if printed and is_comparable:
+                    mean, deviation = mean_and_deviation(in_order(column[variant]))
                     printed = printed | _differences(quantity, mean, deviation, printed)
                 cells.append(
-                    Cell(
+                    compared_cell(
                         quantity,
-                        variant.method,
-                        variant.components,
-                        variant.weak_size,
+                        column,
+                        variant,
                         size,
-                        len(column[variant]),
-                        n_test[variant, size],
-                        mean,
-                        deviation,
+                        n_train[size],
+                        n_test,
+                        reference,
                         **column_comparison(column, variant),
-                        **reference_comparison(
-                            column, variant, reference, n_train[size], n_test[variant, size]
-                        ),
                         **printed,
                     )
                 )
     return cells
+
+
+def compared_cell(
+    quantity: str,
+    column: Mapping[Variant, Mapping[int, float]],
+    variant: Variant,
+    size: int,
+    n_train: int,
+    n_test: Mapping[tuple[Variant, int], int],
+    reference: str,
+    **more,
+) -> Cell:
+    """Return the cell of one row of a column, compared with the reference; `more` are its fields.
+
+    `column` holds the error of every row in every split, and `n_test` the numbers of test rows by
+    row and training size.
+    """
+    tested = n_test[variant, size]
+    return Cell(
+        quantity,
+        *variant[:3],
+        size,
+        len(column[variant]),
+        tested,
+        *mean_and_deviation(in_order(column[variant])),
+        **reference_comparison(column, variant, reference, n_train, tested),
+        **more,
+    )
 
 
 def time_table(
@@ -199,9 +248,7 @@ def time_table(
     return [
         Cell(
             quantity,
-            variant.method,
-            variant.components,
-            variant.weak_size,
+            *variant[:3],
             size,
             len(column[variant]),
             n_test[variant, size],
@@ -214,13 +261,12 @@ def time_table(
     ]
 
 
-def write_cells(path: str | Path, cells: Sequence) -> None:
+def write_cells(path: str | Path, cells: Sequence, names: Sequence[str] | None = None) -> None:
     """Write the cells as CSV, one row per cell, with every digit; NaN and None are left empty.
 
-    The cells are records of one dataclass, whose fields are the columns; without any the columns
-    are those of `Cell`.
+    The cells are records of one dataclass, and `names` its fields that are written, by default all.
     """
-    names = [field.name for field in fields(cells[0] if cells else Cell)]
+    names = names or [field.name for field in fields(cells[0])]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(names)

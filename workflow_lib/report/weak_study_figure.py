@@ -13,12 +13,12 @@ from workflow_lib.report.quantities import QUANTITIES, Quantity
 from workflow_lib.report.results import read_scores
 from workflow_lib.report.scores import Variant
 from workflow_lib.report.study_tables import (
-    StudyCell,
     reference_cell,
     study_table,
     varied_variants,
 )
 from workflow_lib.report.style import applied_style, line_style
+from workflow_lib.report.tables import Cell
 
 X_LABELS = {
     "weak_weight": "\u03bb\u2082, the weight of weak labels (log scale)",
@@ -120,7 +120,7 @@ def draw_weak_study(
     return figure
 
 
-def _segments(cells: Sequence[StudyCell], kind: str) -> list[list[float | None]]:
+def _segments(cells: Sequence[Cell], kind: str) -> list[list[float | None]]:
     """Return the values drawn, in segments between which the axis is broken.
 
     Of weights these are zero, the others, and what is selected (None).
@@ -178,7 +178,7 @@ def _name_places(axis, segments, places: Mapping[float | None, float], kind: str
 
 
 def _full_title(
-    title: str, cells: Sequence[StudyCell], variants: Sequence[Variant], measured: Quantity
+    title: str, cells: Sequence[Cell], variants: Sequence[Variant], measured: Quantity
 ) -> str:
     """Return the title with the sizes, the number of splits and of test rows."""
     n_splits = max(cell.n_splits for cell in cells)

@@ -11,13 +11,14 @@ from pathlib import Path
 import numpy as np
 
 from workflow_lib.artifacts import read_artifact
-from workflow_lib.report.coordinate_tables import CoordinateCell, coordinate_table
+from workflow_lib.report.coordinate_tables import coordinate_table
 from workflow_lib.report.labels import PLUS_MINUS, method_label, splits_in_words, variant_label
 from workflow_lib.report.lines import Line, draw_panels, level_line, panel_size, row_style
 from workflow_lib.report.quantities import QUANTITIES, Quantity
 from workflow_lib.report.results import read_coordinates
 from workflow_lib.report.scores import order_variants
 from workflow_lib.report.style import applied_style, plain_name
+from workflow_lib.report.tables import Cell
 
 SHOWS = "the error of each output coordinate"
 CAPTION = (
@@ -126,7 +127,7 @@ def _places(coordinates: Iterable[int], n_channels: int) -> list[tuple[int | Non
     return places
 
 
-def _mean_and_bar(cell: CoordinateCell | None, measured: Quantity) -> tuple[float, float]:
+def _mean_and_bar(cell: Cell | None, measured: Quantity) -> tuple[float, float]:
     """Return the mean of a cell and the length of its bar; nothing is drawn for None."""
     if cell is None:
         return math.nan, math.nan
@@ -153,7 +154,7 @@ def _name_coordinates(
     axis.grid(False, axis="x")
 
 
-def _full_title(title: str, cells: Sequence[CoordinateCell], measured: Quantity) -> str:
+def _full_title(title: str, cells: Sequence[Cell], measured: Quantity) -> str:
     """Return the title with the training size, the number of splits and of test rows."""
     n_splits = max(cell.n_splits for cell in cells)
     what = splits_in_words(n_splits, [cell.n_test for cell in cells])
