@@ -133,10 +133,9 @@ def test_pages_are_kept_with_title_and_revision_and_read_as_class_texts(output):
 
 def test_requests_say_who_asks_what(output):
     opener = Encyclopedia(ANT)
-    fetch_introductions({"ant": "Ant"}, output, opener, contact="me@here.org", timeout=7)
+    fetch_introductions({"ant": "Ant"}, output, opener, timeout=7)
     (request, timeout), (question,) = opener.requests[0], opener.questions
     assert request.get_header("User-agent").startswith("output-fisher-regression/")
-    assert "me@here.org" in request.get_header("User-agent")
     assert timeout == 7
     assert request.full_url.startswith("https://en.wikipedia.org/w/api.php?")
     assert {name: question[name] for name in ("action", "exintro", "explaintext", "redirects")} == {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +55,14 @@ def read_kernel_table(
     """
     import numpy as np
 
-    matrix = _square(path, n_rows)
+    matrix = symmetric(path, _square(path, n_rows))[np.ix_(kept, kept)]
+    return without_negative_eigenvalues(path, np.ascontiguousarray(matrix), CLIPPED)
+
+
+def symmetric(path: Path, matrix: np.ndarray) -> np.ndarray:
+    """Return a square matrix made exactly symmetric; refuse differences larger than ASYMMETRY."""
+    import numpy as np
+
     differences = np.abs(matrix - matrix.T)
     row, column = np.unravel_index(differences.argmax(), matrix.shape)
     if differences[row, column] > ASYMMETRY * np.abs(matrix).max():
@@ -66,22 +74,34 @@ def read_kernel_table(
             expected="the same value for a pair of rows in both places",
             remedy="compute the values again",
         )
-    matrix = ((matrix + matrix.T) / 2)[np.ix_(kept, kept)]
+    return (matrix + matrix.T) / 2
+
+
+def without_negative_eigenvalues(
+    path: Path, matrix: np.ndarray, most: float, remedy: str = ""
+) -> tuple[np.ndarray, dict[str, Any]]:
+    """Return a symmetric matrix with its negative eigenvalues set to zero, and its spectrum.
+
+    A matrix whose negative eigenvalues are only rounding is not changed. Eigenvalues below -`most`
+    times the largest are refused, with `remedy` as a further way out.
+    """
+    import numpy as np
+
     eigenvalues, eigenvectors = np.linalg.eigh(matrix)
     least, largest = eigenvalues[0], eigenvalues[-1]
-    if largest <= 0 or least < -CLIPPED * largest:
+    if largest <= 0 or least < -most * largest:
         raise UserError(
             place=str(path),
             found=f"the least eigenvalue of the kernel values is {least:.3g}, the largest "
             f"{largest:.3g}",
             expected="kernel values, whose matrix has no negative eigenvalues except by rounding",
             remedy="check whether these are distances: exp(-distance^2 / width) is a kernel if the "
-            "distances are Euclidean",
+            f"distances are Euclidean{remedy}",
         )
     spectrum = {"least_eigenvalue": float(least / largest)}
     spectrum |= {"clipped_eigenvalues": 0, "largest_change": 0.0}
     if least >= -ROUNDING * largest:
-        return np.ascontiguousarray(matrix), spectrum
+        return matrix, spectrum
     clipped = (eigenvectors * np.maximum(eigenvalues, 0.0)) @ eigenvectors.T
     clipped = (clipped + clipped.T) / 2
     spectrum["clipped_eigenvalues"] = int(np.count_nonzero(eigenvalues < 0))
@@ -115,19 +135,7 @@ def _square(path: Path, n_rows: int) -> np.ndarray:
         for column, name in enumerate(table.names):
             matrix[:, column] = table.numbers(name)
     else:
-        for row, (line, cells) in enumerate(zip(lines, rows)):
-            if len(cells) != n_rows:
-                raise UserError(
-                    place=f"{path}, line {line}",
-                    found=f"{len(cells)} cells",
-                    expected=f"{n_rows} kernel values",
-                    remedy="fix the line",
-                )
-            numbers = [finite_number(text) for text in cells]
-            if None in numbers:
-                column = numbers.index(None)
-                parse_number(cells[column], (), f"{path}, line {line}, column {column + 1}")
-            matrix[row] = numbers
+        fill_rows(matrix, path, lines, rows)
     for row, column in np.argwhere(np.isnan(matrix)):
         raise UserError(
             place=f"{path}, row {row + 1}, column {column + 1}",
@@ -136,3 +144,22 @@ def _square(path: Path, n_rows: int) -> np.ndarray:
             remedy="compute it",
         )
     return matrix
+
+
+def fill_rows(
+    matrix: np.ndarray, path: Path, lines: Sequence[int], rows: Sequence[Sequence[str]]
+) -> None:
+    """Put the numbers in the cells `rows` of the `lines` of a file into `matrix`."""
+    for row, (line, cells) in enumerate(zip(lines, rows)):
+        if len(cells) != matrix.shape[1]:
+            raise UserError(
+                place=f"{path}, line {line}",
+                found=f"{len(cells)} cells",
+                expected=f"{matrix.shape[1]} kernel values",
+                remedy="fix the line",
+            )
+        numbers = [finite_number(text) for text in cells]
+        if None in numbers:
+            column = numbers.index(None)
+            parse_number(cells[column], (), f"{path}, line {line}, column {column + 1}")
+        matrix[row] = numbers

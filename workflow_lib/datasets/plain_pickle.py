@@ -1,16 +1,14 @@
 """Untrusted pickles, read without `pickle`: plain values are built, nothing is ever called.
 
-A pickle is a program for a small machine with a stack and a memo. The machine here has the
-instructions that build containers, texts, bytes and numbers, of all protocols from 0 to 5. It has
-none that import, create or call other objects, and refuses a pickle with such an instruction,
-naming it.
+A pickle is a program for a small machine with a stack and a memo. `pickletools` splits it into
+instructions, which runs none of them. The machine here has those that build containers, texts,
+bytes and numbers, of all protocols from 0 to 5. It has none that import, create or call other
+objects, and refuses a pickle with such an instruction, naming it.
 """
 
 from __future__ import annotations
 
-import codecs
-import struct
-from collections.abc import Callable
+import pickletools
 from pathlib import Path
 from typing import Any
 
@@ -36,28 +34,34 @@ PROTOCOL = 5
 
 _MARK = object()
 
-_REFUSED = {
-    b"R": "REDUCE",
-    b"b": "BUILD",
-    b"i": "INST",
-    b"o": "OBJ",
-    b"\x81": "NEWOBJ",
-    b"\x92": "NEWOBJ_EX",
-    b"\x82": "EXT1",
-    b"\x83": "EXT2",
-    b"\x84": "EXT4",
-    b"P": "PERSID",
-    b"Q": "BINPERSID",
-    b"\x97": "NEXT_BUFFER",
-    b"\x98": "READONLY_BUFFER",
+_NEW = {
+    "NONE": lambda: None,
+    "NEWTRUE": lambda: True,
+    "NEWFALSE": lambda: False,
+    "EMPTY_LIST": list,
+    "EMPTY_TUPLE": tuple,
+    "EMPTY_DICT": dict,
+    "EMPTY_SET": set,
+    "MARK": lambda: _MARK,
 }
+"""What instructions without an argument push."""
+
+_ARGUMENTS = {
+    *("INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT"),
+    *("STRING", "BINSTRING", "SHORT_BINSTRING"),
+    *("UNICODE", "SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8"),
+    *("SHORT_BINBYTES", "BINBYTES", "BINBYTES8", "BYTEARRAY8"),
+}
+"""Instructions that push their argument."""
+
+_TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 
 
 def read_plain_pickle(path: Path) -> Any:
     """Return the object in the pickle `path`, made of Python's own containers, texts and numbers.
 
-    Pickles of Python 2 are read too, their texts as Latin-1. Keys and members of sets are texts,
-    bytes or numbers.
+    Pickles of Python 2 are read too, if their texts are ASCII or, in protocols 1 and 2, Latin-1.
+    Keys and members of sets are texts, bytes or numbers.
 
     Raises
     ------
@@ -68,7 +72,7 @@ def read_plain_pickle(path: Path) -> Any:
     try:
         if path.stat().st_size > LARGEST_FILE:
             raise _Refused(f"it has more than {LARGEST_FILE} bytes")
-        value = _Machine(path.read_bytes()).run()
+        value = _value_of(path.read_bytes())
         _check_extent(value)
         return value
     except OSError as error:
@@ -90,69 +94,89 @@ class _Refused(Exception):
     """Why a pickle is not read."""
 
 
+def _value_of(content: bytes) -> Any:
+    """Run the instructions of a pickle, and return the only value left."""
+    machine = _Machine()
+    for opcode, argument, position in pickletools.genops(content):
+        if opcode.name == "FRAME" and argument > len(content) - position - 9:
+            raise _Refused("it ends too early")
+        machine.run(opcode.name, argument)
+    if len(machine.stack) != 1:
+        raise _Refused(f"{len(machine.stack)} values are left at its end")
+    return machine.pop()
+
+
 class _Machine:
     """The state of the machine that runs the instructions of a pickle."""
 
-    def __init__(self, content: bytes) -> None:
-        self.content = content
-        self.position = 0
+    def __init__(self) -> None:
         self.stack: list[Any] = []
         self.memo: dict[int, Any] = {}
 
-    def run(self) -> Any:
-        """Run the instructions up to STOP, and return the only value left."""
-        while (code := self.take(1)) != b".":
-            instruction = _INSTRUCTIONS.get(code)
-            if instruction is None:
-                name = _REFUSED.get(code)
-                raise _Refused(f"it asks for {name}" if name else f"{code!r} is not an instruction")
-            instruction(self)
-        if len(self.stack) != 1:
-            raise _Refused(f"{len(self.stack)} values are left at its end")
-        return self.pop()
-
-    # The file
-
-    def take(self, size: int) -> bytes:
-        """Return the next `size` bytes."""
-        taken = self.content[self.position : self.position + size]
-        if size < 0 or len(taken) < size:
-            raise _Refused("it ends too early")
-        self.position += size
-        return taken
-
-    def number(self, size: int, signed: bool = False) -> int:
-        return int.from_bytes(self.take(size), "little", signed=signed)
-
-    def line(self) -> bytes:
-        end = self.content.find(b"\n", self.position)
-        if end < 0:
-            raise _Refused("it ends too early")
-        text = self.take(end - self.position)
-        self.position += 1
-        return text
-
-    def counted(self, size_of_size: int, signed: bool = False) -> bytes:
-        """Return bytes that are preceded by their number."""
-        return self.take(self.number(size_of_size, signed))
-
-    def check_frame(self, size: int) -> None:
-        """Refuse a frame that is longer than the rest of the file."""
-        if size > len(self.content) - self.position:
-            raise _Refused("it ends too early")
-
-    # The stack
-
-    def push(self, value: Any) -> None:
-        self.stack.append(value)
+    def run(self, name: str, argument: Any) -> None:
+        """Run an instruction; refuse those that import, create or call."""
+        match name:
+            case _ if name in _ARGUMENTS:
+                self.stack.append(_plain(argument))
+            case _ if name in _NEW:
+                self.stack.append(_NEW[name]())
+            case _ if name in _TUPLES:
+                self.stack.append(tuple([self.pop() for _ in range(_TUPLES[name])][::-1]))
+            case "TUPLE":
+                self.stack.append(tuple(self.pop_to_mark()))
+            case "LIST":
+                self.stack.append(self.pop_to_mark())
+            case "DICT":
+                self.stack.append(_pairs(self.pop_to_mark()))
+            case "FROZENSET":
+                self.stack.append(frozenset(map(_as_key, self.pop_to_mark())))
+            case "APPEND" | "APPENDS":
+                values = [self.pop()] if name == "APPEND" else self.pop_to_mark()
+                self.top(list).extend(values)
+            case "SETITEM" | "SETITEMS":
+                pair = name == "SETITEM"
+                values = [self.pop(), self.pop()][::-1] if pair else self.pop_to_mark()
+                self.top(dict).update(_pairs(values))
+            case "ADDITEMS":
+                values = self.pop_to_mark()
+                self.top(set).update(map(_as_key, values))
+            case "POP":
+                self.stack.pop()
+            case "POP_MARK":
+                self.pop_to_mark()
+            case "DUP":
+                self.stack.append(self.stack[-1])
+            case "PUT" | "BINPUT" | "LONG_BINPUT" | "MEMOIZE":
+                place = len(self.memo) if name == "MEMOIZE" else argument
+                self.memo[place] = self.pop()
+                self.stack.append(self.memo[place])
+            case "GET" | "BINGET" | "LONG_BINGET":
+                self.stack.append(self.memo[argument])
+            case "PROTO":
+                if argument > PROTOCOL:
+                    raise _Refused(f"its protocol is {argument}")
+            case "GLOBAL":
+                # A class or function that a pickle names would be called, and may be os.system.
+                raise _Refused(f"it asks for {argument.replace(' ', '.', 1)[:160]}")
+            case "STACK_GLOBAL":
+                texts = [self.pop(), self.pop()][::-1]
+                named = all(isinstance(text, str) for text in texts)
+                asked = ".".join(text[:80] for text in texts) if named else "a class without a name"
+                raise _Refused(f"it asks for {asked}")
+            case "FRAME" | "STOP":
+                pass
+            case _:
+                raise _Refused(f"it asks for {name}")
 
     def pop(self) -> Any:
+        """Remove and return the value on top."""
         value = self.stack.pop()
         if value is _MARK:
             raise _Refused("there is a mark instead of a value")
         return value
 
     def pop_to_mark(self) -> list[Any]:
+        """Remove and return the values above the last mark, and remove the mark."""
         values = []
         while (value := self.stack.pop()) is not _MARK:
             values.append(value)
@@ -164,26 +188,14 @@ class _Machine:
             raise _Refused(f"there is no {kind.__name__} to put a value into")
         return self.stack[-1]
 
-    # The instructions
 
-    def append(self, values: list[Any]) -> None:
-        self.top(list).extend(values)
-
-    def add(self, values: list[Any]) -> None:
-        self.top(set).update(map(_as_key, values))
-
-    def set_items(self, values: list[Any]) -> None:
-        self.top(dict).update(_pairs(values))
-
-    def remember(self, place: int) -> None:
-        self.memo[place] = self.pop()
-        self.push(self.memo[place])
-
-    def refuse_class(self, module: Any, name: Any) -> None:
-        # A class or function that a pickle names would be called, and may be os.system.
-        if not (isinstance(module, str) and isinstance(name, str)):
-            raise _Refused("it asks for a class without a name")
-        raise _Refused(f"it asks for {module[:80]}.{name[:80]}")
+def _plain(value: Any) -> Any:
+    """Return the argument of an instruction; refuse long numbers and texts that are not UTF-8."""
+    if isinstance(value, str):
+        value.encode("utf-8")
+    elif isinstance(value, int) and value.bit_length() > 8 * LARGEST_WHOLE_NUMBER:
+        raise _Refused(f"a number has {value.bit_length() // 8 + 1} bytes")
+    return value
 
 
 def _check_extent(value: Any) -> None:
@@ -213,102 +225,5 @@ def _as_key(value: Any) -> Any:
     return value
 
 
-def _quoted(text: bytes) -> str:
-    """Return the text that Python 2 wrote between quotes."""
-    if len(text) < 2 or text[:1] != text[-1:] or text[:1] not in (b"'", b'"'):
-        raise _Refused("a text has no quotes")
-    return codecs.escape_decode(text[1:-1])[0].decode("latin-1")
-
-
-def _unicode(text: bytes) -> str:
-    """Return the text in the form of protocol 0, which can encode invalid characters."""
-    found = text.decode("raw-unicode-escape")
-    found.encode("utf-8")
-    return found
-
-
-def _whole_number(content: bytes) -> int:
-    if len(content) > LARGEST_WHOLE_NUMBER:
-        raise _Refused(f"a number has {len(content)} bytes")
-    return int.from_bytes(content, "little", signed=True)
-
-
-def _number_or_boolean(text: bytes) -> int:
-    return {b"00": False, b"01": True}[text] if text in (b"00", b"01") else int(text)
-
-
-def _protocol(machine: _Machine) -> None:
-    found = machine.number(1)
-    if found > PROTOCOL:
-        raise _Refused(f"its protocol is {found}")
-
-
 def _pairs(values: list[Any]) -> dict[Any, Any]:
     return {_as_key(key): value for key, value in zip(values[::2], values[1::2], strict=True)}
-
-
-def _tuple_of(size: int) -> Callable[[_Machine], None]:
-    return lambda m: m.push(tuple([m.pop() for _ in range(size)][::-1]))
-
-
-_INSTRUCTIONS: dict[bytes, Callable[[_Machine], Any]] = {
-    # Values
-    b"N": lambda m: m.push(None),
-    b"\x88": lambda m: m.push(True),
-    b"\x89": lambda m: m.push(False),
-    b"I": lambda m: m.push(_number_or_boolean(m.line())),
-    b"K": lambda m: m.push(m.number(1)),
-    b"M": lambda m: m.push(m.number(2)),
-    b"J": lambda m: m.push(m.number(4, signed=True)),
-    b"L": lambda m: m.push(int(m.line().removesuffix(b"L"))),
-    b"\x8a": lambda m: m.push(_whole_number(m.counted(1))),
-    b"\x8b": lambda m: m.push(_whole_number(m.counted(4, True))),
-    b"F": lambda m: m.push(float(m.line())),
-    b"G": lambda m: m.push(struct.unpack(">d", m.take(8))[0]),
-    # Texts of Python 2, then texts and bytes
-    b"S": lambda m: m.push(_quoted(m.line())),
-    b"T": lambda m: m.push(m.counted(4, True).decode("latin-1")),
-    b"U": lambda m: m.push(m.counted(1).decode("latin-1")),
-    b"V": lambda m: m.push(_unicode(m.line())),
-    b"X": lambda m: m.push(m.counted(4).decode("utf-8")),
-    b"\x8c": lambda m: m.push(m.counted(1).decode("utf-8")),
-    b"\x8d": lambda m: m.push(m.counted(8).decode("utf-8")),
-    b"B": lambda m: m.push(m.counted(4)),
-    b"C": lambda m: m.push(m.counted(1)),
-    b"\x8e": lambda m: m.push(m.counted(8)),
-    b"\x96": lambda m: m.push(bytearray(m.counted(8))),
-    # Containers
-    b"]": lambda m: m.push([]),
-    b"l": lambda m: m.push(m.pop_to_mark()),
-    b"a": lambda m: m.append([m.pop()]),
-    b"e": lambda m: m.append(m.pop_to_mark()),
-    b")": lambda m: m.push(()),
-    b"t": lambda m: m.push(tuple(m.pop_to_mark())),
-    b"\x85": _tuple_of(1),
-    b"\x86": _tuple_of(2),
-    b"\x87": _tuple_of(3),
-    b"}": lambda m: m.push({}),
-    b"d": lambda m: m.push(_pairs(m.pop_to_mark())),
-    b"s": lambda m: m.set_items([m.pop(), m.pop()][::-1]),
-    b"u": lambda m: m.set_items(m.pop_to_mark()),
-    b"\x8f": lambda m: m.push(set()),
-    b"\x90": lambda m: m.add(m.pop_to_mark()),
-    b"\x91": lambda m: m.push(frozenset(map(_as_key, m.pop_to_mark()))),
-    # Stack, memo and framing
-    b"(": lambda m: m.push(_MARK),
-    b"0": lambda m: m.stack.pop(),
-    b"1": lambda m: m.pop_to_mark(),
-    b"2": lambda m: m.push(m.stack[-1]),
-    b"p": lambda m: m.remember(int(m.line())),
-    b"q": lambda m: m.remember(m.number(1)),
-    b"r": lambda m: m.remember(m.number(4)),
-    b"\x94": lambda m: m.remember(len(m.memo)),
-    b"g": lambda m: m.push(m.memo[int(m.line())]),
-    b"h": lambda m: m.push(m.memo[m.number(1)]),
-    b"j": lambda m: m.push(m.memo[m.number(4)]),
-    b"\x80": _protocol,
-    b"\x95": lambda m: m.check_frame(m.number(8)),
-    # Classes and functions, which are refused, naming them
-    b"c": lambda m: m.refuse_class(m.line().decode("latin-1"), m.line().decode("latin-1")),
-    b"\x93": lambda m: m.refuse_class(*[m.pop(), m.pop()][::-1]),
-}

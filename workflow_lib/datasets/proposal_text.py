@@ -101,6 +101,8 @@ def _environment() -> Environment:
         "wrapped": lambda text, indent: "".join(f"{line}\n" for line in _wrapped(text, indent)),
         "quoted": quoted,
         "cut": _cut,
+        "shown": shown,
+        "some": lambda names: shown(_some(names)),
     }
     return environment
 
@@ -123,64 +125,24 @@ def _known(proposal: Proposal) -> str:
 
 def summary_lines(proposal: Proposal) -> list[str]:
     """Return the lines for the terminal, at most 25; the last is the next command."""
-    facts, options = proposal.facts, proposal.options
-    known = _known(proposal)
-    partly = facts["rows_partly_labelled"]
-    without = ", not used" if options.get("incomplete_rows") == "drop" else ""
-    lines = [
-        f"{options['file']}: {facts['rows']} rows, {facts['columns']} columns",
-        f"  labelled: {facts['rows_labelled']} rows have {known}"
-        + (f" ({partly} lack some{without})" if partly else "")
-        + (f"; weak: {facts['rows_weak']} have only a group" if proposal.weak_sizes else "")
-        + (f"; not used: {facts['rows_unlabelled']}" if facts["rows_unlabelled"] else ""),
-    ]
-    if proposal.task == "classes":
-        lines.append(
-            f"  to predict: the class '{options['classes']}', {len(facts['classes'])} classes"
-        )
-    else:
-        what = "a series of " if proposal.task == "series" else ""
-        lines.append(
-            f"  to predict: {what}{len(options['outputs'])} outputs: {_some(options['outputs'])}"
-            if len(options["outputs"]) > 1
-            else f"  to predict: {_some(options['outputs'])}"
-        )
-    pairs = facts["output_correlations"]["largest"]
-    if pairs and proposal.task == "regression":
-        pair = pairs[0]
-        lines.append(
-            f"    most correlated: '{pair['first']}' and '{pair['second']}' (correlation "
-            f"{pair['correlation']:.2f})"
-        )
-    lines += [f"  predicted from {text}" for text in _inputs_in_words(proposal)]
-    if "row_name" in options:
-        lines.append(f"  rows are named by: '{options['row_name']}'")
-    lines += _left_out_summary(_left_out(proposal))
-    numbers = set(options.get("numbers", ()))
-    missing = sorted(
-        ((share, name) for name, share in facts["missing"].items() if name in numbers), reverse=True
+    numbers = set(proposal.options.get("numbers", ()))
+    text = _rendered(
+        "summary.txt",
+        proposal,
+        known=_known(proposal),
+        left_out=_left_out_summary(_left_out(proposal)),
+        missing=sorted(
+            ((share, name) for name, share in proposal.facts["missing"].items() if name in numbers),
+            reverse=True,
+        ),
+        remarks=[
+            *_shortened([f"WARNING: {text}" for text in proposal.warnings]),
+            *_shortened([f"Note: {text}" for text in proposal.notes]),
+        ],
+        duration=_minutes(proposal),
+        cores=CORES,
     )
-    if missing:
-        lines.append(
-            f"  numbers with missing values: {len(missing)}, most in '{missing[0][1]}' "
-            f"({100 * missing[0][0]:.0f} %); replaced by the mean of the training rows"
-        )
-    n_indicators = len(options.get("missing_indicators", ()))
-    if n_indicators:
-        many = f"{n_indicators} further inputs indicate where they are missing"
-        lines.append("    " + (many if n_indicators > 1 else "a further input indicates where"))
-    lines += _shortened([f"WARNING: {text}" for text in proposal.warnings])
-    lines += _shortened([f"Note: {text}" for text in proposal.notes])
-    sizes = ", ".join(map(str, proposal.training_sizes))
-    lines += [
-        f"Plan: {len(proposal.methods)} methods, {proposal.n_splits} splits ({proposal.split}), "
-        f"{sizes} training rows; about {_minutes(proposal)} on {CORES} cores",
-        f"Written: config/datasets/{proposal.name}.yaml and "
-        f"config/experiments/{proposal.name}.yaml",
-        "Check both files (they explain every decision), then run:",
-        f"  snakemake --cores 2 answer --config name={proposal.name}",
-    ]
-    return [shown(line) for line in lines]
+    return text.removesuffix("\n").split("\n")
 
 
 def quoted(text: str) -> str:
@@ -301,26 +263,6 @@ def _left_out(proposal: Proposal) -> list[tuple[str, str]]:
     """Return the columns that are neither inputs nor names of rows, and why."""
     row_name = proposal.options.get("row_name")
     return [(name, reason) for name, reason in proposal.left_out if name != row_name]
-
-
-def _inputs_in_words(proposal: Proposal) -> list[str]:
-    options = proposal.options
-    if "gram" in options:
-        return [f"the kernel values in {options['gram']}"]
-    words = []
-    for key, singular, many in (
-        ("numbers", "number", "numbers"),
-        ("categories", "category", "categories"),
-        ("strings", "column of strings", "columns of strings"),
-    ):
-        if options[key]:
-            count = len(options[key])
-            words.append(f"{count} {singular if count == 1 else many}: {_some(options[key])}")
-    if options.get("text"):
-        words.append(f"the text '{options['text']}'")
-    if options.get("smiles"):
-        words.append(f"the molecules '{options['smiles']}'")
-    return words
 
 
 def _some(names: Sequence[str], most: int = 6) -> str:

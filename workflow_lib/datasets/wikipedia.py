@@ -72,7 +72,6 @@ def fetch_introductions(
     output: str | Path,
     opener: Opener = open_address,
     address: str = ADDRESS,
-    contact: str = "",
     timeout: float = 30.0,
     retries: int = 4,
     pause: float = 1.0,
@@ -92,8 +91,6 @@ def fetch_introductions(
         ``with`` statement.
     address : str, default=ADDRESS
         Address of the API.
-    contact : str, default=""
-        An e-mail or web address, which Wikimedia requests; added to `USER_AGENT`.
     timeout : float, default=30
         Seconds without an answer after which an attempt is stopped.
     retries : int, default=4
@@ -126,7 +123,7 @@ def fetch_introductions(
         if start:
             time.sleep(pause)
         batch = open_titles[start : start + MOST_TITLES]
-        answers = _answers(batch, opener, address, contact, timeout, retries, pause)
+        answers = _answers(batch, opener, address, timeout, retries, pause)
         try:
             found = _pages_by_title(batch, answers, address)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -243,7 +240,6 @@ def _answers(
     titles: Sequence[str],
     opener: Opener,
     address: str,
-    contact: str,
     timeout: float,
     retries: int,
     pause: float,
@@ -262,12 +258,11 @@ def _answers(
         "redirects": "1",
         "titles": "|".join(titles),
     }
-    agent = USER_AGENT if not contact else f"{USER_AGENT}; {contact}"
     parts: list[dict[str, Any]] = []
     rest: dict[str, str] = {}
     for _ in range(_MOST_ANSWERS):
         query = urllib.parse.urlencode({**question, **rest})
-        request = urllib.request.Request(f"{address}?{query}", headers={"User-Agent": agent})
+        request = urllib.request.Request(f"{address}?{query}", headers={"User-Agent": USER_AGENT})
         answer = _answer(request, opener, address, timeout, retries, pause)
         parts.append(answer.get("query", {}))
         rest = answer.get("continue", {})

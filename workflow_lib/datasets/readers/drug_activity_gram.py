@@ -26,14 +26,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field, StrictBool
 
 from workflow_lib.config.base import Settings
+from workflow_lib.datasets.kernel_table import (
+    ROUNDING,
+    fill_rows,
+    symmetric,
+    without_negative_eigenvalues,
+)
 from workflow_lib.datasets.number_array import open_number_array
 from workflow_lib.datasets.table_file import read_source
 from workflow_lib.datasets.tables import (
     dataset_tree,
     exclusion_report,
-    finite_number,
     listed,
-    parse_number,
     read_text,
 )
 from workflow_lib.errors import UserError
@@ -48,14 +52,6 @@ MISSING = ("", "NA", "NaN", "nan", "?")
 
 WITHOUT_LABELS = "no labels"
 NO_LABEL_KNOWN = "every label missing"
-
-ASYMMETRY = 1e-6
-"""Largest difference of two values that should be equal, relative to the largest value, that counts
-as rounding: that of numbers in single precision."""
-
-ROUNDING = 1e-7
-"""Largest absolute value of a negative eigenvalue, relative to the largest eigenvalue, that counts
-as rounding: that of some thousand rows of numbers with six decimals."""
 
 
 class Options(Settings):
@@ -101,7 +97,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         ids = _ids_of_labels(matrix_path, matrix, labels_path, labels)
     else:
         _refuse_unknown(matrix_path, ids, labels_path, labels)
-    matrix = _symmetric(matrix_path, ids, matrix)
+    matrix = symmetric(matrix_path, matrix)
 
     excluded: dict[str, list[str]] = {WITHOUT_LABELS: [], NO_LABEL_KNOWN: []}
     rows = []
@@ -116,7 +112,13 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     matrix = np.ascontiguousarray(matrix[np.ix_(rows, rows)])
     spectrum = {}
     if rows:
-        matrix, spectrum = _semi_definite(matrix_path, matrix, options.clip_spectrum)
+        matrix, spectrum = without_negative_eigenvalues(
+            matrix_path,
+            matrix,
+            float("inf") if options.clip_spectrum else ROUNDING,
+            "; to set negative eigenvalues to zero, set clip_spectrum: true in the options of the "
+            "dataset",
+        )
     return dataset_tree(
         matrix,
         np.array([labels[molecule] for molecule in kept]).reshape(len(kept), len(names)),
@@ -207,31 +209,19 @@ def _read_lines(path: Path) -> tuple[list[str] | None, np.ndarray]:
         ids = first[1:]
         _refuse_repeated(f"{path}, line {lines[0][0]}", ids)
         lines = lines[1:]
-    n_columns = len(first) - (ids is not None)
-    matrix = np.empty((len(lines), n_columns))
-    for row, (number, line) in enumerate(lines):
-        fields = _fields(line, delimiter)
-        if ids is not None:
-            if row < len(ids) and fields[0] != ids[row]:
+    rows = [_fields(line, delimiter) for _, line in lines]
+    if ids is not None:
+        for (number, _), row, molecule in zip(lines, rows, ids):
+            if row[0] != molecule:
                 raise UserError(
                     place=f"{path}, line {number}",
-                    found=f"the line begins with '{fields[0]}'",
-                    expected=f"the id '{ids[row]}': rows in the order of the columns",
+                    found=f"the line begins with '{row[0]}'",
+                    expected=f"the id '{molecule}': rows in the order of the columns",
                     remedy="fix the ids, or remove them all together with the first line",
                 )
-            fields = fields[1:]
-        if len(fields) != n_columns:
-            raise UserError(
-                place=f"{path}, line {number}",
-                found=f"{len(fields)} values",
-                expected=f"{n_columns}, as in the first line",
-                remedy=f"fix the line; a first line of ids begins with the word {IDS}",
-            )
-        numbers = [finite_number(field) for field in fields]
-        if None in numbers:
-            position = numbers.index(None)
-            parse_number(fields[position], (), f"{path}, line {number}, value {position + 1}")
-        matrix[row] = numbers
+        rows = [row[1:] for row in rows]
+    matrix = np.empty((len(rows), len(first) - (ids is not None)))
+    fill_rows(matrix, path, [number for number, _ in lines], rows)
     _refuse_other_than_square(path, *matrix.shape)
     return ids, matrix
 
@@ -299,64 +289,3 @@ def _refuse_other_than_square(path: Path, n_rows: int, n_columns: int) -> None:
             remedy="write the whole matrix; a first line of ids begins with the word "
             f"'{IDS}', and then every line with an id",
         )
-
-
-def _symmetric(path: Path, ids: Sequence[str], matrix: np.ndarray) -> np.ndarray:
-    """Return the matrix made exactly symmetric; refuse differences larger than rounding."""
-    import numpy as np
-
-    differences = np.abs(matrix - matrix.T)
-    row, column = np.unravel_index(differences.argmax(), matrix.shape)
-    if differences[row, column] > ASYMMETRY * np.abs(matrix).max():
-        n_pairs = np.count_nonzero(differences > ASYMMETRY * np.abs(matrix).max()) // 2
-        raise UserError(
-            place=str(path),
-            found=f"the matrix is not symmetric: {n_pairs} pairs of values differ, most of all "
-            f"row '{ids[row]}', column '{ids[column]}' with {matrix[row, column]:.6g} from row "
-            f"'{ids[column]}', column '{ids[row]}' with {matrix[column, row]:.6g}, by "
-            f"{differences[row, column]:.3g}",
-            expected="the same kernel value for a pair of molecules in both places",
-            remedy="compute the matrix again, or make it symmetric where you know why it is not",
-        )
-    return (matrix + matrix.T) / 2
-
-
-def _semi_definite(path: Path, matrix: np.ndarray, clip: bool) -> tuple[np.ndarray, dict[str, Any]]:
-    """Return the matrix without negative eigenvalues, and the entries of `report`.
-
-    A matrix whose negative eigenvalues are only rounding errors is not changed.
-    """
-    import numpy as np
-
-    eigenvalues, eigenvectors = np.linalg.eigh(matrix)
-    least, largest = eigenvalues[0], eigenvalues[-1]
-    if largest <= 0:
-        raise UserError(
-            place=str(path),
-            found=f"no eigenvalue of the matrix is positive, the largest is {largest:.3g}",
-            expected="a Gram matrix",
-            remedy="check that this is the intended file",
-        )
-    report = {
-        "least_eigenvalue": float(least / largest),
-        "clipped_eigenvalues": 0,
-        "largest_change": 0.0,
-    }
-    if least >= -ROUNDING * largest:
-        return matrix, report
-    n_negative = int(np.count_nonzero(eigenvalues < 0))
-    if not clip:
-        raise UserError(
-            place=str(path),
-            found=f"the matrix is not positive semi-definite: {n_negative} of {len(matrix)} "
-            f"eigenvalues are negative, the least is {-least / largest:.3g} times the largest "
-            "below zero",
-            expected=f"none below -{ROUNDING:g} times the largest, which would be rounding",
-            remedy="check that it is a kernel; to set these eigenvalues to zero, set "
-            "clip_spectrum: true in the options of the dataset",
-        )
-    clipped = (eigenvectors * np.maximum(eigenvalues, 0.0)) @ eigenvectors.T
-    clipped = (clipped + clipped.T) / 2
-    report["clipped_eigenvalues"] = n_negative
-    report["largest_change"] = float(np.abs(clipped - matrix).max())
-    return clipped, report
