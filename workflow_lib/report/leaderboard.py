@@ -44,10 +44,11 @@ from workflow_lib.report.results import (
 )
 from workflow_lib.report.scores import Variant
 from workflow_lib.report.tables import (
-    CORRECTED_RISK,
     column_comparison,
     common_splits,
     in_order,
+    largest_relative_difference,
+    outcome_of,
 )
 from workflow_lib.saved_methods import why_not_saved
 from workflow_lib.whole_files import write_text
@@ -233,9 +234,7 @@ def leaderboard(
 def difference(first: Errors, second: Errors, n_train: int, n_test: int) -> Difference | None:
     """Return the comparison ``first - second`` on the splits that both have, None without any.
 
-    The outcome is ``lower`` or ``higher`` where the corrected resampled t-test is significant at
-    `CORRECTED_RISK`, ``equal`` where every split gives the same error up to rounding, ``untested``
-    for one split and ``open`` otherwise. `n_train` and `n_test` are the rows of a split.
+    `n_train` and `n_test` are the rows of a split.
     """
     splits = common_splits(first, second)
     if not splits:
@@ -244,14 +243,6 @@ def difference(first: Errors, second: Errors, n_train: int, n_test: int) -> Diff
     student = paired_t_test(ours, theirs)
     corrected = corrected_resampled_t_test(ours, theirs, n_train, n_test)
     other_mean = mean_and_deviation(theirs)[0]
-    if student.n_nonzero == 0:
-        outcome = "equal"
-    elif math.isnan(corrected.p_value):
-        outcome = "untested"
-    elif corrected.p_value < CORRECTED_RISK:
-        outcome = "lower" if corrected.mean_difference < 0 else "higher"
-    else:
-        outcome = "open"
     return Difference(
         difference=student.mean_difference,
         relative=student.mean_difference / other_mean if other_mean else math.nan,
@@ -260,10 +251,8 @@ def difference(first: Errors, second: Errors, n_train: int, n_test: int) -> Diff
         effect=student.effect,
         p_student=student.p_value,
         p_corrected=corrected.p_value,
-        largest_relative_difference=max(
-            abs(a - b) / (max(abs(a), abs(b)) or 1.0) for a, b in zip(ours, theirs)
-        ),
-        outcome=outcome,
+        largest_relative_difference=largest_relative_difference(ours, theirs),
+        outcome=outcome_of(student.n_nonzero, corrected.p_value, corrected.mean_difference),
         note=student.note,
     )
 

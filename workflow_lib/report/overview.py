@@ -20,8 +20,8 @@ from workflow_lib.report.results import outside_studies, rows_of_sizes
 from workflow_lib.report.scores import SELECTED
 from workflow_lib.report.tables import Cell, error_table
 
-OUTCOMES = {"lower": "better", "higher": "worse", "": "open"}
-"""Mark of a cell -> outcome of the corrected test against the reference."""
+OUTCOMES = {"lower": "better", "higher": "worse", "untested": "open"}
+"""Outcome of a cell -> what it is called here, where that is another word."""
 
 
 class Finding(NamedTuple):
@@ -93,7 +93,7 @@ def overview(
                 "reference": method_label(reference, methods),
                 "reference_error": base,
                 "difference_percent": _percent(cell.difference, base),
-                "outcome": _outcome(cell),
+                "outcome": OUTCOMES.get(cell.outcome, cell.outcome),
                 "detectable_percent": _percent(_detectable(cell, n_train), base),
             }
             for method, cell in chosen.items()
@@ -196,12 +196,6 @@ def _chosen(cells: Sequence[Cell]) -> Cell:
     most = max(cell.weak_size for cell in cells)
     cells = [cell for cell in cells if cell.weak_size == most]
     return min(cells, key=lambda cell: (cell.components != SELECTED, cell.mean))
-
-
-def _outcome(cell: Cell) -> str:
-    if cell.n_nonzero is None:
-        return ""
-    return "equal" if cell.n_nonzero == 0 else OUTCOMES[cell.mark]
 
 
 def _percent(difference: float, base: float) -> float:

@@ -154,6 +154,34 @@ class Cell:
         """The table row of this cell."""
         return Variant(self.method, self.components, self.weak_size)
 
+    @property
+    def outcome(self) -> str:
+        """The outcome of the comparison with the reference (`outcome_of`), empty without one."""
+        if self.n_nonzero is None:
+            return ""
+        return outcome_of(self.n_nonzero, self.p_reference_corrected, self.difference)
+
+
+def outcome_of(n_nonzero: int, p_corrected: float, mean_difference: float) -> str:
+    """Return the outcome of a comparison of two methods on the same splits.
+
+    ``equal`` where every split gives the same error up to rounding, ``untested`` for one split,
+    ``lower`` or ``higher`` where the corrected resampled t-test is significant at `CORRECTED_RISK`,
+    and ``open`` otherwise.
+    """
+    if n_nonzero == 0:
+        return "equal"
+    if math.isnan(p_corrected):
+        return "untested"
+    if p_corrected < CORRECTED_RISK:
+        return "lower" if mean_difference < 0 else "higher"
+    return "open"
+
+
+def largest_relative_difference(first: Sequence[float], second: Sequence[float]) -> float:
+    """Return the largest difference in a split, relative to the larger error."""
+    return max(abs(a - b) / (max(abs(a), abs(b)) or 1.0) for a, b in zip(first, second))
+
 
 def error_table(
     scores: pd.DataFrame,
@@ -362,7 +390,6 @@ def reference_comparison(
     second = [column[other][split] for split in splits]
     student = paired_t_test(first, second)
     corrected = corrected_resampled_t_test(first, second, n_train, n_test)
-    largest = max(abs(a - b) / (max(abs(a), abs(b)) or 1.0) for a, b in zip(first, second))
     mark = ""
     if corrected.p_value < CORRECTED_RISK:
         mark = "lower" if corrected.mean_difference < 0 else "higher"
@@ -373,7 +400,7 @@ def reference_comparison(
         "hedges_g": effect_sizes(first, second).of_scores,
         "p_reference_student": student.p_value,
         "p_reference_corrected": corrected.p_value,
-        "largest_relative_difference": largest,
+        "largest_relative_difference": largest_relative_difference(first, second),
         "mark": mark,
     }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -21,7 +20,6 @@ from workflow_lib.report.quantities import QUANTITIES, errors_by_size
 from workflow_lib.report.results import outside_studies
 from workflow_lib.report.scores import Variant, order_variants
 from workflow_lib.report.tables import (
-    CORRECTED_RISK,
     Cell,
     error_table,
     paired_on_common_splits,
@@ -121,7 +119,7 @@ def verdict(
         subjects = [name for name in names if name.startswith(("ofer", "wofer"))]
     cells = error_table(scores, method_order=methods, reference=reference, errors=[metric])
     compared = [
-        Comparison(variant_label(cell.variant, methods), cell.training_size, _outcome(cell), cell)
+        Comparison(variant_label(cell.variant, methods), cell.training_size, cell.outcome, cell)
         for cell in cells
         if cell.n_nonzero is not None
     ]
@@ -184,17 +182,6 @@ def _position(method: str, methods: Mapping[str, Mapping]) -> int:
     """Return the place of a method in the order of `methods`, after all of them if unknown."""
     names = list(methods)
     return names.index(method) if method in names else len(names)
-
-
-def _outcome(cell: Cell) -> str:
-    """Return the outcome of a comparison with the reference."""
-    if cell.n_nonzero == 0:
-        return "equal"
-    if math.isnan(cell.p_reference_corrected):
-        return "untested"
-    if cell.p_reference_corrected < CORRECTED_RISK:
-        return "lower" if cell.difference < 0 else "higher"
-    return "open"
 
 
 def _judgement(label: str, group: Sequence[Comparison], reference: str) -> str:
