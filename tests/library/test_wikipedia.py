@@ -19,6 +19,7 @@ from workflow_lib.datasets.wikipedia import (
     MOST_TITLES,
     NO_INTRODUCTION,
     NO_PAGE,
+    TIMEOUT,
     fetch_introductions,
     write_introductions,
 )
@@ -133,10 +134,10 @@ def test_pages_are_kept_with_title_and_revision_and_read_as_class_texts(output):
 
 def test_requests_say_who_asks_what(output):
     opener = Encyclopedia(ANT)
-    fetch_introductions({"ant": "Ant"}, output, opener, timeout=7)
+    fetch_introductions({"ant": "Ant"}, output, opener)
     (request, timeout), (question,) = opener.requests[0], opener.questions
     assert request.get_header("User-agent").startswith("output-fisher-regression/")
-    assert timeout == 7
+    assert timeout == TIMEOUT
     assert request.full_url.startswith("https://en.wikipedia.org/w/api.php?")
     assert {name: question[name] for name in ("action", "exintro", "explaintext", "redirects")} == {
         "action": "query",
@@ -319,8 +320,8 @@ class TestFailures:
 
     def test_without_network_the_message_names_the_alternative(self, output, sleeps):
         opener = Encyclopedia(faults=[urllib.error.URLError("Name or service not known")] * 9)
-        message = message_of(TITLES, output, opener, retries=2)
-        assert len(opener.questions) == 3
+        message = message_of(TITLES, output, opener)
+        assert len(opener.questions) == 5
         assert "Name or service not known" in message
         assert "supply a folder with a text file CLASS.txt for each class" in message
         assert not output.exists()

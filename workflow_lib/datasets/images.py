@@ -17,8 +17,9 @@ import stat
 import tarfile
 import warnings
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -142,7 +143,7 @@ def empty_class_folders(
     occupied = {(archive, up) for archive, folder in classes for up in (folder, *folder.parents)}
     folders = (
         (member.archive, PurePosixPath(member.path))
-        for member in _members(path)
+        for member, _ in _members(path)
         if member.is_folder
     )
     return sorted(
@@ -237,7 +238,7 @@ def _images(path: Path, left_out_classes: Sequence[str]) -> dict[ImageEntry, _Me
     """Return the places of the images of all classes; refuse unsafe and ambiguous collections."""
     found: dict[ImageEntry, _Member] = {}
     folders: dict[str, tuple[str, str]] = {}
-    for member in _members(path):
+    for member, _ in _members(path):
         place = PurePosixPath(member.path)
         if member.is_folder or _is_passed_over(place) or place.suffix.lower() not in SUFFIXES:
             continue
@@ -289,20 +290,24 @@ def _check_place(path: Path, member: _Member) -> None:
     )
 
 
-def _members(path: Path) -> Iterator[_Member]:
-    """Yield all folders and files of a collection."""
+def _members(path: Path) -> Iterator[tuple[_Member, Callable[[], bytes]]]:
+    """Yield all folders and files of a collection, each with a function that reads it.
+
+    A file is read before the next is requested: a compressed archive is read once.
+    """
     if path.is_dir():
-        yield from _folder_members(path)
+        for member in _folder_members(path):
+            yield member, Path(path, member.path).read_bytes
         return
     with _readable(path):
+        size = path.stat().st_size
         if not begins_as_zip(path):
-            with open(path, "rb") as file, opened_tar(file, path.stat().st_size) as archive:
+            with open(path, "rb") as file, opened_tar(file, size) as archive:
                 yield from _tar_members(archive, "")
             return
         with opened_zip(path) as archive:
-            size = path.stat().st_size
             for info in archive.infolist():
-                yield _zip_member(info)
+                yield _zip_member(info), partial(archive.read, info)
                 if _is_archive(info):
                     with archive.open(info) as file, opened_tar(file, size) as inner:
                         yield from _tar_members(inner, info.filename)
@@ -334,10 +339,13 @@ def _folder_members(path: Path) -> Iterator[_Member]:
             )
 
 
-def _tar_members(archive: tarfile.TarFile, name: str) -> Iterator[_Member]:
+def _tar_members(
+    archive: tarfile.TarFile, name: str
+) -> Iterator[tuple[_Member, Callable[[], bytes]]]:
     for member in members_of(archive):
         is_plain = member.isreg() and not member.issparse()
-        yield _Member(name, member.name, member.size, member.isdir(), is_plain)
+        found = _Member(name, member.name, member.size, member.isdir(), is_plain)
+        yield found, partial(content_of, archive, member)
 
 
 def _zip_member(info: zipfile.ZipInfo) -> _Member:
@@ -372,35 +380,13 @@ def _runs(members: Sequence[_Member]) -> Iterator[list[_Member]]:
 def _contents(path: Path, members: Sequence[_Member]) -> dict[_Member, bytes | None]:
     """Return the bytes of `members`; None for those larger than LARGEST_FILE."""
     contents: dict[_Member, bytes | None] = dict.fromkeys(members)
-    wanted = {(m.archive, m.path): m for m in members if m.size <= LARGEST_FILE}
+    wanted = {member for member in members if member.size <= LARGEST_FILE}
     with _readable(path):
-        if path.is_dir():
-            for member in wanted.values():
-                contents[member] = Path(path, member.path).read_bytes()
-        elif not begins_as_zip(path):
-            with open(path, "rb") as file, opened_tar(file, path.stat().st_size) as archive:
-                contents.update(_tar_contents(archive, "", wanted))
-        else:
-            with opened_zip(path) as archive:
-                size = path.stat().st_size
-                for inner_name in sorted({name for name, _ in wanted}):
-                    if inner_name:
-                        with archive.open(inner_name) as file, opened_tar(file, size) as inner:
-                            contents.update(_tar_contents(inner, inner_name, wanted))
-                for (inner_name, name), member in wanted.items():
-                    if not inner_name:
-                        contents[member] = archive.read(name)
-    return contents
-
-
-def _tar_contents(
-    archive: tarfile.TarFile, name: str, wanted: dict[tuple[str, str], _Member]
-) -> Iterator[tuple[_Member, bytes]]:
-    for found in members_of(archive):
-        member = wanted.get((name, found.name))
         # Of a repeated name the last counts, as when an archive is unpacked.
-        if member is not None and found.isreg() and found.size == member.size:
-            yield member, content_of(archive, found)
+        for member, read in _members(path):
+            if member in wanted:
+                contents[member] = read()
+    return contents
 
 
 @contextmanager

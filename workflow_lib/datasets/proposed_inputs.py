@@ -200,7 +200,6 @@ def check_molecules(table: Table, used: np.ndarray, options: Mapping[str, Any]) 
 
 
 def treat_leaks(
-    table: Table,
     leaks: Sequence[Leak],
     options: dict[str, Any],
     left_out: list[tuple[str, str]],
@@ -292,6 +291,5 @@ def _choose_texts(
                 f"Only one column of {'texts' if kind == TEXT else 'molecules'} is used as such, "
                 f"'{kept}'; {listed_names(others)} by n-grams of characters."
             )
-    if options.get("smiles"):
-        if importlib.util.find_spec("rdkit") is None:
-            notes.append("Molecules need the package rdkit: pip install '.[chem]'.")
+    if options.get("smiles") and importlib.util.find_spec("rdkit") is None:
+        notes.append("Molecules need the package rdkit: pip install '.[chem]'.")

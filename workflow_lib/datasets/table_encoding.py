@@ -168,7 +168,7 @@ class TableEncoding:
         import numpy as np
 
         widths = [1] * (len(self.numbers) + len(self.missing_indicators))
-        widths += [len(levels.texts) + levels.missing for levels in self.categories.values()]
+        widths += [levels.n_columns for levels in self.categories.values()]
         widths += [STRING_COLUMNS] * len(self.strings)
         if all(width <= 1 for width in widths):
             return None

@@ -118,7 +118,7 @@ def propose(request: Mapping[str, Any], table: Table, config_folder: Path) -> Pr
     treat_missing(table, labelled | weak, options, left_out, requested.insisted)
     check_molecules(table, labelled | weak, options)
     leaks = leaks_of(table, columns, kinds)
-    treat_leaks(table, leaks, options, left_out, warnings)
+    treat_leaks(leaks, options, left_out, warnings)
     check_inputs(table, options, left_out)
     proposal = Proposal(
         name=request["name"],

@@ -42,6 +42,13 @@ NO_INTRODUCTION = "the page has no text before its first heading"
 LARGEST_ANSWER = 1 << 24
 """Largest size of an answer in bytes; the introductions of a request have some thousand."""
 
+TIMEOUT = 30.0
+"""Seconds without an answer after which an attempt is stopped."""
+
+RETRIES = 4
+"""Number of further attempts after one that failed for a temporary reason: no answer, a broken
+connection, an overloaded server."""
+
 _LONGEST_PAUSE = 60.0
 _MOST_ANSWERS = 100
 _PASSING_ERRORS = ("maxlag", "ratelimited", "readonly")
@@ -72,8 +79,6 @@ def fetch_introductions(
     output: str | Path,
     opener: Opener = open_address,
     address: str = ADDRESS,
-    timeout: float = 30.0,
-    retries: int = 4,
     pause: float = 1.0,
 ) -> dict[str, str]:
     """Fetch the introduction of the page of every class into the JSON file `output`.
@@ -91,11 +96,6 @@ def fetch_introductions(
         ``with`` statement.
     address : str, default=ADDRESS
         Address of the API.
-    timeout : float, default=30
-        Seconds without an answer after which an attempt is stopped.
-    retries : int, default=4
-        Number of further attempts after one that failed for a temporary reason (no answer, a broken
-        connection, an overloaded server).
     pause : float, default=1
         Seconds before the first retry, and between two requests; doubled for each further retry, up
         to 60, and at least as long as the server requests (but no longer than 60).
@@ -123,7 +123,7 @@ def fetch_introductions(
         if start:
             time.sleep(pause)
         batch = open_titles[start : start + MOST_TITLES]
-        answers = _answers(batch, opener, address, timeout, retries, pause)
+        answers = _answers(batch, opener, address, pause)
         try:
             found = _pages_by_title(batch, answers, address)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -237,12 +237,7 @@ def _pages_by_title(
 
 
 def _answers(
-    titles: Sequence[str],
-    opener: Opener,
-    address: str,
-    timeout: float,
-    retries: int,
-    pause: float,
+    titles: Sequence[str], opener: Opener, address: str, pause: float
 ) -> list[dict[str, Any]]:
     """Return the answers of the API for `titles`, all parts of them."""
     question = {
@@ -263,7 +258,7 @@ def _answers(
     for _ in range(_MOST_ANSWERS):
         query = urllib.parse.urlencode({**question, **rest})
         request = urllib.request.Request(f"{address}?{query}", headers={"User-Agent": USER_AGENT})
-        answer = _answer(request, opener, address, timeout, retries, pause)
+        answer = _answer(request, opener, address, pause)
         parts.append(answer.get("query", {}))
         rest = answer.get("continue", {})
         if not rest or not isinstance(rest, dict):
@@ -272,21 +267,16 @@ def _answers(
 
 
 def _answer(
-    request: urllib.request.Request,
-    opener: Opener,
-    address: str,
-    timeout: float,
-    retries: int,
-    pause: float,
+    request: urllib.request.Request, opener: Opener, address: str, pause: float
 ) -> dict[str, Any]:
     """Return the answer to a request; try again after temporary failures."""
     reason = ""
     requested_pause = 0.0
-    for attempt in range(retries + 1):
+    for attempt in range(RETRIES + 1):
         if attempt:
             time.sleep(min(max(pause * 2 ** (attempt - 1), requested_pause), _LONGEST_PAUSE))
         try:
-            with opener(request, timeout=timeout) as response:
+            with opener(request, timeout=TIMEOUT) as response:
                 content = response.read(LARGEST_ANSWER + 1)
             if len(content) > LARGEST_ANSWER:
                 reason = f"the answer has more than {LARGEST_ANSWER} bytes"

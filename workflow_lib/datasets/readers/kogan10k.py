@@ -31,7 +31,7 @@ from pydantic_core import PydanticCustomError
 
 from workflow_lib.config.base import Settings
 from workflow_lib.datasets.archive_members import matching_members
-from workflow_lib.datasets.tables import dataset_tree
+from workflow_lib.datasets.tables import dataset_tree, file_content
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
@@ -184,15 +184,7 @@ def _files(years: Sequence[int], folder: Path, sources: Sequence[Path]) -> dict[
 
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
     """Yield the place and the text of every non-blank line of `path`."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise UserError(
-            place=str(path),
-            found=f"the file cannot be read ({error.strerror})",
-            expected="a text file",
-            remedy="download the file again",
-        ) from error
+    content = file_content(path)
     if not content.strip():
         raise UserError(
             place=str(path),
