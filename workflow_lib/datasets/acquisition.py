@@ -102,28 +102,18 @@ def _copy_from_mirror(candidate: Path, destination: Path, source: Mapping[str, A
     size = candidate.stat().st_size
     if not source.get("members") and size != source["size"]:
         state = "is truncated" if size < source["size"] else "is too long"
-        raise UserError(
-            place=str(candidate),
-            found=f"the file in the mirror {state}: it has {size} bytes",
-            expected=f"{source['size']} bytes",
-            remedy=_fix_mirror(candidate),
-        )
+        found = f"the file in the mirror {state}: it has {size} bytes"
+        raise _wrong_copy(candidate, found, f"{source['size']} bytes")
     with _temporary(destination) as temporary:
         with _writing(destination):
             shutil.copyfile(candidate, temporary)
         try:
             other = _difference(temporary, source)
         except UserError as error:
-            raise UserError(
-                str(candidate), error.found, error.expected, _fix_mirror(candidate)
-            ) from error
+            raise _wrong_copy(candidate, error.found, error.expected) from error
         if other:
-            raise UserError(
-                place=str(candidate),
-                found=f"the file in the mirror has {other}",
-                expected=_identity(source),
-                remedy=_fix_mirror(candidate),
-            )
+            found = f"the file in the mirror has {other}"
+            raise _wrong_copy(candidate, found, _identity(source))
         with _writing(destination):
             os.replace(temporary, destination)
 
@@ -150,10 +140,13 @@ def _difference(path: Path, source: Mapping[str, Any]) -> str:
     return "" if found == source["sha256"] else f"the SHA-256 {found}"
 
 
-def _fix_mirror(candidate: Path) -> str:
-    return (
-        f"remove or replace {candidate}, or take its folder out of {MIRROR_VARIABLE} "
-        "so that the file is downloaded"
+def _wrong_copy(candidate: Path, found: str, expected: str) -> UserError:
+    return UserError(
+        place=str(candidate),
+        found=found,
+        expected=expected,
+        remedy=f"remove or replace {candidate}, or take its folder out of {MIRROR_VARIABLE} so "
+        "that the file is downloaded",
     )
 
 
