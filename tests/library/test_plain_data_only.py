@@ -12,7 +12,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 
-MODULES = ("pickle", "_pickle", "cPickle", "pickletools", "dill", "cloudpickle", "joblib")
+MODULES = ("pickle", "_pickle", "cPickle", "dill", "cloudpickle", "joblib")
 MODULES += ("shelve", "marshal", "copyreg", "hickle", "jsonpickle")
 """Functions that load objects of any class, and so can run code from a file."""
 

@@ -384,13 +384,8 @@ def test_the_report_states_the_answer(answered):
     assert html.escape(answer["sentences"][0]) in page.replace("&nbsp;", " ")
     anchors = re.findall(r'<section id="([a-z-]+)"', page)
     assert [anchor for anchor in anchors if anchor in SECTIONS] == list(SECTIONS)
-    assert [
-        name for name in ("methods", "outputs", "curve") if f"figure-answer-{name}" in page
-    ] == [
-        "methods",
-        "outputs",
-        "curve",
-    ]
+    for name in ("methods", "outputs", "curve"):
+        assert f'id="figure-answer-{name}"' in page
     points = records(answered / f"results/figures/{NAME}-answer-methods.csv")
     assert {row["method"] for row in points} == {row["method"] for row in answer["leaderboard"]}
 
