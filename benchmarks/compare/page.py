@@ -15,8 +15,8 @@ from benchmarks.compare.tables import Table
 from workflow_lib.report.rank_sentences import rank_sentences
 from workflow_lib.report.ranks import Ranking, rank_methods
 from workflow_lib.report.run_figures.critical_difference import draw_critical_difference
-from workflow_lib.report.scores import SELECTED
 from workflow_lib.report.style import save_figure
+from workflow_lib.report.variants import SELECTED
 from workflow_lib.whole_files import write_text
 
 PAGE_NAME, FIGURE_NAME = "comparison.md", "comparison-ranks.svg"

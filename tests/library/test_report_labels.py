@@ -20,7 +20,7 @@ from workflow_lib.report.labels import (
     table_title,
     variant_label,
 )
-from workflow_lib.report.scores import Variant
+from workflow_lib.report.variants import Variant
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from workflow_lib.report.results import (
     read_timings,
     wide,
 )
-from workflow_lib.report.scores import Variant, order_variants, study_of
+from workflow_lib.report.variants import Variant, order_variants, study_of
 
 PUBLISHED = "table,row,column,value,spread,unit,method,components,training_size\n"
 

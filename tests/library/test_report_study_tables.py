@@ -22,9 +22,9 @@ from scipy import stats
 from workflow_lib.errors import UserError
 from workflow_lib.report import table_text
 from workflow_lib.report.results import read_scores
-from workflow_lib.report.scores import Variant
 from workflow_lib.report.study_tables import reference_cell, study_table, varied_variants
 from workflow_lib.report.table_text import latex_table, table_cells
+from workflow_lib.report.variants import Variant
 
 WEIGHTS = [
     ("m-krr", "selected", 0, base_error),

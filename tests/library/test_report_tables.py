@@ -23,9 +23,9 @@ from scipy import stats
 from workflow_lib.error_measures import ERROR_MEASURES
 from workflow_lib.report import table_text
 from workflow_lib.report.results import read_scores, read_timings
-from workflow_lib.report.scores import Variant
 from workflow_lib.report.table_text import latex_table, table_cells
 from workflow_lib.report.tables import error_table, reference_variant, time_table
+from workflow_lib.report.variants import Variant
 
 PUBLISHED_HEAD = "table,row,column,value,spread,unit,method,components,training_size\n"
 

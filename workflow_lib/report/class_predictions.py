@@ -15,7 +15,7 @@ from workflow_lib.experiments.statistics import mean_and_deviation
 from workflow_lib.fitting.items import components_group, fold_group, size_group
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
 from workflow_lib.report.labels import variant_label
-from workflow_lib.report.scores import Variant, order_variants
+from workflow_lib.report.variants import Variant, order_variants
 
 
 @dataclass(frozen=True)

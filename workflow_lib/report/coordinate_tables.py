@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from workflow_lib.report.quantities import REFERENCE_METHOD, Quantity
 from workflow_lib.report.results import by_size, most_test_rows, outside_studies
-from workflow_lib.report.scores import Variant, order_variants
 from workflow_lib.report.tables import Cell, column_comparison, compared_cell
+from workflow_lib.report.variants import Variant, order_variants
 
 if TYPE_CHECKING:
     import pandas as pd

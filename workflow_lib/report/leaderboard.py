@@ -42,7 +42,6 @@ from workflow_lib.report.results import (
     read_timings,
     rows_of_sizes,
 )
-from workflow_lib.report.scores import Variant
 from workflow_lib.report.tables import (
     column_comparison,
     common_splits,
@@ -50,6 +49,7 @@ from workflow_lib.report.tables import (
     largest_relative_difference,
     outcome_of,
 )
+from workflow_lib.report.variants import Variant
 from workflow_lib.saved_methods import why_not_saved
 from workflow_lib.whole_files import write_text
 

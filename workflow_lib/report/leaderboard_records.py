@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from workflow_lib.report.scores import Variant
+from workflow_lib.report.variants import Variant
 
 _OFER = ("ofer", "wofer")
 

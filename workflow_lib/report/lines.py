@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from workflow_lib.report.scores import Variant
 from workflow_lib.report.style import DASHES, WIDTH, line_style, scale_errors, write_title
+from workflow_lib.report.variants import Variant
 
 MOST_IN_COLOR = 8
 OTHER_LOOK = {"color": "#9a9a9a", "linewidth": 0.9, "markersize": 5, "zorder": 1.5}

@@ -17,8 +17,8 @@ from workflow_lib.experiments.statistics import detectable_difference
 from workflow_lib.report.labels import MINUS, count_of, is_ceiling, method_label
 from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.report.results import outside_studies, rows_of_sizes
-from workflow_lib.report.scores import SELECTED
 from workflow_lib.report.tables import Cell, error_table
+from workflow_lib.report.variants import SELECTED
 
 OUTCOMES = {"lower": "better", "higher": "worse", "untested": "open"}
 """Outcome of a cell -> what it is called here, where that is another word."""

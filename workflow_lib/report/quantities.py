@@ -14,7 +14,7 @@ from workflow_lib.error_measures import ERROR_MEASURES
 from workflow_lib.errors import UserError
 from workflow_lib.report.labels import count_of, format_difference, format_error, format_percent
 from workflow_lib.report.results import by_size
-from workflow_lib.report.scores import Variant
+from workflow_lib.report.variants import Variant
 from workflow_lib.result_columns import FIT
 
 if TYPE_CHECKING:

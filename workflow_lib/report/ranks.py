@@ -26,7 +26,7 @@ from workflow_lib.experiments.statistics import (
 )
 from workflow_lib.report.quantities import QUANTITIES, errors_by_size
 from workflow_lib.report.results import outside_studies
-from workflow_lib.report.scores import SELECTED
+from workflow_lib.report.variants import SELECTED
 from workflow_lib.whole_files import write_text
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from workflow_lib.report.figures.registry import figure_modules
 from workflow_lib.report.labels import variant_label
 from workflow_lib.report.quantities import QUANTITIES, error_of_unit
 from workflow_lib.report.results import Published, read_published_apart
-from workflow_lib.report.scores import Variant
 from workflow_lib.report.table_notes import is_published
 from workflow_lib.report.tables import TIMES, Cell
+from workflow_lib.report.variants import Variant
 
 OWN_DATA = "the paper's own data"
 RECIPE = "drawn by the paper's recipe"

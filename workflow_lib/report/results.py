@@ -15,7 +15,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from workflow_lib.errors import UserError
-from workflow_lib.report.scores import SELECTED, Variant
+from workflow_lib.report.variants import SELECTED, Variant
 from workflow_lib.result_columns import CHOICES, COORDINATES, FIT, SCORES, SECONDS, TIMINGS
 
 ROW = list(Variant._fields)

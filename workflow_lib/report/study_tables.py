@@ -9,8 +9,8 @@ import pandas as pd
 from workflow_lib.errors import UserError
 from workflow_lib.report.quantities import REFERENCE_METHOD, errors_by_size
 from workflow_lib.report.results import most_test_rows
-from workflow_lib.report.scores import SELECTED, Variant, order_variants, study_of
 from workflow_lib.report.tables import Cell, compared_cell
+from workflow_lib.report.variants import SELECTED, Variant, order_variants, study_of
 
 STUDIES = {"weak_weight": "\u03bb\u2082", "weak_noise": "Share of wrong labels"}
 """The studies and the headings of their values: lambda_2 of eq. (14), the noise of weak labels."""

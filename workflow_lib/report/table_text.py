@@ -31,7 +31,6 @@ from workflow_lib.report.quantities import (
     shown_cells,
 )
 from workflow_lib.report.results import read_coordinates, read_published, read_scores, read_timings
-from workflow_lib.report.scores import components_order, order_variants
 from workflow_lib.report.study_tables import (
     STUDIES,
     reference_cell,
@@ -63,6 +62,7 @@ from workflow_lib.report.tables import (
     time_table,
     write_cells,
 )
+from workflow_lib.report.variants import components_order, order_variants
 from workflow_lib.whole_files import write_text
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from workflow_lib.report.results import (
     outside_studies,
     rows_of_sizes,
 )
-from workflow_lib.report.scores import SELECTED, Variant, order_variants
+from workflow_lib.report.variants import SELECTED, Variant, order_variants
 from workflow_lib.whole_files import write_text
 
 if TYPE_CHECKING:

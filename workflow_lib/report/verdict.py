@@ -18,12 +18,12 @@ from workflow_lib.report.labels import (
 )
 from workflow_lib.report.quantities import QUANTITIES, errors_by_size
 from workflow_lib.report.results import outside_studies
-from workflow_lib.report.scores import Variant, order_variants
 from workflow_lib.report.tables import (
     Cell,
     error_table,
     paired_on_common_splits,
 )
+from workflow_lib.report.variants import Variant, order_variants
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,7 +11,6 @@ from workflow_lib.report.labels import splits_in_words, variant_label
 from workflow_lib.report.lines import Line, draw_panels, level_line, panel_size, row_style
 from workflow_lib.report.quantities import QUANTITIES, Quantity
 from workflow_lib.report.results import read_scores
-from workflow_lib.report.scores import Variant
 from workflow_lib.report.study_tables import (
     reference_cell,
     study_table,
@@ -19,6 +18,7 @@ from workflow_lib.report.study_tables import (
 )
 from workflow_lib.report.style import applied_style, line_style
 from workflow_lib.report.tables import Cell
+from workflow_lib.report.variants import Variant
 
 X_LABELS = {
     "weak_weight": "\u03bb\u2082, the weight of weak labels (log scale)",

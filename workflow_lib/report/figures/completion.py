@@ -11,8 +11,8 @@ from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.fitting.items import item_group
 from workflow_lib.report.labels import method_label
-from workflow_lib.report.scores import SELECTED
 from workflow_lib.report.style import ACCENT_COLOR, WIDTH, applied_style, wrapped_title
+from workflow_lib.report.variants import SELECTED
 
 SHOWS = "output images completed from input images, with the true images"
 PREDICTS = "images"

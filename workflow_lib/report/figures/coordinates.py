@@ -16,9 +16,9 @@ from workflow_lib.report.labels import PLUS_MINUS, method_label, splits_in_words
 from workflow_lib.report.lines import Line, draw_panels, level_line, panel_size, row_style
 from workflow_lib.report.quantities import QUANTITIES, Quantity
 from workflow_lib.report.results import read_coordinates
-from workflow_lib.report.scores import order_variants
 from workflow_lib.report.style import applied_style, plain_name
 from workflow_lib.report.tables import Cell
+from workflow_lib.report.variants import order_variants
 
 SHOWS = "the error of each output coordinate"
 CAPTION = (

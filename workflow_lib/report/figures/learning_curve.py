@@ -13,14 +13,14 @@ from workflow_lib.report.labels import method_label, splits_in_words, variant_la
 from workflow_lib.report.lines import Line, draw_panels, level_line, panel_size, row_style
 from workflow_lib.report.quantities import QUANTITIES, chance_error, errors_by_size
 from workflow_lib.report.results import outside_studies, read_scores
-from workflow_lib.report.scores import (
+from workflow_lib.report.style import WIDTH, applied_style
+from workflow_lib.report.tables import in_order
+from workflow_lib.report.variants import (
     SELECTED,
     Variant,
     components_order,
     order_variants,
 )
-from workflow_lib.report.style import WIDTH, applied_style
-from workflow_lib.report.tables import in_order
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,9 +16,9 @@ from workflow_lib.fitting.items import item_group
 from workflow_lib.metrics import means_of_observed
 from workflow_lib.report.chosen_rows import chosen_rows, place_of_row
 from workflow_lib.report.labels import method_label
-from workflow_lib.report.scores import SELECTED
 from workflow_lib.report.style import WIDTH, applied_style, plain_name, write_title
 from workflow_lib.report.tables import REFERENCE_METHOD
+from workflow_lib.report.variants import SELECTED
 
 SHOWS = "a heat map of predicted and true outputs"
 PREDICTS = "profiles"

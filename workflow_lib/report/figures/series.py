@@ -13,9 +13,9 @@ from workflow_lib.errors import UserError
 from workflow_lib.fitting.items import item_group
 from workflow_lib.report.chosen_rows import chosen_rows, place_of_row
 from workflow_lib.report.labels import count_of, method_label
-from workflow_lib.report.scores import SELECTED
 from workflow_lib.report.style import WIDTH, applied_style, line_style, write_title
 from workflow_lib.report.tables import REFERENCE_METHOD
+from workflow_lib.report.variants import SELECTED
 
 SHOWS = "predicted and true series"
 PREDICTS = "series"

@@ -15,9 +15,9 @@ from workflow_lib.report.labels import count_of
 from workflow_lib.report.overview import best_of, overview, shared_methods, signed_percent
 from workflow_lib.report.quantities import QUANTITIES, errors_by_size
 from workflow_lib.report.results import outside_studies, read_scores
-from workflow_lib.report.scores import SELECTED, Variant
 from workflow_lib.report.style import applied_style, line_style, save_figure
 from workflow_lib.report.tables import in_order
+from workflow_lib.report.variants import SELECTED, Variant
 from workflow_lib.whole_files import write_text
 
 BETTER, MIDDLE, WORSE = "#0072B2", "#f7f7f7", "#D55E00"
