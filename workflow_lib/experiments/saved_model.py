@@ -195,7 +195,7 @@ class SavedModel:
             else RowIntervals.constant(self.half_widths, self.level)
         )
         self._sets = ClassSets.from_tree(tree["sets"]) if "sets" in tree else None
-        self.coverage, self.warning = tree.get("coverage"), tree.get("warning")
+        self.warning = tree.get("warning")
         self.novelty_scale = NoveltyScale(**tree["novelty"])
         self.versions: dict[str, str] = json.loads(tree["versions"])
         self.dataset_digest = tree["dataset_digest"]
