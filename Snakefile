@@ -22,6 +22,7 @@ report: "rules/captions/run.rst"
 
 
 include: "rules/common.smk"
+include: "rules/splits.smk"
 include: "rules/inputs/sources.smk"
 include: "rules/inputs/methods.smk"
 include: "rules/inputs/steps.smk"

@@ -127,12 +127,13 @@ def memory_for(rule_name):
     return lambda wildcards, attempt: needs_of(rule_name, wildcards, attempt).mem_mb
 
 
-def minutes_for(rule_name):
-    """Return the function that gives the minutes of a job."""
-    return lambda wildcards, attempt: needs_of(rule_name, wildcards, attempt).runtime
+def minutes_for(rule_name, splits=None):
+    """Return the function that gives the minutes of a job, of several splits if they are named."""
+    n_splits = len(splits.members) or 1 if splits else 1
+    return lambda wildcards, attempt: needs_of(rule_name, wildcards, attempt, n_splits).runtime
 
 
-def needs_of(rule_name, wildcards, attempt=1):
+def needs_of(rule_name, wildcards, attempt=1, n_splits=1):
     """Return what a job requests, by the size of its dataset as far as that is known."""
     experiment = getattr(wildcards, "experiment", None)
     dataset = settings.experiments[experiment].dataset if experiment else None
@@ -144,6 +145,7 @@ def needs_of(rule_name, wildcards, attempt=1):
         megabytes_of(dataset) if dataset else 0,
         attempt,
         declaring(wildcards).needs if declaring else None,
+        n_splits,
     )
 
 

@@ -148,34 +148,44 @@ rule alignments:
         "../scripts/alignments.py"
 
 
-rule split:
-    input:
-        dataset=dataset_of,
-        code=code("split.py", "experiments.splitting"),
-    output:
-        "results/{experiment}/split-{split}/split.h5",
-    params:
-        training_sizes=lambda wildcards: list(experiment_of(wildcards).training_sizes),
-        weak_sizes=lambda wildcards: list(experiment_of(wildcards).weak_sizes),
-        test_size=lambda wildcards: experiment_of(wildcards).test_size,
-        n_folds=settings.run.n_folds,
-        seed=lambda wildcards: seed_of(wildcards, "split"),
-        kind=lambda wildcards: (
-            "all" if wildcards.split == FINAL else experiment_of(wildcards).split
-        ),
-    log:
-        "logs/split/{experiment}-{split}.log",
-    benchmark:
-        "results/timings/jobs/split/{experiment}-{split}.tsv"
-    threads: 1
-    resources:
-        mem_mb=memory_for("split"),
-        runtime=minutes_for("split"),
-    group:
-        "{experiment}-split-{split}"
-    conda:
-        CONDA
-    message:
-        "split {wildcards.experiment} split {wildcards.split}"
-    script:
-        "../scripts/split.py"
+for splits in SPLITS:
+
+    rule:
+        input:
+            dataset=dataset_of,
+            code=code("split.py", "experiments.splitting"),
+        output:
+            **splits.each(
+                split="results/{experiment}/split-{split}/split.h5",
+            ),
+        params:
+            **splits.each(
+                seed=lambda wildcards: seed_of(wildcards, "split"),
+                kind=lambda wildcards: (
+                    "all" if wildcards.split == FINAL else experiment_of(wildcards).split
+                ),
+            ),
+            training_sizes=lambda wildcards: list(experiment_of(wildcards).training_sizes),
+            weak_sizes=lambda wildcards: list(experiment_of(wildcards).weak_sizes),
+            test_size=lambda wildcards: experiment_of(wildcards).test_size,
+            n_folds=settings.run.n_folds,
+        log:
+            splits.path("logs/split/{experiment}-{split}.log"),
+        benchmark:
+            splits.path("results/timings/jobs/split/{experiment}-{split}.tsv")
+        threads: 1
+        resources:
+            mem_mb=memory_for("split"),
+            runtime=minutes_for("split", splits),
+        name:
+            splits.rule("split")
+        wildcard_constraints:
+            experiment=alternatives(splits.experiments),
+        group:
+            splits.path("{experiment}-split-{split}")
+        conda:
+            CONDA
+        message:
+            splits.message("split {wildcards.experiment}")
+        script:
+            "../scripts/split.py"

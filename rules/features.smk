@@ -1,30 +1,39 @@
 """The inputs of a split: imputation and scaling as fitted in each fold."""
 
+for splits in SPLITS:
 
-rule features:
-    input:
-        dataset=dataset_of,
-        split="results/{experiment}/split-{split}/split.h5",
-        code=code("features.py", "experiments.features_stage"),
-    output:
-        "results/{experiment}/split-{split}/features.h5",
-    params:
-        scale=lambda wildcards: settings.dataset_of(wildcards.experiment).inputs.scale,
-        kernel=lambda wildcards: experiment_of(wildcards).kernel,
-        lagged_values=lambda wildcards: experiment_of(wildcards).lagged_values,
-    log:
-        "logs/features/{experiment}-{split}.log",
-    benchmark:
-        "results/timings/jobs/features/{experiment}-{split}.tsv"
-    threads: 1
-    resources:
-        mem_mb=memory_for("features"),
-        runtime=minutes_for("features"),
-    group:
-        "{experiment}-split-{split}"
-    conda:
-        CONDA
-    message:
-        "features {wildcards.experiment} split {wildcards.split}"
-    script:
-        "../scripts/features.py"
+    rule:
+        input:
+            **splits.each(
+                split="results/{experiment}/split-{split}/split.h5",
+            ),
+            dataset=dataset_of,
+            code=code("features.py", "experiments.features_stage"),
+        output:
+            **splits.each(
+                features="results/{experiment}/split-{split}/features.h5",
+            ),
+        params:
+            scale=lambda wildcards: settings.dataset_of(wildcards.experiment).inputs.scale,
+            kernel=lambda wildcards: experiment_of(wildcards).kernel,
+            lagged_values=lambda wildcards: experiment_of(wildcards).lagged_values,
+        log:
+            splits.path("logs/features/{experiment}-{split}.log"),
+        benchmark:
+            splits.path("results/timings/jobs/features/{experiment}-{split}.tsv")
+        threads: 1
+        resources:
+            mem_mb=memory_for("features"),
+            runtime=minutes_for("features", splits),
+        name:
+            splits.rule("features")
+        wildcard_constraints:
+            experiment=alternatives(splits.experiments),
+        group:
+            splits.path("{experiment}-split-{split}")
+        conda:
+            CONDA
+        message:
+            splits.message("features {wildcards.experiment}")
+        script:
+            "../scripts/features.py"

@@ -1,36 +1,47 @@
 """Generative models of the training outputs, for all component counts and inner folds."""
 
+for splits in SPLITS:
 
-rule models:
-    input:
-        dataset=dataset_of,
-        split="results/{experiment}/split-{split}/split.h5",
-        code=code("models.py", "experiments.generative_models"),
-    output:
-        "results/{experiment}/split-{split}/{model}/models.h5",
-    params:
-        kind=lambda wildcards: settings.models[wildcards.model].kind,
-        covariance_type=lambda wildcards: settings.models[wildcards.model].covariance_type,
-        variance_floor=lambda wildcards: settings.models[wildcards.model].variance_floor,
-        n_init=lambda wildcards: settings.models[wildcards.model].n_init,
-        component_counts=lambda wildcards: list(
-            settings.component_counts(wildcards.experiment, wildcards.model)
-        ),
-        output_scale=lambda wildcards: settings.dataset_of(wildcards.experiment).outputs.scale,
-        seed=lambda wildcards: seed_of(wildcards, "training", wildcards.model),
-    log:
-        "logs/models/{experiment}-{split}-{model}.log",
-    benchmark:
-        "results/timings/jobs/models/{experiment}-{split}-{model}.tsv"
-    threads: 1
-    resources:
-        mem_mb=memory_for("models"),
-        runtime=minutes_for("models"),
-    group:
-        "{experiment}-split-{split}"
-    conda:
-        CONDA
-    message:
-        "models {wildcards.model} {wildcards.experiment} split {wildcards.split}"
-    script:
-        "../scripts/models.py"
+    rule:
+        input:
+            **splits.each(
+                split="results/{experiment}/split-{split}/split.h5",
+            ),
+            dataset=dataset_of,
+            code=code("models.py", "experiments.generative_models"),
+        output:
+            **splits.each(
+                models="results/{experiment}/split-{split}/{model}/models.h5",
+            ),
+        params:
+            **splits.each(
+                seed=lambda wildcards: seed_of(wildcards, "training", wildcards.model),
+            ),
+            kind=lambda wildcards: settings.models[wildcards.model].kind,
+            covariance_type=lambda wildcards: settings.models[wildcards.model].covariance_type,
+            variance_floor=lambda wildcards: settings.models[wildcards.model].variance_floor,
+            n_init=lambda wildcards: settings.models[wildcards.model].n_init,
+            component_counts=lambda wildcards: list(
+                settings.component_counts(wildcards.experiment, wildcards.model)
+            ),
+            output_scale=lambda wildcards: settings.dataset_of(wildcards.experiment).outputs.scale,
+        log:
+            splits.path("logs/models/{experiment}-{split}-{model}.log"),
+        benchmark:
+            splits.path("results/timings/jobs/models/{experiment}-{split}-{model}.tsv")
+        threads: 1
+        resources:
+            mem_mb=memory_for("models"),
+            runtime=minutes_for("models", splits),
+        name:
+            splits.rule("models")
+        wildcard_constraints:
+            experiment=alternatives(splits.experiments),
+        group:
+            splits.path("{experiment}-split-{split}")
+        conda:
+            CONDA
+        message:
+            splits.message("models {wildcards.model} {wildcards.experiment}")
+        script:
+            "../scripts/models.py"

@@ -9,7 +9,8 @@ A script unpacks ``snakemake`` and calls the library inside `job`::
 
         regression.run(...)
 
-The library is imported inside it, so that what the import prints or raises reaches the log too.
+The library is imported inside it, so that what the import prints or raises reaches the log too. A
+script whose jobs may handle several splits calls the library for each `split` of `each_split`.
 """
 
 from __future__ import annotations
@@ -22,9 +23,13 @@ import resource
 import sys
 import traceback
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 LIBRARIES = 512 << 20
 """Bytes of address space that the libraries of a job take before it has read anything."""
+
+OF_SPLIT = "_of_split_"
+"""What stands between the name of an item and its split, as `rules/splits.smk` writes it."""
 
 BUFFERED = 256
 """Rows of a matrix that is large enough for the linear algebra to allocate its buffers."""
@@ -77,6 +82,36 @@ def job(snakemake) -> Iterator[None]:
         traceback.print_exc()
         print(f"error: {explain(error, log)}", file=sys.stderr, flush=True)
         sys.exit(1)
+
+
+def each_split(snakemake) -> Iterator[SimpleNamespace]:
+    """Return the named inputs, outputs and parameters of every split that a job handles.
+
+    In a job of several splits, the names of what belongs to one of them end with the split; all
+    other items are those of every split.
+
+    Yields
+    ------
+    SimpleNamespace
+        ``input``, ``output`` and ``params``, each with its items as attributes.
+    """
+    ends = [name.partition(OF_SPLIT)[2] for name in snakemake.output.keys()]
+    for split in dict.fromkeys(ends):
+        if split:
+            print(f"split {split}", flush=True)
+        yield SimpleNamespace(
+            input=items_of_split(snakemake.input, split),
+            output=items_of_split(snakemake.output, split),
+            params=items_of_split(snakemake.params, split),
+        )
+
+
+def items_of_split(items, split: str) -> SimpleNamespace:
+    """Return the named items that belong to a split, and those that belong to all splits."""
+    parts = {name.partition(OF_SPLIT): value for name, value in items.items()}
+    return SimpleNamespace(
+        **{name: value for (name, _, end), value in parts.items() if end in ("", split)}
+    )
 
 
 def prepare_memory() -> None:

@@ -1,16 +1,17 @@
 """Name the component of every weak row."""
 
-from adapter import job
+from adapter import each_split, job
 
 with job(snakemake):
     from workflow_lib.experiments import annotation
 
-    annotation.run(
-        dataset=snakemake.input.dataset,
-        split=snakemake.input.split,
-        models=snakemake.input.models,
-        output_models=snakemake.output.models,
-        output_labels=snakemake.output.labels,
-        label_kind=snakemake.params.label_kind,
-        seed=snakemake.params.seed,
-    )
+    for split in each_split(snakemake):
+        annotation.run(
+            dataset=split.input.dataset,
+            split=split.input.split,
+            models=split.input.models,
+            output_models=split.output.models,
+            output_labels=split.output.labels,
+            label_kind=split.params.label_kind,
+            seed=split.params.seed,
+        )

@@ -1,15 +1,16 @@
 """Embed the training outputs."""
 
-from adapter import job
+from adapter import each_split, job
 
 with job(snakemake):
     from workflow_lib.experiments import embedding
 
-    embedding.run(
-        dataset=snakemake.input.dataset,
-        split=snakemake.input.split,
-        models=snakemake.input.models,
-        output=snakemake.output[0],
-        form=snakemake.params.form,
-        covariance_block=snakemake.params.covariance_block,
-    )
+    for split in each_split(snakemake):
+        embedding.run(
+            dataset=split.input.dataset,
+            split=split.input.split,
+            models=split.input.models,
+            output=split.output.embeddings,
+            form=split.params.form,
+            covariance_block=split.params.covariance_block,
+        )

@@ -1,15 +1,16 @@
 """Fit the preparation of the inputs in every fold."""
 
-from adapter import job
+from adapter import each_split, job
 
 with job(snakemake):
     from workflow_lib.experiments import features_stage
 
-    features_stage.run(
-        dataset=snakemake.input.dataset,
-        split=snakemake.input.split,
-        output=snakemake.output[0],
-        scale=snakemake.params.scale,
-        kernel=snakemake.params.kernel,
-        lagged_values=snakemake.params.lagged_values,
-    )
+    for split in each_split(snakemake):
+        features_stage.run(
+            dataset=split.input.dataset,
+            split=split.input.split,
+            output=split.output.features,
+            scale=split.params.scale,
+            kernel=split.params.kernel,
+            lagged_values=split.params.lagged_values,
+        )

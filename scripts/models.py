@@ -1,19 +1,20 @@
 """Fit the generative models of the training outputs."""
 
-from adapter import job
+from adapter import each_split, job
 
 with job(snakemake):
     from workflow_lib.experiments import generative_models
 
-    generative_models.run(
-        dataset=snakemake.input.dataset,
-        split=snakemake.input.split,
-        output=snakemake.output[0],
-        kind=snakemake.params.kind,
-        covariance_type=snakemake.params.covariance_type,
-        variance_floor=snakemake.params.variance_floor,
-        n_init=snakemake.params.n_init,
-        component_counts=snakemake.params.component_counts,
-        output_scale=snakemake.params.output_scale,
-        seed=snakemake.params.seed,
-    )
+    for split in each_split(snakemake):
+        generative_models.run(
+            dataset=split.input.dataset,
+            split=split.input.split,
+            output=split.output.models,
+            kind=split.params.kind,
+            covariance_type=split.params.covariance_type,
+            variance_floor=split.params.variance_floor,
+            n_init=split.params.n_init,
+            component_counts=split.params.component_counts,
+            output_scale=split.params.output_scale,
+            seed=split.params.seed,
+        )

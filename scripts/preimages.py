@@ -1,19 +1,20 @@
 """Compute outputs from predicted embeddings."""
 
-from adapter import job
+from adapter import each_split, job
 
 with job(snakemake):
     from workflow_lib.experiments import preimages
 
-    preimages.run(
-        regression=snakemake.input.regression,
-        models=snakemake.input.models or None,
-        output=snakemake.output.predictions,
-        timings=snakemake.output.timings,
-        form=snakemake.params.form,
-        covariance_block=snakemake.params.covariance_block,
-        preimage=snakemake.params.preimage,
-        start=snakemake.params.start,
-        dataset=snakemake.input.dataset or None,
-        distance=snakemake.params.distance,
-    )
+    for split in each_split(snakemake):
+        preimages.run(
+            regression=split.input.regression,
+            models=split.input.models or None,
+            output=split.output.predictions,
+            timings=split.output.timings,
+            form=split.params.form,
+            covariance_block=split.params.covariance_block,
+            preimage=split.params.preimage,
+            start=split.params.start,
+            dataset=split.input.dataset or None,
+            distance=split.params.distance,
+        )

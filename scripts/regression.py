@@ -1,22 +1,23 @@
 """Select and fit one method, and write what it predicts."""
 
-from adapter import job
+from adapter import each_split, job
 
 with job(snakemake):
     from workflow_lib.experiments import output_predictions, regression
 
-    regression.run(
-        snakemake.params.module,
-        artifacts=dict(snakemake.input.items()),
-        settings=snakemake.params.settings,
-        output=snakemake.output.regression,
-        timings=snakemake.output.timings,
-    )
-    if "predictions" in snakemake.output.keys():
-        output_predictions.run(
-            regression=snakemake.output.regression,
-            output=snakemake.output.predictions,
-            timings=snakemake.output.preimages,
-            of_classes=snakemake.params.of_classes,
-            dataset=snakemake.input.dataset if snakemake.params.of_vectors else None,
+    for split in each_split(snakemake):
+        regression.run(
+            split.params.module,
+            artifacts=vars(split.input),
+            settings=split.params.settings,
+            output=split.output.regression,
+            timings=split.output.timings,
         )
+        if hasattr(split.output, "predictions"):
+            output_predictions.run(
+                regression=split.output.regression,
+                output=split.output.predictions,
+                timings=split.output.preimages,
+                of_classes=split.params.of_classes,
+                dataset=split.input.dataset if split.params.of_vectors else None,
+            )

@@ -1,18 +1,19 @@
 """Split a dataset into training pool, weak pool, test set and folds."""
 
-from adapter import job
+from adapter import each_split, job
 
 with job(snakemake):
     from workflow_lib.experiments import splitting
 
-    splitting.run(
-        dataset=snakemake.input.dataset,
-        output=snakemake.output[0],
-        training_sizes=snakemake.params.training_sizes,
-        weak_sizes=snakemake.params.weak_sizes,
-        test_size=snakemake.params.test_size,
-        n_folds=snakemake.params.n_folds,
-        seed=snakemake.params.seed,
-        experiment=snakemake.wildcards.experiment,
-        kind=snakemake.params.kind,
-    )
+    for split in each_split(snakemake):
+        splitting.run(
+            dataset=split.input.dataset,
+            output=split.output.split,
+            training_sizes=split.params.training_sizes,
+            weak_sizes=split.params.weak_sizes,
+            test_size=split.params.test_size,
+            n_folds=split.params.n_folds,
+            seed=split.params.seed,
+            experiment=snakemake.wildcards.experiment,
+            kind=split.params.kind,
+        )

@@ -3,7 +3,7 @@
 One formula for all rules, with the size of the dataset and the rows of the kernel values in a job:
 
     memory  = attempt * (BASE_MB + more_mb + COPIES * megabytes + grams * 8 rows^2 / 2^20)   in MB
-    runtime = attempt * (minutes + cubic_minutes * (rows / 1000)^3)                          in min
+    runtime = attempt * n_splits * (minutes + cubic_minutes * (rows / 1000)^3)               in min
 
 ``grams`` is the number of Gram matrices of all rows that a job holds at once, and
 ``cubic_minutes`` the time to decompose those of 1,000 rows for all folds and kernel widths of a
@@ -100,6 +100,7 @@ def job_needs(
     megabytes: float = 0,
     attempt: int = 1,
     declared: Mapping[str, float] | None = None,
+    n_splits: int = 1,
 ) -> JobNeeds:
     """Return the resources that a job of a rule requests.
 
@@ -114,8 +115,10 @@ def job_needs(
         1 at first, increased by 1 after each failure of the job.
     declared : mapping of str to float, optional
         Fields of `Stage` that the method of the job declares, instead of those of its rule.
+    n_splits : int, default=1
+        Splits that the job handles one after the other.
     """
     values = STAGES.get(rule, Stage()) if declared is None else Stage(**declared)
     memory = BASE_MB + values.more_mb + COPIES * megabytes + values.grams * 8 * rows**2 / 2**20
     minutes = values.minutes + values.cubic_minutes * (rows / 1000) ** 3
-    return JobNeeds(attempt * math.ceil(memory / 100) * 100, attempt * math.ceil(minutes))
+    return JobNeeds(attempt * math.ceil(memory / 100) * 100, attempt * n_splits * math.ceil(minutes))

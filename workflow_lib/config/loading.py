@@ -110,6 +110,13 @@ class Configuration:
         """Return the numbers of the splits of an experiment, from 0."""
         return range(self.experiments[experiment].n_splits)
 
+    def splits_of_jobs(self, experiment: str) -> list[range]:
+        """Return the splits of every job that handles several; none where each handles one."""
+        splits, size = self.splits_of(experiment), self.experiments[experiment].splits_per_job
+        if min(size, len(splits)) == 1:
+            return []
+        return [splits[first : first + size] for first in range(0, len(splits), size)]
+
     def projections_of(self, experiment: str, method: str) -> list[bool]:
         """Return whether predicted memberships are projected on the simplex; two if it is selected.
 
@@ -388,7 +395,7 @@ def _experiment(
     if experiment is None:
         return None
     defaults = {key: getattr(run.defaults, key) for key in type(run.defaults).model_fields}
-    defaults["n_splits"] = run.n_splits
+    defaults |= {key: getattr(run, key) for key in ("n_splits", "splits_per_job")}
     missing = {key: value for key, value in defaults.items() if getattr(experiment, key) is None}
     return experiment.model_copy(update=missing)
 

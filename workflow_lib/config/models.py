@@ -205,6 +205,11 @@ class RunSettings(Settings):
     """Independent splits into training, weak and test rows. Five show the spread and run within
     minutes; the paper uses ten."""
 
+    splits_per_job: Repeats = 1
+    """Splits that one job handles one after the other. A job of several starts Python once for all
+    of them, which pays where fits take seconds; with one, splits run in parallel. With more splits
+    later, complete jobs are not repeated."""
+
     n_folds: Annotated[int, Strict(), Field(ge=2, le=1000)] = 5
     """Folds of the cross-validation that selects the hyper-parameters on the training rows, from 2.
     The default is the paper's."""
@@ -428,6 +433,9 @@ class ExperimentSettings(Settings):
 
     n_splits: Repeats | None = None
     """Independent splits; null: as in the run."""
+
+    splits_per_job: Repeats | None = None
+    """Splits that one job handles; null: as in the run."""
 
     kernel: Kernel | None = None
     """Kernel on the inputs; null: as in the dataset."""

@@ -1,0 +1,84 @@
+"""The splits that one job handles one after the other; each of them has files of its own.
+
+Starting Python takes as long as many fits. An experiment with `splits_per_job` above one therefore
+has rules whose jobs make the files of several splits; Snakemake needs a rule for each such range of
+splits, because the outputs of a rule are fixed. The jobs of other experiments handle one split, the
+wildcard `split`.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+OF_SPLIT = "_of_split_"
+"""What stands between the name of an item and its split; the adapter of the scripts has it too."""
+
+
+class Splits(NamedTuple):
+    """Splits that a job handles, and the experiments that have such jobs."""
+
+    members: tuple[str, ...]
+    """Names of the splits; none for any one split, which the wildcard `split` names."""
+
+    experiments: set[str]
+
+    @property
+    def name(self) -> str:
+        """Return the splits as they are called in paths."""
+        if not self.members:
+            return "{split}"
+        first, last = self.members[0], self.members[-1]
+        return first if first == last else f"{first}to{last}"
+
+    def rule(self, name: str) -> str:
+        """Return the name of the rule of these splits."""
+        return f"{name}_{self.name}" if self.members else name
+
+    def path(self, path: str) -> str:
+        """Return a path or group with these splits in the place of `{split}`."""
+        return path.replace("{split}", self.name)
+
+    def message(self, text: str) -> str:
+        """Return the message of a job."""
+        if not self.members:
+            return f"{text} split {{wildcards.split}}"
+        return f"{text} split{'s' * (len(self.members) > 1)} {self.name.replace('to', ' to ')}"
+
+    def each(self, **items: str | Callable) -> dict[str, str | Callable]:
+        """Return inputs, outputs or parameters of a rule for each of the splits.
+
+        Those of a job of several splits are named after the split too; `each_split` of the adapter
+        of the scripts takes them apart again.
+
+        Parameters
+        ----------
+        **items : str or function
+            Paths with `{split}`, or functions of the wildcards of one split.
+        """
+        return {
+            f"{name}{OF_SPLIT}{split}": of_split(item, split)
+            for split in self.members
+            for name, item in items.items()
+        } or items
+
+
+def of_split(item, split):
+    """Return a path, or a function of the wildcards, for one split."""
+    if isinstance(item, str):
+        return item.replace("{split}", split)
+    return lambda wildcards: item(SimpleNamespace(**dict(wildcards.items()), split=split))
+
+
+def splits_of_rules() -> list[Splits]:
+    """Return the splits that a job of each rule handles: first any one split, then several."""
+    several = {}
+    for experiment in settings.experiments:
+        ranges = [tuple(map(str, splits)) for splits in settings.splits_of_jobs(experiment)]
+        if ranges and settings.is_own(experiment):
+            ranges.append((FINAL,))
+        for splits in ranges:
+            several.setdefault(splits, set()).add(experiment)
+    others = set(settings.experiments).difference(*several.values())
+    return [Splits((), others), *map(Splits, several.keys(), several.values())]
+
+
+SPLITS = splits_of_rules()
