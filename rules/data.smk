@@ -151,13 +151,13 @@ rule alignments:
 for splits in SPLITS:
 
     rule:
+        name:
+            splits.rule_name("split")
         input:
             dataset=dataset_of,
             code=code("split.py", "experiments.splitting"),
         output:
-            **splits.each(
-                split="results/{experiment}/split-{split}/split.h5",
-            ),
+            **splits.each(split="results/{experiment}/split-{split}/split.h5"),
         params:
             **splits.each(
                 seed=lambda wildcards: seed_of(wildcards, "split"),
@@ -177,8 +177,6 @@ for splits in SPLITS:
         resources:
             mem_mb=memory_for("split"),
             runtime=minutes_for("split", splits),
-        name:
-            splits.rule("split")
         wildcard_constraints:
             experiment=alternatives(splits.experiments),
         group:

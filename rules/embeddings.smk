@@ -3,16 +3,18 @@
 for splits in SPLITS:
 
     rule:
+        name:
+            splits.rule_name("embeddings")
         input:
             **splits.each(
-                split="results/{experiment}/split-{split}/split.h5",
+                split=split_file,
                 models="results/{experiment}/split-{split}/{model}{annotated}/models.h5",
             ),
             dataset=dataset_of,
             code=code("embeddings.py", "experiments.embedding"),
         output:
             **splits.each(
-                embeddings="results/{experiment}/split-{split}/{model}{annotated}/embeddings-{form}.h5",
+                embeddings="results/{experiment}/split-{split}/{model}{annotated}/embeddings-{form}.h5"
             ),
         params:
             form=lambda wildcards: wildcards.form.removesuffix("-matrix"),
@@ -29,8 +31,6 @@ for splits in SPLITS:
         resources:
             mem_mb=memory_for("embeddings"),
             runtime=minutes_for("embeddings", splits),
-        name:
-            splits.rule("embeddings")
         wildcard_constraints:
             experiment=alternatives(splits.experiments),
             annotated=f"({ANNOTATED})?",

@@ -3,16 +3,14 @@
 for splits in SPLITS:
 
     rule:
+        name:
+            splits.rule_name("features")
         input:
-            **splits.each(
-                split="results/{experiment}/split-{split}/split.h5",
-            ),
+            **splits.each(split=split_file),
             dataset=dataset_of,
             code=code("features.py", "experiments.features_stage"),
         output:
-            **splits.each(
-                features="results/{experiment}/split-{split}/features.h5",
-            ),
+            **splits.each(features="results/{experiment}/split-{split}/features.h5"),
         params:
             scale=lambda wildcards: settings.dataset_of(wildcards.experiment).inputs.scale,
             kernel=lambda wildcards: experiment_of(wildcards).kernel,
@@ -25,8 +23,6 @@ for splits in SPLITS:
         resources:
             mem_mb=memory_for("features"),
             runtime=minutes_for("features", splits),
-        name:
-            splits.rule("features")
         wildcard_constraints:
             experiment=alternatives(splits.experiments),
         group:

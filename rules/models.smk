@@ -3,16 +3,14 @@
 for splits in SPLITS:
 
     rule:
+        name:
+            splits.rule_name("models")
         input:
-            **splits.each(
-                split="results/{experiment}/split-{split}/split.h5",
-            ),
+            **splits.each(split=split_file),
             dataset=dataset_of,
             code=code("models.py", "experiments.generative_models"),
         output:
-            **splits.each(
-                models="results/{experiment}/split-{split}/{model}/models.h5",
-            ),
+            **splits.each(models="results/{experiment}/split-{split}/{model}/models.h5"),
         params:
             **splits.each(
                 seed=lambda wildcards: seed_of(wildcards, "training", wildcards.model),
@@ -33,8 +31,6 @@ for splits in SPLITS:
         resources:
             mem_mb=memory_for("models"),
             runtime=minutes_for("models", splits),
-        name:
-            splits.rule("models")
         wildcard_constraints:
             experiment=alternatives(splits.experiments),
         group:

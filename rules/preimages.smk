@@ -3,6 +3,8 @@
 for splits in SPLITS:
 
     rule:
+        name:
+            splits.rule_name("preimages")
         input:
             **splits.each(
                 regression="results/{experiment}/split-{split}/{method}/regression.h5",
@@ -30,8 +32,6 @@ for splits in SPLITS:
         resources:
             mem_mb=memory_for("preimages"),
             runtime=minutes_for("preimages", splits),
-        name:
-            splits.rule("preimages")
         wildcard_constraints:
             experiment=alternatives(splits.experiments),
             method=alternatives(methods_with_preimages()),

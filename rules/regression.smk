@@ -19,6 +19,8 @@ for splits in SPLITS:
     for stage, (methods, more_files) in REGRESSIONS.items():
 
         rule:
+            name:
+                splits.rule_name(stage)
             input:
                 **splits.each(**{name: artifact_taken(name) for name in ARTIFACTS}),
                 code=lambda wildcards: code(
@@ -31,7 +33,9 @@ for splits in SPLITS:
             output:
                 **splits.each(**REGRESSION_FILES, **more_files),
             params:
-                **splits.each(settings=settings_taken),
+                **splits.each(
+                    settings=settings_taken,
+                ),
                 module=lambda wildcards: module_of(wildcards).name,
                 of_classes=predicts_scores,
                 of_vectors=lambda wildcards: (
@@ -45,8 +49,6 @@ for splits in SPLITS:
             resources:
                 mem_mb=memory_for("regression"),
                 runtime=minutes_for("regression", splits),
-            name:
-                splits.rule(stage)
             wildcard_constraints:
                 experiment=alternatives(splits.experiments),
                 method=alternatives(methods),

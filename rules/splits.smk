@@ -29,7 +29,7 @@ class Splits(NamedTuple):
         first, last = self.members[0], self.members[-1]
         return first if first == last else f"{first}to{last}"
 
-    def rule(self, name: str) -> str:
+    def rule_name(self, name: str) -> str:
         """Return the name of the rule of these splits."""
         return f"{name}_{self.name}" if self.members else name
 
@@ -69,7 +69,7 @@ def of_split(item, split):
 
 
 def splits_of_rules() -> list[Splits]:
-    """Return the splits that a job of each rule handles: first any one split, then several."""
+    """Return the splits of every kind of job, any one split first, then several."""
     several = {}
     for experiment in settings.experiments:
         ranges = [tuple(map(str, splits)) for splits in settings.splits_of_jobs(experiment)]

@@ -3,9 +3,11 @@
 for splits in SPLITS:
 
     rule:
+        name:
+            splits.rule_name("annotate")
         input:
             **splits.each(
-                split="results/{experiment}/split-{split}/split.h5",
+                split=split_file,
                 models="results/{experiment}/split-{split}/{model}/models.h5",
             ),
             dataset=dataset_of,
@@ -28,8 +30,6 @@ for splits in SPLITS:
         resources:
             mem_mb=memory_for("annotate"),
             runtime=minutes_for("annotate", splits),
-        name:
-            splits.rule("annotate")
         wildcard_constraints:
             experiment=alternatives(splits.experiments),
         group:

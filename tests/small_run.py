@@ -51,6 +51,7 @@ PARTS_OF_THE_PROJECT = (
 RUN = {
     "seed": 7,
     "n_splits": 2,
+    "splits_per_job": 2,
     "n_folds": 3,
     "experiments": ["clusters", "measurements", "digits", "calls", "levers", "objects", "assay"],
     "report": {"title": "A small run", "author": "The tests"},

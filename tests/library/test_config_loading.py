@@ -59,6 +59,24 @@ def test_defaults_are_filled_in(folder):
     assert configuration.dataset_of("first").title == "Linnerud"
 
 
+@pytest.mark.parametrize(
+    ("n_splits", "of_the_run", "own", "expected"),
+    [
+        (10, 5, None, [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]]),
+        (7, 5, None, [[0, 1, 2, 3, 4], [5, 6]]),
+        (3, 5, None, [[0, 1, 2]]),
+        (3, 1, 2, [[0, 1], [2]]),
+        (3, 2, 1, []),
+        (1, 5, None, []),
+    ],
+)
+def test_the_splits_of_every_job(folder, n_splits, of_the_run, own, expected):
+    write(folder, "experiments/first", EXPERIMENT | ({"splits_per_job": own} if own else {}))
+    run = RUN | {"n_splits": n_splits, "splits_per_job": of_the_run}
+    configuration = load_configuration(folder, run)
+    assert list(map(list, configuration.splits_of_jobs("first"))) == expected
+
+
 def test_numbers_of_a_block_on_the_command_line(folder):
     # What Snakemake makes of --config defaults='{training_sizes: [6, 8], test_size: 0.5}'.
     run = RUN | {"defaults": {"training_sizes": ["6", "8"], "test_size": "0.5"}}

@@ -14,7 +14,8 @@ ROOT = Path(__file__).parents[2]
 
 def test_every_stage_is_a_rule():
     text = "\n".join(path.read_text() for path in (ROOT / "rules").rglob("*.smk"))
-    assert set(STAGES) <= set(re.findall(r"^rule (\w+):", text, flags=re.MULTILINE))
+    names = re.findall(r"^rule (\w+):|rule_name\(\"(\w+)\"\)", text, flags=re.MULTILINE)
+    assert set(STAGES) <= {name for pair in names for name in pair}
 
 
 def test_rules_without_their_own_numbers_request_the_least():
@@ -31,6 +32,9 @@ def test_more_rows_data_and_attempts_request_more(rule):
     for attempt in (2, 3):
         again = job_needs(rule, 1000, 10, attempt)
         assert (again.mem_mb, again.runtime) == (attempt * small.mem_mb, attempt * small.runtime)
+    # One after the other.
+    of_five = job_needs(rule, 1000, 10, n_splits=5)
+    assert (of_five.mem_mb, of_five.runtime) == (small.mem_mb, 5 * small.runtime)
 
 
 def test_memory_is_requested_for_every_gram_matrix_held():

@@ -82,6 +82,19 @@ def test_jobs_of_one_rule_differ_by_what_their_methods_declare():
     assert sorted(row.asked_minutes for row in rows) == [1, 1, forest.runtime]
 
 
+def test_a_job_of_several_splits_asks_for_the_time_of_each():
+    names = ("small-0to4-m-rf", "small-weak-5to6-wofer-gmm", "small-3-m-rf")
+    found = {
+        row.n_jobs * row.asked_minutes for row in compared(job("regression", x) for x in names)
+    }
+    forest, ridge = (method_modules()[name].needs for name in ("random_forest", "kernel_ridge"))
+    assert found == {
+        job_needs("regression", 50, declared=forest, n_splits=5).runtime,
+        job_needs("regression", 4050, declared=ridge, n_splits=2).runtime,
+        job_needs("regression", 50, declared=forest).runtime,
+    }
+
+
 def test_the_tightest_are_first():
     jobs = [job("read", "table", memory=10.0), job("split", "small-0", memory=650.0)]
     assert [row.rule for row in compared(jobs)] == ["split", "read"]

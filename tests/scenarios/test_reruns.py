@@ -16,7 +16,6 @@ from small_run import (
     EXPERIMENTS,
     GRIDS,
     ROOT,
-    RUN,
     contents,
     copy_folder,
     edit_yaml,
@@ -41,10 +40,10 @@ SOURCES = {
 USER_TABLES = {"assay"}
 
 
-def splits_of(name: str) -> list:
-    """Return the splits of an experiment; on a user table also that of the saved model."""
-    numbered = range(EXPERIMENTS[name].get("n_splits", RUN["n_splits"]))
-    return [*numbered, "final"] if name in USER_TABLES else [*numbered]
+def splits_of(name: str) -> list[str]:
+    """Return the splits of each job of an experiment; on a user table also of the saved model."""
+    numbered = "split 0" if EXPERIMENTS[name].get("n_splits") == 1 else "splits 0 to 1"
+    return [numbered, *(["split final"] if name in USER_TABLES else [])]
 
 
 # Methods whose modules import nothing of mixtures, and which combine no other methods.
@@ -72,9 +71,9 @@ def predictions_of(name: str) -> set[str]:
     methods = DEFAULT_METHODS if methods == "default" else methods
     # Other methods predict the outputs, or the classes, themselves.
     embedded = [method for method in methods if has_preimages(method)]
-    jobs = {f"preimages {method} {name} split {i}" for method in embedded for i in splits_of(name)}
-    stacks = {f"regression {method} {name} split" for method in methods if method == "ofer-stack"}
-    return jobs | {f"{stack} {i}" for stack in stacks for i in splits_of(name)}
+    jobs = {f"preimages {method} {name}" for method in embedded}
+    jobs |= {f"regression {method} {name}" for method in methods if method == "ofer-stack"}
+    return {f"{job} {splits}" for job in jobs for splits in splits_of(name)}
 
 
 def summaries_of(name: str) -> set[str]:
@@ -185,7 +184,7 @@ def test_the_mixture_recomputes_models_and_what_follows(finished, all_jobs):
 
 def test_a_method_is_fitted_again_and_no_other(finished):
     add_line(finished / "workflow_lib" / "methods" / "forest.py")
-    fitted = {f"regression m-rf clusters split {split}" for split in (0, 1)}
+    fitted = {"regression m-rf clusters splits 0 to 1"}
     assert jobs_to_run(finished) == fitted | summaries_of("clusters") | END | CROSS_DATASET
 
 
@@ -257,10 +256,10 @@ def test_a_grid_recomputes_its_method(finished):
     grid = GRIDS["ofer-gmm"] | {"alpha": [0.002, 0.1]}
     edit_yaml(finished / "config" / "methods" / "ofer-gmm.yaml", grid=grid)
     expected = {
-        f"{stage} ofer-gmm {name} split {split}"
+        f"{stage} ofer-gmm {name} {splits}"
         for stage in ("regression", "preimages")
         for name in ("clusters", "levers", "assay")
-        for split in splits_of(name)
+        for splits in splits_of(name)
     }
     # A stack combines what its members predict.
     expected |= {"regression ofer-stack levers split 0"}
@@ -317,11 +316,7 @@ def test_a_new_default_method_runs_alone(finished):
     shutil.copy(folder / "ofer-gmm.yaml", folder / "new-gmm.yaml")
     edit_yaml(folder / "new-gmm.yaml", label="New", penalty="shared")
     # Its model and embedding are those of an existing method.
-    expected = {
-        f"{stage} new-gmm clusters split {split}"
-        for stage in ("regression", "preimages")
-        for split in (0, 1)
-    }
+    expected = {f"{stage} new-gmm clusters splits 0 to 1" for stage in ("regression", "preimages")}
     assert jobs_to_run(finished) == {*expected, *summaries_of("clusters"), *END, *CROSS_DATASET}
 
 
@@ -335,9 +330,9 @@ def test_a_new_method_outside_the_default_starts_nothing(finished):
 def test_a_new_split_recomputes_no_earlier_one(finished, all_jobs):
     edit_yaml(finished / CONFIGURATION, n_splits=3)
     names = [name for name in EXPERIMENTS if "n_splits" not in EXPERIMENTS[name]]
-    endings = tuple(f" {name} {number}" for name in names for number in ("split 1", "1"))
-    of_one_split = {job for job in all_jobs if job.endswith(endings)}
-    expected = {f"{job.removesuffix('1')}2" for job in of_one_split}
+    # A job handles two splits, so that those of the third are jobs of their own.
+    earlier = " splits 0 to 1"
+    expected = {f"{job.removesuffix(earlier)} split 2" for job in all_jobs if job.endswith(earlier)}
     summaries = {job for name in names for job in summaries_of(name)}
     assert jobs_to_run(finished) == {*expected, *summaries, *END, *CROSS_DATASET}
 
@@ -372,12 +367,12 @@ if any(name.endswith(".regression.py") for name in sys.orig_argv):
 def test_what_failed_runs_again_although_older_results_follow_from_it(finished, tmp_path):
     edit_yaml(finished / "config/methods/m-rf.yaml", grid=GRIDS["m-rf"] | {"n_trees": 6})
     affected = jobs_to_run(finished)
-    assert {f"regression m-rf clusters split {split}" for split in (0, 1)} < affected
+    assert "regression m-rf clusters splits 0 to 1" in affected
     # Neither the configuration nor any file differs between the two runs.
     (tmp_path / "sitecustomize.py").write_text(FAILING_JOB)
     outcome = snakemake(finished, "--keep-going", PYTHONPATH=str(tmp_path))
     assert outcome.status == 1
-    assert "FAILED regression m-rf clusters split 0" in outcome.stderr
+    assert "FAILED regression m-rf clusters splits 0 to 1" in outcome.stderr
     assert (finished / "results" / "clusters" / "scores.csv").exists()
     assert jobs_to_run(finished) == affected
 
@@ -386,7 +381,10 @@ def test_what_failed_runs_again_although_older_results_follow_from_it(finished, 
     ("path", "job"),
     [
         ("resources/measurements/measurements.csv", "acquire measurements measurements.csv"),
-        ("results/clusters/split-1/mixture-tied/models.h5", "models mixture-tied clusters split 1"),
+        (
+            "results/clusters/split-1/mixture-tied/models.h5",
+            "models mixture-tied clusters splits 0 to 1",
+        ),
     ],
 )
 def test_what_is_missing_is_made_again_with_what_follows(finished, path, job):

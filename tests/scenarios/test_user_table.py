@@ -359,9 +359,9 @@ def test_another_cell_makes_another_answer(copy):
     lines[5] = ",".join([*cells[:3], str(float(cells[3]) + 1), cells[4]])
     path.write_text("\n".join(lines) + "\n")
     jobs = jobs_of_answer(copy)
-    splits = (0, 1, "final")
+    splits = ("splits 0 to 1", "split final")
     assert {f"read {NAME}", f"model {NAME}", f"calibration {NAME}", "report"} <= jobs
-    assert {f"regression m-krr {NAME} split {split}" for split in splits} <= jobs
+    assert {f"regression m-krr {NAME} {named}" for named in splits} <= jobs
 
 
 def test_an_answer_without_its_table_is_refused_though_older_results_are_there(copy):

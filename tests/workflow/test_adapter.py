@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -146,3 +147,24 @@ def test_message_for_too_little_memory(adapter, error):
     follows.__cause__ = error
     assert adapter.explain(follows, "x.log") == words
     assert "this is a defect" in adapter.explain(RuntimeError("the library is confused"), "x.log")
+
+
+def test_the_items_of_a_job_of_several_splits_are_taken_apart(adapter, capsys):
+    items = SimpleNamespace(
+        input=dict(models_of_split_0="a0", models_of_split_10="a10", dataset="d"),
+        output=dict(first_of_split_0="b0", first_of_split_10="b10"),
+        params=dict(seed_of_split_0=1, seed_of_split_10=2, of_classes=True),
+    )
+    first, second = adapter.each_split(items)
+    assert vars(first.input) == {"models": "a0", "dataset": "d"}
+    assert vars(second.input) == {"models": "a10", "dataset": "d"}
+    assert (first.output.first, second.output.first) == ("b0", "b10")
+    assert vars(second.params) == {"seed": 2, "of_classes": True}
+    assert capsys.readouterr().out == "split 0\nsplit 10\n"
+
+
+def test_a_job_of_one_split_has_all_items(adapter, capsys):
+    items = SimpleNamespace(input=dict(models="a"), output=dict(first="b"), params=dict(seed=1))
+    (only,) = adapter.each_split(items)
+    assert (only.input.models, only.output.first, only.params.seed) == ("a", "b", 1)
+    assert capsys.readouterr().out == ""

@@ -30,29 +30,47 @@ SCRIPTS = [
     if path.name not in ("adapter.py", "terminal.py")
 ]
 STATEMENTS = re.compile(r"^(?:rule|checkpoint) (\w+):\n((?:[ \t]+.*\n|\n)*)", re.MULTILINE)
+# Rules in a loop over the splits of their jobs, by the name before these splits.
+IN_LOOPS = re.compile(
+    r"^( +)rule:\n(\1 +name:\n +splits\.rule_name\(\"?(\w+)\"?\)\n(?:\1 +.*\n|\n)*)", re.MULTILINE
+)
+OF_SPLITS = re.compile(r"_(?:final|\d+(?:to\d+)?)$")
+"""The end of the name of a rule whose jobs handle these splits."""
 
 
 LOCAL = {"acquire", "introductions", "new"}
 """Rules of jobs that are not submitted: they need the internet, or print for the user."""
 
 
-def rules() -> dict[str, list[str]]:
-    """Return the directives of every rule, in their order."""
-    return {
-        name: re.findall(r"^    (\w+):", body, flags=re.MULTILINE)
-        for path in RULE_FILES
-        for name, body in STATEMENTS.findall(path.read_text() + "\n")
-    }
+def bodies() -> dict[str, str]:
+    """Return what every rule states, indented as a rule outside of loops."""
+    found = {}
+    for path in RULE_FILES:
+        text = path.read_text() + "\n"
+        found |= dict(STATEMENTS.findall(text))
+        for indent, body, name in IN_LOOPS.findall(text):
+            found[name] = re.sub(f"^{indent}", "", body, flags=re.MULTILINE)
+    found["regression"] = found.pop("stage")
+    return found
 
 
-RULES = rules()
-RULES_WITH_JOBS = {name: stated for name, stated in RULES.items() if "script" in stated}
-# Rules that inherit from others, with some directives replaced: their names -> those of the others.
-ALIKE = {
-    new: name
-    for path in RULE_FILES
-    for name, new in re.findall(r"^use rule (\w+) as (\w+) with:", path.read_text(), re.MULTILINE)
+BODIES = bodies()
+RULES = {
+    name: re.findall(r"^    (\w+):", body, flags=re.MULTILINE) for name, body in BODIES.items()
 }
+"""The directives of every rule, in their order."""
+
+RULES_WITH_JOBS = {name: stated for name, stated in RULES.items() if "script" in stated}
+ALIKE = {"embedding_regression": "regression"}
+"""Rules that one loop states with others: their names -> those of the others."""
+
+
+def stated_name(name: str) -> str:
+    """Return the name under which a rule is stated, without the splits that its jobs handle."""
+    name = OF_SPLITS.sub("", name)
+    return ALIKE.get(name, name)
+
+
 # They read nothing but what they fetch: a change of their code does not change what was fetched.
 WITHOUT_INPUT = {"acquire", "introductions"}
 # It fetches from one public address and from no mirror, so that no test can run it.
@@ -101,19 +119,21 @@ def test_scripts_only_pass_arguments_on(path):
     loops = (ast.For, ast.While, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp)
     arithmetic = (ast.BinOp, ast.AugAssign, ast.UnaryOp, ast.FunctionDef, ast.Lambda)
     found = [node for node in ast.walk(ast.parse(text)) if isinstance(node, (*loops, *arithmetic))]
-    assert found == []
+    assert [ast.unparse(node.iter) for node in found if isinstance(node, ast.For)] == [
+        "each_split(snakemake)"
+    ] * len(found)
     assert len(text.splitlines()) < 40
 
 
 def test_submitted_groups_request_what_their_rules_need():
-    for path in RULE_FILES:
-        for name, body in STATEMENTS.findall(path.read_text() + "\n"):
-            if name in RULES_WITH_JOBS:
-                is_local = "localrule: True" in body
-                assert is_local == (name in LOCAL), name
-                assert is_local != ("group:" in body), name
-                asked = [f'mem_mb=memory_for("{name}"),', f'runtime=minutes_for("{name}"),']
-                assert is_local or all(text in body for text in asked), name
+    for name in RULES_WITH_JOBS:
+        body = BODIES[name]
+        is_local = "localrule: True" in body
+        assert is_local == (name in LOCAL), name
+        assert is_local != ("group:" in body), name
+        splits = ", splits" if "splits.rule_name" in body else ""
+        asked = [f'mem_mb=memory_for("{name}"),', f'runtime=minutes_for("{name}"{splits}),']
+        assert is_local or all(text in body for text in asked), name
 
 
 def test_every_script_belongs_to_a_rule():
@@ -142,12 +162,12 @@ def is_module(name: str) -> bool:
 def test_a_rule_states_the_code_that_its_script_imports(first_folder):
     records = records_of_jobs(first_folder)
     of_the_run = {*RULES_WITH_JOBS, *ALIKE} - NEEDS_NETWORK - ON_REQUEST
-    assert {record["rule"] for record in records} == of_the_run
+    assert {OF_SPLITS.sub("", record["rule"]) for record in records} == of_the_run
     for record in records:
         stated = {
             path for path in record["input"] if path.startswith(("workflow_lib/", "scripts/"))
         }
-        name = ALIKE.get(record["rule"], record["rule"])
+        name = stated_name(record["rule"])
         if name in WITHOUT_INPUT:
             assert record["input"] == []
             continue
@@ -209,18 +229,20 @@ def test_parameters_are_plain_and_stated_one_by_one(first_folder):
     for record in records_of_jobs(first_folder):
         for text in record["params"]:
             value = plain(text)
-            if record["rule"] not in blocks:
+            if stated_name(record["rule"]) not in blocks:
                 assert len(text) < 1000, f"rule {record['rule']} states {value}"
 
 
 def test_parameters_are_all_recorded(first_folder):
     # Snakemake leaves out what it cannot write, and then a change starts nothing.
-    stated = {
-        name: re.findall(r"^        (\w+)=", block, flags=re.MULTILINE)
-        for path in RULE_FILES
-        for name, body in STATEMENTS.findall(path.read_text() + "\n")
-        for block in re.findall(r"^    params:\n((?:        .*\n)*)", body, flags=re.MULTILINE)
+    parameters = {
+        name: "".join(re.findall(r"^    params:\n((?:        .*\n)*)", body, flags=re.MULTILINE))
+        for name, body in BODIES.items()
     }
     for record in records_of_jobs(first_folder):
-        name = ALIKE.get(record["rule"], record["rule"])
-        assert len(record["params"]) == len(stated.get(name, [])), record["rule"]
+        block = parameters[stated_name(record["rule"])]
+        of_each_split = re.findall(r"^            (\w+)=", block, flags=re.MULTILINE)
+        of_all_splits = re.findall(r"^        (\w+)=", block, flags=re.MULTILINE)
+        n_splits = 2 if record["rule"].endswith("_0to1") else 1
+        expected = len(of_all_splits) + n_splits * len(of_each_split)
+        assert len(record["params"]) == expected, record["rule"]

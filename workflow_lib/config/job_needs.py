@@ -121,4 +121,6 @@ def job_needs(
     values = STAGES.get(rule, Stage()) if declared is None else Stage(**declared)
     memory = BASE_MB + values.more_mb + COPIES * megabytes + values.grams * 8 * rows**2 / 2**20
     minutes = values.minutes + values.cubic_minutes * (rows / 1000) ** 3
-    return JobNeeds(attempt * math.ceil(memory / 100) * 100, attempt * n_splits * math.ceil(minutes))
+    return JobNeeds(
+        attempt * math.ceil(memory / 100) * 100, attempt * n_splits * math.ceil(minutes)
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -148,7 +149,12 @@ def _asked(
     experiment, dataset = _subject(name, configuration)
     rows = _gram_rows(configuration, experiment) if experiment else 0
     declared = _declared_needs(rule, name, experiment, configuration)
-    needs = job_needs(rule, rows, megabytes.get(dataset, 0), declared=declared)
+    # The name of a job of a split is EXPERIMENT-SPLIT or EXPERIMENT-SPLIT-..., of several splits
+    # with FIRSTtoLAST as SPLIT.
+    several = re.match(r"(\d+)to(\d+)(-|$)", name.removeprefix(f"{experiment}-"))
+    n_splits = int(several[2]) - int(several[1]) + 1 if several else 1
+    size = megabytes.get(dataset, 0)
+    needs = job_needs(rule, rows, size, declared=declared, n_splits=n_splits)
     return dataset, needs.mem_mb, needs.runtime
 
 
