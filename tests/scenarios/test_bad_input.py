@@ -207,9 +207,14 @@ def alter(path: Path) -> None:
 
 
 REGRESSION = "results/clusters/split-0/ofer-gmm/regression.h5"
-OF_ITS_CONSUMER = (
-    "results/clusters/split-0/ofer-gmm/predictions.h5",
-    "results/timings/clusters/split-0/ofer-gmm-preimages.json",
+# One job makes those of both splits.
+OF_ITS_CONSUMER = tuple(
+    name
+    for split in (0, 1)
+    for name in (
+        f"results/clusters/split-{split}/ofer-gmm/predictions.h5",
+        f"results/timings/clusters/split-{split}/ofer-gmm-preimages.json",
+    )
 )
 
 
@@ -227,7 +232,7 @@ def test_a_damaged_artifact(finished, damage, has_digest, words):
     damage(finished / REGRESSION)
     if not has_digest:
         digest_path(finished / REGRESSION).unlink()
-    error = refused(finished, "logs/preimages/clusters-0-ofer-gmm.log", lost=OF_ITS_CONSUMER)
+    error = refused(finished, "logs/preimages/clusters-0to1-ofer-gmm.log", lost=OF_ITS_CONSUMER)
     assert error.startswith(f"error: {REGRESSION}: {words}")
     assert f"rm {REGRESSION} and run the same snakemake command again" in error
 
