@@ -8,13 +8,17 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from workflow_lib.embeddings.fisher import PREIMAGES, FisherEmbedding
+from workflow_lib.embeddings.posterior_noise import choose_noise
 from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.kernels.gram import gram_matrix
-from workflow_lib.parameters import check_choice
+from workflow_lib.parameters import ParameterMixin, check_choice
 from workflow_lib.regression.any_estimator import fit_outputs, predict_outputs
 from workflow_lib.regression.kernel_ridge import KernelInputMixin, check_alpha, check_square
 from workflow_lib.regression.landmark_solution import LandmarkSolutionMixin
 from workflow_lib.regression.ridge import fit_blocks
+
+N_FOLDS = 5
+"""Folds whose held-out predictions choose the noise of the posterior pre-image."""
 
 
 class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMixin, BaseEstimator):
@@ -28,7 +32,7 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
 
     With one penalty, an intercept and a tied variance (or a state-space model), this **is**
     multi-output kernel ridge regression; differences come only from a penalty per block, the
-    projection on the simplex, variances per component, and weak rows.
+    projection on the simplex, variances per component, weak rows, and outputs without inputs.
 
     Parameters
     ----------
@@ -49,8 +53,9 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
     weak_weight : float, default=1.0
         lambda_2 of eq. (14), which carries no 1/(2 l): a weak row weighs 2 l lambda_2 times a
         labelled one.
-    preimage : {"projected", "closed_form", "gradient"}, default="projected"
-        See `FisherEmbedding.inverse_transform`.
+    preimage : {"projected", "closed_form", "gradient", "posterior"}, default="projected"
+        See `FisherEmbedding.inverse_transform`. The noise of ``posterior`` is a multiple of the
+        residual variances of five folds, which choose it too (`choose_noise`).
     center : bool, default=True
         Fit an unpenalised intercept for every block (of the weighted problem where there are weak
         rows). Without an intercept, eq. (10) divides by a number that can change sign.
@@ -81,6 +86,9 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
         Above `max_gram_rows` the landmarks, or the unit vectors where there are none.
     landmarks_ : array (n_landmarks, q) or None
         None where the solution is exact.
+    noise_ : Noise
+        Variances (d,) of the noise of the posterior pre-image, and the multiple chosen; with this
+        pre-image only.
     regressor_ : the fitted regressor
         Where `regressor` is given; the four attributes before it exist for kernel ridge
         regression only.
@@ -133,8 +141,8 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
             tags.input_tags.positive_only = False
         return tags
 
-    def fit(self, X, Y, X_weak=None, weak_responsibilities=None):
-        """Fit to labelled rows, and to weak rows where given.
+    def fit(self, X, Y, X_weak=None, weak_responsibilities=None, Y_unpaired=None):
+        """Fit to labelled rows, and to weak rows and outputs without inputs where given.
 
         Parameters
         ----------
@@ -148,6 +156,9 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
         weak_responsibilities : array (w, C) or None
             Component memberships q of the weak rows, soft or one-hot, rows summing to one. Their
             target in the `pi` block is q / pi.
+        Y_unpaired : array (m, d) or None
+            Outputs of rows whose inputs are not known, shaped as `Y`. The generative model learns
+            from them too, and so do the embedding and the pre-image.
 
         Raises
         ------
@@ -174,8 +185,13 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
         )
         self._output_shape = Y.shape[1:] if series_shape is None else series_shape
         outputs = np.asarray(Y, dtype=np.float64).reshape(len(Y), *(self._output_shape or (1,)))
-        self.model_ = clone(model).fit(outputs)
+        known = outputs
+        if Y_unpaired is not None:
+            known = np.concatenate([outputs, self._checked_unpaired(Y_unpaired, outputs.shape[1:])])
+        self.model_ = clone(model).fit(known)
         self.embedding_ = FisherEmbedding(self.model_, self.form)
+        if self.preimage == "posterior":
+            self.noise_ = self._chosen_noise(X, outputs, X_weak, weak_responsibilities, Y_unpaired)
         if self.regressor is not None:
             targets = self.embedding_.transform(outputs)
             self.regressor_ = fit_outputs(self.regressor, X, targets)
@@ -233,7 +249,9 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
 
     def _outputs(self, X) -> np.ndarray:
         """Return the outputs (n, d) or (n, T, p) predicted from checked inputs."""
-        return self.embedding_.inverse_transform(self._embeddings(X), self.preimage)
+        noise = self.noise_.variances if self.preimage == "posterior" else None
+        H = self._embeddings(X)
+        return self.embedding_.inverse_transform(H, self.preimage, noise_covariance=noise)
 
     def _embeddings(self, X) -> np.ndarray:
         """Return the embeddings (n, m) predicted from checked inputs."""
@@ -253,6 +271,57 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
                 f"{len(self.dual_coef_)} features as input."
             )
         return K
+
+    def _checked_unpaired(self, Y_unpaired, shape: tuple[int, ...]) -> np.ndarray:
+        """Return outputs without inputs in the shape of the others."""
+        unpaired = check_array(Y_unpaired, dtype=np.float64, allow_nd=True, ensure_2d=False)
+        expected = int(np.prod(shape))
+        if unpaired.size != len(unpaired) * expected:
+            raise ValueError(
+                f"Y_unpaired has the shape {unpaired.shape}; expected {expected} numbers a row, as "
+                "Y has."
+            )
+        return unpaired.reshape(len(unpaired), *shape)
+
+    def _chosen_noise(self, X, outputs, X_weak, weak_responsibilities, Y_unpaired):
+        """Return the noise of the posterior pre-image, chosen by folds of the labelled rows.
+
+        A fold's model is fitted without its outputs. Where there are weak rows it keeps the
+        components of the model of all outputs, which their memberships refer to.
+        """
+        n_rows = len(outputs)
+        n_folds = min(N_FOLDS, n_rows)
+        if n_folds < 2:
+            raise ValueError("The pre-image 'posterior' needs two labelled rows for its noise.")
+        folds = np.random.default_rng(0).permutation(np.arange(n_rows) % n_folds)
+        flat = outputs.reshape(n_rows, -1)
+        heldout, embeddings = np.empty_like(flat), []
+        for fold in range(n_folds):
+            train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+            estimator = clone(self).set_params(preimage="projected")
+            if X_weak is not None and "pi" in self.embedding_.blocks:
+                estimator.set_params(model=_SameComponents(self.model_))
+            inputs, weak, others = self._inputs_of_fold(X, X_weak, train, test)
+            estimator.fit(inputs, outputs[train], weak, weak_responsibilities, Y_unpaired)
+            heldout[test] = estimator.predict(others).reshape(len(test), -1)
+            embeddings.append(estimator.embedding_)
+        return choose_noise(
+            flat,
+            heldout,
+            folds,
+            lambda fold, predicted, noise: embeddings[fold].posterior_mean(predicted, noise),
+        )
+
+    def _inputs_of_fold(self, X, X_weak, train, test):
+        """Return the training, weak and held-out inputs of a fold."""
+        if self.kernel != "precomputed" or self.regressor is not None:
+            return X[train], X_weak, X[test]
+        if X_weak is None:
+            return X[np.ix_(train, train)], None, X[np.ix_(test, train)]
+        X_weak = np.asarray(X_weak, dtype=np.float64)
+        kept = np.concatenate([train, np.arange(len(X), X_weak.shape[1])])
+        others = np.hstack([X[np.ix_(test, train)], X_weak[:, test].T])
+        return X[np.ix_(train, train)], X_weak[:, kept], others
 
     def _penalties(self) -> dict[str, float]:
         blocks = list(self.embedding_.blocks)
@@ -300,3 +369,26 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
             across = gram_matrix(X_weak, X, self.kernel, self.gamma)
             within = gram_matrix(X_weak, None, self.kernel, self.gamma)
         return np.block([[K, across.T], [across, within]])
+
+
+class _SameComponents(ParameterMixin):
+    """A mixture of some of the outputs whose components keep their meaning.
+
+    Parameters
+    ----------
+    fitted : GaussianMixtureModel
+        The mixture of all outputs, whose responsibilities each fit begins and ends with.
+    """
+
+    outputs_are_series = False
+
+    def __init__(self, fitted) -> None:
+        self.fitted = fitted
+
+    def __sklearn_clone__(self):
+        return self
+
+    def fit(self, Y):
+        """Return the mixture of outputs `Y` (n, d), by one M-step from their responsibilities."""
+        model = clone(self.fitted)
+        return model.fit_from_responsibilities(Y, self.fitted.responsibilities(Y))

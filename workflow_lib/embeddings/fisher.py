@@ -7,9 +7,10 @@ import numpy as np
 from workflow_lib.embeddings.closed_form import closed_form_preimage
 from workflow_lib.embeddings.forward import ForwardEmbedding
 from workflow_lib.embeddings.gradient import minimise_distance
+from workflow_lib.embeddings.posterior import GaussianPosterior
 from workflow_lib.parameters import check_choice
 
-PREIMAGES = ("closed_form", "projected", "gradient")
+PREIMAGES = ("closed_form", "projected", "gradient", "posterior")
 STARTS = ("closed_form", "mean")
 
 
@@ -41,7 +42,11 @@ class FisherEmbedding(ForwardEmbedding):
     """
 
     def inverse_transform(
-        self, H, preimage: str = "closed_form", start: str = "closed_form"
+        self,
+        H,
+        preimage: str = "closed_form",
+        start: str = "closed_form",
+        noise_covariance=None,
     ) -> np.ndarray:
         """Return the outputs (n, d) whose embeddings are `H` (n, m), or nearest to it.
 
@@ -51,22 +56,27 @@ class FisherEmbedding(ForwardEmbedding):
         ----------
         H : array (n, m)
             Embeddings, exact or predicted.
-        preimage : {"closed_form", "projected", "gradient"}, default="closed_form"
+        preimage : {"closed_form", "projected", "gradient", "posterior"}, default="closed_form"
             ``closed_form``: eq. (7) and (10); the full form uses its first two blocks. Series:
             Algorithm 1.
             ``projected``: the same after the predicted responsibilities pi_j h1_j are projected
             on the simplex, which keeps eq. (10) from dividing by a number near zero. Without a
             `pi` block there is nothing to project, and this is ``closed_form``.
             ``gradient``: a local minimiser of ||phi(y) - h||^2 (eq. (3)). Not for series.
+            ``posterior``: the mean of p_theta(y) N(y_hat; y, R), where y_hat is ``projected`` and R
+            the `noise_covariance` (`workflow_lib.embeddings.posterior`).
         start : {"closed_form", "mean"}, default="closed_form"
             Where the gradient search starts: at the projected closed form of the first two
             blocks, or at the mean of the model.
+        noise_covariance : float, array (d,) or array (d, d), default=None
+            R of ``posterior``, the covariance of the errors of the predicted outputs, of all steps
+            of series; a number or a vector stands for uncorrelated errors.
 
         Raises
         ------
         ValueError
-            If a choice is unknown, `H` has the wrong shape, or a gradient search is asked for
-            series.
+            If a choice is unknown, `H` has the wrong shape, a gradient search is asked for series,
+            or the noise is missing or no covariance where the pre-image is ``posterior``.
         """
         check_choice("preimage", preimage, PREIMAGES)
         check_choice("start", start, STARTS)
@@ -83,7 +93,27 @@ class FisherEmbedding(ForwardEmbedding):
                     "preimage='closed_form'."
                 )
             return self._gradient_preimage(H, start)
-        return closed_form_preimage(self, H, projected=preimage == "projected")
+        outputs = closed_form_preimage(self, H, projected=preimage in ("projected", "posterior"))
+        if preimage == "posterior":
+            return self.posterior_mean(outputs, noise_covariance)
+        return outputs
+
+    def posterior_mean(self, outputs: np.ndarray, noise_covariance) -> np.ndarray:
+        """Return E[y | y_hat] under the model, for predicted outputs y_hat (n, d) or (n, T, p).
+
+        Raises
+        ------
+        ValueError
+            If the noise is missing or no covariance, or the kind of model has no such pre-image.
+        """
+        if not hasattr(self.scores, "output_density"):
+            raise ValueError(
+                f"{type(self.model).__name__} has no posterior pre-image. Use "
+                "preimage='closed_form'."
+            )
+        posterior = GaussianPosterior(*self.scores.output_density(), noise_covariance)
+        flat = posterior.means(outputs.reshape(len(outputs), -1))
+        return flat.reshape(outputs.shape)
 
     def _gradient_preimage(self, H, start):
         if start == "mean":

@@ -82,6 +82,11 @@ class MixtureScores(Scores):
         shape = (*H.shape[:-1], self.n_components, self.dimension)
         return mean_block.reshape(shape).sum(axis=-2)
 
+    def output_density(self):
+        """Return the model itself, as described for `Scores`."""
+        model = self.model
+        return model.weights_, model.means_, model.covariances_, model.covariance_type
+
     @property
     def sigma_size(self) -> int:
         """Numbers in the sigma block of one component."""

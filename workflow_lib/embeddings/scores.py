@@ -12,7 +12,9 @@ class Scores(ABC):
 
     Kinds whose pre-image is not the weighted vote of
     `workflow_lib.embeddings.closed_form` also have ``decoder`` and ``closed_form``, as described
-    there.
+    there. Kinds with a posterior pre-image have ``output_density``, which returns p_theta of the
+    outputs (of all steps of series) as the weights (C,), means (C, d), covariances and covariance
+    type of a Gaussian mixture.
 
     Attributes
     ----------

@@ -116,6 +116,29 @@ class StateSpaceScores(Scores):
         steps = observation_block.reshape(*shape[:-1], self.n_steps, self.observation_dim)
         return (steps @ self.model.observation_covariance_).reshape(shape)
 
+    def output_density(self):
+        """Return one Gaussian of all steps, as described for `Scores`.
+
+        Its covariance of the steps s <= t is C P_s (A^(t - s))' C', with P_s the covariance of the
+        state at step s, and R more where s = t.
+        """
+        model, n_steps, p = self.model, self.n_steps, self.observation_dim
+        C, A = model.observation_, model.transition_
+        mean, state = model.initial_mean_, model.initial_covariance_
+        means = np.empty((n_steps, p))
+        covariance = np.empty((n_steps, p, n_steps, p))
+        for s in range(n_steps):
+            means[s] = C @ mean
+            across = state
+            for t in range(s, n_steps):
+                covariance[s, :, t] = C @ across @ C.T
+                covariance[t, :, s] = covariance[s, :, t].T
+                across = across @ A.T
+            covariance[s, :, s] += model.observation_covariance_
+            mean, state = A @ mean, A @ state @ A.T + model.state_covariance_
+        size = n_steps * p
+        return np.ones(1), means.reshape(1, size), covariance.reshape(1, size, size), "full"
+
     def _series(self, Z) -> np.ndarray:
         Z = np.asarray(Z, dtype=np.float64)
         shape = (self.n_steps, self.observation_dim)

@@ -1,0 +1,158 @@
+"""OFER with outputs without inputs, and with the posterior pre-image."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.ensemble import ExtraTreesRegressor
+from small_data import regression_data
+
+from workflow_lib import (
+    GaussianMixtureModel,
+    GaussianModel,
+    OutputFisherRegressor,
+    StateSpaceModel,
+)
+from workflow_lib.embeddings.posterior_noise import FACTORS, choose_noise
+from workflow_lib.kernels.gram import gram_matrix
+
+X, Y = regression_data(80, n_clusters=3)
+X, Y, X_NEW, UNPAIRED = X[:30], Y[:30], X[30:40], Y[40:]
+
+
+@pytest.mark.parametrize("preimage", ["projected", "posterior"])
+@pytest.mark.parametrize("model", [GaussianModel("full"), GaussianMixtureModel(3, n_init=1)])
+def test_the_model_learns_from_all_outputs_and_without_them_nothing_changes(model, preimage):
+    base = OutputFisherRegressor(model, preimage=preimage, alpha=0.01)
+    without = clone(base).fit(X, Y)
+    np.testing.assert_array_equal(
+        clone(base).fit(X, Y, Y_unpaired=None).predict(X_NEW), without.predict(X_NEW)
+    )
+    both = clone(base).fit(X, Y, Y_unpaired=UNPAIRED)
+    expected = clone(model).fit(np.vstack([Y, UNPAIRED]))
+    np.testing.assert_array_equal(both.model_.means_, expected.means_)
+    assert np.abs(both.predict(X_NEW) - without.predict(X_NEW)).max() > 0
+
+
+@pytest.mark.parametrize(
+    "model", [GaussianModel("full"), GaussianMixtureModel(3, "tied_spherical")]
+)
+def test_the_posterior_preimage_shrinks_the_projected_one(model):
+    fitted = OutputFisherRegressor(model, alpha=0.01, preimage="posterior").fit(
+        X, Y, Y_unpaired=UNPAIRED
+    )
+    projected = OutputFisherRegressor(model, alpha=0.01).fit(X, Y, Y_unpaired=UNPAIRED)
+    np.testing.assert_allclose(
+        fitted.predict(X_NEW),
+        fitted.embedding_.posterior_mean(projected.predict(X_NEW), fitted.noise_.variances),
+        atol=1e-12,
+    )
+    assert fitted.noise_.factor in FACTORS
+
+
+def shared_structure(seed, n_rows, n_outputs=12):
+    """Return inputs and outputs: two noisy factors of the inputs, which all outputs follow."""
+    random = np.random.default_rng(seed)
+    loadings = np.random.default_rng(1).normal(size=(2, n_outputs))
+    inputs = random.normal(size=(n_rows, 4))
+    factors = inputs[:, :2] + 0.3 * random.normal(size=(n_rows, 2))
+    return inputs, factors @ loadings + 0.8 * random.normal(size=(n_rows, n_outputs))
+
+
+def test_outputs_without_inputs_lower_the_error_where_outputs_share_structure():
+    errors = {"with": [], "without": []}
+    for seed in range(8):
+        inputs, outputs = shared_structure(seed, 1020)
+        train, test, unpaired = slice(20), slice(20, 520), outputs[520:]
+        for name, preimage, others in (
+            ("without", "projected", None),
+            ("with", "posterior", unpaired),
+        ):
+            regressor = OutputFisherRegressor(
+                GaussianModel("full", variance_floor=1e-3),
+                kernel="linear",
+                alpha=0.01,
+                preimage=preimage,
+            ).fit(inputs[train], outputs[train], Y_unpaired=others)
+            errors[name].append(((regressor.predict(inputs[test]) - outputs[test]) ** 2).mean())
+    differences = np.array(errors["with"]) - errors["without"]
+    assert differences.mean() < -3 * differences.std() / np.sqrt(len(differences))
+
+
+@pytest.mark.parametrize("with_weak_rows", [False, True])
+def test_a_precomputed_kernel_predicts_the_same(with_weak_rows):
+    model = GaussianMixtureModel(3, "tied_spherical", n_init=1)
+    weak = {}
+    if with_weak_rows:
+        fitted = clone(model).fit(np.vstack([Y, UNPAIRED]))
+        weak = {"X_weak": X_NEW, "weak_responsibilities": fitted.responsibilities(UNPAIRED[:10])}
+    values = {"alpha": 0.01, "preimage": "posterior"}
+    direct = OutputFisherRegressor(model, gamma=0.3, **values)
+    direct.fit(X, Y, Y_unpaired=UNPAIRED, **weak)
+    rows = np.vstack([X, X_NEW]) if with_weak_rows else X
+    if with_weak_rows:
+        weak["X_weak"] = gram_matrix(X_NEW, rows, "rbf", 0.3)
+    given = OutputFisherRegressor(model, kernel="precomputed", **values)
+    given.fit(gram_matrix(X, None, "rbf", 0.3), Y, Y_unpaired=UNPAIRED, **weak)
+    assert given.noise_.factor == direct.noise_.factor
+    np.testing.assert_allclose(given.noise_.variances, direct.noise_.variances, rtol=1e-8)
+    np.testing.assert_allclose(
+        given.predict(gram_matrix(X_NEW, rows, "rbf", 0.3)), direct.predict(X_NEW), atol=1e-8
+    )
+
+
+def test_any_regressor_and_series_have_a_posterior_preimage():
+    trees = ExtraTreesRegressor(n_estimators=5, random_state=0)
+    regressor = OutputFisherRegressor(GaussianModel(), preimage="posterior", regressor=trees)
+    assert regressor.fit(X, Y, Y_unpaired=UNPAIRED).predict(X_NEW).shape == (10, Y.shape[1])
+    random = np.random.default_rng(0)
+    series = random.normal(size=(50, 4, 2)).cumsum(axis=1)
+    inputs = series[:, -1] + random.normal(size=(50, 2))
+    model = StateSpaceModel(1, observation_dim=2, n_init=1, random_state=0)
+    regressor = OutputFisherRegressor(model, preimage="posterior", alpha=0.1)
+    regressor.fit(inputs[:20], series[:20], Y_unpaired=series[20:])
+    assert regressor.predict(inputs[:3]).shape == (3, 4, 2)
+
+
+def test_the_noise_of_a_fold_comes_from_priors_of_other_folds_and_small_factors_win_ties():
+    random = np.random.default_rng(0)
+    outputs, folds = random.normal(size=(12, 2)), np.arange(12) % 3
+    heldout = outputs + 0.1
+    asked = []
+
+    def posterior_means(fold, predicted, noise):
+        asked.append((fold, len(predicted), tuple(noise)))
+        return predicted
+
+    noise = choose_noise(outputs, heldout, folds, posterior_means, (0.0, 1.0, 2.0))
+    assert noise.factor == 0.0 and not noise.variances.any()
+    assert [(fold, n) for fold, n, _ in asked] == [(0, 4), (1, 4), (2, 4)] * 2
+    np.testing.assert_allclose(
+        [values for _, _, values in asked], [[0.01] * 2] * 3 + [[0.02] * 2] * 3
+    )
+    better = choose_noise(
+        outputs, heldout, folds, lambda f, y, v: y - 0.1 * (v[0] > 0.015), (0.0, 1.0, 2.0)
+    )
+    assert better.factor == 2.0
+
+
+def test_missing_outputs_and_constant_ones_do_not_choose_the_noise():
+    outputs = np.array([[1.0, 5.0], [np.nan, 5.0], [3.0, 5.0], [2.0, 5.0]])
+    heldout = np.array([[1.5, 5.0], [9.0, 5.0], [2.5, 5.0], [2.0, 5.0]])
+    noise = choose_noise(outputs, heldout, np.arange(4) % 2, lambda f, y, v: y, (0.0, 1.0))
+    assert noise.error == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("unpaired", "words"),
+    [
+        (np.ones((4, 7)), "expected 3 numbers a row"),
+        (np.full((4, 3), np.nan), "NaN"),
+        (np.empty((0, 3)), "0 sample"),
+    ],
+)
+def test_wrong_outputs_without_inputs_are_refused(unpaired, words):
+    outputs = Y[:, :3]
+    with pytest.raises(ValueError, match=words):
+        OutputFisherRegressor(GaussianModel()).fit(X, outputs, Y_unpaired=unpaired)

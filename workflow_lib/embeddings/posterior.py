@@ -1,0 +1,140 @@
+"""The posterior pre-image: predicted outputs, drawn towards what the model of outputs expects.
+
+A predicted output y_hat is taken as the true output with Gaussian noise of covariance R, and the
+generative model as its prior. What is returned is the mean of the posterior,
+
+    E[y | y_hat],    p(y | y_hat) proportional to p_theta(y) N(y_hat; y, R).
+
+For a mixture of Gaussians it is
+
+    sum_j w_j(y_hat) (mu_j + Sigma_j (Sigma_j + R)^-1 (y_hat - mu_j)),
+    w_j(y_hat) proportional to pi_j N(y_hat; mu_j, Sigma_j + R),
+
+and so linear shrinkage towards the mean for one Gaussian (the rule of Wiener filters and empirical
+Bayes). It tends to y_hat as R tends to zero and to the mean of the model as R grows. The outputs of
+a linear-Gaussian state-space model are one Gaussian of all steps.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workflow_lib.generative.covariance import inverse_factors, log_gaussian_densities
+
+# Numbers in one block of rows: a few such arrays stay in the cache of a processor.
+BLOCK_SIZE = 2**17
+
+
+class GaussianPosterior:
+    """The posterior means under a mixture of Gaussians, for one covariance of the noise.
+
+    Parameters
+    ----------
+    weights : array (C,)
+    means : array (C, d)
+    covariances, covariance_type
+        As of `workflow_lib.generative.covariance`.
+    noise_covariance : float, array (d,) or array (d, d)
+        R: a variance of all outputs, one of each, or a covariance matrix. Zeros are allowed.
+
+    Raises
+    ------
+    ValueError
+        If the noise has another shape, is not finite or is no covariance.
+    """
+
+    def __init__(self, weights, means, covariances, covariance_type, noise_covariance) -> None:
+        noise = checked_noise(noise_covariance, means.shape[1])
+        self._means = means
+        with np.errstate(divide="ignore"):
+            self._log_weights = np.log(weights)
+        shape = "full" if noise.ndim == 2 else covariance_type
+        if shape in ("spherical", "tied_spherical") and noise.ndim == 1:
+            shape = "diag"
+        self._shape = shape
+        self._is_shared = covariance_type == "tied_spherical"
+        if shape == "full":
+            prior = _matrices(covariances, covariance_type, means)
+            self._total = prior + (noise if noise.ndim == 2 else noise * np.eye(means.shape[1]))
+            inverses, _ = inverse_factors(self._total)
+            # Sigma (Sigma + R)^-1, by L^-1 of Sigma + R = L L'.
+            self._gain = prior @ np.swapaxes(inverses, -1, -2) @ inverses
+        else:
+            prior = np.asarray(covariances, dtype=np.float64)
+            if shape == "diag" and covariance_type != "diag":
+                prior = np.broadcast_to(np.reshape(prior, (-1, 1)), means.shape)
+            self._total = prior + noise
+            self._gain = prior / self._total
+
+    def means(self, outputs: np.ndarray) -> np.ndarray:
+        """Return E[y | y_hat] (n, d) for predicted outputs y_hat (n, d)."""
+        if len(self._means) == 1:
+            return self._shrunk(outputs, 0)
+        result = np.empty_like(outputs)
+        n_rows = max(1, BLOCK_SIZE // self._means.size)
+        for first in range(0, len(outputs), n_rows):
+            block = outputs[first : first + n_rows]
+            q = self._memberships(block)
+            if self._shape == "tied_spherical":
+                mean = self._gain * block + (1.0 - self._gain) * (q @ self._means)
+            else:
+                mean = sum(q[:, [j]] * self._shrunk(block, j) for j in range(len(self._means)))
+            result[first : first + n_rows] = mean
+        return result
+
+    def _shrunk(self, outputs, component):
+        gain = self._gain if self._shape == "tied_spherical" else self._gain[component]
+        mean = self._means[component]
+        if self._shape == "full":
+            return mean + (outputs - mean) @ gain.T
+        return mean + gain * (outputs - mean)
+
+    def _memberships(self, outputs):
+        """Return w_j (n, C), in log space until they are divided by their sum."""
+        log_joint = log_gaussian_densities(outputs, self._means, self._total, self._shape)
+        log_joint += self._log_weights
+        log_joint -= log_joint.max(axis=1, keepdims=True)
+        q = np.exp(log_joint)
+        return q / q.sum(axis=1, keepdims=True)
+
+
+def checked_noise(noise_covariance, dimension: int) -> np.ndarray:
+    """Return the covariance of the noise as an array (), (d,) or (d, d).
+
+    Raises
+    ------
+    ValueError
+        If it has another shape, is not finite or is no covariance.
+    """
+    if noise_covariance is None:
+        raise ValueError(
+            "The pre-image 'posterior' needs noise_covariance, that of the errors of the predicted "
+            "outputs: a number, one for each output, or a matrix."
+        )
+    noise = np.asarray(noise_covariance, dtype=np.float64)
+    if noise.shape not in ((), (dimension,), (dimension, dimension)):
+        raise ValueError(
+            f"noise_covariance has the shape {noise.shape}; expected (), ({dimension},) or "
+            f"({dimension}, {dimension})."
+        )
+    if not np.isfinite(noise).all():
+        raise ValueError("noise_covariance must be finite.")
+    if noise.ndim < 2:
+        is_covariance = (noise >= 0).all()
+    else:
+        largest = np.abs(noise).max(initial=0.0)
+        is_symmetric = np.allclose(noise, noise.T, rtol=0, atol=1e-8 * largest)
+        is_covariance = is_symmetric and np.linalg.eigvalsh(noise)[0] >= -1e-8 * largest
+    if not is_covariance:
+        raise ValueError("noise_covariance must be symmetric, without negative variances.")
+    return noise
+
+
+def _matrices(covariances, covariance_type: str, means: np.ndarray) -> np.ndarray:
+    """Return covariances of any shape as matrices (C, d, d)."""
+    if covariance_type == "full":
+        return covariances
+    diagonals = np.asarray(covariances, dtype=np.float64)
+    if covariance_type != "diag":
+        diagonals = np.reshape(diagonals, (-1, 1))
+    return np.broadcast_to(diagonals, means.shape)[:, :, None] * np.eye(means.shape[1])
