@@ -23,6 +23,7 @@ CONFIGURATION = "config/smoke.yaml"
 RUN = {
     "seed": 7,
     "n_splits": 2,
+    "splits_per_job": 2,
     "n_folds": 3,
     "experiments": ["clusters", "measurements"],
     "report": {"title": "A smoke run", "author": "The tests"},
