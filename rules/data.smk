@@ -167,6 +167,7 @@ for splits in SPLITS:
             ),
             training_sizes=lambda wildcards: list(experiment_of(wildcards).training_sizes),
             weak_sizes=lambda wildcards: list(experiment_of(wildcards).weak_sizes),
+            unpaired_sizes=lambda wildcards: list(experiment_of(wildcards).unpaired_sizes),
             test_size=lambda wildcards: experiment_of(wildcards).test_size,
             n_folds=settings.run.n_folds,
         log:

@@ -11,6 +11,7 @@ with job(snakemake):
             output=split.output.split,
             training_sizes=split.params.training_sizes,
             weak_sizes=split.params.weak_sizes,
+            unpaired_sizes=split.params.unpaired_sizes,
             test_size=split.params.test_size,
             n_folds=split.params.n_folds,
             seed=split.params.seed,

@@ -295,7 +295,7 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
             raise ValueError("The pre-image 'posterior' needs two labelled rows for its noise.")
         folds = np.random.default_rng(0).permutation(np.arange(n_rows) % n_folds)
         flat = outputs.reshape(n_rows, -1)
-        heldout, embeddings = np.empty_like(flat), []
+        heldout, posteriors = np.empty_like(flat), []
         for fold in range(n_folds):
             train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
             estimator = clone(self).set_params(preimage="projected")
@@ -304,13 +304,8 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
             inputs, weak, others = self._inputs_of_fold(X, X_weak, train, test)
             estimator.fit(inputs, outputs[train], weak, weak_responsibilities, Y_unpaired)
             heldout[test] = estimator.predict(others).reshape(len(test), -1)
-            embeddings.append(estimator.embedding_)
-        return choose_noise(
-            flat,
-            heldout,
-            folds,
-            lambda fold, predicted, noise: embeddings[fold].posterior_mean(predicted, noise),
-        )
+            posteriors.append(estimator.embedding_.posterior_mean)
+        return choose_noise(flat, heldout, folds, posteriors)
 
     def _inputs_of_fold(self, X, X_weak, train, test):
         """Return the training, weak and held-out inputs of a fold."""

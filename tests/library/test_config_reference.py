@@ -148,6 +148,7 @@ def test_the_default_run():
     assert list(configuration.left_out["linnerud"]) == [
         "ofer-gssm",
         "ofer-gssm-paper",
+        "ofer-unpaired",
         "wofer-gmm",
     ]
     assert configuration.components_of("mixture-d2", "ofer-gmm") == ("1", "2", "3", "10")

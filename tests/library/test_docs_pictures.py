@@ -53,7 +53,9 @@ def test_the_picture_of_the_rules_shows_each_rule_once(built):
     assert len(addresses) == len(GRAPHS) == 2
     picture = ElementTree.parse(folder / addresses[0])
     rules = "".join(path.read_text() for path in (ROOT / "rules").rglob("*.smk"))
-    names = re.findall(r"^(?:use rule \w+ as|rule) (\w+)", rules, re.MULTILINE)
+    names = set(re.findall(r"^rule (\w+)", rules, re.MULTILINE))
+    names |= set(re.findall(r'rule_name\("(\w+)"\)', rules))
+    names |= set(re.findall(r'^    "(\w*regression)": \(', rules, re.MULTILINE))
     assert sorted(part.text for part in picture.iter(f"{SVG}text")) == sorted(names)
     assert all(alternative in text for alternative, _ in GRAPHS)
 

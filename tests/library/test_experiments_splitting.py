@@ -309,3 +309,16 @@ def test_a_stratified_split_is_seeded_and_nested():
 def test_every_class_keeps_a_training_row_however_large_the_test_set():
     tree, strata = stratified(counts=(3, 2, 2, 1, 4), sizes=(5,), test_size=0.58)
     assert set(strata[tree["train"]]) == set(range(5))
+
+
+def test_unpaired_rows_are_a_pool_of_their_own_and_change_no_other():
+    arguments = (100, [10, 40], [5, 20], 0.3, 5, 1)
+    plain, tree = split_rows(*arguments), split_rows(*arguments, unpaired_sizes=[3, 500])
+    for name in ("test", "train", "sizes", "weak_sizes"):
+        np.testing.assert_array_equal(tree[name], plain[name])
+    np.testing.assert_array_equal(tree["weak"], plain["weak"][:20])
+    np.testing.assert_array_equal(tree["unpaired"], plain["weak"][20:])
+    assert list(tree["unpaired_sizes"]) == [3, 10]
+    rows = np.concatenate([tree[name] for name in ("test", "train", "weak", "unpaired")])
+    assert sorted(rows) == list(range(100))
+    assert "unpaired" not in plain

@@ -50,6 +50,7 @@ SETTINGS = {
         "l2_penalty": [0.1],
         "max_features": [1.0],
         "n_trees": 5,
+        "prior_components": [2],
     },
     "kernel": "rbf",
     "laplacian_weights": [0.1],
@@ -103,7 +104,7 @@ def data_for(regressor: str, n_outputs: int = 3) -> Data:
     X, Y = regression_data(N_ROWS)
     lagged_values = Y[:, :2] + np.random.default_rng(5).normal(size=(N_ROWS, 2))
     if regressor in OF_NUMBERS:
-        split = split_rows(N_ROWS, [20, 30], [8], N_TEST, 4, SEED)
+        split = split_rows(N_ROWS, [20, 30], [8], N_TEST, 4, SEED, unpaired_sizes=[6, 15])
         return Data(X, Y[:, :n_outputs], lagged_values, split)
     labels = np.arange(N_ROWS) % N_CLASSES
     X = X + 3.0 * np.eye(N_CLASSES)[labels]

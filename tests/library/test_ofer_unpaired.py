@@ -115,32 +115,35 @@ def test_any_regressor_and_series_have_a_posterior_preimage():
     assert regressor.predict(inputs[:3]).shape == (3, 4, 2)
 
 
-def test_the_noise_of_a_fold_comes_from_priors_of_other_folds_and_small_factors_win_ties():
+def test_the_noise_of_a_fold_comes_from_its_own_prior_and_small_factors_win_ties():
     random = np.random.default_rng(0)
     outputs, folds = random.normal(size=(12, 2)), np.arange(12) % 3
     heldout = outputs + 0.1
     asked = []
 
-    def posterior_means(fold, predicted, noise):
-        asked.append((fold, len(predicted), tuple(noise)))
-        return predicted
+    def unchanged(fold):
+        def posterior(predicted, noise):
+            asked.append((fold, len(predicted), *noise))
+            return predicted
 
-    noise = choose_noise(outputs, heldout, folds, posterior_means, (0.0, 1.0, 2.0))
+        return posterior
+
+    noise = choose_noise(outputs, heldout, folds, list(map(unchanged, range(3))), (0.0, 1.0, 2.0))
     assert noise.factor == 0.0 and not noise.variances.any()
-    assert [(fold, n) for fold, n, _ in asked] == [(0, 4), (1, 4), (2, 4)] * 2
-    np.testing.assert_allclose(
-        [values for _, _, values in asked], [[0.01] * 2] * 3 + [[0.02] * 2] * 3
-    )
-    better = choose_noise(
-        outputs, heldout, folds, lambda f, y, v: y - 0.1 * (v[0] > 0.015), (0.0, 1.0, 2.0)
-    )
+    np.testing.assert_array_equal(noise.means, heldout)
+    expected = [(fold, 4, v, v) for v in (0.01, 0.02) for fold in range(3)]
+    np.testing.assert_allclose(asked, expected)
+    corrected = [lambda predicted, noise: predicted - 0.1 * (noise[0] > 0.015)] * 3
+    better = choose_noise(outputs, heldout, folds, corrected, (0.0, 1.0, 2.0))
     assert better.factor == 2.0
+    np.testing.assert_allclose(better.means, outputs)
 
 
 def test_missing_outputs_and_constant_ones_do_not_choose_the_noise():
     outputs = np.array([[1.0, 5.0], [np.nan, 5.0], [3.0, 5.0], [2.0, 5.0]])
     heldout = np.array([[1.5, 5.0], [9.0, 5.0], [2.5, 5.0], [2.0, 5.0]])
-    noise = choose_noise(outputs, heldout, np.arange(4) % 2, lambda f, y, v: y, (0.0, 1.0))
+    unchanged = [lambda predicted, noise: predicted] * 2
+    noise = choose_noise(outputs, heldout, np.arange(4) % 2, unchanged, (0.0, 1.0))
     assert noise.error == pytest.approx(0.5)
 
 

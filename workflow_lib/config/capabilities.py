@@ -373,6 +373,7 @@ def experiment_facts(
         "split": experiment.split,
         "metric": experiment.metric,
         "has_weak_sizes": bool(experiment.weak_sizes),
+        "has_unpaired_sizes": bool(experiment.unpaired_sizes),
         "shows_weak_weight": "weak_weight" in tables,
         "shows_weak_noise": "weak_noise" in tables,
         "studies_weak_weight": bool(experiment.studies and experiment.studies.weak_weight),

@@ -164,6 +164,11 @@ class ExperimentDefaults(Settings):
     """Numbers of weakly labelled rows, strictly increasing. Empty (the default): no row is set
     aside for weak labels and the weakly supervised methods do not run."""
 
+    unpaired_sizes: Sizes = ()
+    """Numbers of rows of which the output alone is used, strictly increasing. Methods that learn
+    from them take the largest, and the others too, as a study. Empty (the default): no row is set
+    aside for them, and these methods do not run."""
+
     test_size: TestSize = 0.4
     """Rows kept for testing: a fraction of the dataset or a number of rows. The default leaves
     most rows for training and weak labels, and still gives a stable error with a few hundred
@@ -397,6 +402,10 @@ class ExperimentSettings(Settings):
 
     weak_sizes: Sizes | None = None
     """Numbers of weakly labelled rows, strictly increasing; null: as in `defaults`."""
+
+    unpaired_sizes: Sizes | None = None
+    """Numbers of rows of which the output alone is used, strictly increasing; null: as in
+    `defaults`."""
 
     test_size: TestSize | None = None
     """Rows kept for testing, a fraction or a number; null: as in `defaults`."""

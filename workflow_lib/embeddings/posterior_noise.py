@@ -23,7 +23,10 @@ class Noise(NamedTuple):
     """Multiple of the held-out residual variances."""
 
     error: float
-    """Mean over the outputs of the root of the held-out squared error, relative to the variance."""
+    """Of the posterior means of held-out rows."""
+
+    means: np.ndarray
+    """Posterior means (n, d) of the training rows, each without its fold."""
 
 
 def residual_variances(outputs: np.ndarray, heldout: np.ndarray) -> np.ndarray:
@@ -35,8 +38,9 @@ def choose_noise(
     outputs: np.ndarray,
     heldout: np.ndarray,
     folds: np.ndarray,
-    posterior_means: Callable[[int, np.ndarray, np.ndarray], np.ndarray],
+    posteriors: Sequence[Callable[[np.ndarray, np.ndarray], np.ndarray]],
     factors: Sequence[float] = FACTORS,
+    error: Callable[[np.ndarray], float] | None = None,
 ) -> Noise:
     """Return the multiple of the residual variances with the smallest error of held-out rows.
 
@@ -50,25 +54,35 @@ def choose_noise(
         Predictions of each row by a fit without its fold.
     folds : int array (n,)
         Fold of each row, from 0.
-    posterior_means : function
-        Returns E[y | y_hat] (k, d) for a fold, predictions (k, d) of its rows and variances (d,) of
+    posteriors : sequence of functions
+        For each fold, E[y | y_hat] (k, d) of predictions (k, d) of its rows and variances (d,) of
         the noise, under a prior that was learned without the outputs of the fold.
     factors : sequence of float, default=FACTORS
         Increasing.
+    error : function or None, default=None
+        Returns the error of predictions (n, d) of the training rows. None: the mean over the
+        outputs of the root mean squared error, relative to the standard deviation.
     """
     variances = residual_variances(outputs, heldout)
-    spread = np.nanvar(outputs, axis=0)
-    varies = spread > 0
+    measure = error or (lambda predicted: _mean_relative_error(outputs, predicted))
     best = None
     for factor in factors:
         means = heldout
         if factor > 0:
             means = np.empty_like(heldout)
-            for fold in range(folds.max() + 1):
+            for fold, posterior in enumerate(posteriors):
                 rows = folds == fold
-                means[rows] = posterior_means(fold, heldout[rows], factor * variances)
-        ratios = residual_variances(outputs, means)[varies] / spread[varies]
-        error = float(np.sqrt(ratios).mean()) if varies.any() else 0.0
-        if best is None or error < best.error:
-            best = Noise(factor * variances, factor, error)
+                means[rows] = posterior(heldout[rows], factor * variances)
+        found = measure(means)
+        if best is None or found < best.error:
+            best = Noise(factor * variances, factor, found, means)
     return best
+
+
+def _mean_relative_error(outputs: np.ndarray, predicted: np.ndarray) -> float:
+    spread = np.nanvar(outputs, axis=0)
+    varies = spread > 0
+    if not varies.any():
+        return 0.0
+    ratios = residual_variances(outputs, predicted)[varies] / spread[varies]
+    return float(np.sqrt(ratios).mean())

@@ -3,6 +3,9 @@
 Weak rows are of two kinds. In a dataset whose outputs are all known, the remaining labelled rows
 are used as weak rows, with hidden outputs. In other datasets rows without any known output are weak
 rows; they neither train nor test, and the labelled rows are split as if there were no others.
+
+Unpaired rows, of which the output alone may be used, come after the largest weak set in the same
+order, so that no row is both.
 """
 
 from __future__ import annotations
@@ -46,6 +49,7 @@ def split_rows(
     roles: np.ndarray | None = None,
     labels: np.ndarray | None = None,
     strata: np.ndarray | None = None,
+    unpaired_sizes: Sequence[int] = (),
 ) -> dict:
     """Return a seeded partition of the rows, as the tree of a "split" artifact.
 
@@ -78,6 +82,9 @@ def split_rows(
         Class of every row, counted from 0, for a split per class.
     strata : int array (n_rows,) or None, default=None
         The same for a stratified split.
+    unpaired_sizes : sequence of int, default=()
+        Increasing; the largest that does not fit is all rows that are left. With any above zero,
+        the weak pool has no more rows than the largest weak size.
 
     Returns
     -------
@@ -85,7 +92,8 @@ def split_rows(
         ``train``, ``weak``, ``test`` (row numbers), ``sizes``, ``weak_sizes``, ``folds`` with the
         fold number of every training row for each size, and ``n_left_out``, the number of rows
         that a chronological split could not use. With `labels` also ``examples``, the labelled
-        rows of each class at each size.
+        rows of each class at each size; with `unpaired_sizes` also ``unpaired`` and
+        ``unpaired_sizes``.
 
     Raises
     ------
@@ -94,9 +102,10 @@ def split_rows(
     """
     generator = np.random.default_rng(seed)
     if labels is not None:
-        return split_classes(
+        tree = split_classes(
             generator, labels, training_sizes, weak_sizes, test_size, n_folds, seed
         )
+        return tree | _set_aside(tree["weak"], weak_sizes, unpaired_sizes)
     n_test = int(test_size) if test_size >= 1 else int(round(test_size * n_rows))
     if roles is not None:
         n_test = int((roles == TEST).sum())
@@ -132,13 +141,30 @@ def split_rows(
     return {
         "test": test,
         "train": pool[: max(sizes)],
-        "weak": weak,
+        **_set_aside(weak, weak_sizes, unpaired_sizes),
         "sizes": np.array(sizes),
-        "weak_sizes": np.array([size for size in weak_sizes if 0 < size <= len(weak)], dtype=int),
         "folds": {
             size_group(size): _folds(size, n_folds, seed, strata, pool[:size]) for size in sizes
         },
         "n_left_out": n_rows - len(test) - max(sizes) - len(weak),
+    }
+
+
+def _set_aside(
+    rows: np.ndarray, weak_sizes: Sequence[int], unpaired_sizes: Sequence[int]
+) -> dict[str, np.ndarray]:
+    """Return the weak and the unpaired pool and their sizes, from the rows that do not train."""
+    fitting = np.array([size for size in weak_sizes if 0 < size <= len(rows)], dtype=int)
+    if max(unpaired_sizes, default=0) == 0:
+        return {"weak": rows, "weak_sizes": fitting}
+    n_weak = max(fitting, default=0)
+    unpaired = rows[n_weak:]
+    sizes = sorted({min(size, len(unpaired)) for size in unpaired_sizes})
+    return {
+        "weak": rows[:n_weak],
+        "weak_sizes": fitting,
+        "unpaired": unpaired,
+        "unpaired_sizes": np.array(sizes, dtype=int),
     }
 
 
@@ -376,6 +402,7 @@ def split_labelled_rows(
     seed: int,
     weak_groups: np.ndarray | None = None,
     kind: str = "random",
+    unpaired_sizes: Sequence[int] = (),
     **basis,
 ) -> dict:
     """Return a split of the labelled rows, with the rows without outputs as weak rows.
@@ -421,8 +448,9 @@ def split_labelled_rows(
         tree = split_all_rows(len(labelled), n_folds, seed, **of_labelled)
     else:
         sizes = (training_sizes, weak_sizes, test_size, n_folds, seed)
-        tree = split_rows(len(labelled), *sizes, **of_labelled)
-    tree |= {role: labelled[tree[role]] for role in ("train", "weak", "test")}
+        tree = split_rows(len(labelled), *sizes, **of_labelled, unpaired_sizes=unpaired_sizes)
+    roles = ("train", "weak", "test", "unpaired")
+    tree |= {role: labelled[tree[role]] for role in roles if role in tree}
     generator = np.random.default_rng(derive_seed(seed, "rows without outputs"))
     added = generator.permutation(unlabelled)
     if kind != ALL_ROWS:
@@ -478,6 +506,7 @@ def run(
     seed: int,
     experiment: str,
     kind: str = "random",
+    unpaired_sizes: Sequence[int] = (),
 ) -> None:
     """Read a dataset, split its rows and write the "split" artifact.
 
@@ -501,9 +530,11 @@ def run(
     sizes = (training_sizes, weak_sizes, test_size, n_folds, seed)
     try:
         if kind == ALL_ROWS or has_weak_rows:
-            tree = split_labelled_rows(is_labelled, *sizes, weak_groups, kind, **basis)
+            tree = split_labelled_rows(
+                is_labelled, *sizes, weak_groups, kind, unpaired_sizes, **basis
+            )
         else:
-            tree = split_rows(n_rows, *sizes, **basis)
+            tree = split_rows(n_rows, *sizes, **basis, unpaired_sizes=unpaired_sizes)
     except ValueError as error:
         rows = "rows with a known output" if has_weak_rows else "rows"
         raise UserError(
@@ -524,6 +555,8 @@ def run(
                 print(f"weak size {size}: all {n_weak} rows of the weak pool instead")
             else:
                 print(f"weak size {size} left out: {n_weak} rows are in the weak pool")
+    if "unpaired" in tree:
+        print(f"{len(tree['unpaired'])} rows are in the pool of outputs without inputs")
     if tree.get("n_weak_left_out"):
         print(
             f"{tree['n_weak_left_out']} rows without outputs left out: they share no group with a "

@@ -40,8 +40,8 @@ class SplitData:
     paths : dict
     partition : dict
         Tree of the "split" artifact.
-    sizes, weak_sizes : list of int
-        Numbers of labelled and of weak rows.
+    sizes, weak_sizes, unpaired_sizes : list of int
+        Numbers of labelled rows, of weak rows, and of outputs without inputs.
     weak_decompositions : dict
         Of `PreparedInputs.weak_heldout_solver`, for all sizes.
     """
@@ -55,6 +55,7 @@ class SplitData:
         self.partition = read_artifact(self.paths["split"], "split")
         self.sizes = [int(size) for size in self.partition["sizes"]]
         self.weak_sizes = [int(size) for size in self.partition["weak_sizes"]]
+        self.unpaired_sizes = [int(size) for size in self.partition.get("unpaired_sizes", ())]
         self.weak_decompositions: dict = {}
         self._made: dict[str, tuple] = {}
         self._is_large = max_gram_rows is not None and max(self.sizes, default=0) > max_gram_rows
@@ -232,6 +233,12 @@ class FitData:
     def outputs(self) -> np.ndarray:
         """Training outputs (n, d), NaN where missing."""
         return self.split.train[: self.size]
+
+    @property
+    def unpaired_outputs(self) -> np.ndarray:
+        """Outputs (u, d) of rows whose inputs count as unknown, NaN where missing."""
+        rows = self.split.partition.get("unpaired", ())[: self.spec.unpaired_size]
+        return self.split.dataset["outputs"][np.asarray(rows, dtype=int)]
 
     @property
     def labels(self) -> np.ndarray:

@@ -25,6 +25,8 @@ class FitSpec:
         Share of the weak rows whose label is wrong.
     setting : str
         What a study fixes, in words; empty outside of studies.
+    unpaired_size : int
+        Outputs without inputs.
     """
 
     training_size: int
@@ -34,6 +36,7 @@ class FitSpec:
     weak_weight: float | None = None
     noise: float = 0.0
     setting: str = ""
+    unpaired_size: int = 0
 
     @property
     def name(self) -> str:

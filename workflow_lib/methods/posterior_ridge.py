@@ -1,0 +1,300 @@
+"""Kernel ridge regression whose predictions are corrected by a density of all known outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, NamedTuple
+
+import numpy as np
+from pydantic import AfterValidator, Field
+
+from workflow_lib.config.grids import ChoosesKernel, RidgeGrid
+from workflow_lib.config.method_file import MethodFile
+from workflow_lib.config.requirement import Requirement
+from workflow_lib.config.values import (
+    NotNegative,
+    Positive,
+    Sizes,
+    strictly_increasing,
+    without_repeats,
+)
+from workflow_lib.embeddings.posterior import GaussianPosterior
+from workflow_lib.embeddings.posterior_noise import choose_noise
+from workflow_lib.fitting.fit_data import FitData, SplitData
+from workflow_lib.fitting.fit_spec import FitSpec
+from workflow_lib.fitting.fitted_ridge import FittedRidge
+from workflow_lib.fitting.heldout_errors import heldout_error
+from workflow_lib.fitting.kernel_ridge_fit import KernelRidgeFit, KernelRidgeGrid
+from workflow_lib.fitting.missing_outputs import impute_mean
+from workflow_lib.generative.output_density import OutputDensity, fit_output_density
+from workflow_lib.generative.output_scaling import OutputScaling, fit_output_scaling
+from workflow_lib.methods import base
+from workflow_lib.metrics import SMALLEST_GAIN
+
+REGRESSORS = ("posterior_ridge",)
+TASKS = ("regression", "series")
+NEEDS = {"minutes": 3, "grams": 14, "cubic_minutes": 0.2}
+READS = ("dataset", "split", "features")
+
+Priors = Annotated[
+    tuple[Literal["gaussian", "mixture", "kernel"], ...],
+    Field(min_length=1),
+    AfterValidator(without_repeats),
+]
+Factors = Annotated[
+    tuple[NotNegative, ...], Field(min_length=1), AfterValidator(strictly_increasing)
+]
+Widths = Annotated[tuple[Positive, ...], AfterValidator(without_repeats)]
+
+
+class PosteriorGrid(RidgeGrid):
+    """Of kernel ridge regression with the posterior pre-image."""
+
+    prior: Priors = ("gaussian",)
+    """Densities of all known outputs that compete: one Gaussian (`gaussian`), a mixture of
+    Gaussians with one shrunk covariance (`mixture`), or a Gaussian around each output
+    (`kernel`)."""
+
+    prior_components: Sizes = ()
+    """Numbers of components of `mixture`, strictly increasing."""
+
+    prior_width: Widths = ()
+    """Standard deviations of `kernel`, relative to that of the outputs."""
+
+    noise: Factors = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)
+    """Variances of the noise, relative to the mean squared errors of held-out predictions, strictly
+    increasing. 0 leaves predictions as they are."""
+
+
+class Parameters(MethodFile, ChoosesKernel):
+    """Kernel ridge regression with the posterior pre-image."""
+
+    regressor: Literal["posterior_ridge"]
+    """`posterior_ridge`: kernel ridge regression, which is OFER with one Gaussian, whose
+    predictions are replaced by their posterior means under a density of all known outputs."""
+
+    grid: PosteriorGrid
+    """Candidate hyper-parameters."""
+
+    requirements = (
+        Requirement(
+            {"has_prior_components": {False}},
+            {"has_prior_mixture": {False}},
+            "the prior mixture needs grid.prior_components",
+        ),
+        Requirement(
+            {"has_prior_width": {False}},
+            {"has_prior_kernel": {False}},
+            "the prior kernel needs grid.prior_width",
+        ),
+    )
+    needs_of_data = (
+        Requirement(
+            {},
+            {"has_unpaired_sizes": {True}},
+            "it learns from outputs without inputs, so that the experiment needs unpaired_sizes",
+        ),
+    )
+
+    def facts(self) -> dict[str, Any]:
+        """Return the facts of all methods, and which priors compete."""
+        return super().facts() | {
+            f"has_prior_{name}": name in self.grid.prior for name in ("mixture", "kernel")
+        }
+
+
+class Prior(NamedTuple):
+    """A density of outputs that competes."""
+
+    kind: str
+    setting: float | None
+
+    @property
+    def name(self) -> str:
+        """The kind and its setting, as in the artifact."""
+        return self.kind if self.setting is None else f"{self.kind} {self.setting:g}"
+
+    @classmethod
+    def from_name(cls, name: str) -> Prior:
+        """Return the prior of a name."""
+        kind, _, setting = name.partition(" ")
+        return cls(kind, float(setting) if setting else None)
+
+
+class FittedPrior(NamedTuple):
+    """A density of outputs in units of their own, and those units."""
+
+    density: OutputDensity
+    scaling: OutputScaling
+
+    def posterior_means(self, predicted: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        """Return the posterior means (n, d) of predictions, for noise of variances (d,)."""
+        posterior = GaussianPosterior(*self.density, noise / self.scaling.scale**2)
+        means = posterior.means(self.scaling.apply(predicted))
+        return self.scaling.inverse_transform(means)
+
+
+@dataclass
+class Method(base.Method):
+    """Select kernel ridge regression, then a prior of the outputs and the noise.
+
+    Attributes
+    ----------
+    kernel, kernels, widths, alphas
+        As of `workflow_lib.fitting.input_kernels.KernelGrid.of_method`.
+    center : bool
+        Fit an unpenalised intercept.
+    metric : {"arrmse", "rrmse"}
+    grid : mapping
+        Lists of ``prior``, ``prior_components``, ``prior_width`` and ``noise``.
+    seed : int
+        Of the starts of mixtures.
+    precision : {"float64", "float32"}, default="float64"
+        Of the grid, as of `workflow_lib.methods.kernel_ridge.Method`.
+    """
+
+    kernel: str
+    widths: Sequence[float]
+    alphas: Sequence[float]
+    center: bool
+    metric: str
+    grid: Mapping[str, Sequence]
+    seed: int
+    precision: str = "float64"
+    kernels: Sequence[str] | None = None
+
+    def specs(self, split: SplitData) -> list[FitSpec]:
+        """Return the fits of each size with all unpaired outputs, and with fewer as a study."""
+        most, counts = max(split.unpaired_sizes, default=0), split.unpaired_sizes
+        studied = sorted({0, *counts}) if counts else []
+        settings = [(most, ""), *((count, f"unpaired_size={count}") for count in studied)]
+        return [
+            FitSpec(size, unpaired_size=count, setting=setting)
+            for size in split.sizes
+            for count, setting in settings
+        ]
+
+    def select(self, data: FitData) -> base.Selection:
+        fit, choice = data.split.once("ridge", data.size, lambda: self._ridge(data))[0]
+        outputs, best = data.outputs, None
+        for prior in self._priors():
+            by_fold = [self._fitted(prior, data, fold) for fold in data.fold_numbers]
+            noise = choose_noise(
+                outputs,
+                choice.heldout_outputs,
+                data.folds,
+                [fitted.posterior_means for fitted in by_fold],
+                self.grid["noise"],
+                lambda predicted: heldout_error(outputs, predicted, data.folds, self.metric),
+            )
+            if best is None or noise.error < best[1].error * (1.0 - SMALLEST_GAIN):
+                best = prior, noise
+        prior, noise = best
+        entries = {
+            "kernel": choice.kernel.name,
+            "width": choice.width,
+            "alpha_rest": choice.alpha_rest,
+            "edges": fit.edges_of(choice) or None,
+            "score": noise.error,
+            "prior": prior.name if noise.factor else "none",
+            "noise_factor": noise.factor,
+            "unpaired_size": data.spec.unpaired_size,
+            "noise_variances": noise.variances,
+        }
+        return base.Selection(noise.means, entries, fitting=fit.fitted(choice))
+
+    def fit(self, data: FitData, selection: base.Selection) -> Fitted:
+        return self._corrected(selection.fitting, data, selection.entries)
+
+    def restored(self, data: FitData, entries: Mapping) -> Fitted:
+        ridge = FittedRidge.from_entries(entries, data.size, self.kernel)
+        return self._corrected(ridge, data, entries)
+
+    def _corrected(self, ridge: FittedRidge, data: FitData, entries: Mapping) -> Fitted:
+        name = str(entries["prior"])
+        if name == "none":
+            return Fitted(ridge, None, entries["noise_variances"])
+        prior = self._fitted(Prior.from_name(name), data, None)
+        return Fitted(ridge, prior, entries["noise_variances"])
+
+    def _ridge(self, data: FitData):
+        """Return the fit of kernel ridge regression, and its choice."""
+        grid = KernelRidgeGrid(
+            kernels=list(self.kernels or [self.kernel]),
+            widths=list(self.widths),
+            alphas=list(self.alphas),
+            is_relative=bool(self.kernels),
+            extends=bool(self.kernels),
+            penalty="shared",
+            weak_weights=[],
+            projections=[False],
+            metric=self.metric,
+            precision=self.precision,
+            center=self.center,
+            weak_outputs=None,
+        )
+        fit = KernelRidgeFit(data, grid)
+        return fit, fit.choices()[None]
+
+    def _priors(self) -> Iterator[Prior]:
+        settings = {
+            "gaussian": [None],
+            "mixture": self.grid.get("prior_components", ()),
+            "kernel": self.grid.get("prior_width", ()),
+        }
+        for kind in self.grid["prior"]:
+            for setting in settings[kind]:
+                yield Prior(kind, setting)
+
+    def _fitted(self, prior: Prior, data: FitData, fold: int | None) -> FittedPrior:
+        """Return a prior of the outputs of a fold's training rows, and of unpaired ones."""
+        rows = slice(None) if fold is None else data.folds != fold
+        known = impute_mean(np.vstack([data.outputs[rows], data.unpaired_outputs]))
+        scaling = fit_output_scaling(known, "standard")
+        density = fit_output_density(scaling.apply(known), *prior, random_state=self.seed)
+        return FittedPrior(density, scaling)
+
+
+class Fitted(base.Fitted):
+    """A kernel ridge regression and a prior of its outputs; no prior where none helped.
+
+    Parameters
+    ----------
+    ridge : FittedRidge
+    prior : FittedPrior or None
+    noise : array (d,)
+        Variances of the noise.
+    """
+
+    def __init__(self, ridge: FittedRidge, prior: FittedPrior | None, noise: np.ndarray) -> None:
+        self._ridge, self._prior, self._noise = ridge, prior, noise
+
+    def predict(self, rows):
+        predicted = self._ridge.predict(rows)
+        if self._prior is None:
+            return predicted
+        return self._prior.posterior_means(predicted, self._noise)
+
+    def entries(self):
+        return self._ridge.entries()
+
+    def to_arrays(self):
+        arrays = self._ridge.to_arrays() | {"noise_variances": self._noise}
+        if self._prior is None:
+            return arrays
+        density, scaling = self._prior
+        return arrays | {
+            "prior": density._asdict(),
+            "output_offset": scaling.offset,
+            "output_scale": scaling.scale,
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping) -> Fitted:
+        ridge, prior = FittedRidge.from_arrays(arrays), None
+        if "prior" in arrays:
+            density = OutputDensity(**arrays["prior"])
+            scaling = OutputScaling(arrays["output_offset"], arrays["output_scale"])
+            prior = FittedPrior(density, scaling)
+        return cls(ridge, prior, arrays["noise_variances"])
