@@ -1,0 +1,115 @@
+"""The error against the number of outputs without inputs, relative to the reference method."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from workflow_lib.errors import UserError
+from workflow_lib.report.labels import method_label, splits_in_words
+from workflow_lib.report.lines import Line, draw_panels, level_line, panel_size
+from workflow_lib.report.quantities import QUANTITIES
+from workflow_lib.report.results import read_scores
+from workflow_lib.report.style import WIDTH, applied_style
+
+SHOWS = "the error relative to the reference method, against the number of outputs without inputs"
+CAPTION = (
+    "The error on the test rows relative to that of the reference method, against the number of "
+    "rows of which the output alone was used; a line is a number of labelled training rows. Points "
+    "are means over the splits of the differences on the same split, bars their sample standard "
+    "deviation."
+)
+METHOD_FIELDS = ("label",)
+REQUIRES = {"has_unpaired_sizes": {True}, "task": {"regression", "series"}}
+BECAUSE = "a figure of kind unpaired needs unpaired_sizes, and outputs that are numbers"
+
+STUDY = "unpaired_size="
+COLORS, MARKERS = ("#440154", "#31688E", "#35B779", "#B8860B", "#8A8A8A"), "osD^v"
+"""Of the training sizes, from dark to light, in order."""
+
+
+def draw(scores: str | Path, *, title: str, methods: Mapping[str, Mapping], metric: str):
+    """Return the figure; each method that learns from such outputs has a panel.
+
+    Numbers of outputs are drawn at their square roots. Differences are paired by split.
+
+    Raises
+    ------
+    UserError
+        If no method has learned from outputs without inputs.
+    """
+    from matplotlib.figure import Figure
+
+    measured = QUANTITIES[metric]
+    differences = relative_differences(read_scores(scores), metric, measured.reference)
+    if differences.empty:
+        raise UserError(
+            place=str(scores),
+            found="no method that learned from outputs without inputs, or no reference method",
+            expected=f"{measured.reference} and a method such as ofer-unpaired",
+            remedy="add them to methods in the file of the experiment, or leave the figure out",
+        )
+    panels = list(differences.groupby("method"))
+    counts = sorted(differences["count"].unique())
+    n_splits, n_test = differences["split"].nunique(), differences["n_test"]
+    size = panel_size(0) if len(panels) == 1 else (WIDTH, 1.4 + 2.6 * len(panels))
+    with applied_style():
+        figure = Figure(figsize=size, layout="constrained")
+        axes = figure.subplots(len(panels), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+        for axis, (method, _) in zip(axes, panels, strict=True):
+            axis.set_xscale("function", functions=(_root, np.square))
+            axis.set_xlim(0, 1.05 * counts[-1])
+            axis.set_xticks(counts, [str(count) for count in counts])
+            axis.grid(False, axis="x")
+            axis.set_ylabel(f"{measured.name}, % above {method_label(measured.reference, methods)}")
+            if len(panels) > 1:
+                axis.set_title(method_label(method, methods))
+        axes[-1].set_xlabel("outputs without inputs (square-root scale)")
+        name = method_label(measured.reference, methods)
+        level = level_line(axes[0], name, 0.0, color="#444444", linestyle=":")
+        shown = ", ".join(method_label(method, methods) for method, _ in panels)
+        draw_panels(
+            list(axes),
+            [_lines(rows, measured) for _, rows in panels],
+            title=f"{title}\n{shown}; {splits_in_words(n_splits, n_test)}",
+            is_error=False,
+            baseline=level,
+        )
+    return figure
+
+
+def relative_differences(scores: pd.DataFrame, metric: str, reference: str) -> pd.DataFrame:
+    """Return the differences of errors from those of a method on the same split, in per cent.
+
+    Columns ``method``, ``training_size``, ``count`` (of outputs without inputs), ``split``,
+    ``n_test`` and ``difference``.
+    """
+    rows = scores[scores["quantity"] == metric]
+    key = ["training_size", "split"]
+    base = rows[(rows["method"] == reference) & (rows["setting"] == "")]
+    studied = rows[rows["setting"].str.startswith(STUDY)]
+    paired = studied.merge(base[[*key, "value"]], on=key, suffixes=("", "_of_reference"))
+    return paired.assign(
+        count=paired["setting"].str.removeprefix(STUDY).astype(int),
+        difference=100.0 * (paired["value"] / paired["value_of_reference"] - 1.0),
+    )[["method", "training_size", "count", "split", "n_test", "difference"]]
+
+
+def _lines(rows: pd.DataFrame, measured) -> list[Line]:
+    """Return a line for each training size; points of one number are side by side."""
+    lines, step = [], 0.012 * np.sqrt(rows["count"].max())
+    for index, (size, points) in enumerate(rows.groupby("training_size")):
+        means = points.groupby("count")["difference"].agg(["mean", "std"]).fillna(0.0)
+        look = {"color": COLORS[index % len(COLORS)], "marker": MARKERS[index % len(MARKERS)]}
+        label = measured.size_in_words(size)
+        columns = (list(means[name]) for name in ("mean", "std"))
+        places = (np.sqrt(means.index) + index * step) ** 2
+        lines.append(Line(label, list(places), *columns, look))
+    return lines
+
+
+def _root(values):
+    return np.sqrt(np.maximum(values, 0.0))
