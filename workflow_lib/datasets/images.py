@@ -18,19 +18,19 @@ import tarfile
 import warnings
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workflow_lib.datasets.archives import (
-    DAMAGE,
     begins_as_zip,
     content_of,
     members_of,
     opened_tar,
     opened_zip,
     printable_name,
+    readable,
 )
 from workflow_lib.errors import UserError
 
@@ -295,11 +295,18 @@ def _members(path: Path) -> Iterator[tuple[_Member, Callable[[], bytes]]]:
 
     A file is read before the next is requested: a compressed archive is read once.
     """
-    if path.is_dir():
-        for member in _folder_members(path):
-            yield member, Path(path, member.path).read_bytes
-        return
+    if not path.exists():
+        raise UserError(
+            place=str(path),
+            found="there is no such file or folder",
+            expected="images in class folders, as a folder, a tar or a zip archive",
+            remedy="place it there",
+        )
     with _readable(path):
+        if path.is_dir():
+            for member in _folder_members(path):
+                yield member, Path(path, member.path).read_bytes
+            return
         size = path.stat().st_size
         if not begins_as_zip(path):
             with open(path, "rb") as file, opened_tar(file, size) as archive:
@@ -315,7 +322,7 @@ def _members(path: Path) -> Iterator[tuple[_Member, Callable[[], bytes]]]:
 
 def _folder_members(path: Path) -> Iterator[_Member]:
     def refuse(error: OSError) -> None:
-        raise _unreadable(path, str(error)) from error
+        raise error
 
     for folder, folder_names, names in os.walk(path, onerror=refuse):
         relative = Path(folder).relative_to(path)
@@ -389,29 +396,8 @@ def _contents(path: Path, members: Sequence[_Member]) -> dict[_Member, bytes | N
     return contents
 
 
-@contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    """Report a failure to read the collection as a `UserError`."""
-    try:
-        yield
-    except DAMAGE as error:
-        raise _unreadable(path, (str(error).splitlines() or [type(error).__name__])[0]) from error
-
-
-def _unreadable(path: Path, reason: str) -> UserError:
-    if not path.exists():
-        return UserError(
-            place=str(path),
-            found="there is no such file or folder",
-            expected="images in class folders, as a folder, a tar or a zip archive",
-            remedy="place it there",
-        )
-    return UserError(
-        place=str(path),
-        found=f"it is damaged, or neither a folder, a tar nor a zip archive ({reason})",
-        expected="images in class folders, as a folder or an intact archive",
-        remedy="download it again",
-    )
+def _readable(path: Path) -> AbstractContextManager[None]:
+    return readable(path, "a folder, a tar or a zip archive of images", "download it again")
 
 
 # Decoding

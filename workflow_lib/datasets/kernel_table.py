@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workflow_lib.datasets.table_file import TEXT_ENDINGS, read_table, text_rows
-from workflow_lib.datasets.tables import finite_number, parse_number
+from workflow_lib.datasets.tables import numbers_of
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
@@ -158,8 +158,4 @@ def fill_rows(
                 expected=f"{matrix.shape[1]} kernel values",
                 remedy="fix the line",
             )
-        numbers = [finite_number(text) for text in cells]
-        if None in numbers:
-            column = numbers.index(None)
-            parse_number(cells[column], (), f"{path}, line {line}, column {column + 1}")
-        matrix[row] = numbers
+        matrix[row] = numbers_of(cells, f"{path}, line {line}", "fix the value")

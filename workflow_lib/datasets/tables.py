@@ -53,6 +53,40 @@ def parse_number(text: str, missing_values: Sequence[str], place: str) -> float:
     return number
 
 
+def numbers_of(
+    texts: Sequence[str], place: str, remedy: str, precision: type = float
+) -> np.ndarray:
+    """Return the finite decimal numbers (m,) in m texts without surrounding space.
+
+    Raises
+    ------
+    UserError
+        Naming `place` and the column, from 1, of a text that is not a number, or not finite in the
+        `precision`.
+    """
+    import numpy as np
+
+    try:
+        with np.errstate(over="ignore"):
+            numbers = np.array(texts, dtype=precision)
+        if np.isfinite(numbers).all() and "_" not in "".join(texts):
+            return numbers
+    except ValueError:
+        pass
+    largest = float(np.finfo(precision).max)
+    column, text = next(
+        (column, text)
+        for column, text in enumerate(texts, start=1)
+        if (number := finite_number(text)) is None or abs(number) > largest
+    )
+    raise UserError(
+        place=f"{place}, column {column}",
+        found=f"'{text}' is not a finite number",
+        expected="a decimal number such as 3.25",
+        remedy=remedy,
+    )
+
+
 def listed(values: Sequence[Any], most: int = 10) -> str:
     """Return the first `most` of `values` as a text, and how many more there are."""
     shown = ", ".join(str(value) for value in values[:most])
@@ -113,6 +147,26 @@ def read_text(path: Path) -> str:
     return checked_text(file_content(path), str(path))
 
 
+def utf8_text(content: bytes, place: str, remedy: str, has_lines: bool = True) -> str:
+    """Return UTF-8 text; where it `has_lines`, without a byte order mark.
+
+    Raises
+    ------
+    UserError
+        Naming `place`, and where it `has_lines` the first line that is not UTF-8.
+    """
+    try:
+        return content.decode("utf-8-sig" if has_lines else "utf-8")
+    except UnicodeDecodeError as error:
+        line = f", line {_line_at(content, error.start)}" if has_lines else ""
+        raise UserError(
+            place=f"{place}{line}",
+            found="the line is not UTF-8 text",
+            expected="a text file in the encoding UTF-8",
+            remedy=remedy,
+        ) from error
+
+
 def checked_text(content: bytes, place: str) -> str:
     """Return the UTF-8 text in `content`, without a byte order mark; `place` is the file.
 
@@ -130,15 +184,7 @@ def checked_text(content: bytes, place: str) -> str:
             expected="a text file in the encoding UTF-8",
             remedy="save the file again as UTF-8; it may be UTF-16 or damaged",
         )
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UserError(
-            place=f"{place}, line {_line_at(content, error.start)}",
-            found="the line is not UTF-8 text",
-            expected="a text file in the encoding UTF-8",
-            remedy=f"save the file again as UTF-8; {SAVE_AS_CSV}",
-        ) from error
+    text = utf8_text(content, place, f"save the file again as UTF-8; {SAVE_AS_CSV}")
     refuse_long_lines(content, place)
     if not text.strip():
         raise UserError(

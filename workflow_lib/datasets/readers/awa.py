@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal, NamedTuple
 
@@ -32,10 +32,10 @@ from pydantic import Field, Strict
 from workflow_lib.config.base import Settings
 from workflow_lib.datasets.archive_members import matching_members, path_from_pattern
 from workflow_lib.datasets.archives import (
-    DAMAGE,
     begins_as_zip,
     opened_zip,
     printable_name,
+    readable,
 )
 from workflow_lib.datasets.class_tables import (
     class_dataset_tree,
@@ -43,7 +43,7 @@ from workflow_lib.datasets.class_tables import (
     usable_classes,
 )
 from workflow_lib.datasets.long_lines import lines_of
-from workflow_lib.datasets.tables import listed
+from workflow_lib.datasets.tables import listed, numbers_of, utf8_text
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
@@ -237,11 +237,11 @@ def _numbered_names(lines: Iterable[tuple[str, bytes]], file: str, kind: str) ->
     names: dict[int, str] = {}
     different: set[str] = set()
     for place, line in lines:
-        number, _, name = (part.strip() for part in text_of(line, place).partition("\t"))
+        number, _, name = map(str.strip, text_of(line, place).partition("\t"))
         if not (number.isascii() and number.isdigit() and len(number) <= 9 and name):
             raise UserError(
                 place=place,
-                found=f"'{text_of(line, place).strip()[:60]}'",
+                found=f"'{text_of(line, place)[:60]}'",
                 expected=f"the number of {kind}, a tab and its name",
                 remedy="fetch the file again",
             )
@@ -433,34 +433,17 @@ def _lines(path: Path, stream: BinaryIO, place: str) -> Iterator[bytes]:
         yield from lines_of(stream, place)
 
 
-@contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    """Raise failures to read a file or a zip archive as a `UserError`."""
-    try:
-        yield
-    except DAMAGE as error:
-        raise UserError(
-            place=str(path),
-            found=f"the file cannot be read or is damaged ({error})",
-            expected="an intact file",
-            remedy=f"fetch it again from {ADDRESS}",
-        ) from error
+def _readable(path: Path) -> AbstractContextManager[None]:
+    return readable(path, "a text file, a tar or a zip archive", f"fetch it again from {ADDRESS}")
 
 
 # Lines
 
 
 def text_of(line: bytes, place: str) -> str:
-    """Return the text of a line; refuse a line that is not UTF-8."""
-    try:
-        return line.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UserError(
-            place=place,
-            found="the line is not UTF-8 text",
-            expected="a text file in the encoding UTF-8",
-            remedy="fetch the file again",
-        ) from error
+    """Return the stripped text of a line; refuse a line that is not UTF-8."""
+    text = utf8_text(line, place, "fetch the file again", has_lines=False)
+    return text.removeprefix("\ufeff").strip()
 
 
 def line_of_numbers(line: bytes, place: str, precision: type | None = None) -> np.ndarray:
@@ -469,31 +452,9 @@ def line_of_numbers(line: bytes, place: str, precision: type | None = None) -> n
     Raises
     ------
     UserError
-        Naming `place` and the column, from 1, of a value that is not a finite number.
+        As `workflow_lib.datasets.tables.numbers_of`.
     """
     import numpy as np
 
-    precision = precision or np.float32
-    texts = line.split()
-    try:
-        with np.errstate(over="ignore"):
-            values = np.array(texts, dtype=precision)
-        # Python reads 1_000 as a number; in a table it is a mistake.
-        if np.isfinite(values).all() and b"_" not in line:
-            return values
-    except ValueError:
-        pass
-    largest = float(np.finfo(precision).max)
-    for column, text in enumerate(texts, start=1):
-        try:
-            number = float("nan" if b"_" in text else text)
-        except ValueError:
-            number = float("nan")
-        if not abs(number) <= largest:
-            raise UserError(
-                place=f"{place}, column {column}",
-                found=f"'{text.decode(errors='replace')}' is not a finite number",
-                expected="a decimal number such as 3.25",
-                remedy="fetch the file again",
-            )
-    raise ValueError(f"{place}: numbers that can be read separately but not together.")
+    texts = line.decode("ascii", "replace").split()
+    return numbers_of(texts, place, "fetch the file again", precision or np.float32)

@@ -101,7 +101,7 @@ def _labels(lines: Iterable[tuple[str, bytes]], n_classes: int) -> list[int]:
     """Return the classes of the images as positions among the names, from 0."""
     labels = []
     for place, line in lines:
-        text = text_of(line, place).strip()
+        text = text_of(line, place)
         is_number = text.isascii() and text.isdigit() and len(text) <= 9
         if not (is_number and 1 <= int(text) <= n_classes):
             raise UserError(
@@ -121,7 +121,7 @@ def _file_names(
     known = set(class_names)
     names: dict[str, None] = {}
     for place, line in lines:
-        name = text_of(line, place).strip()
+        name = text_of(line, place)
         if name in names:
             raise UserError(
                 place=place,

@@ -26,7 +26,7 @@ from workflow_lib.datasets.price_windows import (
     daily_prices,
     volatility_windows,
 )
-from workflow_lib.datasets.tables import check_sources, dataset_tree
+from workflow_lib.datasets.tables import check_sources, dataset_tree, utf8_text
 from workflow_lib.datasets.word_counts import word_counts, words_of
 from workflow_lib.errors import UserError
 
@@ -167,19 +167,19 @@ def _transcripts(archive: Path) -> list[Transcript]:
     """Return all transcripts, sorted by day and company."""
     transcripts = []
     for name, content in matching_members(archive, TRANSCRIPTS):
-        match = _FOLDER.fullmatch(name.split("/")[1])
+        place, folder = f"{archive}, member {name}", name.split("/")[1]
+        match = _FOLDER.fullmatch(folder)
         try:
             day = datetime.strptime(match[1] if match else "", "%Y%m%d").toordinal()
         except ValueError as error:
             raise UserError(
-                place=f"{archive}, member {name}",
-                found=f"the folder '{name.split('/')[1]}' does not name a day and a company",
+                place=place,
+                found=f"the folder '{folder}' does not name a day and a company",
                 expected="a folder YYYYMMDD_COMPANY, for example 20150225_LMAT",
                 remedy="check that this is the archive of the transcripts",
             ) from error
-        transcripts.append(
-            Transcript(day, match[2], _decoded(content, f"{archive}, member {name}"))
-        )
+        text = utf8_text(content, place, "check that this is the intended archive")
+        transcripts.append(Transcript(day, match[2], text))
     return sorted(transcripts)
 
 
@@ -199,16 +199,3 @@ def _prices(archive: Path, companies: set[str]) -> dict[str, DailyPrices]:
         if company in companies:
             prices[company] = daily_prices(content, company, place)
     return prices
-
-
-def _decoded(content: bytes, place: str) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise UserError(
-            place=f"{place}, line {line}",
-            found="the line is not UTF-8 text",
-            expected="a text file in the encoding UTF-8",
-            remedy="check that this is the intended archive",
-        ) from error
