@@ -52,25 +52,6 @@ class VolatilityWindows(NamedTuple):
     """Day of the last price of the last window."""
 
 
-class WindowRules(NamedTuple):
-    """Sizes and limits of `volatility_windows`."""
-
-    weeks: int
-    """Successive windows after the day."""
-
-    days_per_week: int
-    """Returns in each of these windows."""
-
-    lagged_days: int
-    """Returns in the window before the day."""
-
-    largest_jump: float
-    """Largest absolute logarithm of the ratio of two successive prices."""
-
-    longest_gap: int
-    """Largest number of calendar days between two successive prices."""
-
-
 def log_volatility(prices: np.ndarray) -> np.ndarray:
     """Return the log-volatility of windows of prices (..., m + 1) with m returns each: (...).
 
@@ -87,33 +68,41 @@ def log_volatility(prices: np.ndarray) -> np.ndarray:
 
 
 def volatility_windows(
-    series: DailyPrices, day: int, rules: WindowRules
+    series: DailyPrices,
+    day: int,
+    weeks: int,
+    days_per_week: int,
+    lagged_days: int,
+    largest_jump: float,
+    longest_gap: int,
 ) -> tuple[VolatilityWindows | None, str]:
     """Return the log-volatilities around `day`, or None and one of REASONS.
 
     The windows meet at the close of the first day with a price on or after `day`: the last past
     return ends there and the first future return starts there, so that the past is known at that
-    time and nothing of the later weeks is.
+    time and nothing of the later weeks is. There are `weeks` windows of `days_per_week` returns
+    after it, and one of `lagged_days` returns before. The absolute logarithm of the ratio of two
+    successive prices is at most `largest_jump`, and they are at most `longest_gap` days apart.
     """
     import numpy as np
 
     days, prices = series
     middle = int(np.searchsorted(days, day))
-    first, last = middle - rules.lagged_days, middle + rules.weeks * rules.days_per_week
+    first, last = middle - lagged_days, middle + weeks * days_per_week
     if first < 0:
         return None, TOO_FEW_BEFORE
     if last >= len(days):
         return None, TOO_FEW_AFTER
-    if max(days[middle] - day, np.diff(days[first : last + 1]).max()) > rules.longest_gap:
+    if max(days[middle] - day, np.diff(days[first : last + 1]).max()) > longest_gap:
         return None, GAP
-    if np.abs(np.diff(np.log(prices[first : last + 1]))).max() > rules.largest_jump:
+    if np.abs(np.diff(np.log(prices[first : last + 1]))).max() > largest_jump:
         return None, JUMP
     lagged = log_volatility(prices[first : middle + 1])
-    starts = np.arange(middle, last, rules.days_per_week)
-    weeks = log_volatility(prices[starts[:, None] + np.arange(rules.days_per_week + 1)])
-    if not (np.isfinite(lagged) and np.isfinite(weeks).all()):
+    starts = np.arange(middle, last, days_per_week)
+    later = log_volatility(prices[starts[:, None] + np.arange(days_per_week + 1)])
+    if not (np.isfinite(lagged) and np.isfinite(later).all()):
         return None, NO_CHANGE
-    return VolatilityWindows(weeks, float(lagged), *map(int, days[[middle, first, last]])), ""
+    return VolatilityWindows(later, float(lagged), *map(int, days[[middle, first, last]])), ""
 
 
 def daily_prices(content: bytes, company: str, place: str) -> DailyPrices:

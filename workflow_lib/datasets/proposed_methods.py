@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workflow_lib.datasets.table_request import COMMAND
-from workflow_lib.errors import UserError, unknown_name
+from workflow_lib.datasets.table_request import COMMAND, wrong_key
+from workflow_lib.errors import unknown_name
 
 if TYPE_CHECKING:
     from workflow_lib.datasets.proposal import Proposal
@@ -110,12 +110,9 @@ def runnable_methods(
         if reasons:
             left_out.append((name, "; ".join(reasons)))
             if name in requested:
-                raise UserError(
-                    place=f"{COMMAND}, key methods",
-                    found=f"{name} cannot run on this table: {'; '.join(reasons)}",
-                    expected="methods that can run",
-                    remedy=f"take {name} out of methods",
-                )
+                found = f"{name} cannot run on this table: {'; '.join(reasons)}"
+                remedy = f"take {name} out of methods"
+                raise wrong_key("methods", found, "methods that can run", remedy)
         else:
             kept[name] = method
     for name, method in list(kept.items()):
@@ -124,12 +121,11 @@ def runnable_methods(
             del kept[name]
             left_out.append((name, f"it combines {', '.join(missing)}, which do not run"))
     if not kept:
-        raise UserError(
-            place=f"{COMMAND}, key methods",
-            found="no method is left: "
-            + "; ".join(f"{name}: {reason}" for name, reason in left_out),
-            expected="at least one method that can run",
-            remedy="name other methods, or leave out the key",
+        raise wrong_key(
+            "methods",
+            "no method is left: " + "; ".join(f"{name}: {reason}" for name, reason in left_out),
+            "at least one method that can run",
+            "name other methods, or leave out the key",
         )
     return [(name, method.summary) for name, method in kept.items()], left_out
 
@@ -158,11 +154,11 @@ def chosen_methods(
         if name not in known:
             raise unknown_name(f"{COMMAND}, key methods", "method", name, known)
     if unwanted and wanted:
-        raise UserError(
-            place=f"{COMMAND}, key methods",
-            found=f"{wanted[0]} without and {unwanted[0]} with '-' before it",
-            expected="either the methods to compare, or those to leave out of the usual methods",
-            remedy="write methods=" + ",".join(f"-{name}" for name in unwanted),
+        raise wrong_key(
+            "methods",
+            f"{wanted[0]} without and {unwanted[0]} with '-' before it",
+            "either the methods to compare, or those to leave out of the usual methods",
+            "write methods=" + ",".join(f"-{name}" for name in unwanted),
         )
     if wanted:
         return list(dict.fromkeys(wanted)), []

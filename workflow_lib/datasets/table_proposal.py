@@ -85,9 +85,6 @@ def propose(request: Mapping[str, Any], table: Table, config_folder: Path) -> Pr
     request = checked_request(request)
     requested = requested_columns(request, table)
     kinds = column_kinds(table)
-    left_out: list[tuple[str, str]] = []
-    notes: list[str] = []
-    warnings: list[str] = []
     _check_outputs(table, requested, kinds)
     options: dict[str, Any] = {"file": request["data"], "outputs": requested.outputs}
     options |= {key: name for key, name in requested.single.items() if name is not None}
@@ -96,18 +93,18 @@ def propose(request: Mapping[str, Any], table: Table, config_folder: Path) -> Pr
     }
     if "missing" in request:
         options["missing_values"] = list(dict.fromkeys([*MISSING_VALUES, *request["missing"]]))
+    proposal = Proposal(request["name"], request, options, list(table.names), kinds)
     if "gram" in request:
         taken = {*requested.outputs, *requested.single.values()}
         unused = [name for name in table.names if name not in taken]
         if unused:
-            notes.append(
+            proposal.notes.append(
                 f"The kernel values of {request['gram']} replace all inputs: no other column is "
                 "used."
             )
-        if "row_name" not in options:
-            choose_row_name(table, unused, kinds, options)
+        choose_row_name(proposal, table, unused)
     else:
-        choose_inputs(table, requested, kinds, options, left_out, notes, warnings)
+        choose_inputs(proposal, table, requested)
     _choose_incomplete_rows(table, options)
     ranges = proposed_ranges(table, options["outputs"])
     if ranges:
@@ -115,25 +112,15 @@ def propose(request: Mapping[str, Any], table: Table, config_folder: Path) -> Pr
     columns = resolved(table, options)
     labelled, weak = row_kinds(table, columns)
     _check_labelled(table, labelled, options)
-    treat_missing(table, labelled | weak, options, left_out, requested.insisted)
+    treat_missing(proposal, table, labelled | weak, requested.insisted)
     check_molecules(table, labelled | weak, options)
     leaks = leaks_of(table, columns, kinds)
-    treat_leaks(leaks, options, left_out, warnings)
-    check_inputs(table, options, left_out)
-    proposal = Proposal(
-        name=request["name"],
-        request=request,
-        options=options,
-        columns=list(table.names),
-        kinds=kinds,
-        levels={
-            name: sorted(set(table.strings(name)) - {""}) for name in options.get("categories", ())
-        },
-        facts=data_profile(table, options, kinds, leaks),
-        left_out=left_out,
-        notes=notes,
-        warnings=warnings,
-    )
+    treat_leaks(proposal, leaks)
+    check_inputs(proposal, table)
+    proposal.levels = {
+        name: sorted(set(table.strings(name)) - {""}) for name in options.get("categories", ())
+    }
+    proposal.facts = data_profile(table, options, kinds, leaks)
     _choose_task(proposal)
     choose_sizes(proposal, table, labelled, weak)
     _note_facts(proposal)

@@ -220,6 +220,26 @@ class Table:
             known[text] = None
         return list(known)
 
+    def named(self, name: str, option: str = "") -> str:
+        """Return the name of a column in the form of `names`; `option` is where it is written.
+
+        Raises
+        ------
+        UserError
+            When there is no such column, naming the most similar name.
+        """
+        name = composed(name)
+        if name in self._known:
+            return name
+        same = [known for known in self.names if known.casefold() == name.casefold()]
+        nearest = same[0] if same else nearest_name(name, self.names)
+        raise UserError(
+            place=f"{self.place}, option {option}" if option else self.place,
+            found=f"there is no column '{name}'",
+            expected=f"one of the columns: {listed(self.names, 30)}",
+            remedy=f"write '{nearest}'" if nearest else "fix the name, or add the column",
+        )
+
     def matching(self, patterns: Sequence[str], option: str = "") -> list[str]:
         """Return the names of the columns that match `patterns`, in the order of the file.
 
@@ -239,12 +259,11 @@ class Table:
         """
         chosen: set[str] = set()
         for pattern in map(composed, patterns):
-            found = [pattern] if pattern in self._known else []
-            if not found and any(mark in pattern for mark in "*?["):
+            if pattern not in self._known and any(mark in pattern for mark in "*?["):
                 found = [name for name in self.names if fnmatch.fnmatchcase(name, pattern)]
-            if not found:
-                raise self._unknown(pattern, f", option {option}" if option else "")
-            chosen.update(found)
+            else:
+                found = []
+            chosen.update(found or [self.named(pattern, option)])
         return [name for name in self.names if name in chosen]
 
     def selected(self, rows: np.ndarray | Sequence[int] | Sequence[bool]) -> Table:
@@ -264,9 +283,7 @@ class Table:
         )
 
     def _texts(self, name: str) -> np.ndarray:
-        name = composed(name)
-        if name not in self._known:
-            raise self._unknown(name, "")
+        name = self.named(name)
         if name not in self._strings:
             self._strings[name] = self._read_strings(name)
         return self._strings[name]
@@ -286,16 +303,6 @@ class Table:
                 finite = False
             self._numbers[name] = values if finite else None
         return self._numbers[name]
-
-    def _unknown(self, name: str, option: str) -> UserError:
-        same = [known for known in self.names if known.casefold() == name.casefold()]
-        nearest = same[0] if same else nearest_name(name, self.names)
-        return UserError(
-            place=f"{self.place}{option}",
-            found=f"there is no column '{name}'",
-            expected=f"one of the columns: {listed(self.names, 30)}",
-            remedy=f"write '{nearest}'" if nearest else "fix the name, or add the column",
-        )
 
     def _no_number(self, name: str, row: int, text: str) -> UserError:
         remedy = "fix the value, list it in missing_values if it marks a missing value, or leave "

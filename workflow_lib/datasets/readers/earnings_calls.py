@@ -22,7 +22,6 @@ from workflow_lib.datasets.archive_members import matching_members
 from workflow_lib.datasets.price_windows import (
     REASONS,
     DailyPrices,
-    WindowRules,
     daily_prices,
     volatility_windows,
 )
@@ -105,13 +104,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     check_sources(sources, "earnings_calls", "the archive of the transcripts", "that of the prices")
     transcripts = _transcripts(sources[0])
     prices = _prices(sources[1], {transcript.company for transcript in transcripts})
-    rules = WindowRules(
-        options.weeks,
-        options.days_per_week,
-        options.lagged_days,
-        options.largest_jump,
-        options.longest_gap,
-    )
+    limits = options.model_dump(exclude={"least_words"})
     excluded = Counter(dict.fromkeys((TOO_FEW_WORDS, NO_PRICES, *REASONS, REPEATED), 0))
     rows, texts = {}, []
     for day, company, text in transcripts:
@@ -120,7 +113,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         elif company not in prices:
             excluded[NO_PRICES] += 1
         else:
-            windows, reason = volatility_windows(prices[company], day, rules)
+            windows, reason = volatility_windows(prices[company], day, **limits)
             if windows is None:
                 excluded[reason] += 1
             elif (windows.day, company) in rows:
