@@ -130,12 +130,7 @@ def _square(path: Path, n_rows: int) -> np.ndarray:
             "outputs, in the same order",
             remedy="write the kernel values between all rows",
         )
-    matrix = np.empty(shape)
-    if not is_text:
-        for column, name in enumerate(table.names):
-            matrix[:, column] = table.numbers(name)
-    else:
-        fill_rows(matrix, path, lines, rows)
+    matrix = matrix_of(path, lines, rows, n_rows) if is_text else table.matrix(table.names)
     for row, column in np.argwhere(np.isnan(matrix)):
         raise UserError(
             place=f"{path}, row {row + 1}, column {column + 1}",
@@ -146,16 +141,20 @@ def _square(path: Path, n_rows: int) -> np.ndarray:
     return matrix
 
 
-def fill_rows(
-    matrix: np.ndarray, path: Path, lines: Sequence[int], rows: Sequence[Sequence[str]]
-) -> None:
-    """Put the numbers in the cells `rows` of the `lines` of a file into `matrix`."""
+def matrix_of(
+    path: Path, lines: Sequence[int], rows: Sequence[Sequence[str]], n_columns: int
+) -> np.ndarray:
+    """Return the numbers (n, n_columns) in the cells of n rows, which are on `lines` of a file."""
+    import numpy as np
+
+    matrix = np.empty((len(rows), n_columns))
     for row, (line, cells) in enumerate(zip(lines, rows)):
-        if len(cells) != matrix.shape[1]:
+        if len(cells) != n_columns:
             raise UserError(
                 place=f"{path}, line {line}",
                 found=f"{len(cells)} cells",
-                expected=f"{matrix.shape[1]} kernel values",
+                expected=f"{n_columns} kernel values",
                 remedy="fix the line",
             )
         matrix[row] = numbers_of(cells, f"{path}, line {line}", "fix the value")
+    return matrix

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,6 +113,33 @@ def check_sources(sources: Sequence[Path], reader: str, *parts: str) -> None:
             expected=f"{len(parts)}: {', then '.join(parts)}",
             remedy="list them in the configuration of the dataset",
         )
+
+
+def source_files(
+    names: Iterable[str], folder: str | Path, sources: Sequence[Path]
+) -> dict[str, Path]:
+    """Return the paths of the files that exist, by `names`: among `sources`, or in `folder`."""
+    given = {source.name: source for source in map(Path, sources)}
+    paths = {name: given.get(name, Path(folder, name)) for name in names}
+    return {name: path for name, path in paths.items() if path.is_file()}
+
+
+def one_of(
+    files: Mapping[str, Path], names: Sequence[str], folder: str | Path, remedy: str
+) -> Path:
+    """Return the only one of `files` (`source_files`) with one of `names`; `remedy` if none has."""
+    found = [files[name] for name in names if name in files]
+    if len(found) == 1:
+        return found[0]
+    raise UserError(
+        place=f"the files of {folder}",
+        found=f"both {found[0]} and {found[1]} exist"
+        if found
+        else f"there is no {' and no '.join(names)}",
+        expected=f"{'one of them' if names[1:] else 'it'} among the sources, or in the folder "
+        f"{folder} (option folder)",
+        remedy="remove all but one of them" if found else remedy,
+    )
 
 
 def exclusion_report(excluded: Mapping[str, Sequence[str]]) -> dict[str, dict[str, Any]]:

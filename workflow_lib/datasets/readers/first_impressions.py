@@ -56,7 +56,13 @@ from workflow_lib.config.base import Settings
 from workflow_lib.datasets.number_array import open_number_array
 from workflow_lib.datasets.plain_pickle import read_plain_pickle
 from workflow_lib.datasets.table_file import read_source
-from workflow_lib.datasets.tables import dataset_tree, listed, read_text
+from workflow_lib.datasets.tables import (
+    dataset_tree,
+    listed,
+    one_of,
+    read_text,
+    source_files,
+)
 from workflow_lib.errors import UserError, unknown_name
 
 if TYPE_CHECKING:
@@ -139,15 +145,15 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     import numpy as np
 
     folder = Path(options.folder)
-    files = _files(folder, sources)
-    scores = _scores(_one_of(files, SCORES, folder, f"ask for the data at {ADDRESS}"))
+    files = source_files(FILES, folder, sources)
+    scores = _scores(one_of(files, SCORES, folder, f"ask for the data at {ADDRESS}"))
     features, feature_names, n_rows_averaged = _features(files, folder)
     if options.agreement_from == "file":
         remedy = (
             "write it, with the columns video and agreement; it is not among the published files, "
             "and agreement_from: scores, as in the paper, needs none"
         )
-        path = _one_of(files, ["agreement.csv"], folder, remedy)
+        path = one_of(files, ["agreement.csv"], folder, remedy)
         agreement = {video: value for video, (value,) in _table(path, ["agreement"]).items()}
     else:
         agreement = {
@@ -222,37 +228,6 @@ def _check_counts(
             expected="at least 2: one for testing, and one that may be weakly labelled",
             remedy="raise the option lowest_agreement, or check that the files belong together",
         )
-
-
-# Files
-
-
-def _files(folder: Path, sources: Sequence[Path]) -> dict[str, Path]:
-    """Return the paths of the existing files, by name."""
-    given = {source.name: source for source in map(Path, sources)}
-    paths = {name: given.get(name, folder / name) for name in FILES}
-    return {name: path for name, path in paths.items() if path.is_file()}
-
-
-def _one_of(files: Mapping[str, Path], names: Sequence[str], folder: Path, remedy: str) -> Path:
-    """Return the path of the only existing file among these names."""
-    found = [files[name] for name in names if name in files]
-    if len(found) > 1:
-        raise UserError(
-            place="the files of First Impressions",
-            found=f"both {found[0]} and {found[1]} exist",
-            expected="one of the two",
-            remedy="remove the other",
-        )
-    if not found:
-        raise UserError(
-            place="the files of First Impressions",
-            found=f"there is no {' and no '.join(names)}",
-            expected=f"{'one of the two' if len(names) > 1 else 'it'} among the sources, or in the "
-            f"folder {folder} (option folder)",
-            remedy=remedy,
-        )
-    return found[0]
 
 
 # Scores and agreements by video
@@ -376,12 +351,12 @@ def _features(
 ) -> tuple[dict[str, np.ndarray], list[str], int]:
     """Return the mean features (q,) of each video, their names, and the number of rows averaged."""
     remedy = "compute them from the videos; the reader first_impressions describes the two forms"
-    path = _one_of(files, FEATURES, folder, remedy)
+    path = one_of(files, FEATURES, folder, remedy)
     if path.suffix == ".csv":
         names, videos, rows_of = _features_of_table(path)
     else:
         remedy = "write the name of the video of each row of features.npy there, one per line"
-        names_path = _one_of(files, ["features.txt"], folder, remedy)
+        names_path = one_of(files, ["features.txt"], folder, remedy)
         names, videos, rows_of = _features_of_array(path, names_path)
     places: dict[str, list[int]] = {}
     for place, video in enumerate(videos):

@@ -31,7 +31,7 @@ from pydantic_core import PydanticCustomError
 
 from workflow_lib.config.base import Settings
 from workflow_lib.datasets.archive_members import matching_members
-from workflow_lib.datasets.tables import dataset_tree, file_content
+from workflow_lib.datasets.tables import dataset_tree, file_content, source_files
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
@@ -163,14 +163,11 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
 
 def _files(years: Sequence[int], folder: Path, sources: Sequence[Path]) -> dict[str, Path]:
     """Return the path of every file by its name; the lagged values only where they exist."""
-    given = {source.name: source for source in map(Path, sources)}
     needed = [
         f"{year}.{ending}" for year in years for ending in ("tok.tgz", "logvol.+12.txt", "meta.txt")
     ]
-    files = {
-        name: given.get(name, folder / name) for name in [*needed, f"{years[0]}.logvol.-12.txt"]
-    }
-    missing = [name for name in needed if not files[name].is_file()]
+    files = source_files([*needed, f"{years[0]}.logvol.-12.txt"], folder, sources)
+    missing = [name for name in needed if name not in files]
     if missing:
         raise UserError(
             place="the files of the 10-K corpus",
@@ -179,7 +176,7 @@ def _files(years: Sequence[int], folder: Path, sources: Sequence[Path]) -> dict[
             remedy=f"download each of them, {ADDRESS}/NAME, into {folder}; past volatilities also "
             f"need {years[0]}.logvol.-12.txt",
         )
-    return {name: path for name, path in files.items() if path.is_file()}
+    return files
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
