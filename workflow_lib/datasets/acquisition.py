@@ -14,7 +14,6 @@ import os
 import re
 import shutil
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,11 +22,12 @@ from typing import Any
 
 from workflow_lib.datasets.archive_members import members_digest
 from workflow_lib.datasets.mirrors import MIRROR_VARIABLE
-from workflow_lib.datasets.web import SCHEMES, open_address
+from workflow_lib.datasets.web import FAILURES, SCHEMES, failure, open_address
 from workflow_lib.errors import UserError
 
 _CHUNK = 1 << 16
 _LONGEST_PAUSE = 30.0
+_NO_SUCH_RANGE = 416
 
 LARGEST_ARCHIVE = 1 << 32
 """Bytes after which the download of an archive of unknown size is stopped."""
@@ -194,17 +194,12 @@ def _download(
             if size is None:
                 part.unlink(missing_ok=True)
             _fetch(address, part, size, timeout, progress)
-        except urllib.error.HTTPError as error:
-            reason = f"the server answered {error.code} {error.reason}"
-            error.close()
-            if error.code == 416:
+        except FAILURES as error:
+            reason, is_temporary = failure(error)
+            if getattr(error, "code", None) == _NO_SUCH_RANGE:
                 part.unlink(missing_ok=True)
-            elif error.code < 500 and error.code not in (408, 425, 429):
+            elif not is_temporary:
                 break
-            continue
-        except (OSError, http.client.HTTPException, ValueError, OverflowError) as error:
-            # The last two concern invalid addresses, for example of a redirect.
-            reason = str(getattr(error, "reason", None) or error) or type(error).__name__
             continue
         try:
             other = _difference(part, source)

@@ -35,6 +35,7 @@ from workflow_lib.datasets.proposed_inputs import (
 from workflow_lib.datasets.proposed_methods import runnable_methods
 from workflow_lib.datasets.proposed_ranges import proposed_ranges
 from workflow_lib.datasets.proposed_sizes import EARLIER_SHARE, choose_sizes, choose_splits
+from workflow_lib.datasets.row_roles import check_labelled
 from workflow_lib.datasets.table_file import MISSING_VALUES
 from workflow_lib.datasets.table_request import (
     COMMAND,
@@ -46,9 +47,6 @@ from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
     from workflow_lib.datasets.table_file import Table
-
-LEAST_LABELLED = 10
-"""Smallest number of labelled rows: five for testing and five for the folds."""
 
 COMPLETE_SHARE = 0.8
 """Smallest share of labelled rows with all outputs for the others to be dropped."""
@@ -80,7 +78,7 @@ def propose(request: Mapping[str, Any], table: Table, config_folder: Path) -> Pr
     ------
     UserError
         For a request that contradicts itself or the table, outputs that are not numbers or are
-        constant, fewer than `LEAST_LABELLED` labelled rows, and no column left for the inputs.
+        constant, too few labelled rows, and no column left for the inputs.
     """
     request = checked_request(request)
     requested = requested_columns(request, table)
@@ -111,7 +109,7 @@ def propose(request: Mapping[str, Any], table: Table, config_folder: Path) -> Pr
         options["ranges"] = ranges
     columns = resolved(table, options)
     labelled, weak = row_kinds(table, columns)
-    _check_labelled(table, labelled, options)
+    check_labelled(table, int(labelled.sum()), "class" if "classes" in options else "output")
     treat_missing(proposal, table, labelled | weak, requested.insisted)
     check_molecules(table, labelled | weak, options)
     leaks = leaks_of(table, columns, kinds)
@@ -170,18 +168,6 @@ def _choose_incomplete_rows(table: Table, options: dict[str, Any]) -> None:
         return
     is_enough = n_complete >= max(COMPLETE_SHARE * n_labelled, LEAST_COMPLETE)
     options["incomplete_rows"] = DROP if is_enough else KEEP
-
-
-def _check_labelled(table: Table, labelled: np.ndarray, options: Mapping[str, Any]) -> None:
-    n_labelled = int(labelled.sum())
-    if n_labelled < LEAST_LABELLED:
-        what = "a class" if "classes" in options else "at least one output"
-        raise UserError(
-            place=table.place,
-            found=f"{n_labelled} of {table.n_rows} rows have {what}",
-            expected=f"at least {LEAST_LABELLED} such rows: five for testing and five for training",
-            remedy="add rows",
-        )
 
 
 def _choose_task(proposal: Proposal) -> None:

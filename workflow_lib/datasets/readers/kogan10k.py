@@ -22,7 +22,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -195,59 +195,57 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
             yield f"{path}, line {number}", line.rstrip("\r")
 
 
+def _by_report(
+    path: Path, pair_in: Callable[[str], tuple[str, Any]], form: str, kind: str
+) -> dict[str, Any]:
+    """Return what the lines of `path` say of each report; `pair_in` parses one of this `form`."""
+    found: dict[str, Any] = {}
+    for place, line in _lines(path):
+        try:
+            report, value = pair_in(line)
+        except ValueError as error:
+            raise UserError(
+                place=place,
+                found=f"'{line[:60]}'",
+                expected=form,
+                remedy="download the file again",
+            ) from error
+        earlier = found.setdefault(report, value)
+        if not (earlier == value or (earlier != earlier and value != value)):
+            raise UserError(
+                place=place,
+                found=f"the {kind} {value} of the report '{report}', which has {earlier} above",
+                expected=f"one {kind} per report",
+                remedy="download the file again",
+            )
+    return found
+
+
 def _volatilities(path: Path) -> dict[str, float]:
     """Return the log-volatility of every report in a file of lines ``VALUE KEY``.
 
     Infinite values (the logarithm of zero volatility) are kept for the caller to count.
     """
-    volatilities: dict[str, float] = {}
-    for place, line in _lines(path):
-        parts = line.split()
-        try:
-            value = float("" if len(parts) != 2 or "_" in parts[0] else parts[0])
-        except ValueError as error:
-            raise UserError(
-                place=place,
-                found=f"'{line[:60]}'",
-                expected="a number, a space and the key of a report",
-                remedy="download the file again",
-            ) from error
-        earlier = volatilities.setdefault(parts[1], value)
-        if not (earlier == value or (earlier != earlier and value != value)):
-            raise UserError(
-                place=place,
-                found=f"the value {value} of the report '{parts[1]}', which has {earlier} above",
-                expected="one value per report",
-                remedy="download the file again",
-            )
-    return volatilities
+
+    def pair_in(line: str) -> tuple[str, float]:
+        value, report = line.split()
+        return report, float("" if "_" in value else value)
+
+    return _by_report(path, pair_in, "a number, a space and the key of a report", "value")
 
 
 def _companies(path: Path) -> dict[str, str]:
     """Return the SEC code of the company of every report in a file of metadata, "" for none."""
-    companies: dict[str, str] = {}
-    for place, line in _lines(path):
-        columns = [column.strip() for column in line.split("\t")]
-        if len(columns) < 5 or not columns[0]:
-            raise UserError(
-                place=place,
-                found=f"'{line[:60]}'",
-                expected="key, date, address, name of the company and its SEC code, separated by "
-                "tabs",
-                remedy="download the file again",
-            )
+
+    def pair_in(line: str) -> tuple[str, str]:
+        report, _, _, _, company, *_ = map(str.strip, line.split("\t"))
+        if not report:
+            raise ValueError("no key")
         # The same code has leading zeros in some files only.
-        company = columns[4].lstrip("0")
-        earlier = companies.setdefault(columns[0], company)
-        if earlier != company:
-            raise UserError(
-                place=place,
-                found=f"the report '{columns[0]}' is of the company '{company}', and of "
-                f"'{earlier}' above",
-                expected="one company per report",
-                remedy="download the file again",
-            )
-    return companies
+        return report, company.lstrip("0")
+
+    form = "key, date, address, name of the company and its SEC code, separated by tabs"
+    return _by_report(path, pair_in, form, "company")
 
 
 def _by_company(owners: Mapping[str, str]) -> dict[str, list[str]]:
