@@ -23,7 +23,7 @@ from types import MappingProxyType
 from typing import Any
 
 from workflow_lib.datasets.json_text import JsonFault, parsed_json
-from workflow_lib.datasets.tables import read_text
+from workflow_lib.datasets.tables import read_text, wrong_source
 from workflow_lib.errors import UserError
 
 _NO_ALIASES: Mapping[str, str] = MappingProxyType({})
@@ -148,19 +148,9 @@ def _json_texts(path: Path) -> dict[str, str]:
     try:
         content = parsed_json(read_text(path), lambda pairs: _different(pairs, path))
     except JsonFault as error:
-        raise UserError(
-            place=str(path),
-            found=f"{error}",
-            expected=form,
-            remedy="fix the file",
-        ) from error
+        raise wrong_source(str(path), f"{error}", form) from error
     if not isinstance(content, dict):
-        raise UserError(
-            place=str(path),
-            found="the file does not hold an object with texts by class",
-            expected=form,
-            remedy="fix the file",
-        )
+        raise wrong_source(str(path), "the file does not hold an object with texts by class", form)
     return {name: _text(value, f"{path}, entry '{name}'") for name, value in content.items()}
 
 
@@ -184,10 +174,9 @@ def _text(value: Any, place: str) -> str:
         value = value.get("text")
     sentences = [value] if isinstance(value, str) else value
     if not isinstance(sentences, list) or not all(isinstance(s, str) for s in sentences):
-        raise UserError(
-            place=place,
-            found=f"{json.dumps(value, ensure_ascii=False)[:40]} is not a text",
-            expected="a text, a list of sentences, or an object with a 'text'",
-            remedy="fix the entry",
+        raise wrong_source(
+            place,
+            f"{json.dumps(value, ensure_ascii=False)[:40]} is not a text",
+            "a text, a list of sentences, or an object with a 'text'",
         )
     return " ".join(sentences)

@@ -19,6 +19,15 @@ SAVE_AS_CSV = "in a spreadsheet, save the table as 'CSV UTF-8'"
 """Remedy for a table in the format of a spreadsheet program."""
 
 
+FETCH_AGAIN = "fetch the file again, or fix it"
+"""Remedy for a source with another content than expected."""
+
+
+def wrong_source(place: str, found: str, expected: str) -> UserError:
+    """Return the error for a source with another content than `expected`."""
+    return UserError(place, found, expected, FETCH_AGAIN)
+
+
 def finite_number(text: str) -> float | None:
     """Return the finite decimal number in `text`, or None."""
     try:

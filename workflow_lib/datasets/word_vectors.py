@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from workflow_lib.datasets.archives import opened_zip, readable
 from workflow_lib.datasets.json_text import JsonFault, parsed_json
 from workflow_lib.datasets.long_lines import lines_of
-from workflow_lib.datasets.tables import listed, numbers_of, utf8_text
+from workflow_lib.datasets.tables import FETCH_AGAIN, listed, numbers_of, utf8_text, wrong_source
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ DIMENSION = 50
 
 _JSON_KEYS = ("words", "vectors")
 _FORM = "a word and its numbers, separated by single spaces"
-_REMEDY = "replace the file by the full one, or remove the line"
 
 
 @dataclass(frozen=True)
@@ -127,12 +126,7 @@ def _collected(
             # Arrays take a quarter of the memory of lists.
             vectors.append(np.array(numbers, dtype=np.float64))
     if dimension is None:
-        raise UserError(
-            place=place,
-            found="there are no words in it",
-            expected=f"lines of {_FORM}",
-            remedy="replace the file by the full one",
-        )
+        raise wrong_source(place, "there are no words in it", f"lines of {_FORM}")
     return WordVectors(words, np.array(vectors, dtype=np.float64).reshape(len(words), dimension))
 
 
@@ -160,11 +154,10 @@ def _text_rows(
             dimension = _first_dimension(line, line_place)
         word, *texts = line.rsplit(b" ", dimension)
         if len(texts) < dimension or _ends_with_number(word):
-            raise UserError(
-                place=line_place,
-                found=f"numbers: {line.count(b' ')}",
-                expected=f"{dimension} numbers after the word, as in the lines before",
-                remedy=_REMEDY,
+            raise wrong_source(
+                line_place,
+                f"numbers: {line.count(b' ')}",
+                f"{dimension} numbers after the word, as in the lines before",
             )
         name = utf8_text(word, line_place, "save the file again as UTF-8", has_lines=False)
         if wanted is None or name in wanted:
@@ -195,7 +188,7 @@ def _ends_with_number(word: bytes) -> bool:
 
 
 def _numbers(texts: list[bytes], place: str) -> np.ndarray:
-    return numbers_of([text.decode("ascii", "replace") for text in texts], place, _REMEDY)
+    return numbers_of([text.decode("ascii", "replace") for text in texts], place, FETCH_AGAIN)
 
 
 # Archives
@@ -236,22 +229,18 @@ def _json_rows(path: Path) -> Iterator[tuple[str, list[float]]]:
     for number, (word, vector) in enumerate(zip(words, vectors), start=1):
         place = f"{path}, word {number}"
         if not isinstance(word, str) or not isinstance(vector, list):
-            raise UserError(
-                place=place,
-                found=f"{json.dumps(word)} with {json.dumps(vector)[:40]}",
-                expected="a word in quotes and a list of numbers",
-                remedy="fix the file",
+            raise wrong_source(
+                place,
+                f"{json.dumps(word)} with {json.dumps(vector)[:40]}",
+                "a word in quotes and a list of numbers",
             )
         dimension = len(vector) if dimension is None else dimension
         faults = [f"'{value}' is not a finite number" for value in vector if not _is_finite(value)]
         if len(vector) != dimension or dimension < 2:
             faults.insert(0, f"numbers: {len(vector)}")
         if faults:
-            raise UserError(
-                place=f"{place} ('{word}')",
-                found=faults[0],
-                expected=f"{max(dimension, 2)} numbers for every word",
-                remedy="fix the file",
+            raise wrong_source(
+                f"{place} ('{word}')", faults[0], f"{max(dimension, 2)} numbers for every word"
             )
         yield word, vector
 
@@ -268,19 +257,15 @@ def _json_lists(path: Path) -> tuple[list[Any], list[Any]]:
     try:
         content = parsed_json(text)
     except JsonFault as error:
-        raise UserError(
-            place=str(path),
-            found=f"{error}",
-            expected='{"words": [...], "vectors": [[...], ...]}',
-            remedy="replace the file by the full one",
+        raise wrong_source(
+            str(path), f"{error}", '{"words": [...], "vectors": [[...], ...]}'
         ) from error
     lists = [content.get(key) if isinstance(content, dict) else None for key in _JSON_KEYS]
     if not all(isinstance(values, list) for values in lists) or len(lists[0]) != len(lists[1]):
         lengths = [str(len(values)) if isinstance(values, list) else "no" for values in lists]
-        raise UserError(
-            place=str(path),
-            found=f"{lengths[0]} words and {lengths[1]} vectors",
-            expected="the lists 'words' and 'vectors', equally long",
-            remedy="fix the file",
+        raise wrong_source(
+            str(path),
+            f"{lengths[0]} words and {lengths[1]} vectors",
+            "the lists 'words' and 'vectors', equally long",
         )
     return lists[0], lists[1]

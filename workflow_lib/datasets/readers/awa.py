@@ -43,7 +43,7 @@ from workflow_lib.datasets.class_tables import (
     usable_classes,
 )
 from workflow_lib.datasets.long_lines import lines_of
-from workflow_lib.datasets.tables import listed, numbers_of, utf8_text
+from workflow_lib.datasets.tables import FETCH_AGAIN, listed, numbers_of, utf8_text, wrong_source
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
@@ -239,11 +239,8 @@ def _numbered_names(lines: Iterable[tuple[str, bytes]], file: str, kind: str) ->
     for place, line in lines:
         number, _, name = map(str.strip, text_of(line, place).partition("\t"))
         if not (number.isascii() and number.isdigit() and len(number) <= 9 and name):
-            raise UserError(
-                place=place,
-                found=f"'{text_of(line, place)[:60]}'",
-                expected=f"the number of {kind}, a tab and its name",
-                remedy="fetch the file again",
+            raise wrong_source(
+                place, f"'{text_of(line, place)[:60]}'", f"the number of {kind}, a tab and its name"
             )
         plain = " ".join(name.replace("+", " ").replace("_", " ").casefold().split())
         if int(number) in names or plain in different:
@@ -258,11 +255,10 @@ def _numbered_names(lines: Iterable[tuple[str, bytes]], file: str, kind: str) ->
         different.add(plain)
     missing = [number for number in range(1, len(names) + 1) if number not in names]
     if missing or not names:
-        raise UserError(
-            place=f"the file {file}",
-            found=f"{kind} with the number {listed(missing or [1])} has no name",
-            expected="numbers that run from 1 without a gap",
-            remedy="fetch the file again",
+        raise wrong_source(
+            f"the file {file}",
+            f"{kind} with the number {listed(missing or [1])} has no name",
+            "numbers that run from 1 without a gap",
         )
     return [names[number] for number in sorted(names)]
 
@@ -280,37 +276,33 @@ def _attribute_vectors(
         # In double precision, because these numbers are few.
         row = line_of_numbers(line, place, np.float64)
         if len(row) != len(attributes):
-            raise UserError(
-                place=place,
-                found=f"{len(row)} numbers",
-                expected=f"{len(attributes)}, one for every attribute of {ATTRIBUTES}",
-                remedy="fetch both files again",
+            raise wrong_source(
+                place,
+                f"{len(row)} numbers",
+                f"{len(attributes)}, one for every attribute of {ATTRIBUTES}",
             )
         wrong = np.flatnonzero((row < 0) & (row != UNKNOWN))
         if wrong.size:
-            raise UserError(
-                place=f"{place}, column {wrong[0] + 1}",
-                found=f"the attribute {row[wrong[0]]:g}",
-                expected="a number that is not negative, or -1 where it is unknown",
-                remedy="fetch the file again",
+            raise wrong_source(
+                f"{place}, column {wrong[0] + 1}",
+                f"the attribute {row[wrong[0]]:g}",
+                "a number that is not negative, or -1 where it is unknown",
             )
         rows.append(row)
     if len(rows) != len(names):
-        raise UserError(
-            place=f"the file {MATRIX}",
-            found=f"{len(rows)} lines",
-            expected=f"{len(names)}, one for every class of {CLASSES}",
-            remedy="fetch both files again",
+        raise wrong_source(
+            f"the file {MATRIX}",
+            f"{len(rows)} lines",
+            f"{len(names)}, one for every class of {CLASSES}",
         )
     matrix = np.array(rows)
     unknown = matrix == UNKNOWN
     if unknown.all(axis=0).any():
         column = int(unknown.all(axis=0).argmax())
-        raise UserError(
-            place=f"the file {MATRIX}, column {column + 1}",
-            found=f"the attribute '{attributes[column]}' is unknown for every class",
-            expected="at least one class for which it is known",
-            remedy="fetch the file again",
+        raise wrong_source(
+            f"the file {MATRIX}, column {column + 1}",
+            f"the attribute '{attributes[column]}' is unknown for every class",
+            "at least one class for which it is known",
         )
     known_mean = np.where(unknown, 0.0, matrix).sum(axis=0) / (~unknown).sum(axis=0)
     return attribute_vectors(np.where(unknown, known_mean, matrix)), int(unknown.sum())
@@ -442,7 +434,7 @@ def _readable(path: Path) -> AbstractContextManager[None]:
 
 def text_of(line: bytes, place: str) -> str:
     """Return the stripped text of a line; refuse a line that is not UTF-8."""
-    text = utf8_text(line, place, "fetch the file again", has_lines=False)
+    text = utf8_text(line, place, FETCH_AGAIN, has_lines=False)
     return text.removeprefix("\ufeff").strip()
 
 
@@ -457,4 +449,4 @@ def line_of_numbers(line: bytes, place: str, precision: type | None = None) -> n
     import numpy as np
 
     texts = line.decode("ascii", "replace").split()
-    return numbers_of(texts, place, "fetch the file again", precision or np.float32)
+    return numbers_of(texts, place, FETCH_AGAIN, precision or np.float32)

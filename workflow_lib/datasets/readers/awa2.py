@@ -31,6 +31,7 @@ from workflow_lib.datasets.readers.awa import (
     only_file,
     text_of,
 )
+from workflow_lib.datasets.tables import wrong_source
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
@@ -123,11 +124,8 @@ def _file_names(
     for place, line in lines:
         name = text_of(line, place)
         if name in names:
-            raise UserError(
-                place=place,
-                found=f"the image '{name}' is repeated",
-                expected="another image in every line",
-                remedy="fetch the file again",
+            raise wrong_source(
+                place, f"the image '{name}' is repeated", "another image in every line"
             )
         if len(names) < len(labels):
             named, label = name.rpartition("_")[0], class_names[labels[len(names)]]
@@ -168,9 +166,8 @@ def _features(lines: Iterable[tuple[str, bytes]], n_rows: int, dimension: int) -
 
 
 def _other_length(file: str, found: int, expected: int) -> UserError:
-    return UserError(
-        place=f"the files {file} and {LABELS}",
-        found=f"{found} lines and {expected} lines",
-        expected="one line for every image in both",
-        remedy="fetch the files again",
+    return wrong_source(
+        f"the files {file} and {LABELS}",
+        f"{found} lines and {expected} lines",
+        "one line for every image in both",
     )

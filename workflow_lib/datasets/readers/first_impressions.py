@@ -62,6 +62,7 @@ from workflow_lib.datasets.tables import (
     one_of,
     read_text,
     source_files,
+    wrong_source,
 )
 from workflow_lib.errors import UserError, unknown_name
 
@@ -246,11 +247,10 @@ def _scores_of_pickle(path: Path) -> dict[str, list[float]]:
         if not (isinstance(content, dict) and isinstance(content.get(trait), dict))
     ]
     if missing:
-        raise UserError(
-            place=str(path),
-            found=f"there are no scores of {', '.join(missing)}",
-            expected="a dictionary of traits, each a dictionary of scores by name of video",
-            remedy="download the file again",
+        raise wrong_source(
+            str(path),
+            f"there are no scores of {', '.join(missing)}",
+            "a dictionary of traits, each a dictionary of scores by name of video",
         )
     by_trait = {}
     for trait in TRAITS:
@@ -258,24 +258,22 @@ def _scores_of_pickle(path: Path) -> dict[str, list[float]]:
         for key, score in content[trait].items():
             place = f"{path}, trait '{trait}', video {key!r}"
             if not isinstance(key, str) or type(score) not in (int, float):
-                raise UserError(
-                    place=place,
-                    found=f"a score of the type {type(score).__name__} for a video of the type "
+                raise wrong_source(
+                    place,
+                    f"a score of the type {type(score).__name__} for a video of the type "
                     f"{type(key).__name__}",
-                    expected="a number for a name",
-                    remedy="download the file again",
+                    "a number for a name",
                 )
             video = _unique_name(key, values, place)
             values[video] = float(_in_range(score, place))
     for trait in TRAITS[1:]:
         different = sorted(by_trait[TRAITS[0]].keys() ^ by_trait[trait].keys())
         if different:
-            raise UserError(
-                place=f"{path}, trait '{trait}'",
-                found=f"{len(different)} videos, the first of them '{different[0]}', have a score "
+            raise wrong_source(
+                f"{path}, trait '{trait}'",
+                f"{len(different)} videos, the first of them '{different[0]}', have a score "
                 f"in only one of '{TRAITS[0]}' and '{trait}'",
-                expected="the same videos in every trait",
-                remedy="download the file again",
+                "the same videos in every trait",
             )
     return {video: [by_trait[trait][video] for trait in TRAITS] for video in by_trait[TRAITS[0]]}
 

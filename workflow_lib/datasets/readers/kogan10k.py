@@ -31,7 +31,7 @@ from pydantic_core import PydanticCustomError
 
 from workflow_lib.config.base import Settings
 from workflow_lib.datasets.archive_members import matching_members
-from workflow_lib.datasets.tables import dataset_tree, file_content, source_files
+from workflow_lib.datasets.tables import dataset_tree, file_content, source_files, wrong_source
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
@@ -183,12 +183,7 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
     """Yield the place and the text of every non-blank line of `path`."""
     content = file_content(path)
     if not content.strip():
-        raise UserError(
-            place=str(path),
-            found="the file is empty",
-            expected="a line for every report",
-            remedy="download the file again",
-        )
+        raise wrong_source(str(path), "the file is empty", "a line for every report")
     # Names of companies have several encodings; the parts that are used are ASCII.
     for number, line in enumerate(content.decode("latin-1").split("\n"), start=1):
         if line.strip():
@@ -204,19 +199,13 @@ def _by_report(
         try:
             report, value = pair_in(line)
         except ValueError as error:
-            raise UserError(
-                place=place,
-                found=f"'{line[:60]}'",
-                expected=form,
-                remedy="download the file again",
-            ) from error
+            raise wrong_source(place, f"'{line[:60]}'", form) from error
         earlier = found.setdefault(report, value)
         if not (earlier == value or (earlier != earlier and value != value)):
-            raise UserError(
-                place=place,
-                found=f"the {kind} {value} of the report '{report}', which has {earlier} above",
-                expected=f"one {kind} per report",
-                remedy="download the file again",
+            raise wrong_source(
+                place,
+                f"the {kind} {value} of the report '{report}', which has {earlier} above",
+                f"one {kind} per report",
             )
     return found
 
@@ -265,11 +254,10 @@ def _reports(archive: Path) -> Iterator[tuple[str, bytes]]:
             seen[key] = digest
             yield key, content
         elif seen[key] != digest:
-            raise UserError(
-                place=f"{archive}, member {name}",
-                found=f"a second text of the report '{key}'",
-                expected="one text per report",
-                remedy="download the file again",
+            raise wrong_source(
+                f"{archive}, member {name}",
+                f"a second text of the report '{key}'",
+                "one text per report",
             )
 
 
