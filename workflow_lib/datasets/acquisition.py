@@ -209,7 +209,10 @@ def _download(
             reason = f"the downloaded file cannot be used: {error.found}"
             continue
         if not other:
-            _finish(part, destination)
+            with _writing(destination):
+                with open(part, "rb") as file:
+                    os.fsync(file.fileno())
+                os.replace(part, destination)
             return
         part.unlink()
         if resumed:
@@ -290,13 +293,6 @@ def _continues(response: http.client.HTTPResponse, start: int) -> bool:
     if response.status != 206:
         return False
     return re.match(rf"bytes {start}-", response.headers.get("Content-Range", "")) is not None
-
-
-def _finish(part: Path, destination: Path) -> None:
-    with _writing(destination):
-        with open(part, "rb") as file:
-            os.fsync(file.fileno())
-        os.replace(part, destination)
 
 
 @contextmanager

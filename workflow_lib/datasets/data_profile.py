@@ -125,21 +125,20 @@ def data_profile(
     inputs = [name for option in INPUT_LISTS for name in columns[option]]
     inputs += [columns[option] for option in INPUT_COLUMNS if columns[option]]
     known = ~np.isnan(outputs)
+    of_kind = {kind: [name for name in table.names if kinds[name].kind == kind] for kind in KINDS}
     facts = {
         "file": table.place,
         "rows": table.n_rows,
         "columns": len(table.names),
-        "kinds": {
-            kind: [name for name in table.names if kinds[name].kind == kind] for kind in KINDS
-        },
+        "kinds": of_kind,
         "missing": {
             name: kinds[name].n_missing / table.n_rows
             for name in table.names
             if kinds[name].n_missing
         },
-        "constant": [name for name in table.names if kinds[name].kind == CONSTANT],
-        "empty": [name for name in table.names if kinds[name].kind == EMPTY],
-        "row_names": [name for name in table.names if kinds[name].kind == ROW_NAME],
+        "constant": of_kind[CONSTANT],
+        "empty": of_kind[EMPTY],
+        "row_names": of_kind[ROW_NAME],
         "duplicate_rows": table.n_rows - 1 - int(row_groups(table, table.names).max()),
         "contradictions": n_contradictions(table, inputs, columns, labelled),
         "leaks": [

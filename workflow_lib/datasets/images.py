@@ -16,7 +16,6 @@ import os
 import stat
 import tarfile
 import warnings
-import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
@@ -314,10 +313,14 @@ def _members(path: Path) -> Iterator[tuple[_Member, Callable[[], bytes]]]:
             return
         with opened_zip(path) as archive:
             for info in archive.infolist():
-                yield _zip_member(info), partial(archive.read, info)
-                if _is_archive(info):
+                is_plain = stat.S_IFMT(info.external_attr >> 16) in (0, stat.S_IFREG)
+                name, is_folder = info.filename, info.is_dir()
+                member = _Member("", name, info.file_size, is_folder, is_plain)
+                yield member, partial(archive.read, info)
+                is_archive = name.lower().endswith(_ARCHIVE_SUFFIXES)
+                if is_archive and not _is_passed_over(PurePosixPath(name)):
                     with archive.open(info) as file, opened_tar(file, size) as inner:
-                        yield from _tar_members(inner, info.filename)
+                        yield from _tar_members(inner, name)
 
 
 def _folder_members(path: Path) -> Iterator[_Member]:
@@ -353,17 +356,6 @@ def _tar_members(
         is_plain = member.isreg() and not member.issparse()
         found = _Member(name, member.name, member.size, member.isdir(), is_plain)
         yield found, partial(content_of, archive, member)
-
-
-def _zip_member(info: zipfile.ZipInfo) -> _Member:
-    mode = info.external_attr >> 16
-    is_plain = stat.S_IFMT(mode) in (0, stat.S_IFREG)
-    return _Member("", info.filename, info.file_size, info.is_dir(), is_plain)
-
-
-def _is_archive(info: zipfile.ZipInfo) -> bool:
-    place = PurePosixPath(info.filename)
-    return info.filename.lower().endswith(_ARCHIVE_SUFFIXES) and not _is_passed_over(place)
 
 
 # Reading

@@ -84,8 +84,8 @@ def scaffold_codes(scaffolds: Sequence[str]) -> np.ndarray:
     """
     import numpy as np
 
-    codes: dict[tuple[str, int | None], int] = {}
-    keys = [(scaffold, None if scaffold else row) for row, scaffold in enumerate(scaffolds)]
+    codes: dict[str | int, int] = {}
+    keys = (scaffold or row for row, scaffold in enumerate(scaffolds))
     return np.array([codes.setdefault(key, len(codes)) for key in keys], dtype=np.int64)
 
 

@@ -300,21 +300,16 @@ def _indicators(texts: np.ndarray, name: str, levels: Levels, notes: list[list[s
     for text, column in columns.items():
         if (number := finite_number(text)) is not None:
             by_number.setdefault(number, []).append(column)
+    if levels.missing:
+        columns[""] = len(columns)
     indicators = np.zeros((len(texts), levels.n_columns))
     for row, text in enumerate(texts):
-        if not text:
-            column = len(columns) if levels.missing else None
-        elif text in columns:
-            column = columns[text]
+        same = [columns[text]] if text in columns else by_number.get(finite_number(text), [])
+        if len(same) == 1:
+            indicators[row, same[0]] = 1.0
         else:
-            same = by_number.get(finite_number(text), [])
-            column = same[0] if len(same) == 1 else None
-        if column is not None:
-            indicators[row, column] = 1.0
-        elif text:
-            notes[row].append(f"{name}: '{text}' was never seen")
-        else:
-            notes[row].append(f"{name}: was never missing before")
+            note = f"'{text}' was never seen" if text else "was never missing before"
+            notes[row].append(f"{name}: {note}")
     return indicators
 
 

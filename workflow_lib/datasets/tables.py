@@ -355,7 +355,10 @@ def dataset_tree(
             "allow_constant_outputs: true",
         )
     for group in ("lagged_values", "order", "groups"):
-        _check_lengths(groups.get(group, {}), n_rows, f"{place}, group '{group}'")
+        for name, values in groups.get(group, {}).items():
+            if len(values) != n_rows:
+                found = f"'{name}' has {len(values)} entries for {n_rows} rows"
+                raise ValueError(f"{place}, group '{group}': {found}.")
     if "lagged_values" in groups:
         values = groups["lagged_values"]["values"]
         lagged_names = json.loads(groups.get("names", {}).get("lagged_values", "null"))
@@ -410,18 +413,10 @@ def _check_counts(inputs: csr_array, place: str) -> None:
     """Refuse counts that are negative or not finite."""
     import numpy as np
 
-    matrix = inputs.tocsr()
-    wrong = np.flatnonzero(~np.isfinite(matrix.data) | (matrix.data < 0))
-    rows = np.unique(np.searchsorted(matrix.indptr, wrong, side="right") - 1)
-    faulty = np.zeros(matrix.shape[0], dtype=bool)
-    faulty[rows] = True
+    stored = inputs.tocoo()
+    wrong = ~np.isfinite(stored.data) | (stored.data < 0)
+    faulty = np.bincount(stored.row[wrong], minlength=inputs.shape[0])
     _refuse_rows(faulty, place, "counts of terms that are negative or not finite")
-
-
-def _check_lengths(group: Mapping[str, Any], n_rows: int, place: str) -> None:
-    for name, values in group.items():
-        if len(values) != n_rows:
-            raise ValueError(f"{place}: '{name}' has {len(values)} entries for {n_rows} rows.")
 
 
 def _refuse_rows(faulty: np.ndarray, place: str, what: str) -> None:

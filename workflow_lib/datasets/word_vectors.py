@@ -24,16 +24,15 @@ import zipfile
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
+
+import numpy as np
 
 from workflow_lib.datasets.archives import opened_zip, readable
 from workflow_lib.datasets.json_text import JsonFault, parsed_json
 from workflow_lib.datasets.long_lines import lines_of
 from workflow_lib.datasets.tables import FETCH_AGAIN, listed, numbers_of, utf8_text, wrong_source
 from workflow_lib.errors import UserError
-
-if TYPE_CHECKING:
-    import numpy as np
 
 DIMENSION = 50
 """Length of the word vectors that Djerrab et al. (2018) use."""
@@ -113,8 +112,6 @@ def _collected(
     rows: Iterable[tuple[str, list[float] | int]], wanted: frozenset[str] | None, place: str
 ) -> WordVectors:
     """Return the vectors of the wanted words; other rows may hold only the length of the vector."""
-    import numpy as np
-
     words: dict[str, int] = {}
     vectors = []
     dimension = None

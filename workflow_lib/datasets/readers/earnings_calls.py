@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from pydantic import Field, Strict
 
@@ -69,14 +69,6 @@ class Options(Settings):
     holidays."""
 
 
-class Transcript(NamedTuple):
-    """A call: its stated day (`date.toordinal`), its company and its text."""
-
-    day: int
-    company: str
-    text: str
-
-
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
     """Return one row per call; `seed` is not used.
 
@@ -103,7 +95,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
 
     check_sources(sources, "earnings_calls", "the archive of the transcripts", "that of the prices")
     transcripts = _transcripts(sources[0])
-    prices = _prices(sources[1], {transcript.company for transcript in transcripts})
+    prices = _prices(sources[1], {company for _, company, _ in transcripts})
     limits = options.model_dump(exclude={"least_words"})
     excluded = Counter(dict.fromkeys((TOO_FEW_WORDS, NO_PRICES, *REASONS, REPEATED), 0))
     rows, texts = {}, []
@@ -156,8 +148,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     )
 
 
-def _transcripts(archive: Path) -> list[Transcript]:
-    """Return all transcripts, sorted by day and company."""
+def _transcripts(archive: Path) -> list[tuple[int, str, str]]:
+    """Return the stated day (`date.toordinal`), the company and the text of each call, sorted."""
     transcripts = []
     for name, content in matching_members(archive, TRANSCRIPTS):
         place, folder = f"{archive}, member {name}", name.split("/")[1]
@@ -172,7 +164,7 @@ def _transcripts(archive: Path) -> list[Transcript]:
                 remedy="check that this is the archive of the transcripts",
             ) from error
         text = utf8_text(content, place, "check that this is the intended archive")
-        transcripts.append(Transcript(day, match[2], text))
+        transcripts.append((day, match[2], text))
     return sorted(transcripts)
 
 

@@ -147,7 +147,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
 
     folder = Path(options.folder)
     files = source_files(FILES, folder, sources)
-    scores = _scores(one_of(files, SCORES, folder, f"ask for the data at {ADDRESS}"))
+    path = one_of(files, SCORES, folder, f"ask for the data at {ADDRESS}")
+    scores = _scores_of_pickle(path) if path.suffix == ".pkl" else _table(path, TRAITS)
     features, feature_names, n_rows_averaged = _features(files, folder)
     if options.agreement_from == "file":
         remedy = (
@@ -234,12 +235,8 @@ def _check_counts(
 # Scores and agreements by video
 
 
-def _scores(path: Path) -> dict[str, list[float]]:
-    """Return the scores of each video in the order of `TRAITS`."""
-    return _scores_of_pickle(path) if path.suffix == ".pkl" else _table(path, TRAITS)
-
-
 def _scores_of_pickle(path: Path) -> dict[str, list[float]]:
+    """Return the scores of each video in the order of `TRAITS`."""
     content = read_plain_pickle(path)
     missing = [
         trait
@@ -313,21 +310,28 @@ def _plain_name(name: str) -> str:
 
 def _unique_name(text: str, known: Mapping[str, Any], place: str) -> str:
     """Return the normalised name of a video; refuse an empty name and a `known` name."""
-    video = _video(text)
-    if not video or video in known:
+    video = _video(text, place)
+    if video in known:
         raise UserError(
             place=place,
-            found=f"the video '{video}' is repeated" if video else "no video",
+            found=f"the video '{video}' is repeated",
             expected="the name of another video",
-            remedy="remove the second entry; .mp4 at the end of a name is ignored"
-            if video
-            else "write the name of the video",
+            remedy="remove the second entry; .mp4 at the end of a name is ignored",
         )
     return video
 
 
-def _video(text: str) -> str:
-    return text.strip().removesuffix(".mp4")
+def _video(text: str, place: str) -> str:
+    """Return the normalised name of a video; refuse an empty name."""
+    video = text.strip().removesuffix(".mp4")
+    if not video:
+        raise UserError(
+            place=place,
+            found="no video",
+            expected="the name of a video",
+            remedy="write the name of the video",
+        )
+    return video
 
 
 def _in_range(value: float, place: str) -> float:
@@ -376,9 +380,8 @@ def _features_of_table(path: Path) -> tuple[list[str], list[str], RowsOf]:
             remedy="fix the header",
         )
     features = [name for name in table.names if name != names["video"]]
-    videos = [_video(text) for text in table.strings(names["video"])]
-    if "" in videos:
-        raise _no_video(table.where(videos.index("")))
+    texts = table.strings(names["video"])
+    videos = [_video(text, table.where(row)) for row, text in enumerate(texts)]
     return features, videos, table.matrix(features, complete=True).__getitem__
 
 
@@ -386,12 +389,8 @@ def _features_of_array(path: Path, names_path: Path) -> tuple[list[str], list[st
     """Return the same as `_features_of_table`."""
     import numpy as np
 
-    videos = []
     lines = read_text(names_path).rstrip().split("\n")
-    for line, text in enumerate(lines, start=1):
-        videos.append(_video(text))
-        if not videos[-1]:
-            raise _no_video(f"{names_path}, line {line}")
+    videos = [_video(text, f"{names_path}, line {line}") for line, text in enumerate(lines, 1)]
     values = open_number_array(path)
     if len(videos) != len(values):
         raise UserError(
@@ -415,12 +414,3 @@ def _features_of_array(path: Path, names_path: Path) -> tuple[list[str], list[st
         return chosen
 
     return [f"feature_{column}" for column in range(values.shape[1])], videos, rows_of
-
-
-def _no_video(place: str) -> UserError:
-    return UserError(
-        place=place,
-        found="no video",
-        expected="the name of the video of the row",
-        remedy="write the name of the video",
-    )
