@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,6 +24,12 @@ from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
     import numpy as np
+
+
+_QUOTED = re.compile(r"""(?:^|,)\s*(['"])""")
+"""The first value of a row that is in quotes, single or double."""
+
+_IN_QUOTES = re.compile(r"""^(['"])(.*)\1$""")
 
 
 class Options(Settings):
@@ -95,7 +102,9 @@ def _parse(path: Path) -> tuple[Table, dict[str, Sequence[str]]]:
         line = line.strip()
         if not line or line.startswith("%"):
             continue
-        values = next(csv.reader([line], quotechar="'", skipinitialspace=True))
+        quoted = _QUOTED.search(line)
+        quote = quoted[1] if quoted else "'"
+        values = next(csv.reader([line], quotechar=quote, skipinitialspace=True))
         if len(values) != len(names) or line.startswith("{"):
             raise UserError(
                 place=f"{path}, line {number}",
@@ -134,9 +143,13 @@ def _header(path: Path, lines: Sequence[str]) -> tuple[list[str], dict[str, Sequ
             remedy="check that this is a complete ARFF file, and take attributes of other types "
             "and repeated names out of it",
         ) from error
-    # SciPy removes single quotes only.
+    # SciPy removes single quotes only from names, and those of one kind from classes.
     names = checked_names(f"{path}, header", [name.strip('"') for name in kinds])
-    return names, {name: kind[1] for name, kind in zip(names, kinds.values()) if kind[1]}
+    return names, {
+        name: [_IN_QUOTES.sub(r"\2", value) for value in values]
+        for name, (_, values) in zip(names, kinds.values())
+        if values
+    }
 
 
 def _indicators(table: Table, name: str, classes: Sequence[str]) -> np.ndarray:
