@@ -104,7 +104,8 @@ def _copy_from_mirror(candidate: Path, destination: Path, source: Mapping[str, A
         state = "is truncated" if size < source["size"] else "is too long"
         found = f"the file in the mirror {state}: it has {size} bytes"
         raise _wrong_copy(candidate, found, f"{source['size']} bytes")
-    with _temporary(destination) as temporary:
+    temporary = destination.with_name(f".{destination.name}.{os.getpid()}.tmp")
+    try:
         with _writing(destination):
             shutil.copyfile(candidate, temporary)
         try:
@@ -116,6 +117,8 @@ def _copy_from_mirror(candidate: Path, destination: Path, source: Mapping[str, A
             raise _wrong_copy(candidate, found, _identity(source))
         with _writing(destination):
             os.replace(temporary, destination)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def _identity(source: Mapping[str, Any]) -> str:
@@ -148,15 +151,6 @@ def _wrong_copy(candidate: Path, found: str, expected: str) -> UserError:
         remedy=f"remove or replace {candidate}, or take its folder out of {MIRROR_VARIABLE} so "
         "that the file is downloaded",
     )
-
-
-@contextmanager
-def _temporary(destination: Path) -> Iterator[Path]:
-    temporary = destination.with_name(f".{destination.name}.{os.getpid()}.tmp")
-    try:
-        yield temporary
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _sha256(path: Path) -> str:

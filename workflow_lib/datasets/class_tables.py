@@ -159,14 +159,11 @@ def usable_classes(
     without_vector = np.isnan(vectors).any(axis=1)
     reasons[WITHOUT_VECTOR] = {name for name, none in zip(class_names, without_vector) if none}
 
-    excluded: dict[str, list[str]] = {reason: [] for reason in reasons}
-    kept = []
-    for position, name in sorted(enumerate(class_names), key=lambda pair: pair[1]):
-        reason = next((reason for reason, names in reasons.items() if name in names), None)
-        if reason is None:
-            kept.append(position)
-        else:
-            excluded[reason].append(name)
+    excluded, left = {}, set(class_names)
+    for reason, names in reasons.items():
+        excluded[reason] = sorted(left & names)
+        left -= names
+    kept = sorted((class_names.index(name) for name in left), key=class_names.__getitem__)
     numbers = np.full(len(class_names), -1, dtype=np.int64)
     numbers[kept] = np.arange(len(kept))
     rows = np.flatnonzero(numbers[labels] >= 0)

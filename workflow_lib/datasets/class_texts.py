@@ -144,29 +144,14 @@ def _folder_texts(path: Path) -> dict[str, str]:
 
 
 def _json_texts(path: Path) -> dict[str, str]:
-    form = "{CLASS: TEXT, ...}, a text or a list of sentences for every class"
+    form = "{CLASS: TEXT, ...}, one entry, a text or a list of sentences, for every class"
     try:
-        content = parsed_json(read_text(path), lambda pairs: _different(pairs, path))
+        content = parsed_json(read_text(path))
     except JsonFault as error:
         raise wrong_source(str(path), f"{error}", form) from error
     if not isinstance(content, dict):
         raise wrong_source(str(path), "the file does not hold an object with texts by class", form)
     return {name: _text(value, f"{path}, entry '{name}'") for name, value in content.items()}
-
-
-def _different(pairs: list[tuple[str, Any]], path: Path) -> dict[str, Any]:
-    """Return an object of JSON; refuse repeated names."""
-    content: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in content:
-            raise UserError(
-                place=str(path),
-                found=f"the entry '{name}' is repeated",
-                expected="one entry per class",
-                remedy="rename or remove one of them",
-            )
-        content[name] = value
-    return content
 
 
 def _text(value: Any, place: str) -> str:

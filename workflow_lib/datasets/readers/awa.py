@@ -31,17 +31,8 @@ from pydantic import Field, Strict
 
 from workflow_lib.config.base import Settings
 from workflow_lib.datasets.archive_members import matching_members, path_from_pattern
-from workflow_lib.datasets.archives import (
-    begins_as_zip,
-    opened_zip,
-    printable_name,
-    readable,
-)
-from workflow_lib.datasets.class_tables import (
-    class_dataset_tree,
-    described_vectors,
-    usable_classes,
-)
+from workflow_lib.datasets.archives import begins_as_zip, opened_zip, printable_name, readable
+from workflow_lib.datasets.class_tables import class_dataset_tree, described_vectors, usable_classes
 from workflow_lib.datasets.long_lines import lines_of
 from workflow_lib.datasets.tables import FETCH_AGAIN, listed, numbers_of, utf8_text, wrong_source
 from workflow_lib.errors import UserError

@@ -151,19 +151,13 @@ def read(
     thumbnails = _features(features[THUMBNAILS])
     images = json.loads(thumbnails["names"]["rows"])
     classes_of_images = json.loads(thumbnails["names"]["classes"])
-    class_names = sorted(set(classes_of_images))
+    found, labels = np.unique(classes_of_images, return_inverse=True)
+    class_names = found.tolist()
     described = _described(options, sources, class_names)
-    number_of = {name: number for number, name in enumerate(class_names)}
-    matching = np.array(
-        [
-            row
-            for row, name in enumerate(images)
-            if fnmatchcase(name.rpartition("/")[2], options.members)
-        ],
-        dtype=np.int64,
-    )
+    files = [name.rpartition("/")[2] for name in images]
+    matching = np.flatnonzero([fnmatchcase(name, options.members) for name in files])
     usable = usable_classes(
-        np.array([number_of[classes_of_images[row]] for row in matching], dtype=np.int64),
+        labels[matching],
         described.vectors,
         class_names,
         {LEFT_OUT: options.left_out_classes, CODEBOOK: options.codebook_classes or ()},
