@@ -139,7 +139,8 @@ def _difference(path: Path, source: Mapping[str, Any]) -> str:
         if (found.sha256, found.size) == (source["sha256"], source["size"]):
             return ""
         return f"{found.count} such members of {found.size} bytes with the SHA-256 {found.sha256}"
-    found = _sha256(path)
+    with open(path, "rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
     return "" if found == source["sha256"] else f"the SHA-256 {found}"
 
 
@@ -151,11 +152,6 @@ def _wrong_copy(candidate: Path, found: str, expected: str) -> UserError:
         remedy=f"remove or replace {candidate}, or take its folder out of {MIRROR_VARIABLE} so "
         "that the file is downloaded",
     )
-
-
-def _sha256(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _download(

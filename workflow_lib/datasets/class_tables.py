@@ -79,27 +79,25 @@ def described_vectors(
     from workflow_lib.datasets.word_vectors import read_word_vectors
     from workflow_lib.features import class_vectors
 
+    report, described = {}, list(range(len(class_names)))
     if kind == "names":
         words = read_word_vectors(word_vectors, class_vectors.wanted_name_words(class_names))
-        vectors = class_vectors.name_vectors(class_names, words)
-        return DescribedVectors(vectors, _component_names(vectors), {})
-    found, _ = read_class_texts(texts, class_names, text_names)
-    described = [place for place, name in enumerate(class_names) if name in found]
-    known = [found[class_names[place]] for place in described]
-    if kind == "texts":
-        words = read_word_vectors(word_vectors, class_vectors.wanted_text_words(known))
-        of_texts = class_vectors.text_vectors(known, words)
-        report = class_vectors.text_report(known, words)
+        found = class_vectors.name_vectors(class_names, words)
     else:
-        of_texts = class_vectors.lsa_vectors(known, lsa_dimension)
-        report = class_vectors.text_report(known)
-    vectors = np.full((len(class_names), of_texts.shape[1]), np.nan)
-    vectors[described] = of_texts
-    return DescribedVectors(vectors, _component_names(vectors), {"class_texts": report})
-
-
-def _component_names(vectors: np.ndarray) -> list[str]:
-    return [f"dimension_{column}" for column in range(vectors.shape[1])]
+        by_name, _ = read_class_texts(texts, class_names, text_names)
+        described = [place for place, name in enumerate(class_names) if name in by_name]
+        known = [by_name[class_names[place]] for place in described]
+        if kind == "texts":
+            words = read_word_vectors(word_vectors, class_vectors.wanted_text_words(known))
+            found = class_vectors.text_vectors(known, words)
+            report = {"class_texts": class_vectors.text_report(known, words)}
+        else:
+            found = class_vectors.lsa_vectors(known, lsa_dimension)
+            report = {"class_texts": class_vectors.text_report(known)}
+    vectors = np.full((len(class_names), found.shape[1]), np.nan)
+    vectors[described] = found
+    names = [f"dimension_{column}" for column in range(found.shape[1])]
+    return DescribedVectors(vectors, names, report)
 
 
 class UsableClasses(NamedTuple):

@@ -117,16 +117,14 @@ def text_table(
     return Table(place, names, numbers, strings, layout.lines, unit="line")
 
 
-def text_rows(
-    content: bytes, place: str, delimiter: str | None = None
-) -> tuple[list[int], list[list[str]]]:
+def text_rows(content: bytes, place: str) -> tuple[list[int], list[list[str]]]:
     """Return the lines on which the rows of a text begin, and the stripped cells of each.
 
     The first row may be a header or not; rows may have different lengths; blank rows are left out.
     The parameters, and the errors except those of rows and names, are those of `text_table`.
     """
     content = content.removeprefix(codecs.BOM_UTF8)
-    delimiter = _delimiter(content, place, delimiter)
+    delimiter = _delimiter(content, place, None)
     lines, rows = [], []
     for line, _, cells in _records(content, place, delimiter):
         if any(map(str.strip, cells)):

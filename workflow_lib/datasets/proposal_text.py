@@ -97,8 +97,8 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     environment.filters |= {
-        "comment": lambda text, indent="": "".join(f"{line}\n" for line in comment(text, indent)),
-        "wrapped": lambda text, indent: "".join(f"{line}\n" for line in _wrapped(text, indent)),
+        "comment": comment,
+        "wrapped": _wrapped,
         "quoted": quoted,
         "cut": _cut,
         "shown": shown,
@@ -154,7 +154,7 @@ def shown(text: str) -> str:
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
-def comment(text: str, indent: str = "") -> list[str]:
+def comment(text: str, indent: str = "") -> str:
     """Return a text as lines of a comment."""
     return _wrapped(text, f"{indent}# ")
 
@@ -201,8 +201,8 @@ def _escaped(letter: str) -> str:
     return letter if letter.isprintable() else letter.encode("unicode_escape").decode()
 
 
-def _wrapped(text: str, beginning: str) -> list[str]:
-    return textwrap.wrap(
+def _wrapped(text: str, beginning: str) -> str:
+    lines = textwrap.wrap(
         shown(text),
         WIDTH,
         initial_indent=beginning,
@@ -210,6 +210,7 @@ def _wrapped(text: str, beginning: str) -> list[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _list(key: str, names: Sequence[str], all_names: Sequence[str]) -> str:

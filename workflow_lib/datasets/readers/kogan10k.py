@@ -105,7 +105,9 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     after = [_volatilities(files[f"{year}.logvol.+12.txt"]) for year in years]
     owners = [_companies(files[f"{year}.meta.txt"]) for year in years]
     archives = [files[f"{year}.tok.tgz"] for year in years]
-    with_words = [_reports_with_words(archive) for archive in archives]
+    with_words = [
+        {key for key, content in _reports(archive) if content.strip()} for archive in archives
+    ]
 
     excluded = Counter(dict.fromkeys((NOT_EVERY_YEAR, SEVERAL, NO_TEXT, NO_VOLATILITY), 0))
     reports = [_by_company(owner) for owner in owners]
@@ -118,7 +120,11 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
             excluded[reason] += 1
         else:
             usable[company] = [key for (key,) in keys]
-    drawn = _drawn(sorted(usable), options.companies, seed)
+    drawn = sorted(usable)
+    if options.companies is not None and options.companies < len(drawn):
+        random = np.random.default_rng(seed)
+        places = random.choice(len(drawn), size=options.companies, replace=False)
+        drawn = [drawn[place] for place in np.sort(places)]
     excluded[NOT_DRAWN] = len(usable) - len(drawn)
     rows = [usable[company] for company in drawn]
     if len(rows) < 2:
@@ -261,10 +267,6 @@ def _reports(archive: Path) -> Iterator[tuple[str, bytes]]:
             )
 
 
-def _reports_with_words(archive: Path) -> set[str]:
-    return {key for key, content in _reports(archive) if content.strip()}
-
-
 def _reason_to_exclude(
     keys: Sequence[Sequence[str]],
     with_words: Sequence[set[str]],
@@ -282,15 +284,6 @@ def _reason_to_exclude(
     if lagged_values is not None:
         values.append(lagged_values.get(keys[0][0], float("nan")))
     return "" if all(value - value == 0.0 for value in values) else NO_VOLATILITY
-
-
-def _drawn(companies: Sequence[str], most: int | None, seed: int) -> list[str]:
-    import numpy as np
-
-    if most is None or most >= len(companies):
-        return list(companies)
-    places = np.random.default_rng(seed).choice(len(companies), size=most, replace=False)
-    return [companies[place] for place in np.sort(places)]
 
 
 def _term_counts(
