@@ -12,19 +12,15 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from workflow_lib.datasets.tables import dataset_tree, exclusion_report, listed
 from workflow_lib.errors import UserError
 
-if TYPE_CHECKING:
-    import numpy as np
-
 WITHOUT_ROWS = "classes without rows"
 WITHOUT_VECTOR = "classes without a class vector"
-
-LSA_DIMENSION = 50
-"""Length of vectors by latent semantic analysis, as of the word vectors of the paper."""
 
 _NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
@@ -47,7 +43,7 @@ def described_vectors(
     class_names: Sequence[str],
     word_vectors: Path | None = None,
     texts: Path | None = None,
-    lsa_dimension: int = LSA_DIMENSION,
+    lsa_dimension: int = 50,
     text_names: Mapping[str, str] = _NO_NAMES,
 ) -> DescribedVectors:
     """Return the class vectors made from names or texts (`workflow_lib.features.class_vectors`).
@@ -73,8 +69,6 @@ def described_vectors(
     UserError
         When a file cannot be read, and as `workflow_lib.datasets.class_texts.read_class_texts`.
     """
-    import numpy as np
-
     from workflow_lib.datasets.class_texts import read_class_texts
     from workflow_lib.datasets.word_vectors import read_word_vectors
     from workflow_lib.features import class_vectors
@@ -144,8 +138,6 @@ def usable_classes(
     ValueError
         When a name is repeated or a label has no class.
     """
-    import numpy as np
-
     labels, vectors = np.asarray(labels), np.asarray(vectors, dtype=np.float64)
     if len(vectors) != len(class_names) or len(set(class_names)) < len(class_names):
         raise ValueError(f"{len(vectors)} vectors for the class names {list(class_names)}.")
@@ -233,8 +225,6 @@ def class_dataset_tree(
         When lengths or shapes are inconsistent, a label has no class, the names are not sorted or
         not distinct, or inner products are not finite or not symmetric.
     """
-    import numpy as np
-
     labels = np.asarray(labels)
     vectors = np.ascontiguousarray(vectors, dtype=np.float64)
     lengths = {
@@ -283,8 +273,6 @@ def _check_classes(
     labels: np.ndarray, vectors: np.ndarray, class_names: Sequence[str], place: str
 ) -> None:
     """Refuse classes that cannot be learned."""
-    import numpy as np
-
     if len(vectors) < 2:
         raise UserError(
             place=place,

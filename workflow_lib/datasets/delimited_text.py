@@ -12,16 +12,15 @@ import io
 import re
 from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import numpy as np
 
 from workflow_lib.datasets.column_names import checked_names
 from workflow_lib.datasets.tables import checked_text, finite_number
 from workflow_lib.datasets.typed_columns import cleaned, no_rows
 from workflow_lib.datasets.user_table import Table
 from workflow_lib.errors import UserError
-
-if TYPE_CHECKING:
-    import numpy as np
 
 DELIMITERS = (",", ";", "\t", "|")
 """Delimiters of values in a text file; the earlier is preferred in a tie."""
@@ -66,7 +65,6 @@ def text_table(
         or has another number of cells than it; for text without a row, invalid names and an invalid
         delimiter.
     """
-    import numpy as np
     import pandas
 
     content = content.removeprefix(codecs.BOM_UTF8)

@@ -20,7 +20,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from workflow_lib.datasets.archives import (
     begins_as_zip,
@@ -32,9 +34,6 @@ from workflow_lib.datasets.archives import (
     readable,
 )
 from workflow_lib.errors import UserError
-
-if TYPE_CHECKING:
-    import numpy as np
 
 LEFT_OUT_CLASSES = ("BACKGROUND_Google",)
 """The folder of Caltech-101 that holds images of anything and is not a class."""
@@ -187,8 +186,6 @@ def open_images(path: Path, entries: Iterable[ImageEntry]) -> Iterator[OpenedIma
 
 def grey_levels(pixels: np.ndarray) -> np.ndarray:
     """Return the luma 0.299 R + 0.587 G + 0.114 B (ITU-R BT.601), float32 from 0 to 1 (h, w)."""
-    import numpy as np
-
     return pixels.astype(np.float32) @ (np.array([0.299, 0.587, 0.114], dtype=np.float32) / 255)
 
 
@@ -201,8 +198,6 @@ def resized(values: np.ndarray, height: int, width: int) -> np.ndarray:
     height, width : int
         The new size in pixels.
     """
-    import numpy as np
-
     if values.shape[:2] == (height, width):
         return values
     image_module = pillow()[0]
@@ -429,8 +424,6 @@ def _upright(image: Any) -> Any:
 
 
 def _rgb(image: Any) -> np.ndarray:
-    import numpy as np
-
     if image.mode.startswith(("I", "F")):
         # Grey in 16 bits, which Pillow would clip at 255 instead of scaling.
         values = np.asarray(image, dtype=np.float64)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from workflow_lib.errors import UserError
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 def open_number_array(path: Path) -> np.ndarray:
@@ -20,8 +18,6 @@ def open_number_array(path: Path) -> np.ndarray:
         When the file cannot be read, is damaged, or holds anything but integers and floats in rows
         and columns.
     """
-    import numpy as np
-
     try:
         with np.errstate(over="ignore"):
             values = np.lib.format.open_memmap(path, mode="r")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from workflow_lib.datasets.delimited_text import text_table
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from workflow_lib.datasets.user_table import Table
 
 TOO_FEW_BEFORE = "too few days with a price before the call"
@@ -59,8 +59,6 @@ def log_volatility(prices: np.ndarray) -> np.ndarray:
     al. (2018), section 6.3.1. Kogan et al. (2009) divide the sum by the number of returns, which
     shifts all values by a constant. Minus infinity where all returns are the same.
     """
-    import numpy as np
-
     returns = np.diff(prices, axis=-1) / prices[..., :-1]
     deviations = returns - returns.mean(axis=-1, keepdims=True)
     with np.errstate(divide="ignore"):
@@ -84,8 +82,6 @@ def volatility_windows(
     after it, and one of `lagged_days` returns before. The absolute logarithm of the ratio of two
     successive prices is at most `largest_jump`, and they are at most `longest_gap` days apart.
     """
-    import numpy as np
-
     days, prices = series
     middle = int(np.searchsorted(days, day))
     first, last = middle - lagged_days, middle + weeks * days_per_week
@@ -117,8 +113,6 @@ def daily_prices(content: bytes, company: str, place: str) -> DailyPrices:
         previous date, a price is not a positive number, or the line is of another company; and as
         `workflow_lib.datasets.delimited_text.text_table`.
     """
-    import numpy as np
-
     table = text_table(content, place, ("",), ",")
     for row in np.flatnonzero(table.strings("Name") != company):
         raise UserError(

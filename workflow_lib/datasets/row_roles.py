@@ -5,11 +5,11 @@ from __future__ import annotations
 import datetime
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from workflow_lib.datasets.user_table import Table
 
 
@@ -31,7 +31,6 @@ def check_labelled(table: Table, n_labelled: int, what: str) -> None:
 
 def codes_of(texts: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """Return the number (n,) of each text among the distinct texts, -1 if missing, and these."""
-    import numpy as np
     import pandas
 
     codes, names = pandas.factorize(np.where(texts == "", None, texts), sort=True)
@@ -46,8 +45,6 @@ def row_groups(rows: Table, name: str, labelled: np.ndarray) -> tuple[np.ndarray
     UserError
         Naming the first line whose group is missing.
     """
-    import numpy as np
-
     codes, names = codes_of(rows.strings(name))
     for row in np.flatnonzero((codes < 0) & labelled):
         raise UserError(
@@ -68,8 +65,6 @@ def row_times(rows: Table, name: str) -> np.ndarray:
     UserError
         Naming the first line whose time is missing, or neither a number nor a date.
     """
-    import numpy as np
-
     texts = rows.strings(name)
     for row in np.flatnonzero(texts == ""):
         raise UserError(

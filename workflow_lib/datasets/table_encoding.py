@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from workflow_lib.datasets.molecules import read_molecules
 from workflow_lib.datasets.table_file import Table
 from workflow_lib.datasets.tables import finite_number
@@ -18,7 +20,6 @@ from workflow_lib.datasets.word_counts import words_of
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
-    import numpy as np
     from scipy.sparse import csr_array
 
 STRING_COLUMNS = 32
@@ -165,8 +166,6 @@ class TableEncoding:
         are then scaled to a mean square of 1, so that the expected squared distance of two rows is
         that of as many numbers, to which the widths of the rbf kernel refer.
         """
-        import numpy as np
-
         widths = [1] * (len(self.numbers) + len(self.missing_indicators))
         widths += [levels.n_columns for levels in self.categories.values()]
         widths += [STRING_COLUMNS] * len(self.strings)
@@ -186,8 +185,6 @@ class TableEncoding:
         UserError
             When a column is missing, or a cell is not a number or not a molecule; naming the line.
         """
-        import numpy as np
-
         notes: list[list[str]] = [[] for _ in range(table.n_rows)]
         parts, names = [np.empty((table.n_rows, 0))], []
         if self.numbers:
@@ -247,7 +244,6 @@ class TableEncoding:
         return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in stored.items()})
 
     def _counted_words(self, texts: np.ndarray, notes: list[list[str]]) -> csr_array:
-        import numpy as np
         from scipy.sparse import csr_array
         from sklearn.feature_extraction.text import CountVectorizer
 
@@ -263,8 +259,6 @@ class TableEncoding:
 
 def json_bytes(value: Any) -> np.ndarray:
     """Return `value` as JSON in an array of bytes, the form in which artifacts hold long texts."""
-    import numpy as np
-
     return np.frombuffer(json.dumps(value, ensure_ascii=False).encode(), dtype=np.uint8)
 
 
@@ -292,8 +286,6 @@ def _frequent_words(table: Table, name: str) -> tuple[str, ...]:
 
 def _indicators(texts: np.ndarray, name: str, levels: Levels, notes: list[list[str]]) -> np.ndarray:
     """Return 1 in the column of the level of each row, and note values without a column."""
-    import numpy as np
-
     columns = {text: column for column, text in enumerate(levels.texts)}
     # 1 and 1.0 are the same level: a number may be text in one table and typed in another.
     by_number: dict[float, list[int]] = {}
@@ -325,8 +317,6 @@ def _hashed(texts: np.ndarray) -> np.ndarray:
 
 def _fingerprints(table: Table, name: str) -> np.ndarray:
     """Return the fingerprints (n, N_BITS) of the molecules in a column."""
-    import numpy as np
-
     smiles = table.strings(name)
     molecules = read_molecules(smiles, RADIUS, N_BITS)
     for row, molecule in enumerate(molecules):

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     import numpy as np
     from scipy.sparse import csr_array
 
+MISSING_VALUES = ("", "NA", "NaN", "nan", "?", "null", "None", "N/A", "#N/A")
+"""Marks of missing values in a table of the user; an empty cell is always missing."""
+
 SAVE_AS_CSV = "in a spreadsheet, save the table as 'CSV UTF-8'"
 """Remedy for a table in the format of a spreadsheet program."""
 

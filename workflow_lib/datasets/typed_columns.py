@@ -5,15 +5,14 @@ from __future__ import annotations
 import datetime
 import io
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from workflow_lib.datasets.archives import most_unpacked
 from workflow_lib.datasets.column_names import checked_names
 from workflow_lib.datasets.tables import finite_number
 from workflow_lib.errors import UserError
-
-if TYPE_CHECKING:
-    import numpy as np
 
 _BYTES_OF_A_CELL = 8
 
@@ -43,8 +42,6 @@ def column_of(values: Sequence[Any], place: str) -> np.ndarray:
     UserError
         Naming the row, counted from 1, of a value of another type.
     """
-    import numpy as np
-
     try:
         array = np.asarray(values)
     except ValueError:
@@ -68,8 +65,6 @@ def column_of(values: Sequence[Any], place: str) -> np.ndarray:
 
 def cleaned(texts: Iterable[str], missing: Collection[str]) -> np.ndarray:
     """Return the stripped texts (n,), an array of objects, "" for those in `missing`."""
-    import numpy as np
-
     stripped = map(str.strip, texts)
     return np.array(["" if text in missing else text for text in stripped], dtype=object)
 
@@ -86,8 +81,6 @@ def no_rows(place: str) -> UserError:
 
 def without_marks(column: np.ndarray, missing: Collection[str]) -> np.ndarray:
     """Return a column of numbers (n,) as float64, NaN for marks such as ``-999``."""
-    import numpy as np
-
     values = column.astype(np.float64)
     marks = [number for mark in missing if (number := finite_number(mark)) is not None]
     values[np.isin(values, marks)] = np.nan
@@ -95,8 +88,6 @@ def without_marks(column: np.ndarray, missing: Collection[str]) -> np.ndarray:
 
 
 def _text_of(value: Any, place: str) -> str:
-    import numpy as np
-
     value = value.item() if isinstance(value, np.generic) else value
     fault = f"a value of the type {type(value).__name__}"
     if isinstance(value, bytes):
@@ -201,7 +192,6 @@ def hdf5_columns(content: bytes, place: str) -> dict[str, Any]:
 def _hdf5_columns(file: Any, place: str, most: int) -> dict[str, Any]:
     """Return the columns; raise a ValueError for anything but plain datasets."""
     import h5py
-    import numpy as np
 
     for name in file:
         if not isinstance(file.get(name, getlink=True), h5py.HardLink):

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from workflow_lib.datasets.column_names import checked_names, composed
-from workflow_lib.datasets.tables import finite_number, listed
+from workflow_lib.datasets.tables import MISSING_VALUES, finite_number, listed
 from workflow_lib.datasets.typed_columns import cleaned, column_of, no_rows, without_marks
 from workflow_lib.errors import UserError, nearest_name
-
-if TYPE_CHECKING:
-    import numpy as np
-
-MISSING_VALUES = ("", "NA", "NaN", "nan", "?", "null", "None", "N/A", "#N/A")
-"""Marks of missing values; an empty cell is always missing."""
 
 
 class Table:
@@ -58,8 +54,6 @@ class Table:
         unit : {"line", "row"}, default="row"
             What `lines` count.
         """
-        import numpy as np
-
         self.place = place
         self.names = list(names)
         self.lines = np.array(lines, dtype=np.int64)
@@ -100,8 +94,6 @@ class Table:
             For no column, columns of different length or more than one axis, no row, names that
             are empty or repeated, and values of any other type.
         """
-        import numpy as np
-
         names = checked_names(place, [str(name) for name in mapping])
         columns = [column_of(mapping[name], f"{place}, column '{name}'") for name in mapping]
         lengths = {len(column) for column in columns}
@@ -186,8 +178,6 @@ class Table:
         UserError
             As `numbers`; where `complete`, naming the first cell that is missing.
         """
-        import numpy as np
-
         values = np.empty((self.n_rows, len(names)))
         for column, name in enumerate(names):
             values[:, column] = self.numbers(name)
@@ -268,8 +258,6 @@ class Table:
 
     def selected(self, rows: np.ndarray | Sequence[int] | Sequence[bool]) -> Table:
         """Return the table of some rows, given as a mask (n_rows,) or as numbers from 0."""
-        import numpy as np
-
         rows = np.asarray(rows)
         if rows.dtype != bool:
             rows = rows.astype(np.intp)
@@ -290,8 +278,6 @@ class Table:
 
     def _parsed(self, name: str) -> np.ndarray | None:
         """Return the numbers in a column, None where a text is none; each column is parsed once."""
-        import numpy as np
-
         name = composed(name)
         if name not in self._numbers:
             texts = self._texts(name)

@@ -18,12 +18,12 @@ from pydantic import Field, Strict, StrictBool
 from workflow_lib.config.base import Settings
 from workflow_lib.datasets.column_names import checked_names
 from workflow_lib.datasets.tables import dataset_tree, only_source, read_text, rows_with_outputs
-from workflow_lib.datasets.typed_columns import cleaned
-from workflow_lib.datasets.user_table import Table
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from workflow_lib.datasets.user_table import Table
 
 
 _QUOTED = re.compile(r"""(?:^|,)\s*(['"])""")
@@ -94,6 +94,9 @@ def _parse(path: Path) -> tuple[Table, dict[str, Sequence[str]]]:
     SciPy reads the header. It would read the rows too, but without the lines in its messages, and
     it accepts rows that are too long.
     """
+    from workflow_lib.datasets.typed_columns import cleaned
+    from workflow_lib.datasets.user_table import Table
+
     lines = read_text(path).splitlines()
     begin = next((at for at, line in enumerate(lines, 1) if line.strip().lower() == "@data"), 0)
     names, classes = _header(path, lines[:begin])

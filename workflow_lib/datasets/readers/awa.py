@@ -32,7 +32,6 @@ from pydantic import Field, Strict
 from workflow_lib.config.base import Settings
 from workflow_lib.datasets.archive_members import matching_members, path_from_pattern
 from workflow_lib.datasets.archives import begins_as_zip, opened_zip, printable_name, readable
-from workflow_lib.datasets.class_tables import class_dataset_tree, described_vectors, usable_classes
 from workflow_lib.datasets.long_lines import lines_of
 from workflow_lib.datasets.tables import FETCH_AGAIN, listed, numbers_of, utf8_text, wrong_source
 from workflow_lib.errors import UserError
@@ -126,6 +125,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     """
     import numpy as np
 
+    from workflow_lib.datasets.class_tables import class_dataset_tree, usable_classes
+
     folder = Path(options.folder)
     classes = class_information(options, folder, sources, BASE_ARCHIVE)
     number_of = {name: number for number, name in enumerate(classes.names)}
@@ -209,6 +210,8 @@ def class_information(
         classes with the same name, numbers of classes that are not 1, 2, ..., a matrix of
         attributes of another size, and an attribute that is not known for any class.
     """
+    from workflow_lib.datasets.class_tables import described_vectors
+
     names = _numbered_names(only_file(folder, sources, archive, CLASSES), CLASSES, "a class")
     if options.vectors == "attributes":
         lines = only_file(folder, sources, archive, ATTRIBUTES)

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, Strict
 
-from workflow_lib.datasets.class_tables import class_dataset_tree, usable_classes
 from workflow_lib.datasets.readers.awa import (
     CLASSES,
     ClassVectorOptions,
@@ -71,6 +70,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         `workflow_lib.datasets.readers.awa.class_information`.
     """
     import numpy as np
+
+    from workflow_lib.datasets.class_tables import class_dataset_tree, usable_classes
 
     folder = Path(options.folder)
     classes = class_information(options, folder, sources, BASE_ARCHIVE)

@@ -26,14 +26,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field, StrictBool
 
 from workflow_lib.config.base import Settings
-from workflow_lib.datasets.kernel_table import (
-    ROUNDING,
-    matrix_of,
-    symmetric,
-    without_negative_eigenvalues,
-)
-from workflow_lib.datasets.number_array import open_number_array
-from workflow_lib.datasets.table_file import read_source
 from workflow_lib.datasets.tables import (
     dataset_tree,
     exclusion_report,
@@ -91,6 +83,12 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         symmetric or not positive semi-definite, by how much; for ids that are repeated or unknown.
     """
     import numpy as np
+
+    from workflow_lib.datasets.kernel_table import (
+        ROUNDING,
+        symmetric,
+        without_negative_eigenvalues,
+    )
 
     matrix_path, labels_path = _files(options.folder, sources)
     names, labels = _labels(labels_path)
@@ -152,6 +150,8 @@ def _files(folder: str, sources: Sequence[Path]) -> tuple[Path, Path]:
 
 def _labels(path: Path) -> tuple[list[str], dict[str, np.ndarray]]:
     """Return the names of the outputs, and the labels of every molecule."""
+    from workflow_lib.datasets.table_file import read_source
+
     table = read_source(path, MISSING)
     key, *outputs = table.names
     if key.lower() != IDS or not outputs:
@@ -168,6 +168,8 @@ def _read_array(path: Path) -> tuple[None, np.ndarray]:
     """Return the matrix in a NumPy file, which has no ids."""
     import numpy as np
 
+    from workflow_lib.datasets.number_array import open_number_array
+
     matrix = open_number_array(path)
     faulty = np.argwhere(~np.isfinite(matrix))
     if len(faulty):
@@ -183,6 +185,8 @@ def _read_array(path: Path) -> tuple[None, np.ndarray]:
 
 def _read_lines(path: Path) -> tuple[list[str] | None, np.ndarray]:
     """Return the ids, or None without ids, and the matrix in a text file."""
+    from workflow_lib.datasets.kernel_table import matrix_of
+
     text = read_text(path)
     filled = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     delimiter = "," if "," in filled[0][1] else None

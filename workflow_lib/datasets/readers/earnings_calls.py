@@ -13,21 +13,18 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, Strict
 
 from workflow_lib.config.base import Settings
 from workflow_lib.datasets.archive_members import matching_members
-from workflow_lib.datasets.price_windows import (
-    REASONS,
-    DailyPrices,
-    daily_prices,
-    volatility_windows,
-)
 from workflow_lib.datasets.tables import check_sources, dataset_tree, utf8_text
 from workflow_lib.datasets.word_counts import word_counts, words_of
 from workflow_lib.errors import UserError
+
+if TYPE_CHECKING:
+    from workflow_lib.datasets.price_windows import DailyPrices
 
 TRANSCRIPTS = "MAEC_Dataset/*/text.txt"
 PRICES = "individual_stocks_5yr/*_data.csv"
@@ -92,6 +89,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         Naming the archive, the member and the line that cannot be read.
     """
     import numpy as np
+
+    from workflow_lib.datasets.price_windows import REASONS, volatility_windows
 
     check_sources(sources, "earnings_calls", "the archive of the transcripts", "that of the prices")
     transcripts = _transcripts(sources[0])
@@ -170,6 +169,8 @@ def _transcripts(archive: Path) -> list[tuple[int, str, str]]:
 
 def _prices(archive: Path, companies: set[str]) -> dict[str, DailyPrices]:
     """Return the prices of those of `companies` that the archive has."""
+    from workflow_lib.datasets.price_windows import daily_prices
+
     prices: dict[str, DailyPrices] = {}
     for name, content in matching_members(archive, PRICES):
         company = name.split("/")[1].removesuffix("_data.csv")

@@ -53,9 +53,7 @@ from pydantic import AfterValidator, Field, Strict, ValidationInfo
 from pydantic_core import PydanticCustomError
 
 from workflow_lib.config.base import Settings
-from workflow_lib.datasets.number_array import open_number_array
 from workflow_lib.datasets.plain_pickle import read_plain_pickle
-from workflow_lib.datasets.table_file import read_source
 from workflow_lib.datasets.tables import (
     dataset_tree,
     listed,
@@ -277,6 +275,8 @@ def _scores_of_pickle(path: Path) -> dict[str, list[float]]:
 
 def _table(path: Path, wanted: Sequence[str]) -> dict[str, list[float]]:
     """Return the numbers in [0, 1] in the columns `wanted` by video."""
+    from workflow_lib.datasets.table_file import read_source
+
     table = read_source(path)
     names = [_plain_name(name) for name in table.names]
     columns = []
@@ -370,6 +370,8 @@ def _features(
 
 def _features_of_table(path: Path) -> tuple[list[str], list[str], RowsOf]:
     """Return the names of the features, the video of each row, and a function for some rows."""
+    from workflow_lib.datasets.table_file import read_source
+
     table = read_source(path)
     names = {_plain_name(name): name for name in table.names}
     if "video" not in names or len(table.names) < 2:
@@ -388,6 +390,8 @@ def _features_of_table(path: Path) -> tuple[list[str], list[str], RowsOf]:
 def _features_of_array(path: Path, names_path: Path) -> tuple[list[str], list[str], RowsOf]:
     """Return the same as `_features_of_table`."""
     import numpy as np
+
+    from workflow_lib.datasets.number_array import open_number_array
 
     lines = read_text(names_path).rstrip().split("\n")
     videos = [_video(text, f"{names_path}, line {line}") for line, text in enumerate(lines, 1)]

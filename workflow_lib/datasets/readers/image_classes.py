@@ -22,18 +22,13 @@ from pydantic import AfterValidator, Field, Strict
 from pydantic_core import PydanticCustomError
 
 from workflow_lib.config.base import Settings
-from workflow_lib.datasets.class_tables import (
-    LSA_DIMENSION,
-    DescribedVectors,
-    class_dataset_tree,
-    described_vectors,
-    usable_classes,
-)
 from workflow_lib.datasets.tables import check_sources
 from workflow_lib.errors import UserError, unknown_name
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from workflow_lib.datasets.class_tables import DescribedVectors
 
 WEIGHTS = ".pth"
 """End of the name of a source with the weights of a network, which only its features need."""
@@ -102,7 +97,7 @@ class Options(Settings):
     """Classes that are only used to learn the codebook of the features and are not rows. The
     default, null, stands for all classes without a class vector."""
 
-    lsa_dimension: Annotated[int, Strict(), Field(ge=1)] = LSA_DIMENSION
+    lsa_dimension: Annotated[int, Strict(), Field(ge=1)] = 50
     """Length of the class vectors for `vectors: lsa`, at most the number of texts; the default is
     that of the word vectors of the paper."""
 
@@ -141,6 +136,8 @@ def read(
         When a kind of features was not given.
     """
     import numpy as np
+
+    from workflow_lib.datasets.class_tables import class_dataset_tree, usable_classes
 
     features = features or {}
     introductions = [features[INTRODUCTIONS]] if INTRODUCTIONS in features else []
@@ -241,6 +238,8 @@ def _described(
 ) -> DescribedVectors:
     """Return the vectors (C, d) of all classes of the collection, NaN for those without one."""
     import numpy as np
+
+    from workflow_lib.datasets.class_tables import described_vectors
 
     wanted = {
         "names": ["word vectors"],

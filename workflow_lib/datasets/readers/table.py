@@ -15,16 +15,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 from pydantic import Field, StrictBool
 
 from workflow_lib.config.base import Settings
-from workflow_lib.datasets.class_tables import class_dataset_tree, usable_classes
-from workflow_lib.datasets.kernel_table import read_kernel_table
-from workflow_lib.datasets.row_roles import check_labelled, codes_of, row_groups, row_times
-from workflow_lib.datasets.table_encoding import TableEncoding, json_bytes
-from workflow_lib.datasets.table_file import MISSING_VALUES, Table, read_table
-from workflow_lib.datasets.tables import dataset_tree, listed
+from workflow_lib.datasets.tables import MISSING_VALUES, dataset_tree, listed
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from workflow_lib.datasets.user_table import Table
 
 Name = Annotated[str, Field(min_length=1)]
 
@@ -153,6 +150,9 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     """
     import numpy as np
 
+    from workflow_lib.datasets.row_roles import check_labelled
+    from workflow_lib.datasets.table_file import read_table
+
     table = read_table(options.file, options.missing_values, options.delimiter)
     columns = _columns(table, options)
     if options.classes is not None:
@@ -194,6 +194,9 @@ def _class_tree(
 ) -> dict[str, Any]:
     """Return the tree of a table whose rows belong to classes."""
     import numpy as np
+
+    from workflow_lib.datasets.class_tables import class_dataset_tree, usable_classes
+    from workflow_lib.datasets.row_roles import check_labelled
 
     texts = table.strings(options.classes)
     labelled = np.flatnonzero(texts != "")
@@ -357,6 +360,8 @@ def _class_vectors(
     """Return names and vectors of all classes, NaN for those without, and names of components."""
     import numpy as np
 
+    from workflow_lib.datasets.table_file import read_table
+
     table = read_table(options.class_vectors, options.missing_values)
     key, *components = table.names
     if not components:
@@ -390,6 +395,9 @@ def _inputs(
     table: Table, kept: np.ndarray, options: Options, columns: Mapping[str, Sequence[str]]
 ) -> _Inputs:
     """Return the inputs of the rows `kept`, counted from 0."""
+    from workflow_lib.datasets.kernel_table import read_kernel_table
+    from workflow_lib.datasets.table_encoding import TableEncoding
+
     rows = table.selected(kept)
     encoding = TableEncoding.fit(
         rows,
@@ -420,6 +428,9 @@ def _inputs(
 def _described_rows(rows: Table, labelled: np.ndarray, options: Options) -> dict[str, Any]:
     """Return the groups of the tree that describe the rows; `labelled` is a mask of them."""
     import numpy as np
+
+    from workflow_lib.datasets.row_roles import codes_of, row_groups, row_times
+    from workflow_lib.datasets.table_encoding import json_bytes
 
     groups: dict[str, Any] = {
         "rows": {"line": rows.lines.copy(), "name": json_bytes(_row_names(rows, options))}
