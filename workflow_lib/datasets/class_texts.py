@@ -61,19 +61,16 @@ def read_class_texts(
         or to a text that does not exist.
     """
     path = Path(path)
-    if not path.exists():
-        raise UserError(
-            place=str(path),
-            found="there is no such file or folder",
-            expected="a folder of files CLASS.txt, or a JSON file of texts by class",
-            remedy="place the texts of the classes there",
-        )
-    entries = _folder_texts(path) if path.is_dir() else _json_texts(path)
+    entries = {}
+    if path.exists():
+        entries = _folder_texts(path) if path.is_dir() else _json_texts(path)
     if not entries:
         raise UserError(
             place=str(path),
-            found="there are no texts of classes in it",
-            expected="a file CLASS.txt, or an entry, for every class",
+            found="there are no texts of classes in it"
+            if path.exists()
+            else "there is no such file or folder",
+            expected="a folder of files CLASS.txt, or a JSON file of texts, one for every class",
             remedy="place the texts of the classes there",
         )
     by_name = _by_normalised_name(entries, str(path), "texts")

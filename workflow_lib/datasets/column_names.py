@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 
+from workflow_lib.datasets.tables import no_table
 from workflow_lib.errors import UserError
 
 
@@ -24,12 +25,7 @@ def checked_names(place: str, names: Sequence[str]) -> list[str]:
     """
     names = [composed(name) for name in names]
     if not names:
-        raise UserError(
-            place=place,
-            found="no column",
-            expected="a table with named columns",
-            remedy="write the file again",
-        )
+        raise no_table(place, "no column")
     first: dict[str, int] = {}
     for position, name in enumerate(names, start=1):
         if not name:

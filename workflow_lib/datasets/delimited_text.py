@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from workflow_lib.datasets.column_names import checked_names
-from workflow_lib.datasets.tables import checked_text, finite_number
-from workflow_lib.datasets.typed_columns import cleaned, no_rows
+from workflow_lib.datasets.tables import BLANK, NO_ROWS, checked_text, finite_number, no_table
+from workflow_lib.datasets.typed_columns import cleaned
 from workflow_lib.datasets.user_table import Table
 from workflow_lib.errors import UserError
 
@@ -129,7 +129,7 @@ def text_rows(content: bytes, place: str) -> tuple[list[int], list[list[str]]]:
             lines.append(line)
             rows.append([cell.strip() for cell in cells])
     if not rows:
-        raise _blank(place)
+        raise no_table(place, BLANK)
     return lines, rows
 
 
@@ -216,10 +216,8 @@ def _layout(content: bytes, place: str, delimiter: str, keep_empty: bool) -> _La
             rows.append(number - first)
             if filled or len(header) == 1:
                 n_rows = len(lines)
-    if not header:
-        raise _blank(place)
     if not n_rows:
-        raise no_rows(place)
+        raise no_table(place, NO_ROWS if header else BLANK)
     return _Layout(names, last_line, lines[:n_rows], rows[:n_rows])
 
 
@@ -238,12 +236,3 @@ def _check_length(
             remedy="fix the line: put quotes around a text that holds the delimiter, and write "
             "decimal points; or set the delimiter",
         )
-
-
-def _blank(place: str) -> UserError:
-    return UserError(
-        place=place,
-        found="every line is blank",
-        expected="a header and at least one row",
-        remedy="write the file again",
-    )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workflow_lib.datasets.column_kinds import CATEGORY, EMPTY, ColumnKind, column_kinds
+from workflow_lib.datasets.column_kinds import CATEGORY, ColumnKind, column_kinds
 from workflow_lib.datasets.data_profile import (
     DROP,
     INPUT_LISTS,
@@ -133,13 +133,6 @@ def _check_outputs(
     for name in requested.outputs:
         kind = kinds[name]
         place = f"{table.place}, column '{name}'"
-        if kind.kind == EMPTY:
-            raise UserError(
-                place=place,
-                found="the output has no value in any row",
-                expected="at least one value in every output",
-                remedy="leave this column out of outputs",
-            )
         if kind.kind == CATEGORY and not kind.warning:
             raise UserError(
                 place=place,
@@ -148,10 +141,12 @@ def _check_outputs(
                 remedy=f"leave it out of outputs, or predict this class alone: classes={name}",
             )
         values = table.numbers(name)
-        if len(np.unique(values[~np.isnan(values)])) == 1:
+        n_different = len(np.unique(values[~np.isnan(values)]))
+        if n_different < 2:
             raise UserError(
                 place=place,
-                found="the output has the same value in every row",
+                found=f"the output has {'the same' if n_different else 'no'} value in "
+                f"{'every' if n_different else 'any'} row",
                 expected="outputs that vary",
                 remedy="leave this column out of outputs",
             )

@@ -22,6 +22,9 @@ SAVE_AS_CSV = "in a spreadsheet, save the table as 'CSV UTF-8'"
 """Remedy for a table in the format of a spreadsheet program."""
 
 
+NO_ROWS, BLANK = "0 rows below the names of the columns", "every line is blank"
+"""What is found in a table without rows."""
+
 FETCH_AGAIN = "fetch the file again, or fix it"
 """Remedy for a source with another content than expected."""
 
@@ -29,6 +32,11 @@ FETCH_AGAIN = "fetch the file again, or fix it"
 def wrong_source(place: str, found: str, expected: str) -> UserError:
     """Return the error for a source with another content than `expected`."""
     return UserError(place, found, expected, FETCH_AGAIN)
+
+
+def no_table(place: str, found: str) -> UserError:
+    """Return the error for a table without columns or without rows."""
+    return UserError(place, found, "a header and at least one row", "write the file again")
 
 
 def finite_number(text: str) -> float | None:
@@ -226,12 +234,7 @@ def checked_text(content: bytes, place: str) -> str:
     text = utf8_text(content, place, f"save the file again as UTF-8; {SAVE_AS_CSV}")
     refuse_long_lines(content, place)
     if not text.strip():
-        raise UserError(
-            place=place,
-            found="the file is empty",
-            expected="a header and at least one row",
-            remedy="write the file again",
-        )
+        raise no_table(place, "the file is empty")
     return text
 
 

@@ -69,16 +69,6 @@ def cleaned(texts: Iterable[str], missing: Collection[str]) -> np.ndarray:
     return np.array(["" if text in missing else text for text in stripped], dtype=object)
 
 
-def no_rows(place: str) -> UserError:
-    """Return the error of a table without rows."""
-    return UserError(
-        place=place,
-        found="0 rows below the names of the columns",
-        expected="at least one row",
-        remedy="write the file again, with its rows",
-    )
-
-
 def without_marks(column: np.ndarray, missing: Collection[str]) -> np.ndarray:
     """Return a column of numbers (n,) as float64, NaN for marks such as ``-999``."""
     values = column.astype(np.float64)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from workflow_lib.datasets.column_names import checked_names, composed
-from workflow_lib.datasets.tables import MISSING_VALUES, finite_number, listed
-from workflow_lib.datasets.typed_columns import cleaned, column_of, no_rows, without_marks
+from workflow_lib.datasets.tables import MISSING_VALUES, NO_ROWS, finite_number, listed, no_table
+from workflow_lib.datasets.typed_columns import cleaned, column_of, without_marks
 from workflow_lib.errors import UserError, nearest_name
 
 
@@ -107,7 +107,7 @@ class Table:
                 remedy="give every column one value per row",
             )
         if not columns[0].size:
-            raise no_rows(place)
+            raise no_table(place, NO_ROWS)
         by_name = dict(zip(names, columns))
         numbers = {
             name: without_marks(column, missing_values)

@@ -174,8 +174,22 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         else:
             excluded[BETWEEN] += 1
     place = ", ".join(map(str, files.values()))
-    _check_counts(place, options, scores, labelled, others, excluded)
-
+    reasons = "".join(f"; {count} have {reason}" for reason, count in excluded.items() if count)
+    of_scores = f"of {len(scores)} videos with scores have an agreement"
+    if len(labelled) < FEWEST_LABELLED:
+        raise UserError(
+            place=f"{place}, option agreement",
+            found=f"{len(labelled)} {of_scores} of {options.agreement} or more{reasons}",
+            expected=f"at least {FEWEST_LABELLED} labelled videos",
+            remedy="lower the option agreement, or check that the files belong together",
+        )
+    if len(others) < 2:
+        raise UserError(
+            place=f"{place}, option lowest_agreement",
+            found=f"{len(others)} {of_scores} below {options.lowest_agreement}{reasons}",
+            expected="at least 2: one for testing, and one that may be weakly labelled",
+            remedy="raise the option lowest_agreement, or check that the files belong together",
+        )
     drawn = np.random.default_rng(seed).permutation(len(others))
     n_test = min(max(1, round(options.test_share * len(others))), len(others) - 1)
     role_of = dict.fromkeys(labelled, LABELLED) | dict.fromkeys(others, WEAK)
@@ -200,34 +214,6 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
             "agreements_without_scores": len(agreement.keys() - scores.keys()),
         },
     )
-
-
-def _check_counts(
-    place: str,
-    options: Options,
-    scores: Mapping[str, Any],
-    labelled: Sequence[str],
-    others: Sequence[str],
-    excluded: Mapping[str, int],
-) -> None:
-    """Refuse thresholds and files that leave too few videos of a role."""
-    reasons = "".join(f"; {count} have {reason}" for reason, count in excluded.items() if count)
-    if len(labelled) < FEWEST_LABELLED:
-        raise UserError(
-            place=f"{place}, option agreement",
-            found=f"{len(labelled)} of {len(scores)} videos with scores have an agreement of "
-            f"{options.agreement} or more{reasons}",
-            expected=f"at least {FEWEST_LABELLED} labelled videos",
-            remedy="lower the option agreement, or check that the files belong together",
-        )
-    if len(others) < 2:
-        raise UserError(
-            place=f"{place}, option lowest_agreement",
-            found=f"{len(others)} of {len(scores)} videos with scores have an agreement below "
-            f"{options.lowest_agreement}{reasons}",
-            expected="at least 2: one for testing, and one that may be weakly labelled",
-            remedy="raise the option lowest_agreement, or check that the files belong together",
-        )
 
 
 # Scores and agreements by video
