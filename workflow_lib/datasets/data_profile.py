@@ -169,8 +169,7 @@ def resolved(table: Table, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns of each option: a list of names, or a single name or None."""
     columns: dict[str, Any] = {}
     for option in ("outputs", *INPUT_LISTS):
-        patterns = options.get(option) or ()
-        columns[option] = table.matching(tuple(patterns), option) if patterns else []
+        columns[option] = table.matching(tuple(options.get(option) or ()), option)
     for option in (*INPUT_COLUMNS, *OTHER_COLUMNS):
         name = options.get(option)
         columns[option] = table.matching((name,), option)[0] if name else None

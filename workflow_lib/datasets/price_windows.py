@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from workflow_lib.datasets.delimited_text import text_table
+from workflow_lib.datasets.tables import wrong_source
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
@@ -115,11 +116,10 @@ def daily_prices(content: bytes, company: str, place: str) -> DailyPrices:
     """
     table = text_table(content, place, ("",), ",")
     for row in np.flatnonzero(table.strings("Name") != company):
-        raise UserError(
-            place=table.where(row),
-            found=f"a price of '{table.strings('Name')[row]}'",
-            expected=f"prices of '{company}', as the name of the file says",
-            remedy="check that the files hold the right companies",
+        raise wrong_source(
+            table.where(row),
+            f"a price of '{table.strings('Name')[row]}'",
+            f"prices of '{company}', as the name of the file says",
         )
     days = [_day(text, row, table) for row, text in enumerate(table.strings("date"))]
     for row in np.flatnonzero(np.diff(days) <= 0) + 1:
@@ -132,11 +132,10 @@ def daily_prices(content: bytes, company: str, place: str) -> DailyPrices:
         )
     prices = table.numbers("close")
     for row in np.flatnonzero(~(prices > 0)):
-        raise UserError(
-            place=table.where(row),
-            found=f"the price '{table.strings('close')[row]}' is not a positive number",
-            expected="a price such as 78.34",
-            remedy="fix the price, or remove the line",
+        raise wrong_source(
+            table.where(row),
+            f"the price '{table.strings('close')[row]}' is not a positive number",
+            "a price such as 78.34",
         )
     return DailyPrices(np.array(days, dtype=np.int64), prices)
 
@@ -149,9 +148,4 @@ def _day(text: str, row: int, table: Table) -> int:
             return day.toordinal()
     except ValueError:
         pass
-    raise UserError(
-        place=table.where(row),
-        found=f"'{text}' is not a date",
-        expected="a date written YYYY-MM-DD",
-        remedy="fix the date",
-    )
+    raise wrong_source(table.where(row), f"'{text}' is not a date", "a date written YYYY-MM-DD")

@@ -221,9 +221,7 @@ class TableEncoding:
 
         inputs = csr_array(hstack([csr_array(part) for part in counts], format="csr"))
         inputs.sort_indices()
-        if not names:
-            return EncodedRows(inputs, terms, None, [], row_notes)
-        return EncodedRows(inputs, terms, dense, names, row_notes)
+        return EncodedRows(inputs, terms, dense if names else None, names, row_notes)
 
     def tree(self) -> dict[str, Any]:
         """Return the encoding as the group of an artifact: JSON as an array of bytes."""

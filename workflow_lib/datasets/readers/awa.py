@@ -142,12 +142,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
             )
         key = (class_name, name.removesuffix(".txt"))
         if key in images:
-            raise UserError(
-                place=file.place,
-                found="the image is repeated",
-                expected="one file for every image",
-                remedy="remove one of the two files",
-            )
+            raise wrong_source(file.place, "the image is repeated", "one file for every image")
         images[key] = _numbers_of_file(file, options.dimension)
     keys = sorted(images)
     usable = usable_classes(
@@ -239,11 +234,10 @@ def _numbered_names(lines: Iterable[tuple[str, bytes]], file: str, kind: str) ->
         plain = " ".join(name.replace("+", " ").replace("_", " ").casefold().split())
         if int(number) in names or plain in different:
             what = f"number {number}" if int(number) in names else f"name '{name}'"
-            raise UserError(
-                place=place,
-                found=f"the {what} of {kind} is repeated",
-                expected="a different number and name in every line",
-                remedy="remove or rename one of the two",
+            raise wrong_source(
+                place,
+                f"the {what} of {kind} is repeated",
+                "a different number and name in every line",
             )
         names[int(number)] = name
         different.add(plain)

@@ -131,11 +131,10 @@ def _file_names(
         if len(names) < len(labels):
             named, label = name.rpartition("_")[0], class_names[labels[len(names)]]
             if named in known and named != label:
-                raise UserError(
-                    place=place,
-                    found=f"the image '{name}' has the label '{label}'",
-                    expected=f"the label '{named}' in the same line of {LABELS}",
-                    remedy="fetch the files again: they are not in the same order",
+                raise wrong_source(
+                    place,
+                    f"the image '{name}' has the label '{label}'",
+                    f"the label '{named}' in the same line of {LABELS}, in the same order",
                 )
         names[name] = None
     if len(names) != len(labels):

@@ -33,6 +33,7 @@ from workflow_lib.datasets.tables import (
     one_of,
     read_text,
     source_files,
+    wrong_source,
 )
 from workflow_lib.errors import UserError
 
@@ -155,11 +156,10 @@ def _labels(path: Path) -> tuple[list[str], dict[str, np.ndarray]]:
     table = read_source(path, MISSING)
     key, *outputs = table.names
     if key.lower() != IDS or not outputs:
-        raise UserError(
-            place=f"{path}, line 1",
-            found=f"{len(table.names)} columns, the first named '{key}'",
-            expected=f"'{IDS}' and then the names of the outputs, separated by commas",
-            remedy="fix the header",
+        raise wrong_source(
+            f"{path}, line 1",
+            f"{len(table.names)} columns, the first named '{key}'",
+            f"'{IDS}' and then the names of the outputs, separated by commas",
         )
     return outputs, dict(zip(table.keys(key, "id"), table.matrix(outputs)))
 
@@ -174,11 +174,10 @@ def _read_array(path: Path) -> tuple[None, np.ndarray]:
     faulty = np.argwhere(~np.isfinite(matrix))
     if len(faulty):
         row, column = faulty[0]
-        raise UserError(
-            place=f"{path}, row {row}, column {column} (counted from 0)",
-            found=f"the value is {matrix[row, column]}; {len(faulty)} values are not finite",
-            expected="finite numbers",
-            remedy="fix the matrix",
+        raise wrong_source(
+            f"{path}, row {row}, column {column} (counted from 0)",
+            f"the value is {matrix[row, column]}; {len(faulty)} values are not finite",
+            "finite numbers",
         )
     return None, matrix.astype(np.float64)
 
@@ -197,11 +196,10 @@ def _read_lines(path: Path) -> tuple[list[str] | None, np.ndarray]:
     ids = rows.pop(0)[1:]
     for position, molecule in enumerate(ids, start=1):
         if not molecule or molecule in ids[: position - 1]:
-            raise UserError(
-                place=f"{path}, line {numbers[0]}, id {position}",
-                found=f"the id '{molecule}' is repeated" if molecule else "no id",
-                expected="a different id for every molecule",
-                remedy="fix the ids",
+            raise wrong_source(
+                f"{path}, line {numbers[0]}, id {position}",
+                f"the id '{molecule}' is repeated" if molecule else "no id",
+                "a different id for every molecule",
             )
     for number, row, molecule in zip(numbers[1:], rows, ids):
         if row[0] != molecule:

@@ -19,7 +19,7 @@ from pydantic import Field, Strict
 
 from workflow_lib.config.base import Settings
 from workflow_lib.datasets.archive_members import matching_members
-from workflow_lib.datasets.tables import check_sources, dataset_tree, utf8_text
+from workflow_lib.datasets.tables import check_sources, dataset_tree, utf8_text, wrong_source
 from workflow_lib.datasets.word_counts import word_counts, words_of
 from workflow_lib.errors import UserError
 
@@ -156,11 +156,10 @@ def _transcripts(archive: Path) -> list[tuple[int, str, str]]:
         try:
             day = datetime.strptime(match[1] if match else "", "%Y%m%d").toordinal()
         except ValueError as error:
-            raise UserError(
-                place=place,
-                found=f"the folder '{folder}' does not name a day and a company",
-                expected="a folder YYYYMMDD_COMPANY, for example 20150225_LMAT",
-                remedy="check that this is the archive of the transcripts",
+            raise wrong_source(
+                place,
+                f"the folder '{folder}' does not name a day and a company",
+                "a folder YYYYMMDD_COMPANY, for example 20150225_LMAT",
             ) from error
         text = utf8_text(content, place, "check that this is the intended archive")
         transcripts.append((day, match[2], text))
@@ -176,11 +175,8 @@ def _prices(archive: Path, companies: set[str]) -> dict[str, DailyPrices]:
         company = name.split("/")[1].removesuffix("_data.csv")
         place = f"{archive}, member {name}"
         if company in prices:
-            raise UserError(
-                place=place,
-                found=f"a second file of prices of '{company}'",
-                expected="one file of prices per company",
-                remedy="check that this is the archive of the prices",
+            raise wrong_source(
+                place, f"a second file of prices of '{company}'", "one file of prices per company"
             )
         if company in companies:
             prices[company] = daily_prices(content, company, place)

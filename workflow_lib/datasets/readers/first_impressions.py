@@ -361,11 +361,10 @@ def _features_of_table(path: Path) -> tuple[list[str], list[str], RowsOf]:
     table = read_source(path)
     names = {_plain_name(name): name for name in table.names}
     if "video" not in names or len(table.names) < 2:
-        raise UserError(
-            place=f"{path}, line 1",
-            found=f"the columns {listed(table.names, 5)}",
-            expected="a column 'video' and at least one column of features",
-            remedy="fix the header",
+        raise wrong_source(
+            f"{path}, line 1",
+            f"the columns {listed(table.names, 5)}",
+            "a column 'video' and at least one column of features",
         )
     features = [name for name in table.names if name != names["video"]]
     texts = table.strings(names["video"])
