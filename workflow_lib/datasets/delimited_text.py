@@ -16,9 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workflow_lib.datasets.column_names import checked_names
 from workflow_lib.datasets.tables import BLANK, NO_ROWS, checked_text, finite_number, no_table
-from workflow_lib.datasets.typed_columns import cleaned
+from workflow_lib.datasets.typed_columns import checked_names, cleaned
 from workflow_lib.datasets.user_table import Table
 from workflow_lib.errors import UserError
 

@@ -67,13 +67,10 @@ _ARCHIVE_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 
 
 class ImageEntry(NamedTuple):
-    """An image of a collection."""
+    """An image of a collection: the names of its folder and of its file."""
 
     class_name: str
-    """Name of its folder."""
-
     name: str
-    """Name of the file."""
 
 
 class OpenedImage(NamedTuple):
@@ -231,7 +228,7 @@ def pillow() -> tuple[Any, Any]:
 def _images(path: Path, left_out_classes: Sequence[str]) -> dict[ImageEntry, _Member]:
     """Return the places of the images of all classes; refuse unsafe and ambiguous collections."""
     found: dict[ImageEntry, _Member] = {}
-    folders: dict[str, tuple[str, str]] = {}
+    folders: dict[str, str] = {}
     for member, _ in _members(path):
         place = PurePosixPath(member.path)
         if member.is_folder or _is_passed_over(place) or place.suffix.lower() not in SUFFIXES:
@@ -243,11 +240,11 @@ def _images(path: Path, left_out_classes: Sequence[str]) -> dict[ImageEntry, _Me
         folder = f"{member.archive}/{place.parent}".lstrip("/")
         # Two spellings of the same class would otherwise become two classes.
         key = " ".join(class_name.casefold().replace("_", " ").split())
-        earlier = folders.setdefault(key, (class_name, folder))
-        if earlier[1] != folder:
+        earlier = folders.setdefault(key, folder)
+        if earlier != folder:
             raise UserError(
                 place=str(path),
-                found=f"the folders '{earlier[1]}' and '{folder}' are two classes of one name",
+                found=f"the folders '{earlier}' and '{folder}' are two classes of one name",
                 expected="one folder for each class",
                 remedy="rename or remove one of them, or leave it out (left_out_classes)",
             )

@@ -1,23 +1,68 @@
-"""Columns of numbers, texts and dates from Python, Parquet and HDF5."""
+"""Columns of tables: their names, and their values from Python, Parquet and HDF5."""
 
 from __future__ import annotations
 
 import datetime
 import io
+import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from workflow_lib.datasets.archives import most_unpacked
-from workflow_lib.datasets.column_names import checked_names
-from workflow_lib.datasets.tables import finite_number
+from workflow_lib.datasets.tables import finite_number, no_table
 from workflow_lib.errors import UserError
 
 _BYTES_OF_A_CELL = 8
 
 COLUMNS_ATTRIBUTE = "columns"
 """Attribute of a two-dimensional HDF5 dataset that holds the names of its columns."""
+
+
+def composed(name: str) -> str:
+    """Return a name without surrounding space, in the Unicode normal form NFC."""
+    return unicodedata.normalize("NFC", name.strip())
+
+
+def checked_names(place: str, names: Sequence[str]) -> list[str]:
+    """Return the names of the columns of a table, each `composed`; `place` is the table.
+
+    Raises
+    ------
+    UserError
+        For no column, and naming the positions, counted from 1, of columns whose names are empty,
+        equal or hold NUL characters.
+    """
+    names = [composed(name) for name in names]
+    if not names:
+        raise no_table(place, "no column")
+    first: dict[str, int] = {}
+    for position, name in enumerate(names, start=1):
+        if not name:
+            raise UserError(
+                place=f"{place}, column {position}",
+                found="the column has no name",
+                expected="a name for every column in the header",
+                remedy="name the column, or remove it (row numbers that pandas adds are left out "
+                "by to_csv(..., index=False))",
+            )
+        if "\0" in name:
+            raise UserError(
+                place=f"{place}, column {position}",
+                found="the name holds a NUL character",
+                expected="names of printable characters",
+                remedy="rename the column",
+            )
+        if name in first:
+            raise UserError(
+                place=place,
+                found=f"the columns {first[name]} and {position} are both named '{name}'",
+                expected="a different name for every column",
+                remedy="rename or remove one of the two",
+            )
+        first[name] = position
+    return names
 
 
 def column_of(values: Sequence[Any], place: str) -> np.ndarray:

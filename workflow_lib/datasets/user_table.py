@@ -8,9 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from workflow_lib.datasets.column_names import checked_names, composed
 from workflow_lib.datasets.tables import MISSING_VALUES, NO_ROWS, finite_number, listed, no_table
-from workflow_lib.datasets.typed_columns import cleaned, column_of, without_marks
+from workflow_lib.datasets.typed_columns import (
+    checked_names,
+    cleaned,
+    column_of,
+    composed,
+    without_marks,
+)
 from workflow_lib.errors import UserError, nearest_name
 
 

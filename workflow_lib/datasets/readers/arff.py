@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field, Strict, StrictBool
 
 from workflow_lib.config.base import Settings
-from workflow_lib.datasets.column_names import checked_names
 from workflow_lib.datasets.tables import dataset_tree, only_source, read_text, rows_with_outputs
 from workflow_lib.errors import UserError
 
@@ -127,6 +126,8 @@ def _parse(path: Path) -> tuple[Table, dict[str, Sequence[str]]]:
 def _header(path: Path, lines: Sequence[str]) -> tuple[list[str], dict[str, Sequence[str]]]:
     """Return the names of the attributes, and the classes of the nominal ones."""
     from scipy.io.arff import loadarff
+
+    from workflow_lib.datasets.typed_columns import checked_names
 
     try:
         if not lines:

@@ -96,7 +96,10 @@ class ClassInformation(NamedTuple):
 
 
 class FoundFile(NamedTuple):
-    """A file in a folder or in an archive."""
+    """A file in a folder or in an archive, to be read before the next one is requested."""
+
+    path: Path
+    """The file, or the archive that holds it."""
 
     place: str
     """Its place, for messages."""
@@ -104,8 +107,7 @@ class FoundFile(NamedTuple):
     name: str
     """Its path from the beginning of the pattern on."""
 
-    lines: Iterable[bytes]
-    """Its lines, to be read before the next file is requested."""
+    stream: BinaryIO
 
 
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
@@ -302,7 +304,7 @@ def _attribute_vectors(
 def find_files(
     folder: Path, sources: Sequence[Path], archive: str, pattern: str
 ) -> Iterator[FoundFile]:
-    """Yield the files that match `pattern`, such as ``Features/vgg19/*/*.txt``, with their lines.
+    """Yield the files that match `pattern`, such as ``Features/vgg19/*/*.txt``.
 
     They are the source with the last name in `pattern`, the files anywhere below `folder`, or those
     in the `archive` (tar or zip, by name) among `sources` or in `folder`, in only one of these
@@ -338,7 +340,7 @@ def find_files(
     for path in unpacked:
         with _readable(path), path.open("rb") as stream:
             found = path_from_pattern(path.as_posix(), pattern) or name
-            yield FoundFile(str(path), found, _lines(path, stream, str(path)))
+            yield FoundFile(path, str(path), found, stream)
 
 
 def only_file(
@@ -365,9 +367,10 @@ def only_file(
 
 
 def _filled_lines(file: FoundFile) -> Iterator[tuple[str, bytes]]:
-    for number, line in enumerate(file.lines, start=1):
-        if line.strip():
-            yield f"{file.place}, line {number}", line
+    with _readable(file.path):
+        for number, line in enumerate(lines_of(file.stream, file.place), start=1):
+            if line.strip():
+                yield f"{file.place}, line {number}", line
 
 
 def _named(folder: Path, sources: Sequence[Path], name: str, option: str) -> Path:
@@ -386,8 +389,7 @@ def _named(folder: Path, sources: Sequence[Path], name: str, option: str) -> Pat
 def _packed_files(path: Path, pattern: str) -> Iterator[FoundFile]:
     if not begins_as_zip(path):
         for name, content in matching_members(path, pattern):
-            place = f"{path}, member {name}"
-            yield FoundFile(place, name, lines_of(io.BytesIO(content), place))
+            yield FoundFile(path, f"{path}, member {name}", name, io.BytesIO(content))
         return
     found = False
     with _readable(path), opened_zip(path) as archive:
@@ -395,9 +397,8 @@ def _packed_files(path: Path, pattern: str) -> Iterator[FoundFile]:
             name = path_from_pattern(member.filename, pattern)
             if name is not None and not member.is_dir():
                 found = True
-                place = f"{path}, member {name}"
                 with archive.open(member) as stream:
-                    yield FoundFile(place, name, _lines(path, stream, place))
+                    yield FoundFile(path, f"{path}, member {name}", name, stream)
     if not found:
         raise UserError(
             place=str(path),
@@ -405,12 +406,6 @@ def _packed_files(path: Path, pattern: str) -> Iterator[FoundFile]:
             expected="an archive that holds such files, in any folder",
             remedy=f"fetch it again from {ADDRESS}",
         )
-
-
-def _lines(path: Path, stream: BinaryIO, place: str) -> Iterator[bytes]:
-    # Errors of damaged files are raised where their lines are read.
-    with _readable(path):
-        yield from lines_of(stream, place)
 
 
 def _readable(path: Path) -> AbstractContextManager[None]:
