@@ -12,7 +12,6 @@ import io
 import re
 from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
 
 import numpy as np
 
@@ -68,9 +67,8 @@ def text_table(
 
     content = content.removeprefix(codecs.BOM_UTF8)
     delimiter = _delimiter(content, place, delimiter)
-    layout = _layout(content, place, delimiter, keep_empty)
-    names, rows = layout.names, layout.rows
-    start = next(islice(_LINE_END.finditer(content), layout.last_line - 1, None)).end()
+    names, last_line, lines, rows = _layout(content, place, delimiter, keep_empty)
+    start = next(islice(_LINE_END.finditer(content), last_line - 1, None)).end()
     mark_numbers = [number for mark in missing if (number := finite_number(mark)) is not None]
 
     def columns(chosen: Sequence[str], **options):
@@ -111,7 +109,7 @@ def text_table(
         column = texts[name] if name in texts else columns([name], dtype=str)[name]
         return cleaned(column.to_numpy(dtype=object, na_value=""), missing)
 
-    return Table(place, names, numbers, strings, layout.lines, unit="line")
+    return Table(place, names, numbers, strings, lines, unit="line")
 
 
 def text_rows(content: bytes, place: str) -> tuple[list[int], list[list[str]]]:
@@ -181,16 +179,10 @@ def _records(
         csv.field_size_limit(limit)
 
 
-class _Layout(NamedTuple):
-    """The names, the last line of the header, and of each row its line and its record below it."""
-
-    names: list[str]
-    last_line: int
-    lines: list[int]
-    rows: list[int]
-
-
-def _layout(content: bytes, place: str, delimiter: str, keep_empty: bool) -> _Layout:
+def _layout(
+    content: bytes, place: str, delimiter: str, keep_empty: bool
+) -> tuple[list[str], int, list[int], list[int]]:
+    """Return the names, the last line of the header, and the line of each row and its record."""
     header: list[str] = []
     lines, rows, n_rows = [], [], 0
     for number, (line, last, cells) in enumerate(_records(content, place, delimiter)):
@@ -217,7 +209,7 @@ def _layout(content: bytes, place: str, delimiter: str, keep_empty: bool) -> _La
                 n_rows = len(lines)
     if not n_rows:
         raise no_table(place, NO_ROWS if header else BLANK)
-    return _Layout(names, last_line, lines[:n_rows], rows[:n_rows])
+    return names, last_line, lines[:n_rows], rows[:n_rows]
 
 
 def _check_length(

@@ -89,11 +89,8 @@ def runnable_methods(
         if name not in files.names("method"):
             left_out.append((name, f"there is no file {files.place('method', name)}"))
             continue
-        if (
-            name not in requested
-            and name in SLOW_METHODS
-            and proposal.facts["rows_labelled"] > MOST_ROWS_OF_SLOW_METHODS
-        ):
+        is_large = proposal.facts["rows_labelled"] > MOST_ROWS_OF_SLOW_METHODS
+        if is_large and name in SLOW_METHODS and name not in requested:
             left_out.append((name, f"slow with more than {MOST_ROWS_OF_SLOW_METHODS} rows"))
             continue
         method = files.get("method", name, COMMAND)
@@ -107,12 +104,13 @@ def runnable_methods(
         not_saved = why_not_saved(name, {name: method.model_dump(exclude={"members"})})
         if not_saved:
             reasons.append(f"it cannot be saved: {not_saved}")
-        if reasons:
-            left_out.append((name, "; ".join(reasons)))
-            if name in requested:
-                found = f"{name} cannot run on this table: {'; '.join(reasons)}"
-                remedy = f"take {name} out of methods"
-                raise wrong_key("methods", found, "methods that can run", remedy)
+        reason = "; ".join(reasons)
+        if reason and name in requested:
+            found = f"{name} cannot run on this table: {reason}"
+            remedy = f"take {name} out of methods"
+            raise wrong_key("methods", found, "methods that can run", remedy)
+        if reason:
+            left_out.append((name, reason))
         else:
             kept[name] = method
     for name, method in list(kept.items()):

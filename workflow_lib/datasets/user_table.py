@@ -48,16 +48,9 @@ class Table:
     ) -> None:
         """Keep the columns that are known to be numbers, and a function that returns texts.
 
-        Parameters
-        ----------
-        place, names, lines
-            The attributes.
-        numbers : mapping from name to float64 array (n_rows,)
-            NaN where missing. Other columns may be numbers too.
-        strings : function
-            Returns the texts (n_rows,) of a column, an array of objects, "" where missing.
-        unit : {"line", "row"}, default="row"
-            What `lines` count.
+        `numbers` are float64 arrays (n_rows,), NaN where missing; other columns may be numbers too.
+        `strings` returns the texts (n_rows,) of a column, an array of objects, "" where missing.
+        `unit` is what `lines` count.
         """
         self.place = place
         self.names = list(names)

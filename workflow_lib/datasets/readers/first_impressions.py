@@ -45,7 +45,7 @@ Where the paper is not explicit, this reader makes the following choices:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -83,9 +83,6 @@ FEWEST_LABELLED = 10
 NO_FEATURES = "no features"
 NO_AGREEMENT = "no agreement in the file agreement.csv"
 BETWEEN = "an agreement between the two thresholds"
-
-RowsOf = Callable[[list[int]], "np.ndarray"]
-"""Function that returns the features (m, q) of m rows by their numbers."""
 
 Level = Annotated[float, Strict(), Field(gt=0, le=1)]
 
@@ -338,24 +335,36 @@ def _features(
     files: Mapping[str, Path], folder: Path
 ) -> tuple[dict[str, np.ndarray], list[str], int]:
     """Return the mean features (q,) of each video, their names, and the number of rows averaged."""
+    import numpy as np
+
     remedy = "compute them from the videos; the reader first_impressions describes the two forms"
     path = one_of(files, FEATURES, folder, remedy)
     if path.suffix == ".csv":
-        names, videos, rows_of = _features_of_table(path)
+        names, videos, values = _features_of_table(path)
     else:
         remedy = "write the name of the video of each row of features.npy there, one per line"
         names_path = one_of(files, ["features.txt"], folder, remedy)
-        names, videos, rows_of = _features_of_array(path, names_path)
+        names, videos, values = _features_of_array(path, names_path)
     places: dict[str, list[int]] = {}
     for place, video in enumerate(videos):
         places.setdefault(video, []).append(place)
-    # One video at a time, so that an array of frames is never in memory as a whole.
-    means = {video: rows_of(rows).mean(axis=0) for video, rows in places.items()}
+    means = {}
+    for video, rows in places.items():
+        # One video at a time, so that an array of frames is never in memory as a whole.
+        chosen = values[rows].astype(np.float64)
+        for at, column in np.argwhere(~np.isfinite(chosen)):
+            raise UserError(
+                place=f"{path}, row {rows[at]}, column {column} (counted from 0), video '{video}'",
+                found=f"the value {chosen[at, column]}",
+                expected="a finite number",
+                remedy="compute the features again, or leave out the row in both files",
+            )
+        means[video] = chosen.mean(axis=0)
     return means, names, len(videos)
 
 
-def _features_of_table(path: Path) -> tuple[list[str], list[str], RowsOf]:
-    """Return the names of the features, the video of each row, and a function for some rows."""
+def _features_of_table(path: Path) -> tuple[list[str], list[str], np.ndarray]:
+    """Return the names of the features, the video of each row, and the features of the rows."""
     from workflow_lib.datasets.table_file import read_source
 
     table = read_source(path)
@@ -369,13 +378,11 @@ def _features_of_table(path: Path) -> tuple[list[str], list[str], RowsOf]:
     features = [name for name in table.names if name != names["video"]]
     texts = table.strings(names["video"])
     videos = [_video(text, table.where(row)) for row, text in enumerate(texts)]
-    return features, videos, table.matrix(features, complete=True).__getitem__
+    return features, videos, table.matrix(features, complete=True)
 
 
-def _features_of_array(path: Path, names_path: Path) -> tuple[list[str], list[str], RowsOf]:
+def _features_of_array(path: Path, names_path: Path) -> tuple[list[str], list[str], np.ndarray]:
     """Return the same as `_features_of_table`."""
-    import numpy as np
-
     from workflow_lib.datasets.number_array import open_number_array
 
     lines = read_text(names_path).rstrip().split("\n")
@@ -388,18 +395,4 @@ def _features_of_array(path: Path, names_path: Path) -> tuple[list[str], list[st
             expected="the name of the video of each row, one per line",
             remedy="write both files again",
         )
-
-    def rows_of(rows: list[int]) -> np.ndarray:
-        chosen = values[rows].astype(np.float64)
-        faulty = np.argwhere(~np.isfinite(chosen))
-        if faulty.size:
-            row, column = rows[faulty[0, 0]], faulty[0, 1]
-            raise UserError(
-                place=f"{path}, row {row}, column {column} (counted from 0), video '{videos[row]}'",
-                found=f"the value {values[row, column]}",
-                expected="a finite number",
-                remedy="compute the features again, or leave out the row in both files",
-            )
-        return chosen
-
-    return [f"feature_{column}" for column in range(values.shape[1])], videos, rows_of
+    return [f"feature_{column}" for column in range(values.shape[1])], videos, values
