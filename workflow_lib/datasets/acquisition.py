@@ -9,7 +9,6 @@ than a dataset needs.
 from __future__ import annotations
 
 import hashlib
-import http.client
 import os
 import re
 import shutil
@@ -239,7 +238,8 @@ def _fetch(
     if start:
         request.add_header("Range", f"bytes={start}-")
     with open_address(request, timeout) as response:
-        if start and not _continues(response, start):
+        range_sent = response.headers.get("Content-Range", "")
+        if response.status != 206 or not re.match(rf"bytes {start}-", range_sent):
             start = 0
         if size and response.length is not None and response.length != size - start:
             kind = response.headers.get_content_type()
@@ -277,12 +277,6 @@ def _fetch(
         )
     if done < total:
         raise ConnectionError(f"the connection closed after {done} of {total} bytes")
-
-
-def _continues(response: http.client.HTTPResponse, start: int) -> bool:
-    if response.status != 206:
-        return False
-    return re.match(rf"bytes {start}-", response.headers.get("Content-Range", "")) is not None
 
 
 @contextmanager

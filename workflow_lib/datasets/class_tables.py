@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,8 +20,6 @@ from workflow_lib.errors import UserError
 
 WITHOUT_ROWS = "classes without rows"
 WITHOUT_VECTOR = "classes without a class vector"
-
-_NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
 class DescribedVectors(NamedTuple):
@@ -44,7 +41,7 @@ def described_vectors(
     word_vectors: Path | None = None,
     texts: Path | None = None,
     lsa_dimension: int = 50,
-    text_names: Mapping[str, str] = _NO_NAMES,
+    text_names: Mapping[str, str] | None = None,
 ) -> DescribedVectors:
     """Return the class vectors made from names or texts (`workflow_lib.features.class_vectors`).
 
@@ -61,7 +58,7 @@ def described_vectors(
         the texts of `class_names` only.
     lsa_dimension : int, default=50
         Length of the vectors for ``lsa``.
-    text_names : mapping of str to str, default={}
+    text_names : mapping of str to str, default=None
         The names in `texts` of classes that have another name there.
 
     Raises

@@ -19,20 +19,17 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from workflow_lib.datasets.json_text import JsonFault, parsed_json
 from workflow_lib.datasets.tables import read_text, wrong_source
 from workflow_lib.errors import UserError
 
-_NO_ALIASES: Mapping[str, str] = MappingProxyType({})
-
 
 def read_class_texts(
     path: str | Path,
     class_names: Sequence[str],
-    aliases: Mapping[str, str] = _NO_ALIASES,
+    aliases: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, str], list[str]]:
     """Return the text of every class that has one, and the names of the classes without.
 
@@ -42,7 +39,7 @@ def read_class_texts(
         A folder of texts, or a JSON file.
     class_names : sequence of str
         The classes. Texts of other classes are ignored.
-    aliases : mapping of str to str, default={}
+    aliases : mapping of str to str, default=None
         For classes that have another name in `path`: the name there, such as
         ``{"car_side": "side of a car"}``.
 
@@ -75,7 +72,7 @@ def read_class_texts(
         )
     by_name = _by_normalised_name(entries, str(path), "texts")
     classes = _by_normalised_name(class_names, "the names of the classes", "classes")
-    sources = _aliased(aliases, classes, by_name, path)
+    sources = _aliased(aliases or {}, classes, by_name, path)
     texts, missing = {}, []
     for normalised, name in classes.items():
         entry = by_name.get(sources.get(normalised, normalised))

@@ -187,12 +187,10 @@ def patterns_for(names: Sequence[str], all_names: Sequence[str]) -> list[str] | 
 
     cover(all_names)
     # A pattern that is also the name of a column would match only that column.
-    matched = {name for pattern in patterns for name in _matched(pattern, all_names)}
+    matched = {pattern for pattern in patterns if pattern in all_names}
+    for pattern in set(patterns) - matched:
+        matched |= set(fnmatch.filter(all_names, pattern))
     return patterns if len(patterns) <= MOST_PATTERNS and matched == wanted else None
-
-
-def _matched(pattern: str, all_names: Sequence[str]) -> list[str]:
-    return [pattern] if pattern in all_names else fnmatch.filter(all_names, pattern)
 
 
 def _escaped(letter: str) -> str:

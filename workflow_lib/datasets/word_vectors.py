@@ -221,9 +221,18 @@ def _member(path: Path, names: list[str], dimension: int) -> str:
 
 
 def _json_rows(path: Path) -> Iterator[tuple[str, list[float]]]:
-    words, vectors = _json_lists(path)
+    text = utf8_text(path.read_bytes(), str(path), "save the file again as UTF-8")
+    form = '{"words": [...], "vectors": [[...], ...]}, with equally long lists'
+    try:
+        content = parsed_json(text)
+    except JsonFault as error:
+        raise wrong_source(str(path), f"{error}", form) from error
+    lists = [content.get(key) if isinstance(content, dict) else None for key in _JSON_KEYS]
+    if not all(isinstance(values, list) for values in lists) or len(lists[0]) != len(lists[1]):
+        lengths = [str(len(values)) if isinstance(values, list) else "no" for values in lists]
+        raise wrong_source(str(path), f"{lengths[0]} words and {lengths[1]} vectors", form)
     dimension = None
-    for number, (word, vector) in enumerate(zip(words, vectors), start=1):
+    for number, (word, vector) in enumerate(zip(*lists), start=1):
         place = f"{path}, word {number}"
         if not isinstance(word, str) or not isinstance(vector, list):
             raise wrong_source(
@@ -247,22 +256,3 @@ def _is_finite(value: Any) -> bool:
         return type(value) in (int, float) and float(value) - float(value) == 0
     except OverflowError:
         return False
-
-
-def _json_lists(path: Path) -> tuple[list[Any], list[Any]]:
-    text = utf8_text(path.read_bytes(), str(path), "save the file again as UTF-8")
-    try:
-        content = parsed_json(text)
-    except JsonFault as error:
-        raise wrong_source(
-            str(path), f"{error}", '{"words": [...], "vectors": [[...], ...]}'
-        ) from error
-    lists = [content.get(key) if isinstance(content, dict) else None for key in _JSON_KEYS]
-    if not all(isinstance(values, list) for values in lists) or len(lists[0]) != len(lists[1]):
-        lengths = [str(len(values)) if isinstance(values, list) else "no" for values in lists]
-        raise wrong_source(
-            str(path),
-            f"{lengths[0]} words and {lengths[1]} vectors",
-            "the lists 'words' and 'vectors', equally long",
-        )
-    return lists[0], lists[1]
