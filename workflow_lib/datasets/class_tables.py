@@ -277,8 +277,7 @@ def _check_classes(
             expected="at least 2 classes that have rows and a class vector",
             remedy="leave out fewer classes, or check that the files belong together",
         )
-    counts = np.bincount(labels, minlength=len(vectors))
-    empty = [name for name, count in zip(class_names, counts) if not count]
+    empty = [name for number, name in enumerate(class_names) if number not in labels]
     if empty:
         raise UserError(
             place=place,
@@ -286,8 +285,7 @@ def _check_classes(
             expected="at least one row of every class",
             remedy="add rows of these classes, or leave them out",
         )
-    finite = np.isfinite(vectors).all(axis=1)
-    faulty = [name for name, good in zip(class_names, finite) if not good]
+    faulty = [name for name, vector in zip(class_names, vectors) if not np.isfinite(vector).all()]
     if faulty:
         raise UserError(
             place=place,

@@ -121,15 +121,9 @@ def _square(path: Path, n_rows: int) -> np.ndarray:
             "outputs, in the same order",
             remedy="write the kernel values between all rows",
         )
-    matrix = matrix_of(path, lines, rows, n_rows) if is_text else table.matrix(table.names)
-    for row, column in np.argwhere(np.isnan(matrix)):
-        raise UserError(
-            place=f"{path}, row {row + 1}, column {column + 1}",
-            found="the value is missing",
-            expected="a kernel value for every pair of rows",
-            remedy="compute it",
-        )
-    return matrix
+    if is_text:
+        return matrix_of(path, lines, rows, n_rows)
+    return table.matrix(table.names, complete=True)
 
 
 def matrix_of(
