@@ -13,7 +13,7 @@ from workflow_lib.datasets.data_profile import (
     n_test_rows,
     training_sizes,
 )
-from workflow_lib.datasets.row_roles import row_groups, row_times
+from workflow_lib.datasets.row_roles import group_codes, row_times
 from workflow_lib.datasets.run_costs import (
     CORES,
     MOST_MINUTES,
@@ -208,7 +208,7 @@ def _n_rows_of_classes(counts: Mapping[str, int], proposal: Proposal, table: Tab
 
 def _groups(table: Table, name: str, labelled: np.ndarray, proposal: Proposal) -> np.ndarray:
     """Return the number of the group of each labelled row."""
-    groups = row_groups(table, name, labelled)[0][labelled]
+    groups = group_codes(table, name, labelled)[0][labelled]
     n_groups = len(np.unique(groups))
     if n_groups < 2:
         raise UserError(

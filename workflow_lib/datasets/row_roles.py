@@ -37,7 +37,7 @@ def codes_of(texts: np.ndarray) -> tuple[np.ndarray, list[str]]:
     return codes, names.tolist()
 
 
-def row_groups(rows: Table, name: str, labelled: np.ndarray) -> tuple[np.ndarray, list[str]]:
+def group_codes(rows: Table, name: str, labelled: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """Return the result of `codes_of` for a column of groups; `labelled` (n,) rows must have one.
 
     Raises

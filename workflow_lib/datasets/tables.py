@@ -21,7 +21,6 @@ MISSING_VALUES = ("", "NA", "NaN", "nan", "?", "null", "None", "N/A", "#N/A")
 SAVE_AS_CSV = "in a spreadsheet, save the table as 'CSV UTF-8'"
 """Remedy for a table in the format of a spreadsheet program."""
 
-
 NO_ROWS, BLANK = "0 rows below the names of the columns", "every line is blank"
 """What is found in a table without rows."""
 

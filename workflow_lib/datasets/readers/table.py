@@ -144,9 +144,9 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     Raises
     ------
     UserError
-        Naming the file and the line or the option at fault: too few labelled
-        rows, an output that is constant or not numeric, a column that is used twice, no input, and
-        as `workflow_lib.datasets.table_file.read_table`.
+        Naming the file and the line or the option at fault: too few labelled rows, an output that
+        is constant or not numeric, a column that is used twice, no input, and as
+        `workflow_lib.datasets.table_file.read_table`.
     """
     import numpy as np
 
@@ -429,7 +429,7 @@ def _described_rows(rows: Table, labelled: np.ndarray, options: Options) -> dict
     """Return the groups of the tree that describe the rows; `labelled` is a mask of them."""
     import numpy as np
 
-    from workflow_lib.datasets.row_roles import codes_of, row_groups, row_times
+    from workflow_lib.datasets.row_roles import codes_of, group_codes, row_times
     from workflow_lib.datasets.table_encoding import json_bytes
 
     groups: dict[str, Any] = {
@@ -439,7 +439,7 @@ def _described_rows(rows: Table, labelled: np.ndarray, options: Options) -> dict
         codes, names = codes_of(rows.strings(options.same_group))
         groups["weak_groups"] = {"codes": codes, "names": json_bytes(names)}
     if options.group is not None:
-        codes, names = row_groups(rows, options.group, labelled)
+        codes, names = group_codes(rows, options.group, labelled)
         # Weak rows are never test rows: each one without a group gets a group of its own.
         alone = np.flatnonzero(codes < 0)
         codes[alone] = len(names) + np.arange(len(alone))
