@@ -221,7 +221,7 @@ def test_a_missing_damaged_or_other_file_is_reported(tmp_path):
     with pytest.raises(UserError, match="no such file or folder"):
         image_entries(tmp_path / "none.tar")
     (tmp_path / "text.zip").write_text("no archive")
-    with pytest.raises(UserError, match="neither a folder, a tar nor a zip"):
+    with pytest.raises(UserError, match="not a folder, a tar or a zip archive"):
         image_entries(tmp_path / "text.zip")
     packed = write_archive(tmp_path / "a.tar.gz", members()).read_bytes()
     (tmp_path / "cut.tar.gz").write_bytes(packed[: len(packed) // 2])

@@ -12,7 +12,8 @@ from workflow_lib.errors import UserError
 
 def test_json_is_read():
     assert parsed_json('{"a": [1, 2.5, null]}') == {"a": [1, 2.5, None]}
-    assert parsed_json('{"a": 1, "a": 2}', pairs=list) == [("a", 1), ("a", 2)]
+    with pytest.raises(JsonFault, match="the entry 'a' is repeated"):
+        parsed_json('{"b": {"a": 1, "a": 2}}')
 
 
 @pytest.mark.parametrize(

@@ -189,7 +189,8 @@ def test_safe_names_stay_plain():
 
 
 def test_comments_never_end_early():
-    (line,) = comment("a\nb: c\x85d\u2028e", "  ")
+    line, rest = comment("a\nb: c\x85d\u2028e", "  ").split("\n")
+    assert rest == ""
     assert line == "  # a b: c d e"
     assert shown("a\rb") == "a b"
 

@@ -17,14 +17,13 @@ from workflow_lib.datasets.price_windows import (
     TOO_FEW_AFTER,
     TOO_FEW_BEFORE,
     DailyPrices,
-    WindowRules,
     daily_prices,
     log_volatility,
     volatility_windows,
 )
 from workflow_lib.errors import UserError
 
-RULES = WindowRules(weeks=2, days_per_week=3, lagged_days=4, largest_jump=0.4, longest_gap=7)
+RULES = dict(weeks=2, days_per_week=3, lagged_days=4, largest_jump=0.4, longest_gap=7)
 START = date(2015, 1, 1).toordinal()
 
 HEADER = "date,open,high,low,close,volume,Name\n"
@@ -70,7 +69,7 @@ def test_no_change_has_no_volatility():
 
 def test_windows_meet_at_the_close_of_the_day():
     daily = series()
-    windows, reason = volatility_windows(daily, START + 4, RULES)
+    windows, reason = volatility_windows(daily, START + 4, **RULES)
     assert reason == ""
     assert windows.lagged_value == pytest.approx(by_deviation(daily.prices[:5]))
     expected = [by_deviation(daily.prices[4:8]), by_deviation(daily.prices[7:11])]
@@ -80,11 +79,11 @@ def test_windows_meet_at_the_close_of_the_day():
 
 def test_windows_before_and_after_the_day_use_separate_prices():
     daily = series()
-    windows, _ = volatility_windows(daily, START + 4, RULES)
-    other, _ = volatility_windows(changed(daily, 4, 1.05), START + 4, RULES)
+    windows, _ = volatility_windows(daily, START + 4, **RULES)
+    other, _ = volatility_windows(changed(daily, 4, 1.05), START + 4, **RULES)
     assert other.lagged_value != windows.lagged_value
     np.testing.assert_allclose(other.weeks, windows.weeks)
-    other, _ = volatility_windows(changed(daily, 5, 1.05), START + 4, RULES)
+    other, _ = volatility_windows(changed(daily, 5, 1.05), START + 4, **RULES)
     assert other.lagged_value == windows.lagged_value
     assert other.weeks[0] != windows.weeks[0]
     assert other.weeks[1] == pytest.approx(windows.weeks[1])
@@ -93,8 +92,8 @@ def test_windows_before_and_after_the_day_use_separate_prices():
 def test_a_day_without_trade_counts_as_the_next():
     daily = series(12)
     without = DailyPrices(np.delete(daily.days, 4), np.delete(daily.prices, 4))
-    friday, _ = volatility_windows(without, START + 4, RULES)
-    monday, _ = volatility_windows(without, START + 5, RULES)
+    friday, _ = volatility_windows(without, START + 4, **RULES)
+    monday, _ = volatility_windows(without, START + 5, **RULES)
     assert friday.day == monday.day == START + 5
     np.testing.assert_array_equal(friday.weeks, monday.weeks)
 
@@ -109,25 +108,27 @@ def test_a_day_without_trade_counts_as_the_next():
     ],
 )
 def test_days_without_enough_prices_around(day, reason):
-    assert volatility_windows(series(), day, RULES) == (None, reason)
+    assert volatility_windows(series(), day, **RULES) == (None, reason)
 
 
 def test_company_without_any_price():
     daily = DailyPrices(np.empty(0, dtype=np.int64), np.empty(0))
-    assert volatility_windows(daily, START, RULES) == (None, TOO_FEW_BEFORE)
+    assert volatility_windows(daily, START, **RULES) == (None, TOO_FEW_BEFORE)
 
 
 @pytest.mark.parametrize("position", [1, 4, 5, 10])
 @pytest.mark.parametrize("factor", [0.5, 2.0])
 def test_jumps_within_the_windows(position, factor):
     split = changed(series(), position, factor)
-    assert volatility_windows(split, START + 4, RULES) == (None, JUMP)
+    assert volatility_windows(split, START + 4, **RULES) == (None, JUMP)
 
 
 def test_jumps_outside_of_the_windows_do_not_count():
     daily = series(13)
-    windows, _ = volatility_windows(changed(changed(daily, 1, 2.0), 12, 0.5), START + 5, RULES)
-    np.testing.assert_allclose(windows.weeks, volatility_windows(daily, START + 5, RULES)[0].weeks)
+    windows, _ = volatility_windows(changed(changed(daily, 1, 2.0), 12, 0.5), START + 5, **RULES)
+    np.testing.assert_allclose(
+        windows.weeks, volatility_windows(daily, START + 5, **RULES)[0].weeks
+    )
 
 
 def test_the_limit_of_a_jump_is_the_logarithm():
@@ -135,9 +136,9 @@ def test_the_limit_of_a_jump_is_the_logarithm():
         START + np.arange(11), np.array([10.0, 11, 12, 11, 10, 11, 12, 11, 10, 9, 8])
     )
     ratio = math.log(9 / 8)
-    _, reason = volatility_windows(flat, START + 4, RULES._replace(largest_jump=ratio - 1e-9))
+    _, reason = volatility_windows(flat, START + 4, **RULES | {"largest_jump": ratio - 1e-9})
     assert reason == JUMP
-    _, reason = volatility_windows(flat, START + 4, RULES._replace(largest_jump=ratio + 1e-9))
+    _, reason = volatility_windows(flat, START + 4, **RULES | {"largest_jump": ratio + 1e-9})
     assert reason == ""
 
 
@@ -146,27 +147,27 @@ def test_gaps_within_the_windows(position):
     daily = series()
     days = daily.days.copy()
     days[position:] += 6
-    kept, reason = volatility_windows(DailyPrices(days, daily.prices), int(days[4]), RULES)
+    kept, reason = volatility_windows(DailyPrices(days, daily.prices), int(days[4]), **RULES)
     assert (kept is None, reason) == (False, "")
     days[position:] += 1
-    gap = volatility_windows(DailyPrices(days, daily.prices), int(days[4]), RULES)
+    gap = volatility_windows(DailyPrices(days, daily.prices), int(days[4]), **RULES)
     assert gap == (None, GAP)
 
 
 def test_a_long_wait_for_the_next_price_is_a_gap():
     daily = series(11)
     late = DailyPrices(daily.days + 8, daily.prices)
-    assert volatility_windows(late, START + 4, RULES) == (None, TOO_FEW_BEFORE)
+    assert volatility_windows(late, START + 4, **RULES) == (None, TOO_FEW_BEFORE)
     days = daily.days.copy()
     days[:4] -= 7
-    assert volatility_windows(DailyPrices(days, daily.prices), START - 3, RULES) == (None, GAP)
+    assert volatility_windows(DailyPrices(days, daily.prices), START - 3, **RULES) == (None, GAP)
 
 
 @pytest.mark.parametrize("window", [slice(0, 5), slice(4, 8), slice(7, 11)])
 def test_windows_without_change(window):
     daily = series()
     daily.prices[window] = daily.prices[window.start]
-    assert volatility_windows(daily, START + 4, RULES) == (None, NO_CHANGE)
+    assert volatility_windows(daily, START + 4, **RULES) == (None, NO_CHANGE)
 
 
 def test_reasons_can_be_names_in_an_artifact():
@@ -244,4 +245,4 @@ def test_weekdays_are_no_gap():
     monday = date(2015, 1, 5)
     week = [monday + timedelta(days=7 * number + day) for number in range(3) for day in range(5)]
     daily = DailyPrices(np.array([day.toordinal() for day in week]), series(15).prices)
-    assert volatility_windows(daily, week[4].toordinal(), RULES)[1] == ""
+    assert volatility_windows(daily, week[4].toordinal(), **RULES)[1] == ""

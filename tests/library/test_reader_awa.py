@@ -266,10 +266,10 @@ def test_damaged_zip_archives_are_named(awa2):
     content[start + 30 + len("Features/ResNet101/AwA2-features.txt") + 4] ^= 0xFF
     path.write_bytes(bytes(content))
     message = refused(awa2)
-    assert f"{path}: the file cannot be read or is damaged" in message
+    assert f"{path}: it cannot be read, is damaged or not a text file" in message
     assert "https://cvml.ista.ac.at/AwA2/" in message
     path.write_bytes(bytes(content[: len(content) // 2]))
-    assert f"{path}: the file cannot be read or is damaged" in refused(awa2)
+    assert f"{path}: it cannot be read, is damaged or not a text file" in refused(awa2)
 
 
 def test_archives_without_the_files_are_named(awa, awa2):

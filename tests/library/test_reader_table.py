@@ -248,7 +248,7 @@ def test_kernel_values_may_come_from_hdf5(tmp_path):
     with h5py.File(tmp_path / "k.h5", "a") as file:
         file["gram"][2, 4] = np.nan
     message = refused(tmp_path, gram=str(tmp_path / "k.h5"))
-    assert "row 3, column 5: the value is missing" in message
+    assert "row 3, column 'r4': the value is missing" in message
 
 
 def test_kernel_values_with_few_decimals_are_made_a_kernel_again(tmp_path):

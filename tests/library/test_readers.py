@@ -171,6 +171,17 @@ def test_arff_faults_are_named(tmp_path, old, new, words):
     assert words in refused_arff(tmp_path, text, targets=2)
 
 
+@pytest.mark.parametrize("classes", ['{red, "dark, blue",it\'s}', "{'red', \"dark, blue\",it's}"])
+def test_arff_classes_may_be_in_double_quotes(tmp_path, classes):
+    text = ARFF.replace("{red, 'dark, blue',it's}", classes).replace("'dark, blue'", '"dark, blue"')
+    options = {"targets": 2}
+    tree, expected = (
+        read_dataset("arff", options, [table(tmp_path, text)], seed=0) for text in (text, ARFF)
+    )
+    np.testing.assert_array_equal(tree["inputs"], expected["inputs"])
+    assert names(tree, "inputs") == names(expected, "inputs")
+
+
 def test_arff_header_without_rows_or_data_line(tmp_path):
     header = ARFF.partition("@DATA")[0]
     assert "no @data line" in refused_arff(tmp_path, header)

@@ -239,15 +239,18 @@ def test_a_matrix_of_distances(folder):
 
 def test_missing_files_are_listed(folder, tmp_path):
     message = refused(folder)
-    assert "missing: gram.npy or gram.csv or gram.txt." in message
+    assert "there is no gram.npy and no gram.csv and no gram.txt." in message
     assert f"in the folder {folder} (option folder)" in message
-    assert "and labels.csv" in refused(tmp_path / "absent")
+    assert "for the matrix and for labels.csv" in refused(tmp_path / "absent")
+    write_matrix(folder)
+    (folder / "labels.csv").unlink()
+    assert "there is no labels.csv." in refused(folder)
 
 
 def test_one_matrix_only(folder):
     write_matrix(folder)
     np.save(folder / "gram.npy", GRAM)
-    assert f"{folder}: several Gram matrices: gram.npy, gram.csv" in refused(folder)
+    assert f"both {folder / 'gram.npy'} and {folder / 'gram.csv'} exist" in refused(folder)
 
 
 @pytest.mark.parametrize(

@@ -289,7 +289,7 @@ def test_records_that_contradict_each_other(folder):
     )
     change(labels, "-4.75", "-4.5")
     add(meta, f"{key('3', 2002)}\t20020301\thttp://sec\tX\t4")
-    assert f"{meta}, line 5: the report '3_20020301' is of the company '4', and of '3'" in (
+    assert f"{meta}, line 5: the company 4 of the report '3_20020301', which has 3 above" in (
         refused(folder)
     )
 

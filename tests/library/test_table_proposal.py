@@ -193,7 +193,7 @@ def test_numbers_that_no_used_row_has_are_left_out(proposed):
         ({"y1": ["2", ""] * 30}, "column 'y1': the output has the same value in every row"),
         ({"y1": ["high", "low"] * 30}, "classes=y1"),
         ({"y1": [f"{row},5" for row in range(60)]}, "write decimal points"),
-        ({"y1": ["1", "2"] * 4 + [""] * 52}, "8 of 60 rows have at least one output"),
+        ({"y1": ["1", "2"] * 4 + [""] * 52}, "8 of 60 rows have a known output"),
     ],
 )
 def test_outputs_that_cannot_be_predicted_are_refused(proposed, change, message):
@@ -265,7 +265,11 @@ def test_a_group_or_a_time_decides_the_split(proposed):
     ("change", "request_", "message"),
     [
         ({"batch": ["a"] * 60}, {"group": "batch"}, "belong to one group"),
-        ({"batch": ["a", "b"] * 29 + ["a", ""]}, {"group": "batch"}, "row 60.*no group"),
+        (
+            {"batch": ["a", "b"] * 29 + ["a", ""]},
+            {"group": "batch"},
+            "row 60.*the group is missing",
+        ),
         ({"day": ["2024-01-01"] * 59 + ["soon"]}, {"time": "day"}, "row 60.*'soon' is not a time"),
         ({"day": ["2024-01-01"] * 59 + [""]}, {"time": "day"}, "row 60.*the time is missing"),
         ({"day": ["2024-01-01"] * 60}, {"time": "day"}, "0 of 60 labelled rows are left"),
@@ -449,7 +453,7 @@ def test_class_vectors_add_the_methods_that_use_them(proposed, tmp_path):
         (["a"] * 60, "1 class"),
         (["a"] * 59 + ["b"], "1 of 2 classes have a single row: 'b'"),
         ([f"c{row}" for row in range(52)] + ["a"] * 4 + ["b"] * 4, "at most 6 can be test rows"),
-        (["a", "b"] + [""] * 58, "2 of 60 rows have a class"),
+        (["a", "b"] + [""] * 58, "2 of 60 rows have a known class"),
     ],
 )
 def test_classes_that_cannot_be_learned_are_refused(proposed, classes, message):

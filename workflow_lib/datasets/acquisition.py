@@ -9,12 +9,10 @@ than a dataset needs.
 from __future__ import annotations
 
 import hashlib
-import http.client
 import os
 import re
 import shutil
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,11 +21,12 @@ from typing import Any
 
 from workflow_lib.datasets.archive_members import members_digest
 from workflow_lib.datasets.mirrors import MIRROR_VARIABLE
-from workflow_lib.datasets.web import SCHEMES, open_address
+from workflow_lib.datasets.web import FAILURES, SCHEMES, failure, open_address
 from workflow_lib.errors import UserError
 
 _CHUNK = 1 << 16
 _LONGEST_PAUSE = 30.0
+_NO_SUCH_RANGE = 416
 
 LARGEST_ARCHIVE = 1 << 32
 """Bytes after which the download of an archive of unknown size is stopped."""
@@ -104,7 +103,8 @@ def _copy_from_mirror(candidate: Path, destination: Path, source: Mapping[str, A
         state = "is truncated" if size < source["size"] else "is too long"
         found = f"the file in the mirror {state}: it has {size} bytes"
         raise _wrong_copy(candidate, found, f"{source['size']} bytes")
-    with _temporary(destination) as temporary:
+    temporary = destination.with_name(f".{destination.name}.{os.getpid()}.tmp")
+    try:
         with _writing(destination):
             shutil.copyfile(candidate, temporary)
         try:
@@ -116,6 +116,8 @@ def _copy_from_mirror(candidate: Path, destination: Path, source: Mapping[str, A
             raise _wrong_copy(candidate, found, _identity(source))
         with _writing(destination):
             os.replace(temporary, destination)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def _identity(source: Mapping[str, Any]) -> str:
@@ -136,7 +138,8 @@ def _difference(path: Path, source: Mapping[str, Any]) -> str:
         if (found.sha256, found.size) == (source["sha256"], source["size"]):
             return ""
         return f"{found.count} such members of {found.size} bytes with the SHA-256 {found.sha256}"
-    found = _sha256(path)
+    with open(path, "rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
     return "" if found == source["sha256"] else f"the SHA-256 {found}"
 
 
@@ -148,20 +151,6 @@ def _wrong_copy(candidate: Path, found: str, expected: str) -> UserError:
         remedy=f"remove or replace {candidate}, or take its folder out of {MIRROR_VARIABLE} so "
         "that the file is downloaded",
     )
-
-
-@contextmanager
-def _temporary(destination: Path) -> Iterator[Path]:
-    temporary = destination.with_name(f".{destination.name}.{os.getpid()}.tmp")
-    try:
-        yield temporary
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _sha256(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _download(
@@ -194,17 +183,12 @@ def _download(
             if size is None:
                 part.unlink(missing_ok=True)
             _fetch(address, part, size, timeout, progress)
-        except urllib.error.HTTPError as error:
-            reason = f"the server answered {error.code} {error.reason}"
-            error.close()
-            if error.code == 416:
+        except FAILURES as error:
+            reason, is_temporary = failure(error)
+            if getattr(error, "code", None) == _NO_SUCH_RANGE:
                 part.unlink(missing_ok=True)
-            elif error.code < 500 and error.code not in (408, 425, 429):
+            elif not is_temporary:
                 break
-            continue
-        except (OSError, http.client.HTTPException, ValueError, OverflowError) as error:
-            # The last two concern invalid addresses, for example of a redirect.
-            reason = str(getattr(error, "reason", None) or error) or type(error).__name__
             continue
         try:
             other = _difference(part, source)
@@ -214,7 +198,10 @@ def _download(
             reason = f"the downloaded file cannot be used: {error.found}"
             continue
         if not other:
-            _finish(part, destination)
+            with _writing(destination):
+                with open(part, "rb") as file:
+                    os.fsync(file.fileno())
+                os.replace(part, destination)
             return
         part.unlink()
         if resumed:
@@ -251,7 +238,8 @@ def _fetch(
     if start:
         request.add_header("Range", f"bytes={start}-")
     with open_address(request, timeout) as response:
-        if start and not _continues(response, start):
+        range_sent = response.headers.get("Content-Range", "")
+        if response.status != 206 or not re.match(rf"bytes {start}-", range_sent):
             start = 0
         if size and response.length is not None and response.length != size - start:
             kind = response.headers.get_content_type()
@@ -289,19 +277,6 @@ def _fetch(
         )
     if done < total:
         raise ConnectionError(f"the connection closed after {done} of {total} bytes")
-
-
-def _continues(response: http.client.HTTPResponse, start: int) -> bool:
-    if response.status != 206:
-        return False
-    return re.match(rf"bytes {start}-", response.headers.get("Content-Range", "")) is not None
-
-
-def _finish(part: Path, destination: Path) -> None:
-    with _writing(destination):
-        with open(part, "rb") as file:
-            os.fsync(file.fileno())
-        os.replace(part, destination)
 
 
 @contextmanager

@@ -14,16 +14,15 @@ import fnmatch
 import hashlib
 import tarfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from workflow_lib.datasets.archives import (
-    DAMAGE,
     LARGEST_MEMBER,
     content_of,
     members_of,
     opened_tar,
+    readable,
 )
 from workflow_lib.errors import UserError
 
@@ -76,7 +75,12 @@ def matching_members(path: Path, pattern: str) -> Iterator[tuple[str, bytes]]:
         or larger than LARGEST_MEMBER.
     """
     found = False
-    with _opened(path) as archive:
+    remedy = f"rm -f {path} and run the same snakemake command again"
+    with (
+        readable(path, "a tar archive, plain or compressed", remedy),
+        open(path, "rb") as file,
+        opened_tar(file, path.stat().st_size) as archive,
+    ):
         for member in members_of(archive):
             name = path_from_pattern(member.name, pattern)
             if name is None or member.isdir():
@@ -100,21 +104,6 @@ def path_from_pattern(name: str, pattern: str) -> str | None:
     if len(end) < len(patterns) or not all(map(fnmatch.fnmatchcase, end, patterns)):
         return None
     return "/".join(end)
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[tarfile.TarFile]:
-    try:
-        with open(path, "rb") as file, opened_tar(file, path.stat().st_size) as archive:
-            yield archive
-    except DAMAGE as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise UserError(
-            place=str(path),
-            found=f"the file is damaged or not a tar archive ({reason})",
-            expected="an intact tar archive, plain or compressed",
-            remedy=f"rm -f {path} and run the same snakemake command again",
-        ) from error
 
 
 def _refuse_unreadable(path: Path, member: tarfile.TarInfo) -> None:

@@ -22,6 +22,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from workflow_lib.errors import UserError
+
 LARGEST_RATIO = 100
 """Largest ratio of unpacked and packed size of a large file. It is 3 to 30 for tables and texts,
 and 1000 or more for compressed zeros."""
@@ -75,6 +77,21 @@ def begins_as_zip(path: Path) -> bool:
     """Return whether a file begins like a zip archive."""
     with open(path, "rb") as file:
         return file.read(4) in _ZIP_BEGINS
+
+
+@contextmanager
+def readable(path: Path, kind: str, remedy: str) -> Iterator[None]:
+    """Raise a failure to read a file of a `kind`, an error of DAMAGE, as a `UserError`."""
+    try:
+        yield
+    except DAMAGE as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise UserError(
+            place=str(path),
+            found=f"it cannot be read, is damaged or not {kind} ({reason})",
+            expected=f"{kind}, intact",
+            remedy=remedy,
+        ) from error
 
 
 def unpacked_gzip(content: bytes) -> bytes:

@@ -11,22 +11,15 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from workflow_lib.datasets.tables import dataset_tree, exclusion_report, listed
 from workflow_lib.errors import UserError
 
-if TYPE_CHECKING:
-    import numpy as np
-
 WITHOUT_ROWS = "classes without rows"
 WITHOUT_VECTOR = "classes without a class vector"
-
-LSA_DIMENSION = 50
-"""Length of vectors by latent semantic analysis, as of the word vectors of the paper."""
-
-_NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
 class DescribedVectors(NamedTuple):
@@ -47,8 +40,8 @@ def described_vectors(
     class_names: Sequence[str],
     word_vectors: Path | None = None,
     texts: Path | None = None,
-    lsa_dimension: int = LSA_DIMENSION,
-    text_names: Mapping[str, str] = _NO_NAMES,
+    lsa_dimension: int = 50,
+    text_names: Mapping[str, str] | None = None,
 ) -> DescribedVectors:
     """Return the class vectors made from names or texts (`workflow_lib.features.class_vectors`).
 
@@ -65,7 +58,7 @@ def described_vectors(
         the texts of `class_names` only.
     lsa_dimension : int, default=50
         Length of the vectors for ``lsa``.
-    text_names : mapping of str to str, default={}
+    text_names : mapping of str to str, default=None
         The names in `texts` of classes that have another name there.
 
     Raises
@@ -73,33 +66,29 @@ def described_vectors(
     UserError
         When a file cannot be read, and as `workflow_lib.datasets.class_texts.read_class_texts`.
     """
-    import numpy as np
-
     from workflow_lib.datasets.class_texts import read_class_texts
     from workflow_lib.datasets.word_vectors import read_word_vectors
     from workflow_lib.features import class_vectors
 
+    report, described = {}, list(range(len(class_names)))
     if kind == "names":
         words = read_word_vectors(word_vectors, class_vectors.wanted_name_words(class_names))
-        vectors = class_vectors.name_vectors(class_names, words)
-        return DescribedVectors(vectors, _component_names(vectors), {})
-    found, _ = read_class_texts(texts, class_names, text_names)
-    described = [place for place, name in enumerate(class_names) if name in found]
-    known = [found[class_names[place]] for place in described]
-    if kind == "texts":
-        words = read_word_vectors(word_vectors, class_vectors.wanted_text_words(known))
-        of_texts = class_vectors.text_vectors(known, words)
-        report = class_vectors.text_report(known, words)
+        found = class_vectors.name_vectors(class_names, words)
     else:
-        of_texts = class_vectors.lsa_vectors(known, lsa_dimension)
-        report = class_vectors.text_report(known)
-    vectors = np.full((len(class_names), of_texts.shape[1]), np.nan)
-    vectors[described] = of_texts
-    return DescribedVectors(vectors, _component_names(vectors), {"class_texts": report})
-
-
-def _component_names(vectors: np.ndarray) -> list[str]:
-    return [f"dimension_{column}" for column in range(vectors.shape[1])]
+        by_name, _ = read_class_texts(texts, class_names, text_names)
+        described = [place for place, name in enumerate(class_names) if name in by_name]
+        known = [by_name[class_names[place]] for place in described]
+        if kind == "texts":
+            words = read_word_vectors(word_vectors, class_vectors.wanted_text_words(known))
+            found = class_vectors.text_vectors(known, words)
+            report = {"class_texts": class_vectors.text_report(known, words)}
+        else:
+            found = class_vectors.lsa_vectors(known, lsa_dimension)
+            report = {"class_texts": class_vectors.text_report(known)}
+    vectors = np.full((len(class_names), found.shape[1]), np.nan)
+    vectors[described] = found
+    names = [f"dimension_{column}" for column in range(found.shape[1])]
+    return DescribedVectors(vectors, names, report)
 
 
 class UsableClasses(NamedTuple):
@@ -146,8 +135,6 @@ def usable_classes(
     ValueError
         When a name is repeated or a label has no class.
     """
-    import numpy as np
-
     labels, vectors = np.asarray(labels), np.asarray(vectors, dtype=np.float64)
     if len(vectors) != len(class_names) or len(set(class_names)) < len(class_names):
         raise ValueError(f"{len(vectors)} vectors for the class names {list(class_names)}.")
@@ -159,14 +146,11 @@ def usable_classes(
     without_vector = np.isnan(vectors).any(axis=1)
     reasons[WITHOUT_VECTOR] = {name for name, none in zip(class_names, without_vector) if none}
 
-    excluded: dict[str, list[str]] = {reason: [] for reason in reasons}
-    kept = []
-    for position, name in sorted(enumerate(class_names), key=lambda pair: pair[1]):
-        reason = next((reason for reason, names in reasons.items() if name in names), None)
-        if reason is None:
-            kept.append(position)
-        else:
-            excluded[reason].append(name)
+    excluded, left = {}, set(class_names)
+    for reason, names in reasons.items():
+        excluded[reason] = sorted(left & names)
+        left -= names
+    kept = sorted((class_names.index(name) for name in left), key=class_names.__getitem__)
     numbers = np.full(len(class_names), -1, dtype=np.int64)
     numbers[kept] = np.arange(len(kept))
     rows = np.flatnonzero(numbers[labels] >= 0)
@@ -238,8 +222,6 @@ def class_dataset_tree(
         When lengths or shapes are inconsistent, a label has no class, the names are not sorted or
         not distinct, or inner products are not finite or not symmetric.
     """
-    import numpy as np
-
     labels = np.asarray(labels)
     vectors = np.ascontiguousarray(vectors, dtype=np.float64)
     lengths = {
@@ -288,8 +270,6 @@ def _check_classes(
     labels: np.ndarray, vectors: np.ndarray, class_names: Sequence[str], place: str
 ) -> None:
     """Refuse classes that cannot be learned."""
-    import numpy as np
-
     if len(vectors) < 2:
         raise UserError(
             place=place,
@@ -297,8 +277,7 @@ def _check_classes(
             expected="at least 2 classes that have rows and a class vector",
             remedy="leave out fewer classes, or check that the files belong together",
         )
-    counts = np.bincount(labels, minlength=len(vectors))
-    empty = [name for name, count in zip(class_names, counts) if not count]
+    empty = [name for number, name in enumerate(class_names) if number not in labels]
     if empty:
         raise UserError(
             place=place,
@@ -306,8 +285,7 @@ def _check_classes(
             expected="at least one row of every class",
             remedy="add rows of these classes, or leave them out",
         )
-    finite = np.isfinite(vectors).all(axis=1)
-    faulty = [name for name, good in zip(class_names, finite) if not good]
+    faulty = [name for name, vector in zip(class_names, vectors) if not np.isfinite(vector).all()]
     if faulty:
         raise UserError(
             place=place,

@@ -19,20 +19,17 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from workflow_lib.datasets.json_text import JsonFault, parsed_json
-from workflow_lib.datasets.tables import read_text
+from workflow_lib.datasets.tables import read_text, wrong_source
 from workflow_lib.errors import UserError
-
-_NO_ALIASES: Mapping[str, str] = MappingProxyType({})
 
 
 def read_class_texts(
     path: str | Path,
     class_names: Sequence[str],
-    aliases: Mapping[str, str] = _NO_ALIASES,
+    aliases: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, str], list[str]]:
     """Return the text of every class that has one, and the names of the classes without.
 
@@ -42,7 +39,7 @@ def read_class_texts(
         A folder of texts, or a JSON file.
     class_names : sequence of str
         The classes. Texts of other classes are ignored.
-    aliases : mapping of str to str, default={}
+    aliases : mapping of str to str, default=None
         For classes that have another name in `path`: the name there, such as
         ``{"car_side": "side of a car"}``.
 
@@ -61,24 +58,21 @@ def read_class_texts(
         or to a text that does not exist.
     """
     path = Path(path)
-    if not path.exists():
-        raise UserError(
-            place=str(path),
-            found="there is no such file or folder",
-            expected="a folder of files CLASS.txt, or a JSON file of texts by class",
-            remedy="place the texts of the classes there",
-        )
-    entries = _folder_texts(path) if path.is_dir() else _json_texts(path)
+    entries = {}
+    if path.exists():
+        entries = _folder_texts(path) if path.is_dir() else _json_texts(path)
     if not entries:
         raise UserError(
             place=str(path),
-            found="there are no texts of classes in it",
-            expected="a file CLASS.txt, or an entry, for every class",
+            found="there are no texts of classes in it"
+            if path.exists()
+            else "there is no such file or folder",
+            expected="a folder of files CLASS.txt, or a JSON file of texts, one for every class",
             remedy="place the texts of the classes there",
         )
     by_name = _by_normalised_name(entries, str(path), "texts")
     classes = _by_normalised_name(class_names, "the names of the classes", "classes")
-    sources = _aliased(aliases, classes, by_name, path)
+    sources = _aliased(aliases or {}, classes, by_name, path)
     texts, missing = {}, []
     for normalised, name in classes.items():
         entry = by_name.get(sources.get(normalised, normalised))
@@ -144,39 +138,14 @@ def _folder_texts(path: Path) -> dict[str, str]:
 
 
 def _json_texts(path: Path) -> dict[str, str]:
-    form = "{CLASS: TEXT, ...}, a text or a list of sentences for every class"
+    form = "{CLASS: TEXT, ...}, one entry, a text or a list of sentences, for every class"
     try:
-        content = parsed_json(read_text(path), lambda pairs: _different(pairs, path))
+        content = parsed_json(read_text(path))
     except JsonFault as error:
-        raise UserError(
-            place=str(path),
-            found=f"{error}",
-            expected=form,
-            remedy="fix the file",
-        ) from error
+        raise wrong_source(str(path), f"{error}", form) from error
     if not isinstance(content, dict):
-        raise UserError(
-            place=str(path),
-            found="the file does not hold an object with texts by class",
-            expected=form,
-            remedy="fix the file",
-        )
+        raise wrong_source(str(path), "the file does not hold an object with texts by class", form)
     return {name: _text(value, f"{path}, entry '{name}'") for name, value in content.items()}
-
-
-def _different(pairs: list[tuple[str, Any]], path: Path) -> dict[str, Any]:
-    """Return an object of JSON; refuse repeated names."""
-    content: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in content:
-            raise UserError(
-                place=str(path),
-                found=f"the entry '{name}' is repeated",
-                expected="one entry per class",
-                remedy="rename or remove one of them",
-            )
-        content[name] = value
-    return content
 
 
 def _text(value: Any, place: str) -> str:
@@ -184,10 +153,9 @@ def _text(value: Any, place: str) -> str:
         value = value.get("text")
     sentences = [value] if isinstance(value, str) else value
     if not isinstance(sentences, list) or not all(isinstance(s, str) for s in sentences):
-        raise UserError(
-            place=place,
-            found=f"{json.dumps(value, ensure_ascii=False)[:40]} is not a text",
-            expected="a text, a list of sentences, or an object with a 'text'",
-            remedy="fix the entry",
+        raise wrong_source(
+            place,
+            f"{json.dumps(value, ensure_ascii=False)[:40]} is not a text",
+            "a text, a list of sentences, or an object with a 'text'",
         )
     return " ".join(sentences)

@@ -72,8 +72,6 @@ class ColumnKind(NamedTuple):
 
     Attributes
     ----------
-    name : str
-        Name of the column.
     kind : str
         One of `KINDS`.
     n_missing : int
@@ -86,7 +84,6 @@ class ColumnKind(NamedTuple):
         Possible mistake in the table; may be empty.
     """
 
-    name: str
     kind: str
     n_missing: int
     n_distinct: int
@@ -146,22 +143,20 @@ def _kind_of_numbers(name: str, values: np.ndarray) -> ColumnKind:
     present = values[~np.isnan(values)]
     n_missing = len(values) - len(present)
     if not len(present):
-        return ColumnKind(name, EMPTY, n_missing, 0)
+        return ColumnKind(EMPTY, n_missing, 0)
     n_distinct = len(np.unique(present))
     if n_distinct == 1:
-        return ColumnKind(name, CONSTANT, n_missing, 1, f"always {present[0]:.12g}")
+        return ColumnKind(CONSTANT, n_missing, 1, f"always {present[0]:.12g}")
     whole = bool((present == np.floor(present)).all())
     if whole and n_distinct == len(values):
         if named_like_an_identity(name):
-            return ColumnKind(
-                name, ROW_NAME, 0, n_distinct, "a different whole number in every row"
-            )
+            return ColumnKind(ROW_NAME, 0, n_distinct, "a different whole number in every row")
         if (np.diff(values) == 1).all():
-            return ColumnKind(name, ROW_NAME, 0, n_distinct, "it counts the rows")
+            return ColumnKind(ROW_NAME, 0, n_distinct, "it counts the rows")
     note = ""
     if whole and n_distinct <= MOST_LEVELS and n_distinct * LEAST_ROWS_PER_LEVEL < len(present):
         note = f"{n_distinct} different whole numbers, taken as numbers"
-    return ColumnKind(name, NUMBER, n_missing, n_distinct, note)
+    return ColumnKind(NUMBER, n_missing, n_distinct, note)
 
 
 def _kind_of_texts(name: str, table: Table) -> ColumnKind:
@@ -171,7 +166,7 @@ def _kind_of_texts(name: str, table: Table) -> ColumnKind:
     n_distinct = len(set(present))
 
     def kind(kind: str, note: str = "", warning: str = "") -> ColumnKind:
-        return ColumnKind(name, kind, n_missing, n_distinct, note, warning)
+        return ColumnKind(kind, n_missing, n_distinct, note, warning)
 
     if not present:
         return kind(EMPTY)

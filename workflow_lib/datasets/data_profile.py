@@ -125,21 +125,20 @@ def data_profile(
     inputs = [name for option in INPUT_LISTS for name in columns[option]]
     inputs += [columns[option] for option in INPUT_COLUMNS if columns[option]]
     known = ~np.isnan(outputs)
+    of_kind = {kind: [name for name in table.names if kinds[name].kind == kind] for kind in KINDS}
     facts = {
         "file": table.place,
         "rows": table.n_rows,
         "columns": len(table.names),
-        "kinds": {
-            kind: [name for name in table.names if kinds[name].kind == kind] for kind in KINDS
-        },
+        "kinds": of_kind,
         "missing": {
             name: kinds[name].n_missing / table.n_rows
             for name in table.names
             if kinds[name].n_missing
         },
-        "constant": [name for name in table.names if kinds[name].kind == CONSTANT],
-        "empty": [name for name in table.names if kinds[name].kind == EMPTY],
-        "row_names": [name for name in table.names if kinds[name].kind == ROW_NAME],
+        "constant": of_kind[CONSTANT],
+        "empty": of_kind[EMPTY],
+        "row_names": of_kind[ROW_NAME],
         "duplicate_rows": table.n_rows - 1 - int(row_groups(table, table.names).max()),
         "contradictions": n_contradictions(table, inputs, columns, labelled),
         "leaks": [
@@ -170,8 +169,7 @@ def resolved(table: Table, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns of each option: a list of names, or a single name or None."""
     columns: dict[str, Any] = {}
     for option in ("outputs", *INPUT_LISTS):
-        patterns = options.get(option) or ()
-        columns[option] = table.matching(tuple(patterns), option) if patterns else []
+        columns[option] = table.matching(tuple(options.get(option) or ()), option)
     for option in (*INPUT_COLUMNS, *OTHER_COLUMNS):
         name = options.get(option)
         columns[option] = table.matching((name,), option)[0] if name else None

@@ -12,16 +12,13 @@ import io
 import re
 from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
 
-from workflow_lib.datasets.column_names import checked_names
-from workflow_lib.datasets.tables import checked_text, finite_number
-from workflow_lib.datasets.typed_columns import cleaned, no_rows
+import numpy as np
+
+from workflow_lib.datasets.tables import BLANK, NO_ROWS, checked_text, finite_number, no_table
+from workflow_lib.datasets.typed_columns import checked_names, cleaned
 from workflow_lib.datasets.user_table import Table
 from workflow_lib.errors import UserError
-
-if TYPE_CHECKING:
-    import numpy as np
 
 DELIMITERS = (",", ";", "\t", "|")
 """Delimiters of values in a text file; the earlier is preferred in a tie."""
@@ -66,14 +63,12 @@ def text_table(
         or has another number of cells than it; for text without a row, invalid names and an invalid
         delimiter.
     """
-    import numpy as np
     import pandas
 
     content = content.removeprefix(codecs.BOM_UTF8)
     delimiter = _delimiter(content, place, delimiter)
-    layout = _layout(content, place, delimiter, keep_empty)
-    names, rows = layout.names, layout.rows
-    start = next(islice(_LINE_END.finditer(content), layout.last_line - 1, None)).end()
+    names, last_line, lines, rows = _layout(content, place, delimiter, keep_empty)
+    start = next(islice(_LINE_END.finditer(content), last_line - 1, None)).end()
     mark_numbers = [number for mark in missing if (number := finite_number(mark)) is not None]
 
     def columns(chosen: Sequence[str], **options):
@@ -114,26 +109,24 @@ def text_table(
         column = texts[name] if name in texts else columns([name], dtype=str)[name]
         return cleaned(column.to_numpy(dtype=object, na_value=""), missing)
 
-    return Table(place, names, numbers, strings, layout.lines, unit="line")
+    return Table(place, names, numbers, strings, lines, unit="line")
 
 
-def text_rows(
-    content: bytes, place: str, delimiter: str | None = None
-) -> tuple[list[int], list[list[str]]]:
+def text_rows(content: bytes, place: str) -> tuple[list[int], list[list[str]]]:
     """Return the lines on which the rows of a text begin, and the stripped cells of each.
 
     The first row may be a header or not; rows may have different lengths; blank rows are left out.
     The parameters, and the errors except those of rows and names, are those of `text_table`.
     """
     content = content.removeprefix(codecs.BOM_UTF8)
-    delimiter = _delimiter(content, place, delimiter)
+    delimiter = _delimiter(content, place, None)
     lines, rows = [], []
     for line, _, cells in _records(content, place, delimiter):
         if any(map(str.strip, cells)):
             lines.append(line)
             rows.append([cell.strip() for cell in cells])
     if not rows:
-        raise _blank(place)
+        raise no_table(place, BLANK)
     return lines, rows
 
 
@@ -186,16 +179,10 @@ def _records(
         csv.field_size_limit(limit)
 
 
-class _Layout(NamedTuple):
-    """The names, the last line of the header, and of each row its line and its record below it."""
-
-    names: list[str]
-    last_line: int
-    lines: list[int]
-    rows: list[int]
-
-
-def _layout(content: bytes, place: str, delimiter: str, keep_empty: bool) -> _Layout:
+def _layout(
+    content: bytes, place: str, delimiter: str, keep_empty: bool
+) -> tuple[list[str], int, list[int], list[int]]:
+    """Return the names, the last line of the header, and the line of each row and its record."""
     header: list[str] = []
     lines, rows, n_rows = [], [], 0
     for number, (line, last, cells) in enumerate(_records(content, place, delimiter)):
@@ -220,11 +207,9 @@ def _layout(content: bytes, place: str, delimiter: str, keep_empty: bool) -> _La
             rows.append(number - first)
             if filled or len(header) == 1:
                 n_rows = len(lines)
-    if not header:
-        raise _blank(place)
     if not n_rows:
-        raise no_rows(place)
-    return _Layout(names, last_line, lines[:n_rows], rows[:n_rows])
+        raise no_table(place, NO_ROWS if header else BLANK)
+    return names, last_line, lines[:n_rows], rows[:n_rows]
 
 
 def _check_length(
@@ -242,12 +227,3 @@ def _check_length(
             remedy="fix the line: put quotes around a text that holds the delimiter, and write "
             "decimal points; or set the delimiter",
         )
-
-
-def _blank(place: str) -> UserError:
-    return UserError(
-        place=place,
-        found="every line is blank",
-        expected="a header and at least one row",
-        remedy="write the file again",
-    )

@@ -16,26 +16,24 @@ import os
 import stat
 import tarfile
 import warnings
-import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from workflow_lib.datasets.archives import (
-    DAMAGE,
     begins_as_zip,
     content_of,
     members_of,
     opened_tar,
     opened_zip,
     printable_name,
+    readable,
 )
 from workflow_lib.errors import UserError
-
-if TYPE_CHECKING:
-    import numpy as np
 
 LEFT_OUT_CLASSES = ("BACKGROUND_Google",)
 """The folder of Caltech-101 that holds images of anything and is not a class."""
@@ -69,13 +67,10 @@ _ARCHIVE_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 
 
 class ImageEntry(NamedTuple):
-    """An image of a collection."""
+    """An image of a collection: the names of its folder and of its file."""
 
     class_name: str
-    """Name of its folder."""
-
     name: str
-    """Name of the file."""
 
 
 class OpenedImage(NamedTuple):
@@ -188,8 +183,6 @@ def open_images(path: Path, entries: Iterable[ImageEntry]) -> Iterator[OpenedIma
 
 def grey_levels(pixels: np.ndarray) -> np.ndarray:
     """Return the luma 0.299 R + 0.587 G + 0.114 B (ITU-R BT.601), float32 from 0 to 1 (h, w)."""
-    import numpy as np
-
     return pixels.astype(np.float32) @ (np.array([0.299, 0.587, 0.114], dtype=np.float32) / 255)
 
 
@@ -202,8 +195,6 @@ def resized(values: np.ndarray, height: int, width: int) -> np.ndarray:
     height, width : int
         The new size in pixels.
     """
-    import numpy as np
-
     if values.shape[:2] == (height, width):
         return values
     image_module = pillow()[0]
@@ -237,7 +228,7 @@ def pillow() -> tuple[Any, Any]:
 def _images(path: Path, left_out_classes: Sequence[str]) -> dict[ImageEntry, _Member]:
     """Return the places of the images of all classes; refuse unsafe and ambiguous collections."""
     found: dict[ImageEntry, _Member] = {}
-    folders: dict[str, tuple[str, str]] = {}
+    folders: dict[str, str] = {}
     for member, _ in _members(path):
         place = PurePosixPath(member.path)
         if member.is_folder or _is_passed_over(place) or place.suffix.lower() not in SUFFIXES:
@@ -249,11 +240,11 @@ def _images(path: Path, left_out_classes: Sequence[str]) -> dict[ImageEntry, _Me
         folder = f"{member.archive}/{place.parent}".lstrip("/")
         # Two spellings of the same class would otherwise become two classes.
         key = " ".join(class_name.casefold().replace("_", " ").split())
-        earlier = folders.setdefault(key, (class_name, folder))
-        if earlier[1] != folder:
+        earlier = folders.setdefault(key, folder)
+        if earlier != folder:
             raise UserError(
                 place=str(path),
-                found=f"the folders '{earlier[1]}' and '{folder}' are two classes of one name",
+                found=f"the folders '{earlier}' and '{folder}' are two classes of one name",
                 expected="one folder for each class",
                 remedy="rename or remove one of them, or leave it out (left_out_classes)",
             )
@@ -295,11 +286,18 @@ def _members(path: Path) -> Iterator[tuple[_Member, Callable[[], bytes]]]:
 
     A file is read before the next is requested: a compressed archive is read once.
     """
-    if path.is_dir():
-        for member in _folder_members(path):
-            yield member, Path(path, member.path).read_bytes
-        return
+    if not path.exists():
+        raise UserError(
+            place=str(path),
+            found="there is no such file or folder",
+            expected="images in class folders, as a folder, a tar or a zip archive",
+            remedy="place it there",
+        )
     with _readable(path):
+        if path.is_dir():
+            for member in _folder_members(path):
+                yield member, Path(path, member.path).read_bytes
+            return
         size = path.stat().st_size
         if not begins_as_zip(path):
             with open(path, "rb") as file, opened_tar(file, size) as archive:
@@ -307,15 +305,19 @@ def _members(path: Path) -> Iterator[tuple[_Member, Callable[[], bytes]]]:
             return
         with opened_zip(path) as archive:
             for info in archive.infolist():
-                yield _zip_member(info), partial(archive.read, info)
-                if _is_archive(info):
+                is_plain = stat.S_IFMT(info.external_attr >> 16) in (0, stat.S_IFREG)
+                name, is_folder = info.filename, info.is_dir()
+                member = _Member("", name, info.file_size, is_folder, is_plain)
+                yield member, partial(archive.read, info)
+                is_archive = name.lower().endswith(_ARCHIVE_SUFFIXES)
+                if is_archive and not _is_passed_over(PurePosixPath(name)):
                     with archive.open(info) as file, opened_tar(file, size) as inner:
-                        yield from _tar_members(inner, info.filename)
+                        yield from _tar_members(inner, name)
 
 
 def _folder_members(path: Path) -> Iterator[_Member]:
     def refuse(error: OSError) -> None:
-        raise _unreadable(path, str(error)) from error
+        raise error
 
     for folder, folder_names, names in os.walk(path, onerror=refuse):
         relative = Path(folder).relative_to(path)
@@ -348,17 +350,6 @@ def _tar_members(
         yield found, partial(content_of, archive, member)
 
 
-def _zip_member(info: zipfile.ZipInfo) -> _Member:
-    mode = info.external_attr >> 16
-    is_plain = stat.S_IFMT(mode) in (0, stat.S_IFREG)
-    return _Member("", info.filename, info.file_size, info.is_dir(), is_plain)
-
-
-def _is_archive(info: zipfile.ZipInfo) -> bool:
-    place = PurePosixPath(info.filename)
-    return info.filename.lower().endswith(_ARCHIVE_SUFFIXES) and not _is_passed_over(place)
-
-
 # Reading
 
 
@@ -389,29 +380,8 @@ def _contents(path: Path, members: Sequence[_Member]) -> dict[_Member, bytes | N
     return contents
 
 
-@contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    """Report a failure to read the collection as a `UserError`."""
-    try:
-        yield
-    except DAMAGE as error:
-        raise _unreadable(path, (str(error).splitlines() or [type(error).__name__])[0]) from error
-
-
-def _unreadable(path: Path, reason: str) -> UserError:
-    if not path.exists():
-        return UserError(
-            place=str(path),
-            found="there is no such file or folder",
-            expected="images in class folders, as a folder, a tar or a zip archive",
-            remedy="place it there",
-        )
-    return UserError(
-        place=str(path),
-        found=f"it is damaged, or neither a folder, a tar nor a zip archive ({reason})",
-        expected="images in class folders, as a folder or an intact archive",
-        remedy="download it again",
-    )
+def _readable(path: Path) -> AbstractContextManager[None]:
+    return readable(path, "a folder, a tar or a zip archive of images", "download it again")
 
 
 # Decoding
@@ -451,8 +421,6 @@ def _upright(image: Any) -> Any:
 
 
 def _rgb(image: Any) -> np.ndarray:
-    import numpy as np
-
     if image.mode.startswith(("I", "F")):
         # Grey in 16 bits, which Pillow would clip at 255 instead of scaling.
         values = np.asarray(image, dtype=np.float64)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 
@@ -11,26 +10,30 @@ class JsonFault(ValueError):
     """Why a text is not read as JSON, in words."""
 
 
-def parsed_json(text: str, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
+def parsed_json(text: str) -> Any:
     """Return the value that a text of JSON describes.
-
-    Parameters
-    ----------
-    text : str
-    pairs : callable, default=None
-        Makes an object from its names and values, as ``object_pairs_hook`` of `json.loads`.
 
     Raises
     ------
     JsonFault
-        For text that is not JSON, naming the line; for whole numbers of thousands of digits, and
-        for lists that are nested too deep.
+        For text that is not JSON, naming the line; for an object with a repeated name, for whole
+        numbers of thousands of digits, and for lists that are nested too deep.
     """
     try:
-        return json.loads(text, object_pairs_hook=pairs)
+        return json.loads(text, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
         raise JsonFault(f"line {error.lineno} is not JSON ({error.msg})") from error
     except RecursionError as error:
         raise JsonFault("its lists or objects are nested too deep") from error
+    except JsonFault:
+        raise
     except ValueError as error:
         raise JsonFault(f"it holds a number of too many digits ({error})") from error
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    names = [name for name, _ in pairs]
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        raise JsonFault(f"the entry '{next(n for n in names if names.count(n) > 1)}' is repeated")
+    return content

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from workflow_lib.datasets.table_file import TEXT_ENDINGS, read_table, text_rows
-from workflow_lib.datasets.tables import finite_number, parse_number
+from workflow_lib.datasets.tables import numbers_of
 from workflow_lib.errors import UserError
-
-if TYPE_CHECKING:
-    import numpy as np
 
 ASYMMETRY = 1e-6
 """Largest difference of two kernel values that should be equal, relative to the largest value."""
@@ -53,16 +52,12 @@ def read_kernel_table(
         more than ASYMMETRY where they should be equal, and eigenvalues below -CLIPPED times the
         largest.
     """
-    import numpy as np
-
     matrix = symmetric(path, _square(path, n_rows))[np.ix_(kept, kept)]
     return without_negative_eigenvalues(path, np.ascontiguousarray(matrix), CLIPPED)
 
 
 def symmetric(path: Path, matrix: np.ndarray) -> np.ndarray:
     """Return a square matrix made exactly symmetric; refuse differences larger than ASYMMETRY."""
-    import numpy as np
-
     differences = np.abs(matrix - matrix.T)
     row, column = np.unravel_index(differences.argmax(), matrix.shape)
     if differences[row, column] > ASYMMETRY * np.abs(matrix).max():
@@ -85,8 +80,6 @@ def without_negative_eigenvalues(
     A matrix whose negative eigenvalues are only rounding is not changed. Eigenvalues below -`most`
     times the largest are refused, with `remedy` as a further way out.
     """
-    import numpy as np
-
     eigenvalues, eigenvectors = np.linalg.eigh(matrix)
     least, largest = eigenvalues[0], eigenvalues[-1]
     if largest <= 0 or least < -most * largest:
@@ -111,8 +104,6 @@ def without_negative_eigenvalues(
 
 def _square(path: Path, n_rows: int) -> np.ndarray:
     """Return the square table (n_rows, n_rows) of numbers in a file, with or without a header."""
-    import numpy as np
-
     is_text = path.name.lower().endswith(TEXT_ENDINGS)
     if is_text:
         lines, rows = text_rows(path)
@@ -130,36 +121,23 @@ def _square(path: Path, n_rows: int) -> np.ndarray:
             "outputs, in the same order",
             remedy="write the kernel values between all rows",
         )
-    matrix = np.empty(shape)
-    if not is_text:
-        for column, name in enumerate(table.names):
-            matrix[:, column] = table.numbers(name)
-    else:
-        fill_rows(matrix, path, lines, rows)
-    for row, column in np.argwhere(np.isnan(matrix)):
-        raise UserError(
-            place=f"{path}, row {row + 1}, column {column + 1}",
-            found="the value is missing",
-            expected="a kernel value for every pair of rows",
-            remedy="compute it",
-        )
-    return matrix
+    if is_text:
+        return matrix_of(path, lines, rows, n_rows)
+    return table.matrix(table.names, complete=True)
 
 
-def fill_rows(
-    matrix: np.ndarray, path: Path, lines: Sequence[int], rows: Sequence[Sequence[str]]
-) -> None:
-    """Put the numbers in the cells `rows` of the `lines` of a file into `matrix`."""
+def matrix_of(
+    path: Path, lines: Sequence[int], rows: Sequence[Sequence[str]], n_columns: int
+) -> np.ndarray:
+    """Return the numbers (n, n_columns) in the cells of n rows, which are on `lines` of a file."""
+    matrix = np.empty((len(rows), n_columns))
     for row, (line, cells) in enumerate(zip(lines, rows)):
-        if len(cells) != matrix.shape[1]:
+        if len(cells) != n_columns:
             raise UserError(
                 place=f"{path}, line {line}",
                 found=f"{len(cells)} cells",
-                expected=f"{matrix.shape[1]} kernel values",
+                expected=f"{n_columns} kernel values",
                 remedy="fix the line",
             )
-        numbers = [finite_number(text) for text in cells]
-        if None in numbers:
-            column = numbers.index(None)
-            parse_number(cells[column], (), f"{path}, line {line}, column {column + 1}")
-        matrix[row] = numbers
+        matrix[row] = numbers_of(cells, f"{path}, line {line}", "fix the value")
+    return matrix

@@ -6,12 +6,11 @@ RDKit is an optional dependency, imported on first use.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from workflow_lib.errors import UserError
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 class Molecule(NamedTuple):
@@ -82,10 +81,8 @@ def scaffold_codes(scaffolds: Sequence[str]) -> np.ndarray:
 
     Each molecule without a scaffold has a number of its own.
     """
-    import numpy as np
-
-    codes: dict[tuple[str, int | None], int] = {}
-    keys = [(scaffold, None if scaffold else row) for row, scaffold in enumerate(scaffolds)]
+    codes: dict[str | int, int] = {}
+    keys = (scaffold or row for row, scaffold in enumerate(scaffolds))
     return np.array([codes.setdefault(key, len(codes)) for key in keys], dtype=np.int64)
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from workflow_lib.errors import UserError
+import numpy as np
 
-if TYPE_CHECKING:
-    import numpy as np
+from workflow_lib.datasets.tables import wrong_source
 
 
 def open_number_array(path: Path) -> np.ndarray:
@@ -20,25 +18,15 @@ def open_number_array(path: Path) -> np.ndarray:
         When the file cannot be read, is damaged, or holds anything but integers and floats in rows
         and columns.
     """
-    import numpy as np
-
     try:
         with np.errstate(over="ignore"):
             values = np.lib.format.open_memmap(path, mode="r")
     # For a damaged header, NumPy raises many kinds of errors.
     except Exception as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise UserError(
-            place=str(path),
-            found=f"the file is damaged, or not an array of numbers ({reason})",
-            expected="an array as numpy.save writes it",
-            remedy="write the file again",
-        ) from error
+        found = f"the file is damaged, or not an array of numbers ({reason})"
+        raise wrong_source(str(path), found, "an array as numpy.save writes it") from error
     if values.ndim != 2 or values.dtype.kind not in "fiu" or not values.size:
-        raise UserError(
-            place=str(path),
-            found=f"an array of the shape {values.shape} and the type {values.dtype}",
-            expected="numbers in rows and columns",
-            remedy="write the file again",
-        )
+        found = f"an array of the shape {values.shape} and the type {values.dtype}"
+        raise wrong_source(str(path), found, "numbers in rows and columns")
     return values

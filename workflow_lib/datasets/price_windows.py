@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from workflow_lib.datasets.delimited_text import text_table
+from workflow_lib.datasets.tables import wrong_source
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from workflow_lib.datasets.user_table import Table
 
 TOO_FEW_BEFORE = "too few days with a price before the call"
@@ -52,25 +53,6 @@ class VolatilityWindows(NamedTuple):
     """Day of the last price of the last window."""
 
 
-class WindowRules(NamedTuple):
-    """Sizes and limits of `volatility_windows`."""
-
-    weeks: int
-    """Successive windows after the day."""
-
-    days_per_week: int
-    """Returns in each of these windows."""
-
-    lagged_days: int
-    """Returns in the window before the day."""
-
-    largest_jump: float
-    """Largest absolute logarithm of the ratio of two successive prices."""
-
-    longest_gap: int
-    """Largest number of calendar days between two successive prices."""
-
-
 def log_volatility(prices: np.ndarray) -> np.ndarray:
     """Return the log-volatility of windows of prices (..., m + 1) with m returns each: (...).
 
@@ -78,8 +60,6 @@ def log_volatility(prices: np.ndarray) -> np.ndarray:
     al. (2018), section 6.3.1. Kogan et al. (2009) divide the sum by the number of returns, which
     shifts all values by a constant. Minus infinity where all returns are the same.
     """
-    import numpy as np
-
     returns = np.diff(prices, axis=-1) / prices[..., :-1]
     deviations = returns - returns.mean(axis=-1, keepdims=True)
     with np.errstate(divide="ignore"):
@@ -87,33 +67,39 @@ def log_volatility(prices: np.ndarray) -> np.ndarray:
 
 
 def volatility_windows(
-    series: DailyPrices, day: int, rules: WindowRules
+    series: DailyPrices,
+    day: int,
+    weeks: int,
+    days_per_week: int,
+    lagged_days: int,
+    largest_jump: float,
+    longest_gap: int,
 ) -> tuple[VolatilityWindows | None, str]:
     """Return the log-volatilities around `day`, or None and one of REASONS.
 
     The windows meet at the close of the first day with a price on or after `day`: the last past
     return ends there and the first future return starts there, so that the past is known at that
-    time and nothing of the later weeks is.
+    time and nothing of the later weeks is. There are `weeks` windows of `days_per_week` returns
+    after it, and one of `lagged_days` returns before. The absolute logarithm of the ratio of two
+    successive prices is at most `largest_jump`, and they are at most `longest_gap` days apart.
     """
-    import numpy as np
-
     days, prices = series
     middle = int(np.searchsorted(days, day))
-    first, last = middle - rules.lagged_days, middle + rules.weeks * rules.days_per_week
+    first, last = middle - lagged_days, middle + weeks * days_per_week
     if first < 0:
         return None, TOO_FEW_BEFORE
     if last >= len(days):
         return None, TOO_FEW_AFTER
-    if max(days[middle] - day, np.diff(days[first : last + 1]).max()) > rules.longest_gap:
+    if max(days[middle] - day, np.diff(days[first : last + 1]).max()) > longest_gap:
         return None, GAP
-    if np.abs(np.diff(np.log(prices[first : last + 1]))).max() > rules.largest_jump:
+    if np.abs(np.diff(np.log(prices[first : last + 1]))).max() > largest_jump:
         return None, JUMP
     lagged = log_volatility(prices[first : middle + 1])
-    starts = np.arange(middle, last, rules.days_per_week)
-    weeks = log_volatility(prices[starts[:, None] + np.arange(rules.days_per_week + 1)])
-    if not (np.isfinite(lagged) and np.isfinite(weeks).all()):
+    starts = np.arange(middle, last, days_per_week)
+    later = log_volatility(prices[starts[:, None] + np.arange(days_per_week + 1)])
+    if not (np.isfinite(lagged) and np.isfinite(later).all()):
         return None, NO_CHANGE
-    return VolatilityWindows(weeks, float(lagged), *map(int, days[[middle, first, last]])), ""
+    return VolatilityWindows(later, float(lagged), *map(int, days[[middle, first, last]])), ""
 
 
 def daily_prices(content: bytes, company: str, place: str) -> DailyPrices:
@@ -128,15 +114,12 @@ def daily_prices(content: bytes, company: str, place: str) -> DailyPrices:
         previous date, a price is not a positive number, or the line is of another company; and as
         `workflow_lib.datasets.delimited_text.text_table`.
     """
-    import numpy as np
-
     table = text_table(content, place, ("",), ",")
     for row in np.flatnonzero(table.strings("Name") != company):
-        raise UserError(
-            place=table.where(row),
-            found=f"a price of '{table.strings('Name')[row]}'",
-            expected=f"prices of '{company}', as the name of the file says",
-            remedy="check that the files hold the right companies",
+        raise wrong_source(
+            table.where(row),
+            f"a price of '{table.strings('Name')[row]}'",
+            f"prices of '{company}', as the name of the file says",
         )
     days = [_day(text, row, table) for row, text in enumerate(table.strings("date"))]
     for row in np.flatnonzero(np.diff(days) <= 0) + 1:
@@ -149,11 +132,10 @@ def daily_prices(content: bytes, company: str, place: str) -> DailyPrices:
         )
     prices = table.numbers("close")
     for row in np.flatnonzero(~(prices > 0)):
-        raise UserError(
-            place=table.where(row),
-            found=f"the price '{table.strings('close')[row]}' is not a positive number",
-            expected="a price such as 78.34",
-            remedy="fix the price, or remove the line",
+        raise wrong_source(
+            table.where(row),
+            f"the price '{table.strings('close')[row]}' is not a positive number",
+            "a price such as 78.34",
         )
     return DailyPrices(np.array(days, dtype=np.int64), prices)
 
@@ -166,9 +148,4 @@ def _day(text: str, row: int, table: Table) -> int:
             return day.toordinal()
     except ValueError:
         pass
-    raise UserError(
-        place=table.where(row),
-        found=f"'{text}' is not a date",
-        expected="a date written YYYY-MM-DD",
-        remedy="fix the date",
-    )
+    raise wrong_source(table.where(row), f"'{text}' is not a date", "a date written YYYY-MM-DD")

@@ -56,8 +56,8 @@ class Proposal:
     options: dict[str, Any]
     columns: list[str]
     kinds: dict[str, ColumnKind]
-    levels: dict[str, list[str]]
-    facts: dict[str, Any]
+    levels: dict[str, list[str]] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
     task: str = "regression"
     split: str = "random"
     metric: str = "arrmse"

@@ -21,6 +21,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from workflow_lib.datasets.proposal import Proposal
 from workflow_lib.datasets.proposed_ranges import in_words
 from workflow_lib.datasets.run_costs import CORES
+from workflow_lib.datasets.tables import listed
 
 READS_ALL_OF = "templates"
 """The folder whose files are read here (`workflow_lib.imports`)."""
@@ -46,7 +47,6 @@ MOST_SUMMARY_ITEMS = 4
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NOT_PLAIN = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
-_SHORT_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t"}
 _SPECIAL = re.compile(r"([*?\[])")
 
 
@@ -97,8 +97,8 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     environment.filters |= {
-        "comment": lambda text, indent="": "".join(f"{line}\n" for line in comment(text, indent)),
-        "wrapped": lambda text, indent: "".join(f"{line}\n" for line in _wrapped(text, indent)),
+        "comment": comment,
+        "wrapped": _wrapped,
         "quoted": quoted,
         "cut": _cut,
         "shown": shown,
@@ -116,11 +116,8 @@ def _known(proposal: Proposal) -> str:
     """Return in words what is known of a labelled row."""
     if proposal.task == "classes":
         return "a class"
-    return (
-        "all outputs"
-        if proposal.options.get("incomplete_rows") == "drop"
-        else ("at least one output")
-    )
+    drops = proposal.options.get("incomplete_rows") == "drop"
+    return "all outputs" if drops else "at least one output"
 
 
 def summary_lines(proposal: Proposal) -> list[str]:
@@ -157,7 +154,7 @@ def shown(text: str) -> str:
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
-def comment(text: str, indent: str = "") -> list[str]:
+def comment(text: str, indent: str = "") -> str:
     """Return a text as lines of a comment."""
     return _wrapped(text, f"{indent}# ")
 
@@ -190,27 +187,20 @@ def patterns_for(names: Sequence[str], all_names: Sequence[str]) -> list[str] | 
 
     cover(all_names)
     # A pattern that is also the name of a column would match only that column.
-    matched = {name for pattern in patterns for name in _matched(pattern, all_names)}
+    matched = {pattern for pattern in patterns if pattern in all_names}
+    for pattern in set(patterns) - matched:
+        matched |= set(fnmatch.filter(all_names, pattern))
     return patterns if len(patterns) <= MOST_PATTERNS and matched == wanted else None
 
 
-def _matched(pattern: str, all_names: Sequence[str]) -> list[str]:
-    return [pattern] if pattern in all_names else fnmatch.filter(all_names, pattern)
-
-
 def _escaped(letter: str) -> str:
-    if letter in _SHORT_ESCAPES:
-        return _SHORT_ESCAPES[letter]
-    if letter.isprintable():
-        return letter
-    code = ord(letter)
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    if letter in '"\\':
+        return f"\\{letter}"
+    return letter if letter.isprintable() else letter.encode("unicode_escape").decode()
 
 
-def _wrapped(text: str, beginning: str) -> list[str]:
-    return textwrap.wrap(
+def _wrapped(text: str, beginning: str) -> str:
+    lines = textwrap.wrap(
         shown(text),
         WIDTH,
         initial_indent=beginning,
@@ -218,6 +208,7 @@ def _wrapped(text: str, beginning: str) -> list[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _list(key: str, names: Sequence[str], all_names: Sequence[str]) -> str:
@@ -266,16 +257,15 @@ def _left_out(proposal: Proposal) -> list[tuple[str, str]]:
 
 
 def _some(names: Sequence[str], most: int = 6) -> str:
-    short = [
-        name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 3]}..." for name in names
-    ]
-    return _cut([f"'{name}'" for name in short], most)
+    return _cut([f"'{_short(name, LONGEST_NAME)}'" for name in names], most)
 
 
 def _cut(items: Sequence[str], most: int) -> str:
-    shortened = (item if len(item) <= 60 else f"{item[:57]}..." for item in items[:most])
-    text = ", ".join(shortened)
-    return text if len(items) <= most else f"{text} and {len(items) - most} more"
+    return listed([_short(item, 60) for item in items], most)
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def _left_out_summary(left_out: Sequence[tuple[str, str]]) -> list[str]:

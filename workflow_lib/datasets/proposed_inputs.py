@@ -18,7 +18,6 @@ from workflow_lib.datasets.column_kinds import (
     SMILES,
     STRINGS,
     TEXT,
-    ColumnKind,
     first_that_is_no_smiles,
     named_like_an_identity,
 )
@@ -29,6 +28,7 @@ from workflow_lib.datasets.tables import listed_names
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
+    from workflow_lib.datasets.proposal import Proposal
     from workflow_lib.datasets.table_file import Table
 
 INDICATOR_SHARE, LEAST_KNOWN = 0.05, 5
@@ -38,39 +38,29 @@ it must be known for an input: effects in a few rows can be chance."""
 NOT_REQUESTED = "not among the requested inputs"
 
 
-def choose_inputs(
-    table: Table,
-    requested: RequestedColumns,
-    kinds: dict[str, ColumnKind],
-    options: dict[str, Any],
-    left_out: list[tuple[str, str]],
-    notes: list[str],
-    warnings: list[str],
-) -> None:
+def choose_inputs(proposal: Proposal, table: Table, requested: RequestedColumns) -> None:
     """Fill in the options of the inputs, and in `left_out` every other column with the reason.
 
-    `kinds` is changed where the request differs.
+    Kinds of columns are changed where the request differs.
     """
-    taken = {*requested.outputs, *requested.single.values()} - {
-        requested.single["text"],
-        requested.single["smiles"],
-    }
+    kinds, single, left_out = proposal.kinds, requested.single, proposal.left_out
+    texts = {single["text"], single["smiles"]}
+    taken = {*requested.outputs, *single.values()} - texts
+    named = {*requested.insisted, *requested.categories, *texts}
     for name, (kind, why) in _requested_kinds(table, requested).items():
         kinds[name] = kinds[name]._replace(kind=kind, note=why)
     free = [name for name in table.names if name not in taken]
     of_names = {name for name in free if kinds[name].kind == ROW_NAME}
-    candidates = []
+    fewest, candidates = least_marked(table.n_rows), []
     for name in free:
         kind = kinds[name]
-        named = name in requested.insisted or name in requested.categories
-        named = named or name in (requested.single["text"], requested.single["smiles"])
-        if name in requested.exclude and not named:
+        if name in requested.exclude and name not in named:
             left_out.append((name, "excluded, as requested"))
-        elif requested.inputs is not None and name not in requested.inputs and not named:
+        elif requested.inputs is not None and name not in {*requested.inputs, *named}:
             left_out.append((name, NOT_REQUESTED))
         elif kind.kind == EMPTY:
             left_out.append((name, "no row has a value"))
-        elif kind.kind == CONSTANT and _has_many_missing(kind.n_missing, table):
+        elif kind.kind == CONSTANT and fewest <= kind.n_missing <= table.n_rows - fewest:
             kinds[name] = kind._replace(
                 kind=NUMBER, note=f"{kind.note} or missing; used is whether it is missing"
             )
@@ -79,13 +69,13 @@ def choose_inputs(
             left_out.append((name, f"constant: {kind.note}"))
         elif kind.kind == DATE:
             left_out.append((name, "dates are not inputs; split by them with time=" + name))
-        elif kind.kind == ROW_NAME and not named:
+        elif kind.kind == ROW_NAME and name not in named:
             left_out.append((name, f"it names the rows: {kind.note}"))
         else:
             candidates.append(name)
     if not candidates:
         # Names are better than no inputs: sequences of letters can be informative.
-        rescued = [
+        candidates = [
             name
             for name in free
             if name in of_names
@@ -93,45 +83,37 @@ def choose_inputs(
             and not table.is_numeric(name)
             and not named_like_an_identity(name)
         ]
-        candidates = rescued
-        left_out[:] = [(name, reason) for name, reason in left_out if name not in rescued]
-        if rescued:
-            notes.append(
-                f"{listed_names(rescued)} differs in every row and would name the rows, but there "
-                "is no other column to predict from."
+        left_out[:] = [(name, reason) for name, reason in left_out if name not in candidates]
+        if candidates:
+            proposal.notes.append(
+                f"{listed_names(candidates)} differs in every row and would name the rows, but "
+                "there is no other column to predict from."
             )
     for name in candidates:
         if kinds[name].kind == ROW_NAME:
             kind = NUMBER if table.is_numeric(name) else STRINGS
             kinds[name] = kinds[name]._replace(kind=kind)
         if kinds[name].warning:
-            warnings.append(f"Column '{name}': {kinds[name].warning}.")
-    if "row_name" not in options:
-        choose_row_name(table, [name for name in free if name not in candidates], kinds, options)
-    _choose_texts(table, candidates, kinds, options, notes)
+            proposal.warnings.append(f"Column '{name}': {kinds[name].warning}.")
+    choose_row_name(proposal, table, [name for name in free if name not in candidates])
+    _choose_texts(proposal, table, candidates)
     for option, kind in (("numbers", NUMBER), ("categories", CATEGORY), ("strings", STRINGS)):
-        options[option] = [name for name in candidates if kinds[name].kind == kind]
+        proposal.options[option] = [name for name in candidates if kinds[name].kind == kind]
 
 
-def choose_row_name(
-    table: Table,
-    candidates: Sequence[str],
-    kinds: Mapping[str, ColumnKind],
-    options: dict[str, Any],
-) -> None:
-    """Choose the column that names the rows: first by its own name, then texts, then numbers."""
-    names = [name for name in candidates if kinds[name].kind == ROW_NAME]
+def choose_row_name(proposal: Proposal, table: Table, candidates: Sequence[str]) -> None:
+    """Choose the column that names the rows, unless it was requested.
+
+    First by the name of the column, then texts, then numbers.
+    """
+    names = [name for name in candidates if proposal.kinds[name].kind == ROW_NAME]
     names.sort(key=lambda name: (not named_like_an_identity(name), table.is_numeric(name)))
     if names:
-        options["row_name"] = names[0]
+        proposal.options.setdefault("row_name", names[0])
 
 
 def treat_missing(
-    table: Table,
-    used: np.ndarray,
-    options: dict[str, Any],
-    left_out: list[tuple[str, str]],
-    insisted: Collection[str] = (),
+    proposal: Proposal, table: Table, used: np.ndarray, insisted: Collection[str] = ()
 ) -> None:
     """Remove inputs that are almost always missing, or constant, in the rows `used` (a mask).
 
@@ -140,47 +122,37 @@ def treat_missing(
     informative. Of those that are missing in the same rows only the first is. Inputs that are known
     in fewer rows than that are removed, unless they are among those `insisted` on.
     """
-    if "gram" in options:
-        return
-    n_used = int(used.sum())
-    fewest, patterns, indicators = least_marked(n_used), set(), []
-    for option in (*INPUT_LISTS, "text"):
-        columns = options.get(option) or []
-        for name in list(columns) if option != "text" else [columns] * bool(columns):
-            values = table.numbers(name) if option == "numbers" else table.strings(name)
-            values = values[used]
-            known = ~np.isnan(values) if option == "numbers" else values != ""
-            n_known = int(known.sum())
-            reason = ""
-            if not n_known:
-                reason = "only rows that are not used have a value"
-            elif n_known < min(fewest, n_used) and name not in insisted:
-                reason = f"almost always missing: only {n_known} of {n_used} rows have a value"
-            elif n_used - n_known < fewest and len(set(values[known].tolist())) == 1:
-                reason = f"constant: always {values[known][0]} in the rows that are used"
-            if reason and option == "text":
+    options, n_used = proposal.options, int(used.sum())
+    fewest = least_marked(n_used)
+    indicators: dict[bytes, str] = {}
+    inputs = [(option, name) for option in INPUT_LISTS for name in options.get(option, ())]
+    inputs += [("text", options["text"])] if options.get("text") else []
+    for option, name in inputs:
+        values = (table.numbers(name) if option == "numbers" else table.strings(name))[used]
+        known = ~np.isnan(values) if option == "numbers" else values != ""
+        n_known = int(known.sum())
+        reason = ""
+        if not n_known:
+            reason = "only rows that are not used have a value"
+        elif n_known < min(fewest, n_used) and name not in insisted:
+            reason = f"almost always missing: only {n_known} of {n_used} rows have a value"
+        elif n_used - n_known < fewest and len(set(values[known].tolist())) == 1:
+            reason = f"constant: always {values[known][0]} in the rows that are used"
+        if reason:
+            proposal.left_out.append((name, reason))
+            if option == "text":
                 del options["text"]
-            elif reason:
+            else:
                 options[option].remove(name)
-            if reason:
-                left_out.append((name, reason))
-            elif option == "numbers" and n_used - n_known >= fewest:
-                pattern = known.tobytes()
-                if pattern not in patterns:
-                    indicators.append(name)
-                patterns.add(pattern)
+        elif option == "numbers" and n_used - n_known >= fewest:
+            indicators.setdefault(known.tobytes(), name)
     if indicators:
-        options["missing_indicators"] = indicators
+        options["missing_indicators"] = list(indicators.values())
 
 
 def least_marked(n_rows: int) -> float:
     """Return in how many of the rows a value must be missing, or known, to be informative."""
     return max(INDICATOR_SHARE * n_rows, LEAST_KNOWN)
-
-
-def _has_many_missing(n_missing: int, table: Table) -> bool:
-    fewest = least_marked(table.n_rows)
-    return fewest <= n_missing <= table.n_rows - fewest
 
 
 def check_molecules(table: Table, used: np.ndarray, options: Mapping[str, Any]) -> None:
@@ -199,13 +171,9 @@ def check_molecules(table: Table, used: np.ndarray, options: Mapping[str, Any]) 
         )
 
 
-def treat_leaks(
-    leaks: Sequence[Leak],
-    options: dict[str, Any],
-    left_out: list[tuple[str, str]],
-    warnings: list[str],
-) -> None:
+def treat_leaks(proposal: Proposal, leaks: Sequence[Leak]) -> None:
     """Remove copies of an output from the inputs, and warn of the other suspicious columns."""
+    options, warnings = proposal.options, proposal.warnings
     by_column: dict[str, Leak] = {}
     for leak in leaks:
         if leak.column not in by_column or leak.kind == "equal":
@@ -217,7 +185,7 @@ def treat_leaks(
         if leak.kind == "equal":
             options[lists[name]].remove(name)
             reason = f"it equals the output '{leak.output}' (correlation {leak.strength:.6f})"
-            left_out.append((name, reason))
+            proposal.left_out.append((name, reason))
             warnings.append(f"Column '{name}' is left out: {reason}.")
             continue
         why = {
@@ -232,11 +200,10 @@ def treat_leaks(
         )
 
 
-def check_inputs(
-    table: Table, options: Mapping[str, Any], left_out: Sequence[tuple[str, str]]
-) -> None:
+def check_inputs(proposal: Proposal, table: Table) -> None:
     """Refuse a table without inputs, with the reasons why its columns were left out."""
-    if not any(options.get(key) for key in (*INPUT_LISTS, *INPUT_COLUMNS, "gram")):
+    left_out = proposal.left_out
+    if not any(proposal.options.get(key) for key in (*INPUT_LISTS, *INPUT_COLUMNS, "gram")):
         # The columns that the request leaves out are known to the user.
         unexpected = [pair for pair in left_out if pair[1] != NOT_REQUESTED] or left_out
         reasons = "; ".join(f"'{name}': {reason}" for name, reason in unexpected[:5])
@@ -268,14 +235,9 @@ def _requested_kinds(table: Table, requested: RequestedColumns) -> dict[str, tup
     return kinds
 
 
-def _choose_texts(
-    table: Table,
-    candidates: Sequence[str],
-    kinds: dict[str, ColumnKind],
-    options: dict[str, Any],
-    notes: list[str],
-) -> None:
+def _choose_texts(proposal: Proposal, table: Table, candidates: Sequence[str]) -> None:
     """Keep one column of texts and one column of SMILES; the others become strings."""
+    kinds, options, notes = proposal.kinds, proposal.options, proposal.notes
     for kind, option in ((TEXT, "text"), (SMILES, "smiles")):
         names = [name for name in candidates if kinds[name].kind == kind]
         if not names:

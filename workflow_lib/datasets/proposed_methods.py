@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workflow_lib.datasets.table_request import COMMAND
-from workflow_lib.errors import UserError, unknown_name
+from workflow_lib.datasets.table_request import COMMAND, wrong_key
+from workflow_lib.errors import unknown_name
 
 if TYPE_CHECKING:
     from workflow_lib.datasets.proposal import Proposal
@@ -89,11 +89,8 @@ def runnable_methods(
         if name not in files.names("method"):
             left_out.append((name, f"there is no file {files.place('method', name)}"))
             continue
-        if (
-            name not in requested
-            and name in SLOW_METHODS
-            and proposal.facts["rows_labelled"] > MOST_ROWS_OF_SLOW_METHODS
-        ):
+        is_large = proposal.facts["rows_labelled"] > MOST_ROWS_OF_SLOW_METHODS
+        if is_large and name in SLOW_METHODS and name not in requested:
             left_out.append((name, f"slow with more than {MOST_ROWS_OF_SLOW_METHODS} rows"))
             continue
         method = files.get("method", name, COMMAND)
@@ -107,15 +104,13 @@ def runnable_methods(
         not_saved = why_not_saved(name, {name: method.model_dump(exclude={"members"})})
         if not_saved:
             reasons.append(f"it cannot be saved: {not_saved}")
-        if reasons:
-            left_out.append((name, "; ".join(reasons)))
-            if name in requested:
-                raise UserError(
-                    place=f"{COMMAND}, key methods",
-                    found=f"{name} cannot run on this table: {'; '.join(reasons)}",
-                    expected="methods that can run",
-                    remedy=f"take {name} out of methods",
-                )
+        reason = "; ".join(reasons)
+        if reason and name in requested:
+            found = f"{name} cannot run on this table: {reason}"
+            remedy = f"take {name} out of methods"
+            raise wrong_key("methods", found, "methods that can run", remedy)
+        if reason:
+            left_out.append((name, reason))
         else:
             kept[name] = method
     for name, method in list(kept.items()):
@@ -124,12 +119,11 @@ def runnable_methods(
             del kept[name]
             left_out.append((name, f"it combines {', '.join(missing)}, which do not run"))
     if not kept:
-        raise UserError(
-            place=f"{COMMAND}, key methods",
-            found="no method is left: "
-            + "; ".join(f"{name}: {reason}" for name, reason in left_out),
-            expected="at least one method that can run",
-            remedy="name other methods, or leave out the key",
+        raise wrong_key(
+            "methods",
+            "no method is left: " + "; ".join(f"{name}: {reason}" for name, reason in left_out),
+            "at least one method that can run",
+            "name other methods, or leave out the key",
         )
     return [(name, method.summary) for name, method in kept.items()], left_out
 
@@ -158,11 +152,11 @@ def chosen_methods(
         if name not in known:
             raise unknown_name(f"{COMMAND}, key methods", "method", name, known)
     if unwanted and wanted:
-        raise UserError(
-            place=f"{COMMAND}, key methods",
-            found=f"{wanted[0]} without and {unwanted[0]} with '-' before it",
-            expected="either the methods to compare, or those to leave out of the usual methods",
-            remedy="write methods=" + ",".join(f"-{name}" for name in unwanted),
+        raise wrong_key(
+            "methods",
+            f"{wanted[0]} without and {unwanted[0]} with '-' before it",
+            "either the methods to compare, or those to leave out of the usual methods",
+            "write methods=" + ",".join(f"-{name}" for name in unwanted),
         )
     if wanted:
         return list(dict.fromkeys(wanted)), []

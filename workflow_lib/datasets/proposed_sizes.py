@@ -13,7 +13,7 @@ from workflow_lib.datasets.data_profile import (
     n_test_rows,
     training_sizes,
 )
-from workflow_lib.datasets.row_times import row_times
+from workflow_lib.datasets.row_roles import group_codes, row_times
 from workflow_lib.datasets.run_costs import (
     CORES,
     MOST_MINUTES,
@@ -56,12 +56,11 @@ def choose_sizes(proposal: Proposal, table: Table, labelled: np.ndarray, weak: n
     )
     if proposal.task == "classes":
         n_labelled = _n_rows_of_classes(_classes_with_vectors(proposal), proposal, table)
-        if n_test_rows(n_labelled) != round(TEST_SHARE * n_labelled):
-            proposal.test_size = n_test_rows(n_labelled)
-        proposal.training_sizes = training_sizes(pool_size(n_labelled))
-        return
     if n_test_rows(n_labelled) != round(TEST_SHARE * n_labelled):
         proposal.test_size = n_test_rows(n_labelled)
+    if proposal.task == "classes":
+        proposal.training_sizes = training_sizes(pool_size(n_labelled))
+        return
     groups = times = None
     if proposal.split == "grouped":
         groups = _groups(table, options["group"], labelled, proposal)
@@ -208,18 +207,9 @@ def _n_rows_of_classes(counts: Mapping[str, int], proposal: Proposal, table: Tab
 
 
 def _groups(table: Table, name: str, labelled: np.ndarray, proposal: Proposal) -> np.ndarray:
-    """Return the group of each labelled row."""
-    values = table.strings(name)
-    for row in np.flatnonzero(labelled & (values == "")):
-        raise UserError(
-            place=table.where(row, name),
-            found="no group",
-            expected="a group in every row with a known output, because rows are split by groups",
-            remedy="fill it in (a row that belongs to no other may have a name of its own), or "
-            f"leave out group={name}",
-        )
-    names, groups = np.unique(values[labelled], return_inverse=True)
-    n_groups = len(names)
+    """Return the number of the group of each labelled row."""
+    groups = group_codes(table, name, labelled)[0][labelled]
+    n_groups = len(np.unique(groups))
     if n_groups < 2:
         raise UserError(
             place=f"{table.place}, column '{name}'",

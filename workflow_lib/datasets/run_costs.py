@@ -106,7 +106,6 @@ def splits_that_fit(
     methods: Sequence[str], sizes: Sequence[int], n_inputs: int, most: int, fewest: int
 ) -> int:
     """Return the number of splits that fit in `MOST_MINUTES`, between `fewest` and `most`."""
-    for n_splits in range(most, fewest, -1):
-        if answer_minutes(methods, sizes, n_inputs, n_splits) <= MOST_MINUTES:
-            return n_splits
-    return min(fewest, most)
+    more = range(most, fewest, -1)
+    fitting = (n for n in more if answer_minutes(methods, sizes, n_inputs, n) <= MOST_MINUTES)
+    return next(fitting, min(fewest, most))

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from workflow_lib.datasets.molecules import read_molecules
 from workflow_lib.datasets.table_file import Table
 from workflow_lib.datasets.tables import finite_number
@@ -18,7 +20,6 @@ from workflow_lib.datasets.word_counts import words_of
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
-    import numpy as np
     from scipy.sparse import csr_array
 
 STRING_COLUMNS = 32
@@ -165,8 +166,6 @@ class TableEncoding:
         are then scaled to a mean square of 1, so that the expected squared distance of two rows is
         that of as many numbers, to which the widths of the rbf kernel refer.
         """
-        import numpy as np
-
         widths = [1] * (len(self.numbers) + len(self.missing_indicators))
         widths += [levels.n_columns for levels in self.categories.values()]
         widths += [STRING_COLUMNS] * len(self.strings)
@@ -186,8 +185,6 @@ class TableEncoding:
         UserError
             When a column is missing, or a cell is not a number or not a molecule; naming the line.
         """
-        import numpy as np
-
         notes: list[list[str]] = [[] for _ in range(table.n_rows)]
         parts, names = [np.empty((table.n_rows, 0))], []
         if self.numbers:
@@ -224,9 +221,7 @@ class TableEncoding:
 
         inputs = csr_array(hstack([csr_array(part) for part in counts], format="csr"))
         inputs.sort_indices()
-        if not names:
-            return EncodedRows(inputs, terms, None, [], row_notes)
-        return EncodedRows(inputs, terms, dense, names, row_notes)
+        return EncodedRows(inputs, terms, dense if names else None, names, row_notes)
 
     def tree(self) -> dict[str, Any]:
         """Return the encoding as the group of an artifact: JSON as an array of bytes."""
@@ -247,7 +242,6 @@ class TableEncoding:
         return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in stored.items()})
 
     def _counted_words(self, texts: np.ndarray, notes: list[list[str]]) -> csr_array:
-        import numpy as np
         from scipy.sparse import csr_array
         from sklearn.feature_extraction.text import CountVectorizer
 
@@ -263,8 +257,6 @@ class TableEncoding:
 
 def json_bytes(value: Any) -> np.ndarray:
     """Return `value` as JSON in an array of bytes, the form in which artifacts hold long texts."""
-    import numpy as np
-
     return np.frombuffer(json.dumps(value, ensure_ascii=False).encode(), dtype=np.uint8)
 
 
@@ -292,29 +284,22 @@ def _frequent_words(table: Table, name: str) -> tuple[str, ...]:
 
 def _indicators(texts: np.ndarray, name: str, levels: Levels, notes: list[list[str]]) -> np.ndarray:
     """Return 1 in the column of the level of each row, and note values without a column."""
-    import numpy as np
-
     columns = {text: column for column, text in enumerate(levels.texts)}
     # 1 and 1.0 are the same level: a number may be text in one table and typed in another.
     by_number: dict[float, list[int]] = {}
     for text, column in columns.items():
         if (number := finite_number(text)) is not None:
             by_number.setdefault(number, []).append(column)
+    if levels.missing:
+        columns[""] = len(columns)
     indicators = np.zeros((len(texts), levels.n_columns))
     for row, text in enumerate(texts):
-        if not text:
-            column = len(columns) if levels.missing else None
-        elif text in columns:
-            column = columns[text]
+        same = [columns[text]] if text in columns else by_number.get(finite_number(text), [])
+        if len(same) == 1:
+            indicators[row, same[0]] = 1.0
         else:
-            same = by_number.get(finite_number(text), [])
-            column = same[0] if len(same) == 1 else None
-        if column is not None:
-            indicators[row, column] = 1.0
-        elif text:
-            notes[row].append(f"{name}: '{text}' was never seen")
-        else:
-            notes[row].append(f"{name}: was never missing before")
+            note = f"'{text}' was never seen" if text else "was never missing before"
+            notes[row].append(f"{name}: {note}")
     return indicators
 
 
@@ -330,8 +315,6 @@ def _hashed(texts: np.ndarray) -> np.ndarray:
 
 def _fingerprints(table: Table, name: str) -> np.ndarray:
     """Return the fingerprints (n, N_BITS) of the molecules in a column."""
-    import numpy as np
-
     smiles = table.strings(name)
     molecules = read_molecules(smiles, RADIUS, N_BITS)
     for row, molecule in enumerate(molecules):

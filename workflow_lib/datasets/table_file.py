@@ -94,11 +94,10 @@ def read_source(path: Path, missing_values: Collection[str] = ("",), delimiter: 
     return delimited_text.text_table(content, str(path), missing_values, delimiter)
 
 
-def text_rows(path: str | Path, delimiter: str | None = None) -> tuple[list[int], list[list[str]]]:
+def text_rows(path: str | Path) -> tuple[list[int], list[list[str]]]:
     """Return the lines on which the rows of a text file begin, and the stripped cells of each.
 
     The first row may be a header or not; rows may have different lengths; blank rows are left out.
-    `delimiter` is as in `read_table`.
 
     Raises
     ------
@@ -106,7 +105,7 @@ def text_rows(path: str | Path, delimiter: str | None = None) -> tuple[list[int]
         For a file that cannot be read, is not UTF-8 text, or has unpaired quotes.
     """
     place, _, content = _checked_file(path, TEXT_ENDINGS)
-    return delimited_text.text_rows(content, place, delimiter)
+    return delimited_text.text_rows(content, place)
 
 
 def _checked_file(path: str | Path, known: Sequence[str]) -> tuple[str, str, bytes]:

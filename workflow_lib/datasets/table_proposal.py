@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workflow_lib.datasets.column_kinds import CATEGORY, EMPTY, ColumnKind, column_kinds
+from workflow_lib.datasets.column_kinds import CATEGORY, ColumnKind, column_kinds
 from workflow_lib.datasets.data_profile import (
     DROP,
     INPUT_LISTS,
@@ -35,6 +35,7 @@ from workflow_lib.datasets.proposed_inputs import (
 from workflow_lib.datasets.proposed_methods import runnable_methods
 from workflow_lib.datasets.proposed_ranges import proposed_ranges
 from workflow_lib.datasets.proposed_sizes import EARLIER_SHARE, choose_sizes, choose_splits
+from workflow_lib.datasets.row_roles import check_labelled
 from workflow_lib.datasets.table_file import MISSING_VALUES
 from workflow_lib.datasets.table_request import (
     COMMAND,
@@ -46,9 +47,6 @@ from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
     from workflow_lib.datasets.table_file import Table
-
-LEAST_LABELLED = 10
-"""Smallest number of labelled rows: five for testing and five for the folds."""
 
 COMPLETE_SHARE = 0.8
 """Smallest share of labelled rows with all outputs for the others to be dropped."""
@@ -80,14 +78,11 @@ def propose(request: Mapping[str, Any], table: Table, config_folder: Path) -> Pr
     ------
     UserError
         For a request that contradicts itself or the table, outputs that are not numbers or are
-        constant, fewer than `LEAST_LABELLED` labelled rows, and no column left for the inputs.
+        constant, too few labelled rows, and no column left for the inputs.
     """
     request = checked_request(request)
     requested = requested_columns(request, table)
     kinds = column_kinds(table)
-    left_out: list[tuple[str, str]] = []
-    notes: list[str] = []
-    warnings: list[str] = []
     _check_outputs(table, requested, kinds)
     options: dict[str, Any] = {"file": request["data"], "outputs": requested.outputs}
     options |= {key: name for key, name in requested.single.items() if name is not None}
@@ -96,44 +91,34 @@ def propose(request: Mapping[str, Any], table: Table, config_folder: Path) -> Pr
     }
     if "missing" in request:
         options["missing_values"] = list(dict.fromkeys([*MISSING_VALUES, *request["missing"]]))
+    proposal = Proposal(request["name"], request, options, list(table.names), kinds)
     if "gram" in request:
         taken = {*requested.outputs, *requested.single.values()}
         unused = [name for name in table.names if name not in taken]
         if unused:
-            notes.append(
+            proposal.notes.append(
                 f"The kernel values of {request['gram']} replace all inputs: no other column is "
                 "used."
             )
-        if "row_name" not in options:
-            choose_row_name(table, unused, kinds, options)
+        choose_row_name(proposal, table, unused)
     else:
-        choose_inputs(table, requested, kinds, options, left_out, notes, warnings)
+        choose_inputs(proposal, table, requested)
     _choose_incomplete_rows(table, options)
     ranges = proposed_ranges(table, options["outputs"])
     if ranges:
         options["ranges"] = ranges
     columns = resolved(table, options)
     labelled, weak = row_kinds(table, columns)
-    _check_labelled(table, labelled, options)
-    treat_missing(table, labelled | weak, options, left_out, requested.insisted)
+    check_labelled(table, int(labelled.sum()), "class" if "classes" in options else "output")
+    treat_missing(proposal, table, labelled | weak, requested.insisted)
     check_molecules(table, labelled | weak, options)
     leaks = leaks_of(table, columns, kinds)
-    treat_leaks(leaks, options, left_out, warnings)
-    check_inputs(table, options, left_out)
-    proposal = Proposal(
-        name=request["name"],
-        request=request,
-        options=options,
-        columns=list(table.names),
-        kinds=kinds,
-        levels={
-            name: sorted(set(table.strings(name)) - {""}) for name in options.get("categories", ())
-        },
-        facts=data_profile(table, options, kinds, leaks),
-        left_out=left_out,
-        notes=notes,
-        warnings=warnings,
-    )
+    treat_leaks(proposal, leaks)
+    check_inputs(proposal, table)
+    proposal.levels = {
+        name: sorted(set(table.strings(name)) - {""}) for name in options.get("categories", ())
+    }
+    proposal.facts = data_profile(table, options, kinds, leaks)
     _choose_task(proposal)
     choose_sizes(proposal, table, labelled, weak)
     _note_facts(proposal)
@@ -148,13 +133,6 @@ def _check_outputs(
     for name in requested.outputs:
         kind = kinds[name]
         place = f"{table.place}, column '{name}'"
-        if kind.kind == EMPTY:
-            raise UserError(
-                place=place,
-                found="the output has no value in any row",
-                expected="at least one value in every output",
-                remedy="leave this column out of outputs",
-            )
         if kind.kind == CATEGORY and not kind.warning:
             raise UserError(
                 place=place,
@@ -163,10 +141,12 @@ def _check_outputs(
                 remedy=f"leave it out of outputs, or predict this class alone: classes={name}",
             )
         values = table.numbers(name)
-        if len(np.unique(values[~np.isnan(values)])) == 1:
+        n_different = len(np.unique(values[~np.isnan(values)]))
+        if n_different < 2:
             raise UserError(
                 place=place,
-                found="the output has the same value in every row",
+                found=f"the output has {'the same' if n_different else 'no'} value in "
+                f"{'every' if n_different else 'any'} row",
                 expected="outputs that vary",
                 remedy="leave this column out of outputs",
             )
@@ -183,18 +163,6 @@ def _choose_incomplete_rows(table: Table, options: dict[str, Any]) -> None:
         return
     is_enough = n_complete >= max(COMPLETE_SHARE * n_labelled, LEAST_COMPLETE)
     options["incomplete_rows"] = DROP if is_enough else KEEP
-
-
-def _check_labelled(table: Table, labelled: np.ndarray, options: Mapping[str, Any]) -> None:
-    n_labelled = int(labelled.sum())
-    if n_labelled < LEAST_LABELLED:
-        what = "a class" if "classes" in options else "at least one output"
-        raise UserError(
-            place=table.place,
-            found=f"{n_labelled} of {table.n_rows} rows have {what}",
-            expected=f"at least {LEAST_LABELLED} such rows: five for testing and five for training",
-            remedy="add rows",
-        )
 
 
 def _choose_task(proposal: Proposal) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from workflow_lib.errors import UserError, nearest_name, unknown_name
+from workflow_lib.errors import UserError, unknown_name
 
 if TYPE_CHECKING:
     from workflow_lib.datasets.table_file import Table
@@ -57,11 +57,10 @@ CONTRADICTIONS = (
     ("classes", "same_group", "weak rows are for numeric outputs"),
     ("series", "same_group", "weak rows are for outputs that are not series"),
     ("group", "time", "rows are split either by groups or by time"),
-    ("gram", "inputs", "the kernel values replace all inputs"),
-    ("gram", "exclude", "the kernel values replace all inputs"),
-    ("gram", "categories", "the kernel values replace all inputs"),
-    ("gram", "text", "the kernel values replace all inputs"),
-    ("gram", "smiles", "the kernel values replace all inputs"),
+    *(
+        ("gram", key, "the kernel values replace all inputs")
+        for key in ("inputs", "exclude", "categories", "text", "smiles")
+    ),
 )
 """Pairs of keys that exclude each other, and why."""
 
@@ -118,18 +117,16 @@ def checked_request(request: Mapping[str, Any]) -> dict[str, Any]:
                 expected=f"a single value, for example {key}={example}",
                 remedy=f"add {key}=...",
             )
-    check_name(checked["name"])
+    _check_name(checked["name"])
     for key in (*COLUMNS, *FILES):
         if isinstance(checked.get(key), list):
-            raise UserError(
-                place=f"{COMMAND}, key {key}",
-                found=f"a list of {len(checked[key])}",
-                expected="a single name",
-                remedy="keep one of the names",
-            )
-    checked["series"] = _flag(checked.get("series", "false"), "series")
-    if not checked["series"]:
-        del checked["series"]
+            found = f"a list of {len(checked[key])}"
+            raise wrong_key(key, found, "a single name", "keep one of the names")
+    series = str(checked.pop("series", "false")).lower()
+    if series not in (*_YES, *_NO):
+        raise wrong_key("series", f"'{series}'", "true or false", "write series=true")
+    if series in _YES:
+        checked["series"] = True
     for key in ("methods", "missing"):
         if key in checked:
             items = checked[key] if isinstance(checked[key], list) else checked[key].split(",")
@@ -161,35 +158,31 @@ def checked_request(request: Mapping[str, Any]) -> dict[str, Any]:
         )
     for key in FILES:
         if key in checked and not Path(checked[key]).is_file():
-            raise UserError(
-                place=f"{COMMAND}, key {key}",
-                found=f"there is no file '{checked[key]}'",
-                expected="the path of a table",
-                remedy="fix the path",
-            )
+            found = f"there is no file '{checked[key]}'"
+            raise wrong_key(key, found, "the path of a table", "fix the path")
     return checked
 
 
-def check_name(name: str) -> None:
-    """Refuse a name that cannot be that of an experiment and of its folder of results.
+def wrong_key(key: str, found: str, expected: str, remedy: str) -> UserError:
+    """Return the error for a key of a request with another value than `expected`."""
+    return UserError(f"{COMMAND}, key {key}", found, expected, remedy)
 
-    Raises
-    ------
-    UserError
-    """
+
+def _check_name(name: str) -> None:
+    """Refuse a name that cannot be that of an experiment and of its folder of results."""
     if not NAME.fullmatch(name):
-        raise UserError(
-            place=f"{COMMAND}, key name",
-            found=f"'{name}' cannot be a name",
-            expected="lower-case letters, digits, '-' and '_', beginning with a letter or digit",
-            remedy=f"write name={possible_name(name) or 'assay'}",
+        raise wrong_key(
+            "name",
+            f"'{name}' cannot be a name",
+            "lower-case letters, digits, '-' and '_', beginning with a letter or digit",
+            f"write name={possible_name(name) or 'assay'}",
         )
     if name in RESERVED_NAMES:
-        raise UserError(
-            place=f"{COMMAND}, key name",
-            found=f"'{name}' is taken: results/{name} is a folder of its own",
-            expected=f"a name other than {', '.join(RESERVED_NAMES)}",
-            remedy=f"write name=my-{name}",
+        raise wrong_key(
+            "name",
+            f"'{name}' is taken: results/{name} is a folder of its own",
+            f"a name other than {', '.join(RESERVED_NAMES)}",
+            f"write name=my-{name}",
         )
 
 
@@ -207,7 +200,7 @@ def requested_columns(request: Mapping[str, Any], table: Table) -> RequestedColu
         For a column that does not exist, a pattern that matches none, and a column with two roles.
         A pattern of ``inputs`` or ``exclude`` may match columns with another role.
     """
-    single = {key: _column(request[key], table, key) if key in request else None for key in COLUMNS}
+    single = {key: table.named(request[key], key) if key in request else None for key in COLUMNS}
     lists, exact = {}, {}
     for key in LISTS:
         items = _items(request.get(key, []), table.names)
@@ -236,12 +229,8 @@ def requested_columns(request: Mapping[str, Any], table: Table) -> RequestedColu
     taken = {name for name, keys in uses.items() if set(keys) - {"inputs", "exclude", "outputs"}}
     outputs = [name for name in lists["outputs"] if name not in taken - exact["outputs"]]
     if request.get("outputs") and not outputs:
-        raise UserError(
-            place=f"{COMMAND}, key outputs",
-            found="every column that it matches has another role",
-            expected="at least one column to predict",
-            remedy="fix outputs",
-        )
+        found = "every column that it matches has another role"
+        raise wrong_key("outputs", found, "at least one column to predict", "fix outputs")
     of_categories = [name for name in lists["categories"] if name not in outputs]
     return RequestedColumns(
         outputs=outputs,
@@ -252,19 +241,6 @@ def requested_columns(request: Mapping[str, Any], table: Table) -> RequestedColu
         else None,
         insisted=exact["inputs"],
         single=single,
-    )
-
-
-def _column(name: str, table: Table, key: str) -> str:
-    if name in table.names:
-        return name
-    nearest = nearest_name(name, table.names)
-    shown = ", ".join(table.names[:30]) + (", ..." if len(table.names) > 30 else "")
-    raise UserError(
-        place=f"{table.place}, {COMMAND} {key}={name}",
-        found=f"there is no column '{name}'",
-        expected=f"one of the columns: {shown}",
-        remedy=f"write {key}={nearest}" if nearest else "fix the name, or add the column",
     )
 
 
@@ -285,31 +261,17 @@ def _items(value: str | Sequence[str], names: Sequence[str]) -> list[str]:
     return items
 
 
-def _flag(value: Any, key: str) -> bool:
-    text = str(value).lower()
-    if text in _YES:
-        return True
-    if text in _NO:
-        return False
-    raise UserError(
-        place=f"{COMMAND}, key {key}",
-        found=f"'{value}'",
-        expected="true or false",
-        remedy=f"write {key}=true",
-    )
-
-
 def _number_of_splits(value: Any) -> int:
     try:
         number = int(value)
     except (TypeError, ValueError):
         number = 0
     if number < 1:
-        raise UserError(
-            place=f"{COMMAND}, key splits",
-            found=f"'{value}'",
-            expected="the number of splits of the rows, a whole number from 1",
-            remedy="write splits=10, or leave it out",
+        raise wrong_key(
+            "splits",
+            f"'{value}'",
+            "the number of splits of the rows, a whole number from 1",
+            "write splits=10, or leave it out",
         )
     return number
 
@@ -318,13 +280,13 @@ def _delimiter(value: Any) -> str:
     text = str(value or "")
     text = DELIMITER_NAMES.get(text.strip().lower(), text if len(text) == 1 else text.strip())
     if len(text) > 1:
-        raise UserError(
-            place=f"{COMMAND}, key delimiter",
-            found=f"'{text}'",
-            expected="the character between two cells, or one of the words "
+        raise wrong_key(
+            "delimiter",
+            f"'{text}'",
+            "the character between two cells, or one of the words "
             + ", ".join(name for name in DELIMITER_NAMES if name.isalpha()),
-            remedy="write delimiter=tab, for example, or leave it out: the usual delimiters are "
-            "detected from the header",
+            "write delimiter=tab, for example, or leave it out: the usual delimiters are detected "
+            "from the header",
         )
     return text
 

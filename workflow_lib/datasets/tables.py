@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,27 @@ if TYPE_CHECKING:
     import numpy as np
     from scipy.sparse import csr_array
 
+MISSING_VALUES = ("", "NA", "NaN", "nan", "?", "null", "None", "N/A", "#N/A")
+"""Marks of missing values in a table of the user; an empty cell is always missing."""
+
 SAVE_AS_CSV = "in a spreadsheet, save the table as 'CSV UTF-8'"
 """Remedy for a table in the format of a spreadsheet program."""
+
+NO_ROWS, BLANK = "0 rows below the names of the columns", "every line is blank"
+"""What is found in a table without rows."""
+
+FETCH_AGAIN = "fetch the file again, or fix it"
+"""Remedy for a source with another content than expected."""
+
+
+def wrong_source(place: str, found: str, expected: str) -> UserError:
+    """Return the error for a source with another content than `expected`."""
+    return UserError(place, found, expected, FETCH_AGAIN)
+
+
+def no_table(place: str, found: str) -> UserError:
+    """Return the error for a table without columns or without rows."""
+    return UserError(place, found, "a header and at least one row", "write the file again")
 
 
 def finite_number(text: str) -> float | None:
@@ -53,6 +72,40 @@ def parse_number(text: str, missing_values: Sequence[str], place: str) -> float:
     return number
 
 
+def numbers_of(
+    texts: Sequence[str], place: str, remedy: str, precision: type = float
+) -> np.ndarray:
+    """Return the finite decimal numbers (m,) in m texts without surrounding space.
+
+    Raises
+    ------
+    UserError
+        Naming `place` and the column, from 1, of a text that is not a number, or not finite in the
+        `precision`.
+    """
+    import numpy as np
+
+    try:
+        with np.errstate(over="ignore"):
+            numbers = np.array(texts, dtype=precision)
+        if np.isfinite(numbers).all() and "_" not in "".join(texts):
+            return numbers
+    except ValueError:
+        pass
+    largest = float(np.finfo(precision).max)
+    column, text = next(
+        (column, text)
+        for column, text in enumerate(texts, start=1)
+        if (number := finite_number(text)) is None or abs(number) > largest
+    )
+    raise UserError(
+        place=f"{place}, column {column}",
+        found=f"'{text}' is not a finite number",
+        expected="a decimal number such as 3.25",
+        remedy=remedy,
+    )
+
+
 def listed(values: Sequence[Any], most: int = 10) -> str:
     """Return the first `most` of `values` as a text, and how many more there are."""
     shown = ", ".join(str(value) for value in values[:most])
@@ -79,6 +132,33 @@ def check_sources(sources: Sequence[Path], reader: str, *parts: str) -> None:
             expected=f"{len(parts)}: {', then '.join(parts)}",
             remedy="list them in the configuration of the dataset",
         )
+
+
+def source_files(
+    names: Iterable[str], folder: str | Path, sources: Sequence[Path]
+) -> dict[str, Path]:
+    """Return the paths of the files that exist, by `names`: among `sources`, or in `folder`."""
+    given = {source.name: source for source in map(Path, sources)}
+    paths = {name: given.get(name, Path(folder, name)) for name in names}
+    return {name: path for name, path in paths.items() if path.is_file()}
+
+
+def one_of(
+    files: Mapping[str, Path], names: Sequence[str], folder: str | Path, remedy: str
+) -> Path:
+    """Return the only one of `files` (`source_files`) with one of `names`; `remedy` if none has."""
+    found = [files[name] for name in names if name in files]
+    if len(found) == 1:
+        return found[0]
+    raise UserError(
+        place=f"the files of {folder}",
+        found=f"both {found[0]} and {found[1]} exist"
+        if found
+        else f"there is no {' and no '.join(names)}",
+        expected=f"{'one of them' if names[1:] else 'it'} among the sources, or in the folder "
+        f"{folder} (option folder)",
+        remedy="remove all but one of them" if found else remedy,
+    )
 
 
 def exclusion_report(excluded: Mapping[str, Sequence[str]]) -> dict[str, dict[str, Any]]:
@@ -113,6 +193,26 @@ def read_text(path: Path) -> str:
     return checked_text(file_content(path), str(path))
 
 
+def utf8_text(content: bytes, place: str, remedy: str, has_lines: bool = True) -> str:
+    """Return UTF-8 text; where it `has_lines`, without a byte order mark.
+
+    Raises
+    ------
+    UserError
+        Naming `place`, and where it `has_lines` the first line that is not UTF-8.
+    """
+    try:
+        return content.decode("utf-8-sig" if has_lines else "utf-8")
+    except UnicodeDecodeError as error:
+        line = f", line {_line_at(content, error.start)}" if has_lines else ""
+        raise UserError(
+            place=f"{place}{line}",
+            found="the line is not UTF-8 text",
+            expected="a text file in the encoding UTF-8",
+            remedy=remedy,
+        ) from error
+
+
 def checked_text(content: bytes, place: str) -> str:
     """Return the UTF-8 text in `content`, without a byte order mark; `place` is the file.
 
@@ -130,23 +230,10 @@ def checked_text(content: bytes, place: str) -> str:
             expected="a text file in the encoding UTF-8",
             remedy="save the file again as UTF-8; it may be UTF-16 or damaged",
         )
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UserError(
-            place=f"{place}, line {_line_at(content, error.start)}",
-            found="the line is not UTF-8 text",
-            expected="a text file in the encoding UTF-8",
-            remedy=f"save the file again as UTF-8; {SAVE_AS_CSV}",
-        ) from error
+    text = utf8_text(content, place, f"save the file again as UTF-8; {SAVE_AS_CSV}")
     refuse_long_lines(content, place)
     if not text.strip():
-        raise UserError(
-            place=place,
-            found="the file is empty",
-            expected="a header and at least one row",
-            remedy="write the file again",
-        )
+        raise no_table(place, "the file is empty")
     return text
 
 
@@ -273,7 +360,10 @@ def dataset_tree(
             "allow_constant_outputs: true",
         )
     for group in ("lagged_values", "order", "groups"):
-        _check_lengths(groups.get(group, {}), n_rows, f"{place}, group '{group}'")
+        for name, values in groups.get(group, {}).items():
+            if len(values) != n_rows:
+                found = f"'{name}' has {len(values)} entries for {n_rows} rows"
+                raise ValueError(f"{place}, group '{group}': {found}.")
     if "lagged_values" in groups:
         values = groups["lagged_values"]["values"]
         lagged_names = json.loads(groups.get("names", {}).get("lagged_values", "null"))
@@ -328,18 +418,10 @@ def _check_counts(inputs: csr_array, place: str) -> None:
     """Refuse counts that are negative or not finite."""
     import numpy as np
 
-    matrix = inputs.tocsr()
-    wrong = np.flatnonzero(~np.isfinite(matrix.data) | (matrix.data < 0))
-    rows = np.unique(np.searchsorted(matrix.indptr, wrong, side="right") - 1)
-    faulty = np.zeros(matrix.shape[0], dtype=bool)
-    faulty[rows] = True
+    stored = inputs.tocoo()
+    wrong = ~np.isfinite(stored.data) | (stored.data < 0)
+    faulty = np.bincount(stored.row[wrong], minlength=inputs.shape[0])
     _refuse_rows(faulty, place, "counts of terms that are negative or not finite")
-
-
-def _check_lengths(group: Mapping[str, Any], n_rows: int, place: str) -> None:
-    for name, values in group.items():
-        if len(values) != n_rows:
-            raise ValueError(f"{place}: '{name}' has {len(values)} entries for {n_rows} rows.")
 
 
 def _refuse_rows(faulty: np.ndarray, place: str, what: str) -> None:

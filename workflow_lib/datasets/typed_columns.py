@@ -1,24 +1,68 @@
-"""Columns of numbers, texts and dates from Python, Parquet and HDF5."""
+"""Columns of tables: their names, and their values from Python, Parquet and HDF5."""
 
 from __future__ import annotations
 
 import datetime
 import io
+import unicodedata
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from workflow_lib.datasets.archives import most_unpacked
-from workflow_lib.datasets.column_names import checked_names
-from workflow_lib.datasets.tables import finite_number
+from workflow_lib.datasets.tables import finite_number, no_table
 from workflow_lib.errors import UserError
-
-if TYPE_CHECKING:
-    import numpy as np
 
 _BYTES_OF_A_CELL = 8
 
 COLUMNS_ATTRIBUTE = "columns"
 """Attribute of a two-dimensional HDF5 dataset that holds the names of its columns."""
+
+
+def composed(name: str) -> str:
+    """Return a name without surrounding space, in the Unicode normal form NFC."""
+    return unicodedata.normalize("NFC", name.strip())
+
+
+def checked_names(place: str, names: Sequence[str]) -> list[str]:
+    """Return the names of the columns of a table, each `composed`; `place` is the table.
+
+    Raises
+    ------
+    UserError
+        For no column, and naming the positions, counted from 1, of columns whose names are empty,
+        equal or hold NUL characters.
+    """
+    names = [composed(name) for name in names]
+    if not names:
+        raise no_table(place, "no column")
+    first: dict[str, int] = {}
+    for position, name in enumerate(names, start=1):
+        if not name:
+            raise UserError(
+                place=f"{place}, column {position}",
+                found="the column has no name",
+                expected="a name for every column in the header",
+                remedy="name the column, or remove it (row numbers that pandas adds are left out "
+                "by to_csv(..., index=False))",
+            )
+        if "\0" in name:
+            raise UserError(
+                place=f"{place}, column {position}",
+                found="the name holds a NUL character",
+                expected="names of printable characters",
+                remedy="rename the column",
+            )
+        if name in first:
+            raise UserError(
+                place=place,
+                found=f"the columns {first[name]} and {position} are both named '{name}'",
+                expected="a different name for every column",
+                remedy="rename or remove one of the two",
+            )
+        first[name] = position
+    return names
 
 
 def column_of(values: Sequence[Any], place: str) -> np.ndarray:
@@ -43,8 +87,6 @@ def column_of(values: Sequence[Any], place: str) -> np.ndarray:
     UserError
         Naming the row, counted from 1, of a value of another type.
     """
-    import numpy as np
-
     try:
         array = np.asarray(values)
     except ValueError:
@@ -68,26 +110,12 @@ def column_of(values: Sequence[Any], place: str) -> np.ndarray:
 
 def cleaned(texts: Iterable[str], missing: Collection[str]) -> np.ndarray:
     """Return the stripped texts (n,), an array of objects, "" for those in `missing`."""
-    import numpy as np
-
     stripped = map(str.strip, texts)
     return np.array(["" if text in missing else text for text in stripped], dtype=object)
 
 
-def no_rows(place: str) -> UserError:
-    """Return the error of a table without rows."""
-    return UserError(
-        place=place,
-        found="0 rows below the names of the columns",
-        expected="at least one row",
-        remedy="write the file again, with its rows",
-    )
-
-
 def without_marks(column: np.ndarray, missing: Collection[str]) -> np.ndarray:
     """Return a column of numbers (n,) as float64, NaN for marks such as ``-999``."""
-    import numpy as np
-
     values = column.astype(np.float64)
     marks = [number for mark in missing if (number := finite_number(mark)) is not None]
     values[np.isin(values, marks)] = np.nan
@@ -95,8 +123,6 @@ def without_marks(column: np.ndarray, missing: Collection[str]) -> np.ndarray:
 
 
 def _text_of(value: Any, place: str) -> str:
-    import numpy as np
-
     value = value.item() if isinstance(value, np.generic) else value
     fault = f"a value of the type {type(value).__name__}"
     if isinstance(value, bytes):
@@ -201,7 +227,6 @@ def hdf5_columns(content: bytes, place: str) -> dict[str, Any]:
 def _hdf5_columns(file: Any, place: str, most: int) -> dict[str, Any]:
     """Return the columns; raise a ValueError for anything but plain datasets."""
     import h5py
-    import numpy as np
 
     for name in file:
         if not isinstance(file.get(name, getlink=True), h5py.HardLink):

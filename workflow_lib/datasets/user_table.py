@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from workflow_lib.datasets.column_names import checked_names, composed
-from workflow_lib.datasets.tables import finite_number, listed
-from workflow_lib.datasets.typed_columns import cleaned, column_of, no_rows, without_marks
+import numpy as np
+
+from workflow_lib.datasets.tables import MISSING_VALUES, NO_ROWS, finite_number, listed, no_table
+from workflow_lib.datasets.typed_columns import (
+    checked_names,
+    cleaned,
+    column_of,
+    composed,
+    without_marks,
+)
 from workflow_lib.errors import UserError, nearest_name
-
-if TYPE_CHECKING:
-    import numpy as np
-
-MISSING_VALUES = ("", "NA", "NaN", "nan", "?", "null", "None", "N/A", "#N/A")
-"""Marks of missing values; an empty cell is always missing."""
 
 
 class Table:
@@ -47,19 +48,10 @@ class Table:
     ) -> None:
         """Keep the columns that are known to be numbers, and a function that returns texts.
 
-        Parameters
-        ----------
-        place, names, lines
-            The attributes.
-        numbers : mapping from name to float64 array (n_rows,)
-            NaN where missing. Other columns may be numbers too.
-        strings : function
-            Returns the texts (n_rows,) of a column, an array of objects, "" where missing.
-        unit : {"line", "row"}, default="row"
-            What `lines` count.
+        `numbers` are float64 arrays (n_rows,), NaN where missing; other columns may be numbers too.
+        `strings` returns the texts (n_rows,) of a column, an array of objects, "" where missing.
+        `unit` is what `lines` count.
         """
-        import numpy as np
-
         self.place = place
         self.names = list(names)
         self.lines = np.array(lines, dtype=np.int64)
@@ -100,8 +92,6 @@ class Table:
             For no column, columns of different length or more than one axis, no row, names that
             are empty or repeated, and values of any other type.
         """
-        import numpy as np
-
         names = checked_names(place, [str(name) for name in mapping])
         columns = [column_of(mapping[name], f"{place}, column '{name}'") for name in mapping]
         lengths = {len(column) for column in columns}
@@ -115,7 +105,7 @@ class Table:
                 remedy="give every column one value per row",
             )
         if not columns[0].size:
-            raise no_rows(place)
+            raise no_table(place, NO_ROWS)
         by_name = dict(zip(names, columns))
         numbers = {
             name: without_marks(column, missing_values)
@@ -186,8 +176,6 @@ class Table:
         UserError
             As `numbers`; where `complete`, naming the first cell that is missing.
         """
-        import numpy as np
-
         values = np.empty((self.n_rows, len(names)))
         for column, name in enumerate(names):
             values[:, column] = self.numbers(name)
@@ -220,6 +208,26 @@ class Table:
             known[text] = None
         return list(known)
 
+    def named(self, name: str, option: str = "") -> str:
+        """Return the name of a column in the form of `names`; `option` is where it is written.
+
+        Raises
+        ------
+        UserError
+            When there is no such column, naming the most similar name.
+        """
+        name = composed(name)
+        if name in self._known:
+            return name
+        same = [known for known in self.names if known.casefold() == name.casefold()]
+        nearest = same[0] if same else nearest_name(name, self.names)
+        raise UserError(
+            place=f"{self.place}, option {option}" if option else self.place,
+            found=f"there is no column '{name}'",
+            expected=f"one of the columns: {listed(self.names, 30)}",
+            remedy=f"write '{nearest}'" if nearest else "fix the name, or add the column",
+        )
+
     def matching(self, patterns: Sequence[str], option: str = "") -> list[str]:
         """Return the names of the columns that match `patterns`, in the order of the file.
 
@@ -239,18 +247,15 @@ class Table:
         """
         chosen: set[str] = set()
         for pattern in map(composed, patterns):
-            found = [pattern] if pattern in self._known else []
-            if not found and any(mark in pattern for mark in "*?["):
+            if pattern not in self._known and any(mark in pattern for mark in "*?["):
                 found = [name for name in self.names if fnmatch.fnmatchcase(name, pattern)]
-            if not found:
-                raise self._unknown(pattern, f", option {option}" if option else "")
-            chosen.update(found)
+            else:
+                found = []
+            chosen.update(found or [self.named(pattern, option)])
         return [name for name in self.names if name in chosen]
 
     def selected(self, rows: np.ndarray | Sequence[int] | Sequence[bool]) -> Table:
         """Return the table of some rows, given as a mask (n_rows,) or as numbers from 0."""
-        import numpy as np
-
         rows = np.asarray(rows)
         if rows.dtype != bool:
             rows = rows.astype(np.intp)
@@ -264,17 +269,13 @@ class Table:
         )
 
     def _texts(self, name: str) -> np.ndarray:
-        name = composed(name)
-        if name not in self._known:
-            raise self._unknown(name, "")
+        name = self.named(name)
         if name not in self._strings:
             self._strings[name] = self._read_strings(name)
         return self._strings[name]
 
     def _parsed(self, name: str) -> np.ndarray | None:
         """Return the numbers in a column, None where a text is none; each column is parsed once."""
-        import numpy as np
-
         name = composed(name)
         if name not in self._numbers:
             texts = self._texts(name)
@@ -286,16 +287,6 @@ class Table:
                 finite = False
             self._numbers[name] = values if finite else None
         return self._numbers[name]
-
-    def _unknown(self, name: str, option: str) -> UserError:
-        same = [known for known in self.names if known.casefold() == name.casefold()]
-        nearest = same[0] if same else nearest_name(name, self.names)
-        return UserError(
-            place=f"{self.place}{option}",
-            found=f"there is no column '{name}'",
-            expected=f"one of the columns: {listed(self.names, 30)}",
-            remedy=f"write '{nearest}'" if nearest else "fix the name, or add the column",
-        )
 
     def _no_number(self, name: str, row: int, text: str) -> UserError:
         remedy = "fix the value, list it in missing_values if it marks a missing value, or leave "

@@ -6,6 +6,7 @@ A server can redirect to any address. Redirects to other schemes than http and h
 
 from __future__ import annotations
 
+import http.client
 import urllib.error
 import urllib.request
 from typing import Any
@@ -21,6 +22,19 @@ class _WebRedirects(urllib.request.HTTPRedirectHandler):
                 request.full_url, code, f"redirect to {address!r}, not on the web", headers, None
             )
         return super().redirect_request(request, answer, code, message, headers, address)
+
+
+FAILURES = (OSError, http.client.HTTPException, ValueError, OverflowError)
+"""Errors of a request. The last two concern invalid addresses, for example of a redirect."""
+
+
+def failure(error: Exception) -> tuple[str, bool]:
+    """Return in words why a request failed (FAILURES), and whether another may succeed."""
+    if isinstance(error, urllib.error.HTTPError):
+        error.close()
+        is_temporary = error.code >= 500 or error.code in (408, 425, 429)
+        return f"the server answered {error.code} {error.reason}", is_temporary
+    return str(getattr(error, "reason", None) or error) or type(error).__name__, True
 
 
 def open_address(request: urllib.request.Request, timeout: float) -> Any:

@@ -9,11 +9,9 @@ file is the data; the title and the revision name the source, as the licence (CC
 
 from __future__ import annotations
 
-import http.client
 import json
 import shutil
 import time
-import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +20,7 @@ from typing import Any
 
 from workflow_lib.datasets.json_text import JsonFault, parsed_json
 from workflow_lib.datasets.tables import read_text
-from workflow_lib.datasets.web import open_address
+from workflow_lib.datasets.web import FAILURES, failure, open_address
 from workflow_lib.errors import UserError
 from workflow_lib.whole_files import write_text
 
@@ -282,18 +280,15 @@ def _answer(
                 reason = f"the answer has more than {LARGEST_ANSWER} bytes"
                 break
             answer = parsed_json(content.decode("utf-8"))
-        except urllib.error.HTTPError as error:
-            reason = f"the server answered {error.code} {error.reason}"
-            requested_pause = _seconds(error.headers.get("Retry-After") if error.headers else None)
-            error.close()
-            if error.code < 500 and error.code not in (408, 425, 429):
-                break
-            continue
-        except (OSError, http.client.HTTPException, OverflowError) as error:
-            reason = str(getattr(error, "reason", None) or error) or type(error).__name__
-            continue
-        except ValueError:
+        except (JsonFault, UnicodeDecodeError):
             reason = "the answer is not JSON: perhaps the network first requires a login"
+            continue
+        except FAILURES as error:
+            if headers := getattr(error, "headers", None):
+                requested_pause = _seconds(headers.get("Retry-After"))
+            reason, is_temporary = failure(error)
+            if not is_temporary:
+                break
             continue
         fault = answer.get("error") if isinstance(answer, dict) else {"info": "it is not an object"}
         if not fault:

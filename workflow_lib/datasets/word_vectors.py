@@ -17,29 +17,28 @@ words.
 
 from __future__ import annotations
 
+import codecs
 import io
 import json
 import zipfile
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, BinaryIO
 
-from workflow_lib.datasets.archives import DAMAGE, opened_zip
+import numpy as np
+
+from workflow_lib.datasets.archives import opened_zip, readable
 from workflow_lib.datasets.json_text import JsonFault, parsed_json
 from workflow_lib.datasets.long_lines import lines_of
-from workflow_lib.datasets.tables import listed
+from workflow_lib.datasets.tables import FETCH_AGAIN, listed, numbers_of, utf8_text, wrong_source
 from workflow_lib.errors import UserError
-
-if TYPE_CHECKING:
-    import numpy as np
 
 DIMENSION = 50
 """Length of the word vectors that Djerrab et al. (2018) use."""
 
 _JSON_KEYS = ("words", "vectors")
 _FORM = "a word and its numbers, separated by single spaces"
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
@@ -102,21 +101,17 @@ def read_word_vectors(
         )
     wanted = None if wanted is None else frozenset(wanted)
     if path.suffix.lower() == ".json":
-        rows: Iterable[tuple[str, list[float]]] = _json_rows(path)
-        return _collected(rows, wanted, str(path))
+        return _collected(_json_rows(path), wanted, str(path))
     if zipfile.is_zipfile(path) or path.suffix.lower() == ".zip":
         return _read_archive(path, wanted, dimension)
     with open(path, "rb") as file:
-        lines = lines_of(file, str(path))
-        return _collected(_text_rows(lines, wanted, str(path)), wanted, str(path))
+        return _read_lines(file, wanted, str(path))
 
 
 def _collected(
     rows: Iterable[tuple[str, list[float] | int]], wanted: frozenset[str] | None, place: str
 ) -> WordVectors:
     """Return the vectors of the wanted words; other rows may hold only the length of the vector."""
-    import numpy as np
-
     words: dict[str, int] = {}
     vectors = []
     dimension = None
@@ -128,16 +123,15 @@ def _collected(
             # Arrays take a quarter of the memory of lists.
             vectors.append(np.array(numbers, dtype=np.float64))
     if dimension is None:
-        raise UserError(
-            place=place,
-            found="there are no words in it",
-            expected=f"lines of {_FORM}",
-            remedy="replace the file by the full one",
-        )
+        raise wrong_source(place, "there are no words in it", f"lines of {_FORM}")
     return WordVectors(words, np.array(vectors, dtype=np.float64).reshape(len(words), dimension))
 
 
 # Text
+
+
+def _read_lines(file: BinaryIO, wanted: frozenset[str] | None, place: str) -> WordVectors:
+    return _collected(_text_rows(lines_of(file, place), wanted, place), wanted, place)
 
 
 def _text_rows(
@@ -149,7 +143,7 @@ def _text_rows(
         # Other white space may be part of a word.
         line = line.rstrip(b"\r\n ")
         if number == 1:
-            line = line.removeprefix(_BYTE_ORDER_MARK)
+            line = line.removeprefix(codecs.BOM_UTF8)
         if not line:
             continue
         line_place = f"{place}, line {number}"
@@ -157,21 +151,12 @@ def _text_rows(
             dimension = _first_dimension(line, line_place)
         word, *texts = line.rsplit(b" ", dimension)
         if len(texts) < dimension or _ends_with_number(word):
-            raise UserError(
-                place=line_place,
-                found=f"numbers: {line.count(b' ')}",
-                expected=f"{dimension} numbers after the word, as in the lines before",
-                remedy="replace the file by the full one, or remove the line",
+            raise wrong_source(
+                line_place,
+                f"numbers: {line.count(b' ')}",
+                f"{dimension} numbers after the word, as in the lines before",
             )
-        try:
-            name = word.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise UserError(
-                place=line_place,
-                found="the line is not UTF-8 text",
-                expected="a text file in the encoding UTF-8",
-                remedy="save the file again as UTF-8",
-            ) from error
+        name = utf8_text(word, line_place, "save the file again as UTF-8", has_lines=False)
         if wanted is None or name in wanted:
             yield name, _numbers(texts, line_place)
         else:
@@ -192,55 +177,26 @@ def _first_dimension(line: bytes, place: str) -> int:
 
 def _ends_with_number(word: bytes) -> bool:
     head, _, last = word.rpartition(b" ")
-    return bool(head) and _is_number(last)
-
-
-def _is_number(text: bytes) -> bool:
     try:
-        float(text)
+        float(last)
     except ValueError:
         return False
-    return True
+    return bool(head)
 
 
-def _numbers(texts: list[bytes], place: str) -> list[float]:
-    try:
-        numbers = list(map(float, texts))
-    except ValueError:
-        numbers = [float(text) if _is_number(text) else float("nan") for text in texts]
-    for text, number in zip(texts, numbers):
-        # Python reads 1_000 as a number; in a file of vectors it is damage.
-        if number - number != 0.0 or b"_" in text:
-            raise UserError(
-                place=place,
-                found=f"'{text.decode('utf-8', 'replace')}' is not a finite number",
-                expected=_FORM,
-                remedy="replace the file by the full one, or remove the line",
-            )
-    return numbers
+def _numbers(texts: list[bytes], place: str) -> np.ndarray:
+    return numbers_of([text.decode("ascii", "replace") for text in texts], place, FETCH_AGAIN)
 
 
 # Archives
 
 
 def _read_archive(path: Path, wanted: frozenset[str] | None, dimension: int) -> WordVectors:
-    try:
-        with opened_zip(path) as archive:
-            member = _member(path, archive.namelist(), dimension)
-            place = f"{path}, member {member}"
-            with archive.open(member) as file:
-                return _collected(
-                    _text_rows(lines_of(io.BufferedReader(file), place), wanted, place),
-                    wanted,
-                    place,
-                )
-    except DAMAGE as error:
-        raise UserError(
-            place=str(path),
-            found=f"the archive cannot be read ({error})",
-            expected="a zip archive that holds text files of word vectors",
-            remedy="replace the file by the full one",
-        ) from error
+    remedy = "replace the file by the full one"
+    with readable(path, "a zip archive of word vectors", remedy), opened_zip(path) as archive:
+        member = _member(path, archive.namelist(), dimension)
+        with archive.open(member) as file:
+            return _read_lines(io.BufferedReader(file), wanted, f"{path}, member {member}")
 
 
 def _member(path: Path, names: list[str], dimension: int) -> str:
@@ -265,33 +221,33 @@ def _member(path: Path, names: list[str], dimension: int) -> str:
 
 
 def _json_rows(path: Path) -> Iterator[tuple[str, list[float]]]:
-    words, vectors = _json_lists(path)
+    text = utf8_text(path.read_bytes(), str(path), "save the file again as UTF-8")
+    form = '{"words": [...], "vectors": [[...], ...]}, with equally long lists'
+    try:
+        content = parsed_json(text)
+    except JsonFault as error:
+        raise wrong_source(str(path), f"{error}", form) from error
+    lists = [content.get(key) if isinstance(content, dict) else None for key in _JSON_KEYS]
+    if not all(isinstance(values, list) for values in lists) or len(lists[0]) != len(lists[1]):
+        lengths = [str(len(values)) if isinstance(values, list) else "no" for values in lists]
+        raise wrong_source(str(path), f"{lengths[0]} words and {lengths[1]} vectors", form)
     dimension = None
-    for number, (word, vector) in enumerate(zip(words, vectors), start=1):
+    for number, (word, vector) in enumerate(zip(*lists), start=1):
         place = f"{path}, word {number}"
         if not isinstance(word, str) or not isinstance(vector, list):
-            raise UserError(
-                place=place,
-                found=f"{json.dumps(word)} with {json.dumps(vector)[:40]}",
-                expected="a word in quotes and a list of numbers",
-                remedy="fix the file",
+            raise wrong_source(
+                place,
+                f"{json.dumps(word)} with {json.dumps(vector)[:40]}",
+                "a word in quotes and a list of numbers",
             )
         dimension = len(vector) if dimension is None else dimension
+        faults = [f"'{value}' is not a finite number" for value in vector if not _is_finite(value)]
         if len(vector) != dimension or dimension < 2:
-            raise UserError(
-                place=f"{place} ('{word}')",
-                found=f"numbers: {len(vector)}",
-                expected=f"{max(dimension, 2)} numbers for every word",
-                remedy="fix the file",
+            faults.insert(0, f"numbers: {len(vector)}")
+        if faults:
+            raise wrong_source(
+                f"{place} ('{word}')", faults[0], f"{max(dimension, 2)} numbers for every word"
             )
-        for value in vector:
-            if not _is_finite(value):
-                raise UserError(
-                    place=f"{place} ('{word}')",
-                    found=f"'{value}' is not a finite number",
-                    expected=f"{dimension} numbers for every word",
-                    remedy="fix the file",
-                )
         yield word, vector
 
 
@@ -300,32 +256,3 @@ def _is_finite(value: Any) -> bool:
         return type(value) in (int, float) and float(value) - float(value) == 0
     except OverflowError:
         return False
-
-
-def _json_lists(path: Path) -> tuple[list[Any], list[Any]]:
-    try:
-        content = parsed_json(path.read_bytes().decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise UserError(
-            place=str(path),
-            found="the file is not UTF-8 text",
-            expected="JSON in the encoding UTF-8",
-            remedy="save the file again as UTF-8",
-        ) from error
-    except JsonFault as error:
-        raise UserError(
-            place=str(path),
-            found=f"{error}",
-            expected='{"words": [...], "vectors": [[...], ...]}',
-            remedy="replace the file by the full one",
-        ) from error
-    lists = [content.get(key) if isinstance(content, dict) else None for key in _JSON_KEYS]
-    if not all(isinstance(values, list) for values in lists) or len(lists[0]) != len(lists[1]):
-        lengths = [str(len(values)) if isinstance(values, list) else "no" for values in lists]
-        raise UserError(
-            place=str(path),
-            found=f"{lengths[0]} words and {lengths[1]} vectors",
-            expected="the lists 'words' and 'vectors', equally long",
-            remedy="fix the file",
-        )
-    return lists[0], lists[1]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,14 +16,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field, Strict, StrictBool
 
 from workflow_lib.config.base import Settings
-from workflow_lib.datasets.column_names import checked_names
 from workflow_lib.datasets.tables import dataset_tree, only_source, read_text, rows_with_outputs
-from workflow_lib.datasets.typed_columns import cleaned
-from workflow_lib.datasets.user_table import Table
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from workflow_lib.datasets.user_table import Table
+
+
+_QUOTED = re.compile(r"""(?:^|,)\s*(['"])""")
+"""The first value of a row that is in quotes, single or double."""
+
+_IN_QUOTES = re.compile(r"""^(['"])(.*)\1$""")
 
 
 class Options(Settings):
@@ -87,6 +93,9 @@ def _parse(path: Path) -> tuple[Table, dict[str, Sequence[str]]]:
     SciPy reads the header. It would read the rows too, but without the lines in its messages, and
     it accepts rows that are too long.
     """
+    from workflow_lib.datasets.typed_columns import cleaned
+    from workflow_lib.datasets.user_table import Table
+
     lines = read_text(path).splitlines()
     begin = next((at for at, line in enumerate(lines, 1) if line.strip().lower() == "@data"), 0)
     names, classes = _header(path, lines[:begin])
@@ -95,7 +104,9 @@ def _parse(path: Path) -> tuple[Table, dict[str, Sequence[str]]]:
         line = line.strip()
         if not line or line.startswith("%"):
             continue
-        values = next(csv.reader([line], quotechar="'", skipinitialspace=True))
+        quoted = _QUOTED.search(line)
+        quote = quoted[1] if quoted else "'"
+        values = next(csv.reader([line], quotechar=quote, skipinitialspace=True))
         if len(values) != len(names) or line.startswith("{"):
             raise UserError(
                 place=f"{path}, line {number}",
@@ -116,6 +127,8 @@ def _header(path: Path, lines: Sequence[str]) -> tuple[list[str], dict[str, Sequ
     """Return the names of the attributes, and the classes of the nominal ones."""
     from scipy.io.arff import loadarff
 
+    from workflow_lib.datasets.typed_columns import checked_names
+
     try:
         if not lines:
             raise ValueError("no @data line")
@@ -134,9 +147,13 @@ def _header(path: Path, lines: Sequence[str]) -> tuple[list[str], dict[str, Sequ
             remedy="check that this is a complete ARFF file, and take attributes of other types "
             "and repeated names out of it",
         ) from error
-    # SciPy removes single quotes only.
+    # SciPy removes single quotes only from names, and those of one kind from classes.
     names = checked_names(f"{path}, header", [name.strip('"') for name in kinds])
-    return names, {name: kind[1] for name, kind in zip(names, kinds.values()) if kind[1]}
+    return names, {
+        name: [_IN_QUOTES.sub(r"\2", value) for value in values]
+        for name, (_, values) in zip(names, kinds.values())
+        if values
+    }
 
 
 def _indicators(table: Table, name: str, classes: Sequence[str]) -> np.ndarray:

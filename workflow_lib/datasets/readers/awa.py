@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal, NamedTuple
 
@@ -31,19 +31,9 @@ from pydantic import Field, Strict
 
 from workflow_lib.config.base import Settings
 from workflow_lib.datasets.archive_members import matching_members, path_from_pattern
-from workflow_lib.datasets.archives import (
-    DAMAGE,
-    begins_as_zip,
-    opened_zip,
-    printable_name,
-)
-from workflow_lib.datasets.class_tables import (
-    class_dataset_tree,
-    described_vectors,
-    usable_classes,
-)
+from workflow_lib.datasets.archives import begins_as_zip, opened_zip, printable_name, readable
 from workflow_lib.datasets.long_lines import lines_of
-from workflow_lib.datasets.tables import listed
+from workflow_lib.datasets.tables import FETCH_AGAIN, listed, numbers_of, utf8_text, wrong_source
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
@@ -106,7 +96,10 @@ class ClassInformation(NamedTuple):
 
 
 class FoundFile(NamedTuple):
-    """A file in a folder or in an archive."""
+    """A file in a folder or in an archive, to be read before the next one is requested."""
+
+    path: Path
+    """The file, or the archive that holds it."""
 
     place: str
     """Its place, for messages."""
@@ -114,8 +107,7 @@ class FoundFile(NamedTuple):
     name: str
     """Its path from the beginning of the pattern on."""
 
-    lines: Iterable[bytes]
-    """Its lines, to be read before the next file is requested."""
+    stream: BinaryIO
 
 
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
@@ -135,6 +127,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     """
     import numpy as np
 
+    from workflow_lib.datasets.class_tables import class_dataset_tree, usable_classes
+
     folder = Path(options.folder)
     classes = class_information(options, folder, sources, BASE_ARCHIVE)
     number_of = {name: number for number, name in enumerate(classes.names)}
@@ -150,12 +144,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
             )
         key = (class_name, name.removesuffix(".txt"))
         if key in images:
-            raise UserError(
-                place=file.place,
-                found="the image is repeated",
-                expected="one file for every image",
-                remedy="remove one of the two files",
-            )
+            raise wrong_source(file.place, "the image is repeated", "one file for every image")
         images[key] = _numbers_of_file(file, options.dimension)
     keys = sorted(images)
     usable = usable_classes(
@@ -218,6 +207,8 @@ def class_information(
         classes with the same name, numbers of classes that are not 1, 2, ..., a matrix of
         attributes of another size, and an attribute that is not known for any class.
     """
+    from workflow_lib.datasets.class_tables import described_vectors
+
     names = _numbered_names(only_file(folder, sources, archive, CLASSES), CLASSES, "a class")
     if options.vectors == "attributes":
         lines = only_file(folder, sources, archive, ATTRIBUTES)
@@ -237,32 +228,27 @@ def _numbered_names(lines: Iterable[tuple[str, bytes]], file: str, kind: str) ->
     names: dict[int, str] = {}
     different: set[str] = set()
     for place, line in lines:
-        number, _, name = (part.strip() for part in text_of(line, place).partition("\t"))
+        number, _, name = map(str.strip, text_of(line, place).partition("\t"))
         if not (number.isascii() and number.isdigit() and len(number) <= 9 and name):
-            raise UserError(
-                place=place,
-                found=f"'{text_of(line, place).strip()[:60]}'",
-                expected=f"the number of {kind}, a tab and its name",
-                remedy="fetch the file again",
+            raise wrong_source(
+                place, f"'{text_of(line, place)[:60]}'", f"the number of {kind}, a tab and its name"
             )
         plain = " ".join(name.replace("+", " ").replace("_", " ").casefold().split())
         if int(number) in names or plain in different:
             what = f"number {number}" if int(number) in names else f"name '{name}'"
-            raise UserError(
-                place=place,
-                found=f"the {what} of {kind} is repeated",
-                expected="a different number and name in every line",
-                remedy="remove or rename one of the two",
+            raise wrong_source(
+                place,
+                f"the {what} of {kind} is repeated",
+                "a different number and name in every line",
             )
         names[int(number)] = name
         different.add(plain)
     missing = [number for number in range(1, len(names) + 1) if number not in names]
     if missing or not names:
-        raise UserError(
-            place=f"the file {file}",
-            found=f"{kind} with the number {listed(missing or [1])} has no name",
-            expected="numbers that run from 1 without a gap",
-            remedy="fetch the file again",
+        raise wrong_source(
+            f"the file {file}",
+            f"{kind} with the number {listed(missing or [1])} has no name",
+            "numbers that run from 1 without a gap",
         )
     return [names[number] for number in sorted(names)]
 
@@ -280,37 +266,33 @@ def _attribute_vectors(
         # In double precision, because these numbers are few.
         row = line_of_numbers(line, place, np.float64)
         if len(row) != len(attributes):
-            raise UserError(
-                place=place,
-                found=f"{len(row)} numbers",
-                expected=f"{len(attributes)}, one for every attribute of {ATTRIBUTES}",
-                remedy="fetch both files again",
+            raise wrong_source(
+                place,
+                f"{len(row)} numbers",
+                f"{len(attributes)}, one for every attribute of {ATTRIBUTES}",
             )
         wrong = np.flatnonzero((row < 0) & (row != UNKNOWN))
         if wrong.size:
-            raise UserError(
-                place=f"{place}, column {wrong[0] + 1}",
-                found=f"the attribute {row[wrong[0]]:g}",
-                expected="a number that is not negative, or -1 where it is unknown",
-                remedy="fetch the file again",
+            raise wrong_source(
+                f"{place}, column {wrong[0] + 1}",
+                f"the attribute {row[wrong[0]]:g}",
+                "a number that is not negative, or -1 where it is unknown",
             )
         rows.append(row)
     if len(rows) != len(names):
-        raise UserError(
-            place=f"the file {MATRIX}",
-            found=f"{len(rows)} lines",
-            expected=f"{len(names)}, one for every class of {CLASSES}",
-            remedy="fetch both files again",
+        raise wrong_source(
+            f"the file {MATRIX}",
+            f"{len(rows)} lines",
+            f"{len(names)}, one for every class of {CLASSES}",
         )
     matrix = np.array(rows)
     unknown = matrix == UNKNOWN
     if unknown.all(axis=0).any():
         column = int(unknown.all(axis=0).argmax())
-        raise UserError(
-            place=f"the file {MATRIX}, column {column + 1}",
-            found=f"the attribute '{attributes[column]}' is unknown for every class",
-            expected="at least one class for which it is known",
-            remedy="fetch the file again",
+        raise wrong_source(
+            f"the file {MATRIX}, column {column + 1}",
+            f"the attribute '{attributes[column]}' is unknown for every class",
+            "at least one class for which it is known",
         )
     known_mean = np.where(unknown, 0.0, matrix).sum(axis=0) / (~unknown).sum(axis=0)
     return attribute_vectors(np.where(unknown, known_mean, matrix)), int(unknown.sum())
@@ -322,7 +304,7 @@ def _attribute_vectors(
 def find_files(
     folder: Path, sources: Sequence[Path], archive: str, pattern: str
 ) -> Iterator[FoundFile]:
-    """Yield the files that match `pattern`, such as ``Features/vgg19/*/*.txt``, with their lines.
+    """Yield the files that match `pattern`, such as ``Features/vgg19/*/*.txt``.
 
     They are the source with the last name in `pattern`, the files anywhere below `folder`, or those
     in the `archive` (tar or zip, by name) among `sources` or in `folder`, in only one of these
@@ -358,7 +340,7 @@ def find_files(
     for path in unpacked:
         with _readable(path), path.open("rb") as stream:
             found = path_from_pattern(path.as_posix(), pattern) or name
-            yield FoundFile(str(path), found, _lines(path, stream, str(path)))
+            yield FoundFile(path, str(path), found, stream)
 
 
 def only_file(
@@ -385,9 +367,10 @@ def only_file(
 
 
 def _filled_lines(file: FoundFile) -> Iterator[tuple[str, bytes]]:
-    for number, line in enumerate(file.lines, start=1):
-        if line.strip():
-            yield f"{file.place}, line {number}", line
+    with _readable(file.path):
+        for number, line in enumerate(lines_of(file.stream, file.place), start=1):
+            if line.strip():
+                yield f"{file.place}, line {number}", line
 
 
 def _named(folder: Path, sources: Sequence[Path], name: str, option: str) -> Path:
@@ -406,8 +389,7 @@ def _named(folder: Path, sources: Sequence[Path], name: str, option: str) -> Pat
 def _packed_files(path: Path, pattern: str) -> Iterator[FoundFile]:
     if not begins_as_zip(path):
         for name, content in matching_members(path, pattern):
-            place = f"{path}, member {name}"
-            yield FoundFile(place, name, lines_of(io.BytesIO(content), place))
+            yield FoundFile(path, f"{path}, member {name}", name, io.BytesIO(content))
         return
     found = False
     with _readable(path), opened_zip(path) as archive:
@@ -415,9 +397,8 @@ def _packed_files(path: Path, pattern: str) -> Iterator[FoundFile]:
             name = path_from_pattern(member.filename, pattern)
             if name is not None and not member.is_dir():
                 found = True
-                place = f"{path}, member {name}"
                 with archive.open(member) as stream:
-                    yield FoundFile(place, name, _lines(path, stream, place))
+                    yield FoundFile(path, f"{path}, member {name}", name, stream)
     if not found:
         raise UserError(
             place=str(path),
@@ -427,40 +408,17 @@ def _packed_files(path: Path, pattern: str) -> Iterator[FoundFile]:
         )
 
 
-def _lines(path: Path, stream: BinaryIO, place: str) -> Iterator[bytes]:
-    # Errors of damaged files are raised where their lines are read.
-    with _readable(path):
-        yield from lines_of(stream, place)
-
-
-@contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    """Raise failures to read a file or a zip archive as a `UserError`."""
-    try:
-        yield
-    except DAMAGE as error:
-        raise UserError(
-            place=str(path),
-            found=f"the file cannot be read or is damaged ({error})",
-            expected="an intact file",
-            remedy=f"fetch it again from {ADDRESS}",
-        ) from error
+def _readable(path: Path) -> AbstractContextManager[None]:
+    return readable(path, "a text file, a tar or a zip archive", f"fetch it again from {ADDRESS}")
 
 
 # Lines
 
 
 def text_of(line: bytes, place: str) -> str:
-    """Return the text of a line; refuse a line that is not UTF-8."""
-    try:
-        return line.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UserError(
-            place=place,
-            found="the line is not UTF-8 text",
-            expected="a text file in the encoding UTF-8",
-            remedy="fetch the file again",
-        ) from error
+    """Return the stripped text of a line; refuse a line that is not UTF-8."""
+    text = utf8_text(line, place, FETCH_AGAIN, has_lines=False)
+    return text.removeprefix("\ufeff").strip()
 
 
 def line_of_numbers(line: bytes, place: str, precision: type | None = None) -> np.ndarray:
@@ -469,31 +427,9 @@ def line_of_numbers(line: bytes, place: str, precision: type | None = None) -> n
     Raises
     ------
     UserError
-        Naming `place` and the column, from 1, of a value that is not a finite number.
+        As `workflow_lib.datasets.tables.numbers_of`.
     """
     import numpy as np
 
-    precision = precision or np.float32
-    texts = line.split()
-    try:
-        with np.errstate(over="ignore"):
-            values = np.array(texts, dtype=precision)
-        # Python reads 1_000 as a number; in a table it is a mistake.
-        if np.isfinite(values).all() and b"_" not in line:
-            return values
-    except ValueError:
-        pass
-    largest = float(np.finfo(precision).max)
-    for column, text in enumerate(texts, start=1):
-        try:
-            number = float("nan" if b"_" in text else text)
-        except ValueError:
-            number = float("nan")
-        if not abs(number) <= largest:
-            raise UserError(
-                place=f"{place}, column {column}",
-                found=f"'{text.decode(errors='replace')}' is not a finite number",
-                expected="a decimal number such as 3.25",
-                remedy="fetch the file again",
-            )
-    raise ValueError(f"{place}: numbers that can be read separately but not together.")
+    texts = line.decode("ascii", "replace").split()
+    return numbers_of(texts, place, FETCH_AGAIN, precision or np.float32)

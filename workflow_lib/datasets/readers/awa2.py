@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, Strict
 
-from workflow_lib.datasets.class_tables import class_dataset_tree, usable_classes
 from workflow_lib.datasets.readers.awa import (
     CLASSES,
     ClassVectorOptions,
@@ -31,6 +30,7 @@ from workflow_lib.datasets.readers.awa import (
     only_file,
     text_of,
 )
+from workflow_lib.datasets.tables import wrong_source
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
@@ -71,6 +71,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     """
     import numpy as np
 
+    from workflow_lib.datasets.class_tables import class_dataset_tree, usable_classes
+
     folder = Path(options.folder)
     classes = class_information(options, folder, sources, BASE_ARCHIVE)
     labels = _labels(only_file(folder, sources, FEATURES_ARCHIVE, LABELS), len(classes.names))
@@ -101,7 +103,7 @@ def _labels(lines: Iterable[tuple[str, bytes]], n_classes: int) -> list[int]:
     """Return the classes of the images as positions among the names, from 0."""
     labels = []
     for place, line in lines:
-        text = text_of(line, place).strip()
+        text = text_of(line, place)
         is_number = text.isascii() and text.isdigit() and len(text) <= 9
         if not (is_number and 1 <= int(text) <= n_classes):
             raise UserError(
@@ -121,22 +123,18 @@ def _file_names(
     known = set(class_names)
     names: dict[str, None] = {}
     for place, line in lines:
-        name = text_of(line, place).strip()
+        name = text_of(line, place)
         if name in names:
-            raise UserError(
-                place=place,
-                found=f"the image '{name}' is repeated",
-                expected="another image in every line",
-                remedy="fetch the file again",
+            raise wrong_source(
+                place, f"the image '{name}' is repeated", "another image in every line"
             )
         if len(names) < len(labels):
             named, label = name.rpartition("_")[0], class_names[labels[len(names)]]
             if named in known and named != label:
-                raise UserError(
-                    place=place,
-                    found=f"the image '{name}' has the label '{label}'",
-                    expected=f"the label '{named}' in the same line of {LABELS}",
-                    remedy="fetch the files again: they are not in the same order",
+                raise wrong_source(
+                    place,
+                    f"the image '{name}' has the label '{label}'",
+                    f"the label '{named}' in the same line of {LABELS}, in the same order",
                 )
         names[name] = None
     if len(names) != len(labels):
@@ -168,9 +166,8 @@ def _features(lines: Iterable[tuple[str, bytes]], n_rows: int, dimension: int) -
 
 
 def _other_length(file: str, found: int, expected: int) -> UserError:
-    return UserError(
-        place=f"the files {file} and {LABELS}",
-        found=f"{found} lines and {expected} lines",
-        expected="one line for every image in both",
-        remedy="fetch the files again",
+    return wrong_source(
+        f"the files {file} and {LABELS}",
+        f"{found} lines and {expected} lines",
+        "one line for every image in both",
     )

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 from pydantic import Field, StrictBool
 
 from workflow_lib.config.base import Settings
-from workflow_lib.datasets.table_file import read_source
 from workflow_lib.datasets.tables import dataset_tree, only_source, rows_with_outputs
 from workflow_lib.errors import UserError
 
@@ -46,6 +45,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     UserError
         Naming the file, the line, the column and the value that cannot be read.
     """
+    from workflow_lib.datasets.table_file import read_source
+
     path = only_source(sources, "csv")
     table = read_source(path, options.missing_values, options.delimiter)
     inputs = options.inputs

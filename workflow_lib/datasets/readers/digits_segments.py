@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from workflow_lib.config.base import Settings
-from workflow_lib.datasets.class_tables import class_dataset_tree
 
 _WHITE = 16.0
 
@@ -47,6 +46,8 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     """
     import numpy as np
     from sklearn.datasets import load_digits
+
+    from workflow_lib.datasets.class_tables import class_dataset_tree
 
     digits = load_digits()
     pixels = digits.data / _WHITE

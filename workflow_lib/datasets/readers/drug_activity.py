@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field, Strict
 
 from workflow_lib.config.base import Settings
-from workflow_lib.datasets.molecules import rdkit_version, read_molecules, scaffold_codes
-from workflow_lib.datasets.table_file import read_source
 from workflow_lib.datasets.tables import check_sources, dataset_tree, exclusion_report
 from workflow_lib.errors import UserError, unknown_name
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from workflow_lib.datasets.user_table import Table
 
 KEY = "nsc"
 """Column of both files with the NSC number, the key of a compound."""
@@ -86,9 +86,13 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     """
     import numpy as np
 
+    from workflow_lib.datasets.molecules import rdkit_version, read_molecules, scaffold_codes
+    from workflow_lib.datasets.table_file import read_source
+
     check_sources(sources, "drug_activity", "the table of the activities", "that of the structures")
-    lines, activities = _activities(sources[0], options.left_out_lines)
-    structures = _structures(sources[1])
+    lines, activities = _activities(read_source(sources[0], MISSING), options.left_out_lines)
+    table = read_source(sources[1], MISSING)
+    structures = dict(zip(table.keys(KEY, "compound"), table.strings(STRUCTURE)))
 
     excluded: dict[str, list[str]] = {reason: [] for reason in REASONS}
     candidates = []
@@ -140,26 +144,19 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     )
 
 
-def _activities(path: Path, left_out: Sequence[str]) -> tuple[list[str], dict[str, np.ndarray]]:
+def _activities(table: Table, left_out: Sequence[str]) -> tuple[list[str], dict[str, np.ndarray]]:
     """Return the cell lines, and the activities of each compound in them."""
-    table = read_source(path, MISSING)
     described = table.matching(NO_CELL_LINES)
     lines = [name for name in table.names if name not in described]
     for name in left_out:
         if name not in lines:
-            raise unknown_name(f"{path}, option left_out_lines", "cell line", name, lines)
+            raise unknown_name(f"{table.place}, option left_out_lines", "cell line", name, lines)
     lines = [name for name in lines if name not in left_out]
     if not lines:
         raise UserError(
-            place=f"{path}, option left_out_lines",
+            place=f"{table.place}, option left_out_lines",
             found="every cell line is left out",
             expected="at least one cell line to predict",
             remedy="leave out fewer",
         )
     return lines, dict(zip(table.keys(KEY, "compound"), table.matrix(lines)))
-
-
-def _structures(path: Path) -> dict[str, str]:
-    """Return the SMILES of every compound, "" where missing."""
-    table = read_source(path, MISSING)
-    return dict(zip(table.keys(KEY, "compound"), table.strings(STRUCTURE)))

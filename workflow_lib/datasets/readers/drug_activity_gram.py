@@ -26,19 +26,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field, StrictBool
 
 from workflow_lib.config.base import Settings
-from workflow_lib.datasets.kernel_table import (
-    ROUNDING,
-    fill_rows,
-    symmetric,
-    without_negative_eigenvalues,
-)
-from workflow_lib.datasets.number_array import open_number_array
-from workflow_lib.datasets.table_file import read_source
 from workflow_lib.datasets.tables import (
     dataset_tree,
     exclusion_report,
     listed,
+    one_of,
     read_text,
+    source_files,
+    wrong_source,
 )
 from workflow_lib.errors import UserError
 
@@ -90,13 +85,24 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     """
     import numpy as np
 
-    matrix_path, labels_path = _files(Path(options.folder), sources)
+    from workflow_lib.datasets.kernel_table import (
+        ROUNDING,
+        symmetric,
+        without_negative_eigenvalues,
+    )
+
+    matrix_path, labels_path = _files(options.folder, sources)
     names, labels = _labels(labels_path)
     ids, matrix = (_read_array if matrix_path.suffix == ".npy" else _read_lines)(matrix_path)
-    if ids is None:
-        ids = _ids_of_labels(matrix_path, matrix, labels_path, labels)
-    else:
-        _refuse_unknown(matrix_path, ids, labels_path, labels)
+    if matrix.shape[0] != matrix.shape[1] or not matrix.size:
+        raise UserError(
+            place=str(matrix_path),
+            found=f"a matrix of {matrix.shape[0]} rows and {matrix.shape[1]} columns",
+            expected="as many rows as columns, those of all molecules",
+            remedy="write the whole matrix; a first line of ids begins with the word "
+            f"'{IDS}', and then every line with an id",
+        )
+    ids = _ids_of_rows(matrix_path, len(matrix), ids, labels_path, list(labels))
     matrix = symmetric(matrix_path, matrix)
 
     excluded: dict[str, list[str]] = {WITHOUT_LABELS: [], NO_LABEL_KNOWN: []}
@@ -133,44 +139,27 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     )
 
 
-# Files
-
-
-def _files(folder: Path, sources: Sequence[Path]) -> tuple[Path, Path]:
+def _files(folder: str, sources: Sequence[Path]) -> tuple[Path, Path]:
     """Return the paths of the matrix and of the labels."""
-    given = {source.name: source for source in map(Path, sources)}
-    paths = {name: given.get(name, folder / name) for name in (*MATRICES, LABELS)}
-    matrices = [name for name in MATRICES if paths[name].is_file()]
-    missing = [] if matrices else [" or ".join(MATRICES)]
-    missing += [] if paths[LABELS].is_file() else [LABELS]
-    if missing:
-        raise UserError(
-            place="the files of data with kernel values",
-            found=f"missing: {', and '.join(missing)}",
-            expected=f"the Gram matrix and the labels in the folder {folder} (option folder)",
-            remedy="ask the authors of the data for them, and write them in the form that "
-            "config/datasets/drug-activity-paper.yaml describes",
-        )
-    if len(matrices) > 1:
-        raise UserError(
-            place=str(paths[matrices[0]].parent),
-            found=f"several Gram matrices: {', '.join(matrices)}",
-            expected="one of them",
-            remedy="remove the others",
-        )
-    return paths[matrices[0]], paths[LABELS]
+    files = source_files((*MATRICES, LABELS), folder, sources)
+    remedy = (
+        f"ask the authors of the data for the matrix and for {LABELS}, and write both in the form "
+        "that config/datasets/drug-activity-paper.yaml describes"
+    )
+    return one_of(files, MATRICES, folder, remedy), one_of(files, [LABELS], folder, remedy)
 
 
 def _labels(path: Path) -> tuple[list[str], dict[str, np.ndarray]]:
     """Return the names of the outputs, and the labels of every molecule."""
+    from workflow_lib.datasets.table_file import read_source
+
     table = read_source(path, MISSING)
     key, *outputs = table.names
     if key.lower() != IDS or not outputs:
-        raise UserError(
-            place=f"{path}, line 1",
-            found=f"{len(table.names)} columns, the first named '{key}'",
-            expected=f"'{IDS}' and then the names of the outputs, separated by commas",
-            remedy="fix the header",
+        raise wrong_source(
+            f"{path}, line 1",
+            f"{len(table.names)} columns, the first named '{key}'",
+            f"'{IDS}' and then the names of the outputs, separated by commas",
         )
     return outputs, dict(zip(table.keys(key, "id"), table.matrix(outputs)))
 
@@ -179,94 +168,68 @@ def _read_array(path: Path) -> tuple[None, np.ndarray]:
     """Return the matrix in a NumPy file, which has no ids."""
     import numpy as np
 
+    from workflow_lib.datasets.number_array import open_number_array
+
     matrix = open_number_array(path)
-    _refuse_other_than_square(path, *matrix.shape)
     faulty = np.argwhere(~np.isfinite(matrix))
     if len(faulty):
         row, column = faulty[0]
-        raise UserError(
-            place=f"{path}, row {row}, column {column} (counted from 0)",
-            found=f"the value is {matrix[row, column]}; {len(faulty)} values are not finite",
-            expected="finite numbers",
-            remedy="fix the matrix",
+        raise wrong_source(
+            f"{path}, row {row}, column {column} (counted from 0)",
+            f"the value is {matrix[row, column]}; {len(faulty)} values are not finite",
+            "finite numbers",
         )
     return None, matrix.astype(np.float64)
 
 
 def _read_lines(path: Path) -> tuple[list[str] | None, np.ndarray]:
     """Return the ids, or None without ids, and the matrix in a text file."""
-    import numpy as np
+    from workflow_lib.datasets.kernel_table import matrix_of
 
-    lines = [
-        (number, line)
-        for number, line in enumerate(read_text(path).split("\n"), start=1)
-        if line.strip()
-    ]
-    delimiter = "," if "," in lines[0][1] else None
-    first = _fields(lines[0][1], delimiter)
-    ids = None
-    if first[0].lower() == IDS:
-        ids = first[1:]
-        _refuse_repeated(f"{path}, line {lines[0][0]}", ids)
-        lines = lines[1:]
-    rows = [_fields(line, delimiter) for _, line in lines]
-    if ids is not None:
-        for (number, _), row, molecule in zip(lines, rows, ids):
-            if row[0] != molecule:
-                raise UserError(
-                    place=f"{path}, line {number}",
-                    found=f"the line begins with '{row[0]}'",
-                    expected=f"the id '{molecule}': rows in the order of the columns",
-                    remedy="fix the ids, or remove them all together with the first line",
-                )
-        rows = [row[1:] for row in rows]
-    matrix = np.empty((len(rows), len(first) - (ids is not None)))
-    fill_rows(matrix, path, [number for number, _ in lines], rows)
-    _refuse_other_than_square(path, *matrix.shape)
-    return ids, matrix
-
-
-def _fields(line: str, delimiter: str | None) -> list[str]:
-    return [field.strip().strip('"') for field in line.split(delimiter)]
-
-
-# Ids
-
-
-def _refuse_repeated(place: str, ids: Sequence[str]) -> None:
-    seen: set[str] = set()
+    text = read_text(path)
+    filled = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    delimiter = "," if "," in filled[0][1] else None
+    numbers = [number for number, _ in filled]
+    rows = [[cell.strip().strip('"') for cell in line.split(delimiter)] for _, line in filled]
+    if rows[0][0].lower() != IDS:
+        return None, matrix_of(path, numbers, rows, len(rows[0]))
+    ids = rows.pop(0)[1:]
     for position, molecule in enumerate(ids, start=1):
-        if not molecule or molecule in seen:
-            raise UserError(
-                place=f"{place}, id {position}",
-                found=f"the id '{molecule}' is repeated" if molecule else "no id",
-                expected="a different id for every molecule",
-                remedy="fix the ids",
+        if not molecule or molecule in ids[: position - 1]:
+            raise wrong_source(
+                f"{path}, line {numbers[0]}, id {position}",
+                f"the id '{molecule}' is repeated" if molecule else "no id",
+                "a different id for every molecule",
             )
-        seen.add(molecule)
+    for number, row, molecule in zip(numbers[1:], rows, ids):
+        if row[0] != molecule:
+            raise UserError(
+                place=f"{path}, line {number}",
+                found=f"the line begins with '{row[0]}'",
+                expected=f"the id '{molecule}': rows in the order of the columns",
+                remedy="fix the ids, or remove them all together with the first line",
+            )
+    return ids, matrix_of(path, numbers[1:], [row[1:] for row in rows], len(ids))
 
 
-def _ids_of_labels(
-    matrix_path: Path, matrix: np.ndarray, labels_path: Path, labels: dict[str, list[float]]
+def _ids_of_rows(
+    matrix_path: Path, n_rows: int, ids: Sequence[str] | None, labels_path: Path, known: list[str]
 ) -> list[str]:
-    """Return the ids in the order of the labels, for a matrix without ids."""
-    if len(labels) != len(matrix):
+    """Return the ids of the matrix or, without any, those `known` from the labels, in their order.
+
+    Labels of molecules that the matrix does not have are refused.
+    """
+    if ids is None and len(known) != n_rows:
         raise UserError(
             place=f"{matrix_path} with {labels_path}",
-            found=f"a matrix of {len(matrix)} rows without ids, and labels of {len(labels)} "
-            "molecules",
+            found=f"a matrix of {n_rows} rows without ids, and labels of {len(known)} molecules",
             expected="as many rows as molecules, in the same order",
             remedy="add the molecules that are missing, or put the ids into a text file of the "
             f"matrix (a first line '{IDS},...', and the id before each row)",
         )
-    return list(labels)
-
-
-def _refuse_unknown(
-    matrix_path: Path, ids: Sequence[str], labels_path: Path, labels: dict[str, list[float]]
-) -> None:
-    known = set(ids)
-    unknown = [molecule for molecule in labels if molecule not in known]
+    ids = known if ids is None else list(ids)
+    of_matrix = set(ids)
+    unknown = [molecule for molecule in known if molecule not in of_matrix]
     if unknown:
         raise UserError(
             place=str(labels_path),
@@ -275,17 +238,4 @@ def _refuse_unknown(
             expected=f"ids of {matrix_path}",
             remedy="check that the two files belong together, or remove these lines",
         )
-
-
-# The matrix
-
-
-def _refuse_other_than_square(path: Path, n_rows: int, n_columns: int) -> None:
-    if n_rows != n_columns or n_rows == 0:
-        raise UserError(
-            place=str(path),
-            found=f"a matrix of {n_rows} rows and {n_columns} columns",
-            expected="as many rows as columns, those of all molecules",
-            remedy="write the whole matrix; a first line of ids begins with the word "
-            f"'{IDS}', and then every line with an id",
-        )
+    return ids

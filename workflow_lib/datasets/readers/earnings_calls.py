@@ -13,22 +13,18 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, Strict
 
 from workflow_lib.config.base import Settings
 from workflow_lib.datasets.archive_members import matching_members
-from workflow_lib.datasets.price_windows import (
-    REASONS,
-    DailyPrices,
-    WindowRules,
-    daily_prices,
-    volatility_windows,
-)
-from workflow_lib.datasets.tables import check_sources, dataset_tree
+from workflow_lib.datasets.tables import check_sources, dataset_tree, utf8_text, wrong_source
 from workflow_lib.datasets.word_counts import word_counts, words_of
 from workflow_lib.errors import UserError
+
+if TYPE_CHECKING:
+    from workflow_lib.datasets.price_windows import DailyPrices
 
 TRANSCRIPTS = "MAEC_Dataset/*/text.txt"
 PRICES = "individual_stocks_5yr/*_data.csv"
@@ -70,14 +66,6 @@ class Options(Settings):
     holidays."""
 
 
-class Transcript(NamedTuple):
-    """A call: its stated day (`date.toordinal`), its company and its text."""
-
-    day: int
-    company: str
-    text: str
-
-
 def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]:
     """Return one row per call; `seed` is not used.
 
@@ -102,16 +90,12 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     """
     import numpy as np
 
+    from workflow_lib.datasets.price_windows import REASONS, volatility_windows
+
     check_sources(sources, "earnings_calls", "the archive of the transcripts", "that of the prices")
     transcripts = _transcripts(sources[0])
-    prices = _prices(sources[1], {transcript.company for transcript in transcripts})
-    rules = WindowRules(
-        options.weeks,
-        options.days_per_week,
-        options.lagged_days,
-        options.largest_jump,
-        options.longest_gap,
-    )
+    prices = _prices(sources[1], {company for _, company, _ in transcripts})
+    limits = options.model_dump(exclude={"least_words"})
     excluded = Counter(dict.fromkeys((TOO_FEW_WORDS, NO_PRICES, *REASONS, REPEATED), 0))
     rows, texts = {}, []
     for day, company, text in transcripts:
@@ -120,7 +104,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         elif company not in prices:
             excluded[NO_PRICES] += 1
         else:
-            windows, reason = volatility_windows(prices[company], day, rules)
+            windows, reason = volatility_windows(prices[company], day, **limits)
             if windows is None:
                 excluded[reason] += 1
             elif (windows.day, company) in rows:
@@ -163,52 +147,37 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     )
 
 
-def _transcripts(archive: Path) -> list[Transcript]:
-    """Return all transcripts, sorted by day and company."""
+def _transcripts(archive: Path) -> list[tuple[int, str, str]]:
+    """Return the stated day (`date.toordinal`), the company and the text of each call, sorted."""
     transcripts = []
     for name, content in matching_members(archive, TRANSCRIPTS):
-        match = _FOLDER.fullmatch(name.split("/")[1])
+        place, folder = f"{archive}, member {name}", name.split("/")[1]
+        match = _FOLDER.fullmatch(folder)
         try:
             day = datetime.strptime(match[1] if match else "", "%Y%m%d").toordinal()
         except ValueError as error:
-            raise UserError(
-                place=f"{archive}, member {name}",
-                found=f"the folder '{name.split('/')[1]}' does not name a day and a company",
-                expected="a folder YYYYMMDD_COMPANY, for example 20150225_LMAT",
-                remedy="check that this is the archive of the transcripts",
+            raise wrong_source(
+                place,
+                f"the folder '{folder}' does not name a day and a company",
+                "a folder YYYYMMDD_COMPANY, for example 20150225_LMAT",
             ) from error
-        transcripts.append(
-            Transcript(day, match[2], _decoded(content, f"{archive}, member {name}"))
-        )
+        text = utf8_text(content, place, "check that this is the intended archive")
+        transcripts.append((day, match[2], text))
     return sorted(transcripts)
 
 
 def _prices(archive: Path, companies: set[str]) -> dict[str, DailyPrices]:
     """Return the prices of those of `companies` that the archive has."""
+    from workflow_lib.datasets.price_windows import daily_prices
+
     prices: dict[str, DailyPrices] = {}
     for name, content in matching_members(archive, PRICES):
         company = name.split("/")[1].removesuffix("_data.csv")
         place = f"{archive}, member {name}"
         if company in prices:
-            raise UserError(
-                place=place,
-                found=f"a second file of prices of '{company}'",
-                expected="one file of prices per company",
-                remedy="check that this is the archive of the prices",
+            raise wrong_source(
+                place, f"a second file of prices of '{company}'", "one file of prices per company"
             )
         if company in companies:
             prices[company] = daily_prices(content, company, place)
     return prices
-
-
-def _decoded(content: bytes, place: str) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise UserError(
-            place=f"{place}, line {line}",
-            found="the line is not UTF-8 text",
-            expected="a text file in the encoding UTF-8",
-            remedy="check that this is the intended archive",
-        ) from error

@@ -45,7 +45,7 @@ Where the paper is not explicit, this reader makes the following choices:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -53,10 +53,15 @@ from pydantic import AfterValidator, Field, Strict, ValidationInfo
 from pydantic_core import PydanticCustomError
 
 from workflow_lib.config.base import Settings
-from workflow_lib.datasets.number_array import open_number_array
 from workflow_lib.datasets.plain_pickle import read_plain_pickle
-from workflow_lib.datasets.table_file import read_source
-from workflow_lib.datasets.tables import dataset_tree, listed, read_text
+from workflow_lib.datasets.tables import (
+    dataset_tree,
+    listed,
+    one_of,
+    read_text,
+    source_files,
+    wrong_source,
+)
 from workflow_lib.errors import UserError, unknown_name
 
 if TYPE_CHECKING:
@@ -78,9 +83,6 @@ FEWEST_LABELLED = 10
 NO_FEATURES = "no features"
 NO_AGREEMENT = "no agreement in the file agreement.csv"
 BETWEEN = "an agreement between the two thresholds"
-
-RowsOf = Callable[[list[int]], "np.ndarray"]
-"""Function that returns the features (m, q) of m rows by their numbers."""
 
 Level = Annotated[float, Strict(), Field(gt=0, le=1)]
 
@@ -139,15 +141,16 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     import numpy as np
 
     folder = Path(options.folder)
-    files = _files(folder, sources)
-    scores = _scores(_one_of(files, SCORES, folder, f"ask for the data at {ADDRESS}"))
+    files = source_files(FILES, folder, sources)
+    path = one_of(files, SCORES, folder, f"ask for the data at {ADDRESS}")
+    scores = _scores_of_pickle(path) if path.suffix == ".pkl" else _table(path, TRAITS)
     features, feature_names, n_rows_averaged = _features(files, folder)
     if options.agreement_from == "file":
         remedy = (
             "write it, with the columns video and agreement; it is not among the published files, "
             "and agreement_from: scores, as in the paper, needs none"
         )
-        path = _one_of(files, ["agreement.csv"], folder, remedy)
+        path = one_of(files, ["agreement.csv"], folder, remedy)
         agreement = {video: value for video, (value,) in _table(path, ["agreement"]).items()}
     else:
         agreement = {
@@ -168,8 +171,22 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
         else:
             excluded[BETWEEN] += 1
     place = ", ".join(map(str, files.values()))
-    _check_counts(place, options, scores, labelled, others, excluded)
-
+    reasons = "".join(f"; {count} have {reason}" for reason, count in excluded.items() if count)
+    of_scores = f"of {len(scores)} videos with scores have an agreement"
+    if len(labelled) < FEWEST_LABELLED:
+        raise UserError(
+            place=f"{place}, option agreement",
+            found=f"{len(labelled)} {of_scores} of {options.agreement} or more{reasons}",
+            expected=f"at least {FEWEST_LABELLED} labelled videos",
+            remedy="lower the option agreement, or check that the files belong together",
+        )
+    if len(others) < 2:
+        raise UserError(
+            place=f"{place}, option lowest_agreement",
+            found=f"{len(others)} {of_scores} below {options.lowest_agreement}{reasons}",
+            expected="at least 2: one for testing, and one that may be weakly labelled",
+            remedy="raise the option lowest_agreement, or check that the files belong together",
+        )
     drawn = np.random.default_rng(seed).permutation(len(others))
     n_test = min(max(1, round(options.test_share * len(others))), len(others) - 1)
     role_of = dict.fromkeys(labelled, LABELLED) | dict.fromkeys(others, WEAK)
@@ -196,74 +213,11 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     )
 
 
-def _check_counts(
-    place: str,
-    options: Options,
-    scores: Mapping[str, Any],
-    labelled: Sequence[str],
-    others: Sequence[str],
-    excluded: Mapping[str, int],
-) -> None:
-    """Refuse thresholds and files that leave too few videos of a role."""
-    reasons = "".join(f"; {count} have {reason}" for reason, count in excluded.items() if count)
-    if len(labelled) < FEWEST_LABELLED:
-        raise UserError(
-            place=f"{place}, option agreement",
-            found=f"{len(labelled)} of {len(scores)} videos with scores have an agreement of "
-            f"{options.agreement} or more{reasons}",
-            expected=f"at least {FEWEST_LABELLED} labelled videos",
-            remedy="lower the option agreement, or check that the files belong together",
-        )
-    if len(others) < 2:
-        raise UserError(
-            place=f"{place}, option lowest_agreement",
-            found=f"{len(others)} of {len(scores)} videos with scores have an agreement below "
-            f"{options.lowest_agreement}{reasons}",
-            expected="at least 2: one for testing, and one that may be weakly labelled",
-            remedy="raise the option lowest_agreement, or check that the files belong together",
-        )
-
-
-# Files
-
-
-def _files(folder: Path, sources: Sequence[Path]) -> dict[str, Path]:
-    """Return the paths of the existing files, by name."""
-    given = {source.name: source for source in map(Path, sources)}
-    paths = {name: given.get(name, folder / name) for name in FILES}
-    return {name: path for name, path in paths.items() if path.is_file()}
-
-
-def _one_of(files: Mapping[str, Path], names: Sequence[str], folder: Path, remedy: str) -> Path:
-    """Return the path of the only existing file among these names."""
-    found = [files[name] for name in names if name in files]
-    if len(found) > 1:
-        raise UserError(
-            place="the files of First Impressions",
-            found=f"both {found[0]} and {found[1]} exist",
-            expected="one of the two",
-            remedy="remove the other",
-        )
-    if not found:
-        raise UserError(
-            place="the files of First Impressions",
-            found=f"there is no {' and no '.join(names)}",
-            expected=f"{'one of the two' if len(names) > 1 else 'it'} among the sources, or in the "
-            f"folder {folder} (option folder)",
-            remedy=remedy,
-        )
-    return found[0]
-
-
 # Scores and agreements by video
 
 
-def _scores(path: Path) -> dict[str, list[float]]:
-    """Return the scores of each video in the order of `TRAITS`."""
-    return _scores_of_pickle(path) if path.suffix == ".pkl" else _table(path, TRAITS)
-
-
 def _scores_of_pickle(path: Path) -> dict[str, list[float]]:
+    """Return the scores of each video in the order of `TRAITS`."""
     content = read_plain_pickle(path)
     missing = [
         trait
@@ -271,11 +225,10 @@ def _scores_of_pickle(path: Path) -> dict[str, list[float]]:
         if not (isinstance(content, dict) and isinstance(content.get(trait), dict))
     ]
     if missing:
-        raise UserError(
-            place=str(path),
-            found=f"there are no scores of {', '.join(missing)}",
-            expected="a dictionary of traits, each a dictionary of scores by name of video",
-            remedy="download the file again",
+        raise wrong_source(
+            str(path),
+            f"there are no scores of {', '.join(missing)}",
+            "a dictionary of traits, each a dictionary of scores by name of video",
         )
     by_trait = {}
     for trait in TRAITS:
@@ -283,30 +236,30 @@ def _scores_of_pickle(path: Path) -> dict[str, list[float]]:
         for key, score in content[trait].items():
             place = f"{path}, trait '{trait}', video {key!r}"
             if not isinstance(key, str) or type(score) not in (int, float):
-                raise UserError(
-                    place=place,
-                    found=f"a score of the type {type(score).__name__} for a video of the type "
+                raise wrong_source(
+                    place,
+                    f"a score of the type {type(score).__name__} for a video of the type "
                     f"{type(key).__name__}",
-                    expected="a number for a name",
-                    remedy="download the file again",
+                    "a number for a name",
                 )
             video = _unique_name(key, values, place)
             values[video] = float(_in_range(score, place))
     for trait in TRAITS[1:]:
         different = sorted(by_trait[TRAITS[0]].keys() ^ by_trait[trait].keys())
         if different:
-            raise UserError(
-                place=f"{path}, trait '{trait}'",
-                found=f"{len(different)} videos, the first of them '{different[0]}', have a score "
+            raise wrong_source(
+                f"{path}, trait '{trait}'",
+                f"{len(different)} videos, the first of them '{different[0]}', have a score "
                 f"in only one of '{TRAITS[0]}' and '{trait}'",
-                expected="the same videos in every trait",
-                remedy="download the file again",
+                "the same videos in every trait",
             )
     return {video: [by_trait[trait][video] for trait in TRAITS] for video in by_trait[TRAITS[0]]}
 
 
 def _table(path: Path, wanted: Sequence[str]) -> dict[str, list[float]]:
     """Return the numbers in [0, 1] in the columns `wanted` by video."""
+    from workflow_lib.datasets.table_file import read_source
+
     table = read_source(path)
     names = [_plain_name(name) for name in table.names]
     columns = []
@@ -340,21 +293,28 @@ def _plain_name(name: str) -> str:
 
 def _unique_name(text: str, known: Mapping[str, Any], place: str) -> str:
     """Return the normalised name of a video; refuse an empty name and a `known` name."""
-    video = _video(text)
-    if not video or video in known:
+    video = _video(text, place)
+    if video in known:
         raise UserError(
             place=place,
-            found=f"the video '{video}' is repeated" if video else "no video",
+            found=f"the video '{video}' is repeated",
             expected="the name of another video",
-            remedy="remove the second entry; .mp4 at the end of a name is ignored"
-            if video
-            else "write the name of the video",
+            remedy="remove the second entry; .mp4 at the end of a name is ignored",
         )
     return video
 
 
-def _video(text: str) -> str:
-    return text.strip().removesuffix(".mp4")
+def _video(text: str, place: str) -> str:
+    """Return the normalised name of a video; refuse an empty name."""
+    video = text.strip().removesuffix(".mp4")
+    if not video:
+        raise UserError(
+            place=place,
+            found="no video",
+            expected="the name of a video",
+            remedy="write the name of the video",
+        )
+    return video
 
 
 def _in_range(value: float, place: str) -> float:
@@ -375,50 +335,58 @@ def _features(
     files: Mapping[str, Path], folder: Path
 ) -> tuple[dict[str, np.ndarray], list[str], int]:
     """Return the mean features (q,) of each video, their names, and the number of rows averaged."""
+    import numpy as np
+
     remedy = "compute them from the videos; the reader first_impressions describes the two forms"
-    path = _one_of(files, FEATURES, folder, remedy)
+    path = one_of(files, FEATURES, folder, remedy)
     if path.suffix == ".csv":
-        names, videos, rows_of = _features_of_table(path)
+        names, videos, values = _features_of_table(path)
     else:
         remedy = "write the name of the video of each row of features.npy there, one per line"
-        names_path = _one_of(files, ["features.txt"], folder, remedy)
-        names, videos, rows_of = _features_of_array(path, names_path)
+        names_path = one_of(files, ["features.txt"], folder, remedy)
+        names, videos, values = _features_of_array(path, names_path)
     places: dict[str, list[int]] = {}
     for place, video in enumerate(videos):
         places.setdefault(video, []).append(place)
-    # One video at a time, so that an array of frames is never in memory as a whole.
-    means = {video: rows_of(rows).mean(axis=0) for video, rows in places.items()}
+    means = {}
+    for video, rows in places.items():
+        # One video at a time, so that an array of frames is never in memory as a whole.
+        chosen = values[rows].astype(np.float64)
+        for at, column in np.argwhere(~np.isfinite(chosen)):
+            raise UserError(
+                place=f"{path}, row {rows[at]}, column {column} (counted from 0), video '{video}'",
+                found=f"the value {chosen[at, column]}",
+                expected="a finite number",
+                remedy="compute the features again, or leave out the row in both files",
+            )
+        means[video] = chosen.mean(axis=0)
     return means, names, len(videos)
 
 
-def _features_of_table(path: Path) -> tuple[list[str], list[str], RowsOf]:
-    """Return the names of the features, the video of each row, and a function for some rows."""
+def _features_of_table(path: Path) -> tuple[list[str], list[str], np.ndarray]:
+    """Return the names of the features, the video of each row, and the features of the rows."""
+    from workflow_lib.datasets.table_file import read_source
+
     table = read_source(path)
     names = {_plain_name(name): name for name in table.names}
     if "video" not in names or len(table.names) < 2:
-        raise UserError(
-            place=f"{path}, line 1",
-            found=f"the columns {listed(table.names, 5)}",
-            expected="a column 'video' and at least one column of features",
-            remedy="fix the header",
+        raise wrong_source(
+            f"{path}, line 1",
+            f"the columns {listed(table.names, 5)}",
+            "a column 'video' and at least one column of features",
         )
     features = [name for name in table.names if name != names["video"]]
-    videos = [_video(text) for text in table.strings(names["video"])]
-    if "" in videos:
-        raise _no_video(table.where(videos.index("")))
-    return features, videos, table.matrix(features, complete=True).__getitem__
+    texts = table.strings(names["video"])
+    videos = [_video(text, table.where(row)) for row, text in enumerate(texts)]
+    return features, videos, table.matrix(features, complete=True)
 
 
-def _features_of_array(path: Path, names_path: Path) -> tuple[list[str], list[str], RowsOf]:
+def _features_of_array(path: Path, names_path: Path) -> tuple[list[str], list[str], np.ndarray]:
     """Return the same as `_features_of_table`."""
-    import numpy as np
+    from workflow_lib.datasets.number_array import open_number_array
 
-    videos = []
     lines = read_text(names_path).rstrip().split("\n")
-    for line, text in enumerate(lines, start=1):
-        videos.append(_video(text))
-        if not videos[-1]:
-            raise _no_video(f"{names_path}, line {line}")
+    videos = [_video(text, f"{names_path}, line {line}") for line, text in enumerate(lines, 1)]
     values = open_number_array(path)
     if len(videos) != len(values):
         raise UserError(
@@ -427,27 +395,4 @@ def _features_of_array(path: Path, names_path: Path) -> tuple[list[str], list[st
             expected="the name of the video of each row, one per line",
             remedy="write both files again",
         )
-
-    def rows_of(rows: list[int]) -> np.ndarray:
-        chosen = values[rows].astype(np.float64)
-        faulty = np.argwhere(~np.isfinite(chosen))
-        if faulty.size:
-            row, column = rows[faulty[0, 0]], faulty[0, 1]
-            raise UserError(
-                place=f"{path}, row {row}, column {column} (counted from 0), video '{videos[row]}'",
-                found=f"the value {values[row, column]}",
-                expected="a finite number",
-                remedy="compute the features again, or leave out the row in both files",
-            )
-        return chosen
-
-    return [f"feature_{column}" for column in range(values.shape[1])], videos, rows_of
-
-
-def _no_video(place: str) -> UserError:
-    return UserError(
-        place=place,
-        found="no video",
-        expected="the name of the video of the row",
-        remedy="write the name of the video",
-    )
+    return [f"feature_{column}" for column in range(values.shape[1])], videos, values

@@ -22,18 +22,13 @@ from pydantic import AfterValidator, Field, Strict
 from pydantic_core import PydanticCustomError
 
 from workflow_lib.config.base import Settings
-from workflow_lib.datasets.class_tables import (
-    LSA_DIMENSION,
-    DescribedVectors,
-    class_dataset_tree,
-    described_vectors,
-    usable_classes,
-)
 from workflow_lib.datasets.tables import check_sources
 from workflow_lib.errors import UserError, unknown_name
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from workflow_lib.datasets.class_tables import DescribedVectors
 
 WEIGHTS = ".pth"
 """End of the name of a source with the weights of a network, which only its features need."""
@@ -102,7 +97,7 @@ class Options(Settings):
     """Classes that are only used to learn the codebook of the features and are not rows. The
     default, null, stands for all classes without a class vector."""
 
-    lsa_dimension: Annotated[int, Strict(), Field(ge=1)] = LSA_DIMENSION
+    lsa_dimension: Annotated[int, Strict(), Field(ge=1)] = 50
     """Length of the class vectors for `vectors: lsa`, at most the number of texts; the default is
     that of the word vectors of the paper."""
 
@@ -142,6 +137,8 @@ def read(
     """
     import numpy as np
 
+    from workflow_lib.datasets.class_tables import class_dataset_tree, usable_classes
+
     features = features or {}
     introductions = [features[INTRODUCTIONS]] if INTRODUCTIONS in features else []
     sources = [*sources, *_user_supplied(options), *introductions]
@@ -151,19 +148,13 @@ def read(
     thumbnails = _features(features[THUMBNAILS])
     images = json.loads(thumbnails["names"]["rows"])
     classes_of_images = json.loads(thumbnails["names"]["classes"])
-    class_names = sorted(set(classes_of_images))
+    found, labels = np.unique(classes_of_images, return_inverse=True)
+    class_names = found.tolist()
     described = _described(options, sources, class_names)
-    number_of = {name: number for number, name in enumerate(class_names)}
-    matching = np.array(
-        [
-            row
-            for row, name in enumerate(images)
-            if fnmatchcase(name.rpartition("/")[2], options.members)
-        ],
-        dtype=np.int64,
-    )
+    files = [name.rpartition("/")[2] for name in images]
+    matching = np.flatnonzero([fnmatchcase(name, options.members) for name in files])
     usable = usable_classes(
-        np.array([number_of[classes_of_images[row]] for row in matching], dtype=np.int64),
+        labels[matching],
         described.vectors,
         class_names,
         {LEFT_OUT: options.left_out_classes, CODEBOOK: options.codebook_classes or ()},
@@ -247,6 +238,8 @@ def _described(
 ) -> DescribedVectors:
     """Return the vectors (C, d) of all classes of the collection, NaN for those without one."""
     import numpy as np
+
+    from workflow_lib.datasets.class_tables import described_vectors
 
     wanted = {
         "names": ["word vectors"],

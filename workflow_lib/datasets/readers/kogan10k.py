@@ -22,7 +22,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,7 +31,7 @@ from pydantic_core import PydanticCustomError
 
 from workflow_lib.config.base import Settings
 from workflow_lib.datasets.archive_members import matching_members
-from workflow_lib.datasets.tables import dataset_tree, file_content
+from workflow_lib.datasets.tables import dataset_tree, file_content, source_files, wrong_source
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
@@ -105,7 +105,9 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     after = [_volatilities(files[f"{year}.logvol.+12.txt"]) for year in years]
     owners = [_companies(files[f"{year}.meta.txt"]) for year in years]
     archives = [files[f"{year}.tok.tgz"] for year in years]
-    with_words = [_reports_with_words(archive) for archive in archives]
+    with_words = [
+        {key for key, content in _reports(archive) if content.strip()} for archive in archives
+    ]
 
     excluded = Counter(dict.fromkeys((NOT_EVERY_YEAR, SEVERAL, NO_TEXT, NO_VOLATILITY), 0))
     reports = [_by_company(owner) for owner in owners]
@@ -118,7 +120,11 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
             excluded[reason] += 1
         else:
             usable[company] = [key for (key,) in keys]
-    drawn = _drawn(sorted(usable), options.companies, seed)
+    drawn = sorted(usable)
+    if options.companies is not None and options.companies < len(drawn):
+        random = np.random.default_rng(seed)
+        places = random.choice(len(drawn), size=options.companies, replace=False)
+        drawn = [drawn[place] for place in np.sort(places)]
     excluded[NOT_DRAWN] = len(usable) - len(drawn)
     rows = [usable[company] for company in drawn]
     if len(rows) < 2:
@@ -163,14 +169,11 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
 
 def _files(years: Sequence[int], folder: Path, sources: Sequence[Path]) -> dict[str, Path]:
     """Return the path of every file by its name; the lagged values only where they exist."""
-    given = {source.name: source for source in map(Path, sources)}
     needed = [
         f"{year}.{ending}" for year in years for ending in ("tok.tgz", "logvol.+12.txt", "meta.txt")
     ]
-    files = {
-        name: given.get(name, folder / name) for name in [*needed, f"{years[0]}.logvol.-12.txt"]
-    }
-    missing = [name for name in needed if not files[name].is_file()]
+    files = source_files([*needed, f"{years[0]}.logvol.-12.txt"], folder, sources)
+    missing = [name for name in needed if name not in files]
     if missing:
         raise UserError(
             place="the files of the 10-K corpus",
@@ -179,23 +182,38 @@ def _files(years: Sequence[int], folder: Path, sources: Sequence[Path]) -> dict[
             remedy=f"download each of them, {ADDRESS}/NAME, into {folder}; past volatilities also "
             f"need {years[0]}.logvol.-12.txt",
         )
-    return {name: path for name, path in files.items() if path.is_file()}
+    return files
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
     """Yield the place and the text of every non-blank line of `path`."""
     content = file_content(path)
     if not content.strip():
-        raise UserError(
-            place=str(path),
-            found="the file is empty",
-            expected="a line for every report",
-            remedy="download the file again",
-        )
+        raise wrong_source(str(path), "the file is empty", "a line for every report")
     # Names of companies have several encodings; the parts that are used are ASCII.
     for number, line in enumerate(content.decode("latin-1").split("\n"), start=1):
         if line.strip():
             yield f"{path}, line {number}", line.rstrip("\r")
+
+
+def _by_report(
+    path: Path, pair_in: Callable[[str], tuple[str, Any]], form: str, kind: str
+) -> dict[str, Any]:
+    """Return what the lines of `path` say of each report; `pair_in` parses one of this `form`."""
+    found: dict[str, Any] = {}
+    for place, line in _lines(path):
+        try:
+            report, value = pair_in(line)
+        except ValueError as error:
+            raise wrong_source(place, f"'{line[:60]}'", form) from error
+        earlier = found.setdefault(report, value)
+        if not (earlier == value or (earlier != earlier and value != value)):
+            raise wrong_source(
+                place,
+                f"the {kind} {value} of the report '{report}', which has {earlier} above",
+                f"one {kind} per report",
+            )
+    return found
 
 
 def _volatilities(path: Path) -> dict[str, float]:
@@ -203,54 +221,26 @@ def _volatilities(path: Path) -> dict[str, float]:
 
     Infinite values (the logarithm of zero volatility) are kept for the caller to count.
     """
-    volatilities: dict[str, float] = {}
-    for place, line in _lines(path):
-        parts = line.split()
-        try:
-            value = float("" if len(parts) != 2 or "_" in parts[0] else parts[0])
-        except ValueError as error:
-            raise UserError(
-                place=place,
-                found=f"'{line[:60]}'",
-                expected="a number, a space and the key of a report",
-                remedy="download the file again",
-            ) from error
-        earlier = volatilities.setdefault(parts[1], value)
-        if not (earlier == value or (earlier != earlier and value != value)):
-            raise UserError(
-                place=place,
-                found=f"the value {value} of the report '{parts[1]}', which has {earlier} above",
-                expected="one value per report",
-                remedy="download the file again",
-            )
-    return volatilities
+
+    def pair_in(line: str) -> tuple[str, float]:
+        value, report = line.split()
+        return report, float("" if "_" in value else value)
+
+    return _by_report(path, pair_in, "a number, a space and the key of a report", "value")
 
 
 def _companies(path: Path) -> dict[str, str]:
     """Return the SEC code of the company of every report in a file of metadata, "" for none."""
-    companies: dict[str, str] = {}
-    for place, line in _lines(path):
-        columns = [column.strip() for column in line.split("\t")]
-        if len(columns) < 5 or not columns[0]:
-            raise UserError(
-                place=place,
-                found=f"'{line[:60]}'",
-                expected="key, date, address, name of the company and its SEC code, separated by "
-                "tabs",
-                remedy="download the file again",
-            )
+
+    def pair_in(line: str) -> tuple[str, str]:
+        report, _, _, _, company, *_ = map(str.strip, line.split("\t"))
+        if not report:
+            raise ValueError("no key")
         # The same code has leading zeros in some files only.
-        company = columns[4].lstrip("0")
-        earlier = companies.setdefault(columns[0], company)
-        if earlier != company:
-            raise UserError(
-                place=place,
-                found=f"the report '{columns[0]}' is of the company '{company}', and of "
-                f"'{earlier}' above",
-                expected="one company per report",
-                remedy="download the file again",
-            )
-    return companies
+        return report, company.lstrip("0")
+
+    form = "key, date, address, name of the company and its SEC code, separated by tabs"
+    return _by_report(path, pair_in, form, "company")
 
 
 def _by_company(owners: Mapping[str, str]) -> dict[str, list[str]]:
@@ -270,16 +260,11 @@ def _reports(archive: Path) -> Iterator[tuple[str, bytes]]:
             seen[key] = digest
             yield key, content
         elif seen[key] != digest:
-            raise UserError(
-                place=f"{archive}, member {name}",
-                found=f"a second text of the report '{key}'",
-                expected="one text per report",
-                remedy="download the file again",
+            raise wrong_source(
+                f"{archive}, member {name}",
+                f"a second text of the report '{key}'",
+                "one text per report",
             )
-
-
-def _reports_with_words(archive: Path) -> set[str]:
-    return {key for key, content in _reports(archive) if content.strip()}
 
 
 def _reason_to_exclude(
@@ -299,15 +284,6 @@ def _reason_to_exclude(
     if lagged_values is not None:
         values.append(lagged_values.get(keys[0][0], float("nan")))
     return "" if all(value - value == 0.0 for value in values) else NO_VOLATILITY
-
-
-def _drawn(companies: Sequence[str], most: int | None, seed: int) -> list[str]:
-    import numpy as np
-
-    if most is None or most >= len(companies):
-        return list(companies)
-    places = np.random.default_rng(seed).choice(len(companies), size=most, replace=False)
-    return [companies[place] for place in np.sort(places)]
 
 
 def _term_counts(

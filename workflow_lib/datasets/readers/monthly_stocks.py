@@ -24,30 +24,24 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     June, the outputs of July to December. Years with a missing month, or without the previous
     December, are dropped and counted. `sources` and `seed` are not used.
     """
-    import csv
-
     import matplotlib.cbook
     import numpy as np
+    import pandas
 
     path = matplotlib.cbook.get_sample_data(_FILE, asfileobj=False)
-    with open(path, encoding="utf-8", newline="") as file:
-        rows = csv.DictReader(line for line in file if not line.startswith("#"))
-        prices: dict[str, dict[tuple[int, int], float]] = {}
-        for row in rows:
-            year, month, day = map(int, row.pop("Date").split("-"))
-            for company, price in row.items():
-                # Rows of another day than the first of a month hold dividends and splits.
-                if day == 1 and price:
-                    prices.setdefault(company, {})[year, month] = float(price)
+    table = pandas.read_csv(path, comment="#", index_col="Date")
+    table.index = pandas.to_datetime(table.index)
+    # Rows of another day than the first of a month hold dividends and splits.
+    table = table[table.index.day == 1].to_period("M")
     inputs, outputs, rows_read = [], [], 0
-    for company in sorted(prices):
-        record = prices[company]
-        for year in sorted({year for year, _ in record}):
+    for company in sorted(table):
+        prices = table[company].dropna()
+        for year in sorted(set(prices.index.year)):
             rows_read += 1
-            months = [(year - 1, 12), *((year, month) for month in range(1, 13))]
-            if not all(month in record for month in months):
+            months = pandas.period_range(f"{year - 1}-12", f"{year}-12", freq="M")
+            log_prices = np.log(prices.reindex(months).to_numpy())
+            if np.isnan(log_prices).any():
                 continue
-            log_prices = np.log([record[month] for month in months])
             inputs.append(log_prices[1 : 1 + _MONTHS] - log_prices[0])
             outputs.append(log_prices[1 + _MONTHS :] - log_prices[0])
     return dataset_tree(

@@ -15,19 +15,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 from pydantic import Field, StrictBool
 
 from workflow_lib.config.base import Settings
-from workflow_lib.datasets.class_tables import class_dataset_tree, usable_classes
-from workflow_lib.datasets.kernel_table import read_kernel_table
-from workflow_lib.datasets.row_times import row_times
-from workflow_lib.datasets.table_encoding import TableEncoding, json_bytes
-from workflow_lib.datasets.table_file import MISSING_VALUES, Table, read_table
-from workflow_lib.datasets.tables import dataset_tree, listed
+from workflow_lib.datasets.tables import MISSING_VALUES, dataset_tree, listed
 from workflow_lib.errors import UserError
 
 if TYPE_CHECKING:
     import numpy as np
 
-FEWEST_LABELLED = 10
-"""Smallest number of labelled rows: a split needs at least five for testing and for training."""
+    from workflow_lib.datasets.user_table import Table
 
 Name = Annotated[str, Field(min_length=1)]
 
@@ -150,11 +144,14 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     Raises
     ------
     UserError
-        Naming the file and the line or the option at fault: fewer than FEWEST_LABELLED labelled
-        rows, an output that is constant or not numeric, a column that is used twice, no input, and
-        as `workflow_lib.datasets.table_file.read_table`.
+        Naming the file and the line or the option at fault: too few labelled rows, an output that
+        is constant or not numeric, a column that is used twice, no input, and as
+        `workflow_lib.datasets.table_file.read_table`.
     """
     import numpy as np
+
+    from workflow_lib.datasets.row_roles import check_labelled
+    from workflow_lib.datasets.table_file import read_table
 
     table = read_table(options.file, options.missing_values, options.delimiter)
     columns = _columns(table, options)
@@ -169,7 +166,7 @@ def read(options: Options, sources: Sequence[Path], seed: int) -> dict[str, Any]
     weak = np.zeros_like(labelled)
     if options.same_group is not None:
         weak = ~labelled & (table.strings(options.same_group) != "")
-    _check_labelled(table, int(labelled.sum()), "output")
+    check_labelled(table, int(labelled.sum()), "output")
     kept = np.flatnonzero(labelled | weak)
     rows = table.selected(kept)
     ranges = _ranges(table, outputs, columns["outputs"], options)
@@ -198,9 +195,12 @@ def _class_tree(
     """Return the tree of a table whose rows belong to classes."""
     import numpy as np
 
+    from workflow_lib.datasets.class_tables import class_dataset_tree, usable_classes
+    from workflow_lib.datasets.row_roles import check_labelled
+
     texts = table.strings(options.classes)
     labelled = np.flatnonzero(texts != "")
-    _check_labelled(table, len(labelled), "class")
+    check_labelled(table, len(labelled), "class")
     found = sorted(set(texts[labelled]))
     if options.class_vectors is None:
         names, vectors, components = found, np.eye(len(found)), found
@@ -209,7 +209,7 @@ def _class_tree(
     numbers = {name: number for number, name in enumerate(names)}
     usable = usable_classes(np.array([numbers[text] for text in texts[labelled]]), vectors, names)
     kept = labelled[usable.rows]
-    _check_labelled(table, len(kept), "class that has a vector")
+    check_labelled(table, len(kept), "class that has a vector")
     rows = table.selected(kept)
     inputs = _inputs(table, kept, options, columns)
     is_labelled = np.isin(np.arange(table.n_rows), labelled)
@@ -308,30 +308,10 @@ def _one_column(table: Table, name: str, option: str) -> str:
 # Outputs
 
 
-def _check_labelled(table: Table, n_labelled: int, what: str) -> None:
-    if n_labelled < FEWEST_LABELLED:
-        raise UserError(
-            place=table.place,
-            found=f"{n_labelled} of {table.n_rows} rows have a known {what}",
-            expected=f"at least {FEWEST_LABELLED} such rows: some are kept for testing, and the "
-            "others are divided into folds",
-            remedy="add rows, or check that these are the intended columns to predict",
-        )
-
-
 def _ranges(
     table: Table, outputs: np.ndarray, names: Sequence[str], options: Options
 ) -> dict[str, str]:
-    """Return the entry ``ranges`` of the names: JSON, an object per output; refuse wrong ranges.
-
-    Parameters
-    ----------
-    table : Table
-    outputs : array (n, d)
-        Outputs of all its rows, NaN where missing or not used.
-    names : sequence of d str
-    options : Options
-    """
+    """Return the entry ``ranges`` of the names: JSON, an object per output; refuse wrong ranges."""
     import numpy as np
 
     if not options.ranges:
@@ -380,6 +360,8 @@ def _class_vectors(
     """Return names and vectors of all classes, NaN for those without, and names of components."""
     import numpy as np
 
+    from workflow_lib.datasets.table_file import read_table
+
     table = read_table(options.class_vectors, options.missing_values)
     key, *components = table.names
     if not components:
@@ -413,6 +395,9 @@ def _inputs(
     table: Table, kept: np.ndarray, options: Options, columns: Mapping[str, Sequence[str]]
 ) -> _Inputs:
     """Return the inputs of the rows `kept`, counted from 0."""
+    from workflow_lib.datasets.kernel_table import read_kernel_table
+    from workflow_lib.datasets.table_encoding import TableEncoding
+
     rows = table.selected(kept)
     encoding = TableEncoding.fit(
         rows,
@@ -444,21 +429,17 @@ def _described_rows(rows: Table, labelled: np.ndarray, options: Options) -> dict
     """Return the groups of the tree that describe the rows; `labelled` is a mask of them."""
     import numpy as np
 
+    from workflow_lib.datasets.row_roles import codes_of, group_codes, row_times
+    from workflow_lib.datasets.table_encoding import json_bytes
+
     groups: dict[str, Any] = {
         "rows": {"line": rows.lines.copy(), "name": json_bytes(_row_names(rows, options))}
     }
     if options.same_group is not None:
-        codes, names = _codes(rows.strings(options.same_group))
+        codes, names = codes_of(rows.strings(options.same_group))
         groups["weak_groups"] = {"codes": codes, "names": json_bytes(names)}
     if options.group is not None:
-        codes, names = _codes(rows.strings(options.group))
-        for row in np.flatnonzero((codes < 0) & labelled):
-            raise UserError(
-                place=rows.where(row, options.group),
-                found="the group is missing",
-                expected="the group of every row with a known output, so that no group is split",
-                remedy="fill it in (a row that belongs to no other may have a name of its own)",
-            )
+        codes, names = group_codes(rows, options.group, labelled)
         # Weak rows are never test rows: each one without a group gets a group of its own.
         alone = np.flatnonzero(codes < 0)
         codes[alone] = len(names) + np.arange(len(alone))
@@ -475,15 +456,6 @@ def _row_names(rows: Table, options: Options) -> list[str]:
     names = [""] * rows.n_rows if options.row_name is None else rows.strings(options.row_name)
     lines = [rows.where(row).rpartition(", ")[2] for row in range(rows.n_rows)]
     return [name or line for name, line in zip(names, lines)]
-
-
-def _codes(texts: np.ndarray) -> tuple[np.ndarray, list[str]]:
-    """Return the number (n,) of each text among the distinct texts, -1 if missing, and these."""
-    import numpy as np
-    import pandas
-
-    codes, names = pandas.factorize(np.where(texts == "", None, texts), sort=True)
-    return codes, names.tolist()
 
 
 def _counts(table: Table, labelled: np.ndarray, weak: np.ndarray) -> dict[str, int]:
