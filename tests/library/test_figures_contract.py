@@ -46,8 +46,12 @@ SETTINGS = {"title": "Toy (a stand-in)", "seed": 3, "training_size": 50, "weak_s
 SETTINGS |= {"output_scale": "standard"}
 STUDIES = [
     ("wofer-gmm", "selected", 300, base_error, f"{study}={value}")
-    for study in ("weak_weight", "weak_noise")
-    for value in (0, 0.2, 1)
+    for study, values in {
+        "weak_weight": (0, 0.2, 1),
+        "weak_noise": (0, 0.2, 1),
+        "unpaired_size": (0, 100, 1000),
+    }.items()
+    for value in values
 ]
 ROWS = [("m-krr", "selected", 0, base_error), ("wofer-gmm", "selected", 300, noisy_error)]
 

@@ -61,7 +61,7 @@ def draw(scores: str | Path, *, title: str, methods: Mapping[str, Mapping], metr
         axes = figure.subplots(len(panels), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
         for axis, (method, _) in zip(axes, panels, strict=True):
             axis.set_xscale("function", functions=(_root, np.square))
-            axis.set_xlim(0, 1.05 * counts[-1])
+            axis.set_xlim(0, 1.12 * counts[-1])
             axis.set_xticks(counts, [str(count) for count in counts])
             axis.grid(False, axis="x")
             axis.set_ylabel(f"{measured.name}, % above {method_label(measured.reference, methods)}")
