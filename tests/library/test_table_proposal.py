@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+import yaml
 from small_assay import assay_columns, config_with_methods, write_table
 
 from workflow_lib import saved_methods
@@ -14,6 +17,8 @@ from workflow_lib.datasets.table_file import MISSING_VALUES, Table
 from workflow_lib.datasets.table_proposal import propose
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.splitting import split_rows
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -479,6 +484,11 @@ def test_a_table_that_takes_long_whatever_the_splits_is_reported(proposed, monke
     assert proposal.n_splits == 3
     assert any("methods=-m-rf leaves out" in note for note in proposal.notes)
     assert "methods=-m-rf" not in "".join(proposed(methods="-m-rf").notes)
+
+
+def test_the_splits_of_a_job_are_those_of_the_run():
+    run = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
+    assert run["splits_per_job"] == run_costs.SPLITS_PER_JOB
 
 
 def test_more_of_anything_takes_longer():

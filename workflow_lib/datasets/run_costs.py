@@ -7,6 +7,7 @@ are rough: they serve to distinguish one minute from ten.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -20,7 +21,7 @@ class Cost(NamedTuple):
     Attributes
     ----------
     jobs : int
-        Jobs per split, each of which starts Python and loads the libraries.
+        Jobs of the same splits, each of which starts Python and loads the libraries.
     fixed, by_inputs, by_rows : float
     """
 
@@ -58,6 +59,9 @@ OTHER_COST = Cost(jobs=2, fixed=0.3, by_rows=0.1)
 JOB_SECONDS = 0.6
 """CPU seconds of starting a job."""
 
+SPLITS_PER_JOB = 5
+"""Splits that a job handles, as in ``config/config.yaml``."""
+
 SPLIT_JOBS = 2
 """Jobs of a split that do not belong to a method: the split itself, and its inputs."""
 
@@ -70,7 +74,7 @@ is used: near its end a run has fewer jobs than cores."""
 
 
 def split_seconds(methods: Sequence[str], sizes: Sequence[int], n_inputs: int) -> float:
-    """Return the approximate CPU seconds of a split.
+    """Return the approximate CPU seconds of a split, without those of starting its jobs.
 
     Parameters
     ----------
@@ -80,15 +84,12 @@ def split_seconds(methods: Sequence[str], sizes: Sequence[int], n_inputs: int) -
     n_inputs : int
         Number of inputs that encode the columns of the table.
     """
-    seconds = JOB_SECONDS * SPLIT_JOBS
-    for name in methods:
-        cost = COSTS.get(name, OTHER_COST)
-        seconds += JOB_SECONDS * cost.jobs
-        seconds += sum(
-            cost.fixed + cost.by_inputs * n_inputs * n**0.5 + cost.by_rows * (n / 100) ** 2
-            for n in sizes
-        )
-    return seconds
+    costs = [COSTS.get(name, OTHER_COST) for name in methods]
+    return sum(
+        cost.fixed + cost.by_inputs * n_inputs * n**0.5 + cost.by_rows * (n / 100) ** 2
+        for cost in costs
+        for n in sizes
+    )
 
 
 def answer_minutes(
@@ -98,7 +99,9 @@ def answer_minutes(
 
     It includes another split, in which all rows are training rows, for the saved model.
     """
-    seconds = SINGLE_SECONDS + (n_splits + 1) * split_seconds(methods, sizes, n_inputs)
+    jobs = SPLIT_JOBS + sum(COSTS.get(name, OTHER_COST).jobs for name in methods)
+    starts = JOB_SECONDS * jobs * (math.ceil(n_splits / SPLITS_PER_JOB) + 1)
+    seconds = SINGLE_SECONDS + starts + (n_splits + 1) * split_seconds(methods, sizes, n_inputs)
     return seconds / (60 * CORES * USED_SHARE)
 
 
