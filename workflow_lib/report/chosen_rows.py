@@ -1,10 +1,16 @@
-"""The test rows that a figure of single rows shows, chosen by a rule and not by hand."""
+"""The test rows that a figure of single rows shows, chosen by a rule, and their predictions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
+
+from workflow_lib.artifacts import read_artifact
+from workflow_lib.errors import UserError
+from workflow_lib.fitting.items import item_group
+from workflow_lib.report.variants import SELECTED
 
 
 def chosen_rows(
@@ -50,3 +56,24 @@ def place_of_row(index: int, n_rows: int, decimals: int = 1) -> str:
     share = index / (n_rows - 1) if n_rows > 1 else 0.0
     named = {0.0: "lowest error", 1.0: "highest error"}
     return named.get(share, f"quantile {share:.{decimals}f}")
+
+
+def predicted_outputs(path: str | Path, training_size: int, method: str) -> np.ndarray:
+    """Return the outputs (n_test, d) that a method without weak rows predicts, from an artifact.
+
+    Raises
+    ------
+    UserError
+        If there are none at this training size with a selected number of components.
+    """
+    group = item_group(training_size, 0, SELECTED)
+    items = read_artifact(path, "predictions")
+    if group not in items:
+        raise UserError(
+            str(path),
+            f"no predictions of {method} with {training_size} training rows, without weak rows "
+            "and with a selected number of components",
+            f"the group {group}",
+            "leave the method or the figure out of this experiment",
+        )
+    return items[group]["outputs"]

@@ -152,23 +152,24 @@ def best_predictions(
 
 
 def class_memberships(
-    models: str | Path,
-    vectors: np.ndarray,
-    n_train: int | None = None,
-    n_components: int | None = None,
+    models: str | Path, vectors: np.ndarray, n_train: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the memberships (K, C) of class vectors in a mixture, and its weights (C,).
+    """Return the memberships (K, C) of class vectors (K, d) in a mixture, and its weights (C,).
 
-    Parameters
-    ----------
-    models : path
-        A "models" artifact.
-    vectors : array (K, d)
-    n_train : int or None
-        Training rows that the mixture was fitted to, all without a fold; the largest for None.
-    n_components : int or None
-        The component count requested, of which empty components may be missing; the largest for
-        None.
+    It is the mixture that `stored_mixture` gives. Raises UserError if there is none.
+    """
+    stored = stored_mixture(models, n_train)
+    model = model_from_tree(stored)
+    return model.responsibilities(scaling_from_tree(stored).apply(vectors)), model.weights_
+
+
+def stored_mixture(
+    models: str | Path, n_train: int | None = None, n_components: int | None = None
+) -> Mapping:
+    """Return the tree of a mixture of a "models" artifact.
+
+    It was fitted to `n_train` rows without a fold, the largest number for None, and has of the
+    numbers of components the nearest to `n_components`, or the largest for None.
 
     Raises
     ------
@@ -176,17 +177,29 @@ def class_memberships(
         If there is no such model, or it is not a mixture.
     """
     fitted = read_artifact(models, "models")
-    by_count = fitted[_chosen(fitted, size_group, n_train, models)]
-    stored = by_count[_chosen(by_count, components_group, n_components, models)][fold_group(None)]
+    sizes = _numbers(fitted)
+    n_train = sizes[-1] if n_train is None else n_train
+    if n_train not in sizes:
+        raise UserError(
+            str(models),
+            f"no model {size_group(n_train)}",
+            f"one of {', '.join(map(size_group, sizes))}",
+            "name a size that was fitted",
+        )
+    by_count = fitted[size_group(n_train)]
+    counts = _numbers(by_count)
+    count = counts[-1]
+    if n_components is not None:
+        count = min(counts, key=lambda known: abs(known - n_components))
+    stored = by_count[components_group(count)][fold_group(None)]
     if stored["kind"] != "gaussian_mixture":
         raise UserError(
             str(models),
             f"a model of kind {stored['kind']}",
-            "a mixture, whose components classes belong to",
+            "a mixture, whose components rows or classes belong to",
             "name a method with a mixture, or remove the table or figure",
         )
-    model = model_from_tree(stored)
-    return model.responsibilities(scaling_from_tree(stored).apply(vectors)), model.weights_
+    return stored
 
 
 def order_by_component(memberships: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -208,15 +221,6 @@ def order_by_component(memberships: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return order, most_probable[order]
 
 
-def _chosen(groups: Mapping[str, Mapping], group_of, number: int | None, path) -> str:
-    """Return the name of the group of a number, that of the largest for None."""
-    numbers = sorted(int(name.rpartition("-")[2]) for name in groups)
-    number = numbers[-1] if number is None else int(number)
-    if number not in numbers:
-        raise UserError(
-            str(path),
-            f"no model {group_of(number)}",
-            f"one of {', '.join(group_of(known) for known in numbers)}",
-            "name a size and a number of components that were fitted",
-        )
-    return group_of(number)
+def _numbers(groups: Mapping) -> list[int]:
+    """Return the numbers at the ends of names of groups, ascending."""
+    return sorted(int(name.rpartition("-")[2]) for name in groups)

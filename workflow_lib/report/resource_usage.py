@@ -13,7 +13,7 @@ from workflow_lib.config.job_needs import job_needs, most_gram_rows
 from workflow_lib.errors import UserError
 from workflow_lib.methods.registry import method_modules
 from workflow_lib.report.figures.registry import figure_modules
-from workflow_lib.whole_files import write_text
+from workflow_lib.report.results import write_frame
 
 RULES_OF_NO_SCHEDULER = frozenset({"acquire", "introductions", "new"})
 """Rules that run where Snakemake was started."""
@@ -43,7 +43,7 @@ def run(
     unread = jobs[jobs["seconds"].isna()]
     for rule, name in zip(unread["rule"], unread["name"], strict=True):
         print(f"without a readable measurement, left out: {rule} {name}")
-    write_text(output, compare(jobs, configuration, sizes).to_csv(index=False, lineterminator="\n"))
+    write_frame(output, compare(jobs, configuration, sizes))
 
 
 def read_jobs(folder: str | Path) -> pd.DataFrame:

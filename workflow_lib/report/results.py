@@ -17,6 +17,7 @@ import pandas as pd
 from workflow_lib.errors import UserError
 from workflow_lib.report.variants import SELECTED, Variant
 from workflow_lib.result_columns import CHOICES, COORDINATES, FIT, SCORES, SECONDS, TIMINGS
+from workflow_lib.whole_files import write_text
 
 ROW = list(Variant._fields)
 """The columns that make a row of a table."""
@@ -154,6 +155,11 @@ def rows_of_sizes(frame: pd.DataFrame) -> dict[int, int]:
     return {
         int(size): int(n) for size, n in frame.groupby("training_size")["n_train"].last().items()
     }
+
+
+def write_frame(path: str | Path, frame: pd.DataFrame) -> None:
+    """Write a frame as CSV without its index, whole or not at all, with every digit."""
+    write_text(path, frame.to_csv(index=False, lineterminator="\n"))
 
 
 def _published(paths: Iterable[str | Path]) -> list[Published]:

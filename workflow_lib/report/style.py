@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from workflow_lib.whole_files import write_bytes, write_text
+from workflow_lib.whole_files import write_bytes
 
 STYLE = {
     "font.family": "DejaVu Sans",
@@ -131,5 +131,6 @@ def save_figure(
             write_bytes(path, content.getvalue())
     if csv_path is not None:
         from workflow_lib.report.figure_data import figure_data
+        from workflow_lib.report.results import write_frame
 
-        write_text(csv_path, figure_data(figure).to_csv(index=False, lineterminator="\n"))
+        write_frame(csv_path, figure_data(figure))

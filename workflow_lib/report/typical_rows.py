@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from workflow_lib.artifacts import read_artifact
-from workflow_lib.errors import UserError
-from workflow_lib.fitting.items import components_group, fold_group, size_group
 from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
+from workflow_lib.report.class_predictions import stored_mixture
 from workflow_lib.report.labels import MINUS, MISSING, count_of, table_title
+from workflow_lib.report.results import write_frame
 from workflow_lib.report.table_markup import Block, Entry, Layout, latex_markup
-from workflow_lib.report.tables import write_cells
 from workflow_lib.whole_files import write_text
 
 N_TYPICAL = 3
@@ -58,31 +58,6 @@ class TypicalComponent:
 
 
 @dataclass(frozen=True)
-class TypicalValue:
-    """One line of the CSV file.
-
-    Attributes
-    ----------
-    component : int
-    share : float
-    n_rows : int
-    kind : str
-        ``mean`` or ``typical_row``.
-    name : str
-        Of the output, or of the row.
-    value : float
-        The mean of the output, or the membership of the row.
-    """
-
-    component: int
-    share: float
-    n_rows: int
-    kind: str
-    name: str
-    value: float
-
-
-@dataclass(frozen=True)
 class TypicalRows:
     """The components of a mixture, and the names of the outputs.
 
@@ -121,7 +96,7 @@ def run(
     the LaTeX label; the other parameters are those of `typical_rows`.
     """
     found = typical_rows(dataset, split, models, data_profile)
-    write_cells(output_csv, csv_rows(found))
+    write_frame(output_csv, csv_rows(found))
     title = table_title(caption, dataset_title, stand_in_for)
     write_text(output_latex, latex_markup(typical_layout(found, title), label))
 
@@ -160,7 +135,7 @@ def typical_rows(
     """
     data, partition = read_artifact(dataset, "dataset"), read_artifact(split, "split")
     n_groups = _groups_seen(data_profile)
-    stored = _stored_mixture(models, n_groups or 1)
+    stored = stored_mixture(models, n_components=n_groups or 1)
     model, scaling = model_from_tree(stored), scaling_from_tree(stored)
     numbers = np.sort(partition["train"][: max(partition["sizes"])])
     known = ~np.isnan(data["outputs"][numbers])
@@ -213,20 +188,20 @@ def row_names(data: Mapping) -> list[str]:
     return [str(name) or place for name, place in zip(names, places, strict=True)]
 
 
-def csv_rows(found: TypicalRows) -> list[TypicalValue]:
-    """Return the lines of the CSV file: the means of all outputs, then the typical rows."""
+def csv_rows(found: TypicalRows) -> pd.DataFrame:
+    """Return the lines of the CSV file: of each component the means, then the typical rows.
+
+    Columns: ``component``, ``share``, ``n_rows``, ``kind`` (``mean`` or ``typical_row``), ``name``
+    (of the output, or of the row) and ``value`` (the mean, or the membership of the row).
+    """
     lines = []
     for component in found.components:
         key = component.component, component.share, component.n_rows
-        lines += [
-            TypicalValue(*key, "mean", name, float(mean))
-            for name, mean in zip(found.outputs, component.means, strict=True)
-        ]
-        lines += [
-            TypicalValue(*key, "typical_row", name, membership)
-            for name, membership in zip(component.rows, component.memberships, strict=True)
-        ]
-    return lines
+        lines += [(*key, "mean", *pair) for pair in zip(found.outputs, component.means)]
+        typical = zip(component.rows, component.memberships)
+        lines += [(*key, "typical_row", *pair) for pair in typical]
+    columns = ["component", "share", "n_rows", "kind", "name", "value"]
+    return pd.DataFrame(lines, columns=columns)
 
 
 def typical_layout(found: TypicalRows, title: str) -> Layout:
@@ -279,21 +254,3 @@ def _groups_seen(data_profile: str | Path | None) -> int | None:
         return None
     mixture = json.loads(Path(data_profile).read_text(encoding="utf-8")).get("mixture")
     return int(mixture["n_components"]) if mixture else None
-
-
-def _stored_mixture(models: str | Path, wanted: int) -> Mapping:
-    """Return the tree of the mixture of the largest size with the nearest component count."""
-    fitted = read_artifact(models, "models")
-    largest = max(int(name.rpartition("-")[2]) for name in fitted)
-    by_count = fitted[size_group(largest)]
-    counts = sorted(int(name.rpartition("-")[2]) for name in by_count)
-    count = min(counts, key=lambda known: abs(known - wanted))
-    stored = by_count[components_group(count)][fold_group(None)]
-    if stored["kind"] != "gaussian_mixture":
-        raise UserError(
-            str(models),
-            f"a model of kind {stored['kind']}",
-            "a mixture, whose components rows belong to",
-            "name a method with a mixture, or leave the table out",
-        )
-    return stored

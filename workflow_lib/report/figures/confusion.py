@@ -50,7 +50,6 @@ def draw(
     *,
     title: str,
     methods: Mapping[str, Mapping],
-    n_components: int | None = None,
 ):
     """Return the figure: a row for each true class, a column for each predicted one.
 
@@ -59,38 +58,15 @@ def draw(
     training size. Classes are in the order of their components, between which there are lines: a
     method that finds the right component errs only within the squares on the diagonal.
 
-    Parameters
-    ----------
-    dataset : path
-        A "dataset" artifact of classes.
-    splits : sequence of paths
-        The "split" artifacts.
-    predictions : mapping of method name to sequence of paths
-        The "predictions" artifacts of each method, in the order of the splits.
-    models : path or None
-        A "models" artifact of the first split with mixtures of the class vectors; None for classes
-        in their own order.
-    title : str
-        The dataset, for the title.
-    methods : mapping of method name to {"label": ...}
-        Its order decides between methods of equal accuracy.
-    n_components : int or None, default=None
-        The component count of the mixture; the largest for None.
+    Without a mixture (`models` None) classes are in their own order.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    UserError
-        If the outputs are not classes, or no method has predictions of classes.
+    Raises UserError if the outputs are not classes, or no method has predictions of classes.
     """
     classes = read_classes(dataset)
     best = best_predictions(classes.labels, splits, predictions, methods)
     order, components = np.arange(len(classes.names)), None
     if models is not None:
-        memberships, _ = class_memberships(models, classes.vectors, best.n_train, n_components)
+        memberships, _ = class_memberships(models, classes.vectors, best.n_train)
         order, components = order_by_component(memberships)
     shares = confusion_shares(best.truth, best.predicted, len(order))[np.ix_(order, order)]
     return _draw(shares, [classes.names[place] for place in order], components, title, best)
@@ -181,36 +157,18 @@ def _draw_components(axis, components: np.ndarray, size: float) -> None:
     from matplotlib.patches import Rectangle
 
     look = {"color": ACCENT_COLOR, "fontsize": max(size, 6.5), "textcoords": "offset points"}
+    look |= {"va": "bottom", "annotation_clip": False}
     for component, first, end in component_bounds(components):
         if first:
             axis.axhline(first - 0.5, color="#999999", linewidth=0.5)
             axis.axvline(first - 0.5, color="#999999", linewidth=0.5)
         corner, width = (first - 0.5, first - 0.5), end - first
-        axis.add_patch(
-            # Above the frame of the axis, which would hide half of a line at the edge.
-            Rectangle(
-                corner,
-                width,
-                width,
-                fill=False,
-                edgecolor=ACCENT_COLOR,
-                linewidth=1.0,
-                clip_on=False,
-                zorder=3,
-            )
-        )
-        axis.annotate(
-            str(component + 1),
-            ((first + end - 1) / 2, -0.5),
-            (0, 4),
-            ha="center",
-            va="bottom",
-            annotation_clip=False,
-            **look,
-        )
-    axis.annotate(
-        "component", (-0.5, -0.5), (-4, 4), ha="right", va="bottom", annotation_clip=False, **look
-    )
+        # Above the frame of the axis, which would hide half of a line at the edge.
+        frame = {"fill": False, "edgecolor": ACCENT_COLOR, "linewidth": 1.0}
+        axis.add_patch(Rectangle(corner, width, width, clip_on=False, zorder=3, **frame))
+        middle = (first + end - 1) / 2
+        axis.annotate(str(component + 1), (middle, -0.5), (0, 4), ha="center", **look)
+    axis.annotate("component", (-0.5, -0.5), (-4, 4), ha="right", **look)
 
 
 def _heading(title: str, best: ClassPredictions) -> str:

@@ -53,15 +53,6 @@ def draw(seed: int):
     Both samples have 500 points; those within one standard deviation of the mean are marked.
     The embedding of the first is a parabola and of the second a paraboloid, since the covariance
     part is a function of the mean part: the reduced embedding loses nothing.
-
-    Parameters
-    ----------
-    seed : int
-        Seed of the two samples.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     from matplotlib.figure import Figure
 

@@ -43,21 +43,6 @@ def draw(scores: str | Path, *, title: str, shown_methods: Mapping[str, Mapping]
     studies of weak labels are left out. A dotted line is the error of the training mean, or the
     accuracy of a guess among the classes, unless it is far from all. Limits, colors and names are
     those of `workflow_lib.report.lines.draw_panels`.
-
-    Parameters
-    ----------
-    scores : path
-        A ``scores.csv``.
-    title : str
-        The dataset, and that it is a stand-in if so.
-    shown_methods : mapping of method name to {"label", "color", "marker"}
-        Its order is the order in which points of one size lie side by side.
-    metric : {"arrmse", "rrmse", "accuracy"}
-        Which error to draw; an accuracy is drawn in percent, against examples per class.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     from matplotlib.figure import Figure
 

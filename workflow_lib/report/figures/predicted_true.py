@@ -103,24 +103,7 @@ def draw(
     title of a panel gives the relative error and R^2 of the
     output (`OutputPanel`).
 
-    Parameters
-    ----------
-    calibration : path
-        A "calibration" artifact.
-    dataset : path
-        The "dataset" artifact, for the names of the outputs.
-    title : str
-        The dataset, for the title.
-    methods : mapping of method name to {"label": ...}
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    UserError
-        If the outputs are classes.
+    Raises UserError if the outputs are classes.
     """
     tree = read_artifact(calibration, "calibration")
     panels = output_panels(tree, read_artifact(dataset, "dataset")["names"], calibration)

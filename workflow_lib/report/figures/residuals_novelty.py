@@ -59,22 +59,7 @@ def draw(calibration: str | Path, *, title: str, methods: Mapping[str, Mapping])
     dashed line is the limit of novelty. Rows beyond it have another mark, and so have rows far
     above all others, which are drawn at the edge.
 
-    Parameters
-    ----------
-    calibration : path
-        A "calibration" artifact.
-    title : str
-        The dataset, for the title.
-    methods : mapping of method name to {"label": ...}
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    UserError
-        If the outputs are classes, or no test row has a known output.
+    Raises UserError if the outputs are classes, or no test row has a known output.
     """
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter, SymmetricalLogLocator

@@ -25,7 +25,7 @@ from workflow_lib.report.labels import count_of, join_words, method_label
 from workflow_lib.report.lines import Line, level_line
 from workflow_lib.report.lines import draw_panels as draw_lines
 from workflow_lib.report.quantities import QUANTITIES, errors_by_size
-from workflow_lib.report.results import outside_studies, read_scores
+from workflow_lib.report.results import outside_studies, read_scores, write_frame
 from workflow_lib.report.style import (
     ACCENT_COLOR,
     BASE_COLOR,
@@ -36,7 +36,6 @@ from workflow_lib.report.style import (
     write_title,
 )
 from workflow_lib.report.tables import in_order
-from workflow_lib.whole_files import write_text
 
 WIDTH = 5.2
 """Width in inches: two figures side by side fill a page."""
@@ -87,7 +86,7 @@ def run(
     }
     for name, (figure, numbers) in drawn.items():
         save_figure(figure, files[name]["svg"], files[name]["png"])
-        write_text(files[name]["csv"], numbers.to_csv(index=False, lineterminator="\n"))
+        write_frame(files[name]["csv"], numbers)
 
 
 def method_points(scores: pd.DataFrame, answer: Mapping, metric: str) -> pd.DataFrame:

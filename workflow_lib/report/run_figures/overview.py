@@ -14,11 +14,10 @@ from workflow_lib.report.inches import GREY, INK, draw_box, page, shortened, wri
 from workflow_lib.report.labels import count_of
 from workflow_lib.report.overview import best_of, overview, shared_methods, signed_percent
 from workflow_lib.report.quantities import QUANTITIES, errors_by_size
-from workflow_lib.report.results import outside_studies, read_scores
+from workflow_lib.report.results import outside_studies, read_scores, write_frame
 from workflow_lib.report.style import applied_style, line_style, save_figure
 from workflow_lib.report.tables import in_order
 from workflow_lib.report.variants import SELECTED, Variant
-from workflow_lib.whole_files import write_text
 
 BETTER, MIDDLE, WORSE = "#0072B2", "#f7f7f7", "#D55E00"
 """Colours of an error below, at and above that of the reference; blue and orange are distinguished
@@ -65,7 +64,7 @@ def run(
         (draw_curves(points, experiments, methods), points, curves),
     ):
         save_figure(figure, paths["svg"], paths["png"])
-        write_text(paths["csv"], numbers.to_csv(index=False, lineterminator="\n"))
+        write_frame(paths["csv"], numbers)
 
 
 def curve_points(
