@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workflow_lib.report.overview import findings, overview
-from workflow_lib.report.rank_sentences import data_sentences, rank_sentences
-from workflow_lib.report.rank_tables import ranks_layout
+from workflow_lib.report.rank_sentences import data_sentences, rank_sentences, ranks_layout
 from workflow_lib.report.ranks import rank_methods
 from workflow_lib.report.render import Section, figure_part, html_markup, section, table_part
 from workflow_lib.report.run_figures.overview import (

@@ -170,7 +170,12 @@ PERCENT = "accuracy_percent"
 def errors_by_size(
     scores: pd.DataFrame, quantity: str
 ) -> dict[int, dict[Variant, dict[int, float]]]:
-    """Return training size -> row of a table -> split -> error, for a key of `QUANTITIES`.
+    """Return training size -> row of a table -> split -> error, as `errors_of` gives them."""
+    return by_size(errors_of(scores, quantity))
+
+
+def errors_of(scores: pd.DataFrame, quantity: str) -> pd.DataFrame:
+    """Return the rows of a key of `QUANTITIES`, whose ``value`` is the error.
 
     Raises
     ------
@@ -200,7 +205,7 @@ def errors_by_size(
             "every error for each fit",
             f"rm results/{fit['experiment']}/scores.csv and run the same snakemake command again",
         )
-    return by_size(found.assign(value=found["value"].map(measured.error)))
+    return found.assign(value=found["value"].map(measured.error))
 
 
 def error_of_unit(unit: str) -> str:

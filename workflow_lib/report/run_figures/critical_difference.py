@@ -11,8 +11,7 @@ from pathlib import Path
 
 from workflow_lib.report.inches import INK, shortened
 from workflow_lib.report.labels import count_of, method_label
-from workflow_lib.report.rank_sentences import rank_sentences
-from workflow_lib.report.rank_tables import ranks_layout
+from workflow_lib.report.rank_sentences import rank_sentences, ranks_layout
 from workflow_lib.report.ranks import LEAST_FOR_A_TEST, Ranking, rank_methods, write_ranks
 from workflow_lib.report.results import read_scores
 from workflow_lib.report.style import (
