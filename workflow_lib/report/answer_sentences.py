@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 from workflow_lib.report.labels import (
     ceiling_sentence,
@@ -13,9 +14,9 @@ from workflow_lib.report.labels import (
     format_share,
     join_words,
 )
-from workflow_lib.report.leaderboard_records import Difference, Equivalence, Leaderboard, Row
+from workflow_lib.report.leaderboard_records import Equivalence, Leaderboard, Row
 from workflow_lib.report.quantities import QUANTITIES
-from workflow_lib.report.tables import CORRECTED_RISK
+from workflow_lib.report.tables import CORRECTED_RISK, Difference
 
 FLAT = 0.01
 """A learning curve whose error changes by less than this part of it counts as flat; that of an
@@ -227,21 +228,14 @@ def _by(board: Leaderboard, comparison: Difference, is_other_better: bool = True
 
 def _reversed(comparison: Difference) -> Difference:
     """Return a comparison with the two methods exchanged."""
-    other = {"lower": "higher", "higher": "lower"}
-    return Difference(
+    relative, other = comparison.relative, {"lower": "higher", "higher": "lower"}
+    return replace(
+        comparison,
         difference=-comparison.difference,
         # With r = (a - b) / b the other way round is (b - a) / a = -r / (1 + r).
-        relative=-comparison.relative / (1.0 + comparison.relative)
-        if comparison.relative != -1.0
-        else math.nan,
-        n_splits=comparison.n_splits,
-        n_nonzero=comparison.n_nonzero,
+        relative=-relative / (1.0 + relative) if relative != -1.0 else math.nan,
         effect=-comparison.effect,
-        p_student=comparison.p_student,
-        p_corrected=comparison.p_corrected,
-        largest_relative_difference=comparison.largest_relative_difference,
         outcome=other.get(comparison.outcome, comparison.outcome),
-        note=comparison.note,
     )
 
 

@@ -15,18 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workflow_lib.errors import UserError
-from workflow_lib.experiments.statistics import (
-    corrected_resampled_t_test,
-    mean_and_deviation,
-    paired_t_test,
-)
+from workflow_lib.experiments.statistics import mean_and_deviation
 from workflow_lib.report.answer_sentences import answer_notes, answer_sentences
 from workflow_lib.report.chosen_values import edge_sentence
 from workflow_lib.report.labels import is_ceiling, method_label, variant_label
 from workflow_lib.report.leaderboard_records import (
     Baseline,
     Choice,
-    Difference,
     Equivalence,
     Leaderboard,
     Learning,
@@ -43,11 +38,11 @@ from workflow_lib.report.results import (
     rows_of_sizes,
 )
 from workflow_lib.report.tables import (
+    Difference,
     column_comparison,
-    common_splits,
-    in_order,
-    largest_relative_difference,
-    outcome_of,
+    difference,
+    is_equal,
+    reference_variant,
 )
 from workflow_lib.report.variants import Variant
 from workflow_lib.saved_methods import why_not_saved
@@ -175,7 +170,7 @@ def leaderboard(
 
     rows = []
     for variant, errors in column.items():
-        mean, deviation = mean_and_deviation([errors[split] for split in sorted(errors)])
+        mean, deviation = mean_and_deviation(list(errors.values()))
         versus_mean = None
         if baseline is not None and variant != baseline.variant:
             versus_mean = compared(errors, mean_errors)
@@ -228,32 +223,6 @@ def leaderboard(
         board,
         learning=_learning(columns, n_train_of, board),
         versus_reference=_versus_reference(board, column),
-    )
-
-
-def difference(first: Errors, second: Errors, n_train: int, n_test: int) -> Difference | None:
-    """Return the comparison ``first - second`` on the splits that both have, None without any.
-
-    `n_train` and `n_test` are the rows of a split.
-    """
-    splits = common_splits(first, second)
-    if not splits:
-        return None
-    ours, theirs = ([errors[split] for split in splits] for errors in (first, second))
-    student = paired_t_test(ours, theirs)
-    corrected = corrected_resampled_t_test(ours, theirs, n_train, n_test)
-    other_mean = mean_and_deviation(theirs)[0]
-    return Difference(
-        difference=student.mean_difference,
-        relative=student.mean_difference / other_mean if other_mean else math.nan,
-        n_splits=student.n_splits,
-        n_nonzero=student.n_nonzero,
-        effect=student.effect,
-        p_student=student.p_value,
-        p_corrected=corrected.p_value,
-        largest_relative_difference=largest_relative_difference(ours, theirs),
-        outcome=outcome_of(student.n_nonzero, corrected.p_value, corrected.mean_difference),
-        note=student.note,
     )
 
 
@@ -431,7 +400,7 @@ def _mean_seconds(timings: pd.DataFrame | None, size: int) -> dict[Variant, Seco
     prediction = rows["prediction_seconds"] + rows["preimage_seconds"]
     means = [
         {
-            variant: mean_and_deviation(in_order(splits))[0]
+            variant: mean_and_deviation(list(splits.values()))[0]
             for variant, splits in by_size(rows.assign(value=seconds)).get(size, {}).items()
         }
         for seconds in (training, prediction)
@@ -476,19 +445,15 @@ def _winner(
     metric: str,
 ) -> Row:
     """Return the winner of rows sorted by their mean."""
-    best, names = rows[0], list(methods)
-    splits = sorted(column[best.variant])
-
-    def is_equal(row: Row) -> bool:
-        ours = [column[row.variant][split] for split in splits]
-        return paired_t_test(ours, [column[best.variant][s] for s in splits]).n_nonzero == 0
+    best, names = rows[0].variant, list(methods)
 
     def order(row: Row) -> tuple:
         method = row.variant.method
         place = names.index(method) if method in names else len(names)
         return (method != QUANTITIES[metric].reference, place, row.variant)
 
-    return min((row for row in rows if row.can_win and is_equal(row)), key=order)
+    equal = [row for row in rows if row.can_win and is_equal(column, row.variant, best)]
+    return min(equal, key=order)
 
 
 def _reference_row(rows: Sequence[Row], metric: str) -> Row | None:
@@ -552,10 +517,8 @@ def _equivalences(
     name = method_label(reference, methods)
     found = []
     for variant in sorted(column):
-        other = Variant(reference, variant.components, 0)
-        if other not in column:
-            other = Variant(reference, "selected", 0)
-        if variant.method == reference or other not in column:
+        other = reference_variant(column, variant, reference)
+        if variant.method == reference or other is None:
             continue
         comparison = difference(column[variant], column[other], n_train, n_test)
         by_theory = not QUANTITIES[metric].is_accuracy and is_kernel_ridge_by_theory(

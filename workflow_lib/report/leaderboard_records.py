@@ -8,43 +8,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from workflow_lib.report.tables import Difference
 from workflow_lib.report.variants import Variant
 
 _OFER = ("ofer", "wofer")
-
-
-@dataclass(frozen=True)
-class Difference:
-    """The comparison of two methods on the same splits, first minus second.
-
-    Attributes
-    ----------
-    difference, relative : float
-        Mean difference, and the same relative to the mean error of the second.
-    n_splits, n_nonzero : int
-        Numbers of splits that both have, and of those on which they differ.
-    effect : float
-        Mean difference in units of the spread of the differences; infinite where they are all equal
-        and not zero, NaN for one split.
-    p_student, p_corrected : float
-        Two-sided p values of Student's paired t-test and of the corrected resampled t-test.
-    largest_relative_difference : float
-        Largest difference in a split, relative to the larger error.
-    outcome : {"lower", "higher", "equal", "open", "untested"}
-    note : str
-        Why a value is special; empty otherwise.
-    """
-
-    difference: float
-    relative: float
-    n_splits: int
-    n_nonzero: int
-    effect: float
-    p_student: float
-    p_corrected: float
-    largest_relative_difference: float
-    outcome: str
-    note: str = ""
 
 
 @dataclass(frozen=True)

@@ -262,5 +262,5 @@ def _shown_cell(cell, metric: str):
         difference=quantity.shown_difference(cell.difference),
         effect=quantity.shown_effect(cell.effect),
         hedges_g=quantity.shown_effect(cell.hedges_g),
-        mark=_OTHER_SIDE.get(cell.mark, ""),
+        outcome=_OTHER_SIDE.get(cell.outcome, cell.outcome),
     )

@@ -21,9 +21,9 @@ from workflow_lib.report.results import outside_studies
 from workflow_lib.report.tables import (
     Cell,
     error_table,
-    paired_on_common_splits,
+    is_equal,
 )
-from workflow_lib.report.variants import Variant, order_variants
+from workflow_lib.report.variants import order_variants
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -231,7 +231,7 @@ def _best_sentence(scores: pd.DataFrame, methods: Mapping[str, Mapping], metric:
     sizes_of_winner: dict[str, list[str]] = {}
     for size, column in errors_by_size(fair, metric).items():
         best = min(column, key=lambda v: (mean_and_deviation(list(column[v].values()))[0], v))
-        tied = [v for v in column if v == best or _is_equal(column, v, best)]
+        tied = [v for v in column if v == best or is_equal(column, v, best)]
         winner = join_words([variant_label(v, methods) for v in order_variants(tied, methods)])
         if len(tied) > 1:
             winner += " (equal up to rounding)"
@@ -244,11 +244,3 @@ def _best_sentence(scores: pd.DataFrame, methods: Mapping[str, Mapping], metric:
     if ceilings:
         sentences.append(ceiling_sentence([method_label(name, methods) for name in ceilings]))
     return " ".join(sentences)
-
-
-def _is_equal(column: Mapping[Variant, Mapping[int, float]], first: Variant, second: Variant):
-    """Return whether two rows have the same scores on the same splits."""
-    if column[first].keys() != column[second].keys():
-        return False
-    test = paired_on_common_splits(column[first], column[second])
-    return test is not None and test.n_nonzero == 0

@@ -14,7 +14,6 @@ from workflow_lib.report.lines import Line, draw_panels, level_line, panel_size,
 from workflow_lib.report.quantities import QUANTITIES, chance_error, errors_by_size
 from workflow_lib.report.results import outside_studies, read_scores
 from workflow_lib.report.style import WIDTH, applied_style
-from workflow_lib.report.tables import in_order
 from workflow_lib.report.variants import (
     SELECTED,
     Variant,
@@ -49,7 +48,7 @@ def draw(scores: str | Path, *, title: str, shown_methods: Mapping[str, Mapping]
     measured, methods = QUANTITIES[metric], shown_methods
     rows = outside_studies(read_scores(scores))
     cells = {
-        (variant, size): _shown_mean_and_deviation(in_order(splits), metric)
+        (variant, size): _shown_mean_and_deviation(list(splits.values()), metric)
         for size, column in errors_by_size(rows, metric).items()
         for variant, splits in column.items()
     }

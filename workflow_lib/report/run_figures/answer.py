@@ -35,7 +35,6 @@ from workflow_lib.report.style import (
     save_figure,
     write_title,
 )
-from workflow_lib.report.tables import in_order
 
 WIDTH = 5.2
 """Width in inches: two figures side by side fill a page."""
@@ -122,7 +121,7 @@ def curve_points(scores: pd.DataFrame, answer: Mapping, metric: str) -> pd.DataF
         for entry in shown:
             for variant, splits in column.items():
                 if (variant.method, variant.components) == (entry["method"], entry["components"]):
-                    mean, deviation = mean_and_deviation(in_order(splits))
+                    mean, deviation = mean_and_deviation(list(splits.values()))
                     values = measured.shown(mean), measured.shown_spread(deviation)
                     rows.append((entry["method"], entry["label"], size, *values))
     columns = ["method", "label", "training_size", "mean", "deviation"]

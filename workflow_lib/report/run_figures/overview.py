@@ -16,7 +16,6 @@ from workflow_lib.report.overview import best_of, overview, shared_methods, sign
 from workflow_lib.report.quantities import QUANTITIES, errors_by_size
 from workflow_lib.report.results import outside_studies, read_scores, write_frame
 from workflow_lib.report.style import applied_style, line_style, save_figure
-from workflow_lib.report.tables import in_order
 from workflow_lib.report.variants import SELECTED, Variant
 
 BETTER, MIDDLE, WORSE = "#0072B2", "#f7f7f7", "#D55E00"
@@ -93,7 +92,7 @@ def curve_points(
                 variant = _drawn(column, method)
                 if variant is None:
                     continue
-                mean, deviation = mean_and_deviation(in_order(column[variant]))
+                mean, deviation = mean_and_deviation(list(column[variant].values()))
                 rows.append(
                     {
                         "experiment": name,
