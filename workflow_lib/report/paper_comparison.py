@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import median
+
+import pandas as pd
 
 from workflow_lib.report.agreement import (
-    BEYOND_TWO,
     SPREAD_NOTE,
-    Comparison,
+    count_within,
     format_spreads,
+    largest_of,
     same_order,
-    tally,
 )
 from workflow_lib.report.labels import MISSING, count_of, format_difference
-from workflow_lib.report.paper_commands import commands
-from workflow_lib.report.paper_contents import PaperItem
+from workflow_lib.report.paper_contents import PaperItem, commands
 from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.report.render import Section, section
 from workflow_lib.report.reproduced_tables import DRAWING, OWN_DATA, RECIPE, STAND_IN, Reproduction
@@ -108,9 +107,10 @@ def _counts(contents: Sequence[PaperItem], shown: Sequence[Reproduction]) -> dic
         for kind in (*_KINDS, DRAWING)
     }
     n_tables = sum(item.kind == "table" for item in contents)
-    counted = [comparison for reproduction in shown for comparison in reproduction.errors]
-    total = tally(counted) if counted else None
-    same, pairs = _sum_of_orders(shown)
+    counted = [each.errors["in_spreads"] for each in shown if len(each.errors)]
+    in_spreads = pd.concat(counted) if counted else pd.Series(dtype=float)
+    orders = [same_order(reproduction.comparisons) for reproduction in shown]
+    pairs = sum(pairs for _, pairs in orders)
     return {
         "n_tables": count_of(n_tables, "table"),
         "n_figures": count_of(len(contents) - n_tables, "figure"),
@@ -119,17 +119,13 @@ def _counts(contents: Sequence[PaperItem], shown: Sequence[Reproduction]) -> dic
         "n_stand_in": len(by_kind[STAND_IN] - by_kind[OWN_DATA] - by_kind[RECIPE]),
         "n_drawings": len(by_kind[DRAWING]),
         "n_absent": len(contents) - len({reproduction.item for reproduction in shown}),
-        "total": total,
-        "n_compared": count_of(total.n_compared, "number") if total else "",
+        "within_one": count_within(in_spreads, 1),
+        "within_two": count_within(in_spreads, 2),
+        "n_compared": count_of(len(in_spreads), "number") if counted else "",
         "n_pairs": pairs,
         "pairs": count_of(pairs, "pair"),
-        "n_same": same,
+        "n_same": sum(same for same, _ in orders),
     }
-
-
-def _sum_of_orders(reproductions: Sequence[Reproduction]) -> tuple[int, int]:
-    orders = [same_order(reproduction.comparisons) for reproduction in reproductions]
-    return sum(same for same, _ in orders), sum(pairs for _, pairs in orders)
 
 
 def _notes() -> str:
@@ -163,14 +159,17 @@ def _row(
         why_not = "Other data than the paper's."
         return row | {"compared": "not comparable: stand-in", "why_not": why_not}
     row["why_not"] = _why_not(item, reproduction, published)
-    errors = tally(reproduction.errors)
-    if reproduction.comparisons:
+    errors = reproduction.errors
+    if len(reproduction.comparisons):
         same, pairs = same_order(reproduction.comparisons)
         row["order"] = f"{same} of {pairs}" if pairs else MISSING
-    if errors.n_compared:
-        row["compared"] = f"{errors.n_compared} of {_n_printed(item, published)}"
-        row["within_one"], row["within_two"] = str(errors.within_one), str(errors.within_two)
-        row["largest"] = [_difference(errors.largest), errors.largest.label]
+    if len(errors):
+        row["compared"] = f"{len(errors)} of {_n_printed(item, published)}"
+        row["within_one"], row["within_two"] = (
+            str(count_within(errors["in_spreads"], n)) for n in (1, 2)
+        )
+        largest = largest_of(errors)
+        row["largest"] = [_difference(largest), largest["label"]]
     return row
 
 
@@ -205,13 +204,13 @@ def _data(reproductions: Sequence[Reproduction]) -> str:
     return f"{words}: {titles}" if titles else words
 
 
-def _difference(comparison: Comparison) -> str:
+def _difference(comparison: pd.Series) -> str:
     """Return a difference with its unit and in spreads, as ``−0.31 (−8.6 spreads)``."""
-    is_accuracy = QUANTITIES[comparison.quantity].is_accuracy
-    text = format_difference(comparison.difference, 1 if is_accuracy else 3)
+    is_accuracy = QUANTITIES[comparison["quantity"]].is_accuracy
+    text = format_difference(comparison["difference"], 1 if is_accuracy else 3)
     if is_accuracy:
         text += " points"
-    spreads = format_spreads(comparison.in_spreads)
+    spreads = format_spreads(comparison["in_spreads"])
     return f"{text} (no spread known)" if spreads == MISSING else f"{text} ({spreads} spreads)"
 
 
@@ -229,15 +228,14 @@ def _why_not(
             "published columns stay blank."
         )
     sentences = []
-    if reproduction.seconds:
-        ratios = [
-            comparison.value / comparison.published_value for comparison in reproduction.seconds
-        ]
+    seconds, errors = reproduction.seconds, reproduction.errors
+    if len(seconds):
+        ratios = seconds["value"] / seconds["published_value"]
         sentences.append(
-            f"Another machine and other code: times are {_ratio(min(ratios))} to "
-            f"{_ratio(max(ratios))} times the published ones (median {_ratio(median(ratios))})."
+            f"Another machine and other code: times are {_ratio(ratios.min())} to "
+            f"{_ratio(ratios.max())} times the published ones (median {_ratio(ratios.median())})."
         )
-    elif not reproduction.comparisons:
+    elif not len(errors):
         if read_published([published[item.number]]):
             sentences.append("No published number has the row and column of a number of this run.")
         else:
@@ -245,29 +243,28 @@ def _why_not(
                 "The published numbers are shown below the table as they were printed. They have "
                 "no training size, and are not compared."
             )
-    if not reproduction.errors:
-        return " ".join(sentences)
-    beyond = [
-        comparison for comparison in reproduction.errors if comparison.agreement == BEYOND_TWO
-    ]
-    if not beyond:
-        return " ".join([*sentences, "No number is more than two spreads away."])
-    return " ".join([*sentences, *_reasons(reproduction, beyond)])
+    beyond = errors[errors["in_spreads"].abs() > 2]
+    if len(beyond):
+        sentences += _reasons(reproduction, beyond)
+    elif len(errors):
+        sentences.append("No number is more than two spreads away.")
+    return " ".join(sentences)
 
 
-def _reasons(reproduction: Reproduction, beyond: Sequence[Comparison]) -> list[str]:
+def _reasons(reproduction: Reproduction, beyond: pd.DataFrame) -> list[str]:
     """Return the sentences about numbers beyond two spreads, by what is known of the data."""
     sentences = []
-    small = [c for c in beyond if abs(c.difference) <= SMALL_DIFFERENCE * abs(c.published_value)]
-    if small:
+    limit = SMALL_DIFFERENCE * beyond["published_value"].abs()
+    n_small = int((beyond["difference"].abs() <= limit).sum())
+    if n_small:
         sentences.append(
-            f"Of the {count_of(len(beyond), 'number')} beyond two spreads, {len(small)} "
-            f"{'is' if len(small) == 1 else 'are'} within {100 * SMALL_DIFFERENCE:.0f} % of the "
+            f"Of the {count_of(len(beyond), 'number')} beyond two spreads, {n_small} "
+            f"{'is' if n_small == 1 else 'are'} within {100 * SMALL_DIFFERENCE:.0f} % of the "
             f"published one, because the spreads are small."
         )
-    if len(small) == len(beyond):
+    if n_small == len(beyond):
         return sentences
-    sentences += [text for unit, text in READINGS.items() if unit in {c.quantity for c in beyond}]
+    sentences += [text for unit, text in READINGS.items() if unit in set(beyond["quantity"])]
     if reproduction.data_kind == RECIPE:
         sentences.append(
             "The paper's recipe does not fully determine its data. What was chosen here is stated "

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from workflow_lib.report.agreement import Comparison
+import pandas as pd
+
+from workflow_lib.report.agreement import comparisons
 from workflow_lib.report.figures.registry import figure_modules
 from workflow_lib.report.labels import variant_label
 from workflow_lib.report.quantities import QUANTITIES, error_of_unit
@@ -42,8 +44,9 @@ class Reproduction:
         Title of the dataset; empty for a figure that shows none.
     data_kind : str
         What the data are, as `data_kind` says, or `DRAWING`.
-    comparisons : tuple of Comparison
-        Its numbers with the published ones, seconds among them; none on a stand-in.
+    comparisons : data frame
+        Its numbers with the published ones, seconds among them, as
+        `workflow_lib.report.agreement.comparisons` gives them; none on a stand-in.
     """
 
     item: tuple[str, int]
@@ -51,7 +54,7 @@ class Reproduction:
     name: str
     data: str
     data_kind: str
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: pd.DataFrame = field(default_factory=lambda: comparisons([]))
 
     @property
     def anchor(self) -> str:
@@ -61,14 +64,14 @@ class Reproduction:
         return f"{self.item[0]}-{self.experiment}-{self.name}"
 
     @property
-    def errors(self) -> list[Comparison]:
+    def errors(self) -> pd.DataFrame:
         """The comparisons of errors and accuracies."""
-        return [comparison for comparison in self.comparisons if comparison.quantity not in TIMES]
+        return self.comparisons[~self.comparisons["quantity"].isin(TIMES)]
 
     @property
-    def seconds(self) -> list[Comparison]:
+    def seconds(self) -> pd.DataFrame:
         """The comparisons of times."""
-        return [comparison for comparison in self.comparisons if comparison.quantity in TIMES]
+        return self.comparisons[self.comparisons["quantity"].isin(TIMES)]
 
 
 def data_kind(dataset: Mapping) -> str:
@@ -124,21 +127,12 @@ def reproductions_of(
         number = table.get("paper_table")
         if number is None:
             continue
-        comparisons: list[Comparison] = []
+        found = comparisons([])
         if number in published and kind != STAND_IN:
-            found = cells.get(table["name"], ())
             apart = read_published_apart([published[number]])
-            comparisons = compared(found, apart, settings["dataset"], methods)
-        reproductions.append(
-            Reproduction(
-                ("table", number),
-                experiment,
-                table["name"],
-                dataset["title"],
-                kind,
-                tuple(comparisons),
-            )
-        )
+            found = compared(cells.get(table["name"], ()), apart, settings["dataset"], methods)
+        item, title = ("table", number), dataset["title"]
+        reproductions.append(Reproduction(item, experiment, table["name"], title, kind, found))
     for figure in settings["figures"]:
         if figure["kind"] in drawn_as:
             item = ("figure", drawn_as[figure["kind"]])
@@ -170,7 +164,7 @@ def compared(
     apart: Iterable[Published],
     dataset_name: str,
     methods: Mapping[str, Mapping],
-) -> list[Comparison]:
+) -> pd.DataFrame:
     """Return the comparisons of one table of a run with the published numbers.
 
     Cells of errors and times hold the published number themselves. A cell of an output coordinate
@@ -179,46 +173,28 @@ def compared(
     and whose row ends with the name of the dataset (Table 15). Times without a training size are
     not compared, because the paper does not state what they count.
     """
-    comparisons = []
+    rows = []
     for cell in cells:
+        label, measured = variant_label(cell.variant, methods), QUANTITIES.get(cell.quantity)
         if cell.quantity in {**QUANTITIES, **TIMES} and not cell.study:
             if is_published(cell):
-                comparisons.append(_of_cell(cell, methods))
+                size, ours = str(cell.training_size), (cell.mean, cell.deviation)
+                if measured:
+                    ours = measured.shown(cell.mean), measured.shown_spread(cell.deviation)
+                printed = cell.published_value, cell.published_spread
+                rows.append((f"{label}, n = {size}", size, cell.quantity, *ours, *printed))
             continue
         for number in apart:
-            if number.unit != "s" and _is_same(cell, number, dataset_name):
-                comparisons.append(_of_number(cell, number, methods))
-    return comparisons
-
-
-def _of_cell(cell: Cell, methods: Mapping[str, Mapping]) -> Comparison:
-    measured = QUANTITIES.get(cell.quantity)
-    return Comparison(
-        f"{variant_label(cell.variant, methods)}, n = {cell.training_size}",
-        str(cell.training_size),
-        cell.quantity,
-        measured.shown(cell.mean) if measured else cell.mean,
-        measured.shown_spread(cell.deviation) if measured else cell.deviation,
-        cell.published_value,
-        cell.published_spread,
-    )
-
-
-def _of_number(cell: Cell, number: Published, methods: Mapping[str, Mapping]) -> Comparison:
-    """Return the comparison of a cell with a number of a table with its own rows and columns."""
-    quantity = error_of_unit(number.unit)
-    measured = QUANTITIES[quantity]
-    return Comparison(
-        f"{variant_label(cell.variant, methods)}, "
-        + (f"\u03bb\u2082 = {number.column}" if cell.study else number.column),
-        # Table 15 puts the weights of one dataset in order, Table 6 the methods of one year.
-        number.row if cell.study else number.column,
-        quantity,
-        measured.shown(cell.mean),
-        measured.shown_spread(cell.deviation),
-        number.value,
-        number.spread,
-    )
+            if number.unit == "s" or not _is_same(cell, number, dataset_name):
+                continue
+            quantity = error_of_unit(number.unit)
+            measured = QUANTITIES[quantity]
+            # Table 15 puts the weights of one dataset in order, Table 6 the methods of one year.
+            column = number.row if cell.study else number.column
+            what = f"\u03bb\u2082 = {number.column}" if cell.study else number.column
+            ours = measured.shown(cell.mean), measured.shown_spread(cell.deviation)
+            rows.append((f"{label}, {what}", column, quantity, *ours, number.value, number.spread))
+    return comparisons(rows)
 
 
 def _is_same(cell: Cell, number: Published, dataset_name: str) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+import pandas as pd
+
 from workflow_lib.error_measures import ERROR_MEASURES
 from workflow_lib.report.agreement import agreement_note
 from workflow_lib.report.labels import count_of, method_label
@@ -151,5 +153,6 @@ def _published_notes(cells: Sequence[Cell]) -> list[str]:
     notes += [sentence for error, sentence in READINGS.items() if error in published]
     if has_differences(cells):
         compared = [cell for cell in cells if not math.isnan(cell.published_difference)]
-        notes.append(agreement_note(cell.published_difference_in_spreads for cell in compared))
+        in_spreads = [cell.published_difference_in_spreads for cell in compared]
+        notes.append(agreement_note(pd.Series(in_spreads)))
     return notes
