@@ -30,13 +30,7 @@ from workflow_lib.report.labels import (
 )
 from workflow_lib.report.render import Section, figure_part, html_markup, section
 from workflow_lib.report.run_figures.answer import methods_in_words, outputs_in_words
-from workflow_lib.report.table_markup import (
-    HIGHER_MARK,
-    LOWER_MARK,
-    Block,
-    Entry,
-    Layout,
-)
+from workflow_lib.report.table_markup import HIGHER_MARK, LOWER_MARK, Block, Entry, Layout
 
 MOST_OUTPUTS = 20
 """A table of outputs with more rows is folded."""
@@ -48,6 +42,8 @@ METHODS = "Colored: mean and standard deviation over the splits; each grey point
 OUTPUTS = "Each point is a test row of a split; the band is the interval of a prediction."
 CLASSES = "Blue: test rows of a class for which it was predicted, all splits together."
 CURVE = "Means and standard deviations over the splits."
+
+_PARTS = ("training", "prediction")
 
 _LEAKS = {
     "equal": "is the output itself, in some unit",
@@ -138,7 +134,7 @@ def answer_figures(
         "curve": (CURVE, f"{CURVE} {answer['sentences'][0]}"),
     }
     return {
-        name: figure_part({**files[name], "alt": alt, "caption": caption}, folder)
+        name: figure_part(files[name], folder, alt=alt, caption=caption)
         for name, (caption, alt) in words.items()
     }
 
@@ -166,7 +162,13 @@ def leaderboard_section(answer: Mapping) -> Section:
         f"{n_test} test rows"
     )
     what = "Accuracy (%)" if is_accuracy else "Relative error"
-    rows = [(_row_name(row), _row_entries(row, answer), []) for row in answer["leaderboard"]]
+    rows = [
+        (
+            f"{row['label']} (cannot be saved)" if row.get("why_not_saved") else row["label"],
+            _row_entries(row, answer),
+        )
+        for row in answer["leaderboard"]
+    ]
     baseline = (answer.get("baseline") or {}).get("label") or "no baseline"
     notes = [
         f"Mean {PLUS_MINUS} standard deviation over splits; {answer['better']} is better.",
@@ -208,20 +210,17 @@ def interval_section(calibration: Mapping, output_names: Sequence[str]) -> Secti
     rows = []
     for index, width in enumerate(widths):
         shares = coverage[:, index][np.isfinite(coverage[:, index])]
-        entries = [
-            Entry(_width(width)),
-            Entry(_usual_widths(usual[index])),
-            Entry(_spread_units(width, truth, index)),
-            Entry(_percent(shares.mean()) if shares.size else MISSING),
-            Entry(
-                f"{_percent(shares.min())} to {_percent(shares.max())}"
-                if shares.size > 1
-                else MISSING
-            ),
-            Entry(_thirds(thirds["of_predicted"][index]) if thirds else MISSING),
-            Entry(_relative_errors(splits, index)),
+        ends = f"{_percent(shares.min())} to {_percent(shares.max())}" if shares.size > 1 else None
+        texts = [
+            f"{PLUS_MINUS} {width:.3g}" if math.isfinite(width) else "too few rows",
+            _usual_widths(usual[index]),
+            _spread_units(width, truth, index),
+            _percent(shares.mean()) if shares.size else MISSING,
+            ends or MISSING,
+            _thirds(thirds["of_predicted"][index]) if thirds else MISSING,
+            _relative_errors(splits, index),
         ]
-        rows.append((names[index], entries, []))
+        rows.append((names[index], texts))
     notes = [
         f"A prediction {PLUS_MINUS} the half-width of its row is to cover {level:g} % of new "
         f"outputs. Half-widths are means over the test rows; those of four fifths of the rows lie "
@@ -271,26 +270,22 @@ def set_section(calibration: Mapping) -> Section:
     coverage, size = (np.atleast_1d(calibration[key]) for key in ("set_coverage", "set_size"))
     known = np.isfinite(coverage)
     if not math.isfinite(calibration["sets"]["limit"]):
-        sentences = [
+        text = (
             f"There are too few test rows for sets of classes that cover {level:g} % (at least "
             f"{int(calibration['rows_needed'])} are needed). The probabilities of the classes are "
             f"calibrated on these few rows."
-        ]
+        )
     elif not known.any():
-        sentences = [f"There were too few test rows for the coverage of sets of {level:g} %."]
+        text = f"There were too few test rows for the coverage of sets of {level:g} %."
     else:
         text = (
             f"Besides its class a prediction has a set of classes that is to contain the true "
             f"class of {level:g} % of new rows. The sets of test rows, made from other test rows, "
-            f"contained that of {_percent(coverage[known].mean())}"
+            f"contained that of {_mean_and_ends(coverage[known])}, with {size[known].mean():.2f} "
+            f"classes on average."
         )
-        if known.sum() > 1:
-            text += (
-                f" (lowest split {_percent(coverage[known].min())}, highest "
-                f"{_percent(coverage[known].max())})"
-            )
-        sentences = [f"{text}, with {size[known].mean():.2f} classes on average."]
-    sentences += [
+    sentences = [
+        text,
         "Probabilities of the classes are its scores after a softmax whose temperature was fitted "
         "to the test rows.",
         _novelty_sentence(calibration, splits_of(calibration), "sets"),
@@ -307,13 +302,12 @@ def set_section(calibration: Mapping) -> Section:
 
 def data_profile_section(facts: Mapping) -> Section:
     """Return what was found in the table before any model; facts that are absent are left out."""
-    warnings = [*_leak_sentences(facts), *_order_sentences(facts), *_repeat_sentences(facts)]
     outputs = facts.get("outputs") or {}
     return section(
         "data-profile",
         "Data profile",
         "data_profile.html",
-        warnings=warnings,
+        warnings=_warnings(facts),
         facts=[(name, text) for name, text in _facts(facts) if text],
         table=html_markup(_outputs_layout(outputs)) if outputs else "",
         folded=_folded(len(outputs)),
@@ -347,11 +341,7 @@ def next_section(answer: Mapping, name: str) -> Section:
     return section("next", "What to do next", "next.html", steps=steps, beats_mean=beats_mean)
 
 
-def _row_name(row: Mapping) -> str:
-    return f"{row['label']} (cannot be saved)" if row.get("why_not_saved") else row["label"]
-
-
-def _row_entries(row: Mapping, answer: Mapping) -> list[Entry]:
+def _row_entries(row: Mapping, answer: Mapping) -> list[Entry | str]:
     mean, deviation = _number(row["mean"]), _number(row["deviation"])
     write = format_percent if answer["metric"] == "accuracy" else format_error
     text = write(mean, deviation)
@@ -360,21 +350,17 @@ def _row_entries(row: Mapping, answer: Mapping) -> list[Entry]:
     seconds = row.get("seconds") or {}
     return [
         Entry(text, row["bold"]),
-        *(
-            Entry(format_seconds(_number(seconds.get(part)), math.nan))
-            for part in ("training", "prediction")
-        ),
-        _compared(row["versus_best"], answer["better"]),
-        _compared(row["versus_mean"], answer["better"]),
+        *(format_seconds(_number(seconds.get(part)), math.nan) for part in _PARTS),
+        *(_compared(row[key], answer["better"]) for key in ("versus_best", "versus_mean")),
     ]
 
 
-def _compared(comparison: Mapping | None, better: str) -> Entry:
+def _compared(comparison: Mapping | None, better: str) -> Entry | str:
     """Return a difference in percent, or in percentage points, with the corrected p value."""
     if comparison is None:
-        return Entry(MISSING)
+        return MISSING
     if comparison["outcome"] == "equal":
-        return Entry("equal")
+        return "equal"
     if better == "higher":
         text = f"{_signed(_number(comparison['difference']), '.1f')} points"
     else:
@@ -390,7 +376,7 @@ def _tests_layout(answer: Mapping, baseline: str) -> Layout:
     blocks = []
     for key, heading in (("versus_best", "Minus the best"), ("versus_mean", f"Minus {baseline}")):
         rows = [
-            (row["label"], _test_entries(row[key], answer), [])
+            (row["label"], _test_texts(row[key], answer))
             for row in answer["leaderboard"]
             if row[key] is not None
         ]
@@ -401,7 +387,7 @@ def _tests_layout(answer: Mapping, baseline: str) -> Layout:
     return Layout("Paired differences over splits", "Method", heads, blocks, [f"{sign} is better."])
 
 
-def _test_entries(comparison: Mapping, answer: Mapping) -> list[Entry]:
+def _test_texts(comparison: Mapping, answer: Mapping) -> list[str]:
     is_tested = comparison["outcome"] not in ("equal", "untested")
     digits = ".1f" if answer["metric"] == "accuracy" else ".3f"
     texts = [_signed(_number(comparison["difference"]), digits)]
@@ -410,13 +396,7 @@ def _test_entries(comparison: Mapping, answer: Mapping) -> list[Entry]:
         format_p_value(comparison[key]) if is_tested and comparison[key] is not None else MISSING
         for key in ("p_student", "p_corrected")
     ]
-    return [
-        Entry(text) for text in [*texts, f"{comparison['n_nonzero']} of {comparison['n_splits']}"]
-    ]
-
-
-def _width(width: float) -> str:
-    return f"{PLUS_MINUS} {width:.3g}" if math.isfinite(width) else "too few rows"
+    return [*texts, f"{comparison['n_nonzero']} of {comparison['n_splits']}"]
 
 
 def _usual_widths(limits: np.ndarray) -> str:
@@ -461,10 +441,15 @@ def _coverage_sentence(coverage: np.ndarray, level: float) -> str:
     by_split = [row[np.isfinite(row)].mean() for row in coverage if np.isfinite(row).any()]
     if not by_split:
         return f"There were too few test rows for the coverage of intervals of {level:g} %."
-    text = f"Intervals of {level:g} % covered {_percent(np.mean(by_split))} of the test outputs"
-    if len(by_split) > 1:
-        text += f" (lowest split {_percent(min(by_split))}, highest {_percent(max(by_split))})"
-    return f"{text}."
+    return f"Intervals of {level:g} % covered {_mean_and_ends(by_split, 'of the test outputs')}."
+
+
+def _mean_and_ends(shares: Sequence[float], of_what: str = "") -> str:
+    """Return the mean of shares over splits, and of several the lowest and the highest."""
+    text = f"{_percent(np.mean(shares))} {of_what}".rstrip()
+    if len(shares) > 1:
+        text += f" (lowest split {_percent(min(shares))}, highest {_percent(max(shares))})"
+    return text
 
 
 def _thirds_sentence(thirds: Mapping) -> str:
@@ -525,8 +510,8 @@ def _novelty_sentence(
     )
 
 
-def _leak_sentences(facts: Mapping) -> list[str]:
-    """Return one sentence for each column that reveals an output."""
+def _warnings(facts: Mapping) -> list[str]:
+    """Return a sentence for each column that reveals an output, for order and for repeated rows."""
     sentences = []
     for leak in facts.get("leaks") or ():
         words = _LEAKS.get(leak.get("kind"), "predicts it too well")
@@ -537,36 +522,24 @@ def _leak_sentences(facts: Mapping) -> list[str]:
             f"The column {leak.get('column')} reveals the output {leak.get('output')}: it "
             f"{words}{measured}. {used}; if it is not known for new rows, it must not be used."
         )
-    return sentences
-
-
-def _order_sentences(facts: Mapping) -> list[str]:
     ordered = [entry.get("output") for entry in facts.get("row_order") or ()]
-    if not ordered:
-        return []
-    return [
-        f"The table seems sorted by {_names(ordered)}. If the rows are in order of time, name the "
-        f"time column, so that the later rows are the test rows."
-    ]
-
-
-def _repeat_sentences(facts: Mapping) -> list[str]:
-    sentences = []
-    if facts.get("duplicate_rows"):
+    if ordered:
         sentences.append(
-            f"{_counted(facts['duplicate_rows'], 'row', 'repeats', 'repeat')} an earlier row. A "
-            f"row both in training and test set makes errors too small."
+            f"The table seems sorted by {_names(ordered)}. If the rows are in order of time, name "
+            f"the time column, so that the later rows are the test rows."
         )
-    if facts.get("contradictions"):
+    repeats, contradicts = facts.get("duplicate_rows"), facts.get("contradictions")
+    if repeats:
         sentences.append(
-            f"{_counted(facts['contradictions'], 'labelled row', 'has', 'have')} the inputs of "
-            f"another row and other outputs, which no method can distinguish."
+            f"{count_of(repeats, 'row')} {'repeats' if repeats == 1 else 'repeat'} an earlier row. "
+            f"A row both in training and test set makes errors too small."
+        )
+    if contradicts:
+        sentences.append(
+            f"{count_of(contradicts, 'labelled row')} {'has' if contradicts == 1 else 'have'} the "
+            f"inputs of another row and other outputs, which no method can distinguish."
         )
     return sentences
-
-
-def _counted(number: int, noun: str, singular: str, many: str) -> str:
-    return f"{count_of(number, noun)} {singular if number == 1 else many}"
 
 
 def _facts(facts: Mapping) -> list[tuple[str, str]]:
@@ -629,20 +602,11 @@ def _groups(mixture: Mapping) -> str:
 
 
 def _outputs_layout(outputs: Mapping[str, Mapping]) -> Layout:
-    rows = [
-        (
-            name,
-            [
-                Entry(str(summary.get("n_known", MISSING))),
-                *(
-                    Entry(_plain(summary.get(key)))
-                    for key in ("mean", "deviation", "least", "largest")
-                ),
-            ],
-            [],
-        )
-        for name, summary in outputs.items()
-    ]
+    rows = []
+    for name, summary in outputs.items():
+        numbers = [summary.get(key) for key in ("mean", "deviation", "least", "largest")]
+        texts = [MISSING if n is None else f"{n:.4g}".replace("-", MINUS) for n in numbers]
+        rows.append((name, [str(summary.get("n_known", MISSING)), *texts]))
     heads = ["Known in rows", "Mean", "Standard deviation", "Least", "Largest"]
     return Layout("The outputs", "Output", heads, [Block("", rows)], [])
 
@@ -659,16 +623,9 @@ def _number(value: float | None) -> float:
     return math.nan if value is None else float(value)
 
 
-def _plain(value: float | None) -> str:
-    return MISSING if value is None else f"{value:.4g}".replace("-", MINUS)
-
-
 def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
 def _signed(value: float, digits: str) -> str:
-    if math.isnan(value):
-        return MISSING
-    text = f"{value:+{digits}}"
-    return text.replace("-", MINUS)
+    return MISSING if math.isnan(value) else f"{value:+{digits}}".replace("-", MINUS)

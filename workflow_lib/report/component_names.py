@@ -9,7 +9,7 @@ import pandas as pd
 from workflow_lib.report.class_predictions import class_memberships, read_classes
 from workflow_lib.report.labels import MISSING, table_title
 from workflow_lib.report.results import write_frame
-from workflow_lib.report.table_markup import Block, Entry, Layout, latex_markup
+from workflow_lib.report.table_markup import Block, Layout, latex_markup
 from workflow_lib.whole_files import write_text
 
 CERTAIN = 0.995
@@ -88,7 +88,7 @@ def names_layout(names: pd.DataFrame, title: str) -> Layout:
         classes = [name for name in members if name]
         share = names.loc[members.index[0], "share"]
         texts = [f"{100 * share:.1f}", str(len(classes)), ", ".join(classes) or MISSING]
-        rows.append((str(component), [Entry(text) for text in texts]))
+        rows.append((str(component), texts))
     notes = ["Each class is listed with its most probable component, by falling membership."]
     if is_doubtful.any():
         notes.append("In brackets: its membership, where it is below 1.")

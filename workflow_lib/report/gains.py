@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import pandas as pd
+
 from workflow_lib.errors import UserError
 from workflow_lib.report.answer_part import read_json
 from workflow_lib.report.findings import Found, data_words, effect_words, where_words
@@ -54,7 +56,7 @@ def gains_section(
         If a file of equivalence checks is missing or damaged.
     """
     by_name = {section["name"]: section for section in sections}
-    checked = {name: _read(path) for name, path in equivalence_checks.items()}
+    statements = _statements(equivalence_checks)
     found = [
         Found(comparison, verdict, by_name[name])
         for name, verdict in verdicts.items()
@@ -64,8 +66,10 @@ def gains_section(
         ANCHOR,
         HEADING,
         "gains.html",
-        sentences=[*_equivalence_sentences(checked), *_outcomes(found, methods)],
-        equivalence_table=html_markup(_equivalence_layout(checked, by_name)) if checked else "",
+        sentences=[*_equivalence_sentences(statements), *_outcomes(found, methods)],
+        equivalence_table=""
+        if statements.empty
+        else html_markup(_equivalence_layout(statements, by_name)),
         how_checked=_HOW_CHECKED,
         outcome_tables=[
             html_markup(outcomes_layout(verdict, by_name[name], methods))
@@ -101,7 +105,7 @@ def outcomes_layout(
         for comparison in verdict.comparisons
     }
     rows = [
-        (label, [_entry(found.get((label, size)), verdict) for size in sizes], [])
+        (label, [_entry(found.get((label, size)), verdict) for size in sizes])
         for label in dict.fromkeys(comparison.label for comparison in verdict.comparisons)
     ]
     measured = QUANTITIES[verdict.metric]
@@ -116,39 +120,30 @@ def outcomes_layout(
     )
 
 
-def _entry(comparison: Comparison | None, verdict: Verdict) -> Entry:
+def _entry(comparison: Comparison | None, verdict: Verdict) -> Entry | str:
     if comparison is None:
-        return Entry(MISSING)
+        return MISSING
     measured, cell = QUANTITIES[verdict.metric], comparison.cell
     word = WORDS[comparison.outcome]
     if comparison.outcome == "equal":
-        return Entry(word)
-    text = f"{measured.write_difference(cell.difference)}"
+        return word
+    text = measured.write_difference(cell.difference)
     if comparison.outcome != "untested":
         text += f" ({effect_words(measured.shown_effect(cell.effect))})"
     return Entry(f"{text} {word}".rstrip(), bold=comparison.outcome in ("lower", "higher"))
 
 
-def _equivalence_layout(checked: Mapping[str, Mapping], by_name: Mapping[str, Mapping]) -> Layout:
+def _equivalence_layout(statements: pd.DataFrame, by_name: Mapping[str, Mapping]) -> Layout:
     """Return the table with a row for each experiment and a column for each statement."""
-    is_same = {
-        equivalence["name"]: equivalence["is_kernel_ridge"]
-        for found in checked.values()
-        for equivalence in _statements(found)
-    }
+    is_same = dict(zip(statements["name"], statements["is_kernel_ridge"]))
     names = sorted(is_same, key=lambda name: not is_same[name])
-    rows = [
-        (
-            data_words(by_name[experiment]),
-            [
-                Entry(f"{found['n_training']} + {found['n_test']}"),
-                *(_check_entry(_by_name(found, name)) for name in names),
-            ],
-            [],
-        )
-        for experiment, found in checked.items()
-    ]
-    tolerances = sorted({found["tolerance"] for found in checked.values()})
+    rows = []
+    for experiment, found in statements.groupby("experiment", sort=False):
+        entries = {each.name: _check_entry(each) for each in found.itertuples(index=False)}
+        n_rows = f"{found['n_training'].iloc[0]} + {found['n_test'].iloc[0]}"
+        texts = [n_rows, *(entries.get(name, MISSING) for name in names)]
+        rows.append((data_words(by_name[experiment]), texts))
+    below = join_words([f"{number:.0e}" for number in sorted(set(statements["tolerance"]))])
     return Layout(
         "Largest relative difference of predictions from kernel ridge regression",
         "Experiment",
@@ -159,55 +154,45 @@ def _equivalence_layout(checked: Mapping[str, Mapping], by_name: Mapping[str, Ma
         [Block("", rows)],
         [
             "The heading of a column states what theory says of OFER in the case named there. The "
-            "same means a difference below "
-            f"{join_words([f'{number:.0e}' for number in tolerances])}. "
+            f"same means a difference below {below}. "
             "Every cell agrees with theory unless it says otherwise.",
         ],
     )
 
 
-def _check_entry(statement: Mapping | None) -> Entry:
-    if statement is None:
-        return Entry(MISSING)
-    difference = statement["difference"]
+def _check_entry(statement) -> Entry | str:
+    difference = statement.difference
     text = f"{difference:.2g}" if difference >= 1e-3 else f"{difference:.0e}"
     text = text.replace("e-", f"e{MINUS}")
-    return Entry(text) if statement["holds"] else Entry(f"{text} NOT as theory says", bold=True)
+    return text if statement.holds else Entry(f"{text} NOT as theory says", bold=True)
 
 
-def _equivalence_sentences(checked: Mapping[str, Mapping]) -> list[str]:
+def _equivalence_sentences(statements: pd.DataFrame) -> list[str]:
     """Return where the checks found OFER equal to kernel ridge regression, and where not."""
-    if not checked:
+    if statements.empty:
         return ["The equivalence to kernel ridge regression was not checked in this run."]
-    every = [
-        (name, equivalence) for name, found in checked.items() for equivalence in _statements(found)
-    ]
-    same = [equivalence for _, equivalence in every if equivalence["is_kernel_ridge"]]
-    other = [equivalence for _, equivalence in every if not equivalence["is_kernel_ridge"]]
-    broken = [(name, equivalence) for name, equivalence in every if not equivalence["holds"]]
     sentences = []
-    if same:
-        largest = max(equivalence["difference"] for equivalence in same)
+    is_same = statements["is_kernel_ridge"]
+    same, other = statements[is_same], statements[~is_same]
+    if len(same):
+        n_experiments = statements["experiment"].nunique()
         sentences.append(
             f"Where OFER is kernel ridge regression by algebra, its predictions are those of "
-            f"kernel ridge regression in {sum(equivalence['holds'] for equivalence in same)} of "
-            f"{count_of(len(same), 'check')} on {count_of(len(checked), 'experiment')}; the "
-            f"largest relative difference is {largest:.0e}."
+            f"kernel ridge regression in {same['holds'].sum()} of "
+            f"{count_of(len(same), 'check')} on {count_of(n_experiments, 'experiment')}; the "
+            f"largest relative difference is {same['difference'].max():.0e}."
         )
-    if other:
-        least = min(equivalence["difference"] for equivalence in other)
-        largest = max(equivalence["difference"] for equivalence in other)
+    if len(other):
         sentences.append(
             f"Where theory says that it is not (a penalty per block, different variances), the "
-            f"predictions differ in {sum(equivalence['holds'] for equivalence in other)} of "
-            f"{count_of(len(other), 'check')}, by {least:.2g} to {largest:.2g}."
+            f"predictions differ in {other['holds'].sum()} of {count_of(len(other), 'check')}, by "
+            f"{other['difference'].min():.2g} to {other['difference'].max():.2g}."
         )
-    sentences += [
-        f"NOT as theory says: {equivalence['name']} on {name}, a difference of "
-        f"{equivalence['difference']:.1e}."
-        for name, equivalence in broken
+    return sentences + [
+        f"NOT as theory says: {each.name} on {each.experiment}, a difference of "
+        f"{each.difference:.1e}."
+        for each in statements[~statements["holds"]].itertuples(index=False)
     ]
-    return sentences
 
 
 def _outcomes(found: Sequence[Found], methods: Mapping[str, Mapping]) -> list[str]:
@@ -263,25 +248,23 @@ def _named(beginning: str, word: str, found: Sequence[Found]) -> str:
     return f"{beginning}; {largest}{'; '.join(shown)}."
 
 
-def _statements(found: Mapping) -> list[Mapping]:
-    return found["statements"]
+def _statements(checked: Mapping[str, str | Path]) -> pd.DataFrame:
+    """Return the checks of all experiments: a row for each statement, with what its file says.
 
-
-def _by_name(found: Mapping, name: str) -> Mapping | None:
-    return next(
-        (equivalence for equivalence in _statements(found) if equivalence["name"] == name), None
-    )
-
-
-def _read(path: str | Path) -> dict:
-    """Return the equivalence checks of one file; UserError where something is missing."""
-    found = read_json(path)
-    lacking = {"n_training", "n_test", "tolerance", "statements"} - found.keys()
-    if lacking:
-        raise UserError(
-            str(path),
-            f"it has no {join_words(sorted(lacking))}",
-            "a JSON file that the rule equivalence_checks made",
-            f"rm -f {path} and run the same snakemake command again",
-        )
-    return found
+    Raises UserError where a file lacks something.
+    """
+    rows = []
+    for experiment, path in checked.items():
+        found = read_json(path)
+        lacking = {"n_training", "n_test", "tolerance", "statements"} - found.keys()
+        if lacking:
+            raise UserError(
+                str(path),
+                f"it has no {join_words(sorted(lacking))}",
+                "a JSON file that the rule equivalence_checks made",
+                f"rm -f {path} and run the same snakemake command again",
+            )
+        rows += [
+            {"experiment": experiment, **found, **statement} for statement in found["statements"]
+        ]
+    return pd.DataFrame(rows)

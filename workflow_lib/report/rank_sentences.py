@@ -15,7 +15,7 @@ from workflow_lib.report.ranks import (
     Place,
     Ranking,
 )
-from workflow_lib.report.table_markup import Block, Entry, Layout
+from workflow_lib.report.table_markup import Block, Layout
 
 NOTHING_RANKED = (
     f"Nothing is ranked: fewer than {LEAST_METHODS} methods that use no weak rows ran together on "
@@ -103,9 +103,9 @@ def ranks_layout(ranking: Ranking | None, methods: Mapping[str, Mapping]) -> Lay
         return Layout(NO_RANKING, "Method", ["Average"], [Block("", [])], [])
     rows = []
     for index, method in enumerate(ranking.methods):
-        of_datasets = [Entry(f"{rank:g}") for rank in ranking.ranks[:, index]]
-        average = Entry(f"{ranking.average_ranks[index]:.2f}")
-        rows.append((method_label(method, methods), [average, *of_datasets], []))
+        of_datasets = [f"{rank:g}" for rank in ranking.ranks[:, index]]
+        average = f"{ranking.average_ranks[index]:.2f}"
+        rows.append((method_label(method, methods), [average, *of_datasets]))
     heads = ["Average", *(place.experiment for place in ranking.places)]
     return Layout(TITLE, "Method", heads, [Block("", rows)], _table_notes(ranking))
 

@@ -16,7 +16,7 @@ from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
 from workflow_lib.report.class_predictions import stored_mixture
 from workflow_lib.report.labels import MINUS, MISSING, count_of, table_title
 from workflow_lib.report.results import write_frame
-from workflow_lib.report.table_markup import Block, Entry, Layout, latex_markup
+from workflow_lib.report.table_markup import Block, Layout, latex_markup
 from workflow_lib.whole_files import write_text
 
 N_TYPICAL = 3
@@ -209,10 +209,9 @@ def typical_layout(found: TypicalRows, title: str) -> Layout:
     shown = np.sort(np.argsort(-found.differences, kind="stable")[:MOST_OUTPUTS])
     rows = []
     for component in found.components:
-        entries = [Entry(f"{100 * component.share:.1f}"), Entry(str(component.n_rows))]
-        entries += [Entry(_number(component.means[output])) for output in shown]
-        entries.append(Entry(", ".join(component.rows) or MISSING))
-        rows.append((str(component.component), entries, []))
+        texts = [f"{100 * component.share:.1f}", str(component.n_rows)]
+        texts += [f"{mean:.3g}".replace("-", MINUS) for mean in component.means[shown]]
+        rows.append((str(component.component), [*texts, ", ".join(component.rows) or MISSING]))
     notes = [
         "Columns of outputs are the means of each component.",
         "A row belongs to its most probable component; typical are the rows with the highest "
@@ -242,10 +241,6 @@ def typical_layout(found: TypicalRows, title: str) -> Layout:
         notes,
         is_prose=True,
     )
-
-
-def _number(value: float) -> str:
-    return f"{value:.3g}".replace("-", MINUS)
 
 
 def _groups_seen(data_profile: str | Path | None) -> int | None:
