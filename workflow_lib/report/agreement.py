@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 import pandas as pd
 
 from workflow_lib.experiments.statistics import EQUALITY_TOLERANCE
-from workflow_lib.report.labels import MINUS, MISSING, count_of
+from workflow_lib.report.labels import MISSING, count_of, format_signed
 
 COLUMNS = ["label", "column", "quantity", "value", "deviation"]
 COLUMNS += ["published_value", "published_spread"]
@@ -92,11 +92,7 @@ def same_order(found: pd.DataFrame) -> tuple[int, int]:
 
 def format_spreads(in_spreads: float) -> str:
     """Return a difference in spreads with its sign, as ``+1.3`` or ``−17``; a dash for NaN."""
-    if math.isnan(in_spreads):
-        return MISSING
-    text = f"{in_spreads:+.1f}" if abs(in_spreads) < 9.95 else f"{in_spreads:+.0f}"
-    # What rounds to zero has no sign.
-    return "0.0" if text in ("+0.0", "-0.0") else text.replace("-", MINUS)
+    return MISSING if math.isnan(in_spreads) else format_signed(in_spreads)
 
 
 def agreement_note(in_spreads: pd.Series) -> str:

@@ -17,15 +17,11 @@ from workflow_lib.report.cross_dataset import (
 )
 from workflow_lib.report.dataset_records import dataset_record, is_made
 from workflow_lib.report.figures.registry import figure_modules
-from workflow_lib.report.findings import (
-    effect_words,
-    replaced_sentences,
-    unbeaten_sizes,
-)
 from workflow_lib.report.gains import gains_section
 from workflow_lib.report.labels import (
     MISSING,
     format_p_value,
+    format_signed,
     table_title,
 )
 from workflow_lib.report.manifest import read_manifest
@@ -41,7 +37,13 @@ from workflow_lib.report.results import read_choices, read_scores
 from workflow_lib.report.table_text import READERS, lay_out, table_cells
 from workflow_lib.report.tables import ERRORS
 from workflow_lib.report.typical_rows import typical_layout, typical_rows
-from workflow_lib.report.verdict import Verdict, count_sentences, verdict
+from workflow_lib.report.verdict import (
+    Verdict,
+    count_sentences,
+    replaced_sentences,
+    unbeaten_sizes,
+    verdict,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -275,20 +277,23 @@ def comparison_rows(judgement: Verdict) -> list[list[str]]:
     of the scores, the two p values, splits that differ. What a single split or equal scores leave
     undefined is a dash.
     """
-    rows, measured = [], QUANTITIES[judgement.metric]
-    for comparison in judgement.comparisons:
-        cell = comparison.cell
-        is_tested = comparison.outcome not in ("equal", "untested")
-        rows.append(
-            [
-                comparison.label,
-                str(comparison.training_size),
-                measured.write_difference(cell.difference),
-                effect_words(measured.shown_effect(cell.effect)) if is_tested else MISSING,
-                effect_words(measured.shown_effect(cell.hedges_g)) if is_tested else MISSING,
-                format_p_value(cell.p_reference_student) if is_tested else MISSING,
-                format_p_value(cell.p_reference_corrected) if is_tested else MISSING,
-                f"{cell.n_nonzero} of {cell.n_splits}",
-            ]
-        )
-    return rows
+    measured = QUANTITIES[judgement.metric]
+    return [
+        [
+            row.label,
+            str(row.training_size),
+            measured.write_difference(row.difference),
+            *(
+                [MISSING] * 4
+                if row.outcome in ("equal", "untested")
+                else [
+                    format_signed(measured.shown_effect(row.effect), 1),
+                    format_signed(measured.shown_effect(row.hedges_g), 1),
+                    format_p_value(row.p_reference_student),
+                    format_p_value(row.p_reference_corrected),
+                ]
+            ),
+            f"{row.n_nonzero} of {row.n_splits}",
+        ]
+        for row in judgement.comparisons.itertuples()
+    ]

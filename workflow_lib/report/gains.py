@@ -9,12 +9,19 @@ import pandas as pd
 
 from workflow_lib.errors import UserError
 from workflow_lib.report.answer_part import read_json
-from workflow_lib.report.findings import Found, data_words, effect_words, where_words
-from workflow_lib.report.labels import MINUS, MISSING, count_of, join_words, method_label
-from workflow_lib.report.quantities import QUANTITIES
+from workflow_lib.report.labels import (
+    MINUS,
+    MISSING,
+    count_of,
+    format_p_value,
+    format_signed,
+    join_words,
+    method_label,
+)
+from workflow_lib.report.quantities import QUANTITIES, Quantity
 from workflow_lib.report.render import Section, html_markup, section
 from workflow_lib.report.table_markup import Block, Entry, Layout
-from workflow_lib.report.verdict import Comparison, Verdict
+from workflow_lib.report.verdict import Verdict
 
 ANCHOR = "where-ofer-helps"
 HEADING = "Where OFER helps, and where it is kernel ridge"
@@ -58,15 +65,15 @@ def gains_section(
     by_name = {section["name"]: section for section in sections}
     statements = _statements(equivalence_checks)
     found = [
-        Found(comparison, verdict, by_name[name])
-        for name, verdict in verdicts.items()
-        for comparison in verdict.comparisons
+        each.comparisons.assign(experiment=name, metric=each.metric, reference=each.reference)
+        for name, each in verdicts.items()
+        if len(each.comparisons)
     ]
     return section(
         ANCHOR,
         HEADING,
         "gains.html",
-        sentences=[*_equivalence_sentences(statements), *_outcomes(found, methods)],
+        sentences=[*_equivalence_sentences(statements), *_outcomes(found, by_name, methods)],
         equivalence_table=""
         if statements.empty
         else html_markup(_equivalence_layout(statements, by_name)),
@@ -74,7 +81,7 @@ def gains_section(
         outcome_tables=[
             html_markup(outcomes_layout(verdict, by_name[name], methods))
             for name, verdict in verdicts.items()
-            if verdict.comparisons
+            if len(verdict.comparisons)
         ],
         how_compared=_HOW_COMPARED,
     )
@@ -99,16 +106,11 @@ def outcomes_layout(
     verdict: Verdict, experiment: Mapping, methods: Mapping[str, Mapping]
 ) -> Layout:
     """Return the table of one experiment: a row for each OFER row, a column for each size."""
-    sizes = sorted({comparison.training_size for comparison in verdict.comparisons})
-    found = {
-        (comparison.label, comparison.training_size): comparison
-        for comparison in verdict.comparisons
-    }
-    rows = [
-        (label, [_entry(found.get((label, size)), verdict) for size in sizes])
-        for label in dict.fromkeys(comparison.label for comparison in verdict.comparisons)
-    ]
-    measured = QUANTITIES[verdict.metric]
+    measured, sizes = QUANTITIES[verdict.metric], sorted(set(verdict.comparisons["training_size"]))
+    rows = []
+    for label, group in verdict.comparisons.groupby("label", sort=False):
+        entries = {row.training_size: _entry(row, measured) for row in group.itertuples()}
+        rows.append((label, [entries.get(size, MISSING) for size in sizes]))
     sign = "positive" if measured.is_accuracy else "negative"
     return Layout(
         f"{data_words(experiment)}: difference in {measured.difference_name} from "
@@ -120,17 +122,14 @@ def outcomes_layout(
     )
 
 
-def _entry(comparison: Comparison | None, verdict: Verdict) -> Entry | str:
-    if comparison is None:
-        return MISSING
-    measured, cell = QUANTITIES[verdict.metric], comparison.cell
-    word = WORDS[comparison.outcome]
-    if comparison.outcome == "equal":
+def _entry(row, measured: Quantity) -> Entry | str:
+    word = WORDS[row.outcome]
+    if row.outcome == "equal":
         return word
-    text = measured.write_difference(cell.difference)
-    if comparison.outcome != "untested":
-        text += f" ({effect_words(measured.shown_effect(cell.effect))})"
-    return Entry(f"{text} {word}".rstrip(), bold=comparison.outcome in ("lower", "higher"))
+    text = measured.write_difference(row.difference)
+    if row.outcome != "untested":
+        text += f" ({format_signed(measured.shown_effect(row.effect), 1)})"
+    return Entry(f"{text} {word}".rstrip(), bold=row.outcome in ("lower", "higher"))
 
 
 def _equivalence_layout(statements: pd.DataFrame, by_name: Mapping[str, Mapping]) -> Layout:
@@ -195,57 +194,65 @@ def _equivalence_sentences(statements: pd.DataFrame) -> list[str]:
     ]
 
 
-def _outcomes(found: Sequence[Found], methods: Mapping[str, Mapping]) -> list[str]:
+def _outcomes(
+    frames: Sequence[pd.DataFrame], by_name: Mapping[str, Mapping], methods: Mapping[str, Mapping]
+) -> list[str]:
     """Return where OFER helps, where it equals the reference and where it loses."""
-    if not found:
+    if not frames:
         return ["No OFER method was compared with a reference in this run."]
-    gains = sorted(
-        (finding for finding in found if finding.comparison.outcome == "lower"),
-        key=lambda finding: finding.comparison.cell.effect,
-    )
-    losses = sorted(
-        (finding for finding in found if finding.comparison.outcome == "higher"),
-        key=lambda finding: -finding.comparison.cell.effect,
-    )
-    equal = [finding for finding in found if finding.comparison.outcome == "equal"]
+    found = pd.concat(frames, ignore_index=True)
     of_all = f"of {count_of(len(found), 'comparison')}"
-    sentences = [
-        _named(f"OFER is better in {len(gains)} {of_all}", "gains", gains),
-        _named(f"OFER is worse in {len(losses)} {of_all}", "losses", losses),
-    ]
-    if equal:
-        where: dict[str, list[str]] = {}
-        for finding in equal:
-            where.setdefault(finding.comparison.label, []).append(finding.section["name"])
+    sentences = []
+    for outcome, side, word in (("lower", "better", "gains"), ("higher", "worse", "losses")):
+        rows = found[found["outcome"] == outcome]
+        rows = rows.sort_values("effect", ascending=outcome == "lower", kind="stable")
+        text = f"OFER is {side} in {len(rows)} {of_all}"
+        if len(rows):
+            shown = rows.head(MOST_SHOWN).itertuples()
+            largest = f"the largest {word}: " if len(rows) > 1 else ""
+            named = "; ".join(where_words(row, by_name[row.experiment]) for row in shown)
+            text += f"; {largest}{named}"
+        sentences.append(f"{text}.")
+    equal, unclear = (found[found["outcome"] == outcome] for outcome in ("equal", "open"))
+    if len(equal):
         rows = [
-            f"{label} ({join_words(list(dict.fromkeys(names)))})" for label, names in where.items()
+            f"{label} ({join_words(names.unique().tolist())})"
+            for label, names in equal.groupby("label", sort=False)["experiment"]
         ]
-        references = dict.fromkeys(
-            method_label(finding.verdict.reference, methods) for finding in equal
-        )
+        references = [method_label(method, methods) for method in equal["reference"]]
         sentences.append(
-            f"OFER equals {join_words(list(references))} in every split up to rounding in "
-            f"{len(equal)} {of_all}: {'; '.join(rows)}."
+            f"OFER equals {join_words(list(dict.fromkeys(references)))} in every split up to "
+            f"rounding in {len(equal)} {of_all}: {'; '.join(rows)}."
         )
-    n_open = sum(finding.comparison.outcome == "open" for finding in found)
-    n_lower = sum(
-        finding.comparison.outcome == "open" and finding.comparison.cell.difference < 0
-        for finding in found
-    )
-    if n_open:
+    if len(unclear):
+        n_lower = (unclear["difference"] < 0).sum()
         sentences.append(
-            f"The two are not distinguishable in {n_open} {of_all}; of these the mean is better in "
-            f"{n_lower} and worse in {n_open - n_lower}."
+            f"The two are not distinguishable in {len(unclear)} {of_all}; of these the mean is "
+            f"better in {n_lower} and worse in {len(unclear) - n_lower}."
         )
     return sentences
 
 
-def _named(beginning: str, word: str, found: Sequence[Found]) -> str:
-    if not found:
-        return f"{beginning}."
-    shown = [where_words(finding) for finding in found[:MOST_SHOWN]]
-    largest = f"the largest {word}: " if len(found) > 1 else ""
-    return f"{beginning}; {largest}{'; '.join(shown)}."
+def data_words(section: Mapping) -> str:
+    """Return an experiment with the kind of its data, as ``digits (a stand-in)``."""
+    if section["stand_in_for"]:
+        return f"{section['name']} (a stand-in)"
+    kind = "data made by a recipe" if section["is_made"] else "real data"
+    return f"{section['name']} ({kind})"
+
+
+def where_words(row, section: Mapping) -> str:
+    """Return a comparison in words: row, reference, experiment, size, difference and tests.
+
+    `row` has the columns `workflow_lib.report.verdict.COMPARED` and the ``metric``.
+    """
+    measured = QUANTITIES[row.metric]
+    effect = format_signed(measured.shown_effect(row.effect), 1)
+    return (
+        f"{row.label} on {data_words(section)} at n = {row.training_size}: "
+        f"{measured.write_difference(row.difference)} in {measured.difference_name}, {effect} in "
+        f"units of its spread (corrected {format_p_value(row.p_reference_corrected)})"
+    )
 
 
 def _statements(checked: Mapping[str, str | Path]) -> pd.DataFrame:

@@ -127,6 +127,17 @@ def format_difference(difference: float, decimals: int = 3) -> str:
     return digits.replace("-", MINUS)
 
 
+def format_signed(value: float, decimals: int | None = None) -> str:
+    """Return a number with its sign and a true minus; what rounds to zero has no sign.
+
+    The default is one decimal, and none from 10 on.
+    """
+    if decimals is None:
+        decimals = 1 if abs(value) < 9.95 else 0
+    text = f"{value:+.{decimals}f}"
+    return text.lstrip("+-") if float(text) == 0 else text.replace("-", MINUS)
+
+
 def format_p_value(p_value: float) -> str:
     """Return ``p = 0.031``, or ``p = 2e-05`` below 0.001."""
     if p_value == 0:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from workflow_lib.experiments.statistics import detectable_difference
-from workflow_lib.report.labels import MINUS, count_of, is_ceiling, method_label
+from workflow_lib.report.labels import count_of, format_signed, is_ceiling, method_label
 from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.report.results import outside_studies, rows_of_sizes
 from workflow_lib.report.tables import Cell, error_table
@@ -158,7 +158,7 @@ def findings(found: pd.DataFrame, unbeaten: Sequence[str] = ()) -> list[Finding]
                 f"The largest significant {word} against the reference: {row['label']} on ",
                 f"experiment-{row['experiment']}",
                 row["title"] + (" (a stand-in)" if row["is_stand_in"] else ""),
-                f", with an error {signed_percent(row['difference_percent'])[1:]} % {side}.",
+                f", with an error {format_signed(row['difference_percent'])[1:]} % {side}.",
             )
         )
     ofer = fair[fair["method"].str.match("w?ofer") & (fair["outcome"] != "")]
@@ -183,12 +183,6 @@ def findings(found: pd.DataFrame, unbeaten: Sequence[str] = ()) -> list[Finding]
             )
         )
     return sentences
-
-
-def signed_percent(value: float) -> str:
-    """Return a difference in per cent with its sign: whole numbers from 10 on, else one decimal."""
-    text = f"{value:+.0f}" if abs(value) >= 9.95 else f"{value:+.1f}"
-    return "0.0" if text in ("+0.0", "-0.0") else text.replace("-", MINUS)
 
 
 def _chosen(cells: Sequence[Cell]) -> Cell:

@@ -11,8 +11,8 @@ import pandas as pd
 
 from workflow_lib.experiments.statistics import mean_and_deviation
 from workflow_lib.report.inches import GREY, INK, draw_box, page, shortened, write
-from workflow_lib.report.labels import count_of
-from workflow_lib.report.overview import best_of, overview, shared_methods, signed_percent
+from workflow_lib.report.labels import count_of, format_signed
+from workflow_lib.report.overview import best_of, overview, shared_methods
 from workflow_lib.report.quantities import QUANTITIES, errors_by_size
 from workflow_lib.report.results import outside_studies, read_scores, write_frame
 from workflow_lib.report.style import applied_style, line_style, save_figure
@@ -186,7 +186,7 @@ def draw_headline(found: pd.DataFrame):
                     axis,
                     width - DETECTABLE / 2,
                     y + ROW / 2,
-                    f"\u00b1{signed_percent(detectable)[1:]} %",
+                    f"\u00b1{format_signed(detectable)[1:]} %",
                     ha="center",
                     color=GREY,
                 )
@@ -252,7 +252,7 @@ def _draw_cell(axis, x: float, y: float, width: float, row: pd.Series) -> None:
     if not outcome:
         write(axis, x + width / 2, y + ROW / 2, "0", ha="center", color=GREY, fontsize=8.5)
         return
-    text = "=" if outcome == "equal" else signed_percent(percent)
+    text = "=" if outcome == "equal" else format_signed(percent)
     is_found = outcome in ("better", "worse")
     fill = color_of(0.0 if outcome == "equal" else percent)
     draw_box(axis, x + 0.02, y + 0.02, width - 0.04, ROW - 0.04, fill)
