@@ -269,8 +269,8 @@ def _tied_sentence(board: Leaderboard) -> str:
         parts.append(f"{winner.label} is the cheapest of these.")
     elif cheapest is not None:
         parts.append(
-            f"The cheapest of these is {cheapest.label}: {_seconds(cheapest.seconds.total)} of "
-            f"training and prediction instead of {_seconds(winner.seconds.total)}."
+            f"The cheapest of these is {cheapest.label}: {_seconds(cheapest.total_seconds)} of "
+            f"training and prediction instead of {_seconds(winner.total_seconds)}."
         )
     return " ".join(parts)
 
@@ -354,7 +354,7 @@ def _learning_sentence(board: Leaderboard) -> str:
     learning, measured = board.learning, QUANTITIES[board.metric]
     comparison = learning.difference
     change = comparison.difference if measured.is_accuracy else comparison.relative
-    steps = f"From {learning.from_size} to {_size(board, learning.to_size)}"
+    steps = f"From {learning.from_size} to {_size(board, board.training_size)}"
     whose = f"the {_NAMES[board.metric]} of {learning.row.label}"
     if comparison.outcome == "equal":
         return f"{steps} {whose} did not change: more rows of the same kind would hardly help."
@@ -377,12 +377,14 @@ def _cost_sentence(board: Leaderboard) -> str:
     rows = [row for row in (board.winner, board.next_best) if row is not None and row.seconds]
     if not rows or rows[0] is not board.winner:
         return ""
-    training = [f"{_seconds(row.seconds.training)} for {row.label}" for row in rows]
-    prediction = [f"{_seconds(row.seconds.prediction)} for {row.label}" for row in rows]
+    training, prediction = (
+        join_words([f"{_seconds(row.seconds[part])} for {row.label}" for row in rows])
+        for part in ("training", "prediction")
+    )
     return (
         f"Training on {count_of(board.n_train, 'row')}, the choice of hyper-parameters included, "
-        f"took {join_words(training)}; predicting {count_of(board.n_test, 'row')} took "
-        f"{join_words(prediction)}."
+        f"took {training}; predicting {count_of(board.n_test, 'row')} took "
+        f"{prediction}."
     )
 
 

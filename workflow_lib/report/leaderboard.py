@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,6 @@ from workflow_lib.report.leaderboard_records import (
     Leaderboard,
     Learning,
     Row,
-    Seconds,
 )
 from workflow_lib.report.quantities import QUANTITIES, chance_error, errors_by_size
 from workflow_lib.report.results import (
@@ -161,19 +161,14 @@ def leaderboard(
     splits = set().union(*column.values())
     seconds = _mean_seconds(timings, size)
     baseline = _baseline(at_size, column, splits, methods, metric)
-    mean_errors = None
-    if baseline is not None:
-        mean_errors = column.get(baseline.variant) or dict.fromkeys(splits, baseline.error)
-
-    def compared(first: Errors, second: Errors) -> Difference | None:
-        return difference(first, second, n_train, n_test)
-
+    compared = partial(difference, n_train=n_train, n_test=n_test)
     rows = []
     for variant, errors in column.items():
         mean, deviation = mean_and_deviation(list(errors.values()))
         versus_mean = None
         if baseline is not None and variant != baseline.variant:
-            versus_mean = compared(errors, mean_errors)
+            known = dict.fromkeys(splits, baseline.error)
+            versus_mean = compared(errors, column.get(baseline.variant) or known)
         rows.append(
             Row(
                 variant=variant,
@@ -185,7 +180,6 @@ def leaderboard(
                 is_ceiling=is_ceiling(variant.method, methods),
                 is_bold=column_comparison(column, variant).get("bold", False),
                 seconds=seconds.get(variant),
-                versus_best=None,
                 versus_mean=versus_mean,
                 why_not_saved=why_not_saved(variant.method, methods),
             )
@@ -213,17 +207,16 @@ def leaderboard(
         n_splits=len(splits),
         rows=rows,
         baseline=baseline,
-        learning=None,
         choice=_choice({row.variant: column[row.variant] for row in rows if row.can_win}, splits),
-        equivalences=_equivalences(column, methods, metric, n_train, n_test),
-        reference=_reference_row(rows, metric),
-        versus_reference=None,
+        equivalences=_equivalences(column, methods, metric, compared),
     )
-    return replace(
-        board,
-        learning=_learning(columns, n_train_of, board),
-        versus_reference=_versus_reference(board, column),
-    )
+    ofer = [row for row in rows if row.can_win and row.variant.method.startswith(("ofer", "wofer"))]
+    versus_reference = None
+    if ofer and board.reference is not None:
+        found = compared(column[ofer[0].variant], column[board.reference.variant])
+        versus_reference = found and (ofer[0], found)
+    learning = _learning(columns, n_train_of, board)
+    return replace(board, learning=learning, versus_reference=versus_reference)
 
 
 def chosen_on_other_splits(errors: Sequence[Sequence[float]]) -> float:
@@ -317,9 +310,8 @@ def answer_tree(board: Leaderboard, settings: Mapping, n_folds: int) -> dict:
         "deviation": measured.shown_spread(winner.deviation),
         "sentences": answer_sentences(board),
         "notes": answer_notes(board, settings, n_folds),
-        "baseline": None
-        if board.baseline is None
-        else {
+        "baseline": board.baseline
+        and {
             "label": board.baseline.label,
             "method": board.baseline.variant.method if board.baseline.variant else None,
             "mean": measured.shown(board.baseline.error),
@@ -328,17 +320,15 @@ def answer_tree(board: Leaderboard, settings: Mapping, n_folds: int) -> dict:
         "not_distinguishable": [row.variant.method for row in board.tied],
         "cheapest": cheapest.variant.method if cheapest else None,
         "equivalences": [asdict(equivalence) for equivalence in board.equivalences],
-        "learning": None
-        if board.learning is None
-        else {
+        "learning": board.learning
+        and {
             "method": board.learning.row.variant.method,
             "from": board.learning.from_size,
-            "to": board.learning.to_size,
+            "to": board.training_size,
             **_shown(board.learning.difference, board.metric),
         },
-        "choice": None
-        if board.choice is None
-        else {
+        "choice": board.choice
+        and {
             "n_methods": board.choice.n_methods,
             "mean_of_winner": measured.shown(board.choice.winner_error),
             "mean_chosen_on_other_splits": measured.shown(board.choice.chosen_error),
@@ -357,7 +347,7 @@ def answer_tree(board: Leaderboard, settings: Mapping, n_folds: int) -> dict:
                 "can_win": row.can_win,
                 "why_not_saved": row.why_not_saved,
                 "bold": row.is_bold,
-                "seconds": None if row.seconds is None else asdict(row.seconds),
+                "seconds": row.seconds,
                 "versus_best": _shown(row.versus_best, board.metric),
                 "versus_mean": _shown(row.versus_mean, board.metric),
             }
@@ -391,21 +381,21 @@ def _without_nan(value: object) -> object:
     return value
 
 
-def _mean_seconds(timings: pd.DataFrame | None, size: int) -> dict[Variant, Seconds]:
+def _mean_seconds(timings: pd.DataFrame | None, size: int) -> dict[Variant, dict[str, float]]:
     """Return the mean seconds over splits of each row at one training size."""
     if timings is None:
         return {}
     rows = outside_studies(timings)
-    training = rows["selection_seconds"] + rows["fit_seconds"]
-    prediction = rows["prediction_seconds"] + rows["preimage_seconds"]
-    means = [
-        {
-            variant: mean_and_deviation(list(splits.values()))[0]
-            for variant, splits in by_size(rows.assign(value=seconds)).get(size, {}).items()
-        }
-        for seconds in (training, prediction)
-    ]
-    return {variant: Seconds(means[0][variant], means[1][variant]) for variant in means[0]}
+    parts = {
+        "training": rows["selection_seconds"] + rows["fit_seconds"],
+        "prediction": rows["prediction_seconds"] + rows["preimage_seconds"],
+    }
+    means: dict[Variant, dict[str, float]] = {}
+    for part, seconds in parts.items():
+        for variant, splits in by_size(rows.assign(value=seconds)).get(size, {}).items():
+            mean = mean_and_deviation(list(splits.values()))[0]
+            means.setdefault(variant, {})[part] = mean
+    return means
 
 
 def _baseline(
@@ -456,28 +446,6 @@ def _winner(
     return min(equal, key=order)
 
 
-def _reference_row(rows: Sequence[Row], metric: str) -> Row | None:
-    """Return the row of the reference method without weak rows, None where it was not run."""
-    named = [
-        row
-        for row in rows
-        if row.variant.method == QUANTITIES[metric].reference and row.variant.weak_size == 0
-    ]
-    return named[0] if named else None
-
-
-def _versus_reference(
-    board: Leaderboard, column: Mapping[Variant, Errors]
-) -> tuple[Row, Difference] | None:
-    """Return the best OFER row against the reference method, where neither is missing."""
-    best = next((row for row in board.rows if row.is_ofer and row.can_win), None)
-    if best is None or board.reference is None:
-        return None
-    ours, theirs = column[best.variant], column[board.reference.variant]
-    found = difference(ours, theirs, board.n_train, board.n_test)
-    return None if found is None else (best, found)
-
-
 def _learning(
     columns: Mapping[int, Mapping[Variant, Errors]], n_train: Mapping[int, int], board: Leaderboard
 ) -> Learning | None:
@@ -492,7 +460,7 @@ def _learning(
     before = columns[earlier[-1]][row.variant]
     after = columns[board.training_size][row.variant]
     found = difference(after, before, n_train[earlier[-1]], board.n_test)
-    return None if found is None else Learning(row, earlier[-1], board.training_size, found)
+    return None if found is None else Learning(row, earlier[-1], found)
 
 
 def _choice(column: Mapping[Variant, Errors], splits: set[int]) -> Choice | None:
@@ -509,8 +477,7 @@ def _equivalences(
     column: Mapping[Variant, Errors],
     methods: Mapping[str, Mapping],
     metric: str,
-    n_train: int,
-    n_test: int,
+    compared: Callable[[Errors, Errors], Difference | None],
 ) -> list[Equivalence]:
     """Return the rows that are the reference method by theory, or measured to be equal to it."""
     reference = QUANTITIES[metric].reference
@@ -520,7 +487,7 @@ def _equivalences(
         other = reference_variant(column, variant, reference)
         if variant.method == reference or other is None:
             continue
-        comparison = difference(column[variant], column[other], n_train, n_test)
+        comparison = compared(column[variant], column[other])
         by_theory = not QUANTITIES[metric].is_accuracy and is_kernel_ridge_by_theory(
             methods.get(variant.method, {})
         )
