@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from workflow_lib.error_measures import ERROR_MEASURES
 from workflow_lib.errors import UserError
+from workflow_lib.experiments.statistics import mean_and_deviation
 from workflow_lib.report.labels import count_of, format_difference, format_error, format_percent
 from workflow_lib.report.results import by_size
 from workflow_lib.report.variants import Variant
@@ -206,6 +207,20 @@ def errors_of(scores: pd.DataFrame, quantity: str) -> pd.DataFrame:
             f"rm results/{fit['experiment']}/scores.csv and run the same snakemake command again",
         )
     return found.assign(value=found["value"].map(measured.error))
+
+
+def shown_means(
+    scores: pd.DataFrame, quantity: str
+) -> dict[int, dict[Variant, tuple[float, float]]]:
+    """Return training size -> row -> mean and deviation over the splits, as they are shown."""
+    measured = QUANTITIES[quantity]
+    found: dict[int, dict[Variant, tuple[float, float]]] = {}
+    for size, column in errors_by_size(scores, quantity).items():
+        for variant, splits in column.items():
+            mean, deviation = mean_and_deviation(list(splits.values()))
+            shown = measured.shown(mean), measured.shown_spread(deviation)
+            found.setdefault(size, {})[variant] = shown
+    return found
 
 
 def error_of_unit(unit: str) -> str:

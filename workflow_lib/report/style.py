@@ -91,6 +91,18 @@ def scale_errors(axis, means: Sequence[float]) -> None:
     axis.yaxis.set_minor_formatter(NullFormatter())
 
 
+def scale_sizes(axis, sizes: Sequence[int], margin: float) -> None:
+    """Make the horizontal axis a logarithmic one of training sizes, with these ticks alone.
+
+    Beyond the smallest and the largest size there is the factor `margin`.
+    """
+    axis.set_xscale("log")
+    axis.set_xlim(sizes[0] / margin, sizes[-1] * margin)
+    axis.set_xticks(sizes, [str(size) for size in sizes])
+    axis.set_xticks([], minor=True)
+    axis.grid(False, axis="x")
+
+
 def write_title(figure, title: str) -> None:
     """Write the title of a figure at its upper left, its lines wrapped to the width."""
     title = wrapped_title(title, figure.get_size_inches()[0])

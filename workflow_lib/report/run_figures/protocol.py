@@ -58,15 +58,9 @@ LETTERS, LETTERS_BESIDE_FOLDS = 88, 66
 class Numbers:
     """The numbers of one experiment of a run, from its scores.
 
-    Attributes
-    ----------
-    is_accuracy, has_ceiling : bool
-        ``is_accuracy``: the outputs are classes.
-        ``has_ceiling``: a method learns from the outputs of weak rows, to show what they could
-        give at most.
-    n_splits : int
-    training_sizes, weak_sizes : tuple of int
-        All that occur, ascending; weak sizes without zero.
+    ``is_accuracy`` says that the outputs are classes, and ``has_ceiling`` that a method learns from
+    the outputs of weak rows, to show what they could give at most. The sizes are all that occur,
+    ascending; weak sizes without zero.
     """
 
     is_accuracy: bool
@@ -100,20 +94,8 @@ def run(
 ) -> None:
     """Read the scores of all experiments, draw the protocol of the run and write it.
 
-    Parameters
-    ----------
-    scores : mapping of experiment name to path
-        The ``scores.csv`` of every experiment, in the order of the run.
-    experiments : mapping of experiment name to mapping
-        ``metric`` and ``has_ceiling`` (as in `Numbers`).
-    n_folds : int
-        Folds of the selection.
-    output_svg, output_png : path
-
-    Raises
-    ------
-    UserError
-        If a file is damaged.
+    `experiments` hold ``metric`` and ``has_ceiling`` (as in `Numbers`) of each, and the selection
+    has `n_folds` folds.
     """
     numbers = [numbers_of(read_scores(path), experiments[name]) for name, path in scores.items()]
     save_figure(draw_protocol(numbers, n_folds), output_svg, output_png)
@@ -155,19 +137,7 @@ def _run_in_words(numbers: Sequence[Numbers]) -> str:
 
 
 def draw_protocol(numbers: Sequence[Numbers], n_folds: int):
-    """Return the figure of the protocol.
-
-    Parameters
-    ----------
-    numbers : sequence of Numbers
-        Of each experiment, at least one.
-    n_folds : int
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        To be written by `workflow_lib.report.style.save_figure`.
-    """
+    """Return the figure of the protocol, from the numbers of one experiment at least."""
     from matplotlib.figure import Figure
 
     steps = list(_steps(numbers, n_folds))
