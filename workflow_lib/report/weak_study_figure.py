@@ -35,7 +35,6 @@ def draw_weak_study(
     *,
     title: str,
     metric: str,
-    reference: str | None = None,
 ):
     """Return the figure: mean and standard deviation over splits against the value of the study.
 
@@ -44,34 +43,15 @@ def draw_weak_study(
     method without weak rows. Points of one value are drawn side by side. Limits, colors and names
     are those of `workflow_lib.report.lines.draw_panels`.
 
-    Parameters
-    ----------
-    scores : path
-        A ``scores.csv``.
-    kind : {"weak_weight", "weak_noise"}
-        The study.
-    methods : mapping of method name to {"label", "color", "marker"}
-        Its order is the order of the legend.
-    title : str
-        The dataset, and that it is a stand-in if so.
-    metric : {"arrmse", "rrmse", "accuracy"}
-        Which error to draw; an accuracy is drawn in percent.
-    reference : str, optional
-        The method of the dashed line; by default that of the `metric`.
+    `kind` is the study, `methods` have ``label``, ``color`` and ``marker`` in the order of the
+    legend, and the `title` is that of the dataset. An accuracy is drawn in percent.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    UserError
-        If the scores contain no such study.
+    Raises UserError if the scores contain no such study.
     """
     from matplotlib.figure import Figure
 
     measured = QUANTITIES[metric]
-    reference = reference or measured.reference
+    reference = measured.reference
     cells = study_table(
         read_scores(scores), kind, metric=metric, method_order=methods, reference=reference
     )
@@ -149,15 +129,11 @@ def _line(cells: Mapping, segments, places, measured: Quantity, shift: float, la
     """Return the line of one method, interrupted between segments."""
     points = []
     for segment in segments:
-        points += [
-            (
-                places[value] + shift,
-                measured.shown(cells[value].mean),
-                measured.shown_spread(cells[value].deviation),
-            )
-            for value in segment
-            if value in cells
-        ]
+        for value in segment:
+            if value in cells:
+                mean, deviation = cells[value].mean, cells[value].deviation
+                shown = measured.shown(mean), measured.shown_spread(deviation)
+                points.append((places[value] + shift, *shown))
         points.append((math.nan, math.nan, math.nan))
     line = Line(label, *zip(*points, strict=True), look)
     sign = -1 if measured.is_accuracy else 1

@@ -77,17 +77,9 @@ def confusion_shares(
 ) -> np.ndarray:
     """Return how often each class is predicted for each true class.
 
-    Parameters
-    ----------
-    truth, predicted : sequences of int arrays
-        True and predicted classes of the test rows, split by split.
-    n_classes : int
-
-    Returns
-    -------
-    array (K, K)
-        Row: true class; column: predicted one; the rows sum to 1. A class without test rows has a
-        row of NaN.
+    `truth` and `predicted` are sequences of int arrays, the classes of the test rows split by
+    split. In the array (K, K) returned a row is a true class and a column a predicted one; the rows
+    sum to 1, and that of a class without test rows is NaN.
     """
     counts = np.zeros((n_classes, n_classes))
     np.add.at(counts, (np.concatenate(truth), np.concatenate(predicted)), 1)
@@ -122,13 +114,9 @@ def _draw(
         side = max(3.2, min(0.125 * n_classes, 10.5))
         figure = Figure(figsize=(side + 3.2, side + 2.4), layout="constrained")
         axis = figure.subplots()
-        image = axis.imshow(
-            100 * np.ma.masked_invalid(shares),
-            cmap=colors,
-            # Most shares are small: their root distinguishes them from zero.
-            norm=PowerNorm(0.5, 0, 100),
-            interpolation="nearest",
-        )
+        # Most shares are small: their root distinguishes them from zero.
+        look = {"cmap": colors, "norm": PowerNorm(0.5, 0, 100), "interpolation": "nearest"}
+        image = axis.imshow(100 * np.ma.masked_invalid(shares), **look)
         size = 8.5 if n_classes <= 20 else max(5.2, min(7.0, 62 * side / n_classes))
         every = math.ceil(n_classes / MOST_NAMES)
         shown = range(0, n_classes, every)
@@ -147,8 +135,7 @@ def _draw(
         bar.set_label("share of the test rows of a class (%)", fontsize=9)
         bar.ax.tick_params(labelsize=8)
         bar.minorticks_off()
-        heading = _heading(title, best)
-        write_title(figure, heading)
+        write_title(figure, _heading(title, best))
     return figure
 
 

@@ -27,16 +27,9 @@ def embed_gaussian_sample(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return a sample of N(0, variance I), its Fisher embedding and its central rows.
 
-    The embedding is that of equation (1) under a Gaussian model fitted to the sample: phi_mu =
-    (y - mu) / s^2, and the trace of phi_Sigma = -I / s^2 + phi_mu phi_mu^T.
-
-    Returns
-    -------
-    sample : array of shape (n_samples, dimension)
-    embedding : array of shape (n_samples, dimension + 1)
-        Columns: phi_mu, then the trace of phi_Sigma.
-    is_central : boolean array of shape (n_samples,)
-        Rows within one standard deviation of the fitted mean.
+    The embedding is that of equation (1) under a Gaussian model fitted to the sample (n, d): phi_mu
+    = (y - mu) / s^2, and as the last of its d + 1 columns the trace of phi_Sigma = -I / s^2 +
+    phi_mu phi_mu^T. Central are the rows within one standard deviation of the fitted mean.
     """
     random = np.random.default_rng(seed)
     sample = np.sqrt(variance) * random.standard_normal((n_samples, dimension))
@@ -70,15 +63,8 @@ def draw(seed: int):
             rows = line_central == central
             parabola.scatter(*line_embedding[rows].T, s=16, color=color, marker=marker, alpha=0.75)
             rows = plane_central == central
-            paraboloid.scatter(
-                *plane_embedding[rows].T,
-                s=14,
-                color=color,
-                marker=marker,
-                alpha=0.75,
-                depthshade=False,
-                label=label,
-            )
+            look = {"color": color, "marker": marker, "alpha": 0.75, "label": label}
+            paraboloid.scatter(*plane_embedding[rows].T, s=14, depthshade=False, **look)
         parabola.set_title(r"Fisher embedding of $\mathcal{N}(0, 0.5)$")
         parabola.set_xlabel(r"$\phi_\mu$")
         parabola.set_ylabel(r"$\phi_\sigma$")

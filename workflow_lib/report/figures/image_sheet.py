@@ -95,17 +95,8 @@ def draw(
 def shown_places(labels: np.ndarray, rows: np.ndarray, n_images: int) -> list[int]:
     """Return which test rows are drawn: at even steps through them, sorted by class and number.
 
-    Parameters
-    ----------
-    labels, rows : int arrays (n_test,)
-        Their classes, and their numbers in the dataset.
-    n_images : int
-        Most images; all test rows where there are no more.
-
-    Returns
-    -------
-    list of int
-        Places among the test rows, by class.
+    `labels` and `rows` (n_test,) are their classes and their numbers in the dataset. All test rows
+    are drawn where there are no more than `n_images`. Returned are places among the test rows.
     """
     order = np.lexsort((rows, labels))
     n_shown = min(n_images, len(order))
