@@ -66,29 +66,14 @@ def answer_part(
 ) -> list[Section]:
     """Return the sections of the page: answer, leaderboard, intervals, data profile, what next.
 
-    Parameters
-    ----------
-    answer : path
-        The JSON that `workflow_lib.report.leaderboard.run` wrote.
-    name : str
-        Name of the experiment, for the command lines.
-    data_profile : path, optional
-        The JSON of the data profile; the section is left out without it, and so is every fact that
-        it lacks.
-    calibration : path, optional
-        The "calibration" artifact; no section without it, or where it has neither outputs that are
-        numbers nor sets of classes.
-    output_names : sequence of str
-        Names of the outputs, in order; numbers from 1 where there are too few.
-    figures : mapping, optional
-        The files of `workflow_lib.report.run_figures.answer.run`; no figures without.
-    folder : path
-        That of the page.
+    `answer` is the JSON that `workflow_lib.report.leaderboard.run` wrote, and `name` that of the
+    experiment, for the command lines. The JSON `data_profile` and the "calibration" artifact have a
+    section each where they are given, but not a calibration with neither outputs that are numbers
+    nor sets of classes; facts that the profile lacks are left out. Outputs without a name have
+    numbers from 1. `figures` are the files of `workflow_lib.report.run_figures.answer.run`, and
+    `folder` is that of the page.
 
-    Raises
-    ------
-    UserError
-        If a file is missing or damaged.
+    Raises UserError if a file is missing or damaged.
     """
     content = read_json(answer)
     shown = answer_figures(content, figures, folder) if figures else {}

@@ -26,15 +26,8 @@ def chosen_rows(
     has the lowest error and the last the highest, and rows of equal error are in the order of their
     numbers. Rows of which no output was observed are left out.
 
-    Parameters
-    ----------
-    outputs : array (n, d)
-        The true outputs of all rows of the dataset; NaN where one is missing.
-    tests : sequence of arrays (n_test,)
-        The test rows of each split.
-    predicted : sequence of arrays (n_test, d)
-        Their predicted outputs.
-    n_rows : int, default=6
+    `outputs` (n, d) are the true ones of all rows of the dataset, NaN where one is missing; `tests`
+    are the test rows (n_test,) of each split, and `predicted` their predicted outputs (n_test, d).
     """
     n_observed = (~np.isnan(outputs)).sum(axis=1)
     n_splits, errors = np.zeros(len(outputs), dtype=int), np.zeros(len(outputs))

@@ -16,12 +16,7 @@ if TYPE_CHECKING:
 def kernel_sentence(choices: pd.DataFrame, kernel: str) -> str:
     """Return the kernels on the inputs, and how often each was chosen where several competed.
 
-    Parameters
-    ----------
-    choices : data frame
-        The rows of a ``choices.csv``.
-    kernel : str
-        That of the experiment.
+    `choices` are the rows of a ``choices.csv``, and `kernel` is that of the experiment.
     """
     counts = Counter(choices.loc[choices["name"] == "kernel", "value"])
     text = f"Kernel on the inputs: {kernel}"
@@ -41,12 +36,7 @@ def edge_sentence(
     Those of the largest training size count. Beyond the edge a better value may lie; where the
     method's kernels are a list, the grid has been extended once already.
 
-    Parameters
-    ----------
-    scores, choices : data frames
-        The rows of a ``scores.csv`` and of a ``choices.csv``.
-    methods : mapping of method name to mapping
-        With their ``label``.
+    `scores` and `choices` are the rows of a ``scores.csv`` and of a ``choices.csv``.
     """
     at_size = scores[scores["training_size"] == scores["training_size"].max()]
     fits = at_size.drop_duplicates(list(FIT))["method"].value_counts()

@@ -20,16 +20,7 @@ from workflow_lib.report.variants import Variant, order_variants
 
 @dataclass(frozen=True)
 class ClassNames:
-    """The classes of a dataset.
-
-    Attributes
-    ----------
-    labels : int array (n,)
-        The class of every row.
-    vectors : array (K, d)
-        The class vectors.
-    names : list of K str
-    """
+    """The classes of a dataset: of every row (n,), the vectors (K, d) of each, and their names."""
 
     labels: np.ndarray
     vectors: np.ndarray
@@ -40,18 +31,11 @@ class ClassNames:
 class ClassPredictions:
     """The predicted classes of one row of the error table, at one training size.
 
-    Attributes
-    ----------
-    label : str
-        What the row is called.
-    method, item : str
-        The method, and the name of its item in "predictions" and "regression" artifacts.
-    n_train, examples : int
-        Training rows, and labelled examples per class; the same where sizes count rows.
-    accuracy, deviation : float
-        Mean and standard deviation over splits of the share of test rows whose class is right.
-    truth, predicted : list of int arrays (n_test,)
-        True and predicted classes, split by split.
+    ``label`` is what the row is called, ``item`` the name of its item in "predictions" and
+    "regression" artifacts, and ``examples`` the labelled examples per class, the training rows
+    where sizes count rows. ``accuracy`` and ``deviation`` are the mean and standard deviation over
+    splits of the share of test rows whose class is right; ``truth`` and ``predicted`` are int
+    arrays (n_test,), split by split.
     """
 
     label: str
@@ -96,21 +80,11 @@ def best_predictions(
     Each number of weak rows and of components is compared separately; values fixed by studies are
     left out. Of equal accuracies the first wins, in the order of the rows of tables.
 
-    Parameters
-    ----------
-    labels : int array (n,)
-        The class of every row of the dataset.
-    splits : sequence of paths
-        The "split" artifacts.
-    predictions : mapping of method name to sequence of paths
-        The "predictions" artifacts of each method, in the order of the splits.
-    methods : mapping of method name to {"label": ...}
-        Its order is the order of the rows.
+    `labels` (n,) are the classes of every row of the dataset. `splits` are the "split" artifacts,
+    and `predictions` map the methods to their "predictions" artifacts in the order of the splits;
+    the order of `methods`, which have a ``label``, is that of the rows.
 
-    Raises
-    ------
-    UserError
-        If no method has predicted classes at that size in every split.
+    Raises UserError if no method has predicted classes at that size in every split.
     """
     partitions = [read_artifact(path, "split") for path in splits]
     n_train = max(int(max(partition["sizes"])) for partition in partitions)
@@ -205,16 +179,7 @@ def stored_mixture(
 def order_by_component(memberships: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the classes in the order of their most probable component, and that component.
 
-    Parameters
-    ----------
-    memberships : array (K, C)
-
-    Returns
-    -------
-    order : int array (K,)
-        Numbers of the classes; within a component in their own order.
-    components : int array (K,)
-        The most probable component of each class in that order, from 0.
+    `memberships` have the shape (K, C); classes of one component stay in their order.
     """
     most_probable = memberships.argmax(axis=1)
     order = np.argsort(most_probable, kind="stable")

@@ -43,24 +43,12 @@ def component_names(dataset: str | Path, models: str | Path) -> pd.DataFrame:
     A class belongs to its most probable component; classes of equal membership are in the order of
     the dataset. The mixture is that of the largest training size and number of components.
 
-    Parameters
-    ----------
-    dataset : path
-        A "dataset" artifact of classes.
-    models : path
-        A "models" artifact with mixtures of its class vectors.
+    `dataset` is a "dataset" artifact of classes, and `models` a "models" artifact with mixtures of
+    its class vectors. Columns: ``component`` (its number, from 1), ``share`` (its weight in the
+    mixture), ``class_name`` and ``membership`` (the probability of the component given the class
+    vector). A component without classes has one row, with an empty name and a membership of 0.
 
-    Returns
-    -------
-    data frame
-        ``component`` (its number, from 1), ``share`` (its weight in the mixture), ``class_name``
-        and ``membership`` (the probability of the component given the class vector). A component
-        without classes has one row, with an empty name and a membership of 0.
-
-    Raises
-    ------
-    UserError
-        If the outputs are not classes, or there is no such mixture.
+    Raises UserError if the outputs are not classes, or there is no such mixture.
     """
     classes = read_classes(dataset)
     memberships, weights = class_memberships(models, classes.vectors)

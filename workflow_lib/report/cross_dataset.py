@@ -44,17 +44,9 @@ def opening_figures(
 ) -> dict:
     """Return what opens the page: ``findings`` and ``figures``, the headline and learning curves.
 
-    Parameters
-    ----------
-    scores : mapping of experiment name to data frame
-    experiments, methods : mappings
-        As `workflow_lib.report.run_figures.overview.run` takes them.
-    files : mapping
-        ``headline`` and ``curves``, each with ``svg``, ``png`` and ``csv`` (paths).
-    unbeaten : sequence of str
-        The experiments in which no method beats a guess.
-    folder : path
-        That of the page.
+    `experiments` and `methods` are those of `workflow_lib.report.run_figures.overview`, `files` the
+    ``svg``, ``png`` and ``csv`` of ``headline`` and ``curves``, `unbeaten` the experiments in which
+    no method beats a guess, and `folder` is that of the page.
     """
     found = overview(scores, experiments, methods)
     curves = curves_in_words(curve_points(scores, experiments, found))

@@ -47,20 +47,11 @@ def gains_section(
 ) -> Section:
     """Return the section; if nothing was compared or checked it says so.
 
-    Parameters
-    ----------
-    verdicts : mapping of experiment name to Verdict
-    equivalence_checks : mapping of experiment name to path
-        The JSON files of `workflow_lib.experiments.equivalence_stage`, of the experiments that have
-        one.
-    methods : mapping of method name to {"label": ...}
-    sections : sequence of mappings
-        ``name``, ``is_made`` and ``stand_in_for`` of each experiment.
+    `equivalence_checks` map the experiments that have them to the JSON files of
+    `workflow_lib.experiments.equivalence_stage`, and `sections` have ``name``, ``is_made`` and
+    ``stand_in_for`` of each experiment.
 
-    Raises
-    ------
-    UserError
-        If a file of equivalence checks is missing or damaged.
+    Raises UserError if a file of equivalence checks is missing or damaged.
     """
     by_name = {section["name"]: section for section in sections}
     statements = _statements(equivalence_checks)

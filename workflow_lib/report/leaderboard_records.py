@@ -106,19 +106,9 @@ class Equivalence:
 class Leaderboard:
     """All methods of one experiment at its largest training size, the winner first.
 
-    Attributes
-    ----------
-    metric : str
-        A key of `workflow_lib.report.quantities.QUANTITIES`.
-    training_size, n_train, n_test, n_splits : int
-        ``training_size`` counts examples per class for classes, ``n_train`` rows.
-    rows : list of Row
-    baseline : Baseline or None
-    learning, choice : Learning, Choice or None
-        None where there is one training size, one split or one method.
-    equivalences : list of Equivalence
-    versus_reference : (Row, Difference) or None
-        The best OFER row, and its comparison with the reference method.
+    ``training_size`` counts examples per class for classes, ``n_train`` rows. ``choice`` and
+    ``learning`` are None where there is one training size, one split or one method, and
+    ``versus_reference`` is the best OFER row with its comparison with the reference method.
     """
 
     metric: str

@@ -43,24 +43,14 @@ def overview(
 ) -> pd.DataFrame:
     """Return a row for each experiment and method, in the order of both.
 
-    Parameters
-    ----------
-    scores : mapping of experiment name to data frame
-    experiments : mapping of experiment name to mapping
-        ``title`` (of the dataset), ``stand_in_for`` and ``metric``.
-    methods : mapping of method name to mapping
-        ``label`` and ``weak_outputs``.
-
-    Returns
-    -------
-    data frame
-        ``experiment``, ``title``, ``is_stand_in``, ``training_size``, ``n_splits``, ``method``,
-        ``label``, ``is_ceiling``, ``error`` (mean over the splits; the error rate of classes),
-        ``reference``, ``reference_error``, ``difference_percent`` (of the error from that of the
-        reference, relative to it), ``outcome`` (``better``, ``worse``, ``open``, or ``equal`` up to
-        rounding; empty where there is no comparison) and ``detectable_percent`` (the difference
-        that the test finds in 80 % of repetitions,
-        `workflow_lib.experiments.statistics.detectable_difference`).
+    `experiments` have ``title`` (of the dataset), ``stand_in_for`` and ``metric``, and `methods`
+    ``label`` and ``weak_outputs``. Columns: ``experiment``, ``title``, ``is_stand_in``,
+    ``training_size``, ``n_splits``, ``method``, ``label``, ``is_ceiling``, ``error`` (mean over the
+    splits; the error rate of classes), ``reference``, ``reference_error``, ``difference_percent``
+    (of the error from that of the reference, relative to it), ``outcome`` (``better``, ``worse``,
+    ``open``, or ``equal`` up to rounding; empty where there is no comparison) and
+    ``detectable_percent`` (the difference that the test finds in 80 % of repetitions,
+    `workflow_lib.experiments.statistics.detectable_difference`).
     """
     rows = []
     for name, settings in experiments.items():

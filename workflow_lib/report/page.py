@@ -30,28 +30,14 @@ def write_report(
 ) -> None:
     """Write the report, whole or not at all; the same values and figures give the same bytes.
 
-    Parameters
-    ----------
-    path : path
-        The HTML file to write.
-    title, author : str
-        Heading of the page; no author line when empty.
-    sections : sequence of mappings
-        One per experiment, as `workflow_lib.report.assembly.experiment_section` makes them.
-    datasets : sequence of mappings
-        As `workflow_lib.report.dataset_records.dataset_record` makes them.
-    methods : mapping of method name to mapping
-        ``label``, ``summary`` and ``color`` of each method that ran, in order.
-    manifest : mapping
-        As `workflow_lib.report.manifest.run_manifest` makes it.
-    opening : mapping, optional
-        The findings and the figures that open the page
-        (`workflow_lib.report.cross_dataset.opening_figures`).
-    counts : sequence of str
-        Sentences over all experiments (`workflow_lib.report.verdict.count_sentences`).
-    leading, following : sequence of Section
-        Sections before and after the opening: the answer on a user table comes before, what
-        is said over all experiments after.
+    `sections` are those of the experiments
+    (`workflow_lib.report.assembly.experiment_section`), `datasets` those of
+    `workflow_lib.report.dataset_records.dataset_record`, and `methods` have ``label``, ``summary``
+    and ``color`` of each method that ran, in order. `manifest` is that of
+    `workflow_lib.report.manifest.run_manifest`, `opening` has the findings and figures that open
+    the page (`workflow_lib.report.cross_dataset.opening_figures`), and `counts` are sentences over
+    all experiments. The sections `leading`, the answer on a user table, come before the opening,
+    and those `following`, on all experiments, after it. Without an `author` there is no line of it.
     """
     folder = Path(path).parent
     first_section = section(

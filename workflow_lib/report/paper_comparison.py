@@ -53,17 +53,9 @@ def paper_comparison_section(
     Those that this run shows on a stand-in only, or not at all, have a row in a second table,
     which says how to run them.
 
-    Parameters
-    ----------
-    contents : sequence of PaperItem
-        As `workflow_lib.report.paper_contents.read_contents` reads them.
-    reproductions : sequence of Reproduction
-        Those of all experiments of the run
-        (`workflow_lib.report.reproduced_tables.reproductions_of`).
-    published : mapping of table number to path
-        The published tables that are available.
-    runs : mapping of configuration file to experiments
-        As `workflow_lib.config.paper_runs.paper_runs` gives them, for the command lines.
+    `reproductions` are those of all experiments of the run, `published` map the numbers of the
+    published tables that are available to their paths, and `runs` are those of
+    `workflow_lib.config.paper_runs.paper_runs`, for the command lines.
     """
     rows, others, shown = [], [], []
     for item in contents:

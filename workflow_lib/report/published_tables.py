@@ -19,13 +19,7 @@ def published_layouts(
     Rows and columns have the names and the order of the printed table; a row whose method has
     another label here says so. The numbers keep the digits they were printed with.
 
-    Parameters
-    ----------
-    paths : paths of CSV files
-        As `workflow_lib.report.results.read_published_apart` reads them.
-    methods : mapping of method name to {"label": ...}
-    stand_in_for : str or None
-        What the data of the run stand in for; the notes say then that the data differ.
+    The notes say that the data differ where those of the run stand in for others.
     """
     return [
         _layout(numbers, methods, stand_in_for)

@@ -34,17 +34,10 @@ _OTHER_SIDE = {"lower": "higher", "higher": "lower", "minimum": "maximum", "maxi
 class Quantity:
     """The description of one error.
 
-    Attributes
-    ----------
-    name : str
-        Its name in sentences.
-    heading, axis : str
-        Heading of a block of a table, and label of the axis of a figure.
-    is_accuracy : bool
-        False: scores hold the error itself, which is shown as it is. True: they hold the accuracy;
-        the error rate is compared, and the accuracy is shown in percent.
-    is_per_class : bool
-        Whether training sizes are examples per class.
+    ``name`` is its name in sentences, ``heading`` that of a block of a table and ``axis`` the label
+    of the axis of a figure. Without `is_accuracy` the scores hold the error itself, which is shown
+    as it is; else they hold the accuracy, of which the error rate is compared and which is shown in
+    percent. ``is_per_class`` says whether training sizes are examples per class.
     """
 
     name: str
@@ -253,11 +246,8 @@ def shown_cells(cells: Sequence, metric: str) -> list:
     quantity is then called `PERCENT`, with a prefix in cells of a class or a summary, as in
     ``minimum_accuracy_percent``. All others are unchanged.
 
-    Parameters
-    ----------
-    cells : sequence of cells of error, study or coordinate tables
-    metric : str
-        The key of `QUANTITIES` for cells whose own quantity is no key, those of coordinates.
+    `metric` is the key of `QUANTITIES` for cells whose own quantity is no key, those of
+    coordinates.
     """
     return [_shown_cell(cell, metric) for cell in cells]
 

@@ -32,11 +32,7 @@ MOST_NAMES = 8
 def rank_sentences(ranking: Ranking | None, methods: Mapping[str, Mapping]) -> list[str]:
     """Return what was ranked, what the test says, and how OFER ranks against kernel ridge.
 
-    Parameters
-    ----------
-    ranking : Ranking or None
-        None gives the one sentence that nothing is ranked.
-    methods : mapping of method name to {"label": ...}
+    Without a ranking it is the one sentence that nothing is ranked.
     """
     if ranking is None:
         return [NOTHING_RANKED]
@@ -91,14 +87,7 @@ def data_sentences(ranking: Ranking | None, methods: Mapping[str, Mapping]) -> l
 
 
 def ranks_layout(ranking: Ranking | None, methods: Mapping[str, Mapping]) -> Layout:
-    """Return the table of ranks, the best method first; without rows if nothing was ranked.
-
-    Parameters
-    ----------
-    ranking : Ranking or None
-        As `workflow_lib.report.ranks.rank_methods` gives it.
-    methods : mapping of method name to {"label"}
-    """
+    """Return the table of ranks, the best method first; without rows if nothing was ranked."""
     if ranking is None:
         return Layout(NO_RANKING, "Method", ["Average"], [Block("", [])], [])
     rows = []

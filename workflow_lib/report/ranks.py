@@ -67,27 +67,14 @@ class Place:
 class Ranking:
     """The ranks of k methods on N datasets.
 
-    Attributes
-    ----------
-    places : list of N Place
-        In the order of the run; all with errors of numbers, or all with accuracies.
-    methods : tuple of k str
-        By average rank, the best first; ties in the order of the run.
-    ranks : array of shape (N, k)
-    test : FriedmanTest
-    critical_difference : float
-        Of Nemenyi's test at the risk `RISK`.
-    groups : list of tuple of int
-        Positions in `methods` of those that are not distinguishable.
-    averaged : tuple of str
-        Methods of which several fixed numbers of components ran, so that the mean error over them
-        counts.
-    left_out : tuple of str
-        Methods without weak rows that did not run on all of these datasets.
-    unranked : tuple of str
-        Titles of the datasets with the same kind of outputs on which these methods did not all run.
-    n_other_kind : int
-        Number of datasets with the other kind of outputs.
+    ``places`` are the datasets in the order of the run, all with errors of numbers or all with
+    accuracies, and ``methods`` are by average rank, the best first, ties in the order of the run;
+    ``ranks`` have the shape (N, k). ``critical_difference`` is Nemenyi's at the risk `RISK`, and
+    ``groups`` hold the positions of methods that are not distinguishable. ``averaged`` are those of
+    which several fixed numbers of components ran, so that the mean error over them counts, and
+    ``left_out`` those without weak rows that did not run on all of these datasets. ``unranked`` are
+    the titles of the datasets with the same kind of outputs on which these methods did not all run,
+    and ``n_other_kind`` is the number of datasets with the other kind.
     """
 
     places: list[Place]
@@ -131,25 +118,13 @@ def rank_methods(
     over the splits, at the training size at which most methods have every split, the largest of
     equals. Of several experiments on a dataset the first that has all of the methods counts.
 
-    Parameters
-    ----------
-    scores : mapping of experiment name to data frame
-        In the order of the run.
-    experiments : mapping of experiment name to mapping
-        ``title`` (of the dataset), ``dataset`` (the name from which its splits are drawn: datasets
-        that share it have the same rows), ``stand_in_for``, ``is_made`` and ``metric``.
-    method_order : sequence of str
-        Order of methods of equal rank.
+    `scores` and `experiments` map the experiments, in the order of the run, to their frames and to
+    ``title`` (of the dataset), ``dataset`` (the name from which its splits are drawn: datasets that
+    share it have the same rows), ``stand_in_for``, ``is_made`` and ``metric``. `method_order` is
+    the order of methods of equal rank.
 
-    Returns
-    -------
-    Ranking or None
-        None where fewer than `LEAST_METHODS` methods ran together on `LEAST_DATASETS` datasets.
-
-    Raises
-    ------
-    UserError
-        If the scores of an experiment lack its metric.
+    Returns None where fewer than `LEAST_METHODS` methods ran together on `LEAST_DATASETS` datasets.
+    Raises UserError if the scores of an experiment lack its metric.
     """
     kind, others = _kinds(scores, experiments)
     places = {name: _place(name, scores[name], experiments[name]) for name in kind}
@@ -267,10 +242,7 @@ def _largest_block(
 ) -> tuple[frozenset[str], list[str]] | None:
     """Return the methods of the largest block, and one experiment for each of its datasets.
 
-    Parameters
-    ----------
-    methods_of, dataset_of : mapping of experiment name
-        The methods that ran, and the dataset.
+    `methods_of` and `dataset_of` map experiments to the methods that ran, and to the dataset.
     """
     # A largest block has all methods that some experiments share.
     shared: set[frozenset[str]] = set()

@@ -33,20 +33,12 @@ _TABLES_IN_TEXT = re.compile(r"\btables? (\d+(?:(?:, | and | to )\d+)*)")
 class Reproduction:
     """One table or figure of a run that reproduces one of the paper.
 
-    Attributes
-    ----------
-    item : (str, int)
-        ``table`` or ``figure``, and its number in the paper.
-    experiment, name : str
-        Where it is in the run. No name: the experiment as a whole stands in for the data of the
-        paper's table, and has no table of the same form.
-    data : str
-        Title of the dataset; empty for a figure that shows none.
-    data_kind : str
-        What the data are, as `data_kind` says, or `DRAWING`.
-    comparisons : data frame
-        Its numbers with the published ones, seconds among them, as
-        `workflow_lib.report.agreement.comparisons` gives them; none on a stand-in.
+    ``item`` is ``table`` or ``figure`` with its number in the paper, and ``experiment`` and
+    ``name`` are where it is in the run; without a name the experiment as a whole stands in for the
+    data of the paper's table, and has no table of the same form. ``data`` is the title of the
+    dataset, empty for a figure that shows none, and ``data_kind`` what `data_kind` says, or
+    `DRAWING`. ``comparisons`` are its numbers with the published ones, seconds among them
+    (`workflow_lib.report.agreement.comparisons`); none on a stand-in.
     """
 
     item: tuple[str, int]
@@ -105,21 +97,11 @@ def reproductions_of(
     The experiment as a whole stands in for the tables that the description of its data names and
     that no table of its own reproduces.
 
-    Parameters
-    ----------
-    experiment : str
-        Its name.
-    settings, dataset : mapping
-        The settings of the experiment (``dataset``, ``metric``, ``tables``, ``figures``) and of its
-        dataset (``title``, ``stand_in_for``, ``reader``), as in the configuration.
-    cells : mapping of table name to cells
-        As `workflow_lib.report.table_text.table_cells` gives them, for the tables with a
-        ``paper_table``; no numbers are compared of a table that is left out.
-    methods : mapping of method name to {"label": ...}
-    published : mapping of table number to path
-        The published tables that are available.
-    drawn_as : mapping of kind of figure to number
-        The figures of the paper that our kinds of figures reproduce.
+    `settings` and `dataset` are those of the experiment and of its dataset, as in the
+    configuration. `cells` map the names of the tables with a ``paper_table`` to what
+    `workflow_lib.report.table_text.table_cells` gives; no numbers are compared of a table that is
+    left out. `published` map the numbers of the published tables that are available to their paths,
+    and `drawn_as` our kinds of figures to the numbers of those that they reproduce.
     """
     kind = data_kind(dataset)
     reproductions = []

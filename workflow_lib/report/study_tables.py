@@ -29,22 +29,10 @@ def study_table(
     A study has one training size and one weak size, the largest. Besides the methods that it varies
     it includes the reference method without weak rows, at the same training size.
 
-    Parameters
-    ----------
-    scores : data frame
-    study : str
-        A key of `STUDIES`.
-    metric : str
-        The error, a key of `workflow_lib.report.quantities.QUANTITIES`.
-    method_order : iterable of str
-        Methods in the order of the cells.
-    reference : str
-        The method that every cell is compared with.
+    `study` is a key of `STUDIES`, and `metric` one of
+    `workflow_lib.report.quantities.QUANTITIES`; every cell is compared with the `reference`.
 
-    Raises
-    ------
-    UserError
-        If the scores contain no such study.
+    Raises UserError if the scores contain no such study.
     """
     study_names = scores["setting"].str.partition("=")[0]
     fixed = scores[study_names == study]

@@ -31,22 +31,12 @@ RESPONSIBILITY_DECIMALS = 3
 
 @dataclass(frozen=True)
 class TypicalComponent:
-    """One component of a mixture.
+    """One component of a mixture, by its number from 1.
 
-    Attributes
-    ----------
-    component : int
-        Number of the component, from 1.
-    share : float
-        Weight of the component in the mixture.
-    n_rows : int
-        Rows that belong to it more probably than to any other component.
-    means : array (d,)
-        Its mean, in the units of the outputs.
-    rows : list of str
-        Names of its most typical rows, `N_TYPICAL` at most.
-    memberships : list of float
-        The probability of the component given the outputs of these rows.
+    ``share`` is its weight, ``n_rows`` the number of rows that belong to it more probably than to
+    any other, and ``means`` (d,) its mean in the units of the outputs. ``rows`` are the names of
+    its most typical rows, `N_TYPICAL` at most, and ``memberships`` the probability of the component
+    given their outputs.
     """
 
     component: int
@@ -59,17 +49,12 @@ class TypicalComponent:
 
 @dataclass(frozen=True)
 class TypicalRows:
-    """The components of a mixture, and the names of the outputs.
+    """The components of a mixture, and the names of the d outputs.
 
-    Attributes
-    ----------
-    components : list of TypicalComponent
-    outputs : list of d str
-    differences : array (d,)
-        How much the means of each output differ between components: their variance, weighted by
-        the components, relative to the variance of the output over the rows.
-    n_groups : int or None
-        Groups that the data profile found in the outputs, 1 for none; None if it has no mixture.
+    ``differences`` (d,) say how much the means of each output differ between components: their
+    variance, weighted by the components, relative to the variance of the output over the rows.
+    ``n_groups`` are the groups that the data profile found in the outputs, 1 for none; None if it
+    has no mixture.
     """
 
     components: list[TypicalComponent]
@@ -115,23 +100,12 @@ def typical_rows(
     are the rows with the highest membership and, of equal ones (`RESPONSIBILITY_DECIMALS`), those
     nearest to the mean, in the scaled units of the mixture. A name of several rows is given once.
 
-    Parameters
-    ----------
-    dataset : path
-        A "dataset" artifact; its rows are named by ``rows/name``, or by their line or number
-        where they have no names.
-    split : path
-        The "split" artifact of the mixture.
-    models : path
-        A "models" artifact with mixtures of its outputs.
-    data_profile : path or None, default=None
-        JSON that says into how many groups the outputs fall (``mixture``, ``n_components``); the
-        mixture with the nearest number of components is described, and the smallest without it.
+    Rows are called as `row_names` says. `split` is the "split" artifact of the mixture, and
+    `models` a "models" artifact with mixtures of the outputs. The JSON `data_profile` says into how
+    many groups the outputs fall (``mixture``, ``n_components``): the mixture with the nearest
+    number of components is described, and the smallest without it.
 
-    Raises
-    ------
-    UserError
-        If there is no such mixture.
+    Raises UserError if there is no such mixture.
     """
     data, partition = read_artifact(dataset, "dataset"), read_artifact(split, "split")
     n_groups = _groups_seen(data_profile)

@@ -46,21 +46,13 @@ TOLERANCE = 1e-9
 class Verdict:
     """The findings of one experiment.
 
-    Attributes
-    ----------
-    metric, reference : str
-        The quantity compared, a key of `workflow_lib.report.quantities.QUANTITIES`, and the method
-        that the others are compared with.
-    best : str
-        The best mean at each training size, as a sentence.
-    comparisons : data frame
-        Every compared row at every training size, with the columns `COMPARED`.
-    judgements : list of str
-        One per compared row: where it is better, equal, worse or undecided against the reference.
-    numbers : list of str
-        The numbers of each judgement: differences, p values and numbers of differing splits.
-    equalities : list of str
-        For each row of other methods that equals the reference, at which sizes.
+    ``metric`` is the quantity compared, a key of `workflow_lib.report.quantities.QUANTITIES`, and
+    ``reference`` the method that the others are compared with. ``best`` says which mean is the best
+    at each training size. ``comparisons`` have every compared row at every training size, with the
+    columns `COMPARED`. For each compared row there is a sentence in ``judgements``, where it is
+    better, equal, worse or undecided, and one in ``numbers`` with the differences, p values and
+    numbers of differing splits. ``equalities`` say of rows of other methods at which sizes they
+    equal the reference.
     """
 
     metric: str
@@ -94,17 +86,9 @@ def verdict(
     up to rounding (`workflow_lib.experiments.statistics.EQUALITY_TOLERANCE`), as for methods that
     are algebraically the same. Studies of weak labels are left out.
 
-    Parameters
-    ----------
-    scores : data frame
-        The rows of one ``scores.csv`` (`workflow_lib.report.results.read_scores`).
-    methods : mapping of method name to {"label": ...}
-        Its order is the order of the sentences.
-    reference : str, optional
-        The method that the others are compared with; by default that of the `metric`.
-    subjects : sequence of str, optional
-        The methods to compare; by default those named ``ofer-...`` or ``wofer-...``.
-    metric : {"arrmse", "rrmse", "accuracy"}, default="arrmse"
+    The reference is by default that of the `metric`. `subjects` are the methods to compare, by
+    default those named ``ofer-...`` or ``wofer-...``, and the order of `methods` is that of the
+    sentences.
     """
     reference = reference or QUANTITIES[metric].reference
     scores = outside_studies(scores)
