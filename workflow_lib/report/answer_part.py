@@ -6,7 +6,6 @@ the table and the "calibration" artifact; nothing is computed here but means ove
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +13,6 @@ from pathlib import Path
 import numpy as np
 
 from workflow_lib.artifacts import read_artifact
-from workflow_lib.errors import UserError
 from workflow_lib.report.calibration_splits import splits_of
 from workflow_lib.report.labels import (
     MINUS,
@@ -29,6 +27,7 @@ from workflow_lib.report.labels import (
     join_words,
 )
 from workflow_lib.report.render import Section, figure_part, html_markup, section
+from workflow_lib.report.results import read_json
 from workflow_lib.report.run_figures.answer import methods_in_words, outputs_in_words
 from workflow_lib.report.table_markup import HIGHER_MARK, LOWER_MARK, Block, Entry, Layout
 
@@ -87,25 +86,6 @@ def answer_part(
     if data_profile is not None:
         sections.append(data_profile_section(read_json(data_profile)))
     return [*sections, next_section(content, name)]
-
-
-def read_json(path: str | Path) -> dict:
-    """Return what a JSON file holds.
-
-    Raises UserError if it cannot be read, or holds anything but an object.
-    """
-    try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
-        if not isinstance(found, dict):
-            raise ValueError("it holds no object")
-    except (OSError, ValueError) as error:
-        raise UserError(
-            str(path),
-            f"it cannot be read ({error})",
-            "a JSON file that a rule made",
-            f"rm -f {path} and run the same snakemake command again",
-        ) from error
-    return found
 
 
 def answer_figures(
@@ -566,7 +546,7 @@ def _facts(facts: Mapping) -> list[tuple[str, str]]:
     rows.append(("Largest correlations of outputs", _names(pairs)))
     classes = [f"{name} ({number})" for name, number in (facts.get("classes") or {}).items()]
     rows.append(("Classes", _names(classes)))
-    sizes = [str(size) for size in facts.get("training_sizes") or ()]
+    sizes = facts.get("training_sizes") or ()
     if sizes:
         tested = f", with {facts['n_test']} test rows" if facts.get("n_test") else ""
         rows.append(("Training sizes that fit", f"{join_words(sizes)}{tested}"))
@@ -581,7 +561,7 @@ def _groups(mixture: Mapping) -> str:
         return ""
     if number == 1:
         return "none: one Gaussian describes them best (lowest BIC)"
-    sizes = [str(size) for size in mixture.get("sizes") or ()]
+    sizes = mixture.get("sizes") or ()
     of_rows = f" of {join_words(sizes)} rows" if sizes else ""
     return f"{number}{of_rows} (the mixture of Gaussians with the lowest BIC)"
 
@@ -598,7 +578,6 @@ def _outputs_layout(outputs: Mapping[str, Mapping]) -> Layout:
 
 def _names(names: Sequence) -> str:
     """Return names as words; of many, only the first."""
-    names = [str(name) for name in names]
     if len(names) > MOST_NAMES:
         names = [*names[:MOST_NAMES], f"{len(names) - MOST_NAMES} more"]
     return join_words(names)

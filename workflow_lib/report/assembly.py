@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.report.answer_part import answer_part
@@ -44,9 +45,6 @@ from workflow_lib.report.verdict import (
     unbeaten_sizes,
     verdict,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def run(

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from workflow_lib.report.labels import count_of, format_share, join_words, method_label
 from workflow_lib.result_columns import FIT
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def kernel_sentence(choices: pd.DataFrame, kernel: str) -> str:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from statistics import fmean, median
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from workflow_lib.report.quantities import REFERENCE_METHOD, Quantity
 from workflow_lib.report.results import by_size, most_test_rows, outside_studies
 from workflow_lib.report.tables import Cell, column_comparison, compared_cell
 from workflow_lib.report.variants import Variant, order_variants
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MOST_COORDINATES = 12
 """With more coordinates than this a table shows their minimum, median and maximum instead."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from workflow_lib.report.overview import findings, overview
 from workflow_lib.report.rank_sentences import data_sentences, rank_sentences, ranks_layout
@@ -16,9 +17,6 @@ from workflow_lib.report.run_figures.overview import (
     headline_in_words,
 )
 from workflow_lib.report.run_figures.protocol import numbers_of, protocol_in_words
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 HEADLINE = (
     "The difference of the mean error of each method from that of the reference, relative to it, "

@@ -8,7 +8,6 @@ from pathlib import Path
 import pandas as pd
 
 from workflow_lib.errors import UserError
-from workflow_lib.report.answer_part import read_json
 from workflow_lib.report.labels import (
     MINUS,
     MISSING,
@@ -20,6 +19,7 @@ from workflow_lib.report.labels import (
 )
 from workflow_lib.report.quantities import QUANTITIES, Quantity
 from workflow_lib.report.render import Section, html_markup, section
+from workflow_lib.report.results import read_json
 from workflow_lib.report.table_markup import Block, Entry, Layout
 from workflow_lib.report.verdict import Verdict
 

@@ -151,20 +151,24 @@ def format_share(share: float) -> str:
     return f"{percent:.0f} %" if percent >= 10 else f"{percent:.2g} %"
 
 
+def range_in_words(numbers: Iterable[int]) -> str:
+    """Return ``10``, or the least and the largest of several numbers, as ``10 to 12``."""
+    least, largest = min(numbers), max(numbers)
+    return str(least) if least == largest else f"{least} to {largest}"
+
+
 def splits_in_words(n_splits: int, n_test: Iterable[int]) -> str:
     """Return what a figure shows, as ``5 splits, 10 to 12 test rows, mean ± standard deviation``.
 
     `n_test` are the numbers of test rows that occur.
     """
-    rows = sorted(set(n_test))
-    n_rows = str(rows[0]) if len(rows) == 1 else f"{rows[0]} to {rows[-1]}"
     spread = f", mean {PLUS_MINUS} standard deviation" if n_splits > 1 else ""
-    return f"{count_of(n_splits, 'split')}, {n_rows} test rows{spread}"
+    return f"{count_of(n_splits, 'split')}, {range_in_words(n_test)} test rows{spread}"
 
 
-def join_words(words: Sequence[str]) -> str:
+def join_words(words: Iterable) -> str:
     """Return ``a``, ``a and b`` or ``a, b and c``."""
-    words = list(words)
+    words = [str(word) for word in words]
     if len(words) < 2:
         return "".join(words)
     return f"{', '.join(words[:-1])} and {words[-1]}"

@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.statistics import mean_and_deviation
@@ -47,9 +48,6 @@ from workflow_lib.report.tables import (
 from workflow_lib.report.variants import Variant
 from workflow_lib.saved_methods import why_not_saved
 from workflow_lib.whole_files import write_text
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TRAINING_MEAN = "m-mean"
 """The method that is the training mean, where the settings of the methods name no regressor."""

@@ -51,7 +51,17 @@ def write_report(
         experiments=sections,
     )
     across = [*leading, first_section, *following]
-    experiments = [_experiment(experiment, folder) for experiment in sections]
+    experiments = [
+        section(
+            f"experiment-{experiment['name']}",
+            experiment["title"],
+            "experiment.html",
+            **experiment
+            | {"tables": [table_part(table) for table in experiment["tables"]]}
+            | {"figures": [figure_part(figure, folder) for figure in experiment["figures"]]},
+        )
+        for experiment in sections
+    ]
     shown = [{**dataset, "facts": dataset_facts(dataset)} for dataset in datasets]
     behind = [
         section("data", "Data", "data.html", datasets=shown),
@@ -107,16 +117,6 @@ def _pictures_of_predictions(sections: Sequence[Mapping], folder: Path) -> list[
                 mark = " (a stand-in)" if section_of["stand_in_for"] else ""
                 found.setdefault(figure["predicts"], part | {"data": section_of["dataset"] + mark})
     return list(found.values())
-
-
-def _experiment(experiment: Mapping, folder: Path) -> Section:
-    """Return the section of one experiment."""
-    shown = {
-        "tables": [table_part(table) for table in experiment["tables"]],
-        "figures": [figure_part(figure, folder) for figure in experiment["figures"]],
-    }
-    anchor = f"experiment-{experiment['name']}"
-    return section(anchor, experiment["title"], "experiment.html", **{**experiment, **shown})
 
 
 def _provenance(manifest: Mapping) -> Section:

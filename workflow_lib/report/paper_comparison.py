@@ -62,7 +62,15 @@ def paper_comparison_section(
         groups = _groups(item, reproductions)
         rows += [_row(item, group, published) for group in groups]
         if all(group[0].data_kind == STAND_IN for group in groups):
-            others.append(_row_of_other(item, bool(groups), runs))
+            found, has_paper_data = commands(item, runs, _KINDS[:2] if groups else _KINDS)
+            others.append(
+                {
+                    "item": item,
+                    "in_this_run": "a stand-in" if groups else "not run",
+                    "commands": found,
+                    "has_paper_data": has_paper_data,
+                }
+            )
         shown += [reproduction for group in groups for reproduction in group]
     return section(
         "paper",
@@ -140,14 +148,20 @@ def _row(
 ) -> dict:
     """Return one row of the table: an item, and one reproduction or all experiments of it."""
     reproduction = reproductions[0]
+    kind = reproduction.data_kind
+    titles = ", ".join(dict.fromkeys(each.data for each in reproductions))
     row = {
         "item": item,
-        "links": [{"anchor": each.anchor, "label": _label(each)} for each in reproductions],
-        "data": _data(reproductions),
+        "links": [
+            {"anchor": each.anchor, "label": ": ".join(filter(None, (each.experiment, each.name)))}
+            for each in reproductions
+        ],
+        # As "Drawn by the paper's recipe: D2".
+        "data": ": ".join(filter(None, (kind[0].upper() + kind[1:], titles))),
         **dict.fromkeys(("compared", "within_one", "within_two", "order"), MISSING),
         "largest": [MISSING],
     }
-    if reproduction.data_kind == STAND_IN:
+    if kind == STAND_IN:
         why_not = "Other data than the paper's."
         return row | {"compared": "not comparable: stand-in", "why_not": why_not}
     row["why_not"] = _why_not(item, reproduction, published)
@@ -165,35 +179,12 @@ def _row(
     return row
 
 
-def _row_of_other(item: PaperItem, is_shown: bool, runs: Mapping[str, Sequence[Mapping]]) -> dict:
-    """Return how an item is run that is not shown here, or on a stand-in alone."""
-    kinds = (OWN_DATA, RECIPE) if is_shown else _KINDS
-    found, has_paper_data = commands(item, runs, kinds)
-    in_this_run = "a stand-in" if is_shown else "not run"
-    row = {"item": item, "in_this_run": in_this_run, "commands": found}
-    return row | {"has_paper_data": has_paper_data}
-
-
 def _n_printed(item: PaperItem, published: Mapping[int, str | Path]) -> int:
     """Return how many numbers the paper prints in a table, as far as they are available."""
     if item.kind != "table" or item.number not in published:
         return 0
     path = published[item.number]
     return len(read_published([path])) + len(read_published_apart([path]))
-
-
-def _label(reproduction: Reproduction) -> str:
-    if reproduction.name:
-        return f"{reproduction.experiment}: {reproduction.name}"
-    return reproduction.experiment
-
-
-def _data(reproductions: Sequence[Reproduction]) -> str:
-    """Return what the data of a row are, as ``Drawn by the paper's recipe: D2``."""
-    kind = reproductions[0].data_kind
-    titles = ", ".join(dict.fromkeys(reproduction.data for reproduction in reproductions))
-    words = f"{kind[0].upper()}{kind[1:]}"
-    return f"{words}: {titles}" if titles else words
 
 
 def _difference(comparison: pd.Series) -> str:

@@ -9,7 +9,22 @@ from pathlib import Path
 from typing import NamedTuple
 
 from workflow_lib.errors import UserError
-from workflow_lib.report.reproduced_tables import DRAWING, OWN_DATA, RECIPE, data_kind, tables_named
+from workflow_lib.report.reproduced_tables import (
+    DRAWING,
+    OWN_DATA,
+    RECIPE,
+    STAND_IN,
+    data_kind,
+    tables_named,
+)
+
+_ON = {
+    OWN_DATA: "On the paper's own data",
+    RECIPE: "By its recipe",
+    STAND_IN: "On a stand-in",
+    DRAWING: "A drawing without data",
+}
+"""Kind of data -> the beginning of the command that runs an item on it."""
 
 COLUMNS = ("kind", "number", "title", "data", "quantity", "drawn_as")
 """The columns of the file of contents."""
@@ -109,7 +124,10 @@ def commands(
                 and data_kind(experiment) == kind
                 and _reproduces(item, experiment)
             ]
-            shown.append(Command(_on(kind), _command(path), tuple(dict.fromkeys(files))))
+            line = "snakemake --cores 2"
+            if path != "config/config.yaml":
+                line += f" --configfile {path}"
+            shown.append(Command(_ON[kind], line, tuple(dict.fromkeys(files))))
     return shown, bool({OWN_DATA, RECIPE, DRAWING} & set(found))
 
 
@@ -120,18 +138,3 @@ def _reproduces(item: PaperItem, experiment: Mapping) -> int:
     if item.number in experiment["paper_tables"]:
         return 1
     return 2 if item.number in tables_named(experiment["stand_in_for"]) else 0
-
-
-def _on(kind: str) -> str:
-    words = {
-        OWN_DATA: "On the paper's own data",
-        RECIPE: "By its recipe",
-        DRAWING: "A drawing without data",
-    }
-    return words.get(kind, "On a stand-in")
-
-
-def _command(path: str) -> str:
-    """Return the command line of a configuration file; the default one needs no name."""
-    is_default = path == "config/config.yaml"
-    return "snakemake --cores 2" + ("" if is_default else f" --configfile {path}")

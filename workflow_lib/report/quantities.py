@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from workflow_lib.error_measures import ERROR_MEASURES
 from workflow_lib.errors import UserError
@@ -17,9 +18,6 @@ from workflow_lib.report.labels import count_of, format_difference, format_error
 from workflow_lib.report.results import by_size
 from workflow_lib.report.variants import Variant
 from workflow_lib.result_columns import FIT
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 REFERENCE_METHOD = "m-krr"
 """The method that the others are compared with, of outputs that are numbers."""

@@ -7,6 +7,7 @@ file.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -120,6 +121,25 @@ def read_published_apart(paths: Iterable[str | Path]) -> list[Published]:
     run. Raises UserError as `read_scores` does.
     """
     return [number for number in _published(paths) if number.training_size is None]
+
+
+def read_json(path: str | Path) -> dict:
+    """Return what a JSON file holds.
+
+    Raises UserError if it cannot be read, or holds anything but an object.
+    """
+    try:
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+        if not isinstance(found, dict):
+            raise ValueError("it holds no object")
+    except (OSError, ValueError) as error:
+        raise UserError(
+            str(path),
+            f"it cannot be read ({error})",
+            "a JSON file that a rule made",
+            f"rm -f {path} and run the same snakemake command again",
+        ) from error
+    return found
 
 
 def wide(frame: pd.DataFrame, names: str = "quantity") -> pd.DataFrame:

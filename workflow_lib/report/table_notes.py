@@ -9,7 +9,7 @@ import pandas as pd
 
 from workflow_lib.error_measures import ERROR_MEASURES
 from workflow_lib.report.agreement import agreement_note
-from workflow_lib.report.labels import count_of, method_label
+from workflow_lib.report.labels import method_label, range_in_words
 from workflow_lib.report.quantities import Quantity
 from workflow_lib.report.table_markup import MARKS
 from workflow_lib.report.tables import CORRECTED_RISK, STUDENT_RISK, Cell
@@ -43,7 +43,7 @@ def table_notes(
     """
     if not cells:
         return ["There are no results."]
-    test_rows = f"{_test_rows(cells)} test rows."
+    test_rows = f"{range_in_words({cell.n_test for cell in cells})} test rows."
     if kind == "coordinates":
         notes = [test_rows, _coordinate_note(cells, measured)]
         notes += _bold_notes(cells, "in its column", measured)
@@ -91,16 +91,8 @@ def _is_one_split(cells: Sequence[Cell]) -> bool:
 def _spread_note(cells: Sequence[Cell]) -> str:
     if _is_one_split(cells):
         return "One split, so neither a deviation nor a test."
-    splits = sorted({cell.n_splits for cell in cells})
-    spread = count_of(splits[-1], "split")
-    if len(splits) > 1:
-        spread = f"{splits[0]} to {spread}"
-    return f"Mean \u00b1 standard deviation over {spread}."
-
-
-def _test_rows(cells: Sequence[Cell]) -> str:
-    rows = sorted({cell.n_test for cell in cells})
-    return f"{rows[0]}" if len(rows) == 1 else f"{rows[0]} to {rows[-1]}"
+    n_splits = range_in_words({cell.n_splits for cell in cells})
+    return f"Mean \u00b1 standard deviation over {n_splits} splits."
 
 
 def _bold_notes(cells: Sequence[Cell], scope: str, measured: Quantity) -> list[str]:

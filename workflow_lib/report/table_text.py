@@ -6,7 +6,8 @@ import functools
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from workflow_lib.report.agreement import format_spreads
 from workflow_lib.report.coordinate_tables import (
@@ -59,9 +60,6 @@ from workflow_lib.report.tables import (
 )
 from workflow_lib.report.variants import components_order, order_variants
 from workflow_lib.whole_files import write_text
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 READERS: dict[str, Callable] = {
     "error": read_scores,

@@ -15,7 +15,7 @@ from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
 from workflow_lib.report.class_predictions import stored_mixture
 from workflow_lib.report.labels import MINUS, MISSING, count_of, table_title
-from workflow_lib.report.results import write_frame
+from workflow_lib.report.results import read_json, write_frame
 from workflow_lib.report.table_markup import Block, Layout, latex_markup
 from workflow_lib.whole_files import write_text
 
@@ -108,7 +108,8 @@ def typical_rows(
     Raises UserError if there is no such mixture.
     """
     data, partition = read_artifact(dataset, "dataset"), read_artifact(split, "split")
-    n_groups = _groups_seen(data_profile)
+    mixture = read_json(data_profile).get("mixture") if data_profile else None
+    n_groups = int(mixture["n_components"]) if mixture else None
     stored = stored_mixture(models, n_components=n_groups or 1)
     model, scaling = model_from_tree(stored), scaling_from_tree(stored)
     numbers = np.sort(partition["train"][: max(partition["sizes"])])
@@ -215,11 +216,3 @@ def typical_layout(found: TypicalRows, title: str) -> Layout:
         notes,
         is_prose=True,
     )
-
-
-def _groups_seen(data_profile: str | Path | None) -> int | None:
-    """Return how many groups the data profile found in the outputs; None if it has no mixture."""
-    if data_profile is None:
-        return None
-    mixture = json.loads(Path(data_profile).read_text(encoding="utf-8")).get("mixture")
-    return int(mixture["n_components"]) if mixture else None

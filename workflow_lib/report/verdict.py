@@ -182,7 +182,7 @@ def _judgement(label: str, group: pd.DataFrame, reference: str) -> str:
         found = group[group["outcome"] == outcome]
         if found.empty:
             continue
-        part = f"{words} at n = {join_words([str(size) for size in found['training_size']])}"
+        part = f"{words} at n = {join_words(found['training_size'])}"
         if outcome == "equal":
             largest = found["largest_relative_difference"].max()
             part += f" (largest relative difference in a split: {largest:.1g})"

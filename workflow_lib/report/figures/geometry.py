@@ -21,6 +21,12 @@ N_SAMPLES = 500
 VARIANCE_IN_ONE_DIMENSION = 0.5
 VARIANCE_IN_TWO_DIMENSIONS = 5.0
 
+GROUPS = (
+    (False, BASE_COLOR, "other points", "o"),
+    (True, ACCENT_COLOR, "within one standard deviation of the mean", "^"),
+)
+"""Whether points are central, with their color, label and marker."""
+
 
 def embed_gaussian_sample(
     dimension: int, variance: float, seed: int, n_samples: int = N_SAMPLES
@@ -59,7 +65,7 @@ def draw(seed: int):
         parabola = figure.add_axes((0.62, 0.59, 0.36, 0.36))
         paraboloid = figure.add_axes((0.25, 0.02, 0.48, 0.44), projection="3d")
         _draw_histogram(histogram, line[:, 0], line_central)
-        for central, color, label, marker in _groups():
+        for central, color, label, marker in GROUPS:
             rows = line_central == central
             parabola.scatter(*line_embedding[rows].T, s=16, color=color, marker=marker, alpha=0.75)
             rows = plane_central == central
@@ -77,14 +83,6 @@ def draw(seed: int):
         paraboloid.tick_params(labelsize=9, pad=0)
         paraboloid.view_init(elev=32, azim=-60)
     return figure
-
-
-def _groups():
-    """Return (is central, color, label, marker) of the points outside and inside one sigma."""
-    return (
-        (False, BASE_COLOR, "other points", "o"),
-        (True, ACCENT_COLOR, "within one standard deviation of the mean", "^"),
-    )
 
 
 def _draw_histogram(axis, values: np.ndarray, is_central: np.ndarray) -> None:

@@ -76,7 +76,10 @@ def draw(
     best = best_predictions(classes.labels, splits, predictions, methods)
     test = read_artifact(splits[0], "split")["test"]
     predicted = best.predicted[0]
-    memberships = _predicted_memberships(regressions.get(best.method), best.item)
+    memberships = None
+    if best.method in regressions:
+        items = read_artifact(regressions[best.method], "regression")
+        memberships = items.get(best.item, {}).get("test_memberships")
     are_predicted = memberships is not None
     if memberships is None and models is not None:
         of_classes, _ = class_memberships(models, classes.vectors, best.n_train)
@@ -102,13 +105,6 @@ def shown_places(labels: np.ndarray, rows: np.ndarray, n_images: int) -> list[in
     n_shown = min(n_images, len(order))
     # The middles of segments of equal length.
     return [int(order[(2 * step + 1) * len(order) // (2 * n_shown)]) for step in range(n_shown)]
-
-
-def _predicted_memberships(path: str | Path | None, item: str) -> np.ndarray | None:
-    """Return the predicted memberships (n_test, C) of an item, None where it has none."""
-    if path is None:
-        return None
-    return read_artifact(path, "regression").get(item, {}).get("test_memberships")
 
 
 def _heading(

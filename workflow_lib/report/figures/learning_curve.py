@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from workflow_lib.report.labels import method_label, splits_in_words, variant_label
 from workflow_lib.report.lines import Line, draw_panels, level_line, panel_size, row_style
@@ -19,9 +18,6 @@ from workflow_lib.report.variants import (
     components_order,
     order_variants,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SHOWS = "aRRMSE, or the accuracy, against the number of labelled rows"
 CAPTION = (
@@ -54,7 +50,8 @@ def draw(scores: str | Path, *, title: str, shown_methods: Mapping[str, Mapping]
     variants = order_variants([variant for variant, _ in cells], methods)
     panels = _panels(variants)
     sizes = sorted({size for _, size in cells})
-    baseline, name, title = 1.0, "training mean", _full_title(title, rows)
+    title = f"{title}\n{splits_in_words(rows['split'].nunique(), rows['n_test'])}"
+    baseline, name = 1.0, "training mean"
     if measured.is_accuracy:
         baseline = measured.shown(chance_error(rows))
         name, title = "chance", f"{title}; chance {baseline:.2g} %"
@@ -117,9 +114,3 @@ def _lines(variants: Sequence[Variant], sizes: Sequence[int], cells, methods, me
         sign = -1 if measured.is_accuracy else 1
         lines.append(replace(line, value=sign * line.last_point[1]))
     return lines
-
-
-def _full_title(title: str, scores: pd.DataFrame) -> str:
-    """Return the title with the number of splits and of test rows."""
-    n_splits = scores["split"].nunique()
-    return f"{title}\n{splits_in_words(n_splits, list(scores['n_test']))}"

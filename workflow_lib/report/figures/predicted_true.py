@@ -8,9 +8,9 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
@@ -25,9 +25,6 @@ from workflow_lib.report.style import (
     plain_name,
     write_title,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SHOWS = (
     "for tables of your own, predictions of the best method for test rows against their true "
@@ -188,8 +185,6 @@ def shown_outputs(errors: Sequence[float], most: int = MOST_PANELS) -> list[int]
 
 def panel_points(panel: OutputPanel) -> pd.DataFrame:
     """Return the points of a panel: ``output``, ``truth``, ``predicted``, ``is_outside``."""
-    import pandas as pd
-
     points = {"truth": panel.truth, "predicted": panel.predicted, "is_outside": panel.is_outside}
     return pd.DataFrame({"output": panel.name, **points})
 

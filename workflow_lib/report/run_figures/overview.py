@@ -98,8 +98,9 @@ def curve_points(
 def headline_in_words(found: pd.DataFrame) -> str:
     """Return what the first figure shows, for readers who cannot see it."""
     counts = found.loc[~found["is_ceiling"], "outcome"].value_counts()
+    n_experiments = count_of(found["experiment"].nunique(), "experiment")
     return (
-        f"Each method against the reference on {_experiments(found)}: of "
+        f"Each method against the reference on {n_experiments}: of "
         f"{count_of(int(counts.drop('', errors='ignore').sum()), 'comparison')} "
         f"{counts.get('better', 0)} significantly better, {counts.get('worse', 0)} significantly "
         f"worse, {counts.get('equal', 0)} equal up to rounding."
@@ -188,10 +189,6 @@ def draw_curves(
         title = "The best method and the reference, against the number of labelled rows"
         figure.suptitle(title, x=0.01, ha="left", fontsize=11, weight="bold")
     return figure
-
-
-def _experiments(found: pd.DataFrame) -> str:
-    return count_of(found["experiment"].nunique(), "experiment")
 
 
 def _drawn(column: Mapping[Variant, object], method: str) -> Variant | None:

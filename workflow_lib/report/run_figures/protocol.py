@@ -10,7 +10,8 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from workflow_lib.experiments.statistics import EQUALITY_TOLERANCE
 from workflow_lib.report.inches import (
@@ -23,14 +24,11 @@ from workflow_lib.report.inches import (
     write,
     write_lines,
 )
-from workflow_lib.report.labels import count_of
+from workflow_lib.report.labels import count_of, range_in_words
 from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.report.results import read_scores
 from workflow_lib.report.style import WIDTH, applied_style, save_figure
 from workflow_lib.report.tables import CORRECTED_RISK, STUDENT_RISK
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # All lengths are in inches, downwards from the upper edge.
 LEFT, RIGHT = 0.2, WIDTH - 0.2
@@ -125,10 +123,8 @@ def protocol_in_words(numbers: Sequence[Numbers], n_folds: int) -> str:
 
 def splits_in_words(numbers: Sequence[Numbers]) -> str:
     """Return the numbers of splits that occur, as ``5 splits`` or ``5 to 10 splits``."""
-    counts = sorted({experiment.n_splits for experiment in numbers})
-    if len(counts) > 1:
-        return f"{counts[0]} to {counts[-1]} splits"
-    return count_of(counts[0], "split")
+    counts = {experiment.n_splits for experiment in numbers}
+    return "1 split" if counts == {1} else f"{range_in_words(counts)} splits"
 
 
 def _run_in_words(numbers: Sequence[Numbers]) -> str:
