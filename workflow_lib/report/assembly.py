@@ -11,20 +11,11 @@ import pandas as pd
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.report.answer_part import answer_part
 from workflow_lib.report.component_names import component_names, names_layout
-from workflow_lib.report.cross_dataset import (
-    opening_figures,
-    protocol_section,
-    ranks_section,
-)
+from workflow_lib.report.cross_dataset import opening_figures, protocol_section, ranks_section
 from workflow_lib.report.dataset_records import dataset_record, is_made
 from workflow_lib.report.figures.registry import figure_modules
 from workflow_lib.report.gains import gains_section
-from workflow_lib.report.labels import (
-    MISSING,
-    format_p_value,
-    format_signed,
-    table_title,
-)
+from workflow_lib.report.labels import MISSING, format_p_value, format_signed, table_title
 from workflow_lib.report.manifest import read_manifest
 from workflow_lib.report.page import write_report
 from workflow_lib.report.paper_comparison import paper_comparison_section
@@ -57,7 +48,6 @@ def run(
     methods: Mapping[str, Mapping],
     published: Mapping[int, str | Path],
     n_folds: int,
-    reference: str | None = None,
     contents: str | Path | None = None,
     runs: Mapping[str, Sequence[Mapping]] | None = None,
     ranked: Mapping[str, Mapping] | None = None,
@@ -92,9 +82,6 @@ def run(
         The published tables that are available.
     n_folds : int
         Folds of the selection, for the protocol.
-    reference : str, optional
-        The method that the others are compared with; by default that of the metric of each
-        experiment.
     contents : path, optional
         What the tables and figures of the paper show (`workflow_lib.report.paper_contents`); the
         page compares the run with the paper where it is given.
@@ -127,7 +114,6 @@ def run(
             published=published,
             n_folds=n_folds,
             missing_share=records[settings["dataset"]]["missing_share"],
-            reference=reference,
         )
         sections.append(section)
         reproductions += reproductions_of(
@@ -191,7 +177,6 @@ def experiment_section(
     published: Mapping[int, str | Path],
     n_folds: int,
     missing_share: float = 0.0,
-    reference: str | None = None,
 ) -> tuple[dict, Verdict]:
     """Return the section of one experiment, for `write_report`, and its verdict.
 
@@ -200,8 +185,7 @@ def experiment_section(
     """
     settings, data = experiment["settings"], dataset["settings"]
     metric = settings["metric"]
-    reference = reference or QUANTITIES[metric].reference
-    judgement = verdict(scores, methods=methods, reference=reference, metric=metric)
+    judgement = verdict(scores, methods=methods, metric=metric)
     tables, cells_of = [], {}
     for table in settings["tables"]:
         kind, below = table["kind"], []
@@ -213,7 +197,7 @@ def experiment_section(
             layout = typical_layout(typical_rows(dataset["artifact"], *paths), title)
         else:
             paths = [published[table["paper_table"]]] if table["paper_table"] in published else []
-            options = {"methods": methods, "reference": reference, "metric": metric}
+            options = {"methods": methods, "metric": metric, "reference": judgement.reference}
             file = {"time": "timings", "coordinates": "coordinates"}.get(kind)
             cells = cells_of[table["name"]] = table_cells(
                 kind,

@@ -27,10 +27,7 @@ _HEADINGS_OF_ACCURACIES = {
 
 
 def coordinate_table(
-    errors: pd.DataFrame,
-    *,
-    method_order: Iterable[str] = (),
-    reference: str = REFERENCE_METHOD,
+    errors: pd.DataFrame, *, method_order: Iterable[str] = (), reference: str = REFERENCE_METHOD
 ) -> list[Cell]:
     """Return the cells of every coordinate, in order, then those of the summaries.
 

@@ -27,8 +27,7 @@ def figure_data(figure) -> pd.DataFrame:
             series = "" if series.startswith("_") else series
             frames.append(
                 pd.DataFrame(
-                    dict(zip(COLUMNS, (panel, kind, series, *values), strict=True)),
-                    columns=COLUMNS,
+                    dict(zip(COLUMNS, (panel, kind, series, *values), strict=True)), columns=COLUMNS
                 )
             )
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=COLUMNS)

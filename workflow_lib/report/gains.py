@@ -145,7 +145,7 @@ def _equivalence_layout(statements: pd.DataFrame, by_name: Mapping[str, Mapping]
         [
             "The heading of a column states what theory says of OFER in the case named there. The "
             f"same means a difference below {below}. "
-            "Every cell agrees with theory unless it says otherwise.",
+            "Every cell agrees with theory unless it says otherwise."
         ],
     )
 

@@ -82,26 +82,14 @@ def run(
     errors as they are, an accuracy in percent with differences in percentage points, of which
     positive is better. What is undefined or infinite is null.
 
-    Parameters
-    ----------
-    scores, choices : path
-        The ``scores.csv`` and ``choices.csv`` of the experiment; they do not contain the split
-        named ``final``.
-    timings : sequence of paths
-        Its timings, one file or none; without one, no cost is shown.
-    methods : mapping of method name to mapping
-        ``label`` and, where they are known, ``regressor``, ``weak_outputs``, ``members`` and what
-        `is_kernel_ridge_by_theory` needs. The order is that of the experiment.
-    experiment_settings : mapping
-        ``metric`` (default ``arrmse``), ``split`` (default ``random``) and ``title``.
-    n_folds : int
-        Folds of the cross-validation that chose the hyper-parameters, for the notes.
-    output, output_with_seconds : path
+    `scores`, `choices` and `timings` are the ``scores.csv`` and ``choices.csv`` of the experiment,
+    without the split named ``final``, and its timings, one file or none; without one, no cost is
+    shown. `methods`, in the order of the experiment, have ``label`` and, where they are known,
+    ``regressor``, ``weak_outputs``, ``members`` and what `is_kernel_ridge_by_theory` needs;
+    `experiment_settings` have ``metric`` (default ``arrmse``), ``split`` (default ``random``) and
+    ``title``; `n_folds` is that of the cross-validation that chose the hyper-parameters.
 
-    Raises
-    ------
-    UserError
-        If a file is damaged, the scores lack the metric, or no method can win.
+    Raises UserError if a file is damaged, the scores lack the metric, or no method can win.
     """
     metric = experiment_settings.get("metric") or "arrmse"
     errors, chosen = read_scores(scores), read_choices(choices)
@@ -133,20 +121,9 @@ def leaderboard(
     (`workflow_lib.saved_methods`) cannot win and come last. Rows of studies of weak labels are left
     out.
 
-    Parameters
-    ----------
-    scores : data frame
-        The rows of one ``scores.csv`` (`workflow_lib.report.results.read_scores`).
-    methods : mapping of method name to mapping
-        As in `run`.
-    timings : data frame, optional
-        The measured seconds; rows without any have no seconds.
-    metric : {"arrmse", "rrmse", "accuracy"}
+    `methods` are as in `run`; rows without measured seconds in `timings` have none.
 
-    Raises
-    ------
-    UserError
-        If no row can win.
+    Raises UserError if no row can win.
     """
     scores = outside_studies(scores)
     n_train_of = rows_of_sizes(scores)
@@ -225,16 +202,8 @@ def chosen_on_other_splits(errors: Sequence[Sequence[float]]) -> float:
     The lowest of several means is biased downwards by the choice; this mean, which is never below
     it, is not.
 
-    Parameters
-    ----------
-    errors : sequence of M sequences of J floats
-        The error of each method in each split; at least two splits. Of equally good methods the
-        first is taken.
-
-    Raises
-    ------
-    ValueError
-        If there is no method, or fewer than two splits.
+    `errors` are those of M methods in each of J splits, two at least; of equally good methods the
+    first is taken. Raises ValueError if there is no method, or fewer than two splits.
     """
     if not errors or len(errors[0]) < 2:
         raise ValueError("a choice on other splits needs a method and two splits")
@@ -254,11 +223,9 @@ def is_kernel_ridge_by_theory(method: Mapping) -> bool:
     form of one Gaussian, of a mixture whose components share one variance (`tied_spherical`), and
     of a state-space model. Where a setting is not known, the answer is no.
 
-    Parameters
-    ----------
-    method : mapping
-        ``regressor``, ``penalty``, ``center``, ``form``, ``preimage``, ``weak`` and ``grid`` as in
-        the configuration, and ``model``: a mapping with ``kind`` and ``covariance_type``, or None.
+    `method` has ``regressor``, ``penalty``, ``center``, ``form``, ``preimage``, ``weak`` and
+    ``grid`` as in the configuration, and ``model``: a mapping with ``kind`` and
+    ``covariance_type``, or None.
     """
     model = method.get("model")
     if not isinstance(model, Mapping):

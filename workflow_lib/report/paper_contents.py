@@ -6,7 +6,6 @@ import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from workflow_lib.errors import UserError
 from workflow_lib.report.reproduced_tables import (
@@ -85,23 +84,13 @@ def figures_drawn(contents: Sequence[PaperItem]) -> dict[str, int]:
     return {item.drawn_as: item.number for item in contents if item.drawn_as}
 
 
-class Command(NamedTuple):
-    """The command that runs an item of the paper on one kind of data.
-
-    ``on`` says on which data, ``line`` is the command line, and ``files`` are the configuration
-    files of datasets whose files the user brings.
-    """
-
-    on: str
-    line: str
-    files: tuple[str, ...]
-
-
 def commands(
     item: PaperItem, runs: Mapping[str, Sequence[Mapping]], kinds: Sequence[str]
-) -> tuple[list[Command], bool]:
+) -> tuple[list[dict], bool]:
     """Return the commands that run an item on these kinds of data, and if any is the paper's.
 
+    A command says on which data (``on``) its ``line`` runs it, and which ``files`` configure
+    datasets whose files the user brings.
     Of several configuration files that of the fewest experiments is named. An experiment that as a
     whole stands in for the item counts only where no table of that kind reproduces it.
     """
@@ -127,7 +116,7 @@ def commands(
             line = "snakemake --cores 2"
             if path != "config/config.yaml":
                 line += f" --configfile {path}"
-            shown.append(Command(_ON[kind], line, tuple(dict.fromkeys(files))))
+            shown.append({"on": _ON[kind], "line": line, "files": list(dict.fromkeys(files))})
     return shown, bool({OWN_DATA, RECIPE, DRAWING} & set(found))
 
 

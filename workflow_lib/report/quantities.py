@@ -247,11 +247,12 @@ def shown_cells(cells: Sequence, metric: str) -> list:
     `metric` is the key of `QUANTITIES` for cells whose own quantity is no key, those of
     coordinates.
     """
-    return [_shown_cell(cell, metric) for cell in cells]
+    return [
+        _shown_cell(cell, QUANTITIES.get(cell.quantity) or QUANTITIES[metric]) for cell in cells
+    ]
 
 
-def _shown_cell(cell, metric: str):
-    quantity = QUANTITIES.get(cell.quantity) or QUANTITIES[metric]
+def _shown_cell(cell, quantity: Quantity):
     if not quantity.is_accuracy:
         return cell
     # The lowest of the error rates is the highest of the accuracies.

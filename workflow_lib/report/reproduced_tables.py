@@ -142,10 +142,7 @@ def tables_named(stand_in_for: str | None) -> list[int]:
 
 
 def compared(
-    cells: Sequence,
-    apart: Iterable[Published],
-    dataset_name: str,
-    methods: Mapping[str, Mapping],
+    cells: Sequence, apart: Iterable[Published], dataset_name: str, methods: Mapping[str, Mapping]
 ) -> pd.DataFrame:
     """Return the comparisons of one table of a run with the published numbers.
 

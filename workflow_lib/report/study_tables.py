@@ -94,11 +94,4 @@ def _in_order(variants: Mapping[Variant, object], method_order: Iterable[str]) -
     """Return the variants by method, in each the values of the study before what is selected."""
     ordered = order_variants(variants, method_order)
     rows = list(dict.fromkeys(variant._replace(setting="") for variant in ordered))
-    return sorted(
-        ordered,
-        key=lambda variant: (
-            rows.index(variant._replace(setting="")),
-            not variant.setting,
-            study_of(variant.setting),
-        ),
-    )
+    return sorted(ordered, key=lambda v: (rows.index(v._replace(setting="")), not v.setting))

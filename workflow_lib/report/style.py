@@ -124,14 +124,8 @@ def save_figure(
 
     Its numbers are written as CSV (`workflow_lib.report.figure_data`).
 
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        Made without pyplot, so that nothing is kept in memory and no display is needed.
-    svg_path, png_path : path
-        Where to write; no PNG when `png_path` is None.
-    csv_path : path
-        Where to write its numbers; not written when None.
+    `figure` is made without pyplot, so that nothing is kept in memory and no display is needed.
+    There is no PNG and no CSV where their path is None.
     """
     with applied_style():
         targets = [(svg_path, "svg", {"Date": None, "Creator": None})]

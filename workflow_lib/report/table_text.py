@@ -10,11 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from workflow_lib.report.agreement import format_spreads
-from workflow_lib.report.coordinate_tables import (
-    column_heading,
-    coordinate_table,
-    shown_columns,
-)
+from workflow_lib.report.coordinate_tables import column_heading, coordinate_table, shown_columns
 from workflow_lib.report.labels import (
     MISSING,
     format_published_error,
@@ -32,20 +28,8 @@ from workflow_lib.report.quantities import (
     shown_cells,
 )
 from workflow_lib.report.results import read_coordinates, read_published, read_scores, read_timings
-from workflow_lib.report.study_tables import (
-    STUDIES,
-    reference_cell,
-    study_table,
-    varied_variants,
-)
-from workflow_lib.report.table_markup import (
-    MARKS,
-    Block,
-    Entry,
-    Layout,
-    Row,
-    latex_markup,
-)
+from workflow_lib.report.study_tables import STUDIES, reference_cell, study_table, varied_variants
+from workflow_lib.report.table_markup import MARKS, Block, Entry, Layout, Row, latex_markup
 from workflow_lib.report.table_notes import has_differences, is_published, table_notes
 from workflow_lib.report.tables import (
     COORDINATE_COLUMNS,
@@ -87,36 +71,22 @@ def table_cells(
 ) -> list[Cell]:
     """Return the cells of a table of one `kind`.
 
-    Parameters
-    ----------
-    kind : {"error", "weak", "time", "coordinates", "weak_weight", "weak_noise"}
-        ``error`` takes the scores; so does ``weak``, which keeps the methods with weak rows and
-        what they are compared with, and has a column for each; ``time`` takes the timings, and
-        ``coordinates`` the errors of the output coordinates; ``weak_weight`` and ``weak_noise``
-        take the scores and show a study.
-    records : data frame
-        As ``READERS[kind]`` reads them.
-    methods : mapping of method name to {"label": ...}
-        Its order is the order of the rows.
-    published_paths : paths of CSV files
-        Published tables whose numbers are shown with those of the run, where they have a training
-        size. Not for ``coordinates`` and studies.
-    errors : sequence of str
-        The errors of kind ``error``, keys of `workflow_lib.report.quantities.QUANTITIES`. A table
-        of kind ``weak`` shows the aRRMSE and the error of the published numbers. Of classes both
-        show the accuracy only, whatever `errors` are.
-    metric : {"arrmse", "rrmse", "accuracy"}
-        The error of a study. ``accuracy`` for classes, whatever the kind.
-    is_comparable : bool
-        Whether the data are those of the paper or made by its recipe. Only then do tables of kind
-        ``error`` and ``weak`` give the differences from published numbers.
+    ``error`` takes the scores; so does ``weak``, which keeps the methods with weak rows and what
+    they are compared with, and has a column for each; ``time`` takes the timings, and
+    ``coordinates`` the errors of the output coordinates; ``weak_weight`` and ``weak_noise`` take
+    the scores and show a study. The `records` are as ``READERS[kind]`` reads them, and the order of
+    `methods` is that of the rows.
 
-    Raises
-    ------
-    ValueError
-        If there is no such kind.
-    UserError
-        If the scores do not contain the study.
+    Tables in `published_paths` are shown where they have a training size, but not with
+    ``coordinates`` and studies. `errors` are those of kind ``error``, keys of
+    `workflow_lib.report.quantities.QUANTITIES`; a table of kind ``weak`` shows the aRRMSE and the
+    error of the published numbers. Of classes (`metric` ``accuracy``, whatever the kind) both show
+    the accuracy only; else `metric` is the error of a study. Only where the data are those of the
+    paper or made by its recipe, `is_comparable`, do tables of kind ``error`` and ``weak`` give the
+    differences from published numbers.
+
+    Raises ValueError if there is no such kind, and UserError if the scores do not contain the
+    study.
     """
     if kind not in READERS:
         raise ValueError(f"table kind must be one of {', '.join(READERS)}, found {kind!r}")
@@ -163,7 +133,6 @@ def run(
     published_paths: Iterable[str | Path] = (),
     errors: Sequence[str] = ERRORS,
     metric: str = "arrmse",
-    reference: str | None = None,
     decimals: int | None = None,
 ) -> None:
     """Read `results`, the file that the kind takes, and write one table as tidy CSV and as LaTeX.
@@ -171,11 +140,11 @@ def run(
     The title is the caption with the data actually used and what they stand in for, and `label`
     is the LaTeX label. Published numbers without a training size are in a separate table below;
     the CSV has none of them. Differences from published numbers are in the CSV only, and not for
-    data that are a stand-in. The reference is that of the `metric` unless it is given.
+    data that are a stand-in. The reference is that of the `metric`.
     `decimals` are those of our numbers in LaTeX (the CSV has all digits); by default those of
     `Quantity.write`. The other parameters are those of `table_cells`.
     """
-    reference = reference or QUANTITIES[metric].reference
+    reference = QUANTITIES[metric].reference
     cells = table_cells(
         kind,
         READERS[kind](results),

@@ -159,22 +159,14 @@ class Cell:
 class Difference:
     """The comparison of two methods on the same splits, first minus second.
 
-    Attributes
-    ----------
-    difference, relative : float
-        Mean difference, and the same relative to the mean error of the second.
-    n_splits, n_nonzero : int
-        Numbers of splits that both have, and of those on which they differ.
-    effect : float
-        Mean difference in units of the spread of the differences; infinite where they are all equal
-        and not zero, NaN for one split.
-    p_student, p_corrected : float
-        Two-sided p values of Student's paired t-test and of the corrected resampled t-test.
-    largest_relative_difference : float
-        Largest difference in a split, relative to the larger error.
-    outcome : {"lower", "higher", "equal", "open", "untested"}
-    note : str
-        Why a value is special; empty otherwise.
+    ``difference`` is the mean, ``relative`` the same relative to the mean error of the second, and
+    ``effect`` in units of the spread of the differences: infinite where they are all equal and not
+    zero, NaN for one split. ``n_splits`` counts the splits that both have and ``n_nonzero`` those
+    on which they differ, at most by ``largest_relative_difference``, relative to the larger error.
+    ``p_student`` and ``p_corrected`` are the two-sided p values of Student's paired t-test and of
+    the corrected resampled t-test. ``outcome`` is ``equal`` where every split gives the same error
+    up to rounding, ``untested`` for one split, ``lower`` or ``higher`` where the corrected test is
+    significant at `CORRECTED_RISK`, and ``open`` otherwise. ``note`` says why a value is special.
     """
 
     difference: float
@@ -299,10 +291,7 @@ def compared_cell(
 
 
 def time_table(
-    timings: pd.DataFrame,
-    *,
-    method_order: Iterable[str] = (),
-    published: Sequence[Published] = (),
+    timings: pd.DataFrame, *, method_order: Iterable[str] = (), published: Sequence[Published] = ()
 ) -> list[Cell]:
     """Return the cells of the time table, in seconds: training, selection and test.
 
@@ -409,11 +398,7 @@ def column_comparison(column: Mapping[Variant, Mapping[int, float]], variant: Va
     if not tested:
         return {}
     closest = max(tested, key=lambda v: (tested[v].p_value, v))
-    return {
-        "bold": bold,
-        "opponent": _variant_name(closest),
-        "p_student": tested[closest].p_value,
-    }
+    return {"bold": bold, "opponent": _variant_name(closest), "p_student": tested[closest].p_value}
 
 
 def reference_comparison(
@@ -474,10 +459,7 @@ def _differences(quantity: str, mean: float, deviation: float, printed: Mapping)
         printed["published_value"],
         printed["published_spread"],
     )
-    return {
-        "published_difference": difference,
-        "published_difference_in_spreads": in_spreads,
-    }
+    return {"published_difference": difference, "published_difference_in_spreads": in_spreads}
 
 
 def _variant_name(variant: Variant) -> str:

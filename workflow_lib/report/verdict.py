@@ -75,7 +75,6 @@ def verdict(
     scores: pd.DataFrame,
     *,
     methods: Mapping[str, Mapping],
-    reference: str | None = None,
     subjects: Sequence[str] | None = None,
     metric: str = "arrmse",
 ) -> Verdict:
@@ -86,11 +85,11 @@ def verdict(
     up to rounding (`workflow_lib.experiments.statistics.EQUALITY_TOLERANCE`), as for methods that
     are algebraically the same. Studies of weak labels are left out.
 
-    The reference is by default that of the `metric`. `subjects` are the methods to compare, by
+    The reference is that of the `metric`. `subjects` are the methods to compare, by
     default those named ``ofer-...`` or ``wofer-...``, and the order of `methods` is that of the
     sentences.
     """
-    reference = reference or QUANTITIES[metric].reference
+    reference = QUANTITIES[metric].reference
     scores = outside_studies(scores)
     if subjects is None:
         names = set(scores["method"])

@@ -11,11 +11,7 @@ from workflow_lib.report.labels import splits_in_words, variant_label
 from workflow_lib.report.lines import Line, draw_panels, level_line, panel_size, row_style
 from workflow_lib.report.quantities import QUANTITIES, Quantity
 from workflow_lib.report.results import read_scores
-from workflow_lib.report.study_tables import (
-    reference_cell,
-    study_table,
-    varied_variants,
-)
+from workflow_lib.report.study_tables import reference_cell, study_table, varied_variants
 from workflow_lib.report.style import applied_style, line_style
 from workflow_lib.report.tables import Cell
 from workflow_lib.report.variants import Variant
@@ -29,12 +25,7 @@ BREAK = 1.5
 
 
 def draw_weak_study(
-    scores: str | Path,
-    kind: str,
-    methods: Mapping[str, Mapping],
-    *,
-    title: str,
-    metric: str,
+    scores: str | Path, kind: str, methods: Mapping[str, Mapping], *, title: str, metric: str
 ):
     """Return the figure: mean and standard deviation over splits against the value of the study.
 

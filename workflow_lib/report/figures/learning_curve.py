@@ -12,12 +12,7 @@ from workflow_lib.report.lines import Line, draw_panels, level_line, panel_size,
 from workflow_lib.report.quantities import QUANTITIES, chance_error, shown_means
 from workflow_lib.report.results import outside_studies, read_scores
 from workflow_lib.report.style import WIDTH, applied_style, scale_sizes
-from workflow_lib.report.variants import (
-    SELECTED,
-    Variant,
-    components_order,
-    order_variants,
-)
+from workflow_lib.report.variants import SELECTED, Variant, components_order, order_variants
 
 SHOWS = "aRRMSE, or the accuracy, against the number of labelled rows"
 CAPTION = (
