@@ -78,10 +78,7 @@ def format_percent(
     """Return a percentage and its deviation, by default as ``70.3 ± 2.1``, or with ``%``."""
     if math.isnan(mean):
         return MISSING
-    decimals = 1 if decimals is None else decimals
-    text = f"{mean:.{decimals}f}"
-    if not math.isnan(deviation):
-        text += f" {PLUS_MINUS} {deviation:.{decimals}f}"
+    text = format_error(mean, deviation, 1 if decimals is None else decimals)
     return f"{text} %" if unit else text
 
 

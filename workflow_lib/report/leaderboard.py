@@ -19,7 +19,6 @@ import pandas as pd
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.statistics import mean_and_deviation
 from workflow_lib.report.answer_sentences import answer_notes, answer_sentences
-from workflow_lib.report.chosen_values import edge_sentence
 from workflow_lib.report.labels import is_ceiling, method_label, variant_label
 from workflow_lib.report.leaderboard_records import (
     Baseline,
@@ -29,6 +28,7 @@ from workflow_lib.report.leaderboard_records import (
     Learning,
     Row,
 )
+from workflow_lib.report.protocol_sentences import edge_sentence
 from workflow_lib.report.quantities import QUANTITIES, chance_error, errors_by_size
 from workflow_lib.report.results import (
     by_size,

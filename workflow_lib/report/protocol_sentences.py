@@ -1,16 +1,23 @@
-"""How an experiment was run, in sentences."""
+"""How an experiment was run, in sentences: its rows, its selection and what that chose."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 
 import pandas as pd
 
-from workflow_lib.report.chosen_values import edge_sentence, kernel_sentence
-from workflow_lib.report.labels import count_of, format_share, join_words, range_in_words
+from workflow_lib.report.labels import (
+    count_of,
+    format_share,
+    join_words,
+    method_label,
+    range_in_words,
+)
 from workflow_lib.report.quantities import QUANTITIES, chance_error
 from workflow_lib.report.results import rows_of_sizes
+from workflow_lib.result_columns import FIT
 
 _GROUPED = (
     "Test rows belong to groups without training rows, so that they are less like the training "
@@ -157,6 +164,53 @@ def protocol_sentences(
     else:
         sentences.append("An error of 1 is that of the training mean; lower is better.")
     return " ".join(sentences)
+
+
+def kernel_sentence(choices: pd.DataFrame, kernel: str) -> str:
+    """Return the kernels on the inputs, and how often each was chosen where several competed.
+
+    `choices` are the rows of a ``choices.csv``, and `kernel` is that of the experiment.
+    """
+    counts = Counter(choices.loc[choices["name"] == "kernel", "value"])
+    text = f"Kernel on the inputs: {kernel}"
+    if set(counts) <= {kernel}:
+        return f"{text}."
+    shares = [
+        f"{name} in {format_share(count / counts.total())}" for name, count in counts.most_common()
+    ]
+    return f"{text}; of the fits that record their kernel it is {join_words(shares)}."
+
+
+def edge_sentence(
+    scores: pd.DataFrame, choices: pd.DataFrame, methods: Mapping[str, Mapping]
+) -> str:
+    """Return which methods have chosen values on the edge of their grid; empty for none.
+
+    Those of the largest training size count. Beyond the edge a better value may lie; where the
+    method's kernels are a list, the grid has been extended once already.
+
+    `scores` and `choices` are the rows of a ``scores.csv`` and of a ``choices.csv``.
+    """
+    at_size = scores[scores["training_size"] == scores["training_size"].max()]
+    fits = at_size.drop_duplicates(list(FIT))["method"].value_counts()
+    is_edge = (choices["name"] == "edges") & (choices["value"] != "")
+    edges = choices[is_edge & (choices["training_size"] == scores["training_size"].max())]
+    parts = []
+    for method, rows in edges.groupby("method"):
+        names = {
+            value.strip()
+            for text in rows["value"]
+            for part in text.split(";")
+            for value in part.rpartition(":")[2].split(",")
+        }
+        label, number = method_label(method, methods), count_of(fits[method], "fit")
+        parts.append(f"{label} ({join_words(sorted(names))}) in {len(rows)} of {number}")
+    if not parts:
+        return ""
+    return (
+        f"Chosen values that lie on the edge of their grid, beyond which a better one may lie: "
+        f"{join_words(parts)}."
+    )
 
 
 def _sizes_in_words(scores: pd.DataFrame, per_class: bool) -> str:

@@ -47,9 +47,8 @@ def study_table(
     size = int(fixed["training_size"].max())
     fixed = fixed[fixed["training_size"] == size]
     weak_size = int(fixed["weak_size"].max())
-    varied = set(zip(fixed["method"], fixed["components"], strict=True))
-    rows = zip(scores["method"], scores["components"], strict=True)
-    is_varied = pd.Series([row in varied for row in rows], index=scores.index)
+    rows = ["method", "components"]
+    is_varied = scores.set_index(rows).index.isin(fixed.set_index(rows).index)
     shown = scores[
         (scores["training_size"] == size)
         & (
@@ -58,22 +57,14 @@ def study_table(
         )
         & study_names.isin(["", study])
     ]
-    n_train = int(fixed["n_train"].iloc[0])
-    column, n_test = errors_by_size(shown, metric)[size], most_test_rows(shown)
-    return [
-        compared_cell(
-            metric,
-            column,
-            variant,
-            size,
-            n_train,
-            n_test,
-            reference,
-            study=study,
-            value=study_of(variant.setting)[1] if variant.setting else None,
-        )
-        for variant in _in_order(column, method_order)
-    ]
+    column = errors_by_size(shown, metric)[size]
+    options = {"size": size, "n_train": int(fixed["n_train"].iloc[0]), "study": study}
+    options |= {"n_test": most_test_rows(shown), "reference": reference}
+    cells = []
+    for variant in _in_order(column, method_order):
+        value = study_of(variant.setting)[1] if variant.setting else None
+        cells.append(compared_cell(metric, column, variant, value=value, **options))
+    return cells
 
 
 def varied_variants(cells: Sequence[Cell]) -> list[Variant]:

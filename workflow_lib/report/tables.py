@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
@@ -237,35 +237,35 @@ def error_table(
     """
     scores = outside_studies(scores)
     published_cells = _published_cells(published)
-    n_test, n_train = most_test_rows(scores), rows_of_sizes(scores)
+    options = {"n_test": most_test_rows(scores), "reference": reference}
+    n_train = rows_of_sizes(scores)
     cells = []
     for quantity in errors:
         for size, column in errors_by_size(scores, quantity).items():
+            options |= {"size": size, "n_train": n_train[size]}
             for variant in order_variants(column, method_order):
+                more = column_comparison(column, variant)
                 printed = published_cells.get((quantity, variant, size), {})
+                cell = compared_cell(quantity, column, variant, **options, **more, **printed)
                 if printed and is_comparable:
-                    mean, deviation = mean_and_deviation(list(column[variant].values()))
-                    printed = printed | _differences(quantity, mean, deviation, printed)
-                cells.append(
-                    compared_cell(
-                        quantity,
-                        column,
-                        variant,
-                        size,
-                        n_train[size],
-                        n_test,
-                        reference,
-                        **column_comparison(column, variant),
-                        **printed,
-                    )
-                )
+                    cell = _with_difference(cell)
+                cells.append(cell)
     return cells
+
+
+def _with_difference(cell: Cell) -> Cell:
+    """Return a cell with its difference from the published number."""
+    measured = QUANTITIES[cell.quantity]
+    ours = measured.shown(cell.mean), measured.shown_spread(cell.deviation)
+    found = published_difference(*ours, cell.published_value, cell.published_spread)
+    return replace(cell, published_difference=found[0], published_difference_in_spreads=found[1])
 
 
 def compared_cell(
     quantity: str,
     column: Mapping[Variant, Mapping[int, float]],
     variant: Variant,
+    *,
     size: int,
     n_train: int,
     n_test: Mapping[tuple[Variant, int], int],
@@ -421,15 +421,11 @@ def reference_comparison(
         return {}
     splits = common_splits(column[variant], column[other])
     scores = [[column[row][split] for split in splits] for row in (variant, other)]
-    return {
-        "difference": found.difference,
-        "n_nonzero": found.n_nonzero,
-        "effect": found.effect,
+    fields = ("difference", "n_nonzero", "effect", "largest_relative_difference", "outcome")
+    return {name: getattr(found, name) for name in fields} | {
         "hedges_g": effect_sizes(*scores).of_scores,
         "p_reference_student": found.p_student,
         "p_reference_corrected": found.p_corrected,
-        "largest_relative_difference": found.largest_relative_difference,
-        "outcome": found.outcome,
     }
 
 
@@ -448,18 +444,6 @@ def _published_cells(published: Sequence[Published]) -> dict[tuple, dict]:
             "published_table": number.table,
         }
     return cells
-
-
-def _differences(quantity: str, mean: float, deviation: float, printed: Mapping) -> dict:
-    """Return the fields of a cell that give its difference from the published number."""
-    measured = QUANTITIES[quantity]
-    difference, in_spreads = published_difference(
-        measured.shown(mean),
-        measured.shown_spread(deviation),
-        printed["published_value"],
-        printed["published_spread"],
-    )
-    return {"published_difference": difference, "published_difference_in_spreads": in_spreads}
 
 
 def _variant_name(variant: Variant) -> str:
