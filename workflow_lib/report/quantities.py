@@ -35,7 +35,10 @@ class Quantity:
     ``name`` is its name in sentences, ``heading`` that of a block of a table and ``axis`` the label
     of the axis of a figure. Without `is_accuracy` the scores hold the error itself, which is shown
     as it is; else they hold the accuracy, of which the error rate is compared and which is shown in
-    percent. ``is_per_class`` says whether training sizes are examples per class.
+    percent. ``is_per_class`` says whether training sizes are examples per class. ``reference`` is
+    the method that the others are compared with, ``better`` says how a better value, as it is
+    shown, compares with a worse one, ``best`` is its superlative, and ``part`` and ``parts`` are
+    what the quantity is also measured for separately.
     """
 
     name: str
@@ -43,36 +46,16 @@ class Quantity:
     axis: str
     is_accuracy: bool = False
     is_per_class: bool = False
-
-    @property
-    def reference(self) -> str:
-        """The method that the others are compared with unless another one is named."""
-        return CLASS_REFERENCE if self.is_accuracy else REFERENCE_METHOD
-
-    @property
-    def better(self) -> str:
-        """How a better value, as it is shown, compares with a worse one."""
-        return "higher" if self.is_accuracy else "lower"
+    reference: str = REFERENCE_METHOD
+    better: str = "lower"
+    best: str = "lowest"
+    part: str = "output coordinate"
+    parts: str = "output coordinates"
 
     @property
     def worse(self) -> str:
         """How a worse value, as it is shown, compares with a better one."""
         return _OTHER_SIDE[self.better]
-
-    @property
-    def best(self) -> str:
-        """The superlative of `better`."""
-        return "highest" if self.is_accuracy else "lowest"
-
-    @property
-    def part(self) -> str:
-        """What the quantity is also measured for separately."""
-        return "class" if self.is_accuracy else "output coordinate"
-
-    @property
-    def parts(self) -> str:
-        """The plural of `part`."""
-        return "classes" if self.is_accuracy else "output coordinates"
 
     @property
     def size_heading(self) -> str:
@@ -140,15 +123,25 @@ class Quantity:
         return format_difference(self.shown_difference(difference), decimals)
 
 
-_ACCURACY = ("accuracy", "Accuracy on the test rows (%)", "Accuracy on test rows (%)")
+_ACCURACY = Quantity(
+    "accuracy",
+    "Accuracy on the test rows (%)",
+    "Accuracy on test rows (%)",
+    is_accuracy=True,
+    reference=CLASS_REFERENCE,
+    better="higher",
+    best="highest",
+    part="class",
+    parts="classes",
+)
 
 QUANTITIES = {
     **{
         name: Quantity(measure.name, measure.heading, f"{measure.name} on test rows")
         for name, measure in ERROR_MEASURES.items()
     },
-    "accuracy": Quantity(*_ACCURACY, is_accuracy=True, is_per_class=True),
-    "accuracy_of_rows": Quantity(*_ACCURACY, is_accuracy=True),
+    "accuracy": replace(_ACCURACY, is_per_class=True),
+    "accuracy_of_rows": _ACCURACY,
 }
 """The columns of ``scores.csv`` that are measured on the test rows, and the description of each.
 

@@ -14,7 +14,6 @@ from workflow_lib.report.results import read_scores
 from workflow_lib.report.study_tables import reference_cell, study_table, varied_variants
 from workflow_lib.report.style import applied_style, line_style
 from workflow_lib.report.tables import Cell
-from workflow_lib.report.variants import Variant
 
 X_LABELS = {
     "weak_weight": "\u03bb\u2082, the weight of weak labels (log scale)",
@@ -53,6 +52,10 @@ def draw_weak_study(
     gap = min((b - a for a, b in zip(ordered, ordered[1:], strict=False)), default=1.0)
     step = min(0.25 / len(variants), 0.06) * gap
     references = [reference_cell(cells, variant) for variant in variants]
+    size = measured.size_in_words(cells[0].training_size)
+    sizes = f"{size} and {variants[0].weak_size} weak rows"
+    n_splits = max(cell.n_splits for cell in cells)
+    what = splits_in_words(n_splits, [cell.n_test for cell in cells])
     with applied_style():
         figure = Figure(figsize=panel_size(len(variants)), layout="constrained")
         axis = figure.subplots()
@@ -84,7 +87,7 @@ def draw_weak_study(
         draw_panels(
             [axis],
             [lines + levels],
-            title=_full_title(title, cells, variants, measured),
+            title=f"{title}\n{sizes}\n{what}",
             is_error=not measured.is_accuracy,
             reference=[line.label for line in levels],
         )
@@ -142,15 +145,3 @@ def _name_places(axis, segments, places: Mapping[float | None, float], kind: str
     for segment in segments[1:]:
         middle = places[segment[0]] - BREAK / 2
         axis.axvline(middle, color="#999999", linewidth=0.8, linestyle=(0, (1, 3)), zorder=1)
-
-
-def _full_title(
-    title: str, cells: Sequence[Cell], variants: Sequence[Variant], measured: Quantity
-) -> str:
-    """Return the title with the sizes, the number of splits and of test rows."""
-    n_splits = max(cell.n_splits for cell in cells)
-    size = measured.size_in_words(cells[0].training_size)
-    return (
-        f"{title}\n{size} and {variants[0].weak_size} weak rows\n"
-        f"{splits_in_words(n_splits, [cell.n_test for cell in cells])}"
-    )
