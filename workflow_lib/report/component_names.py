@@ -61,7 +61,8 @@ def component_names(dataset: str | Path, models: str | Path) -> pd.DataFrame:
         }
     )
     shares = pd.DataFrame({"component": range(1, len(weights) + 1), "share": weights})
-    found = shares.merge(names, how="left").fillna({"class_name": "", "membership": 0.0})
+    found = shares.merge(names, how="left", on="component")
+    found = found.fillna({"class_name": "", "membership": 0.0})
     order = {"by": ["component", "membership"], "ascending": [True, False]}
     return found.sort_values(**order, kind="stable", ignore_index=True)
 

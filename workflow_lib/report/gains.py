@@ -78,6 +78,8 @@ def gains_section(
     )
 
 
+_OF_A_FILE = ("n_training", "n_test", "tolerance")
+
 _HOW_CHECKED = (
     "On the training rows of the first split of each experiment the predictions of OFER are "
     "compared with those of kernel ridge regression with the same penalty and Gram matrix. A "
@@ -254,7 +256,7 @@ def _statements(checked: Mapping[str, str | Path]) -> pd.DataFrame:
     rows = []
     for experiment, path in checked.items():
         found = read_json(path)
-        lacking = {"n_training", "n_test", "tolerance", "statements"} - found.keys()
+        lacking = {*_OF_A_FILE, "statements"} - found.keys()
         if lacking:
             raise UserError(
                 str(path),
@@ -262,7 +264,6 @@ def _statements(checked: Mapping[str, str | Path]) -> pd.DataFrame:
                 "a JSON file that the rule equivalence_checks made",
                 f"rm -f {path} and run the same snakemake command again",
             )
-        rows += [
-            {"experiment": experiment, **found, **statement} for statement in found["statements"]
-        ]
+        known = {"experiment": experiment} | {key: found[key] for key in _OF_A_FILE}
+        rows += [known | statement for statement in found["statements"]]
     return pd.DataFrame(rows)
