@@ -11,7 +11,6 @@ from workflow_lib.experiments.statistics import mean_and_deviation
 from workflow_lib.report.labels import (
     ceiling_sentence,
     count_of,
-    format_p_value,
     is_ceiling,
     join_words,
     method_label,
@@ -50,9 +49,8 @@ class Verdict:
     ``reference`` the method that the others are compared with. ``best`` says which mean is the best
     at each training size. ``comparisons`` have every compared row at every training size, with the
     columns `COMPARED`. For each compared row there is a sentence in ``judgements``, where it is
-    better, equal, worse or undecided, and one in ``numbers`` with the differences, p values and
-    numbers of differing splits. ``equalities`` say of rows of other methods at which sizes they
-    equal the reference.
+    better, equal, worse or undecided. ``equalities`` say of rows of other methods at which sizes
+    they equal the reference.
     """
 
     metric: str
@@ -60,15 +58,7 @@ class Verdict:
     best: str
     comparisons: pd.DataFrame
     judgements: list[str]
-    numbers: list[str]
     equalities: list[str]
-
-    @property
-    def sentences(self) -> list[str]:
-        """The best rows, every judgement with its numbers, then the other equal rows."""
-        pairs = zip(self.judgements, self.numbers)
-        judged = [f"{judgement} {number}" for judgement, number in pairs]
-        return [self.best, *judged, *self.equalities]
 
 
 def verdict(
@@ -112,7 +102,6 @@ def verdict(
         _best_sentence(scores, methods, metric),
         compared,
         [_judgement(*group, name) for group in compared.groupby("label", sort=False)],
-        [_numbers(*group, name, metric) for group in compared.groupby("label", sort=False)],
         [_judgement(*group, name) for group in equal.groupby("label", sort=False)],
     )
 
@@ -187,23 +176,6 @@ def _judgement(label: str, group: pd.DataFrame, reference: str) -> str:
             part += f" (largest relative difference in a split: {largest:.1g})"
         parts.append(part)
     return f"{label} against {reference} {'; '.join(parts)}."
-
-
-def _numbers(label: str, group: pd.DataFrame, reference: str, metric: str) -> str:
-    """Return the differences of one row from the reference, with their tests."""
-    measured = QUANTITIES[metric]
-    parts = []
-    for row in group.itertuples():
-        part = f"{measured.write_difference(row.difference)} at n = {row.training_size}"
-        if row.outcome not in ("equal", "untested"):
-            part += (
-                f" ({format_p_value(row.p_reference_student)}, corrected "
-                f"{format_p_value(row.p_reference_corrected)}, "
-                f"{row.n_nonzero} of {count_of(row.n_splits, 'split')} differ)"
-            )
-        parts.append(part)
-    what = measured.difference_name
-    return f"Difference in {what}, {label} minus {reference}: {'; '.join(parts)}."
 
 
 def _best_sentence(scores: pd.DataFrame, methods: Mapping[str, Mapping], metric: str) -> str:
