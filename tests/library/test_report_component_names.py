@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 
 import numpy as np
+import pandas as pd
 import pytest
 from report_samples import parse, write_class_results
 
@@ -12,24 +13,22 @@ from workflow_lib.artifacts import read_artifact, write_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.report import component_names as module
 from workflow_lib.report.class_predictions import class_memberships, order_by_component
-from workflow_lib.report.component_names import ComponentName, component_names, names_layout
+from workflow_lib.report.component_names import component_names, names_layout
 from workflow_lib.report.render import html_markup
 
 
 def test_every_class_is_listed_with_its_component(tmp_path):
     paths = write_class_results(tmp_path, n_classes=7, n_components=3)
     names = component_names(paths["dataset"], paths["models"])
-    assert sorted(name.class_name for name in names) == [f"class {k}" for k in range(7)]
-    found = {}
-    for name in names:
-        found.setdefault(name.component, []).append(name.class_name)
+    assert sorted(names["class_name"]) == [f"class {k}" for k in range(7)]
+    found = names.groupby("component")["class_name"].agg(list)
     expected = {}
     for k in range(7):
         expected.setdefault(paths["components"][k], []).append(f"class {k}")
-    assert sorted(found.values()) == sorted(expected.values())
-    shares = {name.component: name.share for name in names}
-    assert sum(shares.values()) == pytest.approx(1.0)
-    assert sorted(shares.values()) == pytest.approx([2 / 7, 2 / 7, 3 / 7])
+    assert sorted(found) == sorted(expected.values())
+    shares = names.groupby("component")["share"].first()
+    assert shares.sum() == pytest.approx(1.0)
+    assert sorted(shares) == pytest.approx([2 / 7, 2 / 7, 3 / 7])
 
 
 def test_memberships_are_those_of_the_density(tmp_path):
@@ -45,18 +44,16 @@ def test_memberships_are_those_of_the_density(tmp_path):
     )
 
 
-def test_the_size_and_the_count_can_be_named(tmp_path):
+def test_the_size_can_be_named_and_the_largest_count_is_taken(tmp_path):
     paths = write_class_results(tmp_path)
     by_size = read_artifact(paths["models"], "models")
-    only = {"C-3": by_size["n-12"]["C-3"], "C-20": {"all": by_size["n-12"]["C-3"]["all"]}}
-    one = {"all": dict(only["C-3"]["all"], weights=np.array([0.2, 0.3, 0.5]))}
+    one = {"all": dict(by_size["n-12"]["C-3"]["all"], weights=np.array([0.2, 0.3, 0.5]))}
+    only = {"C-3": one, "C-20": by_size["n-12"]["C-3"]}
     write_artifact(tmp_path / "m.h5", {"n-12": only, "n-6": {"C-3": one}}, "models")
     vectors = paths["vectors"]
-    assert class_memberships(tmp_path / "m.h5", vectors, 6, 3)[1].tolist() == [0.2, 0.3, 0.5]
+    assert class_memberships(tmp_path / "m.h5", vectors, 6)[1].tolist() == [0.2, 0.3, 0.5]
     assert class_memberships(tmp_path / "m.h5", vectors)[1] == pytest.approx([1 / 3] * 3)
-    with pytest.raises(UserError, match=r"m\.h5: no model C-7. Expected one of C-3, C-20"):
-        class_memberships(tmp_path / "m.h5", vectors, None, 7)
-    with pytest.raises(UserError, match=r"no model n-50"):
+    with pytest.raises(UserError, match=r"m\.h5: no model n-50. Expected one of n-6, n-12"):
         class_memberships(tmp_path / "m.h5", vectors, 50)
 
 
@@ -68,11 +65,8 @@ def test_classes_are_ordered_by_component_then_by_number():
 
 
 def test_the_table_writes_doubtful_memberships_and_empty_components():
-    names = [
-        ComponentName(1, 0.25, "ant & bee", 1.0),
-        ComponentName(1, 0.25, "bat", 0.72),
-        ComponentName(2, 0.75, "", 0.0),
-    ]
+    rows = [(1, 0.25, "ant & bee", 1.0), (1, 0.25, "bat", 0.72), (2, 0.75, "", 0.0)]
+    names = pd.DataFrame(rows, columns=["component", "share", "class_name", "membership"])
     html = html_markup(names_layout(names, "Names"))
     assert '<th scope="row">1</th><td>25.0</td><td>2</td><td>ant &amp; bee, bat (0.72)</td>' in html
     assert '<th scope="row">2</th><td>75.0</td><td>0</td><td>–</td>' in html

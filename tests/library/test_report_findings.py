@@ -13,16 +13,10 @@ from report_samples import (
     write_scores,
 )
 
-from workflow_lib.report.findings import (
-    Found,
-    data_words,
-    effect_words,
-    unbeaten_sizes,
-    where_words,
-)
-from workflow_lib.report.labels import format_p_value
+from workflow_lib.report.gains import data_words, where_words
+from workflow_lib.report.labels import format_p_value, format_signed
 from workflow_lib.report.results import read_scores
-from workflow_lib.report.verdict import verdict
+from workflow_lib.report.verdict import unbeaten_sizes, verdict
 
 SECTION = {"name": "toy", "is_made": False, "stand_in_for": None}
 
@@ -30,18 +24,17 @@ SECTION = {"name": "toy", "is_made": False, "stand_in_for": None}
 def best_of(path, methods, **options):
     """Return the comparison with the largest effect in the scores of a file."""
     result = verdict(read_scores(path), methods=methods, **options)
-    best = min(result.comparisons, key=lambda comparison: comparison.cell.effect)
-    return Found(best, result, SECTION)
+    rows = result.comparisons.assign(metric=result.metric).itertuples()
+    return min(rows, key=lambda row: row.effect)
 
 
 def test_a_comparison_in_words_has_its_data_difference_effect_and_test(tmp_path):
     rows = [("m-krr", "selected", 0, base_error), ("ofer-gmm", "selected", 0, better_error)]
     found = best_of(write_scores(tmp_path / "scores.csv", rows), METHODS)
-    cell = found.comparison.cell
-    assert where_words(found) == (
-        f"OFER-GMM on toy (real data) at n = {cell.training_size}: \u22120.300 in aRRMSE, "
-        f"\u2212{abs(cell.effect):.1f} in units of its spread "
-        f"(corrected {format_p_value(cell.p_reference_corrected)})"
+    assert where_words(found, SECTION) == (
+        f"OFER-GMM on toy (real data) at n = {found.training_size}: \u22120.300 in aRRMSE, "
+        f"\u2212{abs(found.effect):.1f} in units of its spread "
+        f"(corrected {format_p_value(found.p_reference_corrected)})"
     )
 
 
@@ -49,7 +42,7 @@ def test_accuracies_have_the_other_sign(tmp_path):
     rows = [("class-krr", "selected", 0, base_accuracy)]
     rows.append(("ofer-gmm", "selected", 0, better_accuracy))
     path = write_accuracies(tmp_path / "scores.csv", rows)
-    words = where_words(best_of(path, CLASS_METHODS, metric="accuracy"))
+    words = where_words(best_of(path, CLASS_METHODS, metric="accuracy"), SECTION)
     assert "+20.0 in accuracy (percentage points), +" in words
 
 
@@ -74,4 +67,4 @@ def test_sizes_at_which_nothing_beats_a_guess(tmp_path):
 
 
 def test_effects_have_a_true_minus_and_zero_no_sign():
-    assert [effect_words(x) for x in (-2.06, 0.04, -0.04, 3.0)] == ["−2.1", "0.0", "0.0", "+3.0"]
+    assert [format_signed(x) for x in (-2.06, 0.04, -0.04, 3.0)] == ["−2.1", "0.0", "0.0", "+3.0"]

@@ -243,8 +243,8 @@ def test_the_cheapest_is_the_one_with_the_fewest_seconds(tmp_path):
     # Fit 0.5 (s + 1), prediction 0.003 (s + 1), over five splits.
     expected = 0.25 + 3 * 0.503
     assert board.cheapest.variant.method == "m-krr"
-    assert board.cheapest.seconds.total == pytest.approx(expected)
-    assert board.winner.seconds.training == pytest.approx(30 + 3 * 0.5)
+    assert board.cheapest.total_seconds == pytest.approx(expected)
+    assert board.winner.seconds["training"] == pytest.approx(30 + 3 * 0.5)
     assert "The cheapest of these is m-KRR: 1.76 s of training" in answer_sentences(board)[1]
     cost = answer_sentences(board)[-1]
     assert "Training on 50 rows" in cost and "31.5 s for OFER-GMM and 1.75 s for m-KRR" in cost

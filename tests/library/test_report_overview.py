@@ -18,12 +18,12 @@ from report_samples import (
 from scipy import stats
 
 from workflow_lib.experiments.statistics import detectable_difference
+from workflow_lib.report.labels import format_signed
 from workflow_lib.report.overview import (
     best_of,
     findings,
     overview,
     shared_methods,
-    signed_percent,
 )
 from workflow_lib.report.results import read_scores
 from workflow_lib.report.run_figures.overview import (
@@ -143,7 +143,7 @@ def test_nothing_significant_is_said_too(tmp_path):
 
 
 def test_per_cent_have_a_sign_and_few_digits():
-    assert [signed_percent(value) for value in (-8.14, 12.3, 0.04, -0.04, 9.96)] == [
+    assert [format_signed(value) for value in (-8.14, 12.3, 0.04, -0.04, 9.96)] == [
         "\u22128.1",
         "+12",
         "0.0",
@@ -169,7 +169,7 @@ def test_the_headline_writes_each_difference(found):
     texts = texts_of(draw_headline(found))
     for row in found.itertuples():
         if row.outcome in ("better", "worse"):
-            assert signed_percent(row.difference_percent) in texts
+            assert format_signed(row.difference_percent) in texts
     assert "=" in texts
     assert "First data (stand-in)" in texts and "Second data" in texts
     # It ran on one experiment only, where it is the best of these.

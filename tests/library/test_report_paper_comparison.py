@@ -21,7 +21,7 @@ from report_samples import (
 
 from workflow_lib.config.paper_runs import paper_runs
 from workflow_lib.errors import UserError
-from workflow_lib.report.agreement import Comparison, tally
+from workflow_lib.report.agreement import comparisons, count_within
 from workflow_lib.report.paper_comparison import (
     COLUMNS,
     COLUMNS_OF_OTHERS,
@@ -164,14 +164,14 @@ def test_numbers_of_a_recipe_are_counted(tmp_path, contents):
     )
     reproductions = reproductions_on(DRAWN, published, error_cells(tmp_path, published))
     (reproduction,) = reproductions
-    assert [comparison.label for comparison in reproduction.errors] == [
+    assert list(reproduction.errors["label"]) == [
         "m-KRR, n = 20",
         "OFER-GMM, n = 20",
         "m-KRR, n = 50",
         "OFER-GMM, n = 50",
     ]
-    found = tally(reproduction.errors)
-    assert (found.n_compared, found.within_one, found.within_two) == (4, 2, 2)
+    in_spreads = reproduction.errors["in_spreads"]
+    assert [count_within(in_spreads, number) for number in (1, 2)] == [2, 2]
     section = paper_comparison_section(contents, reproductions, published, {})
     here, compared, within_one, within_two, largest, order, why = row_of(section, "Table 1")
     assert here == "toy: firstDrawn by the paper's recipe: The drawn"
@@ -342,17 +342,15 @@ def test_years_are_compared_with_the_coordinates_of_their_name(tmp_path, content
     cells = table_cells("coordinates", read_coordinates(path), methods=METHODS)
     (reproduction,) = reproductions_on(OWN, published, cells, number=6, kind="coordinates")
     mean = sum(base_error(50, split) for split in range(5)) / 5
-    differences = {comparison.label: comparison.difference for comparison in reproduction.errors}
-    assert differences == {
+    assert dict(zip(reproduction.errors["label"], reproduction.errors["difference"])) == {
         "m-KRR, 2001": pytest.approx(mean - 1.27),
         "m-KRR, 2002": pytest.approx(mean + 0.1 - 1.33),
         "m-KRR, Global": pytest.approx(mean + 0.05 - 1.42),
     }
     row = row_of(paper_comparison_section(contents, [reproduction], published, {}), "Table 6")
     assert row[1] == "3 of 4"
-    assert (
-        reproductions_on(OTHER, published, cells, number=6, kind="coordinates")[0].comparisons == ()
-    )
+    (other, *_) = reproductions_on(OTHER, published, cells, number=6, kind="coordinates")
+    assert other.comparisons.empty
 
 
 def test_weights_are_compared_on_their_dataset(tmp_path):
@@ -374,17 +372,17 @@ def test_weights_are_compared_on_their_dataset(tmp_path):
         OWN, published, cells, number=15, kind="weak_weight", dataset="caltech101"
     )[0]
     accuracy = 100 * sum(base_accuracy(5, split) for split in range(5)) / 5
-    assert {comparison.label: comparison.difference for comparison in reproduction.errors} == {
+    assert dict(zip(reproduction.errors["label"], reproduction.errors["difference"])) == {
         "wOFER-GMM, 100 weak rows, \u03bb\u2082 = 0.1": pytest.approx(accuracy - 52.35),
         "wOFER-GMM, 100 weak rows, \u03bb\u2082 = 1": pytest.approx(accuracy - 41.14),
     }
-    assert {comparison.column for comparison in reproduction.errors} == {"wOFER Caltech101"}
+    assert set(reproduction.errors["column"]) == {"wOFER Caltech101"}
 
 
 def test_differences_of_accuracies_are_in_points(contents):
-    comparison = Comparison("OFER, n = 1", "1", "accuracy", 30.0, math.nan, 38.22, math.nan)
+    row = ("OFER, n = 1", "1", "accuracy", 30.0, math.nan, 38.22, math.nan)
     (reproduction,) = reproductions_on(OWN, {}, [], number=11)
-    reproduction = type(reproduction)(**{**vars(reproduction), "comparisons": (comparison,)})
+    reproduction = type(reproduction)(**{**vars(reproduction), "comparisons": comparisons([row])})
     published = {11: CONFIG / "paper_tables" / "table-11.csv"}
     row = row_of(paper_comparison_section(contents, [reproduction], published, {}), "Table 11")
     assert row[4] == "\u22128.2 points (no spread known)OFER, n = 1"

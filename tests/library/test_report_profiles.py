@@ -125,17 +125,6 @@ def test_the_reference_the_first_of_ofer_and_the_forest_are_drawn():
     assert shown_methods(["iokr", "iokr-dtw"], "m-krr") == ["iokr"]
 
 
-def test_the_methods_can_be_named(tmp_path):
-    arguments, _ = write_inputs(tmp_path)
-    figure = draw(arguments, shown=["m-rf"])
-    labels = [text.get_text() for text in figure.axes[0].get_yticklabels()]
-    assert labels == ["true", "m-RF"]
-    assert figure.get_suptitle().endswith("error of m-RF")
-    for shown in ([], ["m-rf", "absent"]):
-        with pytest.raises(UserError, match="figure of kind profiles"):
-            draw(arguments, shown=shown)
-
-
 def test_a_method_without_predictions_is_reported(tmp_path):
     arguments, _ = write_inputs(tmp_path)
     items = {"n-6_w-0_C-2": {"outputs": np.ones((10, 3))}}

@@ -162,22 +162,6 @@ def test_methods_differ_without_colors(tmp_path):
     assert len({line.get_marker() for line in lines}) == 4
 
 
-def test_the_methods_can_be_named(tmp_path):
-    arguments, _ = write_series(tmp_path, methods=("m-krr", "m-rf", "ofer-gmm", "wofer-gmm", "z"))
-    shown = ["z", "m-rf"]
-    figure = series.draw(*arguments, title="Toy", methods=METHODS, shown=shown)
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
-        "true series",
-        "z",
-        "m-RF",
-    ]
-    # Without the reference, the first method orders the rows.
-    assert "rising error of z" in figure.get_suptitle()
-    for shown in (["m-krr", "absent"], [], ["m-krr", "m-rf", "ofer-gmm", "wofer-gmm", "z"]):
-        with pytest.raises(UserError, match="figure of kind series"):
-            series.draw(*arguments, title="Toy", methods=METHODS, shown=shown)
-
-
 def test_a_method_without_predictions_is_reported(tmp_path):
     arguments, _ = write_series(tmp_path)
     write_artifact(

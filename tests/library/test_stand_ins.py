@@ -10,8 +10,8 @@ from configuration_example import DATASET, EXPERIMENT, RUN, write, write_example
 
 from workflow_lib.config.loading import load_configuration
 from workflow_lib.errors import UserError
-from workflow_lib.report.findings import replaced_sentences
 from workflow_lib.report.reproduced_tables import tables_named
+from workflow_lib.report.verdict import replaced_sentences
 
 CONFIG = Path(__file__).parents[2] / "config"
 

@@ -6,7 +6,6 @@ the table and the "calibration" artifact; nothing is computed here but means ove
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +13,6 @@ from pathlib import Path
 import numpy as np
 
 from workflow_lib.artifacts import read_artifact
-from workflow_lib.errors import UserError
 from workflow_lib.report.calibration_splits import splits_of
 from workflow_lib.report.labels import (
     MINUS,
@@ -29,14 +27,9 @@ from workflow_lib.report.labels import (
     join_words,
 )
 from workflow_lib.report.render import Section, figure_part, html_markup, section
+from workflow_lib.report.results import read_json
 from workflow_lib.report.run_figures.answer import methods_in_words, outputs_in_words
-from workflow_lib.report.table_markup import (
-    HIGHER_MARK,
-    LOWER_MARK,
-    Block,
-    Entry,
-    Layout,
-)
+from workflow_lib.report.table_markup import HIGHER_MARK, LOWER_MARK, Block, Entry, Layout
 
 MOST_OUTPUTS = 20
 """A table of outputs with more rows is folded."""
@@ -48,6 +41,8 @@ METHODS = "Colored: mean and standard deviation over the splits; each grey point
 OUTPUTS = "Each point is a test row of a split; the band is the interval of a prediction."
 CLASSES = "Blue: test rows of a class for which it was predicted, all splits together."
 CURVE = "Means and standard deviations over the splits."
+
+_PARTS = ("training", "prediction")
 
 _LEAKS = {
     "equal": "is the output itself, in some unit",
@@ -70,29 +65,14 @@ def answer_part(
 ) -> list[Section]:
     """Return the sections of the page: answer, leaderboard, intervals, data profile, what next.
 
-    Parameters
-    ----------
-    answer : path
-        The JSON that `workflow_lib.report.leaderboard.run` wrote.
-    name : str
-        Name of the experiment, for the command lines.
-    data_profile : path, optional
-        The JSON of the data profile; the section is left out without it, and so is every fact that
-        it lacks.
-    calibration : path, optional
-        The "calibration" artifact; no section without it, or where it has neither outputs that are
-        numbers nor sets of classes.
-    output_names : sequence of str
-        Names of the outputs, in order; numbers from 1 where there are too few.
-    figures : mapping, optional
-        The files of `workflow_lib.report.run_figures.answer.run`; no figures without.
-    folder : path
-        That of the page.
+    `answer` is the JSON that `workflow_lib.report.leaderboard.run` wrote, and `name` that of the
+    experiment, for the command lines. The JSON `data_profile` and the "calibration" artifact have a
+    section each where they are given, but not a calibration with neither outputs that are numbers
+    nor sets of classes; facts that the profile lacks are left out. Outputs without a name have
+    numbers from 1. `figures` are the files of `workflow_lib.report.run_figures.answer.run`, and
+    `folder` is that of the page.
 
-    Raises
-    ------
-    UserError
-        If a file is missing or damaged.
+    Raises UserError if a file is missing or damaged.
     """
     content = read_json(answer)
     shown = answer_figures(content, figures, folder) if figures else {}
@@ -108,25 +88,6 @@ def answer_part(
     return [*sections, next_section(content, name)]
 
 
-def read_json(path: str | Path) -> dict:
-    """Return what a JSON file holds.
-
-    Raises UserError if it cannot be read, or holds anything but an object.
-    """
-    try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
-        if not isinstance(found, dict):
-            raise ValueError("it holds no object")
-    except (OSError, ValueError) as error:
-        raise UserError(
-            str(path),
-            f"it cannot be read ({error})",
-            "a JSON file that a rule made",
-            f"rm -f {path} and run the same snakemake command again",
-        ) from error
-    return found
-
-
 def answer_figures(
     answer: Mapping, files: Mapping[str, Mapping[str, str | Path]], folder: str | Path
 ) -> dict[str, dict]:
@@ -138,7 +99,7 @@ def answer_figures(
         "curve": (CURVE, f"{CURVE} {answer['sentences'][0]}"),
     }
     return {
-        name: figure_part({**files[name], "alt": alt, "caption": caption}, folder)
+        name: figure_part(files[name], folder, alt=alt, caption=caption)
         for name, (caption, alt) in words.items()
     }
 
@@ -166,7 +127,13 @@ def leaderboard_section(answer: Mapping) -> Section:
         f"{n_test} test rows"
     )
     what = "Accuracy (%)" if is_accuracy else "Relative error"
-    rows = [(_row_name(row), _row_entries(row, answer), []) for row in answer["leaderboard"]]
+    rows = [
+        (
+            f"{row['label']} (cannot be saved)" if row.get("why_not_saved") else row["label"],
+            _row_entries(row, answer),
+        )
+        for row in answer["leaderboard"]
+    ]
     baseline = (answer.get("baseline") or {}).get("label") or "no baseline"
     notes = [
         f"Mean {PLUS_MINUS} standard deviation over splits; {answer['better']} is better.",
@@ -208,20 +175,17 @@ def interval_section(calibration: Mapping, output_names: Sequence[str]) -> Secti
     rows = []
     for index, width in enumerate(widths):
         shares = coverage[:, index][np.isfinite(coverage[:, index])]
-        entries = [
-            Entry(_width(width)),
-            Entry(_usual_widths(usual[index])),
-            Entry(_spread_units(width, truth, index)),
-            Entry(_percent(shares.mean()) if shares.size else MISSING),
-            Entry(
-                f"{_percent(shares.min())} to {_percent(shares.max())}"
-                if shares.size > 1
-                else MISSING
-            ),
-            Entry(_thirds(thirds["of_predicted"][index]) if thirds else MISSING),
-            Entry(_relative_errors(splits, index)),
+        ends = f"{_percent(shares.min())} to {_percent(shares.max())}" if shares.size > 1 else None
+        texts = [
+            f"{PLUS_MINUS} {width:.3g}" if math.isfinite(width) else "too few rows",
+            _usual_widths(usual[index]),
+            _spread_units(width, truth, index),
+            _percent(shares.mean()) if shares.size else MISSING,
+            ends or MISSING,
+            _thirds(thirds["of_predicted"][index]) if thirds else MISSING,
+            _relative_errors(splits, index),
         ]
-        rows.append((names[index], entries, []))
+        rows.append((names[index], texts))
     notes = [
         f"A prediction {PLUS_MINUS} the half-width of its row is to cover {level:g} % of new "
         f"outputs. Half-widths are means over the test rows; those of four fifths of the rows lie "
@@ -271,26 +235,22 @@ def set_section(calibration: Mapping) -> Section:
     coverage, size = (np.atleast_1d(calibration[key]) for key in ("set_coverage", "set_size"))
     known = np.isfinite(coverage)
     if not math.isfinite(calibration["sets"]["limit"]):
-        sentences = [
+        text = (
             f"There are too few test rows for sets of classes that cover {level:g} % (at least "
             f"{int(calibration['rows_needed'])} are needed). The probabilities of the classes are "
             f"calibrated on these few rows."
-        ]
+        )
     elif not known.any():
-        sentences = [f"There were too few test rows for the coverage of sets of {level:g} %."]
+        text = f"There were too few test rows for the coverage of sets of {level:g} %."
     else:
         text = (
             f"Besides its class a prediction has a set of classes that is to contain the true "
             f"class of {level:g} % of new rows. The sets of test rows, made from other test rows, "
-            f"contained that of {_percent(coverage[known].mean())}"
+            f"contained that of {_mean_and_ends(coverage[known])}, with {size[known].mean():.2f} "
+            f"classes on average."
         )
-        if known.sum() > 1:
-            text += (
-                f" (lowest split {_percent(coverage[known].min())}, highest "
-                f"{_percent(coverage[known].max())})"
-            )
-        sentences = [f"{text}, with {size[known].mean():.2f} classes on average."]
-    sentences += [
+    sentences = [
+        text,
         "Probabilities of the classes are its scores after a softmax whose temperature was fitted "
         "to the test rows.",
         _novelty_sentence(calibration, splits_of(calibration), "sets"),
@@ -307,13 +267,12 @@ def set_section(calibration: Mapping) -> Section:
 
 def data_profile_section(facts: Mapping) -> Section:
     """Return what was found in the table before any model; facts that are absent are left out."""
-    warnings = [*_leak_sentences(facts), *_order_sentences(facts), *_repeat_sentences(facts)]
     outputs = facts.get("outputs") or {}
     return section(
         "data-profile",
         "Data profile",
         "data_profile.html",
-        warnings=warnings,
+        warnings=_warnings(facts),
         facts=[(name, text) for name, text in _facts(facts) if text],
         table=html_markup(_outputs_layout(outputs)) if outputs else "",
         folded=_folded(len(outputs)),
@@ -347,11 +306,7 @@ def next_section(answer: Mapping, name: str) -> Section:
     return section("next", "What to do next", "next.html", steps=steps, beats_mean=beats_mean)
 
 
-def _row_name(row: Mapping) -> str:
-    return f"{row['label']} (cannot be saved)" if row.get("why_not_saved") else row["label"]
-
-
-def _row_entries(row: Mapping, answer: Mapping) -> list[Entry]:
+def _row_entries(row: Mapping, answer: Mapping) -> list[Entry | str]:
     mean, deviation = _number(row["mean"]), _number(row["deviation"])
     write = format_percent if answer["metric"] == "accuracy" else format_error
     text = write(mean, deviation)
@@ -360,21 +315,17 @@ def _row_entries(row: Mapping, answer: Mapping) -> list[Entry]:
     seconds = row.get("seconds") or {}
     return [
         Entry(text, row["bold"]),
-        *(
-            Entry(format_seconds(_number(seconds.get(part)), math.nan))
-            for part in ("training", "prediction")
-        ),
-        _compared(row["versus_best"], answer["better"]),
-        _compared(row["versus_mean"], answer["better"]),
+        *(format_seconds(_number(seconds.get(part)), math.nan) for part in _PARTS),
+        *(_compared(row[key], answer["better"]) for key in ("versus_best", "versus_mean")),
     ]
 
 
-def _compared(comparison: Mapping | None, better: str) -> Entry:
+def _compared(comparison: Mapping | None, better: str) -> Entry | str:
     """Return a difference in percent, or in percentage points, with the corrected p value."""
     if comparison is None:
-        return Entry(MISSING)
+        return MISSING
     if comparison["outcome"] == "equal":
-        return Entry("equal")
+        return "equal"
     if better == "higher":
         text = f"{_signed(_number(comparison['difference']), '.1f')} points"
     else:
@@ -390,7 +341,7 @@ def _tests_layout(answer: Mapping, baseline: str) -> Layout:
     blocks = []
     for key, heading in (("versus_best", "Minus the best"), ("versus_mean", f"Minus {baseline}")):
         rows = [
-            (row["label"], _test_entries(row[key], answer), [])
+            (row["label"], _test_texts(row[key], answer))
             for row in answer["leaderboard"]
             if row[key] is not None
         ]
@@ -401,7 +352,7 @@ def _tests_layout(answer: Mapping, baseline: str) -> Layout:
     return Layout("Paired differences over splits", "Method", heads, blocks, [f"{sign} is better."])
 
 
-def _test_entries(comparison: Mapping, answer: Mapping) -> list[Entry]:
+def _test_texts(comparison: Mapping, answer: Mapping) -> list[str]:
     is_tested = comparison["outcome"] not in ("equal", "untested")
     digits = ".1f" if answer["metric"] == "accuracy" else ".3f"
     texts = [_signed(_number(comparison["difference"]), digits)]
@@ -410,13 +361,7 @@ def _test_entries(comparison: Mapping, answer: Mapping) -> list[Entry]:
         format_p_value(comparison[key]) if is_tested and comparison[key] is not None else MISSING
         for key in ("p_student", "p_corrected")
     ]
-    return [
-        Entry(text) for text in [*texts, f"{comparison['n_nonzero']} of {comparison['n_splits']}"]
-    ]
-
-
-def _width(width: float) -> str:
-    return f"{PLUS_MINUS} {width:.3g}" if math.isfinite(width) else "too few rows"
+    return [*texts, f"{comparison['n_nonzero']} of {comparison['n_splits']}"]
 
 
 def _usual_widths(limits: np.ndarray) -> str:
@@ -461,10 +406,15 @@ def _coverage_sentence(coverage: np.ndarray, level: float) -> str:
     by_split = [row[np.isfinite(row)].mean() for row in coverage if np.isfinite(row).any()]
     if not by_split:
         return f"There were too few test rows for the coverage of intervals of {level:g} %."
-    text = f"Intervals of {level:g} % covered {_percent(np.mean(by_split))} of the test outputs"
-    if len(by_split) > 1:
-        text += f" (lowest split {_percent(min(by_split))}, highest {_percent(max(by_split))})"
-    return f"{text}."
+    return f"Intervals of {level:g} % covered {_mean_and_ends(by_split, 'of the test outputs')}."
+
+
+def _mean_and_ends(shares: Sequence[float], of_what: str = "") -> str:
+    """Return the mean of shares over splits, and of several the lowest and the highest."""
+    text = f"{_percent(np.mean(shares))} {of_what}".rstrip()
+    if len(shares) > 1:
+        text += f" (lowest split {_percent(min(shares))}, highest {_percent(max(shares))})"
+    return text
 
 
 def _thirds_sentence(thirds: Mapping) -> str:
@@ -525,8 +475,8 @@ def _novelty_sentence(
     )
 
 
-def _leak_sentences(facts: Mapping) -> list[str]:
-    """Return one sentence for each column that reveals an output."""
+def _warnings(facts: Mapping) -> list[str]:
+    """Return a sentence for each column that reveals an output, for order and for repeated rows."""
     sentences = []
     for leak in facts.get("leaks") or ():
         words = _LEAKS.get(leak.get("kind"), "predicts it too well")
@@ -537,36 +487,24 @@ def _leak_sentences(facts: Mapping) -> list[str]:
             f"The column {leak.get('column')} reveals the output {leak.get('output')}: it "
             f"{words}{measured}. {used}; if it is not known for new rows, it must not be used."
         )
-    return sentences
-
-
-def _order_sentences(facts: Mapping) -> list[str]:
     ordered = [entry.get("output") for entry in facts.get("row_order") or ()]
-    if not ordered:
-        return []
-    return [
-        f"The table seems sorted by {_names(ordered)}. If the rows are in order of time, name the "
-        f"time column, so that the later rows are the test rows."
-    ]
-
-
-def _repeat_sentences(facts: Mapping) -> list[str]:
-    sentences = []
-    if facts.get("duplicate_rows"):
+    if ordered:
         sentences.append(
-            f"{_counted(facts['duplicate_rows'], 'row', 'repeats', 'repeat')} an earlier row. A "
-            f"row both in training and test set makes errors too small."
+            f"The table seems sorted by {_names(ordered)}. If the rows are in order of time, name "
+            f"the time column, so that the later rows are the test rows."
         )
-    if facts.get("contradictions"):
+    repeats, contradicts = facts.get("duplicate_rows"), facts.get("contradictions")
+    if repeats:
         sentences.append(
-            f"{_counted(facts['contradictions'], 'labelled row', 'has', 'have')} the inputs of "
-            f"another row and other outputs, which no method can distinguish."
+            f"{count_of(repeats, 'row')} {'repeats' if repeats == 1 else 'repeat'} an earlier row. "
+            f"A row both in training and test set makes errors too small."
+        )
+    if contradicts:
+        sentences.append(
+            f"{count_of(contradicts, 'labelled row')} {'has' if contradicts == 1 else 'have'} the "
+            f"inputs of another row and other outputs, which no method can distinguish."
         )
     return sentences
-
-
-def _counted(number: int, noun: str, singular: str, many: str) -> str:
-    return f"{count_of(number, noun)} {singular if number == 1 else many}"
 
 
 def _facts(facts: Mapping) -> list[tuple[str, str]]:
@@ -608,7 +546,7 @@ def _facts(facts: Mapping) -> list[tuple[str, str]]:
     rows.append(("Largest correlations of outputs", _names(pairs)))
     classes = [f"{name} ({number})" for name, number in (facts.get("classes") or {}).items()]
     rows.append(("Classes", _names(classes)))
-    sizes = [str(size) for size in facts.get("training_sizes") or ()]
+    sizes = facts.get("training_sizes") or ()
     if sizes:
         tested = f", with {facts['n_test']} test rows" if facts.get("n_test") else ""
         rows.append(("Training sizes that fit", f"{join_words(sizes)}{tested}"))
@@ -623,33 +561,23 @@ def _groups(mixture: Mapping) -> str:
         return ""
     if number == 1:
         return "none: one Gaussian describes them best (lowest BIC)"
-    sizes = [str(size) for size in mixture.get("sizes") or ()]
+    sizes = mixture.get("sizes") or ()
     of_rows = f" of {join_words(sizes)} rows" if sizes else ""
     return f"{number}{of_rows} (the mixture of Gaussians with the lowest BIC)"
 
 
 def _outputs_layout(outputs: Mapping[str, Mapping]) -> Layout:
-    rows = [
-        (
-            name,
-            [
-                Entry(str(summary.get("n_known", MISSING))),
-                *(
-                    Entry(_plain(summary.get(key)))
-                    for key in ("mean", "deviation", "least", "largest")
-                ),
-            ],
-            [],
-        )
-        for name, summary in outputs.items()
-    ]
+    rows = []
+    for name, summary in outputs.items():
+        numbers = [summary.get(key) for key in ("mean", "deviation", "least", "largest")]
+        texts = [MISSING if n is None else f"{n:.4g}".replace("-", MINUS) for n in numbers]
+        rows.append((name, [str(summary.get("n_known", MISSING)), *texts]))
     heads = ["Known in rows", "Mean", "Standard deviation", "Least", "Largest"]
     return Layout("The outputs", "Output", heads, [Block("", rows)], [])
 
 
 def _names(names: Sequence) -> str:
     """Return names as words; of many, only the first."""
-    names = [str(name) for name in names]
     if len(names) > MOST_NAMES:
         names = [*names[:MOST_NAMES], f"{len(names) - MOST_NAMES} more"]
     return join_words(names)
@@ -659,16 +587,9 @@ def _number(value: float | None) -> float:
     return math.nan if value is None else float(value)
 
 
-def _plain(value: float | None) -> str:
-    return MISSING if value is None else f"{value:.4g}".replace("-", MINUS)
-
-
 def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
 def _signed(value: float, digits: str) -> str:
-    if math.isnan(value):
-        return MISSING
-    text = f"{value:+{digits}}"
-    return text.replace("-", MINUS)
+    return MISSING if math.isnan(value) else f"{value:+{digits}}".replace("-", MINUS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 from workflow_lib.report.labels import (
     ceiling_sentence,
@@ -13,9 +14,9 @@ from workflow_lib.report.labels import (
     format_share,
     join_words,
 )
-from workflow_lib.report.leaderboard_records import Difference, Equivalence, Leaderboard, Row
+from workflow_lib.report.leaderboard_records import Equivalence, Leaderboard, Row
 from workflow_lib.report.quantities import QUANTITIES
-from workflow_lib.report.tables import CORRECTED_RISK
+from workflow_lib.report.tables import CORRECTED_RISK, Difference
 
 FLAT = 0.01
 """A learning curve whose error changes by less than this part of it counts as flat; that of an
@@ -227,21 +228,14 @@ def _by(board: Leaderboard, comparison: Difference, is_other_better: bool = True
 
 def _reversed(comparison: Difference) -> Difference:
     """Return a comparison with the two methods exchanged."""
-    other = {"lower": "higher", "higher": "lower"}
-    return Difference(
+    relative, other = comparison.relative, {"lower": "higher", "higher": "lower"}
+    return replace(
+        comparison,
         difference=-comparison.difference,
         # With r = (a - b) / b the other way round is (b - a) / a = -r / (1 + r).
-        relative=-comparison.relative / (1.0 + comparison.relative)
-        if comparison.relative != -1.0
-        else math.nan,
-        n_splits=comparison.n_splits,
-        n_nonzero=comparison.n_nonzero,
+        relative=-relative / (1.0 + relative) if relative != -1.0 else math.nan,
         effect=-comparison.effect,
-        p_student=comparison.p_student,
-        p_corrected=comparison.p_corrected,
-        largest_relative_difference=comparison.largest_relative_difference,
         outcome=other.get(comparison.outcome, comparison.outcome),
-        note=comparison.note,
     )
 
 
@@ -275,8 +269,8 @@ def _tied_sentence(board: Leaderboard) -> str:
         parts.append(f"{winner.label} is the cheapest of these.")
     elif cheapest is not None:
         parts.append(
-            f"The cheapest of these is {cheapest.label}: {_seconds(cheapest.seconds.total)} of "
-            f"training and prediction instead of {_seconds(winner.seconds.total)}."
+            f"The cheapest of these is {cheapest.label}: {_seconds(cheapest.total_seconds)} of "
+            f"training and prediction instead of {_seconds(winner.total_seconds)}."
         )
     return " ".join(parts)
 
@@ -360,7 +354,7 @@ def _learning_sentence(board: Leaderboard) -> str:
     learning, measured = board.learning, QUANTITIES[board.metric]
     comparison = learning.difference
     change = comparison.difference if measured.is_accuracy else comparison.relative
-    steps = f"From {learning.from_size} to {_size(board, learning.to_size)}"
+    steps = f"From {learning.from_size} to {_size(board, board.training_size)}"
     whose = f"the {_NAMES[board.metric]} of {learning.row.label}"
     if comparison.outcome == "equal":
         return f"{steps} {whose} did not change: more rows of the same kind would hardly help."
@@ -383,12 +377,14 @@ def _cost_sentence(board: Leaderboard) -> str:
     rows = [row for row in (board.winner, board.next_best) if row is not None and row.seconds]
     if not rows or rows[0] is not board.winner:
         return ""
-    training = [f"{_seconds(row.seconds.training)} for {row.label}" for row in rows]
-    prediction = [f"{_seconds(row.seconds.prediction)} for {row.label}" for row in rows]
+    training, prediction = (
+        join_words([f"{_seconds(row.seconds[part])} for {row.label}" for row in rows])
+        for part in ("training", "prediction")
+    )
     return (
         f"Training on {count_of(board.n_train, 'row')}, the choice of hyper-parameters included, "
-        f"took {join_words(training)}; predicting {count_of(board.n_test, 'row')} took "
-        f"{join_words(prediction)}."
+        f"took {training}; predicting {count_of(board.n_test, 'row')} took "
+        f"{prediction}."
     )
 
 

@@ -6,27 +6,16 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import pandas as pd
+
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.report.answer_part import answer_part
 from workflow_lib.report.component_names import component_names, names_layout
-from workflow_lib.report.cross_dataset import (
-    opening_figures,
-    protocol_section,
-    ranks_section,
-)
+from workflow_lib.report.cross_dataset import opening_figures, protocol_section, ranks_section
 from workflow_lib.report.dataset_records import dataset_record, is_made
 from workflow_lib.report.figures.registry import figure_modules
-from workflow_lib.report.findings import (
-    effect_words,
-    replaced_sentences,
-    unbeaten_sizes,
-)
 from workflow_lib.report.gains import gains_section
-from workflow_lib.report.labels import (
-    MISSING,
-    format_p_value,
-    table_title,
-)
+from workflow_lib.report.labels import MISSING, format_p_value, format_signed, table_title
 from workflow_lib.report.manifest import read_manifest
 from workflow_lib.report.page import write_report
 from workflow_lib.report.paper_comparison import paper_comparison_section
@@ -36,17 +25,17 @@ from workflow_lib.report.published_tables import published_layouts
 from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.report.render import html_markup
 from workflow_lib.report.reproduced_tables import is_comparable, reproductions_of
-from workflow_lib.report.results import (
-    read_choices,
-    read_coordinates,
-    read_scores,
-    read_timings,
-)
-from workflow_lib.report.table_markup import Layout
-from workflow_lib.report.table_text import lay_out, table_cells
+from workflow_lib.report.results import read_choices, read_scores
+from workflow_lib.report.table_text import READERS, lay_out, table_cells
 from workflow_lib.report.tables import ERRORS
 from workflow_lib.report.typical_rows import typical_layout, typical_rows
-from workflow_lib.report.verdict import Verdict, count_sentences, verdict
+from workflow_lib.report.verdict import (
+    Verdict,
+    count_sentences,
+    replaced_sentences,
+    unbeaten_sizes,
+    verdict,
+)
 
 
 def run(
@@ -59,7 +48,6 @@ def run(
     methods: Mapping[str, Mapping],
     published: Mapping[int, str | Path],
     n_folds: int,
-    reference: str | None = None,
     contents: str | Path | None = None,
     runs: Mapping[str, Sequence[Mapping]] | None = None,
     ranked: Mapping[str, Mapping] | None = None,
@@ -94,9 +82,6 @@ def run(
         The published tables that are available.
     n_folds : int
         Folds of the selection, for the protocol.
-    reference : str, optional
-        The method that the others are compared with; by default that of the metric of each
-        experiment.
     contents : path, optional
         What the tables and figures of the paper show (`workflow_lib.report.paper_contents`); the
         page compares the run with the paper where it is given.
@@ -110,6 +95,8 @@ def run(
         the page shows none of them without.
     """
     items = read_contents(contents) if contents else []
+    folder = Path(output).parent
+    scores = {name: read_scores(experiment["scores"]) for name, experiment in experiments.items()}
     records = {
         name: dataset_record(name, dataset["settings"], dataset["artifact"])
         for name, dataset in datasets.items()
@@ -117,49 +104,34 @@ def run(
     leading, sections, verdicts, reproductions = [], [], {}, []
     for name, experiment in experiments.items():
         settings = experiment["settings"]
-        section, judgement = experiment_section(
+        dataset = datasets[settings["dataset"]]
+        section, verdicts[name] = experiment_section(
             name,
-            settings,
-            datasets[settings["dataset"]]["settings"],
-            scores_path=experiment["scores"],
-            choices_path=experiment["choices"],
-            coordinates_path=experiment["coordinates"],
-            timings_path=experiment["timings"],
-            figures=experiment["figures"],
-            pictures=experiment.get("pictures"),
-            figure_data=experiment.get("figure_data"),
-            table_files=experiment.get("table_files"),
+            experiment,
+            scores[name],
+            dataset,
             methods=methods,
             published=published,
             n_folds=n_folds,
-            dataset_path=datasets[settings["dataset"]]["artifact"],
-            models_path=experiment.get("models"),
-            final_split_path=experiment.get("final_split"),
-            data_profile_path=experiment.get("data_profile"),
             missing_share=records[settings["dataset"]]["missing_share"],
-            reference=reference,
         )
         sections.append(section)
-        verdicts[name] = judgement
         reproductions += reproductions_of(
             name,
             settings,
-            datasets[settings["dataset"]]["settings"],
+            dataset["settings"],
             section["cells"],
             methods=methods,
             published=published,
             drawn_as=figures_drawn(items),
         )
         if experiment.get("own"):
-            own, artifact = experiment["own"], datasets[settings["dataset"]]["artifact"]
+            names = read_artifact(dataset["artifact"], "dataset")["names"]
             leading += answer_part(
-                own["answer"],
-                name,
-                data_profile=own["data_profile"],
-                calibration=own["calibration"],
-                output_names=json.loads(read_artifact(artifact, "dataset")["names"]["outputs"]),
-                figures=own.get("figures"),
-                folder=Path(output).parent,
+                name=name,
+                output_names=json.loads(names["outputs"]),
+                folder=folder,
+                **experiment["own"],
             )
     equivalence_checks = {
         name: experiment["equivalence_checks"]
@@ -171,15 +143,13 @@ def run(
         following.insert(0, paper_comparison_section(items, reproductions, published, runs or {}))
     opening = None
     if cross_dataset:
-        paths = {name: experiment["scores"] for name, experiment in experiments.items()}
-        folder = Path(output).parent
-        unbeaten = [section["name"] for section in sections if section["unbeaten"]]
         if not leading:
-            opening = opening_figures(paths, ranked, methods, cross_dataset, unbeaten, folder)
-        following.append(ranks_section(paths, ranked, methods, cross_dataset["ranks"], folder))
-        following.append(
-            protocol_section(paths, protocol, n_folds, cross_dataset["protocol"], folder)
-        )
+            unbeaten = [section["name"] for section in sections if section["unbeaten"]]
+            opening = opening_figures(scores, ranked, methods, cross_dataset, unbeaten, folder)
+        following += [
+            ranks_section(scores, ranked, methods, cross_dataset["ranks"], folder),
+            protocol_section(scores, protocol, n_folds, cross_dataset["protocol"], folder),
+        ]
     record = read_manifest(manifest)
     replaced = replaced_sentences(record["configuration"].get("replaced", {}))
     write_report(
@@ -199,98 +169,75 @@ def run(
 
 def experiment_section(
     name: str,
-    settings: Mapping,
+    experiment: Mapping,
+    scores: pd.DataFrame,
     dataset: Mapping,
     *,
-    scores_path: str | Path,
-    choices_path: str | Path,
-    coordinates_path: str | Path,
-    timings_path: str | Path | None,
-    figures: Mapping[str, str | Path],
     methods: Mapping[str, Mapping],
     published: Mapping[int, str | Path],
     n_folds: int,
-    pictures: Mapping[str, str | Path] | None = None,
-    figure_data: Mapping[str, str | Path] | None = None,
-    table_files: Mapping[str, Mapping[str, str | Path]] | None = None,
-    dataset_path: str | Path | None = None,
-    models_path: str | Path | None = None,
-    final_split_path: str | Path | None = None,
-    data_profile_path: str | Path | None = None,
     missing_share: float = 0.0,
-    reference: str | None = None,
 ) -> tuple[dict, Verdict]:
     """Return the section of one experiment, for `write_report`, and its verdict.
 
-    `settings` and `dataset` are the settings of the experiment and of its dataset, `missing_share`
-    is the share of its output values that are missing. `dataset_path` and `models_path` are the
-    artifacts for tables of kind ``component_names``, and with `final_split_path` and
-    `data_profile_path` for those of kind ``typical_rows``; the other parameters are those of
-    `run`.
+    `scores` are those of the experiment, `dataset` is the entry of its dataset and `missing_share`
+    the share of its output values that are missing. The other parameters are those of `run`.
     """
-    scores, metric = read_scores(scores_path), settings["metric"]
-    reference = reference or QUANTITIES[metric].reference
-    judgement = verdict(scores, methods=methods, reference=reference, metric=metric)
+    settings, data = experiment["settings"], dataset["settings"]
+    metric = settings["metric"]
+    judgement = verdict(scores, methods=methods, metric=metric)
     tables, cells_of = [], {}
-
-    def add(layout: Layout, below: Sequence[Layout] = ()) -> None:
-        files = (table_files or {}).get(table["name"], {})
-        tables.append({"name": table["name"], "html": html_markup(layout, below), **files})
-
     for table in settings["tables"]:
-        table_caption = table_title(table["caption"], dataset["title"], dataset["stand_in_for"])
-        if table["kind"] == "component_names":
-            add(names_layout(component_names(dataset_path, models_path), table_caption))
-            continue
-        if table["kind"] == "typical_rows":
-            found = typical_rows(dataset_path, final_split_path, models_path, data_profile_path)
-            add(typical_layout(found, table_caption))
-            continue
-        if table["kind"] == "time":
-            records = read_timings(timings_path)
-        elif table["kind"] == "coordinates":
-            records = read_coordinates(coordinates_path)
+        kind, below = table["kind"], []
+        title = table_title(table["caption"], data["title"], data["stand_in_for"])
+        if kind == "component_names":
+            layout = names_layout(component_names(dataset["artifact"], experiment["models"]), title)
+        elif kind == "typical_rows":
+            paths = [experiment.get(key) for key in ("final_split", "models", "data_profile")]
+            layout = typical_layout(typical_rows(dataset["artifact"], *paths), title)
         else:
-            records = scores
-        paths = [published[table["paper_table"]]] if table["paper_table"] in published else []
-        cells = table_cells(
-            table["kind"],
-            records,
-            methods=methods,
-            reference=reference,
-            published_paths=paths,
-            errors=table.get("errors", ERRORS),
-            metric=metric,
-            is_comparable=is_comparable(dataset),
-        )
-        cells_of[table["name"]] = cells
-        add(
-            lay_out(
-                cells,
-                table["kind"],
-                title=table_caption,
-                methods=methods,
-                reference=reference,
-                metric=metric,
-                decimals=table.get("decimals"),
-            ),
-            published_layouts(paths, methods, dataset["stand_in_for"]),
-        )
+            paths = [published[table["paper_table"]]] if table["paper_table"] in published else []
+            options = {"methods": methods, "metric": metric, "reference": judgement.reference}
+            file = {"time": "timings", "coordinates": "coordinates"}.get(kind)
+            cells = cells_of[table["name"]] = table_cells(
+                kind,
+                READERS[kind](experiment[file]) if file else scores,
+                published_paths=paths,
+                errors=table.get("errors", ERRORS),
+                is_comparable=is_comparable(data),
+                **options,
+            )
+            decimals = table.get("decimals")
+            layout = lay_out(cells, kind, title=title, decimals=decimals, **options)
+            below = published_layouts(paths, methods, data["stand_in_for"])
+        files = (experiment.get("table_files") or {}).get(table["name"], {})
+        tables.append({"name": table["name"], "html": html_markup(layout, below), **files})
+    figures = []
+    for figure in settings["figures"]:
+        module, caption = figure_modules()[figure["kind"]], figure["caption"]
+        files = {
+            suffix: (experiment.get(key) or {}).get(figure["name"])
+            for suffix, key in (("svg", "figures"), ("png", "pictures"), ("csv", "figure_data"))
+        }
+        # For readers who cannot see it.
+        alt = f"{caption} {judgement.best}" if module.names_best else caption
+        named = {"name": figure["name"], "predicts": module.predicts}
+        figures.append({**named, **files, "alt": alt, "caption": caption})
     section = {
         "name": name,
         "title": settings["title"],
-        "description": dataset["description"],
-        "dataset": dataset["title"],
-        "stand_in_for": dataset["stand_in_for"],
-        "is_made": is_made(dataset),
+        "description": data["description"],
+        "dataset": data["title"],
+        "stand_in_for": data["stand_in_for"],
+        "is_made": is_made(data),
         "unbeaten": unbeaten_sizes(scores, metric, methods),
         "protocol": protocol_sentences(
             settings,
             scores,
-            read_choices(choices_path),
+            read_choices(experiment["choices"]),
             n_folds,
             missing_share,
-            (dataset.get("options") or {}).get("same_group"),
+            (data.get("options") or {}).get("same_group"),
             methods,
         ),
         "best": judgement.best,
@@ -300,18 +247,7 @@ def experiment_section(
         "better": "positive" if QUANTITIES[metric].is_accuracy else "negative",
         "tables": tables,
         "cells": cells_of,
-        "figures": [
-            {
-                "name": figure["name"],
-                "predicts": figure_modules()[figure["kind"]].predicts,
-                "svg": figures[figure["name"]],
-                "png": (pictures or {}).get(figure["name"]),
-                "csv": (figure_data or {}).get(figure["name"]),
-                "alt": _alternative_text(figure, judgement),
-                "caption": figure["caption"],
-            }
-            for figure in settings["figures"]
-        ],
+        "figures": figures,
     }
     return section, judgement
 
@@ -323,27 +259,23 @@ def comparison_rows(judgement: Verdict) -> list[list[str]]:
     of the scores, the two p values, splits that differ. What a single split or equal scores leave
     undefined is a dash.
     """
-    rows, measured = [], QUANTITIES[judgement.metric]
-    for comparison in judgement.comparisons:
-        cell = comparison.cell
-        is_tested = comparison.outcome not in ("equal", "untested")
-        rows.append(
-            [
-                comparison.label,
-                str(comparison.training_size),
-                measured.write_difference(cell.difference),
-                effect_words(measured.shown_effect(cell.effect)) if is_tested else MISSING,
-                effect_words(measured.shown_effect(cell.hedges_g)) if is_tested else MISSING,
-                format_p_value(cell.p_reference_student) if is_tested else MISSING,
-                format_p_value(cell.p_reference_corrected) if is_tested else MISSING,
-                f"{cell.n_nonzero} of {cell.n_splits}",
-            ]
-        )
-    return rows
-
-
-def _alternative_text(figure: Mapping, judgement: Verdict) -> str:
-    """Return what a figure shows, for readers who cannot see it."""
-    if figure_modules()[figure["kind"]].names_best:
-        return f"{figure['caption']} {judgement.best}"
-    return figure["caption"]
+    measured = QUANTITIES[judgement.metric]
+    return [
+        [
+            row.label,
+            str(row.training_size),
+            measured.write_difference(row.difference),
+            *(
+                [MISSING] * 4
+                if row.outcome in ("equal", "untested")
+                else [
+                    format_signed(measured.shown_effect(row.effect), 1),
+                    format_signed(measured.shown_effect(row.hedges_g), 1),
+                    format_p_value(row.p_reference_student),
+                    format_p_value(row.p_reference_corrected),
+                ]
+            ),
+            f"{row.n_nonzero} of {row.n_splits}",
+        ]
+        for row in judgement.comparisons.itertuples()
+    ]

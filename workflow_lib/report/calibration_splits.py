@@ -1,11 +1,39 @@
-"""The splits of a "calibration" artifact, as figures and the answer read them."""
+"""The splits of a "calibration" artifact, and what the figures of their test rows share."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from workflow_lib.report.labels import count_of, method_label
 
 
 def splits_of(calibration: Mapping) -> list[Mapping]:
     """Return the groups of the splits, in the order of their numbers."""
     names = [name for name in calibration if name.startswith("split-")]
     return [calibration[name] for name in sorted(names, key=lambda name: int(name.split("-")[-1]))]
+
+
+def heading_of(
+    title: str, calibration: Mapping, methods: Mapping[str, Mapping], n_rows: int
+) -> str:
+    """Return the title of a figure of so many test rows, with the method and what was run."""
+    n_splits = len(splits_of(calibration))
+    return (
+        f"{title}\n{method_label(calibration['method'], methods)}, "
+        f"{calibration['training_size']} training rows; {n_rows} test rows of "
+        f"{count_of(n_splits, 'split')}"
+    )
+
+
+def draw_points(axis, x: np.ndarray, y: np.ndarray, groups: Iterable[tuple], **look) -> None:
+    """Draw points in groups: which (bool array), color, marker and label of each.
+
+    Diamonds, of points beyond the axis, are drawn in full at its edge.
+    """
+    look |= {"linewidths": 0}
+    for chosen, color, marker, label in groups:
+        if chosen.any():
+            style = {"color": color, "marker": marker, "label": label, "clip_on": marker != "D"}
+            axis.scatter(x[chosen], y[chosen], **style, **look)

@@ -1,10 +1,16 @@
-"""The test rows that a figure of single rows shows, chosen by a rule and not by hand."""
+"""The test rows that a figure of single rows shows, chosen by a rule, and their predictions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
+
+from workflow_lib.artifacts import read_artifact
+from workflow_lib.errors import UserError
+from workflow_lib.fitting.items import item_group
+from workflow_lib.report.variants import SELECTED
 
 
 def chosen_rows(
@@ -20,15 +26,8 @@ def chosen_rows(
     has the lowest error and the last the highest, and rows of equal error are in the order of their
     numbers. Rows of which no output was observed are left out.
 
-    Parameters
-    ----------
-    outputs : array (n, d)
-        The true outputs of all rows of the dataset; NaN where one is missing.
-    tests : sequence of arrays (n_test,)
-        The test rows of each split.
-    predicted : sequence of arrays (n_test, d)
-        Their predicted outputs.
-    n_rows : int, default=6
+    `outputs` (n, d) are the true ones of all rows of the dataset, NaN where one is missing; `tests`
+    are the test rows (n_test,) of each split, and `predicted` their predicted outputs (n_test, d).
     """
     n_observed = (~np.isnan(outputs)).sum(axis=1)
     n_splits, errors = np.zeros(len(outputs), dtype=int), np.zeros(len(outputs))
@@ -50,3 +49,24 @@ def place_of_row(index: int, n_rows: int, decimals: int = 1) -> str:
     share = index / (n_rows - 1) if n_rows > 1 else 0.0
     named = {0.0: "lowest error", 1.0: "highest error"}
     return named.get(share, f"quantile {share:.{decimals}f}")
+
+
+def predicted_outputs(path: str | Path, training_size: int, method: str) -> np.ndarray:
+    """Return the outputs (n_test, d) that a method without weak rows predicts, from an artifact.
+
+    Raises
+    ------
+    UserError
+        If there are none at this training size with a selected number of components.
+    """
+    group = item_group(training_size, 0, SELECTED)
+    items = read_artifact(path, "predictions")
+    if group not in items:
+        raise UserError(
+            str(path),
+            f"no predictions of {method} with {training_size} training rows, without weak rows "
+            "and with a selected number of components",
+            f"the group {group}",
+            "leave the method or the figure out of this experiment",
+        )
+    return items[group]["outputs"]

@@ -20,16 +20,7 @@ from workflow_lib.report.variants import Variant, order_variants
 
 @dataclass(frozen=True)
 class ClassNames:
-    """The classes of a dataset.
-
-    Attributes
-    ----------
-    labels : int array (n,)
-        The class of every row.
-    vectors : array (K, d)
-        The class vectors.
-    names : list of K str
-    """
+    """The classes of a dataset: of every row (n,), the vectors (K, d) of each, and their names."""
 
     labels: np.ndarray
     vectors: np.ndarray
@@ -40,18 +31,11 @@ class ClassNames:
 class ClassPredictions:
     """The predicted classes of one row of the error table, at one training size.
 
-    Attributes
-    ----------
-    label : str
-        What the row is called.
-    method, item : str
-        The method, and the name of its item in "predictions" and "regression" artifacts.
-    n_train, examples : int
-        Training rows, and labelled examples per class; the same where sizes count rows.
-    accuracy, deviation : float
-        Mean and standard deviation over splits of the share of test rows whose class is right.
-    truth, predicted : list of int arrays (n_test,)
-        True and predicted classes, split by split.
+    ``label`` is what the row is called, ``item`` the name of its item in "predictions" and
+    "regression" artifacts, and ``examples`` the labelled examples per class, the training rows
+    where sizes count rows. ``accuracy`` and ``deviation`` are the mean and standard deviation over
+    splits of the share of test rows whose class is right; ``truth`` and ``predicted`` are int
+    arrays (n_test,), split by split.
     """
 
     label: str
@@ -96,21 +80,11 @@ def best_predictions(
     Each number of weak rows and of components is compared separately; values fixed by studies are
     left out. Of equal accuracies the first wins, in the order of the rows of tables.
 
-    Parameters
-    ----------
-    labels : int array (n,)
-        The class of every row of the dataset.
-    splits : sequence of paths
-        The "split" artifacts.
-    predictions : mapping of method name to sequence of paths
-        The "predictions" artifacts of each method, in the order of the splits.
-    methods : mapping of method name to {"label": ...}
-        Its order is the order of the rows.
+    `labels` (n,) are the classes of every row of the dataset. `splits` are the "split" artifacts,
+    and `predictions` map the methods to their "predictions" artifacts in the order of the splits;
+    the order of `methods`, which have a ``label``, is that of the rows.
 
-    Raises
-    ------
-    UserError
-        If no method has predicted classes at that size in every split.
+    Raises UserError if no method has predicted classes at that size in every split.
     """
     partitions = [read_artifact(path, "split") for path in splits]
     n_train = max(int(max(partition["sizes"])) for partition in partitions)
@@ -152,23 +126,24 @@ def best_predictions(
 
 
 def class_memberships(
-    models: str | Path,
-    vectors: np.ndarray,
-    n_train: int | None = None,
-    n_components: int | None = None,
+    models: str | Path, vectors: np.ndarray, n_train: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the memberships (K, C) of class vectors in a mixture, and its weights (C,).
+    """Return the memberships (K, C) of class vectors (K, d) in a mixture, and its weights (C,).
 
-    Parameters
-    ----------
-    models : path
-        A "models" artifact.
-    vectors : array (K, d)
-    n_train : int or None
-        Training rows that the mixture was fitted to, all without a fold; the largest for None.
-    n_components : int or None
-        The component count requested, of which empty components may be missing; the largest for
-        None.
+    It is the mixture that `stored_mixture` gives. Raises UserError if there is none.
+    """
+    stored = stored_mixture(models, n_train)
+    model = model_from_tree(stored)
+    return model.responsibilities(scaling_from_tree(stored).apply(vectors)), model.weights_
+
+
+def stored_mixture(
+    models: str | Path, n_train: int | None = None, n_components: int | None = None
+) -> Mapping:
+    """Return the tree of a mixture of a "models" artifact.
+
+    It was fitted to `n_train` rows without a fold, the largest number for None, and has of the
+    numbers of components the nearest to `n_components`, or the largest for None.
 
     Raises
     ------
@@ -176,47 +151,41 @@ def class_memberships(
         If there is no such model, or it is not a mixture.
     """
     fitted = read_artifact(models, "models")
-    by_count = fitted[_chosen(fitted, size_group, n_train, models)]
-    stored = by_count[_chosen(by_count, components_group, n_components, models)][fold_group(None)]
+    sizes = _numbers(fitted)
+    n_train = sizes[-1] if n_train is None else n_train
+    if n_train not in sizes:
+        raise UserError(
+            str(models),
+            f"no model {size_group(n_train)}",
+            f"one of {', '.join(map(size_group, sizes))}",
+            "name a size that was fitted",
+        )
+    by_count = fitted[size_group(n_train)]
+    counts = _numbers(by_count)
+    count = counts[-1]
+    if n_components is not None:
+        count = min(counts, key=lambda known: abs(known - n_components))
+    stored = by_count[components_group(count)][fold_group(None)]
     if stored["kind"] != "gaussian_mixture":
         raise UserError(
             str(models),
             f"a model of kind {stored['kind']}",
-            "a mixture, whose components classes belong to",
+            "a mixture, whose components rows or classes belong to",
             "name a method with a mixture, or remove the table or figure",
         )
-    model = model_from_tree(stored)
-    return model.responsibilities(scaling_from_tree(stored).apply(vectors)), model.weights_
+    return stored
 
 
 def order_by_component(memberships: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the classes in the order of their most probable component, and that component.
 
-    Parameters
-    ----------
-    memberships : array (K, C)
-
-    Returns
-    -------
-    order : int array (K,)
-        Numbers of the classes; within a component in their own order.
-    components : int array (K,)
-        The most probable component of each class in that order, from 0.
+    `memberships` have the shape (K, C); classes of one component stay in their order.
     """
     most_probable = memberships.argmax(axis=1)
     order = np.argsort(most_probable, kind="stable")
     return order, most_probable[order]
 
 
-def _chosen(groups: Mapping[str, Mapping], group_of, number: int | None, path) -> str:
-    """Return the name of the group of a number, that of the largest for None."""
-    numbers = sorted(int(name.rpartition("-")[2]) for name in groups)
-    number = numbers[-1] if number is None else int(number)
-    if number not in numbers:
-        raise UserError(
-            str(path),
-            f"no model {group_of(number)}",
-            f"one of {', '.join(group_of(known) for known in numbers)}",
-            "name a size and a number of components that were fitted",
-        )
-    return group_of(number)
+def _numbers(groups: Mapping) -> list[int]:
+    """Return the numbers at the ends of names of groups, ascending."""
+    return sorted(int(name.rpartition("-")[2]) for name in groups)

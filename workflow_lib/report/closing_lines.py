@@ -12,20 +12,9 @@ WIDTH = 98
 def answer_lines(name: str, answer: str | Path, report: str | Path) -> list[str]:
     """Return the last lines of `snakemake answer`.
 
-    Parameters
-    ----------
-    name : str
-        The user's table.
-    answer : path
-        The JSON that `workflow_lib.report.leaderboard.run` wrote; the first of its ``sentences`` is
-        the headline of the report.
-    report : path
-
-    Returns
-    -------
-    list of str
-        Nothing where the answer cannot be read: a fault of a file is reported by the job that
-        needs it.
+    `name` is the user's table, and `answer` the JSON that `workflow_lib.report.leaderboard.run`
+    wrote; the first of its ``sentences`` is the headline of the report. Nothing is returned where
+    it cannot be read: a fault of a file is reported by the job that needs it.
     """
     try:
         headline = json.loads(Path(answer).read_text(encoding="utf-8"))["sentences"][0]

@@ -2,42 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
+import pandas as pd
 
 from workflow_lib.report.class_predictions import class_memberships, read_classes
 from workflow_lib.report.labels import MISSING, table_title
-from workflow_lib.report.table_markup import Block, Entry, Layout, latex_markup
-from workflow_lib.report.tables import write_cells
+from workflow_lib.report.results import write_frame
+from workflow_lib.report.table_markup import Block, Layout, latex_markup
 from workflow_lib.whole_files import write_text
 
 CERTAIN = 0.995
 """Memberships from this value on are not written: they would be written as 1.00."""
-
-
-@dataclass(frozen=True)
-class ComponentName:
-    """A class and the component that it belongs to.
-
-    Attributes
-    ----------
-    component : int
-        Number of the component, from 1.
-    share : float
-        Weight of the component in the mixture.
-    class_name : str
-        A class whose most probable component it is; empty for a component that no class has.
-    membership : float
-        The probability of the component given the class vector; 0 for a component without a class.
-    """
-
-    component: int
-    share: float
-    class_name: str
-    membership: float
 
 
 def run(
@@ -49,86 +25,61 @@ def run(
     dataset_title: str,
     stand_in_for: str | None,
     label: str,
-    n_components: int | None = None,
 ) -> None:
     """Name the components of a mixture and write the table as tidy CSV and as LaTeX.
 
     The title is the caption with the data actually used and what they stand in for, and `label` is
-    the LaTeX label; the other parameters are those of `component_names`.
+    the LaTeX label; `dataset` and `models` are those of `component_names`.
     """
-    names = component_names(dataset, models, n_components)
-    write_cells(output_csv, names)
+    names = component_names(dataset, models)
+    write_frame(output_csv, names)
     title = table_title(caption, dataset_title, stand_in_for)
     write_text(output_latex, latex_markup(names_layout(names, title), label))
 
 
-def component_names(
-    dataset: str | Path, models: str | Path, n_components: int | None = None
-) -> list[ComponentName]:
+def component_names(dataset: str | Path, models: str | Path) -> pd.DataFrame:
     """Return each component with its classes, those with the highest membership first.
 
     A class belongs to its most probable component; classes of equal membership are in the order of
-    the dataset. The mixture is that of the largest training size.
+    the dataset. The mixture is that of the largest training size and number of components.
 
-    Parameters
-    ----------
-    dataset : path
-        A "dataset" artifact of classes.
-    models : path
-        A "models" artifact with mixtures of its class vectors.
-    n_components : int or None, default=None
-        The component count; the largest for None.
+    `dataset` is a "dataset" artifact of classes, and `models` a "models" artifact with mixtures of
+    its class vectors. Columns: ``component`` (its number, from 1), ``share`` (its weight in the
+    mixture), ``class_name`` and ``membership`` (the probability of the component given the class
+    vector). A component without classes has one row, with an empty name and a membership of 0.
 
-    Raises
-    ------
-    UserError
-        If the outputs are not classes, or there is no such mixture.
+    Raises UserError if the outputs are not classes, or there is no such mixture.
     """
     classes = read_classes(dataset)
-    memberships, weights = class_memberships(models, classes.vectors, None, n_components)
-    most_probable = memberships.argmax(axis=1)
-    names = []
-    for component, weight in enumerate(weights):
-        members = np.flatnonzero(most_probable == component)
-        # Rounded, so that memberships that differ by rounding leave the classes in their order.
-        of_members = memberships[members, component].round(12)
-        pairs = [
-            (classes.names[members[place]], float(of_members[place]))
-            for place in np.argsort(-of_members, kind="stable")
-        ]
-        names += [
-            ComponentName(component + 1, float(weight), name, membership)
-            for name, membership in pairs or [("", 0.0)]
-        ]
-    return names
+    memberships, weights = class_memberships(models, classes.vectors)
+    names = pd.DataFrame(
+        {
+            "component": memberships.argmax(axis=1) + 1,
+            "class_name": classes.names,
+            # Rounded, so that memberships that differ by rounding leave the classes in their order.
+            "membership": memberships.max(axis=1).round(12),
+        }
+    )
+    shares = pd.DataFrame({"component": range(1, len(weights) + 1), "share": weights})
+    found = shares.merge(names, how="left", on="component")
+    found = found.fillna({"class_name": "", "membership": 0.0})
+    order = {"by": ["component", "membership"], "ascending": [True, False]}
+    return found.sort_values(**order, kind="stable", ignore_index=True)
 
 
-def names_layout(names: Sequence[ComponentName], title: str) -> Layout:
+def names_layout(names: pd.DataFrame, title: str) -> Layout:
     """Return the layout with a row for each component: number, share and classes."""
     rows = []
-    for component in dict.fromkeys(name.component for name in names):
-        members = [name for name in names if name.component == component]
-        classes = [_class_in_words(name) for name in members if name.class_name]
-        entries = [
-            Entry(f"{100 * members[0].share:.1f}"),
-            Entry(str(len(classes))),
-            Entry(", ".join(classes) or MISSING),
-        ]
-        rows.append((str(component), entries, []))
+    is_doubtful = (names["class_name"] != "") & (names["membership"] < CERTAIN)
+    in_brackets = names["class_name"] + names["membership"].map(" ({:.2f})".format)
+    words = names["class_name"].where(~is_doubtful, in_brackets)
+    for component, members in words.groupby(names["component"]):
+        classes = [name for name in members if name]
+        share = names.loc[members.index[0], "share"]
+        texts = [f"{100 * share:.1f}", str(len(classes)), ", ".join(classes) or MISSING]
+        rows.append((str(component), texts))
     notes = ["Each class is listed with its most probable component, by falling membership."]
-    if any(name.class_name and name.membership < CERTAIN for name in names):
+    if is_doubtful.any():
         notes.append("In brackets: its membership, where it is below 1.")
-    return Layout(
-        title,
-        "Component",
-        ["Weight (%)", "Number", "Classes"],
-        [Block("", rows)],
-        notes,
-        is_prose=True,
-    )
-
-
-def _class_in_words(name: ComponentName) -> str:
-    if name.membership >= CERTAIN:
-        return name.class_name
-    return f"{name.class_name} ({name.membership:.2f})"
+    heads = ["Weight (%)", "Number", "Classes"]
+    return Layout(title, "Component", heads, [Block("", rows)], notes, is_prose=True)

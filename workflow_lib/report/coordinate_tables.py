@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from statistics import fmean, median
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from workflow_lib.report.quantities import REFERENCE_METHOD, Quantity
-from workflow_lib.report.results import by_size, most_test_rows, outside_studies
+from workflow_lib.report.results import ROW, by_size, most_test_rows, outside_studies
 from workflow_lib.report.tables import Cell, column_comparison, compared_cell
 from workflow_lib.report.variants import Variant, order_variants
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MOST_COORDINATES = 12
 """With more coordinates than this a table shows their minimum, median and maximum instead."""
@@ -29,10 +27,7 @@ _HEADINGS_OF_ACCURACIES = {
 
 
 def coordinate_table(
-    errors: pd.DataFrame,
-    *,
-    method_order: Iterable[str] = (),
-    reference: str = REFERENCE_METHOD,
+    errors: pd.DataFrame, *, method_order: Iterable[str] = (), reference: str = REFERENCE_METHOD
 ) -> list[Cell]:
     """Return the cells of every coordinate, in order, then those of the summaries.
 
@@ -44,32 +39,24 @@ def coordinate_table(
     method_order = list(method_order)
     size = largest_size(errors)
     largest = errors[errors["training_size"] == size]
-    n_train = int(largest["n_train"].iloc[0])
-    n_test = most_test_rows(largest)
     columns: dict[tuple, dict[Variant, dict[int, float]]] = {}
-    of_split: dict[Variant, dict[int, list[float]]] = {}
     for (coordinate, name), rows in largest.groupby(["coordinate", "name"]):
-        column = columns["coordinate", int(coordinate), name] = by_size(rows, "error")[size]
-        for variant, splits in column.items():
-            for split, error in splits.items():
-                of_split.setdefault(variant, {}).setdefault(split, []).append(error)
+        columns["coordinate", int(coordinate), name] = by_size(rows, "error")[size]
+    of_splits = largest.groupby([*ROW, "training_size", "split"])["error"]
     for quantity, summarise in SUMMARIES.items():
-        columns[quantity, None, ""] = {
-            variant: {split: summarise(values) for split, values in splits.items()}
-            for variant, splits in of_split.items()
-        }
+        values = of_splits.agg(lambda errors, of=summarise: of(errors.tolist())).reset_index()
+        columns[quantity, None, ""] = by_size(values, "error")[size]
+    options = {"size": size, "n_train": int(largest["n_train"].iloc[0])}
+    options |= {"n_test": most_test_rows(largest), "reference": reference}
     return [
         compared_cell(
             quantity,
             column,
             variant,
-            size,
-            n_train,
-            n_test,
-            reference,
+            **options,
+            **column_comparison(column, variant),
             coordinate=coordinate,
             name=name,
-            **column_comparison(column, variant),
         )
         for (quantity, coordinate, name), column in columns.items()
         for variant in order_variants(column, method_order)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import pandas as pd
+
 from workflow_lib.report.overview import findings, overview
-from workflow_lib.report.rank_sentences import data_sentences, rank_sentences
-from workflow_lib.report.rank_tables import ranks_layout
+from workflow_lib.report.rank_sentences import data_sentences, rank_sentences, ranks_layout
 from workflow_lib.report.ranks import rank_methods
 from workflow_lib.report.render import Section, figure_part, html_markup, section, table_part
-from workflow_lib.report.results import read_scores
 from workflow_lib.report.run_figures.overview import (
     curve_points,
     curves_in_words,
@@ -33,7 +33,7 @@ PROTOCOL = "From the rows of a dataset to a score: which step uses which rows."
 
 
 def opening_figures(
-    scores: Mapping[str, str | Path],
+    scores: Mapping[str, pd.DataFrame],
     experiments: Mapping[str, Mapping],
     methods: Mapping[str, Mapping],
     files: Mapping[str, Mapping[str, str | Path]],
@@ -42,34 +42,25 @@ def opening_figures(
 ) -> dict:
     """Return what opens the page: ``findings`` and ``figures``, the headline and learning curves.
 
-    Parameters
-    ----------
-    scores, experiments, methods : mappings
-        As `workflow_lib.report.run_figures.overview.run` takes them.
-    files : mapping
-        ``headline`` and ``curves``, each with ``svg``, ``png`` and ``csv`` (paths).
-    unbeaten : sequence of str
-        The experiments in which no method beats a guess.
-    folder : path
-        That of the page.
+    `experiments` and `methods` are those of `workflow_lib.report.run_figures.overview`, `files` the
+    ``svg``, ``png`` and ``csv`` of ``headline`` and ``curves``, `unbeaten` the experiments in which
+    no method beats a guess, and `folder` is that of the page.
     """
-    records = {name: read_scores(path) for name, path in scores.items()}
-    found = overview(records, experiments, methods)
-    words = {
-        "headline": (HEADLINE, headline_in_words(found)),
-        "curves": (CURVES, curves_in_words(curve_points(records, experiments, found))),
-    }
+    found = overview(scores, experiments, methods)
+    curves = curves_in_words(curve_points(scores, experiments, found))
     return {
         "findings": findings(found, unbeaten),
         "figures": {
-            name: figure_part({**files[name], "alt": alt, "caption": caption}, folder)
-            for name, (caption, alt) in words.items()
+            "headline": figure_part(
+                files["headline"], folder, alt=headline_in_words(found), caption=HEADLINE
+            ),
+            "curves": figure_part(files["curves"], folder, alt=curves, caption=CURVES),
         },
     }
 
 
 def ranks_section(
-    scores: Mapping[str, str | Path],
+    scores: Mapping[str, pd.DataFrame],
     experiments: Mapping[str, Mapping],
     methods: Mapping[str, Mapping],
     files: Mapping[str, str | Path],
@@ -77,49 +68,35 @@ def ranks_section(
 ) -> Section:
     """Return the section on how the methods rank over the datasets of the run.
 
-    Parameters
-    ----------
-    scores, experiments, methods : mappings
-        As `workflow_lib.report.run_figures.critical_difference.run` takes them.
-    files : mapping
-        ``svg`` and ``png`` (paths) of the diagram, ``csv`` and ``tex`` of the table.
-    folder : path
-        That of the page.
+    `experiments` and `methods` are those of `workflow_lib.report.run_figures.critical_difference`,
+    `files` the ``svg`` and ``png`` of its diagram and the ``csv`` and ``tex`` of its table, and
+    `folder` is that of the page.
     """
-    records = {name: read_scores(path) for name, path in scores.items()}
-    ranking = rank_methods(records, experiments, list(methods))
+    ranking = rank_methods(scores, experiments, list(methods))
     sentences = rank_sentences(ranking, methods)
-    shown = {**files, "alt": " ".join(sentences), "caption": RANKS}
-    table = {**files, "html": html_markup(ranks_layout(ranking, methods))}
     return section(
         "ranks",
         "Ranks over datasets",
         "ranks.html",
         sentences=[*sentences, *data_sentences(ranking, methods)],
-        figure=figure_part(shown, folder),
-        table=table_part(table),
+        figure=figure_part(files, folder, alt=" ".join(sentences), caption=RANKS),
+        table=table_part({**files, "html": html_markup(ranks_layout(ranking, methods))}),
     )
 
 
 def protocol_section(
-    scores: Mapping[str, str | Path],
+    scores: Mapping[str, pd.DataFrame],
     experiments: Mapping[str, Mapping],
     n_folds: int,
-    figure: Mapping[str, str | Path],
+    files: Mapping[str, str | Path],
     folder: str | Path,
 ) -> Section:
     """Return the section on how scores are obtained, as a figure.
 
-    Parameters
-    ----------
-    scores, experiments, n_folds
-        As `workflow_lib.report.run_figures.protocol.run` takes them.
-    figure : mapping
-        ``svg`` and ``png`` (paths) of the figure.
-    folder : path
-        That of the page.
+    `experiments` and `n_folds` are those of `workflow_lib.report.run_figures.protocol`, `files` the
+    ``svg`` and ``png`` of its figure, and `folder` is that of the page.
     """
-    numbers = [numbers_of(read_scores(path), experiments[name]) for name, path in scores.items()]
-    shown = {**figure, "alt": protocol_in_words(numbers, n_folds), "caption": PROTOCOL}
-    figure = figure_part(shown, folder)
+    numbers = [numbers_of(frame, experiments[name]) for name, frame in scores.items()]
+    alt = protocol_in_words(numbers, n_folds)
+    figure = figure_part(files, folder, alt=alt, caption=PROTOCOL)
     return section("protocol", "Protocol", "protocol.html", figure=figure)

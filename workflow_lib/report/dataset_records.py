@@ -71,33 +71,25 @@ def dataset_facts(record: Mapping) -> list[tuple[str, object]]:
     links = Markup("<br>").join(
         Markup('<a href="{0}">{0}</a>').format(address) for address in record["sources"]
     )
+    left_out, names = [], record["excluded_names"]
+    for reason, count in record["exclusions"].items():
+        if count:
+            named = f" ({names[reason]})" if reason in names else ""
+            left_out.append(f"{reason}: {count}{named}")
+    missing = ""
+    if record["missing_outputs"]:
+        values = count_of(record["missing_outputs"], "value")
+        missing = f"{values} ({format_share(record['missing_share'])})"
     facts = [
         ("Kind", record["kind"]),
         ("Stands in for", record["stand_in_for"]),
         ("Rows", f"{record['rows_read']} read, {record['rows_dropped']} dropped"),
-        ("Left out", _exclusions(record["exclusions"], record["excluded_names"])),
+        ("Left out", "; ".join(left_out)),
         ("Columns", f"{record['n_inputs']} inputs, {record['n_outputs']} outputs"),
         ("Classes", record["n_classes"]),
-        ("Missing outputs", _missing_outputs(record)),
+        ("Missing outputs", missing),
         ("Licence", record["licence"]),
         ("Citation", record["citation"]),
         ("Source", links),
     ]
     return [(name, value) for name, value in facts if value]
-
-
-def _exclusions(exclusions: Mapping[str, int], names: Mapping[str, str]) -> str:
-    """Return the reasons why rows were left out with their counts and, where there are, names."""
-    return "; ".join(
-        f"{reason}: {count}" + (f" ({names[reason]})" if reason in names else "")
-        for reason, count in exclusions.items()
-        if count
-    )
-
-
-def _missing_outputs(record: Mapping) -> str:
-    """Return how many output values are missing and their share, empty without any."""
-    if not record["missing_outputs"]:
-        return ""
-    values = count_of(record["missing_outputs"], "value")
-    return f"{values} ({format_share(record['missing_share'])})"

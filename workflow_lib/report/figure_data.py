@@ -18,13 +18,7 @@ def figure_data(figure) -> pd.DataFrame:
     value per cell (``cell``) has its column as ``x``, its row as ``y`` and its value as ``low`` and
     ``high``. Lines in units of the axes, pictures in colors and drawings have no numbers.
 
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure or Drawing
-
-    Returns
-    -------
-    data frame
+    `figure` is one of matplotlib or a `workflow_lib.report.drawing.Drawing`.
     """
     frames = []
     for number, axis in enumerate(getattr(figure, "axes", ()), start=1):
@@ -33,8 +27,7 @@ def figure_data(figure) -> pd.DataFrame:
             series = "" if series.startswith("_") else series
             frames.append(
                 pd.DataFrame(
-                    dict(zip(COLUMNS, (panel, kind, series, *values), strict=True)),
-                    columns=COLUMNS,
+                    dict(zip(COLUMNS, (panel, kind, series, *values), strict=True)), columns=COLUMNS
                 )
             )
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=COLUMNS)

@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import pandas as pd
+
 from workflow_lib.errors import UserError
-from workflow_lib.report.answer_part import read_json
-from workflow_lib.report.findings import Found, data_words, effect_words, where_words
-from workflow_lib.report.labels import MINUS, MISSING, count_of, join_words, method_label
-from workflow_lib.report.quantities import QUANTITIES
+from workflow_lib.report.labels import (
+    MINUS,
+    MISSING,
+    count_of,
+    format_p_value,
+    format_signed,
+    join_words,
+    method_label,
+)
+from workflow_lib.report.quantities import QUANTITIES, Quantity
 from workflow_lib.report.render import Section, html_markup, section
+from workflow_lib.report.results import read_json
 from workflow_lib.report.table_markup import Block, Entry, Layout
-from workflow_lib.report.verdict import Comparison, Verdict
+from workflow_lib.report.verdict import Verdict
 
 ANCHOR = "where-ofer-helps"
 HEADING = "Where OFER helps, and where it is kernel ridge"
@@ -38,43 +47,38 @@ def gains_section(
 ) -> Section:
     """Return the section; if nothing was compared or checked it says so.
 
-    Parameters
-    ----------
-    verdicts : mapping of experiment name to Verdict
-    equivalence_checks : mapping of experiment name to path
-        The JSON files of `workflow_lib.experiments.equivalence_stage`, of the experiments that have
-        one.
-    methods : mapping of method name to {"label": ...}
-    sections : sequence of mappings
-        ``name``, ``is_made`` and ``stand_in_for`` of each experiment.
+    `equivalence_checks` map the experiments that have them to the JSON files of
+    `workflow_lib.experiments.equivalence_stage`, and `sections` have ``name``, ``is_made`` and
+    ``stand_in_for`` of each experiment.
 
-    Raises
-    ------
-    UserError
-        If a file of equivalence checks is missing or damaged.
+    Raises UserError if a file of equivalence checks is missing or damaged.
     """
     by_name = {section["name"]: section for section in sections}
-    checked = {name: _read(path) for name, path in equivalence_checks.items()}
+    statements = _statements(equivalence_checks)
     found = [
-        Found(comparison, verdict, by_name[name])
-        for name, verdict in verdicts.items()
-        for comparison in verdict.comparisons
+        each.comparisons.assign(experiment=name, metric=each.metric, reference=each.reference)
+        for name, each in verdicts.items()
+        if len(each.comparisons)
     ]
     return section(
         ANCHOR,
         HEADING,
         "gains.html",
-        sentences=[*_equivalence_sentences(checked), *_outcomes(found, methods)],
-        equivalence_table=html_markup(_equivalence_layout(checked, by_name)) if checked else "",
+        sentences=[*_equivalence_sentences(statements), *_outcomes(found, by_name, methods)],
+        equivalence_table=""
+        if statements.empty
+        else html_markup(_equivalence_layout(statements, by_name)),
         how_checked=_HOW_CHECKED,
         outcome_tables=[
             html_markup(outcomes_layout(verdict, by_name[name], methods))
             for name, verdict in verdicts.items()
-            if verdict.comparisons
+            if len(verdict.comparisons)
         ],
         how_compared=_HOW_COMPARED,
     )
 
+
+_OF_A_FILE = ("n_training", "n_test", "tolerance")
 
 _HOW_CHECKED = (
     "On the training rows of the first split of each experiment the predictions of OFER are "
@@ -95,16 +99,11 @@ def outcomes_layout(
     verdict: Verdict, experiment: Mapping, methods: Mapping[str, Mapping]
 ) -> Layout:
     """Return the table of one experiment: a row for each OFER row, a column for each size."""
-    sizes = sorted({comparison.training_size for comparison in verdict.comparisons})
-    found = {
-        (comparison.label, comparison.training_size): comparison
-        for comparison in verdict.comparisons
-    }
-    rows = [
-        (label, [_entry(found.get((label, size)), verdict) for size in sizes], [])
-        for label in dict.fromkeys(comparison.label for comparison in verdict.comparisons)
-    ]
-    measured = QUANTITIES[verdict.metric]
+    measured, sizes = QUANTITIES[verdict.metric], sorted(set(verdict.comparisons["training_size"]))
+    rows = []
+    for label, group in verdict.comparisons.groupby("label", sort=False):
+        entries = {row.training_size: _entry(row, measured) for row in group.itertuples()}
+        rows.append((label, [entries.get(size, MISSING) for size in sizes]))
     sign = "positive" if measured.is_accuracy else "negative"
     return Layout(
         f"{data_words(experiment)}: difference in {measured.difference_name} from "
@@ -116,39 +115,27 @@ def outcomes_layout(
     )
 
 
-def _entry(comparison: Comparison | None, verdict: Verdict) -> Entry:
-    if comparison is None:
-        return Entry(MISSING)
-    measured, cell = QUANTITIES[verdict.metric], comparison.cell
-    word = WORDS[comparison.outcome]
-    if comparison.outcome == "equal":
-        return Entry(word)
-    text = f"{measured.write_difference(cell.difference)}"
-    if comparison.outcome != "untested":
-        text += f" ({effect_words(measured.shown_effect(cell.effect))})"
-    return Entry(f"{text} {word}".rstrip(), bold=comparison.outcome in ("lower", "higher"))
+def _entry(row, measured: Quantity) -> Entry | str:
+    word = WORDS[row.outcome]
+    if row.outcome == "equal":
+        return word
+    text = measured.write_difference(row.difference)
+    if row.outcome != "untested":
+        text += f" ({format_signed(measured.shown_effect(row.effect), 1)})"
+    return Entry(f"{text} {word}".rstrip(), bold=row.outcome in ("lower", "higher"))
 
 
-def _equivalence_layout(checked: Mapping[str, Mapping], by_name: Mapping[str, Mapping]) -> Layout:
+def _equivalence_layout(statements: pd.DataFrame, by_name: Mapping[str, Mapping]) -> Layout:
     """Return the table with a row for each experiment and a column for each statement."""
-    is_same = {
-        equivalence["name"]: equivalence["is_kernel_ridge"]
-        for found in checked.values()
-        for equivalence in _statements(found)
-    }
+    is_same = dict(zip(statements["name"], statements["is_kernel_ridge"]))
     names = sorted(is_same, key=lambda name: not is_same[name])
-    rows = [
-        (
-            data_words(by_name[experiment]),
-            [
-                Entry(f"{found['n_training']} + {found['n_test']}"),
-                *(_check_entry(_by_name(found, name)) for name in names),
-            ],
-            [],
-        )
-        for experiment, found in checked.items()
-    ]
-    tolerances = sorted({found["tolerance"] for found in checked.values()})
+    rows = []
+    for experiment, found in statements.groupby("experiment", sort=False):
+        entries = {each.name: _check_entry(each) for each in found.itertuples(index=False)}
+        n_rows = f"{found['n_training'].iloc[0]} + {found['n_test'].iloc[0]}"
+        texts = [n_rows, *(entries.get(name, MISSING) for name in names)]
+        rows.append((data_words(by_name[experiment]), texts))
+    below = join_words([f"{number:.0e}" for number in sorted(set(statements["tolerance"]))])
     return Layout(
         "Largest relative difference of predictions from kernel ridge regression",
         "Experiment",
@@ -159,129 +146,124 @@ def _equivalence_layout(checked: Mapping[str, Mapping], by_name: Mapping[str, Ma
         [Block("", rows)],
         [
             "The heading of a column states what theory says of OFER in the case named there. The "
-            "same means a difference below "
-            f"{join_words([f'{number:.0e}' for number in tolerances])}. "
-            "Every cell agrees with theory unless it says otherwise.",
+            f"same means a difference below {below}. "
+            "Every cell agrees with theory unless it says otherwise."
         ],
     )
 
 
-def _check_entry(statement: Mapping | None) -> Entry:
-    if statement is None:
-        return Entry(MISSING)
-    difference = statement["difference"]
+def _check_entry(statement) -> Entry | str:
+    difference = statement.difference
     text = f"{difference:.2g}" if difference >= 1e-3 else f"{difference:.0e}"
     text = text.replace("e-", f"e{MINUS}")
-    return Entry(text) if statement["holds"] else Entry(f"{text} NOT as theory says", bold=True)
+    return text if statement.holds else Entry(f"{text} NOT as theory says", bold=True)
 
 
-def _equivalence_sentences(checked: Mapping[str, Mapping]) -> list[str]:
+def _equivalence_sentences(statements: pd.DataFrame) -> list[str]:
     """Return where the checks found OFER equal to kernel ridge regression, and where not."""
-    if not checked:
+    if statements.empty:
         return ["The equivalence to kernel ridge regression was not checked in this run."]
-    every = [
-        (name, equivalence) for name, found in checked.items() for equivalence in _statements(found)
-    ]
-    same = [equivalence for _, equivalence in every if equivalence["is_kernel_ridge"]]
-    other = [equivalence for _, equivalence in every if not equivalence["is_kernel_ridge"]]
-    broken = [(name, equivalence) for name, equivalence in every if not equivalence["holds"]]
     sentences = []
-    if same:
-        largest = max(equivalence["difference"] for equivalence in same)
+    is_same = statements["is_kernel_ridge"]
+    same, other = statements[is_same], statements[~is_same]
+    if len(same):
+        n_experiments = statements["experiment"].nunique()
         sentences.append(
             f"Where OFER is kernel ridge regression by algebra, its predictions are those of "
-            f"kernel ridge regression in {sum(equivalence['holds'] for equivalence in same)} of "
-            f"{count_of(len(same), 'check')} on {count_of(len(checked), 'experiment')}; the "
-            f"largest relative difference is {largest:.0e}."
+            f"kernel ridge regression in {same['holds'].sum()} of "
+            f"{count_of(len(same), 'check')} on {count_of(n_experiments, 'experiment')}; the "
+            f"largest relative difference is {same['difference'].max():.0e}."
         )
-    if other:
-        least = min(equivalence["difference"] for equivalence in other)
-        largest = max(equivalence["difference"] for equivalence in other)
+    if len(other):
         sentences.append(
             f"Where theory says that it is not (a penalty per block, different variances), the "
-            f"predictions differ in {sum(equivalence['holds'] for equivalence in other)} of "
-            f"{count_of(len(other), 'check')}, by {least:.2g} to {largest:.2g}."
+            f"predictions differ in {other['holds'].sum()} of {count_of(len(other), 'check')}, by "
+            f"{other['difference'].min():.2g} to {other['difference'].max():.2g}."
         )
-    sentences += [
-        f"NOT as theory says: {equivalence['name']} on {name}, a difference of "
-        f"{equivalence['difference']:.1e}."
-        for name, equivalence in broken
+    return sentences + [
+        f"NOT as theory says: {each.name} on {each.experiment}, a difference of "
+        f"{each.difference:.1e}."
+        for each in statements[~statements["holds"]].itertuples(index=False)
     ]
-    return sentences
 
 
-def _outcomes(found: Sequence[Found], methods: Mapping[str, Mapping]) -> list[str]:
+def _outcomes(
+    frames: Sequence[pd.DataFrame], by_name: Mapping[str, Mapping], methods: Mapping[str, Mapping]
+) -> list[str]:
     """Return where OFER helps, where it equals the reference and where it loses."""
-    if not found:
+    if not frames:
         return ["No OFER method was compared with a reference in this run."]
-    gains = sorted(
-        (finding for finding in found if finding.comparison.outcome == "lower"),
-        key=lambda finding: finding.comparison.cell.effect,
-    )
-    losses = sorted(
-        (finding for finding in found if finding.comparison.outcome == "higher"),
-        key=lambda finding: -finding.comparison.cell.effect,
-    )
-    equal = [finding for finding in found if finding.comparison.outcome == "equal"]
+    found = pd.concat(frames, ignore_index=True)
     of_all = f"of {count_of(len(found), 'comparison')}"
-    sentences = [
-        _named(f"OFER is better in {len(gains)} {of_all}", "gains", gains),
-        _named(f"OFER is worse in {len(losses)} {of_all}", "losses", losses),
-    ]
-    if equal:
-        where: dict[str, list[str]] = {}
-        for finding in equal:
-            where.setdefault(finding.comparison.label, []).append(finding.section["name"])
+    sentences = []
+    for outcome, side, word in (("lower", "better", "gains"), ("higher", "worse", "losses")):
+        rows = found[found["outcome"] == outcome]
+        rows = rows.sort_values("effect", ascending=outcome == "lower", kind="stable")
+        text = f"OFER is {side} in {len(rows)} {of_all}"
+        if len(rows):
+            shown = rows.head(MOST_SHOWN).itertuples()
+            largest = f"the largest {word}: " if len(rows) > 1 else ""
+            named = "; ".join(where_words(row, by_name[row.experiment]) for row in shown)
+            text += f"; {largest}{named}"
+        sentences.append(f"{text}.")
+    equal, unclear = (found[found["outcome"] == outcome] for outcome in ("equal", "open"))
+    if len(equal):
         rows = [
-            f"{label} ({join_words(list(dict.fromkeys(names)))})" for label, names in where.items()
+            f"{label} ({join_words(names.unique().tolist())})"
+            for label, names in equal.groupby("label", sort=False)["experiment"]
         ]
-        references = dict.fromkeys(
-            method_label(finding.verdict.reference, methods) for finding in equal
-        )
+        references = [method_label(method, methods) for method in equal["reference"]]
         sentences.append(
-            f"OFER equals {join_words(list(references))} in every split up to rounding in "
-            f"{len(equal)} {of_all}: {'; '.join(rows)}."
+            f"OFER equals {join_words(list(dict.fromkeys(references)))} in every split up to "
+            f"rounding in {len(equal)} {of_all}: {'; '.join(rows)}."
         )
-    n_open = sum(finding.comparison.outcome == "open" for finding in found)
-    n_lower = sum(
-        finding.comparison.outcome == "open" and finding.comparison.cell.difference < 0
-        for finding in found
-    )
-    if n_open:
+    if len(unclear):
+        n_lower = (unclear["difference"] < 0).sum()
         sentences.append(
-            f"The two are not distinguishable in {n_open} {of_all}; of these the mean is better in "
-            f"{n_lower} and worse in {n_open - n_lower}."
+            f"The two are not distinguishable in {len(unclear)} {of_all}; of these the mean is "
+            f"better in {n_lower} and worse in {len(unclear) - n_lower}."
         )
     return sentences
 
 
-def _named(beginning: str, word: str, found: Sequence[Found]) -> str:
-    if not found:
-        return f"{beginning}."
-    shown = [where_words(finding) for finding in found[:MOST_SHOWN]]
-    largest = f"the largest {word}: " if len(found) > 1 else ""
-    return f"{beginning}; {largest}{'; '.join(shown)}."
+def data_words(section: Mapping) -> str:
+    """Return an experiment with the kind of its data, as ``digits (a stand-in)``."""
+    if section["stand_in_for"]:
+        return f"{section['name']} (a stand-in)"
+    kind = "data made by a recipe" if section["is_made"] else "real data"
+    return f"{section['name']} ({kind})"
 
 
-def _statements(found: Mapping) -> list[Mapping]:
-    return found["statements"]
+def where_words(row, section: Mapping) -> str:
+    """Return a comparison in words: row, reference, experiment, size, difference and tests.
 
-
-def _by_name(found: Mapping, name: str) -> Mapping | None:
-    return next(
-        (equivalence for equivalence in _statements(found) if equivalence["name"] == name), None
+    `row` has the columns `workflow_lib.report.verdict.COMPARED` and the ``metric``.
+    """
+    measured = QUANTITIES[row.metric]
+    effect = format_signed(measured.shown_effect(row.effect), 1)
+    return (
+        f"{row.label} on {data_words(section)} at n = {row.training_size}: "
+        f"{measured.write_difference(row.difference)} in {measured.difference_name}, {effect} in "
+        f"units of its spread (corrected {format_p_value(row.p_reference_corrected)})"
     )
 
 
-def _read(path: str | Path) -> dict:
-    """Return the equivalence checks of one file; UserError where something is missing."""
-    found = read_json(path)
-    lacking = {"n_training", "n_test", "tolerance", "statements"} - found.keys()
-    if lacking:
-        raise UserError(
-            str(path),
-            f"it has no {join_words(sorted(lacking))}",
-            "a JSON file that the rule equivalence_checks made",
-            f"rm -f {path} and run the same snakemake command again",
-        )
-    return found
+def _statements(checked: Mapping[str, str | Path]) -> pd.DataFrame:
+    """Return the checks of all experiments: a row for each statement, with what its file says.
+
+    Raises UserError where a file lacks something.
+    """
+    rows = []
+    for experiment, path in checked.items():
+        found = read_json(path)
+        lacking = {*_OF_A_FILE, "statements"} - found.keys()
+        if lacking:
+            raise UserError(
+                str(path),
+                f"it has no {join_words(sorted(lacking))}",
+                "a JSON file that the rule equivalence_checks made",
+                f"rm -f {path} and run the same snakemake command again",
+            )
+        known = {"experiment": experiment} | {key: found[key] for key in _OF_A_FILE}
+        rows += [known | statement for statement in found["statements"]]
+    return pd.DataFrame(rows)

@@ -78,10 +78,7 @@ def format_percent(
     """Return a percentage and its deviation, by default as ``70.3 ± 2.1``, or with ``%``."""
     if math.isnan(mean):
         return MISSING
-    decimals = 1 if decimals is None else decimals
-    text = f"{mean:.{decimals}f}"
-    if not math.isnan(deviation):
-        text += f" {PLUS_MINUS} {deviation:.{decimals}f}"
+    text = format_error(mean, deviation, 1 if decimals is None else decimals)
     return f"{text} %" if unit else text
 
 
@@ -127,6 +124,17 @@ def format_difference(difference: float, decimals: int = 3) -> str:
     return digits.replace("-", MINUS)
 
 
+def format_signed(value: float, decimals: int | None = None) -> str:
+    """Return a number with its sign and a true minus; what rounds to zero has no sign.
+
+    The default is one decimal, and none from 10 on.
+    """
+    if decimals is None:
+        decimals = 1 if abs(value) < 9.95 else 0
+    text = f"{value:+.{decimals}f}"
+    return text.lstrip("+-") if float(text) == 0 else text.replace("-", MINUS)
+
+
 def format_p_value(p_value: float) -> str:
     """Return ``p = 0.031``, or ``p = 2e-05`` below 0.001."""
     if p_value == 0:
@@ -140,20 +148,24 @@ def format_share(share: float) -> str:
     return f"{percent:.0f} %" if percent >= 10 else f"{percent:.2g} %"
 
 
+def range_in_words(numbers: Iterable[int]) -> str:
+    """Return ``10``, or the least and the largest of several numbers, as ``10 to 12``."""
+    least, largest = min(numbers), max(numbers)
+    return str(least) if least == largest else f"{least} to {largest}"
+
+
 def splits_in_words(n_splits: int, n_test: Iterable[int]) -> str:
     """Return what a figure shows, as ``5 splits, 10 to 12 test rows, mean ± standard deviation``.
 
     `n_test` are the numbers of test rows that occur.
     """
-    rows = sorted(set(n_test))
-    n_rows = str(rows[0]) if len(rows) == 1 else f"{rows[0]} to {rows[-1]}"
     spread = f", mean {PLUS_MINUS} standard deviation" if n_splits > 1 else ""
-    return f"{count_of(n_splits, 'split')}, {n_rows} test rows{spread}"
+    return f"{count_of(n_splits, 'split')}, {range_in_words(n_test)} test rows{spread}"
 
 
-def join_words(words: Sequence[str]) -> str:
+def join_words(words: Iterable) -> str:
     """Return ``a``, ``a and b`` or ``a, b and c``."""
-    words = list(words)
+    words = [str(word) for word in words]
     if len(words) < 2:
         return "".join(words)
     return f"{', '.join(words[:-1])} and {words[-1]}"

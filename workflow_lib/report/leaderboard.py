@@ -9,30 +9,26 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from workflow_lib.errors import UserError
-from workflow_lib.experiments.statistics import (
-    corrected_resampled_t_test,
-    mean_and_deviation,
-    paired_t_test,
-)
+from workflow_lib.experiments.statistics import mean_and_deviation
 from workflow_lib.report.answer_sentences import answer_notes, answer_sentences
-from workflow_lib.report.chosen_values import edge_sentence
 from workflow_lib.report.labels import is_ceiling, method_label, variant_label
 from workflow_lib.report.leaderboard_records import (
     Baseline,
     Choice,
-    Difference,
     Equivalence,
     Leaderboard,
     Learning,
     Row,
-    Seconds,
 )
+from workflow_lib.report.protocol_sentences import edge_sentence
 from workflow_lib.report.quantities import QUANTITIES, chance_error, errors_by_size
 from workflow_lib.report.results import (
     by_size,
@@ -43,18 +39,15 @@ from workflow_lib.report.results import (
     rows_of_sizes,
 )
 from workflow_lib.report.tables import (
+    Difference,
     column_comparison,
-    common_splits,
-    in_order,
-    largest_relative_difference,
-    outcome_of,
+    difference,
+    is_equal,
+    reference_variant,
 )
 from workflow_lib.report.variants import Variant
 from workflow_lib.saved_methods import why_not_saved
 from workflow_lib.whole_files import write_text
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TRAINING_MEAN = "m-mean"
 """The method that is the training mean, where the settings of the methods name no regressor."""
@@ -89,26 +82,14 @@ def run(
     errors as they are, an accuracy in percent with differences in percentage points, of which
     positive is better. What is undefined or infinite is null.
 
-    Parameters
-    ----------
-    scores, choices : path
-        The ``scores.csv`` and ``choices.csv`` of the experiment; they do not contain the split
-        named ``final``.
-    timings : sequence of paths
-        Its timings, one file or none; without one, no cost is shown.
-    methods : mapping of method name to mapping
-        ``label`` and, where they are known, ``regressor``, ``weak_outputs``, ``members`` and what
-        `is_kernel_ridge_by_theory` needs. The order is that of the experiment.
-    experiment_settings : mapping
-        ``metric`` (default ``arrmse``), ``split`` (default ``random``) and ``title``.
-    n_folds : int
-        Folds of the cross-validation that chose the hyper-parameters, for the notes.
-    output, output_with_seconds : path
+    `scores`, `choices` and `timings` are the ``scores.csv`` and ``choices.csv`` of the experiment,
+    without the split named ``final``, and its timings, one file or none; without one, no cost is
+    shown. `methods`, in the order of the experiment, have ``label`` and, where they are known,
+    ``regressor``, ``weak_outputs``, ``members`` and what `is_kernel_ridge_by_theory` needs;
+    `experiment_settings` have ``metric`` (default ``arrmse``), ``split`` (default ``random``) and
+    ``title``; `n_folds` is that of the cross-validation that chose the hyper-parameters.
 
-    Raises
-    ------
-    UserError
-        If a file is damaged, the scores lack the metric, or no method can win.
+    Raises UserError if a file is damaged, the scores lack the metric, or no method can win.
     """
     metric = experiment_settings.get("metric") or "arrmse"
     errors, chosen = read_scores(scores), read_choices(choices)
@@ -140,20 +121,9 @@ def leaderboard(
     (`workflow_lib.saved_methods`) cannot win and come last. Rows of studies of weak labels are left
     out.
 
-    Parameters
-    ----------
-    scores : data frame
-        The rows of one ``scores.csv`` (`workflow_lib.report.results.read_scores`).
-    methods : mapping of method name to mapping
-        As in `run`.
-    timings : data frame, optional
-        The measured seconds; rows without any have no seconds.
-    metric : {"arrmse", "rrmse", "accuracy"}
+    `methods` are as in `run`; rows without measured seconds in `timings` have none.
 
-    Raises
-    ------
-    UserError
-        If no row can win.
+    Raises UserError if no row can win.
     """
     scores = outside_studies(scores)
     n_train_of = rows_of_sizes(scores)
@@ -166,19 +136,14 @@ def leaderboard(
     splits = set().union(*column.values())
     seconds = _mean_seconds(timings, size)
     baseline = _baseline(at_size, column, splits, methods, metric)
-    mean_errors = None
-    if baseline is not None:
-        mean_errors = column.get(baseline.variant) or dict.fromkeys(splits, baseline.error)
-
-    def compared(first: Errors, second: Errors) -> Difference | None:
-        return difference(first, second, n_train, n_test)
-
+    compared = partial(difference, n_train=n_train, n_test=n_test)
     rows = []
     for variant, errors in column.items():
-        mean, deviation = mean_and_deviation([errors[split] for split in sorted(errors)])
+        mean, deviation = mean_and_deviation(list(errors.values()))
         versus_mean = None
         if baseline is not None and variant != baseline.variant:
-            versus_mean = compared(errors, mean_errors)
+            known = dict.fromkeys(splits, baseline.error)
+            versus_mean = compared(errors, column.get(baseline.variant) or known)
         rows.append(
             Row(
                 variant=variant,
@@ -190,7 +155,6 @@ def leaderboard(
                 is_ceiling=is_ceiling(variant.method, methods),
                 is_bold=column_comparison(column, variant).get("bold", False),
                 seconds=seconds.get(variant),
-                versus_best=None,
                 versus_mean=versus_mean,
                 why_not_saved=why_not_saved(variant.method, methods),
             )
@@ -218,43 +182,16 @@ def leaderboard(
         n_splits=len(splits),
         rows=rows,
         baseline=baseline,
-        learning=None,
         choice=_choice({row.variant: column[row.variant] for row in rows if row.can_win}, splits),
-        equivalences=_equivalences(column, methods, metric, n_train, n_test),
-        reference=_reference_row(rows, metric),
-        versus_reference=None,
+        equivalences=_equivalences(column, methods, metric, compared),
     )
-    return replace(
-        board,
-        learning=_learning(columns, n_train_of, board),
-        versus_reference=_versus_reference(board, column),
-    )
-
-
-def difference(first: Errors, second: Errors, n_train: int, n_test: int) -> Difference | None:
-    """Return the comparison ``first - second`` on the splits that both have, None without any.
-
-    `n_train` and `n_test` are the rows of a split.
-    """
-    splits = common_splits(first, second)
-    if not splits:
-        return None
-    ours, theirs = ([errors[split] for split in splits] for errors in (first, second))
-    student = paired_t_test(ours, theirs)
-    corrected = corrected_resampled_t_test(ours, theirs, n_train, n_test)
-    other_mean = mean_and_deviation(theirs)[0]
-    return Difference(
-        difference=student.mean_difference,
-        relative=student.mean_difference / other_mean if other_mean else math.nan,
-        n_splits=student.n_splits,
-        n_nonzero=student.n_nonzero,
-        effect=student.effect,
-        p_student=student.p_value,
-        p_corrected=corrected.p_value,
-        largest_relative_difference=largest_relative_difference(ours, theirs),
-        outcome=outcome_of(student.n_nonzero, corrected.p_value, corrected.mean_difference),
-        note=student.note,
-    )
+    ofer = [row for row in rows if row.can_win and row.variant.method.startswith(("ofer", "wofer"))]
+    versus_reference = None
+    if ofer and board.reference is not None:
+        found = compared(column[ofer[0].variant], column[board.reference.variant])
+        versus_reference = found and (ofer[0], found)
+    learning = _learning(columns, n_train_of, board)
+    return replace(board, learning=learning, versus_reference=versus_reference)
 
 
 def chosen_on_other_splits(errors: Sequence[Sequence[float]]) -> float:
@@ -265,16 +202,8 @@ def chosen_on_other_splits(errors: Sequence[Sequence[float]]) -> float:
     The lowest of several means is biased downwards by the choice; this mean, which is never below
     it, is not.
 
-    Parameters
-    ----------
-    errors : sequence of M sequences of J floats
-        The error of each method in each split; at least two splits. Of equally good methods the
-        first is taken.
-
-    Raises
-    ------
-    ValueError
-        If there is no method, or fewer than two splits.
+    `errors` are those of M methods in each of J splits, two at least; of equally good methods the
+    first is taken. Raises ValueError if there is no method, or fewer than two splits.
     """
     if not errors or len(errors[0]) < 2:
         raise ValueError("a choice on other splits needs a method and two splits")
@@ -294,11 +223,9 @@ def is_kernel_ridge_by_theory(method: Mapping) -> bool:
     form of one Gaussian, of a mixture whose components share one variance (`tied_spherical`), and
     of a state-space model. Where a setting is not known, the answer is no.
 
-    Parameters
-    ----------
-    method : mapping
-        ``regressor``, ``penalty``, ``center``, ``form``, ``preimage``, ``weak`` and ``grid`` as in
-        the configuration, and ``model``: a mapping with ``kind`` and ``covariance_type``, or None.
+    `method` has ``regressor``, ``penalty``, ``center``, ``form``, ``preimage``, ``weak`` and
+    ``grid`` as in the configuration, and ``model``: a mapping with ``kind`` and
+    ``covariance_type``, or None.
     """
     model = method.get("model")
     if not isinstance(model, Mapping):
@@ -348,9 +275,8 @@ def answer_tree(board: Leaderboard, settings: Mapping, n_folds: int) -> dict:
         "deviation": measured.shown_spread(winner.deviation),
         "sentences": answer_sentences(board),
         "notes": answer_notes(board, settings, n_folds),
-        "baseline": None
-        if board.baseline is None
-        else {
+        "baseline": board.baseline
+        and {
             "label": board.baseline.label,
             "method": board.baseline.variant.method if board.baseline.variant else None,
             "mean": measured.shown(board.baseline.error),
@@ -359,17 +285,15 @@ def answer_tree(board: Leaderboard, settings: Mapping, n_folds: int) -> dict:
         "not_distinguishable": [row.variant.method for row in board.tied],
         "cheapest": cheapest.variant.method if cheapest else None,
         "equivalences": [asdict(equivalence) for equivalence in board.equivalences],
-        "learning": None
-        if board.learning is None
-        else {
+        "learning": board.learning
+        and {
             "method": board.learning.row.variant.method,
             "from": board.learning.from_size,
-            "to": board.learning.to_size,
+            "to": board.training_size,
             **_shown(board.learning.difference, board.metric),
         },
-        "choice": None
-        if board.choice is None
-        else {
+        "choice": board.choice
+        and {
             "n_methods": board.choice.n_methods,
             "mean_of_winner": measured.shown(board.choice.winner_error),
             "mean_chosen_on_other_splits": measured.shown(board.choice.chosen_error),
@@ -388,7 +312,7 @@ def answer_tree(board: Leaderboard, settings: Mapping, n_folds: int) -> dict:
                 "can_win": row.can_win,
                 "why_not_saved": row.why_not_saved,
                 "bold": row.is_bold,
-                "seconds": None if row.seconds is None else asdict(row.seconds),
+                "seconds": row.seconds,
                 "versus_best": _shown(row.versus_best, board.metric),
                 "versus_mean": _shown(row.versus_mean, board.metric),
             }
@@ -422,21 +346,21 @@ def _without_nan(value: object) -> object:
     return value
 
 
-def _mean_seconds(timings: pd.DataFrame | None, size: int) -> dict[Variant, Seconds]:
+def _mean_seconds(timings: pd.DataFrame | None, size: int) -> dict[Variant, dict[str, float]]:
     """Return the mean seconds over splits of each row at one training size."""
     if timings is None:
         return {}
     rows = outside_studies(timings)
-    training = rows["selection_seconds"] + rows["fit_seconds"]
-    prediction = rows["prediction_seconds"] + rows["preimage_seconds"]
-    means = [
-        {
-            variant: mean_and_deviation(in_order(splits))[0]
-            for variant, splits in by_size(rows.assign(value=seconds)).get(size, {}).items()
-        }
-        for seconds in (training, prediction)
-    ]
-    return {variant: Seconds(means[0][variant], means[1][variant]) for variant in means[0]}
+    parts = {
+        "training": rows["selection_seconds"] + rows["fit_seconds"],
+        "prediction": rows["prediction_seconds"] + rows["preimage_seconds"],
+    }
+    means: dict[Variant, dict[str, float]] = {}
+    for part, seconds in parts.items():
+        for variant, splits in by_size(rows.assign(value=seconds)).get(size, {}).items():
+            mean = mean_and_deviation(list(splits.values()))[0]
+            means.setdefault(variant, {})[part] = mean
+    return means
 
 
 def _baseline(
@@ -476,41 +400,15 @@ def _winner(
     metric: str,
 ) -> Row:
     """Return the winner of rows sorted by their mean."""
-    best, names = rows[0], list(methods)
-    splits = sorted(column[best.variant])
-
-    def is_equal(row: Row) -> bool:
-        ours = [column[row.variant][split] for split in splits]
-        return paired_t_test(ours, [column[best.variant][s] for s in splits]).n_nonzero == 0
+    best, names = rows[0].variant, list(methods)
 
     def order(row: Row) -> tuple:
         method = row.variant.method
         place = names.index(method) if method in names else len(names)
         return (method != QUANTITIES[metric].reference, place, row.variant)
 
-    return min((row for row in rows if row.can_win and is_equal(row)), key=order)
-
-
-def _reference_row(rows: Sequence[Row], metric: str) -> Row | None:
-    """Return the row of the reference method without weak rows, None where it was not run."""
-    named = [
-        row
-        for row in rows
-        if row.variant.method == QUANTITIES[metric].reference and row.variant.weak_size == 0
-    ]
-    return named[0] if named else None
-
-
-def _versus_reference(
-    board: Leaderboard, column: Mapping[Variant, Errors]
-) -> tuple[Row, Difference] | None:
-    """Return the best OFER row against the reference method, where neither is missing."""
-    best = next((row for row in board.rows if row.is_ofer and row.can_win), None)
-    if best is None or board.reference is None:
-        return None
-    ours, theirs = column[best.variant], column[board.reference.variant]
-    found = difference(ours, theirs, board.n_train, board.n_test)
-    return None if found is None else (best, found)
+    equal = [row for row in rows if row.can_win and is_equal(column, row.variant, best)]
+    return min(equal, key=order)
 
 
 def _learning(
@@ -527,7 +425,7 @@ def _learning(
     before = columns[earlier[-1]][row.variant]
     after = columns[board.training_size][row.variant]
     found = difference(after, before, n_train[earlier[-1]], board.n_test)
-    return None if found is None else Learning(row, earlier[-1], board.training_size, found)
+    return None if found is None else Learning(row, earlier[-1], found)
 
 
 def _choice(column: Mapping[Variant, Errors], splits: set[int]) -> Choice | None:
@@ -544,20 +442,17 @@ def _equivalences(
     column: Mapping[Variant, Errors],
     methods: Mapping[str, Mapping],
     metric: str,
-    n_train: int,
-    n_test: int,
+    compared: Callable[[Errors, Errors], Difference | None],
 ) -> list[Equivalence]:
     """Return the rows that are the reference method by theory, or measured to be equal to it."""
     reference = QUANTITIES[metric].reference
     name = method_label(reference, methods)
     found = []
     for variant in sorted(column):
-        other = Variant(reference, variant.components, 0)
-        if other not in column:
-            other = Variant(reference, "selected", 0)
-        if variant.method == reference or other not in column:
+        other = reference_variant(column, variant, reference)
+        if variant.method == reference or other is None:
             continue
-        comparison = difference(column[variant], column[other], n_train, n_test)
+        comparison = compared(column[variant], column[other])
         by_theory = not QUANTITIES[metric].is_accuracy and is_kernel_ridge_by_theory(
             methods.get(variant.method, {})
         )

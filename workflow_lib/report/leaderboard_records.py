@@ -8,60 +8,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from workflow_lib.report.quantities import QUANTITIES
+from workflow_lib.report.tables import Difference
 from workflow_lib.report.variants import Variant
-
-_OFER = ("ofer", "wofer")
-
-
-@dataclass(frozen=True)
-class Difference:
-    """The comparison of two methods on the same splits, first minus second.
-
-    Attributes
-    ----------
-    difference, relative : float
-        Mean difference, and the same relative to the mean error of the second.
-    n_splits, n_nonzero : int
-        Numbers of splits that both have, and of those on which they differ.
-    effect : float
-        Mean difference in units of the spread of the differences; infinite where they are all equal
-        and not zero, NaN for one split.
-    p_student, p_corrected : float
-        Two-sided p values of Student's paired t-test and of the corrected resampled t-test.
-    largest_relative_difference : float
-        Largest difference in a split, relative to the larger error.
-    outcome : {"lower", "higher", "equal", "open", "untested"}
-    note : str
-        Why a value is special; empty otherwise.
-    """
-
-    difference: float
-    relative: float
-    n_splits: int
-    n_nonzero: int
-    effect: float
-    p_student: float
-    p_corrected: float
-    largest_relative_difference: float
-    outcome: str
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class Seconds:
-    """Mean seconds of a method on one split.
-
-    ``training`` is the whole selection with one fit at the chosen settings, of a stack with those
-    of its members; ``prediction`` is that of all test rows, pre-images included.
-    """
-
-    training: float
-    prediction: float
-
-    @property
-    def total(self) -> float:
-        """Both together."""
-        return self.training + self.prediction
 
 
 @dataclass(frozen=True)
@@ -72,7 +21,9 @@ class Row:
     learns from outputs that are not known in use, and ``is_bold`` whether it is better than every
     other row by the paper's rule. ``why_not_saved`` is the reason why it cannot be saved to predict
     new rows, empty for most. ``versus_best`` is None for the winner, and ``versus_mean`` for the
-    training mean itself and where there is none.
+    training mean itself and where there is none. ``seconds`` are means over splits: ``training``
+    is the whole selection with one fit at the chosen settings, of a stack with those of its
+    members, and ``prediction`` that of all test rows, pre-images included.
     """
 
     variant: Variant
@@ -83,10 +34,10 @@ class Row:
     is_complete: bool
     is_ceiling: bool
     is_bold: bool
-    seconds: Seconds | None
-    versus_best: Difference | None
+    seconds: dict[str, float] | None
     versus_mean: Difference | None
-    why_not_saved: str = ""
+    why_not_saved: str
+    versus_best: Difference | None = None
 
     @property
     def can_win(self) -> bool:
@@ -94,9 +45,9 @@ class Row:
         return self.is_complete and not self.is_ceiling and not self.why_not_saved
 
     @property
-    def is_ofer(self) -> bool:
-        """Whether it is a form of output Fisher embedding regression."""
-        return self.variant.method.startswith(_OFER)
+    def total_seconds(self) -> float:
+        """Seconds of training and prediction, NaN where they were not measured."""
+        return sum(self.seconds.values()) if self.seconds else math.nan
 
 
 @dataclass(frozen=True)
@@ -114,7 +65,6 @@ class Learning:
 
     row: Row
     from_size: int
-    to_size: int
     difference: Difference
 
 
@@ -156,21 +106,9 @@ class Equivalence:
 class Leaderboard:
     """All methods of one experiment at its largest training size, the winner first.
 
-    Attributes
-    ----------
-    metric : str
-        A key of `workflow_lib.report.quantities.QUANTITIES`.
-    training_size, n_train, n_test, n_splits : int
-        ``training_size`` counts examples per class for classes, ``n_train`` rows.
-    rows : list of Row
-    baseline : Baseline or None
-    learning, choice : Learning, Choice or None
-        None where there is one training size, one split or one method.
-    equivalences : list of Equivalence
-    reference : Row or None
-        The row of the reference method of the metric.
-    versus_reference : (Row, Difference) or None
-        The best OFER row, and its comparison with the reference method.
+    ``training_size`` counts examples per class for classes, ``n_train`` rows. ``choice`` and
+    ``learning`` are None where there is one training size, one split or one method, and
+    ``versus_reference`` is the best OFER row with its comparison with the reference method.
     """
 
     metric: str
@@ -180,16 +118,22 @@ class Leaderboard:
     n_splits: int
     rows: list[Row]
     baseline: Baseline | None
-    learning: Learning | None
     choice: Choice | None
     equivalences: list[Equivalence]
-    reference: Row | None
-    versus_reference: tuple[Row, Difference] | None
+    learning: Learning | None = None
+    versus_reference: tuple[Row, Difference] | None = None
 
     @property
     def winner(self) -> Row:
         """The row with the lowest mean error."""
         return self.rows[0]
+
+    @property
+    def reference(self) -> Row | None:
+        """The row of the reference method of the metric without weak rows, None without it."""
+        key = QUANTITIES[self.metric].reference, 0
+        rows = (row for row in self.rows if (row.variant.method, row.variant.weak_size) == key)
+        return next(rows, None)
 
     def is_mean(self, row: Row) -> bool:
         """Return whether a row is the training mean."""
@@ -203,14 +147,8 @@ class Leaderboard:
     @property
     def next_best(self) -> Row | None:
         """The best row that is neither the winner, nor equal to it, nor the training mean."""
-        return next(
-            (
-                row
-                for row in self.rows[1:]
-                if row.can_win and row.versus_best.outcome != "equal" and not self.is_mean(row)
-            ),
-            None,
-        )
+        rows = (row for row in self.rows[1:] if row.can_win and not self.is_mean(row))
+        return next((row for row in rows if row.versus_best.outcome != "equal"), None)
 
     @property
     def beats_mean(self) -> bool | None:
@@ -228,16 +166,13 @@ class Leaderboard:
     @property
     def tied(self) -> list[Row]:
         """The rows that no test distinguishes from the winner, those equal to it included."""
-        return [
-            row
-            for row in self.rows[1:]
-            if row.can_win and row.versus_best.outcome in ("equal", "open")
-        ]
+        rows = [row for row in self.rows[1:] if row.can_win]
+        return [row for row in rows if row.versus_best.outcome in ("equal", "open")]
 
     @property
     def cheapest(self) -> Row | None:
         """The row that takes the fewest seconds among the winner and `tied`, if all are known."""
         rows = [self.winner, *self.tied]
-        if any(row.seconds is None or math.isnan(row.seconds.total) for row in rows):
+        if any(math.isnan(row.total_seconds) for row in rows):
             return None
-        return min(rows, key=lambda row: row.seconds.total)
+        return min(rows, key=lambda row: row.total_seconds)

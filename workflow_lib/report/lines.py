@@ -86,20 +86,11 @@ def draw_panels(
     a legend of their own. In a single panel, names are at the ends of the lines, else in a legend.
     Lines that differ by less than their width are named together.
 
-    Parameters
-    ----------
-    axes : sequence of matplotlib axes
-        With their horizontal limits; several share their vertical axis. One more than panels is for
-        the legend.
-    panels : sequence of sequences of Line
-        A label means the same in every panel.
-    title : str
-    is_error : bool
-        Whether the axis is logarithmic where errors differ by a large factor.
-    reference : collection of str
-        Labels of lines that have a color whatever their value.
-    baseline : Line, optional
-        A further horizontal line, left out where it is far from all others (`NEAR`).
+    The `axes` have their horizontal limits, and several share their vertical axis; one more than
+    panels is for the legend. A label means the same in every panel. The axis is logarithmic where
+    errors (`is_error`) differ by a large factor. Lines with a label in `reference` have a color
+    whatever their value, and a further horizontal line, the `baseline`, is left out where it is far
+    from all others (`NEAR`).
     """
     lines = [line for panel in panels for line in panel]
     values: dict[str, float] = {}

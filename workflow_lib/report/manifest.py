@@ -42,21 +42,13 @@ def run(
 def run_manifest(merged_configuration: Mapping, seeds: Mapping[str, int], repository: Path) -> dict:
     """Return what is needed to repeat a run and to compare two runs.
 
-    Parameters
-    ----------
-    merged_configuration : mapping
-        The configuration as it was used, defaults filled in; plain values that JSON can hold.
-    seeds : mapping of name to int
-        The main seed and the derived ones.
-    repository : Path
-        Folder of the checkout, for the commit; it is not recorded itself.
+    `merged_configuration` is the configuration as it was used, defaults filled in, in plain values
+    that JSON can hold; `seeds` are the main seed and the derived ones by their names; the commit is
+    that of the checkout in the folder `repository`, which is not recorded itself.
 
-    Returns
-    -------
-    dict
-        ``versions`` (``python`` and packages; None for a package that is not installed), ``git``
-        (``commit`` and ``is_dirty``, both None without git or outside a repository), ``machine``
-        (``host``, ``system``, ``architecture``, ``cpu_count``), ``configuration``, ``seeds``.
+    Keys: ``versions`` (``python`` and packages; None for a package that is not installed), ``git``
+    (``commit`` and ``is_dirty``, both None without git or outside a repository), ``machine``
+    (``host``, ``system``, ``architecture``, ``cpu_count``), ``configuration``, ``seeds``.
     """
     return {
         "versions": {"python": platform.python_version(), **_package_versions()},

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from workflow_lib.experiments.statistics import detectable_difference
-from workflow_lib.report.labels import MINUS, count_of, is_ceiling, method_label
+from workflow_lib.report.labels import count_of, format_signed, is_ceiling, method_label
 from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.report.results import outside_studies, rows_of_sizes
 from workflow_lib.report.tables import Cell, error_table
@@ -43,24 +43,14 @@ def overview(
 ) -> pd.DataFrame:
     """Return a row for each experiment and method, in the order of both.
 
-    Parameters
-    ----------
-    scores : mapping of experiment name to data frame
-    experiments : mapping of experiment name to mapping
-        ``title`` (of the dataset), ``stand_in_for`` and ``metric``.
-    methods : mapping of method name to mapping
-        ``label`` and ``weak_outputs``.
-
-    Returns
-    -------
-    data frame
-        ``experiment``, ``title``, ``is_stand_in``, ``training_size``, ``n_splits``, ``method``,
-        ``label``, ``is_ceiling``, ``error`` (mean over the splits; the error rate of classes),
-        ``reference``, ``reference_error``, ``difference_percent`` (of the error from that of the
-        reference, relative to it), ``outcome`` (``better``, ``worse``, ``open``, or ``equal`` up to
-        rounding; empty where there is no comparison) and ``detectable_percent`` (the difference
-        that the test finds in 80 % of repetitions,
-        `workflow_lib.experiments.statistics.detectable_difference`).
+    `experiments` have ``title`` (of the dataset), ``stand_in_for`` and ``metric``, and `methods`
+    ``label`` and ``weak_outputs``. Columns: ``experiment``, ``title``, ``is_stand_in``,
+    ``training_size``, ``n_splits``, ``method``, ``label``, ``is_ceiling``, ``error`` (mean over the
+    splits; the error rate of classes), ``reference``, ``reference_error``, ``difference_percent``
+    (of the error from that of the reference, relative to it), ``outcome`` (``better``, ``worse``,
+    ``open``, or ``equal`` up to rounding; empty where there is no comparison) and
+    ``detectable_percent`` (the difference that the test finds in 80 % of repetitions,
+    `workflow_lib.experiments.statistics.detectable_difference`).
     """
     rows = []
     for name, settings in experiments.items():
@@ -158,7 +148,7 @@ def findings(found: pd.DataFrame, unbeaten: Sequence[str] = ()) -> list[Finding]
                 f"The largest significant {word} against the reference: {row['label']} on ",
                 f"experiment-{row['experiment']}",
                 row["title"] + (" (a stand-in)" if row["is_stand_in"] else ""),
-                f", with an error {signed_percent(row['difference_percent'])[1:]} % {side}.",
+                f", with an error {format_signed(row['difference_percent'])[1:]} % {side}.",
             )
         )
     ofer = fair[fair["method"].str.match("w?ofer") & (fair["outcome"] != "")]
@@ -183,12 +173,6 @@ def findings(found: pd.DataFrame, unbeaten: Sequence[str] = ()) -> list[Finding]
             )
         )
     return sentences
-
-
-def signed_percent(value: float) -> str:
-    """Return a difference in per cent with its sign: whole numbers from 10 on, else one decimal."""
-    text = f"{value:+.0f}" if abs(value) >= 9.95 else f"{value:+.1f}"
-    return "0.0" if text in ("+0.0", "-0.0") else text.replace("-", MINUS)
 
 
 def _chosen(cells: Sequence[Cell]) -> Cell:

@@ -30,34 +30,14 @@ def write_report(
 ) -> None:
     """Write the report, whole or not at all; the same values and figures give the same bytes.
 
-    Parameters
-    ----------
-    path : path
-        The HTML file to write.
-    title, author : str
-        Heading of the page; no author line when empty.
-    sections : sequence of mappings
-        One per experiment, as `workflow_lib.report.assembly.experiment_section` makes them:
-        ``name``, ``title``, ``description``, ``dataset`` (its title), ``stand_in_for`` (None or
-        text), ``is_made``, ``protocol``, ``best``, ``findings`` (sentences), ``comparisons``
-        (rows of texts), ``difference`` and ``better`` (what they are differences in, and the sign
-        of a better row), ``tables`` (mappings with ``name`` and ``html``, and with ``csv`` and
-        ``tex``, paths, where they can be saved) and ``figures`` (mappings with ``name``, ``svg``
-        (path), ``alt`` and ``caption``, and with ``png``, a path, where it can be saved).
-    datasets : sequence of mappings
-        As `workflow_lib.report.dataset_records.dataset_record` makes them.
-    methods : mapping of method name to mapping
-        ``label``, ``summary`` and ``color`` of each method that ran, in order.
-    manifest : mapping
-        As `workflow_lib.report.manifest.run_manifest` makes it.
-    opening : mapping, optional
-        The findings and the figures that open the page
-        (`workflow_lib.report.cross_dataset.opening_figures`).
-    counts : sequence of str
-        Sentences over all experiments (`workflow_lib.report.verdict.count_sentences`).
-    leading, following : sequence of Section
-        Sections before and after the opening: the answer on a user table comes before, what
-        is said over all experiments after.
+    `sections` are those of the experiments
+    (`workflow_lib.report.assembly.experiment_section`), `datasets` those of
+    `workflow_lib.report.dataset_records.dataset_record`, and `methods` have ``label``, ``summary``
+    and ``color`` of each method that ran, in order. `manifest` is that of
+    `workflow_lib.report.manifest.run_manifest`, `opening` has the findings and figures that open
+    the page (`workflow_lib.report.cross_dataset.opening_figures`), and `counts` are sentences over
+    all experiments. The sections `leading`, the answer on a user table, come before the opening,
+    and those `following`, on all experiments, after it. Without an `author` there is no line of it.
     """
     folder = Path(path).parent
     first_section = section(
@@ -71,32 +51,42 @@ def write_report(
         experiments=sections,
     )
     across = [*leading, first_section, *following]
-    experiments = [_experiment(experiment, folder) for experiment in sections]
-    behind = [_data(datasets), _methods(methods), _provenance(manifest)]
+    experiments = [
+        section(
+            f"experiment-{experiment['name']}",
+            experiment["title"],
+            "experiment.html",
+            **experiment
+            | {"tables": [table_part(table) for table in experiment["tables"]]}
+            | {"figures": [figure_part(figure, folder) for figure in experiment["figures"]]},
+        )
+        for experiment in sections
+    ]
+    shown = [{**dataset, "facts": dataset_facts(dataset)} for dataset in datasets]
+    behind = [
+        section("data", "Data", "data.html", datasets=shown),
+        section("methods", "Methods", "methods.html", methods=methods),
+        _provenance(manifest),
+    ]
+    entries = {"": across, "Experiments": experiments, "Background": behind}
     groups = {
-        "": [_entry(part.anchor, part.heading) for part in across],
-        "Experiments": [
-            _entry(part.anchor, experiment["name"])
-            for part, experiment in zip(experiments, sections, strict=True)
-        ],
-        "Background": [_entry(part.anchor, part.heading) for part in behind],
+        group: [{"anchor": part.anchor, "name": part.heading} for part in parts]
+        for group, parts in entries.items()
     }
-    first = across[0]
+    for entry, experiment in zip(groups["Experiments"], sections, strict=True):
+        entry["name"] = experiment["name"]
+    first = across[0].heading.lower().removeprefix("the ")
     page = render(
         "page.html",
         title=title,
         author=author,
-        first=_entry(first.anchor, first.heading.lower().removeprefix("the ")),
+        first={"anchor": across[0].anchor, "name": first},
         groups=groups,
         parts=[part.html for part in (*across, *experiments, *behind)],
         style=_file("page.css"),
         script=_file("page.js"),
     )
     write_text(path, page)
-
-
-def _entry(anchor: str, name: str) -> dict[str, str]:
-    return {"anchor": anchor, "name": name}
 
 
 def _file(name: str) -> Markup:
@@ -106,21 +96,15 @@ def _file(name: str) -> Markup:
 
 def _what_was_run(sections: Sequence[Mapping]) -> list[str]:
     """Return how many experiments there are, and on which kinds of data."""
-    made = [section["name"] for section in sections if section["is_made"]]
-    stand_ins = [section["name"] for section in sections if section["stand_in_for"]]
-    others = [
-        section["name"]
-        for section in sections
-        if not section["is_made"] and not section["stand_in_for"]
-    ]
-    sentences = [f"This run has {count_of(len(sections), 'experiment')}."]
-    if made:
-        sentences.append(f"Data made by a recipe: {join_words(made)}.")
-    if others:
-        sentences.append(f"Real data: {join_words(others)}.")
-    if stand_ins:
-        sentences.append(f"Data that stand in for those of the paper: {join_words(stand_ins)}.")
-    return sentences
+    kinds: dict[str, list[str]] = {
+        "Data made by a recipe": [s["name"] for s in sections if s["is_made"]],
+        "Real data": [s["name"] for s in sections if not s["is_made"] and not s["stand_in_for"]],
+        "Data that stand in for those of the paper": [
+            s["name"] for s in sections if s["stand_in_for"]
+        ],
+    }
+    listed = [f"{kind}: {join_words(names)}." for kind, names in kinds.items() if names]
+    return [f"This run has {count_of(len(sections), 'experiment')}.", *listed]
 
 
 def _pictures_of_predictions(sections: Sequence[Mapping], folder: Path) -> list[dict]:
@@ -133,31 +117,6 @@ def _pictures_of_predictions(sections: Sequence[Mapping], folder: Path) -> list[
                 mark = " (a stand-in)" if section_of["stand_in_for"] else ""
                 found.setdefault(figure["predicts"], part | {"data": section_of["dataset"] + mark})
     return list(found.values())
-
-
-def _experiment(experiment: Mapping, folder: Path) -> Section:
-    """Return the section of one experiment."""
-    names = ("name", "description", "stand_in_for", "protocol", "best", "findings")
-    shown = {name: experiment[name] for name in (*names, "comparisons", "difference", "better")}
-    return section(
-        f"experiment-{experiment['name']}",
-        experiment["title"],
-        "experiment.html",
-        tables=[table_part(table) for table in experiment["tables"]],
-        figures=[figure_part(figure, folder) for figure in experiment["figures"]],
-        **shown,
-    )
-
-
-def _data(datasets: Sequence[Mapping]) -> Section:
-    """Return the section on what each dataset is, where it comes from and what was kept."""
-    shown = [{**dataset, "facts": dataset_facts(dataset)} for dataset in datasets]
-    return section("data", "Data", "data.html", datasets=shown)
-
-
-def _methods(methods: Mapping[str, Mapping]) -> Section:
-    """Return the section with the table of the methods that ran."""
-    return section("methods", "Methods", "methods.html", methods=methods)
 
 
 def _provenance(manifest: Mapping) -> Section:

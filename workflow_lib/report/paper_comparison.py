@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import median
+
+import pandas as pd
 
 from workflow_lib.report.agreement import (
-    BEYOND_TWO,
     SPREAD_NOTE,
-    Comparison,
+    count_within,
     format_spreads,
+    largest_of,
     same_order,
-    tally,
 )
 from workflow_lib.report.labels import MISSING, count_of, format_difference
-from workflow_lib.report.paper_commands import commands
-from workflow_lib.report.paper_contents import PaperItem
+from workflow_lib.report.paper_contents import PaperItem, commands
 from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.report.render import Section, section
 from workflow_lib.report.reproduced_tables import DRAWING, OWN_DATA, RECIPE, STAND_IN, Reproduction
@@ -54,24 +53,24 @@ def paper_comparison_section(
     Those that this run shows on a stand-in only, or not at all, have a row in a second table,
     which says how to run them.
 
-    Parameters
-    ----------
-    contents : sequence of PaperItem
-        As `workflow_lib.report.paper_contents.read_contents` reads them.
-    reproductions : sequence of Reproduction
-        Those of all experiments of the run
-        (`workflow_lib.report.reproduced_tables.reproductions_of`).
-    published : mapping of table number to path
-        The published tables that are available.
-    runs : mapping of configuration file to experiments
-        As `workflow_lib.config.paper_runs.paper_runs` gives them, for the command lines.
+    `reproductions` are those of all experiments of the run, `published` map the numbers of the
+    published tables that are available to their paths, and `runs` are those of
+    `workflow_lib.config.paper_runs.paper_runs`, for the command lines.
     """
     rows, others, shown = [], [], []
     for item in contents:
         groups = _groups(item, reproductions)
         rows += [_row(item, group, published) for group in groups]
         if all(group[0].data_kind == STAND_IN for group in groups):
-            others.append(_row_of_other(item, bool(groups), runs))
+            found, has_paper_data = commands(item, runs, _KINDS[:2] if groups else _KINDS)
+            others.append(
+                {
+                    "item": item,
+                    "in_this_run": "a stand-in" if groups else "not run",
+                    "commands": found,
+                    "has_paper_data": has_paper_data,
+                }
+            )
         shown += [reproduction for group in groups for reproduction in group]
     return section(
         "paper",
@@ -108,9 +107,10 @@ def _counts(contents: Sequence[PaperItem], shown: Sequence[Reproduction]) -> dic
         for kind in (*_KINDS, DRAWING)
     }
     n_tables = sum(item.kind == "table" for item in contents)
-    counted = [comparison for reproduction in shown for comparison in reproduction.errors]
-    total = tally(counted) if counted else None
-    same, pairs = _sum_of_orders(shown)
+    counted = [each.errors["in_spreads"] for each in shown if len(each.errors)]
+    in_spreads = pd.concat(counted) if counted else pd.Series(dtype=float)
+    orders = [same_order(reproduction.comparisons) for reproduction in shown]
+    pairs = sum(pairs for _, pairs in orders)
     return {
         "n_tables": count_of(n_tables, "table"),
         "n_figures": count_of(len(contents) - n_tables, "figure"),
@@ -119,17 +119,13 @@ def _counts(contents: Sequence[PaperItem], shown: Sequence[Reproduction]) -> dic
         "n_stand_in": len(by_kind[STAND_IN] - by_kind[OWN_DATA] - by_kind[RECIPE]),
         "n_drawings": len(by_kind[DRAWING]),
         "n_absent": len(contents) - len({reproduction.item for reproduction in shown}),
-        "total": total,
-        "n_compared": count_of(total.n_compared, "number") if total else "",
+        "within_one": count_within(in_spreads, 1),
+        "within_two": count_within(in_spreads, 2),
+        "n_compared": count_of(len(in_spreads), "number") if counted else "",
         "n_pairs": pairs,
         "pairs": count_of(pairs, "pair"),
-        "n_same": same,
+        "n_same": sum(same for same, _ in orders),
     }
-
-
-def _sum_of_orders(reproductions: Sequence[Reproduction]) -> tuple[int, int]:
-    orders = [same_order(reproduction.comparisons) for reproduction in reproductions]
-    return sum(same for same, _ in orders), sum(pairs for _, pairs in orders)
 
 
 def _notes() -> str:
@@ -152,35 +148,35 @@ def _row(
 ) -> dict:
     """Return one row of the table: an item, and one reproduction or all experiments of it."""
     reproduction = reproductions[0]
+    kind = reproduction.data_kind
+    titles = ", ".join(dict.fromkeys(each.data for each in reproductions))
     row = {
         "item": item,
-        "links": [{"anchor": each.anchor, "label": _label(each)} for each in reproductions],
-        "data": _data(reproductions),
+        "links": [
+            {"anchor": each.anchor, "label": ": ".join(filter(None, (each.experiment, each.name)))}
+            for each in reproductions
+        ],
+        # As "Drawn by the paper's recipe: D2".
+        "data": ": ".join(filter(None, (kind[0].upper() + kind[1:], titles))),
         **dict.fromkeys(("compared", "within_one", "within_two", "order"), MISSING),
         "largest": [MISSING],
     }
-    if reproduction.data_kind == STAND_IN:
+    if kind == STAND_IN:
         why_not = "Other data than the paper's."
         return row | {"compared": "not comparable: stand-in", "why_not": why_not}
     row["why_not"] = _why_not(item, reproduction, published)
-    errors = tally(reproduction.errors)
-    if reproduction.comparisons:
+    errors = reproduction.errors
+    if len(reproduction.comparisons):
         same, pairs = same_order(reproduction.comparisons)
         row["order"] = f"{same} of {pairs}" if pairs else MISSING
-    if errors.n_compared:
-        row["compared"] = f"{errors.n_compared} of {_n_printed(item, published)}"
-        row["within_one"], row["within_two"] = str(errors.within_one), str(errors.within_two)
-        row["largest"] = [_difference(errors.largest), errors.largest.label]
+    if len(errors):
+        row["compared"] = f"{len(errors)} of {_n_printed(item, published)}"
+        row["within_one"], row["within_two"] = (
+            str(count_within(errors["in_spreads"], n)) for n in (1, 2)
+        )
+        largest = largest_of(errors)
+        row["largest"] = [_difference(largest), largest["label"]]
     return row
-
-
-def _row_of_other(item: PaperItem, is_shown: bool, runs: Mapping[str, Sequence[Mapping]]) -> dict:
-    """Return how an item is run that is not shown here, or on a stand-in alone."""
-    kinds = (OWN_DATA, RECIPE) if is_shown else _KINDS
-    found, has_paper_data = commands(item, runs, kinds)
-    in_this_run = "a stand-in" if is_shown else "not run"
-    row = {"item": item, "in_this_run": in_this_run, "commands": found}
-    return row | {"has_paper_data": has_paper_data}
 
 
 def _n_printed(item: PaperItem, published: Mapping[int, str | Path]) -> int:
@@ -191,27 +187,13 @@ def _n_printed(item: PaperItem, published: Mapping[int, str | Path]) -> int:
     return len(read_published([path])) + len(read_published_apart([path]))
 
 
-def _label(reproduction: Reproduction) -> str:
-    if reproduction.name:
-        return f"{reproduction.experiment}: {reproduction.name}"
-    return reproduction.experiment
-
-
-def _data(reproductions: Sequence[Reproduction]) -> str:
-    """Return what the data of a row are, as ``Drawn by the paper's recipe: D2``."""
-    kind = reproductions[0].data_kind
-    titles = ", ".join(dict.fromkeys(reproduction.data for reproduction in reproductions))
-    words = f"{kind[0].upper()}{kind[1:]}"
-    return f"{words}: {titles}" if titles else words
-
-
-def _difference(comparison: Comparison) -> str:
+def _difference(comparison: pd.Series) -> str:
     """Return a difference with its unit and in spreads, as ``−0.31 (−8.6 spreads)``."""
-    is_accuracy = QUANTITIES[comparison.quantity].is_accuracy
-    text = format_difference(comparison.difference, 1 if is_accuracy else 3)
+    is_accuracy = QUANTITIES[comparison["quantity"]].is_accuracy
+    text = format_difference(comparison["difference"], 1 if is_accuracy else 3)
     if is_accuracy:
         text += " points"
-    spreads = format_spreads(comparison.in_spreads)
+    spreads = format_spreads(comparison["in_spreads"])
     return f"{text} (no spread known)" if spreads == MISSING else f"{text} ({spreads} spreads)"
 
 
@@ -229,15 +211,14 @@ def _why_not(
             "published columns stay blank."
         )
     sentences = []
-    if reproduction.seconds:
-        ratios = [
-            comparison.value / comparison.published_value for comparison in reproduction.seconds
-        ]
+    seconds, errors = reproduction.seconds, reproduction.errors
+    if len(seconds):
+        ratios = seconds["value"] / seconds["published_value"]
         sentences.append(
-            f"Another machine and other code: times are {_ratio(min(ratios))} to "
-            f"{_ratio(max(ratios))} times the published ones (median {_ratio(median(ratios))})."
+            f"Another machine and other code: times are {_ratio(ratios.min())} to "
+            f"{_ratio(ratios.max())} times the published ones (median {_ratio(ratios.median())})."
         )
-    elif not reproduction.comparisons:
+    elif not len(errors):
         if read_published([published[item.number]]):
             sentences.append("No published number has the row and column of a number of this run.")
         else:
@@ -245,29 +226,28 @@ def _why_not(
                 "The published numbers are shown below the table as they were printed. They have "
                 "no training size, and are not compared."
             )
-    if not reproduction.errors:
-        return " ".join(sentences)
-    beyond = [
-        comparison for comparison in reproduction.errors if comparison.agreement == BEYOND_TWO
-    ]
-    if not beyond:
-        return " ".join([*sentences, "No number is more than two spreads away."])
-    return " ".join([*sentences, *_reasons(reproduction, beyond)])
+    beyond = errors[errors["in_spreads"].abs() > 2]
+    if len(beyond):
+        sentences += _reasons(reproduction, beyond)
+    elif len(errors):
+        sentences.append("No number is more than two spreads away.")
+    return " ".join(sentences)
 
 
-def _reasons(reproduction: Reproduction, beyond: Sequence[Comparison]) -> list[str]:
+def _reasons(reproduction: Reproduction, beyond: pd.DataFrame) -> list[str]:
     """Return the sentences about numbers beyond two spreads, by what is known of the data."""
     sentences = []
-    small = [c for c in beyond if abs(c.difference) <= SMALL_DIFFERENCE * abs(c.published_value)]
-    if small:
+    limit = SMALL_DIFFERENCE * beyond["published_value"].abs()
+    n_small = int((beyond["difference"].abs() <= limit).sum())
+    if n_small:
         sentences.append(
-            f"Of the {count_of(len(beyond), 'number')} beyond two spreads, {len(small)} "
-            f"{'is' if len(small) == 1 else 'are'} within {100 * SMALL_DIFFERENCE:.0f} % of the "
+            f"Of the {count_of(len(beyond), 'number')} beyond two spreads, {n_small} "
+            f"{'is' if n_small == 1 else 'are'} within {100 * SMALL_DIFFERENCE:.0f} % of the "
             f"published one, because the spreads are small."
         )
-    if len(small) == len(beyond):
+    if n_small == len(beyond):
         return sentences
-    sentences += [text for unit, text in READINGS.items() if unit in {c.quantity for c in beyond}]
+    sentences += [text for unit, text in READINGS.items() if unit in set(beyond["quantity"])]
     if reproduction.data_kind == RECIPE:
         sentences.append(
             "The paper's recipe does not fully determine its data. What was chosen here is stated "

@@ -1,13 +1,29 @@
-"""What the tables and figures of the paper show, from ``config/paper_tables/contents.csv``."""
+"""What the tables and figures of the paper show, and the commands that run them."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from workflow_lib.errors import UserError
+from workflow_lib.report.reproduced_tables import (
+    DRAWING,
+    OWN_DATA,
+    RECIPE,
+    STAND_IN,
+    data_kind,
+    tables_named,
+)
+
+_ON = {
+    OWN_DATA: "On the paper's own data",
+    RECIPE: "By its recipe",
+    STAND_IN: "On a stand-in",
+    DRAWING: "A drawing without data",
+}
+"""Kind of data -> the beginning of the command that runs an item on it."""
 
 COLUMNS = ("kind", "number", "title", "data", "quantity", "drawn_as")
 """The columns of the file of contents."""
@@ -36,7 +52,7 @@ class PaperItem:
 
 
 def read_contents(path: str | Path) -> list[PaperItem]:
-    """Return the tables and figures of the paper in the order of a CSV file.
+    """Return the tables and figures of the paper, from ``config/paper_tables/contents.csv``.
 
     Raises
     ------
@@ -66,3 +82,48 @@ def read_contents(path: str | Path) -> list[PaperItem]:
 def figures_drawn(contents: Sequence[PaperItem]) -> dict[str, int]:
     """Return kind of our figure -> number of the figure of the paper that it reproduces."""
     return {item.drawn_as: item.number for item in contents if item.drawn_as}
+
+
+def commands(
+    item: PaperItem, runs: Mapping[str, Sequence[Mapping]], kinds: Sequence[str]
+) -> tuple[list[dict], bool]:
+    """Return the commands that run an item on these kinds of data, and if any is the paper's.
+
+    A command says on which data (``on``) its ``line`` runs it, and which ``files`` configure
+    datasets whose files the user brings.
+    Of several configuration files that of the fewest experiments is named. An experiment that as a
+    whole stands in for the item counts only where no table of that kind reproduces it.
+    """
+    found: dict[str, tuple] = {}
+    for path, experiments in runs.items():
+        for experiment in experiments:
+            rank = _reproduces(item, experiment)
+            if rank:
+                candidate = (rank, len(experiments), path)
+                kind = DRAWING if item.quantity == "drawing" else data_kind(experiment)
+                found[kind] = min(found.get(kind, candidate), candidate)
+    shown = []
+    for kind in (*kinds, DRAWING):
+        if kind in found:
+            path = found[kind][-1]
+            files = [
+                f"config/datasets/{experiment['dataset']}.yaml"
+                for experiment in runs[path]
+                if experiment["is_user_supplied"]
+                and data_kind(experiment) == kind
+                and _reproduces(item, experiment)
+            ]
+            line = "snakemake --cores 2"
+            if path != "config/config.yaml":
+                line += f" --configfile {path}"
+            shown.append({"on": _ON[kind], "line": line, "files": list(dict.fromkeys(files))})
+    return shown, bool({OWN_DATA, RECIPE, DRAWING} & set(found))
+
+
+def _reproduces(item: PaperItem, experiment: Mapping) -> int:
+    """Return 1 if a table or figure of an experiment reproduces an item, 2 if all of it does."""
+    if item.kind == "figure":
+        return int(bool(item.drawn_as) and item.drawn_as in experiment["figure_kinds"])
+    if item.number in experiment["paper_tables"]:
+        return 1
+    return 2 if item.number in tables_named(experiment["stand_in_for"]) else 0

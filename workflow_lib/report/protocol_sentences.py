@@ -1,18 +1,23 @@
-"""How an experiment was run, in sentences."""
+"""How an experiment was run, in sentences: its rows, its selection and what that chose."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-from workflow_lib.report.chosen_values import edge_sentence, kernel_sentence
-from workflow_lib.report.labels import count_of, format_share, join_words
+import pandas as pd
+
+from workflow_lib.report.labels import (
+    count_of,
+    format_share,
+    join_words,
+    method_label,
+    range_in_words,
+)
 from workflow_lib.report.quantities import QUANTITIES, chance_error
 from workflow_lib.report.results import rows_of_sizes
-
-if TYPE_CHECKING:
-    import pandas as pd
+from workflow_lib.result_columns import FIT
 
 _GROUPED = (
     "Test rows belong to groups without training rows, so that they are less like the training "
@@ -83,21 +88,19 @@ def protocol_sentences(
     measured = QUANTITIES[settings["metric"]]
     sizes = sorted(set(scores["training_size"]))
     weak_sizes = sorted(set(scores["weak_size"]) - {0})
-    n_test = sorted(set(scores["n_test"]))
     n_splits = scores["split"].nunique()
-    rows = str(n_test[0]) if len(n_test) == 1 else f"{n_test[0]} to {n_test[-1]}"
     nested = ", each set inside the next" if len(sizes) > 1 else ""
     each = " each" if n_splits > 1 else ""
     kind, explanation = _SPLITS[settings.get("split", "random")]
     sentences = [
         f"{_sizes_in_words(scores, measured.is_per_class)}{nested}; "
-        f"{count_of(n_splits, kind)} with {rows} test rows{each}."
+        f"{count_of(n_splits, kind)} with {range_in_words(scores['n_test'])} test rows{each}."
     ]
     if explanation:
         sentences.append(explanation)
     left_out = sorted(set(settings["training_sizes"]) - set(sizes))
     if left_out:
-        sizes_in_words = join_words([str(size) for size in left_out])
+        sizes_in_words = join_words(left_out)
         sentences.append(f"Sizes that do not fit the data: {sizes_in_words}.")
     if weak_sizes:
         is_soft = settings.get("weak_labels") == "soft"
@@ -110,12 +113,11 @@ def protocol_sentences(
             f"rows, whose memberships are also used in the inner folds."
         )
         sentences.append(
-            f"{join_words([str(size) for size in weak_sizes])} weakly labelled rows for the "
-            f"methods that use them: {counts}"
+            f"{join_words(weak_sizes)} weakly labelled rows for the methods that use them: {counts}"
         )
         weak_left_out = sorted(set(settings.get("weak_sizes", ())) - set(weak_sizes))
         if weak_left_out:
-            sizes_in_words = join_words([str(size) for size in weak_left_out])
+            sizes_in_words = join_words(weak_left_out)
             sentences.append(f"Numbers of weak rows that do not fit the data: {sizes_in_words}.")
     chosen = "Hyper-parameters"
     has_choice = (choices.loc[choices["name"] == "n_components", "value"] != "1").any()
@@ -138,7 +140,7 @@ def protocol_sentences(
     if not landmarks.empty:
         n_train = rows_of_sizes(scores)
         numbers = sorted(n_train[size] for size in set(landmarks["training_size"]))
-        sizes_in_words = join_words([str(size) for size in numbers])
+        sizes_in_words = join_words(numbers)
         number = landmarks["value"].iloc[0]
         sentences.append(
             f"With {sizes_in_words} training rows, more than max_gram_rows, kernel ridge "
@@ -164,10 +166,57 @@ def protocol_sentences(
     return " ".join(sentences)
 
 
+def kernel_sentence(choices: pd.DataFrame, kernel: str) -> str:
+    """Return the kernels on the inputs, and how often each was chosen where several competed.
+
+    `choices` are the rows of a ``choices.csv``, and `kernel` is that of the experiment.
+    """
+    counts = Counter(choices.loc[choices["name"] == "kernel", "value"])
+    text = f"Kernel on the inputs: {kernel}"
+    if set(counts) <= {kernel}:
+        return f"{text}."
+    shares = [
+        f"{name} in {format_share(count / counts.total())}" for name, count in counts.most_common()
+    ]
+    return f"{text}; of the fits that record their kernel it is {join_words(shares)}."
+
+
+def edge_sentence(
+    scores: pd.DataFrame, choices: pd.DataFrame, methods: Mapping[str, Mapping]
+) -> str:
+    """Return which methods have chosen values on the edge of their grid; empty for none.
+
+    Those of the largest training size count. Beyond the edge a better value may lie; where the
+    method's kernels are a list, the grid has been extended once already.
+
+    `scores` and `choices` are the rows of a ``scores.csv`` and of a ``choices.csv``.
+    """
+    at_size = scores[scores["training_size"] == scores["training_size"].max()]
+    fits = at_size.drop_duplicates(list(FIT))["method"].value_counts()
+    is_edge = (choices["name"] == "edges") & (choices["value"] != "")
+    edges = choices[is_edge & (choices["training_size"] == scores["training_size"].max())]
+    parts = []
+    for method, rows in edges.groupby("method"):
+        names = {
+            value.strip()
+            for text in rows["value"]
+            for part in text.split(";")
+            for value in part.rpartition(":")[2].split(",")
+        }
+        label, number = method_label(method, methods), count_of(fits[method], "fit")
+        parts.append(f"{label} ({join_words(sorted(names))}) in {len(rows)} of {number}")
+    if not parts:
+        return ""
+    return (
+        f"Chosen values that lie on the edge of their grid, beyond which a better one may lie: "
+        f"{join_words(parts)}."
+    )
+
+
 def _sizes_in_words(scores: pd.DataFrame, per_class: bool) -> str:
     """Return the training sizes; those per class with the numbers of rows that they make."""
     n_train = rows_of_sizes(scores)
-    numbers = join_words([str(size) for size in sorted(n_train)])
+    numbers = join_words(sorted(n_train))
     if not per_class:
         return f"{numbers} training rows"
     rows = join_words([str(n_train[size]) for size in sorted(n_train)])

@@ -8,7 +8,7 @@ from pathlib import Path
 from workflow_lib.report.labels import MISSING, format_published_error, method_label
 from workflow_lib.report.quantities import PERCENT
 from workflow_lib.report.results import Published, read_published_apart
-from workflow_lib.report.table_markup import Block, Entry, Layout
+from workflow_lib.report.table_markup import Block, Layout
 
 
 def published_layouts(
@@ -19,38 +19,29 @@ def published_layouts(
     Rows and columns have the names and the order of the printed table; a row whose method has
     another label here says so. The numbers keep the digits they were printed with.
 
-    Parameters
-    ----------
-    paths : paths of CSV files
-        As `workflow_lib.report.results.read_published_apart` reads them.
-    methods : mapping of method name to {"label": ...}
-    stand_in_for : str or None
-        What the data of the run stand in for; the notes say then that the data differ.
+    The notes say that the data differ where those of the run stand in for others.
     """
-    layouts = []
-    for path in paths:
-        numbers = read_published_apart([path])
-        if numbers:
-            layouts.append(_layout(numbers, methods, stand_in_for))
-    return layouts
+    return [
+        _layout(numbers, methods, stand_in_for)
+        for path in paths
+        if (numbers := read_published_apart([path]))
+    ]
 
 
 def _layout(numbers: list[Published], methods, stand_in_for: str | None) -> Layout:
     columns = list(dict.fromkeys(number.column for number in numbers))
-    found = {(number.row, number.column): number for number in numbers}
-    method_of = {number.row: number.method for number in numbers}
+    texts: dict[tuple[str, str], dict[str, str]] = {}
+    for number in numbers:
+        unit = " s" if number.unit == "s" else ""
+        text = format_published_error(number.value, number.spread) + unit
+        texts.setdefault((number.row, number.method), {})[number.column] = text
     rows = []
-    for row, method in method_of.items():
+    for (row, method), found in texts.items():
         label = method_label(method, methods) if method in methods else row
-        entries = [_entry(found.get((row, column))) for column in columns]
-        rows.append((row if label == row else f"{row} (here: {label})", entries, []))
-    return Layout(
-        f"Published: table {numbers[0].table} of Djerrab et al. (2018)",
-        "Method",
-        columns,
-        [Block("", rows)],
-        _notes(numbers, stand_in_for),
-    )
+        name = row if label == row else f"{row} (here: {label})"
+        rows.append((name, [found.get(column, MISSING) for column in columns]))
+    title = f"Published: table {numbers[0].table} of Djerrab et al. (2018)"
+    return Layout(title, "Method", columns, [Block("", rows)], _notes(numbers, stand_in_for))
 
 
 def _notes(numbers: list[Published], stand_in_for: str | None) -> list[str]:
@@ -66,10 +57,3 @@ def _notes(numbers: list[Published], stand_in_for: str | None) -> list[str]:
     else:
         notes.append("They were measured on the data of the authors, in their splits.")
     return notes
-
-
-def _entry(number: Published | None) -> Entry:
-    if number is None:
-        return Entry(MISSING)
-    unit = " s" if number.unit == "s" else ""
-    return Entry(format_published_error(number.value, number.spread) + unit)

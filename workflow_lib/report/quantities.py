@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from workflow_lib.error_measures import ERROR_MEASURES
 from workflow_lib.errors import UserError
+from workflow_lib.experiments.statistics import mean_and_deviation
 from workflow_lib.report.labels import count_of, format_difference, format_error, format_percent
 from workflow_lib.report.results import by_size
 from workflow_lib.report.variants import Variant
 from workflow_lib.result_columns import FIT
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 REFERENCE_METHOD = "m-krr"
 """The method that the others are compared with, of outputs that are numbers."""
@@ -33,17 +32,13 @@ _OTHER_SIDE = {"lower": "higher", "higher": "lower", "minimum": "maximum", "maxi
 class Quantity:
     """The description of one error.
 
-    Attributes
-    ----------
-    name : str
-        Its name in sentences.
-    heading, axis : str
-        Heading of a block of a table, and label of the axis of a figure.
-    is_accuracy : bool
-        False: scores hold the error itself, which is shown as it is. True: they hold the accuracy;
-        the error rate is compared, and the accuracy is shown in percent.
-    is_per_class : bool
-        Whether training sizes are examples per class.
+    ``name`` is its name in sentences, ``heading`` that of a block of a table and ``axis`` the label
+    of the axis of a figure. Without `is_accuracy` the scores hold the error itself, which is shown
+    as it is; else they hold the accuracy, of which the error rate is compared and which is shown in
+    percent. ``is_per_class`` says whether training sizes are examples per class. ``reference`` is
+    the method that the others are compared with, ``better`` says how a better value, as it is
+    shown, compares with a worse one, ``best`` is its superlative, and ``part`` and ``parts`` are
+    what the quantity is also measured for separately.
     """
 
     name: str
@@ -51,36 +46,16 @@ class Quantity:
     axis: str
     is_accuracy: bool = False
     is_per_class: bool = False
-
-    @property
-    def reference(self) -> str:
-        """The method that the others are compared with unless another one is named."""
-        return CLASS_REFERENCE if self.is_accuracy else REFERENCE_METHOD
-
-    @property
-    def better(self) -> str:
-        """How a better value, as it is shown, compares with a worse one."""
-        return "higher" if self.is_accuracy else "lower"
+    reference: str = REFERENCE_METHOD
+    better: str = "lower"
+    best: str = "lowest"
+    part: str = "output coordinate"
+    parts: str = "output coordinates"
 
     @property
     def worse(self) -> str:
         """How a worse value, as it is shown, compares with a better one."""
         return _OTHER_SIDE[self.better]
-
-    @property
-    def best(self) -> str:
-        """The superlative of `better`."""
-        return "highest" if self.is_accuracy else "lowest"
-
-    @property
-    def part(self) -> str:
-        """What the quantity is also measured for separately."""
-        return "class" if self.is_accuracy else "output coordinate"
-
-    @property
-    def parts(self) -> str:
-        """The plural of `part`."""
-        return "classes" if self.is_accuracy else "output coordinates"
 
     @property
     def size_heading(self) -> str:
@@ -148,15 +123,25 @@ class Quantity:
         return format_difference(self.shown_difference(difference), decimals)
 
 
-_ACCURACY = ("accuracy", "Accuracy on the test rows (%)", "Accuracy on test rows (%)")
+_ACCURACY = Quantity(
+    "accuracy",
+    "Accuracy on the test rows (%)",
+    "Accuracy on test rows (%)",
+    is_accuracy=True,
+    reference=CLASS_REFERENCE,
+    better="higher",
+    best="highest",
+    part="class",
+    parts="classes",
+)
 
 QUANTITIES = {
     **{
         name: Quantity(measure.name, measure.heading, f"{measure.name} on test rows")
         for name, measure in ERROR_MEASURES.items()
     },
-    "accuracy": Quantity(*_ACCURACY, is_accuracy=True, is_per_class=True),
-    "accuracy_of_rows": Quantity(*_ACCURACY, is_accuracy=True),
+    "accuracy": replace(_ACCURACY, is_per_class=True),
+    "accuracy_of_rows": _ACCURACY,
 }
 """The columns of ``scores.csv`` that are measured on the test rows, and the description of each.
 
@@ -170,7 +155,12 @@ PERCENT = "accuracy_percent"
 def errors_by_size(
     scores: pd.DataFrame, quantity: str
 ) -> dict[int, dict[Variant, dict[int, float]]]:
-    """Return training size -> row of a table -> split -> error, for a key of `QUANTITIES`.
+    """Return training size -> row of a table -> split -> error, as `errors_of` gives them."""
+    return by_size(errors_of(scores, quantity))
+
+
+def errors_of(scores: pd.DataFrame, quantity: str) -> pd.DataFrame:
+    """Return the rows of a key of `QUANTITIES`, whose ``value`` is the error.
 
     Raises
     ------
@@ -200,7 +190,21 @@ def errors_by_size(
             "every error for each fit",
             f"rm results/{fit['experiment']}/scores.csv and run the same snakemake command again",
         )
-    return by_size(found.assign(value=found["value"].map(measured.error)))
+    return found.assign(value=found["value"].map(measured.error))
+
+
+def shown_means(
+    scores: pd.DataFrame, quantity: str
+) -> dict[int, dict[Variant, tuple[float, float]]]:
+    """Return training size -> row -> mean and deviation over the splits, as they are shown."""
+    measured = QUANTITIES[quantity]
+    found: dict[int, dict[Variant, tuple[float, float]]] = {}
+    for size, column in errors_by_size(scores, quantity).items():
+        for variant, splits in column.items():
+            mean, deviation = mean_and_deviation(list(splits.values()))
+            shown = measured.shown(mean), measured.shown_spread(deviation)
+            found.setdefault(size, {})[variant] = shown
+    return found
 
 
 def error_of_unit(unit: str) -> str:
@@ -233,17 +237,15 @@ def shown_cells(cells: Sequence, metric: str) -> list:
     quantity is then called `PERCENT`, with a prefix in cells of a class or a summary, as in
     ``minimum_accuracy_percent``. All others are unchanged.
 
-    Parameters
-    ----------
-    cells : sequence of cells of error, study or coordinate tables
-    metric : str
-        The key of `QUANTITIES` for cells whose own quantity is no key, those of coordinates.
+    `metric` is the key of `QUANTITIES` for cells whose own quantity is no key, those of
+    coordinates.
     """
-    return [_shown_cell(cell, metric) for cell in cells]
+    return [
+        _shown_cell(cell, QUANTITIES.get(cell.quantity) or QUANTITIES[metric]) for cell in cells
+    ]
 
 
-def _shown_cell(cell, metric: str):
-    quantity = QUANTITIES.get(cell.quantity) or QUANTITIES[metric]
+def _shown_cell(cell, quantity: Quantity):
     if not quantity.is_accuracy:
         return cell
     # The lowest of the error rates is the highest of the accuracies.
@@ -257,5 +259,5 @@ def _shown_cell(cell, metric: str):
         difference=quantity.shown_difference(cell.difference),
         effect=quantity.shown_effect(cell.effect),
         hedges_g=quantity.shown_effect(cell.hedges_g),
-        mark=_OTHER_SIDE.get(cell.mark, ""),
+        outcome=_OTHER_SIDE.get(cell.outcome, cell.outcome),
     )

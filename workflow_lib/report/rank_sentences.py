@@ -1,4 +1,4 @@
-"""The findings of the ranks of methods over datasets, in sentences made from the numbers."""
+"""The ranks of methods over datasets, in sentences made from the numbers and as a table."""
 
 from __future__ import annotations
 
@@ -15,11 +15,15 @@ from workflow_lib.report.ranks import (
     Place,
     Ranking,
 )
+from workflow_lib.report.table_markup import Block, Layout
 
 NOTHING_RANKED = (
     f"Nothing is ranked: fewer than {LEAST_METHODS} methods that use no weak rows ran together on "
     f"{LEAST_DATASETS} datasets or more."
 )
+
+TITLE = "Ranks of the methods by dataset, 1 for the lowest mean error"
+NO_RANKING = "Too few methods ran on too few datasets, so that there are no ranks"
 
 MOST_NAMES = 8
 """Names in a list; further names are only counted."""
@@ -28,11 +32,7 @@ MOST_NAMES = 8
 def rank_sentences(ranking: Ranking | None, methods: Mapping[str, Mapping]) -> list[str]:
     """Return what was ranked, what the test says, and how OFER ranks against kernel ridge.
 
-    Parameters
-    ----------
-    ranking : Ranking or None
-        None gives the one sentence that nothing is ranked.
-    methods : mapping of method name to {"label": ...}
+    Without a ranking it is the one sentence that nothing is ranked.
     """
     if ranking is None:
         return [NOTHING_RANKED]
@@ -84,6 +84,34 @@ def data_sentences(ranking: Ranking | None, methods: Mapping[str, Mapping]) -> l
             f"out too."
         )
     return sentences
+
+
+def ranks_layout(ranking: Ranking | None, methods: Mapping[str, Mapping]) -> Layout:
+    """Return the table of ranks, the best method first; without rows if nothing was ranked."""
+    if ranking is None:
+        return Layout(NO_RANKING, "Method", ["Average"], [Block("", [])], [])
+    rows = []
+    for index, method in enumerate(ranking.methods):
+        of_datasets = [f"{rank:g}" for rank in ranking.ranks[:, index]]
+        average = f"{ranking.average_ranks[index]:.2f}"
+        rows.append((method_label(method, methods), [average, *of_datasets]))
+    heads = ["Average", *(place.experiment for place in ranking.places)]
+    return Layout(TITLE, "Method", heads, [Block("", rows)], _table_notes(ranking))
+
+
+def _table_notes(ranking: Ranking) -> list[str]:
+    """Return the notes on the table: sizes, ties, and the kinds of data."""
+    notes = [
+        f"At the largest training size of each of {count_of(len(ranking.places), 'dataset')}, by "
+        "the mean over its splits; equal means share their ranks."
+    ]
+    for what, named in (
+        ("stand-ins", [place.experiment for place in ranking.places if place.stand_in_for]),
+        ("drawn by a recipe", [place.experiment for place in ranking.places if place.is_made]),
+    ):
+        if named:
+            notes.append(f"Data that are {what}: {', '.join(named)}.")
+    return notes
 
 
 def _test_sentence(ranking: Ranking) -> str:

@@ -7,15 +7,13 @@ that methods that also use weak rows, and studies of weak labels, are left out.
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from workflow_lib.experiments.statistics import (
     FriedmanTest,
@@ -24,13 +22,10 @@ from workflow_lib.experiments.statistics import (
     nemenyi_critical_difference,
     ranks_by_dataset,
 )
-from workflow_lib.report.quantities import QUANTITIES, errors_by_size
-from workflow_lib.report.results import outside_studies
+from workflow_lib.report.labels import method_label
+from workflow_lib.report.quantities import QUANTITIES, errors_of
+from workflow_lib.report.results import outside_studies, write_frame
 from workflow_lib.report.variants import SELECTED
-from workflow_lib.whole_files import write_text
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 RISK = 0.05
 """The risk of the Friedman test and of the critical difference."""
@@ -44,23 +39,17 @@ LEAST_FOR_A_TEST = 5
 """With fewer datasets the ranks describe these datasets alone."""
 
 
+RANK_COLUMNS = ["method", "label", "average_rank", "dataset", "stand_in_for", "is_made"]
+RANK_COLUMNS += ["experiment", "training_size", "n_splits", "rank", "metric", "mean_error"]
+
+
 @dataclass(frozen=True)
 class Place:
-    """One dataset of the ranking.
+    """One dataset of the ranking: the experiment that represents it, and what is known of it.
 
-    Attributes
-    ----------
-    experiment, title : str
-        The experiment that represents the dataset, and the title of the dataset.
-    stand_in_for : str or None
-    is_made : bool
-        Whether the data are drawn by a recipe.
-    metric : str
-        A key of `workflow_lib.report.quantities.QUANTITIES`.
-    training_size, n_splits : int
-        The largest training size, of classes in examples per class, and the splits in each mean.
-    errors : mapping of method name to float
-        Mean error over the splits; the error rate of classes.
+    ``is_made`` says whether the data are drawn by a recipe. ``errors`` are those of the methods at
+    ``training_size`` (of classes in examples per class), means over ``n_splits`` splits; those in
+    ``averaged`` are means over several fixed numbers of components too.
     """
 
     experiment: str
@@ -71,33 +60,21 @@ class Place:
     training_size: int
     n_splits: int
     errors: Mapping[str, float]
+    averaged: frozenset[str]
 
 
 @dataclass(frozen=True)
 class Ranking:
     """The ranks of k methods on N datasets.
 
-    Attributes
-    ----------
-    places : list of N Place
-        In the order of the run; all with errors of numbers, or all with accuracies.
-    methods : tuple of k str
-        By average rank, the best first; ties in the order of the run.
-    ranks : array of shape (N, k)
-    test : FriedmanTest
-    critical_difference : float
-        Of Nemenyi's test at the risk `RISK`.
-    groups : list of tuple of int
-        Positions in `methods` of those that are not distinguishable.
-    averaged : tuple of str
-        Methods of which several fixed numbers of components ran, so that the mean error over them
-        counts.
-    left_out : tuple of str
-        Methods without weak rows that did not run on all of these datasets.
-    unranked : tuple of str
-        Titles of the datasets with the same kind of outputs on which these methods did not all run.
-    n_other_kind : int
-        Number of datasets with the other kind of outputs.
+    ``places`` are the datasets in the order of the run, all with errors of numbers or all with
+    accuracies, and ``methods`` are by average rank, the best first, ties in the order of the run;
+    ``ranks`` have the shape (N, k). ``critical_difference`` is Nemenyi's at the risk `RISK`, and
+    ``groups`` hold the positions of methods that are not distinguishable. ``averaged`` are those of
+    which several fixed numbers of components ran, so that the mean error over them counts, and
+    ``left_out`` those without weak rows that did not run on all of these datasets. ``unranked`` are
+    the titles of the datasets with the same kind of outputs on which these methods did not all run,
+    and ``n_other_kind`` is the number of datasets with the other kind.
     """
 
     places: list[Place]
@@ -141,32 +118,16 @@ def rank_methods(
     over the splits, at the training size at which most methods have every split, the largest of
     equals. Of several experiments on a dataset the first that has all of the methods counts.
 
-    Parameters
-    ----------
-    scores : mapping of experiment name to data frame
-        In the order of the run.
-    experiments : mapping of experiment name to mapping
-        ``title`` (of the dataset), ``dataset`` (the name from which its splits are drawn: datasets
-        that share it have the same rows), ``stand_in_for``, ``is_made`` and ``metric``.
-    method_order : sequence of str
-        Order of methods of equal rank.
+    `scores` and `experiments` map the experiments, in the order of the run, to their frames and to
+    ``title`` (of the dataset), ``dataset`` (the name from which its splits are drawn: datasets that
+    share it have the same rows), ``stand_in_for``, ``is_made`` and ``metric``. `method_order` is
+    the order of methods of equal rank.
 
-    Returns
-    -------
-    Ranking or None
-        None where fewer than `LEAST_METHODS` methods ran together on `LEAST_DATASETS` datasets.
-
-    Raises
-    ------
-    UserError
-        If the scores of an experiment lack its metric.
+    Returns None where fewer than `LEAST_METHODS` methods ran together on `LEAST_DATASETS` datasets.
+    Raises UserError if the scores of an experiment lack its metric.
     """
     kind, others = _kinds(scores, experiments)
-    averaged: dict[str, set[str]] = {}
-    places = {}
-    for name in kind:
-        place, averaged[name] = _place(name, scores[name], experiments[name])
-        places[name] = place
+    places = {name: _place(name, scores[name], experiments[name]) for name in kind}
     block = _largest_block(
         {name: frozenset(place.errors) for name, place in places.items()},
         {name: experiments[name]["dataset"] for name in kind},
@@ -197,7 +158,7 @@ def rank_methods(
         test=test,
         critical_difference=critical,
         groups=indistinguishable_groups(ranks.mean(axis=0), distance),
-        averaged=tuple(m for m in names if any(m in averaged[name] for name in chosen)),
+        averaged=tuple(m for m in names if any(m in places[name].averaged for name in chosen)),
         left_out=tuple(method for method in order if method not in methods),
         unranked=tuple(unranked.values()),
         n_other_kind=len({experiments[name]["dataset"] for name in others}),
@@ -205,29 +166,30 @@ def rank_methods(
 
 
 def write_ranks(path: str | Path, ranking: Ranking | None, methods: Mapping[str, Mapping]) -> None:
-    """Write the ranks as CSV: a row for each method and dataset, the best method first.
+    """Write the ranks as CSV with `RANK_COLUMNS`: a row for each method and dataset, best first.
 
-    Columns: method, label, average_rank, dataset (its title), stand_in_for, is_made (0 or 1),
-    experiment, training_size, n_splits, rank, metric and mean_error, which of classes is the error
-    rate. Without a ranking there is only the header.
+    ``dataset`` is its title, ``is_made`` 0 or 1, and ``mean_error`` of classes is the error rate.
+    Without a ranking there is only the header.
     """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(
-        "method,label,average_rank,dataset,stand_in_for,is_made,experiment,training_size,n_splits,"
-        "rank,metric,mean_error".split(",")
-    )
-    if ranking is not None:
-        for index, method in enumerate(ranking.methods):
-            label = methods.get(method, {}).get("label") or method
-            average = repr(float(ranking.average_ranks[index]))
-            for place, ranks in zip(ranking.places, ranking.ranks, strict=True):
-                writer.writerow(
-                    [method, label, average, place.title, place.stand_in_for or ""]
-                    + [int(place.is_made), place.experiment, place.training_size, place.n_splits]
-                    + [f"{ranks[index]:g}", place.metric, repr(place.errors[method])]
-                )
-    write_text(path, text.getvalue())
+    rows = [
+        {
+            "method": method,
+            "label": method_label(method, methods),
+            "average_rank": ranking.average_ranks[index],
+            "dataset": place.title,
+            "stand_in_for": place.stand_in_for,
+            "is_made": int(place.is_made),
+            "experiment": place.experiment,
+            "training_size": place.training_size,
+            "n_splits": place.n_splits,
+            "rank": f"{ranks[index]:g}",
+            "metric": place.metric,
+            "mean_error": place.errors[method],
+        }
+        for index, method in enumerate(ranking.methods if ranking else ())
+        for place, ranks in zip(ranking.places, ranking.ranks, strict=True)
+    ]
+    write_frame(path, pd.DataFrame(rows, columns=RANK_COLUMNS))
 
 
 def _kinds(scores: Mapping, experiments: Mapping[str, Mapping]) -> tuple[list[str], list[str]]:
@@ -243,52 +205,36 @@ def _kinds(scores: Mapping, experiments: Mapping[str, Mapping]) -> tuple[list[st
     return kinds[first], kinds[not first]
 
 
-def _place(name: str, scores: pd.DataFrame, settings: Mapping) -> tuple[Place, set[str]]:
-    """Return the place of an experiment, and its methods whose error is a mean over components."""
+def _place(name: str, scores: pd.DataFrame, settings: Mapping) -> Place:
+    """Return the place of an experiment."""
     metric = settings.get("metric") or "arrmse"
     alike = outside_studies(scores)
-    # size -> method -> component setting -> split -> error
-    cells: dict[int, dict[str, dict[str, dict[int, float]]]] = {}
-    for size, column in errors_by_size(alike[alike["weak_size"] == 0], metric).items():
-        for variant, errors in column.items():
-            of_method = cells.setdefault(size, {}).setdefault(variant.method, {})
-            of_method[variant.components] = errors
-    complete = {size: _complete(by_method) for size, by_method in cells.items()}
-    size = max(complete, key=lambda size: (len(complete[size]), size), default=0)
-    errors, averaged, splits = {}, set(), set()
-    for method, by_components in complete.get(size, {}).items():
-        chosen = [by_components[SELECTED]] if SELECTED in by_components else by_components.values()
-        if len(chosen) > 1:
-            averaged.add(method)
-        errors[method] = float(
-            np.mean(
-                [of_component[split] for of_component in chosen for split in sorted(of_component)]
-            )
-        )
-        splits = splits.union(*chosen)
-    place = Place(
+    errors = errors_of(alike[alike["weak_size"] == 0], metric)
+    n_splits = errors.groupby("training_size")["split"].nunique()
+    rows = errors.groupby(["training_size", "method", "components"])["split"].nunique()
+    has_every_split = rows == rows.index.get_level_values("training_size").map(n_splits)
+    # A method counts at a size where all of its component settings have every split.
+    complete = has_every_split.groupby(["training_size", "method"]).all()
+    n_complete = complete.groupby("training_size").sum()
+    size = max(n_complete.index, key=lambda size: (n_complete[size], size), default=0)
+    methods = [
+        method for (at, method), is_complete in complete.items() if at == size and is_complete
+    ]
+    shown = errors[(errors["training_size"] == size) & errors["method"].isin(methods)]
+    with_selected = shown.loc[shown["components"] == SELECTED, "method"]
+    shown = shown[(shown["components"] == SELECTED) | ~shown["method"].isin(with_selected)]
+    n_settings = shown.groupby("method")["components"].nunique()
+    return Place(
         experiment=name,
         title=settings["title"],
         stand_in_for=settings.get("stand_in_for") or None,
         is_made=bool(settings.get("is_made")),
         metric=metric,
         training_size=size,
-        n_splits=len(splits),
-        errors=errors,
+        n_splits=shown["split"].nunique(),
+        errors={m: float(np.mean(rows.to_numpy())) for m, rows in shown.groupby("method")["value"]},
+        averaged=frozenset(n_settings[n_settings > 1].index),
     )
-    return place, averaged
-
-
-def _complete(by_method: Mapping[str, Mapping[str, Mapping[int, float]]]) -> dict:
-    """Return the methods of which every component setting has every split."""
-    splits = {
-        split for by in by_method.values() for of_component in by.values() for split in of_component
-    }
-    return {
-        method: by_components
-        for method, by_components in by_method.items()
-        if all(set(of_component) == splits for of_component in by_components.values())
-    }
 
 
 def _largest_block(
@@ -296,10 +242,7 @@ def _largest_block(
 ) -> tuple[frozenset[str], list[str]] | None:
     """Return the methods of the largest block, and one experiment for each of its datasets.
 
-    Parameters
-    ----------
-    methods_of, dataset_of : mapping of experiment name
-        The methods that ran, and the dataset.
+    `methods_of` and `dataset_of` map experiments to the methods that ran, and to the dataset.
     """
     # A largest block has all methods that some experiments share.
     shared: set[frozenset[str]] = set()

@@ -54,14 +54,14 @@ def html_markup(layout: Layout, below: Sequence[Layout] = ()) -> Markup:
     return Markup("\n").join(table(each) for each in (layout, *below))
 
 
-def figure_part(figure: Mapping, folder: str | Path) -> dict:
+def figure_part(figure: Mapping, folder: str | Path, **words: str) -> dict:
     """Return what the templates show of a figure on a page in `folder`.
 
-    `figure` holds ``svg`` (path), ``alt`` and ``caption``, and ``png`` and ``csv`` (paths) where
-    they exist. A CSV without rows, that of a drawing, is not shown.
+    `figure` and `words` hold ``svg`` (path), ``alt`` and ``caption``, and ``png`` and ``csv``
+    (paths) where they exist. A CSV without rows, that of a drawing, is not shown.
     """
     address = Path(os.path.relpath(figure["svg"], folder)).as_posix()
-    shown = {"png": None, "csv": None, **figure, "address": address}
+    shown = {"png": None, "csv": None, **figure, **words, "address": address}
     if shown["csv"] and Path(shown["csv"]).read_bytes().count(b"\n") < 2:
         shown["csv"] = None
     return shown

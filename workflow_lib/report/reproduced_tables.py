@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from workflow_lib.report.agreement import Comparison
+import pandas as pd
+
+from workflow_lib.report.agreement import comparisons
 from workflow_lib.report.figures.registry import figure_modules
 from workflow_lib.report.labels import variant_label
 from workflow_lib.report.quantities import QUANTITIES, error_of_unit
@@ -31,19 +33,12 @@ _TABLES_IN_TEXT = re.compile(r"\btables? (\d+(?:(?:, | and | to )\d+)*)")
 class Reproduction:
     """One table or figure of a run that reproduces one of the paper.
 
-    Attributes
-    ----------
-    item : (str, int)
-        ``table`` or ``figure``, and its number in the paper.
-    experiment, name : str
-        Where it is in the run. No name: the experiment as a whole stands in for the data of the
-        paper's table, and has no table of the same form.
-    data : str
-        Title of the dataset; empty for a figure that shows none.
-    data_kind : str
-        What the data are, as `data_kind` says, or `DRAWING`.
-    comparisons : tuple of Comparison
-        Its numbers with the published ones, seconds among them; none on a stand-in.
+    ``item`` is ``table`` or ``figure`` with its number in the paper, and ``experiment`` and
+    ``name`` are where it is in the run; without a name the experiment as a whole stands in for the
+    data of the paper's table, and has no table of the same form. ``data`` is the title of the
+    dataset, empty for a figure that shows none, and ``data_kind`` what `data_kind` says, or
+    `DRAWING`. ``comparisons`` are its numbers with the published ones, seconds among them
+    (`workflow_lib.report.agreement.comparisons`); none on a stand-in.
     """
 
     item: tuple[str, int]
@@ -51,7 +46,7 @@ class Reproduction:
     name: str
     data: str
     data_kind: str
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: pd.DataFrame = field(default_factory=lambda: comparisons([]))
 
     @property
     def anchor(self) -> str:
@@ -61,14 +56,14 @@ class Reproduction:
         return f"{self.item[0]}-{self.experiment}-{self.name}"
 
     @property
-    def errors(self) -> list[Comparison]:
+    def errors(self) -> pd.DataFrame:
         """The comparisons of errors and accuracies."""
-        return [comparison for comparison in self.comparisons if comparison.quantity not in TIMES]
+        return self.comparisons[~self.comparisons["quantity"].isin(TIMES)]
 
     @property
-    def seconds(self) -> list[Comparison]:
+    def seconds(self) -> pd.DataFrame:
         """The comparisons of times."""
-        return [comparison for comparison in self.comparisons if comparison.quantity in TIMES]
+        return self.comparisons[self.comparisons["quantity"].isin(TIMES)]
 
 
 def data_kind(dataset: Mapping) -> str:
@@ -102,21 +97,11 @@ def reproductions_of(
     The experiment as a whole stands in for the tables that the description of its data names and
     that no table of its own reproduces.
 
-    Parameters
-    ----------
-    experiment : str
-        Its name.
-    settings, dataset : mapping
-        The settings of the experiment (``dataset``, ``metric``, ``tables``, ``figures``) and of its
-        dataset (``title``, ``stand_in_for``, ``reader``), as in the configuration.
-    cells : mapping of table name to cells
-        As `workflow_lib.report.table_text.table_cells` gives them, for the tables with a
-        ``paper_table``; no numbers are compared of a table that is left out.
-    methods : mapping of method name to {"label": ...}
-    published : mapping of table number to path
-        The published tables that are available.
-    drawn_as : mapping of kind of figure to number
-        The figures of the paper that our kinds of figures reproduce.
+    `settings` and `dataset` are those of the experiment and of its dataset, as in the
+    configuration. `cells` map the names of the tables with a ``paper_table`` to what
+    `workflow_lib.report.table_text.table_cells` gives; no numbers are compared of a table that is
+    left out. `published` map the numbers of the published tables that are available to their paths,
+    and `drawn_as` our kinds of figures to the numbers of those that they reproduce.
     """
     kind = data_kind(dataset)
     reproductions = []
@@ -124,21 +109,12 @@ def reproductions_of(
         number = table.get("paper_table")
         if number is None:
             continue
-        comparisons: list[Comparison] = []
+        found = comparisons([])
         if number in published and kind != STAND_IN:
-            found = cells.get(table["name"], ())
             apart = read_published_apart([published[number]])
-            comparisons = compared(found, apart, settings["dataset"], methods)
-        reproductions.append(
-            Reproduction(
-                ("table", number),
-                experiment,
-                table["name"],
-                dataset["title"],
-                kind,
-                tuple(comparisons),
-            )
-        )
+            found = compared(cells.get(table["name"], ()), apart, settings["dataset"], methods)
+        item, title = ("table", number), dataset["title"]
+        reproductions.append(Reproduction(item, experiment, table["name"], title, kind, found))
     for figure in settings["figures"]:
         if figure["kind"] in drawn_as:
             item = ("figure", drawn_as[figure["kind"]])
@@ -166,11 +142,8 @@ def tables_named(stand_in_for: str | None) -> list[int]:
 
 
 def compared(
-    cells: Sequence,
-    apart: Iterable[Published],
-    dataset_name: str,
-    methods: Mapping[str, Mapping],
-) -> list[Comparison]:
+    cells: Sequence, apart: Iterable[Published], dataset_name: str, methods: Mapping[str, Mapping]
+) -> pd.DataFrame:
     """Return the comparisons of one table of a run with the published numbers.
 
     Cells of errors and times hold the published number themselves. A cell of an output coordinate
@@ -179,46 +152,28 @@ def compared(
     and whose row ends with the name of the dataset (Table 15). Times without a training size are
     not compared, because the paper does not state what they count.
     """
-    comparisons = []
+    rows = []
     for cell in cells:
+        label, measured = variant_label(cell.variant, methods), QUANTITIES.get(cell.quantity)
         if cell.quantity in {**QUANTITIES, **TIMES} and not cell.study:
             if is_published(cell):
-                comparisons.append(_of_cell(cell, methods))
+                size, ours = str(cell.training_size), (cell.mean, cell.deviation)
+                if measured:
+                    ours = measured.shown(cell.mean), measured.shown_spread(cell.deviation)
+                printed = cell.published_value, cell.published_spread
+                rows.append((f"{label}, n = {size}", size, cell.quantity, *ours, *printed))
             continue
         for number in apart:
-            if number.unit != "s" and _is_same(cell, number, dataset_name):
-                comparisons.append(_of_number(cell, number, methods))
-    return comparisons
-
-
-def _of_cell(cell: Cell, methods: Mapping[str, Mapping]) -> Comparison:
-    measured = QUANTITIES.get(cell.quantity)
-    return Comparison(
-        f"{variant_label(cell.variant, methods)}, n = {cell.training_size}",
-        str(cell.training_size),
-        cell.quantity,
-        measured.shown(cell.mean) if measured else cell.mean,
-        measured.shown_spread(cell.deviation) if measured else cell.deviation,
-        cell.published_value,
-        cell.published_spread,
-    )
-
-
-def _of_number(cell: Cell, number: Published, methods: Mapping[str, Mapping]) -> Comparison:
-    """Return the comparison of a cell with a number of a table with its own rows and columns."""
-    quantity = error_of_unit(number.unit)
-    measured = QUANTITIES[quantity]
-    return Comparison(
-        f"{variant_label(cell.variant, methods)}, "
-        + (f"\u03bb\u2082 = {number.column}" if cell.study else number.column),
-        # Table 15 puts the weights of one dataset in order, Table 6 the methods of one year.
-        number.row if cell.study else number.column,
-        quantity,
-        measured.shown(cell.mean),
-        measured.shown_spread(cell.deviation),
-        number.value,
-        number.spread,
-    )
+            if number.unit == "s" or not _is_same(cell, number, dataset_name):
+                continue
+            quantity = error_of_unit(number.unit)
+            measured = QUANTITIES[quantity]
+            # Table 15 puts the weights of one dataset in order, Table 6 the methods of one year.
+            column = number.row if cell.study else number.column
+            what = f"\u03bb\u2082 = {number.column}" if cell.study else number.column
+            ours = measured.shown(cell.mean), measured.shown_spread(cell.deviation)
+            rows.append((f"{label}, {what}", column, quantity, *ours, number.value, number.spread))
+    return comparisons(rows)
 
 
 def _is_same(cell: Cell, number: Published, dataset_name: str) -> bool:

@@ -14,7 +14,7 @@ from workflow_lib.config.job_needs import job_needs, most_gram_rows
 from workflow_lib.errors import UserError
 from workflow_lib.methods.registry import method_modules
 from workflow_lib.report.figures.registry import figure_modules
-from workflow_lib.whole_files import write_text
+from workflow_lib.report.results import write_frame
 
 RULES_OF_NO_SCHEDULER = frozenset({"acquire", "introductions", "new"})
 """Rules that run where Snakemake was started."""
@@ -28,15 +28,8 @@ def run(
 ) -> None:
     """Write the comparison of all jobs as CSV, and print the files that cannot be read.
 
-    Parameters
-    ----------
-    manifest : path
-        The record of the run, with its configuration.
-    benchmarks : path
-        The folder of the benchmark files.
-    datasets : path
-        The folder of the files of the datasets.
-    output : path
+    `manifest` is the record of the run, with its configuration, and `benchmarks` and `datasets` are
+    the folders of the benchmark files and of the files of the datasets.
     """
     configuration = json.loads(Path(manifest).read_text(encoding="utf-8"))["configuration"]
     sizes = {path.stem: path.stat().st_size / 2**20 for path in Path(datasets).glob("*.h5")}
@@ -44,29 +37,19 @@ def run(
     unread = jobs[jobs["seconds"].isna()]
     for rule, name in zip(unread["rule"], unread["name"], strict=True):
         print(f"without a readable measurement, left out: {rule} {name}")
-    write_text(output, compare(jobs, configuration, sizes).to_csv(index=False, lineterminator="\n"))
+    write_frame(output, compare(jobs, configuration, sizes))
 
 
 def read_jobs(folder: str | Path) -> pd.DataFrame:
     """Return a row for every benchmark file below a folder.
 
-    Parameters
-    ----------
-    folder : path
-        Holds files ``rule.tsv`` and ``rule/name.tsv``.
+    They are called ``rule.tsv`` or ``rule/name.tsv``. Columns: ``rule`` and ``name`` (empty for the
+    only job of a rule); ``seconds`` and ``cpu_seconds``, sums over repetitions, and ``used_mb``,
+    the largest memory in MiB. Snakemake samples CPU time and memory every 0.5 s, and after about
+    15 s every 30 s; they are NaN where the job ended before the first sample. All are NaN where the
+    file cannot be read.
 
-    Returns
-    -------
-    DataFrame
-        ``rule`` and ``name`` (empty for the only job of a rule); ``seconds`` and ``cpu_seconds``,
-        sums over repetitions, and ``used_mb``, the largest memory in MiB. Snakemake samples CPU
-        time and memory every 0.5 s, and after about 15 s every 30 s; they are NaN where the job
-        ended before the first sample. All are NaN where the file cannot be read.
-
-    Raises
-    ------
-    UserError
-        If there is no benchmark file.
+    Raises UserError if there is no benchmark file.
     """
     folder = Path(folder)
     jobs = []
@@ -102,20 +85,11 @@ def compare(
 ) -> pd.DataFrame:
     """Return a row for every rule and dataset, those that used most of what they asked for first.
 
-    Parameters
-    ----------
-    jobs : DataFrame
-        As of `read_jobs`; those without a duration are left out.
-    configuration : mapping
-        That of the run, as its record holds it.
-    megabytes : mapping of dataset to float
-        Sizes of the files of the datasets.
-
-    Returns
-    -------
-    DataFrame
-        ``rule``, ``dataset``, ``n_jobs``, ``seconds`` and ``cpu_seconds`` (of all these jobs),
-        ``asked_mb``, ``used_mb``, ``asked_minutes`` and ``used_minutes`` (the most of one job).
+    `jobs` are those of `read_jobs`, of which those without a duration are left out;
+    `configuration` is that of the run, as its record holds it, and `megabytes` are the sizes of the
+    files of the datasets. Columns: ``rule``, ``dataset``, ``n_jobs``, ``seconds`` and
+    ``cpu_seconds`` (of all these jobs), ``asked_mb``, ``used_mb``, ``asked_minutes`` and
+    ``used_minutes`` (the most of one job).
     """
     known = jobs[jobs["seconds"].notna() & ~jobs["rule"].isin(RULES_OF_NO_SCHEDULER)]
     asked = [

@@ -7,6 +7,7 @@ file.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -17,6 +18,7 @@ import pandas as pd
 from workflow_lib.errors import UserError
 from workflow_lib.report.variants import SELECTED, Variant
 from workflow_lib.result_columns import CHOICES, COORDINATES, FIT, SCORES, SECONDS, TIMINGS
+from workflow_lib.whole_files import write_text
 
 ROW = list(Variant._fields)
 """The columns that make a row of a table."""
@@ -109,7 +111,7 @@ def read_published(paths: Iterable[str | Path]) -> list[Published]:
 
     Raises UserError as `read_scores` does.
     """
-    return [number for number in _published(paths) if number.training_size is not None]
+    return _published(paths, apart=False)
 
 
 def read_published_apart(paths: Iterable[str | Path]) -> list[Published]:
@@ -118,7 +120,26 @@ def read_published_apart(paths: Iterable[str | Path]) -> list[Published]:
     They have a method and no training size, because their rows and columns are not those of a
     run. Raises UserError as `read_scores` does.
     """
-    return [number for number in _published(paths) if number.training_size is None]
+    return _published(paths, apart=True)
+
+
+def read_json(path: str | Path) -> dict:
+    """Return what a JSON file holds.
+
+    Raises UserError if it cannot be read, or holds anything but an object.
+    """
+    try:
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+        if not isinstance(found, dict):
+            raise ValueError("it holds no object")
+    except (OSError, ValueError) as error:
+        raise UserError(
+            str(path),
+            f"it cannot be read ({error})",
+            "a JSON file that a rule made",
+            f"rm -f {path} and run the same snakemake command again",
+        ) from error
+    return found
 
 
 def wide(frame: pd.DataFrame, names: str = "quantity") -> pd.DataFrame:
@@ -156,22 +177,26 @@ def rows_of_sizes(frame: pd.DataFrame) -> dict[int, int]:
     }
 
 
-def _published(paths: Iterable[str | Path]) -> list[Published]:
-    """Return the published numbers that have a method, in the order of the files."""
+def write_frame(path: str | Path, frame: pd.DataFrame) -> None:
+    """Write a frame as CSV without its index, whole or not at all, with every digit."""
+    write_text(path, frame.to_csv(index=False, lineterminator="\n"))
+
+
+def _published(paths: Iterable[str | Path], apart: bool) -> list[Published]:
+    """Return the published numbers that have a method, with or without a training size."""
     defaults = {"weak_size": "0"}
     names = [name for name in Published._fields if name not in defaults]
+    optional = ("spread", "training_size", "weak_size")
     found = []
     for path in paths:
-        optional = ("spread", "training_size", "weak_size")
         expected = _PUBLISHED | {"weak_size": _COUNT}
         rows = _read(path, names, expected, defaults=defaults, optional=optional)
-        rows = rows[rows["method"] != ""].replace({"components": {"": SELECTED}})
-        rows["weak_size"] = rows["weak_size"].fillna(0).astype(int)
-        for number in rows[list(Published._fields)].itertuples(index=False, name=None):
-            published = Published(*number)
-            size = published.training_size
-            size = None if math.isnan(size) else int(size)
-            found.append(published._replace(training_size=size))
+        rows = rows[(rows["method"] != "") & (rows["training_size"].isna() == apart)]
+        rows = rows.replace({"components": {"": SELECTED}}).fillna({"weak_size": 0})
+        rows = rows.astype({"weak_size": int} | ({} if apart else {"training_size": int}))
+        rows = rows.assign(training_size=None) if apart else rows
+        columns = rows[list(Published._fields)]
+        found += [Published(*number) for number in columns.itertuples(index=False, name=None)]
     return found
 
 

@@ -29,22 +29,10 @@ def study_table(
     A study has one training size and one weak size, the largest. Besides the methods that it varies
     it includes the reference method without weak rows, at the same training size.
 
-    Parameters
-    ----------
-    scores : data frame
-    study : str
-        A key of `STUDIES`.
-    metric : str
-        The error, a key of `workflow_lib.report.quantities.QUANTITIES`.
-    method_order : iterable of str
-        Methods in the order of the cells.
-    reference : str
-        The method that every cell is compared with.
+    `study` is a key of `STUDIES`, and `metric` one of
+    `workflow_lib.report.quantities.QUANTITIES`; every cell is compared with the `reference`.
 
-    Raises
-    ------
-    UserError
-        If the scores contain no such study.
+    Raises UserError if the scores contain no such study.
     """
     study_names = scores["setting"].str.partition("=")[0]
     fixed = scores[study_names == study]
@@ -59,9 +47,8 @@ def study_table(
     size = int(fixed["training_size"].max())
     fixed = fixed[fixed["training_size"] == size]
     weak_size = int(fixed["weak_size"].max())
-    varied = set(zip(fixed["method"], fixed["components"], strict=True))
-    rows = zip(scores["method"], scores["components"], strict=True)
-    is_varied = pd.Series([row in varied for row in rows], index=scores.index)
+    rows = ["method", "components"]
+    is_varied = scores.set_index(rows).index.isin(fixed.set_index(rows).index)
     shown = scores[
         (scores["training_size"] == size)
         & (
@@ -70,22 +57,14 @@ def study_table(
         )
         & study_names.isin(["", study])
     ]
-    n_train = int(fixed["n_train"].iloc[0])
-    column, n_test = errors_by_size(shown, metric)[size], most_test_rows(shown)
-    return [
-        compared_cell(
-            metric,
-            column,
-            variant,
-            size,
-            n_train,
-            n_test,
-            reference,
-            study=study,
-            value=study_of(variant.setting)[1] if variant.setting else None,
-        )
-        for variant in _in_order(column, method_order)
-    ]
+    column = errors_by_size(shown, metric)[size]
+    options = {"size": size, "n_train": int(fixed["n_train"].iloc[0]), "study": study}
+    options |= {"n_test": most_test_rows(shown), "reference": reference}
+    cells = []
+    for variant in _in_order(column, method_order):
+        value = study_of(variant.setting)[1] if variant.setting else None
+        cells.append(compared_cell(metric, column, variant, value=value, **options))
+    return cells
 
 
 def varied_variants(cells: Sequence[Cell]) -> list[Variant]:
@@ -106,11 +85,4 @@ def _in_order(variants: Mapping[Variant, object], method_order: Iterable[str]) -
     """Return the variants by method, in each the values of the study before what is selected."""
     ordered = order_variants(variants, method_order)
     rows = list(dict.fromkeys(variant._replace(setting="") for variant in ordered))
-    return sorted(
-        ordered,
-        key=lambda variant: (
-            rows.index(variant._replace(setting="")),
-            not variant.setting,
-            study_of(variant.setting),
-        ),
-    )
+    return sorted(ordered, key=lambda v: (rows.index(v._replace(setting="")), not v.setting))

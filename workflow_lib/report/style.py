@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from workflow_lib.whole_files import write_bytes, write_text
+from workflow_lib.whole_files import write_bytes
 
 STYLE = {
     "font.family": "DejaVu Sans",
@@ -91,6 +91,18 @@ def scale_errors(axis, means: Sequence[float]) -> None:
     axis.yaxis.set_minor_formatter(NullFormatter())
 
 
+def scale_sizes(axis, sizes: Sequence[int], margin: float) -> None:
+    """Make the horizontal axis a logarithmic one of training sizes, with these ticks alone.
+
+    Beyond the smallest and the largest size there is the factor `margin`.
+    """
+    axis.set_xscale("log")
+    axis.set_xlim(sizes[0] / margin, sizes[-1] * margin)
+    axis.set_xticks(sizes, [str(size) for size in sizes])
+    axis.set_xticks([], minor=True)
+    axis.grid(False, axis="x")
+
+
 def write_title(figure, title: str) -> None:
     """Write the title of a figure at its upper left, its lines wrapped to the width."""
     title = wrapped_title(title, figure.get_size_inches()[0])
@@ -112,14 +124,8 @@ def save_figure(
 
     Its numbers are written as CSV (`workflow_lib.report.figure_data`).
 
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        Made without pyplot, so that nothing is kept in memory and no display is needed.
-    svg_path, png_path : path
-        Where to write; no PNG when `png_path` is None.
-    csv_path : path
-        Where to write its numbers; not written when None.
+    `figure` is made without pyplot, so that nothing is kept in memory and no display is needed.
+    There is no PNG and no CSV where their path is None.
     """
     with applied_style():
         targets = [(svg_path, "svg", {"Date": None, "Creator": None})]
@@ -131,5 +137,6 @@ def save_figure(
             write_bytes(path, content.getvalue())
     if csv_path is not None:
         from workflow_lib.report.figure_data import figure_data
+        from workflow_lib.report.results import write_frame
 
-        write_text(csv_path, figure_data(figure).to_csv(index=False, lineterminator="\n"))
+        write_frame(csv_path, figure_data(figure))

@@ -66,15 +66,21 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Block:
-    """One quantity: a heading and its rows; a row may be a plain tuple in the order of `Row`."""
+    """One quantity: a heading and its rows.
+
+    A row may be a plain tuple in the order of `Row`, and an entry without style its text alone.
+    """
 
     heading: str
     rows: list[Row | tuple]
 
     @property
     def all_rows(self) -> list[Row]:
-        """The rows, each with its names."""
-        return [Row(*row) for row in self.rows]
+        """The rows, each with its names and with entries."""
+        return [
+            Row(label, *([Entry(e) if isinstance(e, str) else e for e in part] for part in parts))
+            for label, *parts in self.rows
+        ]
 
 
 @dataclass(frozen=True)

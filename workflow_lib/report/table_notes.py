@@ -5,15 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+import pandas as pd
+
 from workflow_lib.error_measures import ERROR_MEASURES
 from workflow_lib.report.agreement import agreement_note
-from workflow_lib.report.labels import count_of, method_label
+from workflow_lib.report.labels import method_label, range_in_words
 from workflow_lib.report.quantities import Quantity
-from workflow_lib.report.table_markup import HIGHER_MARK, LOWER_MARK
+from workflow_lib.report.table_markup import MARKS
 from workflow_lib.report.tables import CORRECTED_RISK, STUDENT_RISK, Cell
 
 READINGS = {name: each.reading for name, each in ERROR_MEASURES.items() if each.reading}
 """Errors of published numbers that are inferred from their size -> the sentence that says so."""
+
+
+_OF_STUDIES = {
+    "weak_weight": (
+        "\u03bb\u2082 is the weight of weak rows in equation (14); zero leaves them out. The "
+        "selected weight is chosen in each split, by cross-validation on the training rows."
+    ),
+    "weak_noise": (
+        "A wrong label names another component, drawn at random. Everything else, the weight of "
+        "the weak rows included, is selected at each share."
+    ),
+}
 
 
 def table_notes(
@@ -29,58 +43,35 @@ def table_notes(
     """
     if not cells:
         return ["There are no results."]
+    test_rows = f"{range_in_words({cell.n_test for cell in cells})} test rows."
     if kind == "coordinates":
-        notes = [
-            _spread_note(cells),
-            f"{_test_rows(cells)} test rows.",
-            _coordinate_note(cells, measured),
-        ]
+        notes = [test_rows, _coordinate_note(cells, measured)]
         notes += _bold_notes(cells, "in its column", measured)
-        return notes + mark_notes(cells, methods, reference, measured)
-    notes = [_spread_note(cells), f"{measured.size_note}; {_test_rows(cells)} test rows."]
-    if kind != "time":
-        notes += _bold_notes(cells, "at its training size", measured)
-        notes += mark_notes(cells, methods, reference, measured)
-    return notes + _published_notes(cells)
-
-
-def study_notes(
-    cells: Sequence[Cell],
-    methods: Mapping[str, Mapping],
-    reference: str,
-    measured: Quantity,
-) -> list[str]:
-    """Return the sentences under the table of a study."""
-    notes = [_spread_note(cells), f"{_test_rows(cells)} test rows."]
-    if cells[0].study == "weak_weight":
-        notes.append(
-            "\u03bb\u2082 is the weight of weak rows in equation (14); zero leaves them out. The "
-            "selected weight is chosen in each split, by cross-validation on the training rows."
-        )
+    elif kind in _OF_STUDIES:
+        notes = [test_rows, _OF_STUDIES[kind]]
     else:
-        notes.append(
-            "A wrong label names another component, drawn at random. Everything else, the weight "
-            "of the weak rows included, is selected at each share."
-        )
-    return notes + mark_notes(cells, methods, reference, measured)
+        notes = [f"{measured.size_note}; {test_rows}"]
+        if kind != "time":
+            notes += _bold_notes(cells, "at its training size", measured)
+    if kind != "time":
+        notes += _mark_notes(cells, methods, reference, measured)
+    return [_spread_note(cells), *notes, *_published_notes(cells)]
 
 
-def mark_notes(
+def _mark_notes(
     cells: Sequence[Cell], methods: Mapping[str, Mapping], reference: str, measured: Quantity
 ) -> list[str]:
     """Return the sentences about the marks of the corrected test against the reference."""
-    if _is_one_split(cells) or not any(cell.n_nonzero is not None for cell in cells):
+    if _is_one_split(cells) or not any(cell.outcome for cell in cells):
         return []
     name = method_label(reference, methods)
     risk = f"corrected resampled t-test at {CORRECTED_RISK:g}"
-    marks = {cell.mark for cell in cells}
-    if marks == {""}:
-        return [f"No row differs from {name} by the {risk}."]
-    sentences = {
-        "lower": f"{LOWER_MARK}: {measured.better}",
-        "higher": f"{HIGHER_MARK}: {measured.worse}",
-    }
-    return [f"{text} than {name} ({risk})." for mark, text in sentences.items() if mark in marks]
+    sentences = [
+        f"{MARKS[outcome]}: {side} than {name} ({risk})."
+        for outcome, side in (("lower", measured.better), ("higher", measured.worse))
+        if any(cell.outcome == outcome for cell in cells)
+    ]
+    return sentences or [f"No row differs from {name} by the {risk}."]
 
 
 def is_published(cell: Cell) -> bool:
@@ -100,16 +91,8 @@ def _is_one_split(cells: Sequence[Cell]) -> bool:
 def _spread_note(cells: Sequence[Cell]) -> str:
     if _is_one_split(cells):
         return "One split, so neither a deviation nor a test."
-    splits = sorted({cell.n_splits for cell in cells})
-    spread = count_of(splits[-1], "split")
-    if len(splits) > 1:
-        spread = f"{splits[0]} to {spread}"
-    return f"Mean \u00b1 standard deviation over {spread}."
-
-
-def _test_rows(cells: Sequence[Cell]) -> str:
-    rows = sorted({cell.n_test for cell in cells})
-    return f"{rows[0]}" if len(rows) == 1 else f"{rows[0]} to {rows[-1]}"
+    n_splits = range_in_words({cell.n_splits for cell in cells})
+    return f"Mean \u00b1 standard deviation over {n_splits} splits."
 
 
 def _bold_notes(cells: Sequence[Cell], scope: str, measured: Quantity) -> list[str]:
@@ -151,5 +134,6 @@ def _published_notes(cells: Sequence[Cell]) -> list[str]:
     notes += [sentence for error, sentence in READINGS.items() if error in published]
     if has_differences(cells):
         compared = [cell for cell in cells if not math.isnan(cell.published_difference)]
-        notes.append(agreement_note(cell.published_difference_in_spreads for cell in compared))
+        in_spreads = [cell.published_difference_in_spreads for cell in compared]
+        notes.append(agreement_note(pd.Series(in_spreads)))
     return notes

@@ -6,14 +6,11 @@ import functools
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from workflow_lib.report.agreement import format_spreads
-from workflow_lib.report.coordinate_tables import (
-    column_heading,
-    coordinate_table,
-    shown_columns,
-)
+from workflow_lib.report.coordinate_tables import column_heading, coordinate_table, shown_columns
 from workflow_lib.report.labels import (
     MISSING,
     format_published_error,
@@ -31,26 +28,9 @@ from workflow_lib.report.quantities import (
     shown_cells,
 )
 from workflow_lib.report.results import read_coordinates, read_published, read_scores, read_timings
-from workflow_lib.report.study_tables import (
-    STUDIES,
-    reference_cell,
-    study_table,
-    varied_variants,
-)
-from workflow_lib.report.table_markup import (
-    MARKS,
-    Block,
-    Entry,
-    Layout,
-    Row,
-    latex_markup,
-)
-from workflow_lib.report.table_notes import (
-    has_differences,
-    is_published,
-    study_notes,
-    table_notes,
-)
+from workflow_lib.report.study_tables import STUDIES, reference_cell, study_table, varied_variants
+from workflow_lib.report.table_markup import MARKS, Block, Entry, Layout, Row, latex_markup
+from workflow_lib.report.table_notes import has_differences, is_published, table_notes
 from workflow_lib.report.tables import (
     COORDINATE_COLUMNS,
     ERROR_COLUMNS,
@@ -64,9 +44,6 @@ from workflow_lib.report.tables import (
 )
 from workflow_lib.report.variants import components_order, order_variants
 from workflow_lib.whole_files import write_text
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 READERS: dict[str, Callable] = {
     "error": read_scores,
@@ -94,68 +71,53 @@ def table_cells(
 ) -> list[Cell]:
     """Return the cells of a table of one `kind`.
 
-    Parameters
-    ----------
-    kind : {"error", "weak", "time", "coordinates", "weak_weight", "weak_noise"}
-        ``error`` takes the scores; so does ``weak``, which keeps the methods with weak rows and
-        what they are compared with, and has a column for each; ``time`` takes the timings, and
-        ``coordinates`` the errors of the output coordinates; ``weak_weight`` and ``weak_noise``
-        take the scores and show a study.
-    records : data frame
-        As ``READERS[kind]`` reads them.
-    methods : mapping of method name to {"label": ...}
-        Its order is the order of the rows.
-    published_paths : paths of CSV files
-        Published tables whose numbers are shown with those of the run, where they have a training
-        size. Not for ``coordinates`` and studies.
-    errors : sequence of str
-        The errors of kind ``error``, keys of `workflow_lib.report.quantities.QUANTITIES`. A table
-        of kind ``weak`` shows the aRRMSE and the error of the published numbers. Of classes both
-        show the accuracy only, whatever `errors` are.
-    metric : {"arrmse", "rrmse", "accuracy"}
-        The error of a study. ``accuracy`` for classes, whatever the kind.
-    is_comparable : bool
-        Whether the data are those of the paper or made by its recipe. Only then do tables of kind
-        ``error`` and ``weak`` give the differences from published numbers.
+    ``error`` takes the scores; so does ``weak``, which keeps the methods with weak rows and what
+    they are compared with, and has a column for each; ``time`` takes the timings, and
+    ``coordinates`` the errors of the output coordinates; ``weak_weight`` and ``weak_noise`` take
+    the scores and show a study. The `records` are as ``READERS[kind]`` reads them, and the order of
+    `methods` is that of the rows.
 
-    Raises
-    ------
-    ValueError
-        If there is no such kind.
-    UserError
-        If the scores do not contain the study.
+    Tables in `published_paths` are shown where they have a training size, but not with
+    ``coordinates`` and studies. `errors` are those of kind ``error``, keys of
+    `workflow_lib.report.quantities.QUANTITIES`; a table of kind ``weak`` shows the aRRMSE and the
+    error of the published numbers. Of classes (`metric` ``accuracy``, whatever the kind) both show
+    the accuracy only; else `metric` is the error of a study. Only where the data are those of the
+    paper or made by its recipe, `is_comparable`, do tables of kind ``error`` and ``weak`` give the
+    differences from published numbers.
+
+    Raises ValueError if there is no such kind, and UserError if the scores do not contain the
+    study.
     """
+    if kind not in READERS:
+        raise ValueError(f"table kind must be one of {', '.join(READERS)}, found {kind!r}")
+    order = {"method_order": methods}
     if kind in STUDIES:
-        return study_table(records, kind, metric=metric, method_order=methods, reference=reference)
+        return study_table(records, kind, metric=metric, reference=reference, **order)
     if kind == "coordinates":
-        return coordinate_table(records, method_order=methods, reference=reference)
+        return coordinate_table(records, reference=reference, **order)
     published = read_published(published_paths)
     if kind == "time":
-        return time_table(records, method_order=methods, published=published)
+        return time_table(records, published=published, **order)
     is_accuracy = QUANTITIES[metric].is_accuracy
-    if kind == "error":
-        return error_table(
-            records,
-            method_order=methods,
-            reference=reference,
-            published=published,
-            errors=[metric] if is_accuracy else errors,
-            is_comparable=is_comparable,
-        )
     if kind == "weak":
         units = [error_of_unit(number.unit) for number in published if number.unit != "s"]
-        cells = error_table(
-            records,
-            method_order=methods,
-            reference=reference,
-            published=published,
-            errors=[metric] if is_accuracy else list(dict.fromkeys(["arrmse", *units])),
-            is_comparable=is_comparable,
-        )
-        # The baselines of Tables 13 and 14, the best on their data, are not the reference here.
-        others = {number.method for number in published} if is_accuracy else set()
-        return _weak_cells(cells, {reference, *others})
-    raise ValueError(f"table kind must be one of {', '.join(READERS)}, found {kind!r}")
+        errors = list(dict.fromkeys(["arrmse", *units]))
+    cells = error_table(
+        records,
+        reference=reference,
+        published=published,
+        errors=[metric] if is_accuracy else errors,
+        is_comparable=is_comparable,
+        **order,
+    )
+    if kind == "error":
+        return cells
+    # A method with weak rows is compared with that of the same name without the "w" of weak, and
+    # with the baselines of Tables 13 and 14, which are the best on their data, not the reference.
+    weak = {cell.method for cell in cells if cell.weak_size}
+    kept = weak | {name.removeprefix("w") for name in weak} | {reference}
+    kept |= {number.method for number in published} if is_accuracy else set()
+    return [cell for cell in cells if cell.method in kept]
 
 
 def run(
@@ -171,7 +133,6 @@ def run(
     published_paths: Iterable[str | Path] = (),
     errors: Sequence[str] = ERRORS,
     metric: str = "arrmse",
-    reference: str | None = None,
     decimals: int | None = None,
 ) -> None:
     """Read `results`, the file that the kind takes, and write one table as tidy CSV and as LaTeX.
@@ -179,11 +140,11 @@ def run(
     The title is the caption with the data actually used and what they stand in for, and `label`
     is the LaTeX label. Published numbers without a training size are in a separate table below;
     the CSV has none of them. Differences from published numbers are in the CSV only, and not for
-    data that are a stand-in. The reference is that of the `metric` unless it is given.
+    data that are a stand-in. The reference is that of the `metric`.
     `decimals` are those of our numbers in LaTeX (the CSV has all digits); by default those of
     `Quantity.write`. The other parameters are those of `table_cells`.
     """
-    reference = reference or QUANTITIES[metric].reference
+    reference = QUANTITIES[metric].reference
     cells = table_cells(
         kind,
         READERS[kind](results),
@@ -249,215 +210,190 @@ def lay_out(
     """
     measured = QUANTITIES.get(cells[0].quantity if cells else metric) or QUANTITIES[metric]
     if kind == "coordinates":
-        return _lay_out_by_coordinate(cells, title, methods, reference, measured, decimals)
-    if kind in STUDIES:
-        return _lay_out_study(cells, title, methods, reference, measured, decimals)
+        columns = shown_columns(cells)
+        cells = [cell for cell in cells if (cell.quantity, cell.coordinate) in columns]
     notes = table_notes(cells, kind, methods, reference, measured)
+    layout = {
+        "title": title,
+        "notes": notes,
+        "published_heading": _published_heading(cells),
+        "difference_heading": "Difference, in spreads" if has_differences(cells) else "",
+    }
+    options = {"methods": methods, "decimals": decimals}
+    if kind == "coordinates":
+        return _lay_out_by_coordinate(cells, columns, measured, layout, **options)
+    if kind in STUDIES:
+        return _lay_out_study(cells, reference, measured, layout, **options)
     if kind == "weak":
-        return _lay_out_by_size(cells, title, methods, notes, measured, decimals)
-    return _lay_out_by_method(cells, kind, title, methods, notes, decimals)
+        return _lay_out_by_size(cells, measured, layout, **options)
+    return _lay_out_by_method(cells, kind, layout, **options)
 
 
-def _lay_out_by_method(cells, kind, title, methods, notes, decimals) -> Layout:
+def _lay_out_by_method(cells, kind, layout, methods, decimals) -> Layout:
     """Return the layout with a row for each method and a column for each training size."""
-    found = {(cell.quantity, cell.variant, cell.training_size): cell for cell in cells}
-    write_published = format_seconds if kind == "time" else format_published_error
     sizes = sorted({cell.training_size for cell in cells})
     published_sizes = sorted({cell.training_size for cell in cells if is_published(cell)})
     blocks = []
     for quantity in dict.fromkeys(cell.quantity for cell in cells):
-        write = format_seconds if kind == "time" else _writer(QUANTITIES[quantity], decimals)
-        variants = order_variants([c.variant for c in cells if c.quantity == quantity], methods)
-        rows = []
-        for variant in variants:
-            ours = [_our_entry(found.get((quantity, variant, size)), write) for size in sizes]
-            published_cells = [found.get((quantity, variant, size)) for size in published_sizes]
-            rows.append(
-                _row(variant_label(variant, methods), ours, published_cells, write_published, cells)
+        of_quantity = [cell for cell in cells if cell.quantity == quantity]
+        variants = order_variants([cell.variant for cell in of_quantity], methods)
+        blocks.append(
+            _block(
+                TIMES[quantity] if kind == "time" else QUANTITIES[quantity].heading,
+                [(variant_label(variant, methods), variant) for variant in variants],
+                sizes,
+                {(cell.variant, cell.training_size): cell for cell in of_quantity},
+                format_seconds if kind == "time" else _writer(QUANTITIES[quantity], decimals),
+                published_sizes if any(map(is_published, of_quantity)) else len(published_sizes),
+                format_seconds if kind == "time" else format_published_error,
+                has_differences(cells),
             )
-        if not any(is_published(cell) for cell in cells if cell.quantity == quantity):
-            rows = [_without_published(row) for row in rows]
-        heading = TIMES[quantity] if kind == "time" else QUANTITIES[quantity].heading
-        blocks.append(Block(heading, rows))
-    return Layout(
-        title,
-        "Method",
-        [f"n = {size}" for size in sizes],
-        blocks,
-        notes,
-        [f"n = {size}" for size in published_sizes],
-        _published_heading(cells),
-        difference_heading=_difference_heading(cells),
-    )
-
-
-def _lay_out_by_coordinate(
-    cells, title, methods, reference, measured: Quantity, decimals
-) -> Layout:
-    """Return the layout with a row for each method and a column for each output coordinate."""
-    columns = shown_columns(cells)
-    found = {(cell.quantity, cell.coordinate, cell.variant): cell for cell in cells}
-    heads = {(cell.quantity, cell.coordinate): column_heading(cell, measured) for cell in cells}
-    write = _writer(measured, decimals)
-    rows = [
-        (
-            variant_label(variant, methods),
-            [_our_entry(found.get((*column, variant)), write) for column in columns],
-            [],
         )
-        for variant in order_variants([cell.variant for cell in cells], methods)
-    ]
-    what = "Accuracy (%) by class" if measured.is_accuracy else _ERROR_BY_COORDINATE
     return Layout(
-        f"{title.rstrip('.')}; {measured.size_in_words(cells[0].training_size)}, the largest size",
-        "Method",
-        [heads[column] for column in columns],
-        [Block(what, rows)],
-        table_notes(
-            [cell for cell in cells if (cell.quantity, cell.coordinate) in columns],
-            "coordinates",
-            methods,
-            reference,
-            measured,
-        ),
+        row_heading="Method",
+        heads=[f"n = {size}" for size in sizes],
+        blocks=blocks,
+        published_heads=[f"n = {size}" for size in published_sizes],
+        **layout,
     )
 
 
-def _lay_out_by_size(cells, title, methods, notes, measured: Quantity, decimals) -> Layout:
+def _lay_out_by_coordinate(cells, columns, measured, layout, methods, decimals) -> Layout:
+    """Return the layout with a row for each method and a column for each output coordinate."""
+    found = {(cell.variant, (cell.quantity, cell.coordinate)): cell for cell in cells}
+    heads = {(cell.quantity, cell.coordinate): column_heading(cell, measured) for cell in cells}
+    variants = order_variants([cell.variant for cell in cells], methods)
+    rows = [(variant_label(variant, methods), variant) for variant in variants]
+    what = "Accuracy (%) by class" if measured.is_accuracy else _ERROR_BY_COORDINATE
+    size = measured.size_in_words(cells[0].training_size)
+    return Layout(
+        row_heading="Method",
+        heads=[heads[column] for column in columns],
+        blocks=[_block(what, rows, columns, found, _writer(measured, decimals))],
+        **layout | {"title": f"{layout['title'].rstrip('.')}; {size}, the largest size"},
+    )
+
+
+def _lay_out_by_size(cells, measured, layout, methods, decimals) -> Layout:
     """Return the layout with a row for each training size and a column for each method.
 
     Fixed component numbers get a block each, where methods without a fixed number are repeated.
     """
     settings = sorted({cell.components for cell in cells if cell.weak_size}, key=components_order)
-    quantities = list(dict.fromkeys(cell.quantity for cell in cells))
-    blocks = []
-    columns = order_variants([cell.variant._replace(components="") for cell in cells], methods)
-    published_columns = order_variants(
-        [cell.variant._replace(components="") for cell in cells if is_published(cell)], methods
+    sizes = [(f"n = {size}", size) for size in sorted({cell.training_size for cell in cells})]
+    columns, published_columns = (
+        order_variants([cell.variant._replace(components="") for cell in of], methods)
+        for of in (cells, filter(is_published, cells))
     )
+    blocks = []
+    quantities = list(dict.fromkeys(cell.quantity for cell in cells))
     for quantity, setting in itertools.product(quantities, settings):
         of_quantity = [cell for cell in cells if cell.quantity == quantity]
-        found = {
-            (cell.variant._replace(components=""), cell.training_size): cell
-            # The setting itself comes last, so that it replaces the selected setting.
-            for cell in sorted(of_quantity, key=lambda cell: cell.components == setting)
-            if cell.components == setting or not cell.components.isdigit()
-        }
-        write = _writer(QUANTITIES[quantity], decimals)
-        rows = [
-            _row(
-                f"n = {size}",
-                [_our_entry(found.get((column, size)), write) for column in columns],
-                [found.get((column, size)) for column in published_columns],
-                format_published_error,
-                cells,
-            )
-            for size in sorted({cell.training_size for cell in cells})
-        ]
-        if not any(is_published(cell) for cell in of_quantity):
-            rows = [_without_published(row) for row in rows]
         heading = QUANTITIES[quantity].heading
-        blocks.append(Block(f"{heading}, C = {setting}" if setting.isdigit() else heading, rows))
+        is_printed = any(map(is_published, of_quantity))
+        blocks.append(
+            _block(
+                f"{heading}, C = {setting}" if setting.isdigit() else heading,
+                sizes,
+                columns,
+                {
+                    (cell.training_size, cell.variant._replace(components="")): cell
+                    # The setting itself comes last, so that it replaces the selected setting.
+                    for cell in sorted(of_quantity, key=lambda cell: cell.components == setting)
+                    if cell.components == setting or not cell.components.isdigit()
+                },
+                _writer(QUANTITIES[quantity], decimals),
+                published_columns if is_printed else len(published_columns),
+                format_published_error,
+                has_differences(cells),
+            )
+        )
     return Layout(
-        title,
-        measured.size_heading,
-        [variant_label(column, methods) for column in columns],
-        blocks,
-        notes,
-        [variant_label(column, methods) for column in published_columns],
-        _published_heading(cells),
-        difference_heading=_difference_heading(cells),
+        row_heading=measured.size_heading,
+        heads=[variant_label(column, methods) for column in columns],
+        blocks=blocks,
+        published_heads=[variant_label(column, methods) for column in published_columns],
+        **layout,
     )
 
 
-def _lay_out_study(cells, title, methods, reference, measured: Quantity, decimals) -> Layout:
+def _lay_out_study(cells, reference, measured, layout, methods, decimals) -> Layout:
     """Return the layout with a row for each value of a study and a column for each method.
 
     Below the values are what is selected and, the same in every column with its components, the
     reference method without weak rows.
     """
-    study = cells[0].study
-    found = {(cell.variant, cell.value): cell for cell in cells}
+    found = {(cell.value, cell.variant): cell for cell in cells}
     columns = varied_variants(cells)
     values = sorted({cell.value for cell in cells if cell.value is not None})
-
-    write = _writer(measured, decimals)
-
-    def row(label: str, row_cells: list[Cell | None]):
-        return label, [_our_entry(cell, write) for cell in row_cells], []
-
-    rows = [row(f"{value:g}", [found.get((c, value)) for c in columns]) for value in values]
-    selected = [found.get((column, None)) for column in columns]
-    if study == "weak_weight":
-        rows.append(row("selected", selected))
+    rows = [(f"{value:g}", value) for value in values]
+    if cells[0].study == "weak_weight":
+        rows.append(("selected", None))
     elif 0 not in values:
-        rows.append(row("no wrong labels", selected))
-    references = [reference_cell(cells, column) for column in columns]
-    if any(references):
-        rows.append(row(f"{method_label(reference, methods)}, no weak rows", references))
+        rows.append(("no wrong labels", None))
+    references = {("reference", column): reference_cell(cells, column) for column in columns}
+    if any(references.values()):
+        rows.append((f"{method_label(reference, methods)}, no weak rows", "reference"))
+    sizes = f"{measured.size_in_words(cells[0].training_size)} and {columns[0].weak_size} weak rows"
+    write = _writer(measured, decimals)
     return Layout(
-        f"{title.rstrip('.')}; {measured.size_in_words(cells[0].training_size)} and "
-        f"{columns[0].weak_size} weak rows",
-        STUDIES[study],
-        [variant_label(column._replace(weak_size=0), methods) for column in columns],
-        [Block(measured.heading, rows)],
-        study_notes(cells, methods, reference, measured),
+        row_heading=STUDIES[cells[0].study],
+        heads=[variant_label(column._replace(weak_size=0), methods) for column in columns],
+        blocks=[_block(measured.heading, rows, columns, found | references, write)],
+        **layout | {"title": f"{layout['title'].rstrip('.')}; {sizes}"},
     )
 
 
-def _weak_cells(cells: Sequence[Cell], others: set[str]) -> list[Cell]:
-    """Return the cells of methods with weak rows and of what they are compared with.
+def _block(
+    heading: str,
+    rows: Sequence[tuple],
+    columns: Sequence,
+    found: Mapping[tuple, Cell | None],
+    write: Callable,
+    published: Sequence | int = (),
+    write_published: Callable = format_published_error,
+    with_differences: bool = False,
+) -> Block:
+    """Return a block with a row for each pair of a label and a key.
 
-    These are the `others`, and the method of the same name without the ``w`` of "weak".
+    `found` has the cell of the keys of a row and of a column; cells that it lacks are marked as
+    missing. `published` are the columns with published numbers or, in a block without any, the
+    number of columns that stay empty.
     """
-    weak = {cell.method for cell in cells if cell.weak_size}
-    kept = weak | {name.removeprefix("w") for name in weak} | others
-    return [cell for cell in cells if cell.method in kept]
+    laid_out = []
+    for label, key in rows:
+        ours = [_entry(found.get((key, column)), write) for column in columns]
+        if isinstance(published, int):
+            empty = [Entry("")] * published
+            laid_out.append(Row(label, ours, empty, empty if with_differences else []))
+            continue
+        cells = [found.get((key, column)) for column in published]
+        printed = [
+            Entry(write_published(cell.published_value, cell.published_spread))
+            if cell is not None and is_published(cell)
+            else Entry(MISSING)
+            for cell in cells
+        ]
+        differences = [
+            Entry(format_spreads(cell.published_difference_in_spreads) if cell else MISSING)
+            for cell in cells
+        ]
+        laid_out.append(Row(label, ours, printed, differences if with_differences else []))
+    return Block(heading, laid_out)
+
+
+def _entry(cell: Cell | None, write: Callable) -> Entry:
+    if cell is None:
+        return Entry(MISSING)
+    return Entry(write(cell.mean, cell.deviation), cell.bold, MARKS[cell.mark])
+
+
+def _writer(quantity: Quantity, decimals: int | None) -> Callable:
+    """Return the function that writes a mean and a deviation of a quantity."""
+    return functools.partial(quantity.write, decimals=decimals)
 
 
 def _published_heading(cells: Sequence[Cell]) -> str:
     """Return the heading of the published columns, empty without any."""
     tables = sorted({cell.published_table for cell in cells if is_published(cell)})
     return f"Published (table {', '.join(tables)})" if tables else ""
-
-
-def _difference_heading(cells: Sequence[Cell]) -> str:
-    """Return the heading of the columns of differences, empty without any."""
-    return "Difference, in spreads" if has_differences(cells) else ""
-
-
-def _row(label: str, ours: list[Entry], published_cells: list[Cell | None], write, cells) -> Row:
-    """Return a row with the published numbers and their differences."""
-    published = [_published_entry(cell, write) for cell in published_cells]
-    differences = (
-        [_difference_entry(cell) for cell in published_cells] if has_differences(cells) else []
-    )
-    return Row(label, ours, published, differences)
-
-
-def _without_published(row: Row) -> Row:
-    """Return a row with empty cells where other rows of its table have published numbers."""
-    return row._replace(
-        published=[Entry("")] * len(row.published), differences=[Entry("")] * len(row.differences)
-    )
-
-
-def _writer(quantity: Quantity, decimals: int | None):
-    """Return the function that writes a mean and a deviation of a quantity."""
-    return functools.partial(quantity.write, decimals=decimals)
-
-
-def _our_entry(cell: Cell | None, write) -> Entry:
-    if cell is None:
-        return Entry(MISSING)
-    return Entry(write(cell.mean, cell.deviation), cell.bold, MARKS[cell.mark])
-
-
-def _published_entry(cell: Cell | None, write) -> Entry:
-    if cell is None or not is_published(cell):
-        return Entry(MISSING)
-    return Entry(write(cell.published_value, cell.published_spread))
-
-
-def _difference_entry(cell: Cell | None) -> Entry:
-    return Entry(MISSING if cell is None else format_spreads(cell.published_difference_in_spreads))

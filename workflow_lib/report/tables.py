@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from workflow_lib.experiments.statistics import (
     PairedTest,
@@ -30,12 +29,9 @@ from workflow_lib.report.results import (
     most_test_rows,
     outside_studies,
     rows_of_sizes,
+    write_frame,
 )
 from workflow_lib.report.variants import SELECTED, Variant, order_variants
-from workflow_lib.whole_files import write_text
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 STUDENT_RISK = 1e-3
 """The risk of the paper's rule for bold numbers."""
@@ -100,9 +96,8 @@ class Cell:
         The two tests of that difference.
     largest_relative_difference : float
         Largest difference from the reference method in a split, relative to the larger error.
-    mark : str
-        ``lower`` or ``higher`` when the corrected test finds this row better or worse than the
-        reference at the risk `CORRECTED_RISK`; empty otherwise.
+    outcome : str
+        That of `Difference`; empty without a comparison.
     published_value, published_spread, published_table
         The published number of this row and column as it was printed, an accuracy in percent; NaN
         and empty where there is none.
@@ -138,7 +133,7 @@ class Cell:
     p_reference_student: float = math.nan
     p_reference_corrected: float = math.nan
     largest_relative_difference: float = math.nan
-    mark: str = ""
+    outcome: str = ""
     published_value: float = math.nan
     published_spread: float = math.nan
     published_table: str = ""
@@ -155,32 +150,73 @@ class Cell:
         return Variant(self.method, self.components, self.weak_size)
 
     @property
-    def outcome(self) -> str:
-        """The outcome of the comparison with the reference (`outcome_of`), empty without one."""
-        if self.n_nonzero is None:
-            return ""
-        return outcome_of(self.n_nonzero, self.p_reference_corrected, self.difference)
+    def mark(self) -> str:
+        """``lower`` or ``higher`` where the corrected test finds a difference, else empty."""
+        return self.outcome if self.outcome in ("lower", "higher") else ""
 
 
-def outcome_of(n_nonzero: int, p_corrected: float, mean_difference: float) -> str:
-    """Return the outcome of a comparison of two methods on the same splits.
+@dataclass(frozen=True)
+class Difference:
+    """The comparison of two methods on the same splits, first minus second.
 
-    ``equal`` where every split gives the same error up to rounding, ``untested`` for one split,
-    ``lower`` or ``higher`` where the corrected resampled t-test is significant at `CORRECTED_RISK`,
-    and ``open`` otherwise.
+    ``difference`` is the mean, ``relative`` the same relative to the mean error of the second, and
+    ``effect`` in units of the spread of the differences: infinite where they are all equal and not
+    zero, NaN for one split. ``n_splits`` counts the splits that both have and ``n_nonzero`` those
+    on which they differ, at most by ``largest_relative_difference``, relative to the larger error.
+    ``p_student`` and ``p_corrected`` are the two-sided p values of Student's paired t-test and of
+    the corrected resampled t-test. ``outcome`` is ``equal`` where every split gives the same error
+    up to rounding, ``untested`` for one split, ``lower`` or ``higher`` where the corrected test is
+    significant at `CORRECTED_RISK`, and ``open`` otherwise. ``note`` says why a value is special.
     """
-    if n_nonzero == 0:
-        return "equal"
-    if math.isnan(p_corrected):
-        return "untested"
-    if p_corrected < CORRECTED_RISK:
-        return "lower" if mean_difference < 0 else "higher"
-    return "open"
+
+    difference: float
+    relative: float
+    n_splits: int
+    n_nonzero: int
+    effect: float
+    p_student: float
+    p_corrected: float
+    largest_relative_difference: float
+    outcome: str
+    note: str = ""
 
 
-def largest_relative_difference(first: Sequence[float], second: Sequence[float]) -> float:
-    """Return the largest difference in a split, relative to the larger error."""
-    return max(abs(a - b) / (max(abs(a), abs(b)) or 1.0) for a, b in zip(first, second))
+def difference(
+    first: Mapping[int, float], second: Mapping[int, float], n_train: int, n_test: int
+) -> Difference | None:
+    """Return the comparison ``first - second`` on the splits that both have, None without any.
+
+    Both map splits to errors; `n_train` and `n_test` are the rows of a split, for the corrected
+    test.
+    """
+    splits = common_splits(first, second)
+    if not splits:
+        return None
+    ours, theirs = ([errors[split] for split in splits] for errors in (first, second))
+    student = paired_t_test(ours, theirs)
+    corrected = corrected_resampled_t_test(ours, theirs, n_train, n_test).p_value
+    other_mean = mean_and_deviation(theirs)[0]
+    outcome = "open"
+    if student.n_nonzero == 0:
+        outcome = "equal"
+    elif math.isnan(corrected):
+        outcome = "untested"
+    elif corrected < CORRECTED_RISK:
+        outcome = "lower" if student.mean_difference < 0 else "higher"
+    return Difference(
+        difference=student.mean_difference,
+        relative=student.mean_difference / other_mean if other_mean else math.nan,
+        n_splits=student.n_splits,
+        n_nonzero=student.n_nonzero,
+        effect=student.effect,
+        p_student=student.p_value,
+        p_corrected=corrected,
+        largest_relative_difference=max(
+            abs(a - b) / (max(abs(a), abs(b)) or 1.0) for a, b in zip(ours, theirs)
+        ),
+        outcome=outcome,
+        note=student.note,
+    )
 
 
 def error_table(
@@ -201,35 +237,35 @@ def error_table(
     """
     scores = outside_studies(scores)
     published_cells = _published_cells(published)
-    n_test, n_train = most_test_rows(scores), rows_of_sizes(scores)
+    options = {"n_test": most_test_rows(scores), "reference": reference}
+    n_train = rows_of_sizes(scores)
     cells = []
     for quantity in errors:
         for size, column in errors_by_size(scores, quantity).items():
+            options |= {"size": size, "n_train": n_train[size]}
             for variant in order_variants(column, method_order):
+                more = column_comparison(column, variant)
                 printed = published_cells.get((quantity, variant, size), {})
+                cell = compared_cell(quantity, column, variant, **options, **more, **printed)
                 if printed and is_comparable:
-                    mean, deviation = mean_and_deviation(in_order(column[variant]))
-                    printed = printed | _differences(quantity, mean, deviation, printed)
-                cells.append(
-                    compared_cell(
-                        quantity,
-                        column,
-                        variant,
-                        size,
-                        n_train[size],
-                        n_test,
-                        reference,
-                        **column_comparison(column, variant),
-                        **printed,
-                    )
-                )
+                    cell = _with_difference(cell)
+                cells.append(cell)
     return cells
+
+
+def _with_difference(cell: Cell) -> Cell:
+    """Return a cell with its difference from the published number."""
+    measured = QUANTITIES[cell.quantity]
+    ours = measured.shown(cell.mean), measured.shown_spread(cell.deviation)
+    found = published_difference(*ours, cell.published_value, cell.published_spread)
+    return replace(cell, published_difference=found[0], published_difference_in_spreads=found[1])
 
 
 def compared_cell(
     quantity: str,
     column: Mapping[Variant, Mapping[int, float]],
     variant: Variant,
+    *,
     size: int,
     n_train: int,
     n_test: Mapping[tuple[Variant, int], int],
@@ -248,17 +284,14 @@ def compared_cell(
         size,
         len(column[variant]),
         tested,
-        *mean_and_deviation(in_order(column[variant])),
+        *mean_and_deviation(list(column[variant].values())),
         **reference_comparison(column, variant, reference, n_train, tested),
         **more,
     )
 
 
 def time_table(
-    timings: pd.DataFrame,
-    *,
-    method_order: Iterable[str] = (),
-    published: Sequence[Published] = (),
+    timings: pd.DataFrame, *, method_order: Iterable[str] = (), published: Sequence[Published] = ()
 ) -> list[Cell]:
     """Return the cells of the time table, in seconds: training, selection and test.
 
@@ -280,7 +313,7 @@ def time_table(
             size,
             len(column[variant]),
             n_test[variant, size],
-            *mean_and_deviation(in_order(column[variant])),
+            *mean_and_deviation(list(column[variant].values())),
             **published_cells.get((quantity, variant, size), {}),
         )
         for quantity in TIMES
@@ -289,23 +322,17 @@ def time_table(
     ]
 
 
-def write_cells(path: str | Path, cells: Sequence, names: Sequence[str] | None = None) -> None:
-    """Write the cells as CSV, one row per cell, with every digit; NaN and None are left empty.
-
-    The cells are records of one dataclass, and `names` its fields that are written, by default all.
-    """
-    names = names or [field.name for field in fields(cells[0])]
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    for cell in cells:
-        writer.writerow([_csv_value(getattr(cell, name)) for name in names])
-    write_text(path, text.getvalue())
+def write_cells(path: str | Path, cells: Sequence, names: Sequence[str]) -> None:
+    """Write these attributes of cells as CSV, one row per cell; NaN and None are left empty."""
+    values = {name: [getattr(cell, name) for cell in cells] for name in names}
+    frame = pd.DataFrame({name: _column(column) for name, column in values.items()})
+    write_frame(path, frame)
 
 
-def in_order(splits: Mapping[int, float]) -> list[float]:
-    """Return the values of splits in their order."""
-    return [splits[split] for split in sorted(splits)]
+def _column(values: Sequence) -> pd.Series:
+    """Return values as they are written: whole numbers and truth values without a point."""
+    is_whole = {type(value) for value in values} <= {int, bool, type(None)}
+    return pd.Series(values, dtype="Int64" if is_whole else None)
 
 
 def common_splits(first: Mapping[int, float], second: Mapping[int, float]) -> list[int]:
@@ -321,6 +348,16 @@ def paired_on_common_splits(
     if not splits:
         return None
     return paired_t_test([first[s] for s in splits], [second[s] for s in splits])
+
+
+def is_equal(
+    column: Mapping[Variant, Mapping[int, float]], first: Variant, second: Variant
+) -> bool:
+    """Return whether two rows of a column have the same errors, up to rounding, and splits."""
+    if column[first].keys() != column[second].keys():
+        return False
+    test = paired_on_common_splits(column[first], column[second])
+    return test is not None and test.n_nonzero == 0
 
 
 def reference_variant(
@@ -361,11 +398,7 @@ def column_comparison(column: Mapping[Variant, Mapping[int, float]], variant: Va
     if not tested:
         return {}
     closest = max(tested, key=lambda v: (tested[v].p_value, v))
-    return {
-        "bold": bold,
-        "opponent": _variant_name(closest),
-        "p_student": tested[closest].p_value,
-    }
+    return {"bold": bold, "opponent": _variant_name(closest), "p_student": tested[closest].p_value}
 
 
 def reference_comparison(
@@ -383,25 +416,16 @@ def reference_comparison(
     other = reference_variant(column, variant, reference)
     if other is None or other == variant:
         return {}
-    splits = common_splits(column[variant], column[other])
-    if not splits:
+    found = difference(column[variant], column[other], n_train, n_test)
+    if found is None:
         return {}
-    first = [column[variant][split] for split in splits]
-    second = [column[other][split] for split in splits]
-    student = paired_t_test(first, second)
-    corrected = corrected_resampled_t_test(first, second, n_train, n_test)
-    mark = ""
-    if corrected.p_value < CORRECTED_RISK:
-        mark = "lower" if corrected.mean_difference < 0 else "higher"
-    return {
-        "difference": student.mean_difference,
-        "n_nonzero": student.n_nonzero,
-        "effect": student.effect,
-        "hedges_g": effect_sizes(first, second).of_scores,
-        "p_reference_student": student.p_value,
-        "p_reference_corrected": corrected.p_value,
-        "largest_relative_difference": largest_relative_difference(first, second),
-        "mark": mark,
+    splits = common_splits(column[variant], column[other])
+    scores = [[column[row][split] for split in splits] for row in (variant, other)]
+    fields = ("difference", "n_nonzero", "effect", "largest_relative_difference", "outcome")
+    return {name: getattr(found, name) for name in fields} | {
+        "hedges_g": effect_sizes(*scores).of_scores,
+        "p_reference_student": found.p_student,
+        "p_reference_corrected": found.p_corrected,
     }
 
 
@@ -422,30 +446,6 @@ def _published_cells(published: Sequence[Published]) -> dict[tuple, dict]:
     return cells
 
 
-def _differences(quantity: str, mean: float, deviation: float, printed: Mapping) -> dict:
-    """Return the fields of a cell that give its difference from the published number."""
-    measured = QUANTITIES[quantity]
-    difference, in_spreads = published_difference(
-        measured.shown(mean),
-        measured.shown_spread(deviation),
-        printed["published_value"],
-        printed["published_spread"],
-    )
-    return {
-        "published_difference": difference,
-        "published_difference_in_spreads": in_spreads,
-    }
-
-
 def _variant_name(variant: Variant) -> str:
     """Return a row's name for a CSV field: ``method/components/weak size``."""
     return f"{variant.method}/{variant.components}/{variant.weak_size}"
-
-
-def _csv_value(value: object) -> object:
-    """Return the content of the CSV field of a value."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return ""
-    if isinstance(value, bool):
-        return int(value)
-    return repr(value) if isinstance(value, float) else value

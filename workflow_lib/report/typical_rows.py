@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from workflow_lib.artifacts import read_artifact
-from workflow_lib.errors import UserError
-from workflow_lib.fitting.items import components_group, fold_group, size_group
 from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.generative.storage import model_from_tree, scaling_from_tree
+from workflow_lib.report.class_predictions import stored_mixture
 from workflow_lib.report.labels import MINUS, MISSING, count_of, table_title
-from workflow_lib.report.table_markup import Block, Entry, Layout, latex_markup
-from workflow_lib.report.tables import write_cells
+from workflow_lib.report.results import read_json, write_frame
+from workflow_lib.report.table_markup import Block, Layout, latex_markup
 from workflow_lib.whole_files import write_text
 
 N_TYPICAL = 3
@@ -31,22 +31,12 @@ RESPONSIBILITY_DECIMALS = 3
 
 @dataclass(frozen=True)
 class TypicalComponent:
-    """One component of a mixture.
+    """One component of a mixture, by its number from 1.
 
-    Attributes
-    ----------
-    component : int
-        Number of the component, from 1.
-    share : float
-        Weight of the component in the mixture.
-    n_rows : int
-        Rows that belong to it more probably than to any other component.
-    means : array (d,)
-        Its mean, in the units of the outputs.
-    rows : list of str
-        Names of its most typical rows, `N_TYPICAL` at most.
-    memberships : list of float
-        The probability of the component given the outputs of these rows.
+    ``share`` is its weight, ``n_rows`` the number of rows that belong to it more probably than to
+    any other, and ``means`` (d,) its mean in the units of the outputs. ``rows`` are the names of
+    its most typical rows, `N_TYPICAL` at most, and ``memberships`` the probability of the component
+    given their outputs.
     """
 
     component: int
@@ -58,43 +48,13 @@ class TypicalComponent:
 
 
 @dataclass(frozen=True)
-class TypicalValue:
-    """One line of the CSV file.
-
-    Attributes
-    ----------
-    component : int
-    share : float
-    n_rows : int
-    kind : str
-        ``mean`` or ``typical_row``.
-    name : str
-        Of the output, or of the row.
-    value : float
-        The mean of the output, or the membership of the row.
-    """
-
-    component: int
-    share: float
-    n_rows: int
-    kind: str
-    name: str
-    value: float
-
-
-@dataclass(frozen=True)
 class TypicalRows:
-    """The components of a mixture, and the names of the outputs.
+    """The components of a mixture, and the names of the d outputs.
 
-    Attributes
-    ----------
-    components : list of TypicalComponent
-    outputs : list of d str
-    differences : array (d,)
-        How much the means of each output differ between components: their variance, weighted by
-        the components, relative to the variance of the output over the rows.
-    n_groups : int or None
-        Groups that the data profile found in the outputs, 1 for none; None if it has no mixture.
+    ``differences`` (d,) say how much the means of each output differ between components: their
+    variance, weighted by the components, relative to the variance of the output over the rows.
+    ``n_groups`` are the groups that the data profile found in the outputs, 1 for none; None if it
+    has no mixture.
     """
 
     components: list[TypicalComponent]
@@ -121,7 +81,7 @@ def run(
     the LaTeX label; the other parameters are those of `typical_rows`.
     """
     found = typical_rows(dataset, split, models, data_profile)
-    write_cells(output_csv, csv_rows(found))
+    write_frame(output_csv, csv_rows(found))
     title = table_title(caption, dataset_title, stand_in_for)
     write_text(output_latex, latex_markup(typical_layout(found, title), label))
 
@@ -140,27 +100,17 @@ def typical_rows(
     are the rows with the highest membership and, of equal ones (`RESPONSIBILITY_DECIMALS`), those
     nearest to the mean, in the scaled units of the mixture. A name of several rows is given once.
 
-    Parameters
-    ----------
-    dataset : path
-        A "dataset" artifact; its rows are named by ``rows/name``, or by their line or number
-        where they have no names.
-    split : path
-        The "split" artifact of the mixture.
-    models : path
-        A "models" artifact with mixtures of its outputs.
-    data_profile : path or None, default=None
-        JSON that says into how many groups the outputs fall (``mixture``, ``n_components``); the
-        mixture with the nearest number of components is described, and the smallest without it.
+    Rows are called as `row_names` says. `split` is the "split" artifact of the mixture, and
+    `models` a "models" artifact with mixtures of the outputs. The JSON `data_profile` says into how
+    many groups the outputs fall (``mixture``, ``n_components``): the mixture with the nearest
+    number of components is described, and the smallest without it.
 
-    Raises
-    ------
-    UserError
-        If there is no such mixture.
+    Raises UserError if there is no such mixture.
     """
     data, partition = read_artifact(dataset, "dataset"), read_artifact(split, "split")
-    n_groups = _groups_seen(data_profile)
-    stored = _stored_mixture(models, n_groups or 1)
+    mixture = read_json(data_profile).get("mixture") if data_profile else None
+    n_groups = int(mixture["n_components"]) if mixture else None
+    stored = stored_mixture(models, n_components=n_groups or 1)
     model, scaling = model_from_tree(stored), scaling_from_tree(stored)
     numbers = np.sort(partition["train"][: max(partition["sizes"])])
     known = ~np.isnan(data["outputs"][numbers])
@@ -213,20 +163,20 @@ def row_names(data: Mapping) -> list[str]:
     return [str(name) or place for name, place in zip(names, places, strict=True)]
 
 
-def csv_rows(found: TypicalRows) -> list[TypicalValue]:
-    """Return the lines of the CSV file: the means of all outputs, then the typical rows."""
+def csv_rows(found: TypicalRows) -> pd.DataFrame:
+    """Return the lines of the CSV file: of each component the means, then the typical rows.
+
+    Columns: ``component``, ``share``, ``n_rows``, ``kind`` (``mean`` or ``typical_row``), ``name``
+    (of the output, or of the row) and ``value`` (the mean, or the membership of the row).
+    """
     lines = []
     for component in found.components:
         key = component.component, component.share, component.n_rows
-        lines += [
-            TypicalValue(*key, "mean", name, float(mean))
-            for name, mean in zip(found.outputs, component.means, strict=True)
-        ]
-        lines += [
-            TypicalValue(*key, "typical_row", name, membership)
-            for name, membership in zip(component.rows, component.memberships, strict=True)
-        ]
-    return lines
+        lines += [(*key, "mean", *pair) for pair in zip(found.outputs, component.means)]
+        typical = zip(component.rows, component.memberships)
+        lines += [(*key, "typical_row", *pair) for pair in typical]
+    columns = ["component", "share", "n_rows", "kind", "name", "value"]
+    return pd.DataFrame(lines, columns=columns)
 
 
 def typical_layout(found: TypicalRows, title: str) -> Layout:
@@ -234,10 +184,9 @@ def typical_layout(found: TypicalRows, title: str) -> Layout:
     shown = np.sort(np.argsort(-found.differences, kind="stable")[:MOST_OUTPUTS])
     rows = []
     for component in found.components:
-        entries = [Entry(f"{100 * component.share:.1f}"), Entry(str(component.n_rows))]
-        entries += [Entry(_number(component.means[output])) for output in shown]
-        entries.append(Entry(", ".join(component.rows) or MISSING))
-        rows.append((str(component.component), entries, []))
+        texts = [f"{100 * component.share:.1f}", str(component.n_rows)]
+        texts += [f"{mean:.3g}".replace("-", MINUS) for mean in component.means[shown]]
+        rows.append((str(component.component), [*texts, ", ".join(component.rows) or MISSING]))
     notes = [
         "Columns of outputs are the means of each component.",
         "A row belongs to its most probable component; typical are the rows with the highest "
@@ -267,33 +216,3 @@ def typical_layout(found: TypicalRows, title: str) -> Layout:
         notes,
         is_prose=True,
     )
-
-
-def _number(value: float) -> str:
-    return f"{value:.3g}".replace("-", MINUS)
-
-
-def _groups_seen(data_profile: str | Path | None) -> int | None:
-    """Return how many groups the data profile found in the outputs; None if it has no mixture."""
-    if data_profile is None:
-        return None
-    mixture = json.loads(Path(data_profile).read_text(encoding="utf-8")).get("mixture")
-    return int(mixture["n_components"]) if mixture else None
-
-
-def _stored_mixture(models: str | Path, wanted: int) -> Mapping:
-    """Return the tree of the mixture of the largest size with the nearest component count."""
-    fitted = read_artifact(models, "models")
-    largest = max(int(name.rpartition("-")[2]) for name in fitted)
-    by_count = fitted[size_group(largest)]
-    counts = sorted(int(name.rpartition("-")[2]) for name in by_count)
-    count = min(counts, key=lambda known: abs(known - wanted))
-    stored = by_count[components_group(count)][fold_group(None)]
-    if stored["kind"] != "gaussian_mixture":
-        raise UserError(
-            str(models),
-            f"a model of kind {stored['kind']}",
-            "a mixture, whose components rows belong to",
-            "name a method with a mixture, or leave the table out",
-        )
-    return stored

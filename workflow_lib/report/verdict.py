@@ -4,29 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from workflow_lib.experiments.statistics import mean_and_deviation
 from workflow_lib.report.labels import (
     ceiling_sentence,
     count_of,
-    format_p_value,
     is_ceiling,
     join_words,
     method_label,
     variant_label,
 )
-from workflow_lib.report.quantities import QUANTITIES, errors_by_size
+from workflow_lib.report.quantities import QUANTITIES, chance_error, errors_by_size
 from workflow_lib.report.results import outside_studies
-from workflow_lib.report.tables import (
-    Cell,
-    error_table,
-    paired_on_common_splits,
-)
-from workflow_lib.report.variants import Variant, order_variants
-
-if TYPE_CHECKING:
-    import pandas as pd
+from workflow_lib.report.tables import error_table, is_equal
+from workflow_lib.report.variants import order_variants
 
 OUTCOMES = {
     "lower": "is better",
@@ -38,58 +31,40 @@ OUTCOMES = {
 """Outcome of a comparison with the reference -> its description."""
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """A row against the reference method at one training size; ``outcome`` is in `OUTCOMES`."""
+COMPARED = ["label", "method", "training_size", "n_splits", "outcome", "difference", "n_nonzero"]
+COMPARED += ["effect", "hedges_g", "p_reference_student", "p_reference_corrected"]
+COMPARED += ["largest_relative_difference"]
+"""What is known of a row against the reference method at one training size: the label of the row,
+and fields of `workflow_lib.report.tables.Cell`."""
 
-    label: str
-    training_size: int
-    outcome: str
-    cell: Cell
+TOLERANCE = 1e-9
+"""A mean error this close to that of a guess does not beat it."""
 
 
 @dataclass(frozen=True)
 class Verdict:
     """The findings of one experiment.
 
-    Attributes
-    ----------
-    metric, reference : str
-        The quantity compared, a key of `workflow_lib.report.quantities.QUANTITIES`, and the method
-        that the others are compared with.
-    best : str
-        The best mean at each training size, as a sentence.
-    comparisons : list of Comparison
-        Every compared row at every training size.
-    judgements : list of str
-        One per compared row: where it is better, equal, worse or undecided against the reference.
-    numbers : list of str
-        The numbers of each judgement: differences, p values and numbers of differing splits.
-    equalities : list of str
-        For each row of other methods that equals the reference, at which sizes.
+    ``metric`` is the quantity compared, a key of `workflow_lib.report.quantities.QUANTITIES`, and
+    ``reference`` the method that the others are compared with. ``best`` says which mean is the best
+    at each training size. ``comparisons`` have every compared row at every training size, with the
+    columns `COMPARED`. For each compared row there is a sentence in ``judgements``, where it is
+    better, equal, worse or undecided. ``equalities`` say of rows of other methods at which sizes
+    they equal the reference.
     """
 
     metric: str
     reference: str
     best: str
-    comparisons: list[Comparison]
+    comparisons: pd.DataFrame
     judgements: list[str]
-    numbers: list[str]
     equalities: list[str]
-
-    @property
-    def sentences(self) -> list[str]:
-        """The best rows, every judgement with its numbers, then the other equal rows."""
-        pairs = zip(self.judgements, self.numbers)
-        judged = [f"{judgement} {number}" for judgement, number in pairs]
-        return [self.best, *judged, *self.equalities]
 
 
 def verdict(
     scores: pd.DataFrame,
     *,
     methods: Mapping[str, Mapping],
-    reference: str | None = None,
     subjects: Sequence[str] | None = None,
     metric: str = "arrmse",
 ) -> Verdict:
@@ -100,40 +75,34 @@ def verdict(
     up to rounding (`workflow_lib.experiments.statistics.EQUALITY_TOLERANCE`), as for methods that
     are algebraically the same. Studies of weak labels are left out.
 
-    Parameters
-    ----------
-    scores : data frame
-        The rows of one ``scores.csv`` (`workflow_lib.report.results.read_scores`).
-    methods : mapping of method name to {"label": ...}
-        Its order is the order of the sentences.
-    reference : str, optional
-        The method that the others are compared with; by default that of the `metric`.
-    subjects : sequence of str, optional
-        The methods to compare; by default those named ``ofer-...`` or ``wofer-...``.
-    metric : {"arrmse", "rrmse", "accuracy"}, default="arrmse"
+    The reference is that of the `metric`. `subjects` are the methods to compare, by
+    default those named ``ofer-...`` or ``wofer-...``, and the order of `methods` is that of the
+    sentences.
     """
-    reference = reference or QUANTITIES[metric].reference
+    reference = QUANTITIES[metric].reference
     scores = outside_studies(scores)
     if subjects is None:
         names = set(scores["method"])
         subjects = [name for name in names if name.startswith(("ofer", "wofer"))]
     cells = error_table(scores, method_order=methods, reference=reference, errors=[metric])
-    compared = [
-        Comparison(variant_label(cell.variant, methods), cell.training_size, cell.outcome, cell)
-        for cell in cells
-        if cell.n_nonzero is not None
+    variants = order_variants([cell.variant for cell in cells], methods)
+    rows = [
+        vars(cell) | {"label": variant_label(cell.variant, methods)}
+        for cell in sorted(cells, key=lambda cell: variants.index(cell.variant))
+        if cell.outcome
     ]
-    by_label = _by_label([c for c in compared if c.cell.method in subjects], methods)
-    equal = [c for c in compared if c.cell.method not in subjects and c.outcome == "equal"]
+    compared = pd.DataFrame(rows, columns=COMPARED)
+    is_subject = compared["method"].isin(subjects)
+    equal = compared[~is_subject & (compared["outcome"] == "equal")]
+    compared = compared[is_subject]
     name = method_label(reference, methods)
     return Verdict(
         metric,
         reference,
         _best_sentence(scores, methods, metric),
-        [comparison for group in by_label.values() for comparison in group],
-        [_judgement(label, group, name) for label, group in by_label.items()],
-        [_numbers(label, group, name, metric) for label, group in by_label.items()],
-        [_judgement(label, group, name) for label, group in _by_label(equal, methods).items()],
+        compared,
+        [_judgement(*group, name) for group in compared.groupby("label", sort=False)],
+        [_judgement(*group, name) for group in equal.groupby("label", sort=False)],
     )
 
 
@@ -144,80 +113,69 @@ def count_sentences(verdicts: Sequence[Verdict], methods: Mapping[str, Mapping])
     components and of weak rows. Errors and accuracies, and different references, are counted
     separately.
     """
-    groups: dict[tuple[str, str, str, str], list[Comparison]] = {}
-    for verdict in verdicts:
-        measured = QUANTITIES[verdict.metric]
-        for comparison in verdict.comparisons:
-            key = (comparison.cell.method, verdict.reference, measured.better, measured.worse)
-            groups.setdefault(key, []).append(comparison)
-    sentences = []
-    for key in sorted(groups, key=lambda key: (_position(key[0], methods), key)):
-        (method, reference, better, worse), group = key, groups[key]
-        outcomes = [comparison.outcome for comparison in group]
-        parts = [f"{OUTCOMES[o]} in {outcomes.count(o)}" for o in OUTCOMES if o in outcomes]
-        differing = [c.cell.difference for c in group if c.cell.n_nonzero]
-        means = ""
-        if differing:
-            n_better = sum(difference < 0 for difference in differing)
+    order, sentences = list(methods), {}
+    for better, worse in (("lower", "higher"), ("higher", "lower")):
+        frames = [
+            each.comparisons.assign(reference=each.reference)
+            for each in verdicts
+            if QUANTITIES[each.metric].better == better and len(each.comparisons)
+        ]
+        for key, group in pd.concat(frames).groupby(["method", "reference"]) if frames else ():
+            outcomes = list(group["outcome"])
+            parts = [f"{OUTCOMES[o]} in {outcomes.count(o)}" for o in OUTCOMES if o in outcomes]
+            differing = group.loc[group["n_nonzero"] > 0, "difference"]
+            n_better = (differing < 0).sum()
             means = f" (mean {better} in {n_better}, {worse} in {len(differing) - n_better})"
-        sentences.append(
-            f"{method_label(method, methods)} against {method_label(reference, methods)} "
-            f"{join_words(parts)} of {count_of(len(group), 'comparison')}{means}."
-        )
-    return sentences
+            place = order.index(key[0]) if key[0] in order else len(order)
+            sentences[place, *key, better] = (
+                f"{' against '.join(method_label(method, methods) for method in key)} "
+                f"{join_words(parts)} of {count_of(len(group), 'comparison')}"
+                f"{means if len(differing) else ''}."
+            )
+    return [sentences[key] for key in sorted(sentences)]
 
 
-def _by_label(
-    comparisons: Sequence[Comparison], methods: Mapping[str, Mapping]
-) -> dict[str, list[Comparison]]:
-    """Return the comparisons of each row, by its label and in the order of the rows."""
-    groups: dict[str, list[Comparison]] = {}
-    for variant in order_variants([c.cell.variant for c in comparisons], methods):
-        label = variant_label(variant, methods)
-        groups[label] = [c for c in comparisons if c.cell.variant == variant]
-    return groups
+def unbeaten_sizes(scores: pd.DataFrame, metric: str, methods: Mapping[str, Mapping]) -> list[int]:
+    """Return the training sizes at which no method but a ceiling has a lower error than a guess.
+
+    A guess is the training mean, whose error is 1, and for classes a guess among the classes
+    (`workflow_lib.report.quantities.chance_error`).
+    """
+    guess = chance_error(scores) if QUANTITIES[metric].is_accuracy else 1.0
+    scores = outside_studies(scores)
+    fair = scores[[not is_ceiling(method, methods) for method in scores["method"]]]
+    lowest = {
+        size: min(mean_and_deviation(list(errors.values()))[0] for errors in column.values())
+        for size, column in errors_by_size(fair, metric).items()
+    }
+    return [size for size in sorted(lowest) if lowest[size] >= guess - TOLERANCE]
 
 
-def _position(method: str, methods: Mapping[str, Mapping]) -> int:
-    """Return the place of a method in the order of `methods`, after all of them if unknown."""
-    names = list(methods)
-    return names.index(method) if method in names else len(names)
+def replaced_sentences(replaced: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return a sentence for each experiment that did not run, with what stands in for it."""
+    return [
+        f"{name} did not run, because a file of its dataset is not on this machine; "
+        f"{join_words(others)} {'stands' if len(others) == 1 else 'stand'} in for it."
+        for name, others in replaced.items()
+    ]
 
 
-def _judgement(label: str, group: Sequence[Comparison], reference: str) -> str:
+def _judgement(label: str, group: pd.DataFrame, reference: str) -> str:
     """Return where one row is better, equal or worse than the reference.
 
     Where it is equal, the largest difference measured in a split is given.
     """
     parts = []
     for outcome, words in OUTCOMES.items():
-        cells = [c.cell for c in group if c.outcome == outcome]
-        if not cells:
+        found = group[group["outcome"] == outcome]
+        if found.empty:
             continue
-        part = f"{words} at n = {join_words([str(cell.training_size) for cell in cells])}"
+        part = f"{words} at n = {join_words(found['training_size'])}"
         if outcome == "equal":
-            largest = max(cell.largest_relative_difference for cell in cells)
+            largest = found["largest_relative_difference"].max()
             part += f" (largest relative difference in a split: {largest:.1g})"
         parts.append(part)
     return f"{label} against {reference} {'; '.join(parts)}."
-
-
-def _numbers(label: str, group: Sequence[Comparison], reference: str, metric: str) -> str:
-    """Return the differences of one row from the reference, with their tests."""
-    measured = QUANTITIES[metric]
-    parts = []
-    for comparison in group:
-        cell = comparison.cell
-        part = f"{measured.write_difference(cell.difference)} at n = {comparison.training_size}"
-        if comparison.outcome not in ("equal", "untested"):
-            part += (
-                f" ({format_p_value(cell.p_reference_student)}, corrected "
-                f"{format_p_value(cell.p_reference_corrected)}, "
-                f"{cell.n_nonzero} of {count_of(cell.n_splits, 'split')} differ)"
-            )
-        parts.append(part)
-    what = measured.difference_name
-    return f"Difference in {what}, {label} minus {reference}: {'; '.join(parts)}."
 
 
 def _best_sentence(scores: pd.DataFrame, methods: Mapping[str, Mapping], metric: str) -> str:
@@ -231,7 +189,7 @@ def _best_sentence(scores: pd.DataFrame, methods: Mapping[str, Mapping], metric:
     sizes_of_winner: dict[str, list[str]] = {}
     for size, column in errors_by_size(fair, metric).items():
         best = min(column, key=lambda v: (mean_and_deviation(list(column[v].values()))[0], v))
-        tied = [v for v in column if v == best or _is_equal(column, v, best)]
+        tied = [v for v in column if v == best or is_equal(column, v, best)]
         winner = join_words([variant_label(v, methods) for v in order_variants(tied, methods)])
         if len(tied) > 1:
             winner += " (equal up to rounding)"
@@ -244,11 +202,3 @@ def _best_sentence(scores: pd.DataFrame, methods: Mapping[str, Mapping], metric:
     if ceilings:
         sentences.append(ceiling_sentence([method_label(name, methods) for name in ceilings]))
     return " ".join(sentences)
-
-
-def _is_equal(column: Mapping[Variant, Mapping[int, float]], first: Variant, second: Variant):
-    """Return whether two rows have the same scores on the same splits."""
-    if column[first].keys() != column[second].keys():
-        return False
-    test = paired_on_common_splits(column[first], column[second])
-    return test is not None and test.n_nonzero == 0

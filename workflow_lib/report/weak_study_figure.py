@@ -11,14 +11,9 @@ from workflow_lib.report.labels import splits_in_words, variant_label
 from workflow_lib.report.lines import Line, draw_panels, level_line, panel_size, row_style
 from workflow_lib.report.quantities import QUANTITIES, Quantity
 from workflow_lib.report.results import read_scores
-from workflow_lib.report.study_tables import (
-    reference_cell,
-    study_table,
-    varied_variants,
-)
+from workflow_lib.report.study_tables import reference_cell, study_table, varied_variants
 from workflow_lib.report.style import applied_style, line_style
 from workflow_lib.report.tables import Cell
-from workflow_lib.report.variants import Variant
 
 X_LABELS = {
     "weak_weight": "\u03bb\u2082, the weight of weak labels (log scale)",
@@ -29,13 +24,7 @@ BREAK = 1.5
 
 
 def draw_weak_study(
-    scores: str | Path,
-    kind: str,
-    methods: Mapping[str, Mapping],
-    *,
-    title: str,
-    metric: str,
-    reference: str | None = None,
+    scores: str | Path, kind: str, methods: Mapping[str, Mapping], *, title: str, metric: str
 ):
     """Return the figure: mean and standard deviation over splits against the value of the study.
 
@@ -44,34 +33,15 @@ def draw_weak_study(
     method without weak rows. Points of one value are drawn side by side. Limits, colors and names
     are those of `workflow_lib.report.lines.draw_panels`.
 
-    Parameters
-    ----------
-    scores : path
-        A ``scores.csv``.
-    kind : {"weak_weight", "weak_noise"}
-        The study.
-    methods : mapping of method name to {"label", "color", "marker"}
-        Its order is the order of the legend.
-    title : str
-        The dataset, and that it is a stand-in if so.
-    metric : {"arrmse", "rrmse", "accuracy"}
-        Which error to draw; an accuracy is drawn in percent.
-    reference : str, optional
-        The method of the dashed line; by default that of the `metric`.
+    `kind` is the study, `methods` have ``label``, ``color`` and ``marker`` in the order of the
+    legend, and the `title` is that of the dataset. An accuracy is drawn in percent.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    UserError
-        If the scores contain no such study.
+    Raises UserError if the scores contain no such study.
     """
     from matplotlib.figure import Figure
 
     measured = QUANTITIES[metric]
-    reference = reference or measured.reference
+    reference = measured.reference
     cells = study_table(
         read_scores(scores), kind, metric=metric, method_order=methods, reference=reference
     )
@@ -82,6 +52,10 @@ def draw_weak_study(
     gap = min((b - a for a, b in zip(ordered, ordered[1:], strict=False)), default=1.0)
     step = min(0.25 / len(variants), 0.06) * gap
     references = [reference_cell(cells, variant) for variant in variants]
+    size = measured.size_in_words(cells[0].training_size)
+    sizes = f"{size} and {variants[0].weak_size} weak rows"
+    n_splits = max(cell.n_splits for cell in cells)
+    what = splits_in_words(n_splits, [cell.n_test for cell in cells])
     with applied_style():
         figure = Figure(figsize=panel_size(len(variants)), layout="constrained")
         axis = figure.subplots()
@@ -113,7 +87,7 @@ def draw_weak_study(
         draw_panels(
             [axis],
             [lines + levels],
-            title=_full_title(title, cells, variants, measured),
+            title=f"{title}\n{sizes}\n{what}",
             is_error=not measured.is_accuracy,
             reference=[line.label for line in levels],
         )
@@ -149,15 +123,11 @@ def _line(cells: Mapping, segments, places, measured: Quantity, shift: float, la
     """Return the line of one method, interrupted between segments."""
     points = []
     for segment in segments:
-        points += [
-            (
-                places[value] + shift,
-                measured.shown(cells[value].mean),
-                measured.shown_spread(cells[value].deviation),
-            )
-            for value in segment
-            if value in cells
-        ]
+        for value in segment:
+            if value in cells:
+                mean, deviation = cells[value].mean, cells[value].deviation
+                shown = measured.shown(mean), measured.shown_spread(deviation)
+                points.append((places[value] + shift, *shown))
         points.append((math.nan, math.nan, math.nan))
     line = Line(label, *zip(*points, strict=True), look)
     sign = -1 if measured.is_accuracy else 1
@@ -175,15 +145,3 @@ def _name_places(axis, segments, places: Mapping[float | None, float], kind: str
     for segment in segments[1:]:
         middle = places[segment[0]] - BREAK / 2
         axis.axvline(middle, color="#999999", linewidth=0.8, linestyle=(0, (1, 3)), zorder=1)
-
-
-def _full_title(
-    title: str, cells: Sequence[Cell], variants: Sequence[Variant], measured: Quantity
-) -> str:
-    """Return the title with the sizes, the number of splits and of test rows."""
-    n_splits = max(cell.n_splits for cell in cells)
-    size = measured.size_in_words(cells[0].training_size)
-    return (
-        f"{title}\n{size} and {variants[0].weak_size} weak rows\n"
-        f"{splits_in_words(n_splits, [cell.n_test for cell in cells])}"
-    )

@@ -9,7 +9,8 @@ A kind of figure is a module of this package; its name is the name of the kind. 
 ``draw``
     which returns a `matplotlib.figure.Figure`, or a `workflow_lib.report.drawing.Drawing` where it
     shows no data. Its parameters are what it reads and is given (some
-    of `ARTIFACTS` and of `SETTINGS`); those with a default value are for other callers.
+    of `ARTIFACTS` and of `SETTINGS`, where they are described); those with a default value are for
+    other callers. It raises UserError where the files do not hold what it shows.
 
 and may have
 

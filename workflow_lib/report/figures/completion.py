@@ -41,35 +41,11 @@ def draw(
     predicted half under the input half. Predictions outside the range of the true pixels are
     drawn at its ends.
 
-    Parameters
-    ----------
-    dataset : path
-        A "dataset" artifact whose ``names`` hold ``image_rows`` and ``image_columns``: a row of
-        inputs followed by its row of outputs is an image, line by line from the top.
-    first_split : path
-        The "split" artifact of the split drawn.
-    first_predictions : mapping of method name to path
-        The "predictions" artifacts of that split. A method without predictions at the training
-        size is left out; one with weak rows is drawn with `weak_size` of them.
-    title : str
-        The dataset, for the title; the training size is added.
-    methods : mapping of method name to {"label": ...}
-        Its order is the order of the rows.
-    training_size : int
-        The training size of the predictions.
-    weak_size : int
-        The number of weak rows, for methods that use them.
-    n_images : int, default=8
-        Number of columns.
+    Inputs followed by their outputs are an image of ``image_rows`` and ``image_columns`` (``names``
+    of the dataset), line by line from the top. Methods without predictions at that training size
+    are left out, and those with weak rows are drawn with `weak_size` of them.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    UserError
-        If the dataset does not hold images, or no method has predictions at that size.
+    Raises UserError if the dataset does not hold images, or no method has such predictions.
     """
     data = read_artifact(dataset, "dataset")
     shape = _image_shape(data, dataset)
@@ -105,37 +81,18 @@ def _draw_images(rows, shape: tuple[int, int], boundary: float, brightest: float
         figure.text(0.1 / width, 1 - 0.12 / height, title, fontsize=10.5, va="top")
         for line, (label, images) in enumerate(rows):
             bottom = height - top - (line + 1) * (cell + gap)
-            figure.text(
-                (left - 0.12) / width,
-                (bottom + cell / 2) / height,
-                label,
-                ha="right",
-                va="center",
-                fontsize=9.5,
-            )
+            look = {"ha": "right", "va": "center", "fontsize": 9.5}
+            figure.text((left - 0.12) / width, (bottom + cell / 2) / height, label, **look)
             for column, image in enumerate(images):
-                axis = figure.add_axes(
-                    (
-                        (left + column * (cell + gap)) / width,
-                        bottom / height,
-                        cell / width,
-                        cell / height,
-                    )
-                )
-                axis.imshow(
-                    np.ma.masked_invalid(image.reshape(shape)),
-                    cmap=colors,
-                    vmin=0.0,
-                    vmax=brightest,
-                    interpolation="nearest",
-                )
+                x = (left + column * (cell + gap)) / width
+                axis = figure.add_axes((x, bottom / height, cell / width, cell / height))
+                pixels = np.ma.masked_invalid(image.reshape(shape))
+                axis.imshow(pixels, cmap=colors, vmin=0.0, vmax=brightest, interpolation="nearest")
                 if line > 0:
                     axis.axhline(boundary - 0.5, color=ACCENT_COLOR, linewidth=1.0)
-                axis.set_xticks([])
-                axis.set_yticks([])
+                axis.set(xticks=[], yticks=[])
                 axis.grid(False)
-                for spine in axis.spines.values():
-                    spine.set(visible=True, color="#bbbbbb", linewidth=0.6)
+                axis.spines[:].set(visible=True, color="#bbbbbb", linewidth=0.6)
     return figure
 
 
@@ -163,12 +120,10 @@ def _completed_outputs(
     n_images: int,
 ) -> dict[str, np.ndarray]:
     """Return label -> predicted outputs (n_images, d) of the methods that have them."""
-    order = [name for name in methods if name in predictions]
-    order += sorted(name for name in predictions if name not in methods)
     with_weak = item_group(training_size, weak_size, SELECTED)
     without = item_group(training_size, 0, SELECTED)
     completed = {}
-    for method in order:
+    for method in (name for name in methods if name in predictions):
         items = read_artifact(predictions[method], "predictions")
         label = method_label(method, methods)
         if weak_size and with_weak in items:

@@ -50,7 +50,6 @@ def draw(
     *,
     title: str,
     methods: Mapping[str, Mapping],
-    n_components: int | None = None,
 ):
     """Return the figure: a row for each true class, a column for each predicted one.
 
@@ -59,38 +58,15 @@ def draw(
     training size. Classes are in the order of their components, between which there are lines: a
     method that finds the right component errs only within the squares on the diagonal.
 
-    Parameters
-    ----------
-    dataset : path
-        A "dataset" artifact of classes.
-    splits : sequence of paths
-        The "split" artifacts.
-    predictions : mapping of method name to sequence of paths
-        The "predictions" artifacts of each method, in the order of the splits.
-    models : path or None
-        A "models" artifact of the first split with mixtures of the class vectors; None for classes
-        in their own order.
-    title : str
-        The dataset, for the title.
-    methods : mapping of method name to {"label": ...}
-        Its order decides between methods of equal accuracy.
-    n_components : int or None, default=None
-        The component count of the mixture; the largest for None.
+    Without a mixture (`models` None) classes are in their own order.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    UserError
-        If the outputs are not classes, or no method has predictions of classes.
+    Raises UserError if the outputs are not classes, or no method has predictions of classes.
     """
     classes = read_classes(dataset)
     best = best_predictions(classes.labels, splits, predictions, methods)
     order, components = np.arange(len(classes.names)), None
     if models is not None:
-        memberships, _ = class_memberships(models, classes.vectors, best.n_train, n_components)
+        memberships, _ = class_memberships(models, classes.vectors, best.n_train)
         order, components = order_by_component(memberships)
     shares = confusion_shares(best.truth, best.predicted, len(order))[np.ix_(order, order)]
     return _draw(shares, [classes.names[place] for place in order], components, title, best)
@@ -101,17 +77,9 @@ def confusion_shares(
 ) -> np.ndarray:
     """Return how often each class is predicted for each true class.
 
-    Parameters
-    ----------
-    truth, predicted : sequences of int arrays
-        True and predicted classes of the test rows, split by split.
-    n_classes : int
-
-    Returns
-    -------
-    array (K, K)
-        Row: true class; column: predicted one; the rows sum to 1. A class without test rows has a
-        row of NaN.
+    `truth` and `predicted` are sequences of int arrays, the classes of the test rows split by
+    split. In the array (K, K) returned a row is a true class and a column a predicted one; the rows
+    sum to 1, and that of a class without test rows is NaN.
     """
     counts = np.zeros((n_classes, n_classes))
     np.add.at(counts, (np.concatenate(truth), np.concatenate(predicted)), 1)
@@ -146,13 +114,9 @@ def _draw(
         side = max(3.2, min(0.125 * n_classes, 10.5))
         figure = Figure(figsize=(side + 3.2, side + 2.4), layout="constrained")
         axis = figure.subplots()
-        image = axis.imshow(
-            100 * np.ma.masked_invalid(shares),
-            cmap=colors,
-            # Most shares are small: their root distinguishes them from zero.
-            norm=PowerNorm(0.5, 0, 100),
-            interpolation="nearest",
-        )
+        # Most shares are small: their root distinguishes them from zero.
+        look = {"cmap": colors, "norm": PowerNorm(0.5, 0, 100), "interpolation": "nearest"}
+        image = axis.imshow(100 * np.ma.masked_invalid(shares), **look)
         size = 8.5 if n_classes <= 20 else max(5.2, min(7.0, 62 * side / n_classes))
         every = math.ceil(n_classes / MOST_NAMES)
         shown = range(0, n_classes, every)
@@ -171,8 +135,7 @@ def _draw(
         bar.set_label("share of the test rows of a class (%)", fontsize=9)
         bar.ax.tick_params(labelsize=8)
         bar.minorticks_off()
-        heading = _heading(title, best)
-        write_title(figure, heading)
+        write_title(figure, _heading(title, best))
     return figure
 
 
@@ -181,36 +144,18 @@ def _draw_components(axis, components: np.ndarray, size: float) -> None:
     from matplotlib.patches import Rectangle
 
     look = {"color": ACCENT_COLOR, "fontsize": max(size, 6.5), "textcoords": "offset points"}
+    look |= {"va": "bottom", "annotation_clip": False}
     for component, first, end in component_bounds(components):
         if first:
             axis.axhline(first - 0.5, color="#999999", linewidth=0.5)
             axis.axvline(first - 0.5, color="#999999", linewidth=0.5)
         corner, width = (first - 0.5, first - 0.5), end - first
-        axis.add_patch(
-            # Above the frame of the axis, which would hide half of a line at the edge.
-            Rectangle(
-                corner,
-                width,
-                width,
-                fill=False,
-                edgecolor=ACCENT_COLOR,
-                linewidth=1.0,
-                clip_on=False,
-                zorder=3,
-            )
-        )
-        axis.annotate(
-            str(component + 1),
-            ((first + end - 1) / 2, -0.5),
-            (0, 4),
-            ha="center",
-            va="bottom",
-            annotation_clip=False,
-            **look,
-        )
-    axis.annotate(
-        "component", (-0.5, -0.5), (-4, 4), ha="right", va="bottom", annotation_clip=False, **look
-    )
+        # Above the frame of the axis, which would hide half of a line at the edge.
+        frame = {"fill": False, "edgecolor": ACCENT_COLOR, "linewidth": 1.0}
+        axis.add_patch(Rectangle(corner, width, width, clip_on=False, zorder=3, **frame))
+        middle = (first + end - 1) / 2
+        axis.annotate(str(component + 1), (middle, -0.5), (0, 4), ha="center", **look)
+    axis.annotate("component", (-0.5, -0.5), (-4, 4), ha="right", **look)
 
 
 def _heading(title: str, best: ClassPredictions) -> str:

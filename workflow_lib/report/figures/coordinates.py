@@ -45,23 +45,6 @@ def draw(
     Of a method with several rows (component numbers or weak rows) each has its own line style. Of
     series the channels follow each other, each in the order of its steps. Limits, colors and names
     are those of `workflow_lib.report.lines.draw_panels`; many coordinates have no bars.
-
-    Parameters
-    ----------
-    coordinates : path
-        A ``coordinates.csv``; only the largest training size is drawn.
-    dataset : path
-        The "dataset" artifact, which records the channels of series.
-    title : str
-        The dataset, and that it is a stand-in if so.
-    shown_methods : mapping of method name to {"label", "color", "marker"}
-        Its order is that of points side by side; other methods are not drawn.
-    metric : str
-        With ``accuracy`` coordinates are classes, and the accuracy of each is drawn in percent.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     from matplotlib.figure import Figure
 

@@ -21,22 +21,21 @@ N_SAMPLES = 500
 VARIANCE_IN_ONE_DIMENSION = 0.5
 VARIANCE_IN_TWO_DIMENSIONS = 5.0
 
+GROUPS = (
+    (False, BASE_COLOR, "other points", "o"),
+    (True, ACCENT_COLOR, "within one standard deviation of the mean", "^"),
+)
+"""Whether points are central, with their color, label and marker."""
+
 
 def embed_gaussian_sample(
     dimension: int, variance: float, seed: int, n_samples: int = N_SAMPLES
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return a sample of N(0, variance I), its Fisher embedding and its central rows.
 
-    The embedding is that of equation (1) under a Gaussian model fitted to the sample: phi_mu =
-    (y - mu) / s^2, and the trace of phi_Sigma = -I / s^2 + phi_mu phi_mu^T.
-
-    Returns
-    -------
-    sample : array of shape (n_samples, dimension)
-    embedding : array of shape (n_samples, dimension + 1)
-        Columns: phi_mu, then the trace of phi_Sigma.
-    is_central : boolean array of shape (n_samples,)
-        Rows within one standard deviation of the fitted mean.
+    The embedding is that of equation (1) under a Gaussian model fitted to the sample (n, d): phi_mu
+    = (y - mu) / s^2, and as the last of its d + 1 columns the trace of phi_Sigma = -I / s^2 +
+    phi_mu phi_mu^T. Central are the rows within one standard deviation of the fitted mean.
     """
     random = np.random.default_rng(seed)
     sample = np.sqrt(variance) * random.standard_normal((n_samples, dimension))
@@ -53,15 +52,6 @@ def draw(seed: int):
     Both samples have 500 points; those within one standard deviation of the mean are marked.
     The embedding of the first is a parabola and of the second a paraboloid, since the covariance
     part is a function of the mean part: the reduced embedding loses nothing.
-
-    Parameters
-    ----------
-    seed : int
-        Seed of the two samples.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     from matplotlib.figure import Figure
 
@@ -75,19 +65,12 @@ def draw(seed: int):
         parabola = figure.add_axes((0.62, 0.59, 0.36, 0.36))
         paraboloid = figure.add_axes((0.25, 0.02, 0.48, 0.44), projection="3d")
         _draw_histogram(histogram, line[:, 0], line_central)
-        for central, color, label, marker in _groups():
+        for central, color, label, marker in GROUPS:
             rows = line_central == central
             parabola.scatter(*line_embedding[rows].T, s=16, color=color, marker=marker, alpha=0.75)
             rows = plane_central == central
-            paraboloid.scatter(
-                *plane_embedding[rows].T,
-                s=14,
-                color=color,
-                marker=marker,
-                alpha=0.75,
-                depthshade=False,
-                label=label,
-            )
+            look = {"color": color, "marker": marker, "alpha": 0.75, "label": label}
+            paraboloid.scatter(*plane_embedding[rows].T, s=14, depthshade=False, **look)
         parabola.set_title(r"Fisher embedding of $\mathcal{N}(0, 0.5)$")
         parabola.set_xlabel(r"$\phi_\mu$")
         parabola.set_ylabel(r"$\phi_\sigma$")
@@ -100,14 +83,6 @@ def draw(seed: int):
         paraboloid.tick_params(labelsize=9, pad=0)
         paraboloid.view_init(elev=32, azim=-60)
     return figure
-
-
-def _groups():
-    """Return (is central, color, label, marker) of the points outside and inside one sigma."""
-    return (
-        (False, BASE_COLOR, "other points", "o"),
-        (True, ACCENT_COLOR, "within one standard deviation of the mean", "^"),
-    )
 
 
 def _draw_histogram(axis, values: np.ndarray, is_central: np.ndarray) -> None:

@@ -6,24 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from workflow_lib.experiments.statistics import mean_and_deviation
 from workflow_lib.report.labels import method_label, splits_in_words, variant_label
 from workflow_lib.report.lines import Line, draw_panels, level_line, panel_size, row_style
-from workflow_lib.report.quantities import QUANTITIES, chance_error, errors_by_size
+from workflow_lib.report.quantities import QUANTITIES, chance_error, shown_means
 from workflow_lib.report.results import outside_studies, read_scores
-from workflow_lib.report.style import WIDTH, applied_style
-from workflow_lib.report.tables import in_order
-from workflow_lib.report.variants import (
-    SELECTED,
-    Variant,
-    components_order,
-    order_variants,
-)
-
-if TYPE_CHECKING:
-    import pandas as pd
+from workflow_lib.report.style import WIDTH, applied_style, scale_sizes
+from workflow_lib.report.variants import SELECTED, Variant, components_order, order_variants
 
 SHOWS = "aRRMSE, or the accuracy, against the number of labelled rows"
 CAPTION = (
@@ -43,35 +32,21 @@ def draw(scores: str | Path, *, title: str, shown_methods: Mapping[str, Mapping]
     studies of weak labels are left out. A dotted line is the error of the training mean, or the
     accuracy of a guess among the classes, unless it is far from all. Limits, colors and names are
     those of `workflow_lib.report.lines.draw_panels`.
-
-    Parameters
-    ----------
-    scores : path
-        A ``scores.csv``.
-    title : str
-        The dataset, and that it is a stand-in if so.
-    shown_methods : mapping of method name to {"label", "color", "marker"}
-        Its order is the order in which points of one size lie side by side.
-    metric : {"arrmse", "rrmse", "accuracy"}
-        Which error to draw; an accuracy is drawn in percent, against examples per class.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     from matplotlib.figure import Figure
 
     measured, methods = QUANTITIES[metric], shown_methods
     rows = outside_studies(read_scores(scores))
     cells = {
-        (variant, size): _shown_mean_and_deviation(in_order(splits), metric)
-        for size, column in errors_by_size(rows, metric).items()
-        for variant, splits in column.items()
+        (variant, size): means
+        for size, column in shown_means(rows, metric).items()
+        for variant, means in column.items()
     }
     variants = order_variants([variant for variant, _ in cells], methods)
     panels = _panels(variants)
     sizes = sorted({size for _, size in cells})
-    baseline, name, title = 1.0, "training mean", _full_title(title, rows)
+    title = f"{title}\n{splits_in_words(rows['split'].nunique(), rows['n_test'])}"
+    baseline, name = 1.0, "training mean"
     if measured.is_accuracy:
         baseline = measured.shown(chance_error(rows))
         name, title = "chance", f"{title}; chance {baseline:.2g} %"
@@ -81,14 +56,8 @@ def draw(scores: str | Path, *, title: str, shown_methods: Mapping[str, Mapping]
     with applied_style():
         figure = Figure(figsize=size, layout="constrained")
         axes = figure.subplots(n_rows, n_columns, sharex=True, sharey=True, squeeze=False)
-        first = axes[0, 0]
-        first.set_xscale("log")
-        margin = 1.3 if len(sizes) > 1 else 1.15
-        first.set_xlim(sizes[0] / margin, sizes[-1] * margin)
         for axis, components in zip(axes.flat, panels, strict=False):
-            axis.set_xticks(sizes, [str(size) for size in sizes])
-            axis.set_xticks([], minor=True)
-            axis.grid(False, axis="x")
+            scale_sizes(axis, sizes, 1.3 if len(sizes) > 1 else 1.15)
             if len(panels) > 1:
                 axis.set_title(f"C = {components}" if components.isdigit() else "C selected")
         for axis in axes[:, 0]:
@@ -102,15 +71,9 @@ def draw(scores: str | Path, *, title: str, shown_methods: Mapping[str, Mapping]
             title=title,
             is_error=not measured.is_accuracy,
             reference=[method_label(measured.reference, methods)],
-            baseline=level_line(first, name, baseline, color="#444444", linestyle=":"),
+            baseline=level_line(axes[0, 0], name, baseline, color="#444444", linestyle=":"),
         )
     return figure
-
-
-def _shown_mean_and_deviation(errors: Sequence[float], metric: str) -> tuple[float, float]:
-    """Return the mean of errors and their deviation as they are drawn."""
-    mean, deviation = mean_and_deviation(errors)
-    return QUANTITIES[metric].shown(mean), QUANTITIES[metric].shown_spread(deviation)
 
 
 def _panels(variants: Sequence[Variant]) -> dict[str, list[Variant]]:
@@ -146,9 +109,3 @@ def _lines(variants: Sequence[Variant], sizes: Sequence[int], cells, methods, me
         sign = -1 if measured.is_accuracy else 1
         lines.append(replace(line, value=sign * line.last_point[1]))
     return lines
-
-
-def _full_title(title: str, scores: pd.DataFrame) -> str:
-    """Return the title with the number of splits and of test rows."""
-    n_splits = scores["split"].nunique()
-    return f"{title}\n{splits_in_words(n_splits, list(scores['n_test']))}"

@@ -8,15 +8,15 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
 from workflow_lib.experiments.row_intervals import RowIntervals
-from workflow_lib.report.calibration_splits import splits_of
-from workflow_lib.report.labels import MINUS, count_of, method_label
+from workflow_lib.report.calibration_splits import draw_points, heading_of, splits_of
+from workflow_lib.report.labels import MINUS
 from workflow_lib.report.style import (
     ACCENT_COLOR,
     BASE_COLOR,
@@ -25,9 +25,6 @@ from workflow_lib.report.style import (
     plain_name,
     write_title,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SHOWS = (
     "for tables of your own, predictions of the best method for test rows against their true "
@@ -62,23 +59,14 @@ BAND_STEPS = 120
 
 @dataclass(frozen=True)
 class OutputPanel:
-    """What is drawn of one output.
+    """What is drawn of one output, of all test rows of all splits where it is known.
 
-    Attributes
-    ----------
-    name : str
-    truth, predicted : arrays (m,)
-        Of all test rows of all splits where the output is known.
-    is_outside : bool array (m,)
-        Whether the true output lies outside of the interval of its row.
-    band : array (k, 3) or None
-        Predictions, in order, and the lower and upper ends of the intervals around them at the
-        median novelty of the test rows; None where there are no intervals.
-    relative_error : float
-        Mean over splits of sqrt(squared errors / those of the training mean), as in
-        ``coordinates.csv``; NaN for a constant output.
-    r_squared : float
-        1 - squared errors / those of the training mean, all splits together; NaN likewise.
+    ``truth``, ``predicted`` and ``is_outside``, whether the true output lies outside of the
+    interval of its row, are arrays (m,). ``band`` (k, 3) has predictions, in order, and the lower
+    and upper ends of the intervals around them at the median novelty of the test rows; None where
+    there are no intervals. ``relative_error`` is the mean over splits of sqrt(squared errors /
+    those of the training mean), as in ``coordinates.csv``, and ``r_squared`` is 1 - squared errors
+    / those of the training mean, all splits together; both are NaN for a constant output.
     """
 
     name: str
@@ -103,55 +91,23 @@ def draw(
     title of a panel gives the relative error and R^2 of the
     output (`OutputPanel`).
 
-    Parameters
-    ----------
-    calibration : path
-        A "calibration" artifact.
-    dataset : path
-        The "dataset" artifact, for the names of the outputs.
-    title : str
-        The dataset, for the title.
-    methods : mapping of method name to {"label": ...}
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    UserError
-        If the outputs are classes.
+    Raises UserError if the outputs are classes.
     """
     tree = read_artifact(calibration, "calibration")
     panels = output_panels(tree, read_artifact(dataset, "dataset")["names"], calibration)
     shown = shown_outputs([panel.relative_error for panel in panels])
-    splits = splits_of(tree)
-    n_points = sum(len(split["rows"]) for split in splits)
-    heading = (
-        f"{title}\n{method_label(tree['method'], methods)}, {tree['training_size']} training rows; "
-        f"{n_points} test rows of {count_of(len(splits), 'split')}"
-    )
+    n_points = sum(len(split["rows"]) for split in splits_of(tree))
+    heading = heading_of(title, tree, methods, n_points)
     if len(shown) < len(panels):
         heading += f"\n{len(shown)} of {len(panels)} outputs, from the lowest to the highest error"
     return draw_panels([panels[index] for index in shown], tree["level"], heading)
 
 
 def output_panels(calibration: Mapping, names: Mapping, place: str | Path) -> list[OutputPanel]:
-    """Return what is drawn of every output.
+    """Return what is drawn of every output, by its name in the `names` of the dataset.
 
-    Parameters
-    ----------
-    calibration : mapping
-        Tree of a "calibration" artifact.
-    names : mapping
-        The ``names`` of the "dataset" artifact.
-    place : path
-        Of the calibration, for the message.
-
-    Raises
-    ------
-    UserError
-        If the outputs are classes.
+    `calibration` is the tree of a "calibration" artifact and `place` its path, for the message.
+    Raises UserError if the outputs are classes.
     """
     splits, intervals = splits_of(calibration), RowIntervals.from_tree(calibration["intervals"])
     if not len(intervals.factors):
@@ -229,8 +185,6 @@ def shown_outputs(errors: Sequence[float], most: int = MOST_PANELS) -> list[int]
 
 def panel_points(panel: OutputPanel) -> pd.DataFrame:
     """Return the points of a panel: ``output``, ``truth``, ``predicted``, ``is_outside``."""
-    import pandas as pd
-
     points = {"truth": panel.truth, "predicted": panel.predicted, "is_outside": panel.is_outside}
     return pd.DataFrame({"output": panel.name, **points})
 
@@ -264,13 +218,8 @@ def draw_panels(panels: Sequence[OutputPanel], level: float, heading: str, width
             for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
                 handles.setdefault(label, handle)
         write_title(figure, heading)
-        figure.legend(
-            list(handles.values()),
-            list(handles),
-            loc="outside lower left",
-            ncols=2,
-            markerscale=1.6,
-        )
+        look = {"loc": "outside lower left", "ncols": 2, "markerscale": 1.6}
+        figure.legend(list(handles.values()), list(handles), **look)
     return figure
 
 
@@ -281,34 +230,16 @@ def _draw_panel(axis, panel: OutputPanel, name: str, level: float, most_points: 
     is_far = (predicted < limits[0]) | (predicted > limits[1])
     is_outside = panel.is_outside[::step] & ~is_far
     if panel.band is not None:
-        axis.fill_betweenx(
-            *panel.band.T,
-            color="#888888",
-            alpha=0.22,
-            linewidth=0,
-            label=f"{100 * level:g} % interval",
-            zorder=1,
-        )
+        look = {"color": "#888888", "alpha": 0.22, "linewidth": 0, "zorder": 1}
+        axis.fill_betweenx(*panel.band.T, label=f"{100 * level:g} % interval", **look)
     axis.plot(limits, limits, color="#000000", linewidth=1.0, label="predicted = true", zorder=2)
     inside_label = "test row" if panel.band is None else "test row in its interval"
-    for chosen, color, marker, label in (
+    groups = (
         (~is_outside & ~is_far, BASE_COLOR, "o", inside_label),
         (is_outside, ACCENT_COLOR, "^", "test row outside of it"),
         (is_far, ACCENT_COLOR, "D", "prediction beyond the axis"),
-    ):
-        if chosen.any():
-            axis.scatter(
-                truth[chosen],
-                np.clip(predicted[chosen], *limits),
-                s=13,
-                color=color,
-                marker=marker,
-                alpha=0.65,
-                linewidths=0,
-                label=label,
-                zorder=3,
-                clip_on=marker != "D",
-            )
+    )
+    draw_points(axis, truth, np.clip(predicted, *limits), groups, s=13, alpha=0.65, zorder=3)
     axis.set_xlim(limits)
     axis.set_ylim(limits)
     axis.set_box_aspect(1)

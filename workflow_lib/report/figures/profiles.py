@@ -5,20 +5,16 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from workflow_lib.artifacts import read_artifact
-from workflow_lib.errors import UserError
-from workflow_lib.fitting.items import item_group
 from workflow_lib.metrics import means_of_observed
-from workflow_lib.report.chosen_rows import chosen_rows, place_of_row
+from workflow_lib.report.chosen_rows import chosen_rows, place_of_row, predicted_outputs
 from workflow_lib.report.labels import method_label
 from workflow_lib.report.style import WIDTH, applied_style, plain_name, write_title
 from workflow_lib.report.tables import REFERENCE_METHOD
-from workflow_lib.report.variants import SELECTED
 
 SHOWS = "a heat map of predicted and true outputs"
 PREDICTS = "profiles"
@@ -43,14 +39,6 @@ SHARE_IN_RANGE = 0.98
 """Share of the true values drawn within the range of colors; others have the last color."""
 
 
-@dataclass(frozen=True)
-class Profile:
-    """One test row: its number in the dataset and, for each stripe, the values (d,) drawn."""
-
-    row: int
-    stripes: dict[str, np.ndarray]
-
-
 def draw(
     dataset: str | Path,
     first_split: str | Path,
@@ -59,8 +47,6 @@ def draw(
     title: str,
     methods: Mapping[str, Mapping],
     output_scale: str,
-    shown: Sequence[str] | None = None,
-    reference: str = REFERENCE_METHOD,
 ):
     """Return the figure: for each of eight test rows a stripe of its outputs for each method.
 
@@ -70,70 +56,39 @@ def draw(
     A color is the difference from the mean of that output over the training rows, which is white,
     and is the same for all stripes. Outputs that were not observed are hatched.
 
-    Parameters
-    ----------
-    dataset : path
-        A "dataset" artifact.
-    first_split : path
-        The "split" artifact of the split drawn.
-    first_predictions : mapping of method name to path
-        The "predictions" artifacts of that split. Only those of the methods drawn are read.
-    title : str
-        The dataset, for the title.
-    methods : mapping of method name to {"label": ...}
-    output_scale : {"none", "center", "standard"}
-        With ``standard`` (outputs of different units) a difference is divided by the standard
-        deviation of its output over the training rows; else it is in the unit of the outputs.
-    shown : sequence of str or None, default=None
-        The methods to draw; by default those of `shown_methods`.
-    reference : str
-        The method by whose error rows are chosen; if it is not drawn, the first method drawn.
+    Of outputs of different units (`output_scale` ``standard``) a difference is divided by the
+    standard deviation of its output over the training rows. The methods are those of
+    `shown_methods`.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    UserError
-        If a method to be drawn has no predictions.
+    Raises UserError if a method to be drawn has no predictions.
     """
     data, partition = read_artifact(dataset, "dataset"), read_artifact(first_split, "split")
     size, test = int(max(partition["sizes"])), partition["test"]
-    predictions = first_predictions
-    names = shown_methods(list(predictions), reference) if shown is None else list(shown)
-    if not names or not set(names) <= set(predictions):
-        raise UserError(
-            "a figure of kind profiles",
-            f"the methods {', '.join(names) or 'none'}",
-            f"some of {', '.join(predictions)}",
-            "name methods of the experiment",
-        )
+    names = shown_methods(list(first_predictions), REFERENCE_METHOD)
     train = data["outputs"][partition["train"]][:size]
     center, unit = means_of_observed(train), _units(train, output_scale)
     truth = (data["outputs"] - center) / unit
-    predicted = {name: (_outputs(predictions[name], size, name) - center) / unit for name in names}
-    reference = reference if reference in names else names[0]
+    predicted = {
+        name: (predicted_outputs(first_predictions[name], size, name) - center) / unit
+        for name in names
+    }
+    reference = REFERENCE_METHOD if REFERENCE_METHOD in names else names[0]
     places = {row: place for place, row in enumerate(test.tolist())}
+    rows = chosen_rows(truth, [test], [predicted[reference]], N_ROWS)
     profiles = [
-        Profile(
-            row,
-            {"true": truth[row]}
-            | {
-                method_label(name, methods): values[places[row]]
-                for name, values in predicted.items()
-            },
-        )
-        for row in chosen_rows(truth, [test], [predicted[reference]], N_ROWS)
+        {"true": truth[row]}
+        | {method_label(name, methods): values[places[row]] for name, values in predicted.items()}
+        for row in rows
     ]
     heading = (
         f"{title}\n{size} training rows, first split; test rows by rising error of "
         f"{method_label(reference, methods)}"
     )
-    if any(np.isnan(profile.stripes["true"]).any() for profile in profiles):
+    if any(np.isnan(profile["true"]).any() for profile in profiles):
         heading += "\nHatched: not observed"
     unit_in_words = "standard deviations" if output_scale == "standard" else "unit of the outputs"
     return _draw(
+        rows,
         profiles,
         json.loads(data["names"]["outputs"]),
         heading,
@@ -156,58 +111,43 @@ def _units(train: np.ndarray, output_scale: str) -> np.ndarray:
     return np.where(deviations > 0, deviations, 1.0)
 
 
-def _outputs(path: str | Path, training_size: int, method: str) -> np.ndarray:
-    """Return the predicted outputs (n_test, d) of one method."""
-    group = item_group(training_size, 0, SELECTED)
-    items = read_artifact(path, "predictions")
-    if group not in items:
-        raise UserError(
-            str(path),
-            f"no predictions of {method} with {training_size} training rows, without weak rows "
-            "and with a selected number of components",
-            f"the group {group}",
-            "remove the figure of kind profiles from this experiment",
-        )
-    return items[group]["outputs"]
-
-
-def _draw(profiles: Sequence[Profile], names: Sequence[str], heading: str, unit: str):
-    """Return the blocks of stripes below each other, with one axis of outputs and one color bar."""
+def _draw(
+    rows: Sequence[int],
+    profiles: Sequence[Mapping[str, np.ndarray]],
+    names: Sequence[str],
+    heading: str,
+    unit: str,
+):
+    """Return a block of stripes for each row, with one axis of outputs and one color bar."""
     import matplotlib
     from matplotlib.colors import Normalize
     from matplotlib.figure import Figure
 
-    limit = _limit([profile.stripes["true"] for profile in profiles])
+    limit = _limit([profile["true"] for profile in profiles])
     colors = matplotlib.colormaps[COLORS]
     norm = Normalize(-limit, limit)
-    n_stripes = len(profiles[0].stripes)
+    n_stripes = len(profiles[0])
     with applied_style():
         width = max(2.6 + min(0.14 * len(names), 8.0), WIDTH)
         height = 2.8 + 0.17 * n_stripes * len(profiles)
         figure = Figure(figsize=(width, height), layout="constrained")
         axes = figure.subplots(len(profiles), 1, squeeze=False, sharex=True)[:, 0]
-        for index, (axis, profile) in enumerate(zip(axes, profiles, strict=True)):
-            values = np.ma.masked_invalid(list(profile.stripes.values()))
+        for index, (axis, row, profile) in enumerate(zip(axes, rows, profiles, strict=True)):
+            values = np.ma.masked_invalid(list(profile.values()))
             # The hatched background is visible where nothing was observed.
             axis.patch.set(facecolor="#d9d9d9", edgecolor="#7f7f7f", hatch="//////", linewidth=0)
             image = axis.imshow(
                 values, cmap=colors, norm=norm, aspect="auto", interpolation="nearest"
             )
-            axis.set_yticks(range(n_stripes), list(profile.stripes), fontsize=8.5)
+            axis.set_yticks(range(n_stripes), list(profile), fontsize=8.5)
             axis.set_yticks(np.arange(n_stripes - 1) + 0.5, minor=True)
             axis.grid(False)
             axis.grid(True, axis="y", which="minor", color="white", linewidth=1.2)
             axis.tick_params(which="both", length=0)
             axis.spines[:].set_visible(False)
             place = place_of_row(index, len(profiles), decimals=2)
-            axis.text(
-                1.01,
-                0.5,
-                f"{place}\nrow {profile.row}",
-                transform=axis.transAxes,
-                va="center",
-                fontsize=8,
-            )
+            look = {"transform": axis.transAxes, "va": "center", "fontsize": 8}
+            axis.text(1.01, 0.5, f"{place}\nrow {row}", **look)
         _name_outputs(axes[-1], names)
         look = {"extend": "both", "shrink": 0.6, "aspect": 36, "pad": 0.02}
         bar = figure.colorbar(image, ax=list(axes), location="bottom", **look)

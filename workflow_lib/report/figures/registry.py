@@ -22,21 +22,12 @@ def figure_modules() -> dict[str, FigureModule]:
 
 
 def draw(kind: str, files: Mapping[str, Any], settings: Mapping[str, Any]):
-    """Return the figure of a kind.
+    """Return the figure of a kind, with the settings that it takes.
 
-    Parameters
-    ----------
-    kind : str
-    files : mapping of str to path or list of paths
-        What it reads, by names in `workflow_lib.report.figures.base.ARTIFACTS`; others are
-        ignored, and an artifact without files is an empty list. The files of a method lie in a
-        folder of its name, those of several splits in the order of the splits.
-    settings : mapping of str
-        The settings that it takes.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
+    `files` map names in `workflow_lib.report.figures.base.ARTIFACTS` to a path or a list of paths;
+    what the figure does not read is ignored, and an artifact without files is an empty list. The
+    files of a method lie in a folder of its name, those of several splits in the order of the
+    splits.
     """
     read = {name: _arranged(name, files[name]) for name in figure_modules()[kind].artifacts}
     module = importlib.import_module(f"workflow_lib.report.figures.{kind}")

@@ -9,8 +9,8 @@ import numpy as np
 
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
-from workflow_lib.report.calibration_splits import splits_of
-from workflow_lib.report.labels import count_of, format_share, method_label
+from workflow_lib.report.calibration_splits import draw_points, heading_of, splits_of
+from workflow_lib.report.labels import format_share
 from workflow_lib.report.style import (
     ACCENT_COLOR,
     BASE_COLOR,
@@ -59,22 +59,7 @@ def draw(calibration: str | Path, *, title: str, methods: Mapping[str, Mapping])
     dashed line is the limit of novelty. Rows beyond it have another mark, and so have rows far
     above all others, which are drawn at the edge.
 
-    Parameters
-    ----------
-    calibration : path
-        A "calibration" artifact.
-    title : str
-        The dataset, for the title.
-    methods : mapping of method name to {"label": ...}
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    UserError
-        If the outputs are classes, or no test row has a known output.
+    Raises UserError if the outputs are classes, or no test row has a known output.
     """
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter, SymmetricalLogLocator
@@ -109,38 +94,19 @@ def draw(calibration: str | Path, *, title: str, methods: Mapping[str, Mapping])
     with applied_style():
         figure = Figure(figsize=(WIDTH, 4.8), layout="constrained")
         axis = figure.subplots()
-        for chosen, color, marker, label in (
+        groups = (
             (shown & ~is_beyond & ~is_above, BASE_COLOR, "o", "test row"),
             (shown & is_beyond & ~is_above, ACCENT_COLOR, "^", "test row beyond the limit"),
             (is_above, ACCENT_COLOR, "D", "test row above the axis"),
-        ):
-            if chosen.any():
-                axis.scatter(
-                    novelty[chosen],
-                    np.minimum(values[chosen], top),
-                    s=18,
-                    color=color,
-                    marker=marker,
-                    alpha=0.6,
-                    linewidths=0,
-                    label=label,
-                    zorder=2,
-                    clip_on=marker != "D",
-                )
+        )
+        heights = np.minimum(values, top)
+        draw_points(axis, novelty, heights, groups, s=18, alpha=0.6, zorder=2)
         places, medians = running_median(novelty, values)
         if len(places) > 1:
-            axis.plot(
-                places,
-                medians,
-                color="#000000",
-                marker="s",
-                markersize=4,
-                label="running median",
-                zorder=3,
-            )
-        axis.axvline(
-            limit, color=OTHER_COLOR, linestyle="--", linewidth=1.2, label="limit of novelty"
-        )
+            look = {"color": "#000000", "marker": "s", "markersize": 4, "zorder": 3}
+            axis.plot(places, medians, label="running median", **look)
+        look = {"color": OTHER_COLOR, "linestyle": "--", "linewidth": 1.2}
+        axis.axvline(limit, label="limit of novelty", **look)
         if max(novelty.max(), limit) > LARGEST_LINEAR_NOVELTY:
             axis.set_xscale("symlog", linthresh=1.0)
             steps = SymmetricalLogLocator(base=10, linthresh=1.0, subs=(1.0, 2.0, 5.0))
@@ -150,12 +116,8 @@ def draw(calibration: str | Path, *, title: str, methods: Mapping[str, Mapping])
         axis.set_ylim(0.0, top)
         axis.set_xlabel("novelty: distance to the nearest training row, 1 for usual training rows")
         axis.set_ylabel(f"mean |residual| over outputs,\nin units of the {unit}")
-        write_title(
-            figure,
-            f"{title}\n{method_label(tree['method'], methods)}, {tree['training_size']} training "
-            f"rows; {len(values)} test rows of {count_of(len(splits), 'split')}, "
-            f"{format_share(is_beyond.mean())} beyond the limit",
-        )
+        heading = heading_of(title, tree, methods, len(values))
+        write_title(figure, f"{heading}, {format_share(is_beyond.mean())} beyond the limit")
         figure.legend(loc="outside lower left", ncols=2, markerscale=1.6)
     return figure
 
@@ -167,17 +129,8 @@ def relative_residuals(residuals: np.ndarray, half_widths: np.ndarray) -> tuple[
     left out. Where that leaves none, the unit of each output is the root of its mean squared
     residual. A row without any such output is NaN.
 
-    Parameters
-    ----------
-    residuals : array (m, d)
-        NaN where an output is missing.
-    half_widths : array (d,)
-
-    Returns
-    -------
-    values : array (m,)
-    unit : str
-        What the unit is, in words.
+    `residuals` (m, d) are NaN where an output is missing, and `half_widths` have the shape (d,).
+    The second value returned is what the unit is, in words.
     """
     units, in_words = half_widths, "mean half-width of the intervals"
     usable = np.isfinite(units) & (units > 0)

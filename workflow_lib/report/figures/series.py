@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.errors import UserError
-from workflow_lib.fitting.items import item_group
-from workflow_lib.report.chosen_rows import chosen_rows, place_of_row
+from workflow_lib.report.chosen_rows import chosen_rows, place_of_row, predicted_outputs
 from workflow_lib.report.labels import count_of, method_label
 from workflow_lib.report.style import WIDTH, applied_style, line_style, write_title
 from workflow_lib.report.tables import REFERENCE_METHOD
-from workflow_lib.report.variants import SELECTED
 
 SHOWS = "predicted and true series"
 PREDICTS = "series"
@@ -29,20 +26,6 @@ LINES = ("--", "-.", ":", (0, (6, 1.5)))
 """Line styles of the methods, which distinguish them without colors."""
 
 
-@dataclass(frozen=True)
-class PredictedRow:
-    """The predictions of one row over the splits in which it was a test row.
-
-    ``means`` and ``deviations`` give, for each method, arrays (T,); the deviation (divisor n - 1)
-    of a single split is NaN.
-    """
-
-    row: int
-    n_splits: int
-    means: dict[str, np.ndarray]
-    deviations: dict[str, np.ndarray]
-
-
 def draw(
     dataset: str | Path,
     splits: Sequence[str | Path],
@@ -50,8 +33,6 @@ def draw(
     *,
     title: str,
     methods: Mapping[str, Mapping],
-    shown: Sequence[str] | None = None,
-    reference: str = REFERENCE_METHOD,
 ):
     """Return the figure: a panel for each of six test rows, in it the true and predicted series.
 
@@ -62,67 +43,42 @@ def draw(
     panels have the same vertical span, so that errors can be compared between them. Of series with
     several channels the first is drawn, and errors are those of it.
 
-    Parameters
-    ----------
-    dataset : path
-        A "dataset" artifact of series, whose ``names`` hold ``series_length``.
-    splits : sequence of paths
-        The "split" artifacts, in the order of the splits.
-    predictions : mapping of method name to paths
-        The "predictions" artifacts of each method, in the same order. Only those of the methods
-        drawn are read.
-    title : str
-        The dataset, for the title.
-    methods : mapping of method name to {"label", "color", "marker"}
-    shown : sequence of str or None, default=None
-        The methods to draw, four at most; by default the reference and the first three others.
-    reference : str
-        The method by whose error rows are chosen; if it is not drawn, the first method drawn.
+    The methods are the reference and the first three others.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    UserError
-        If the dataset does not hold series, or a method to be drawn has no predictions.
+    Raises UserError if the dataset does not hold series, or a method to be drawn has no
+    predictions.
     """
     data = read_artifact(dataset, "dataset")
     n_channels = _count_channels(data, dataset)
     partitions = [read_artifact(path, "split") for path in splits]
     training_size = max(set.intersection(*(set(map(int, p["sizes"])) for p in partitions)))
     tests = [partition["test"] for partition in partitions]
-    names = shown_methods(list(predictions), reference) if shown is None else list(shown)
-    if not 1 <= len(names) <= MOST_METHODS or not set(names) <= set(predictions):
-        raise UserError(
-            "a figure of kind series",
-            f"the methods {', '.join(names) or 'none'}",
-            f"one to {MOST_METHODS} of {', '.join(predictions)}",
-            "name methods of the experiment",
-        )
+    names = shown_methods(list(predictions), REFERENCE_METHOD)
     # Time-major: every n_channels-th column is of the first channel, which is drawn.
     truth = data["outputs"][:, ::n_channels]
     outputs = {
         name: [
             values[:, ::n_channels]
-            for values in _outputs_by_split(predictions[name], training_size, name, names)
+            for values in (
+                predicted_outputs(path, training_size, name) for path in predictions[name]
+            )
         ]
         for name in names
     }
-    reference = reference if reference in names else names[0]
-    rows = [
-        _predicted_row(row, tests, outputs) for row in chosen_rows(truth, tests, outputs[reference])
-    ]
+    reference = REFERENCE_METHOD if REFERENCE_METHOD in names else names[0]
+    rows = {
+        row: {name: _tested(row, tests, by_split) for name, by_split in outputs.items()}
+        for row in chosen_rows(truth, tests, outputs[reference])
+    }
     heading = (
         f"{title}\n{training_size} training rows; test rows by rising error "
         f"of {method_label(reference, methods)}"
     )
-    if any(row.n_splits > 1 for row in rows):
+    if any(len(predicted[reference]) > 1 for predicted in rows.values()):
         heading += "\nPredictions: mean \u00b1 standard deviation over the splits of each row"
     if n_channels > 1:
         heading += f"; first of {n_channels} channels"
-    return _draw_panels(rows, truth, names, methods, heading)
+    return _draw_panels(rows, truth, methods, heading)
 
 
 def shown_methods(names: Sequence[str], reference: str) -> list[str]:
@@ -132,31 +88,14 @@ def shown_methods(names: Sequence[str], reference: str) -> list[str]:
     return [name for name in names if name in kept]
 
 
-def _predicted_row(row: int, tests: Sequence[np.ndarray], outputs: Mapping) -> PredictedRow:
-    """Return the mean and deviation of the predictions of one row, for every method."""
-    places = [(split, np.flatnonzero(test == row)) for split, test in enumerate(tests)]
-    places = [(split, place[0]) for split, place in places if len(place)]
-    values = {
-        name: np.array([by_split[split][place] for split, place in places])
-        for name, by_split in outputs.items()
-    }
-    return PredictedRow(
-        row,
-        len(places),
-        {name: predicted.mean(axis=0) for name, predicted in values.items()},
-        {
-            name: predicted.std(axis=0, ddof=1)
-            if len(places) > 1
-            else np.full(predicted.shape[1], np.nan)
-            for name, predicted in values.items()
-        },
-    )
+def _tested(row: int, tests: Sequence, predicted: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the predictions (k, T) of a row in the k splits in which it was a test row."""
+    return np.vstack([values[test == row] for test, values in zip(tests, predicted, strict=True)])
 
 
 def _draw_panels(
-    rows: Sequence[PredictedRow],
+    rows: Mapping[int, Mapping[str, np.ndarray]],
     truth: np.ndarray,
-    names: Sequence[str],
     methods: Mapping[str, Mapping],
     heading: str,
 ):
@@ -168,43 +107,29 @@ def _draw_panels(
     n_columns = min(2, len(rows))
     n_lines = -(-len(rows) // n_columns)
     # The distance between neighbouring points of a step, as a part of a step.
-    shift = 0.36 / max(len(names), 1)
+    n_methods = len(next(iter(rows.values())))
+    shift = 0.36 / n_methods
     with applied_style():
         figure = Figure(figsize=(WIDTH, 2.1 * n_lines + 1.5))
         figure.set_layout_engine("constrained")
         axes = figure.subplots(n_lines, n_columns, squeeze=False).flat
         middles, spans = [], []
-        for index, (axis, predicted) in enumerate(zip(axes, rows, strict=False)):
-            seen = [truth[predicted.row]]
-            axis.plot(
-                steps,
-                truth[predicted.row],
-                color="#000000",
-                linewidth=1.6,
-                marker="o",
-                markersize=4,
-                label="true series",
-                zorder=3,
-            )
-            for place, name in enumerate(names):
-                means = predicted.means[name]
-                deviations = np.nan_to_num(predicted.deviations[name])
-                axis.errorbar(
-                    steps + shift * (place - (len(names) - 1) / 2),
-                    means,
-                    yerr=deviations,
-                    linestyle=LINES[place],
-                    linewidth=1.2,
-                    markersize=5.5,
-                    markeredgecolor="white",
-                    markeredgewidth=0.5,
-                    capsize=2,
-                    elinewidth=1.0,
-                    label=method_label(name, methods),
-                    **line_style(name, methods),
-                )
+        for index, (axis, row) in enumerate(zip(axes, rows, strict=False)):
+            seen = [truth[row]]
+            look = {"color": "#000000", "linewidth": 1.6, "marker": "o", "markersize": 4}
+            axis.plot(steps, truth[row], label="true series", zorder=3, **look)
+            for place, (name, predicted) in enumerate(rows[row].items()):
+                n_splits, means = len(predicted), predicted.mean(axis=0)
+                deviations = predicted.std(axis=0, ddof=1) if n_splits > 1 else 0.0 * means
+                look = {"linestyle": LINES[place], "linewidth": 1.2, "markersize": 5.5}
+                look |= {"markeredgecolor": "white", "markeredgewidth": 0.5}
+                look |= {"capsize": 2, "elinewidth": 1.0, **line_style(name, methods)}
+                places = steps + shift * (place - (n_methods - 1) / 2)
+                label = method_label(name, methods)
+                axis.errorbar(places, means, yerr=deviations, label=label, **look)
                 seen += [means - deviations, means + deviations]
-            axis.set_title(_panel_title(index, len(rows), predicted), fontsize=9.5)
+            title = f"{place_of_row(index, len(rows))}: row {row}, {count_of(n_splits, 'split')}"
+            axis.set_title(title, fontsize=9.5)
             axis.set_xlim(0.5, length + 0.5)
             axis.set_xticks(steps[:: -(-length // 12)])
             axis.grid(False, axis="x")
@@ -224,12 +149,6 @@ def _draw_panels(
     return figure
 
 
-def _panel_title(index: int, n_panels: int, predicted: PredictedRow) -> str:
-    """Return where the row lies between the lowest and the highest error, and its splits."""
-    place = place_of_row(index, n_panels)
-    return f"{place}: row {predicted.row}, {count_of(predicted.n_splits, 'split')}"
-
-
 def _count_channels(data: Mapping, path: str | Path) -> int:
     """Return the number of channels of the series, checked against the dataset."""
     names, n_outputs = data["names"], data["outputs"].shape[1]
@@ -244,23 +163,3 @@ def _count_channels(data: Mapping, path: str | Path) -> int:
             "remove the figure of kind series from this experiment",
         )
     return n_channels
-
-
-def _outputs_by_split(
-    paths: Sequence[str | Path], training_size: int, method: str, names: Sequence[str]
-) -> list[np.ndarray]:
-    """Return the predicted outputs (n_test, d) of one method in each split."""
-    group = item_group(training_size, 0, SELECTED)
-    outputs = []
-    for path in paths:
-        items = read_artifact(path, "predictions")
-        if group not in items:
-            raise UserError(
-                str(path),
-                f"no predictions of {method} with {training_size} training rows, without weak "
-                "rows and with a selected number of components",
-                f"the group {group}",
-                f"draw other methods than {', '.join(names)}",
-            )
-        outputs.append(items[group]["outputs"])
-    return outputs

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from workflow_lib.artifacts import read_artifact
-from workflow_lib.experiments.statistics import mean_and_deviation
 from workflow_lib.report.calibration_splits import splits_of
 from workflow_lib.report.figures.confusion import confusion_shares
 from workflow_lib.report.figures.predicted_true import (
@@ -24,8 +23,8 @@ from workflow_lib.report.inches import shortened
 from workflow_lib.report.labels import count_of, join_words, method_label
 from workflow_lib.report.lines import Line, level_line
 from workflow_lib.report.lines import draw_panels as draw_lines
-from workflow_lib.report.quantities import QUANTITIES, errors_by_size
-from workflow_lib.report.results import outside_studies, read_scores
+from workflow_lib.report.quantities import QUANTITIES, errors_by_size, shown_means
+from workflow_lib.report.results import outside_studies, read_scores, write_frame
 from workflow_lib.report.style import (
     ACCENT_COLOR,
     BASE_COLOR,
@@ -33,10 +32,9 @@ from workflow_lib.report.style import (
     line_style,
     plain_name,
     save_figure,
+    scale_sizes,
     write_title,
 )
-from workflow_lib.report.tables import in_order
-from workflow_lib.whole_files import write_text
 
 WIDTH = 5.2
 """Width in inches: two figures side by side fill a page."""
@@ -62,20 +60,9 @@ def run(
 ) -> None:
     """Draw the figures of an answer, and write them and their numbers.
 
-    Parameters
-    ----------
-    scores, answer, calibration, dataset : paths
-        The ``scores.csv``, the ``answer.json``, the "calibration" and the "dataset" artifact.
-    methods : mapping of method name to {"label", "color", "marker"}
-    metric : str
-        A key of `workflow_lib.report.quantities.QUANTITIES`.
-    files : mapping
-        ``methods``, ``outputs`` and ``curve``, each with ``svg``, ``png`` and ``csv`` (paths).
-
-    Raises
-    ------
-    UserError
-        If a file is damaged.
+    The paths are those of the ``scores.csv``, the ``answer.json``, the "calibration" and the
+    "dataset" artifact; `files` hold ``methods``, ``outputs`` and ``curve``, each with ``svg``,
+    ``png`` and ``csv`` (paths).
     """
     frame, found = read_scores(scores), json.loads(Path(answer).read_text(encoding="utf-8"))
     tree, names = read_artifact(calibration, "calibration"), read_artifact(dataset, "dataset")
@@ -87,7 +74,7 @@ def run(
     }
     for name, (figure, numbers) in drawn.items():
         save_figure(figure, files[name]["svg"], files[name]["png"])
-        write_text(files[name]["csv"], numbers.to_csv(index=False, lineterminator="\n"))
+        write_frame(files[name]["csv"], numbers)
 
 
 def method_points(scores: pd.DataFrame, answer: Mapping, metric: str) -> pd.DataFrame:
@@ -119,13 +106,11 @@ def curve_points(scores: pd.DataFrame, answer: Mapping, metric: str) -> pd.DataF
     measured, rows = QUANTITIES[metric], []
     winner, *others = answer["leaderboard"]
     shown = [winner, *(row for row in others if row["method"] == measured.reference)]
-    for size, column in errors_by_size(outside_studies(scores), metric).items():
+    for size, column in shown_means(outside_studies(scores), metric).items():
         for entry in shown:
-            for variant, splits in column.items():
+            for variant, means in column.items():
                 if (variant.method, variant.components) == (entry["method"], entry["components"]):
-                    mean, deviation = mean_and_deviation(in_order(splits))
-                    values = measured.shown(mean), measured.shown_spread(deviation)
-                    rows.append((entry["method"], entry["label"], size, *values))
+                    rows.append((entry["method"], entry["label"], size, *means))
     columns = ["method", "label", "training_size", "mean", "deviation"]
     return pd.DataFrame(rows, columns=columns).sort_values(
         ["method", "training_size"], kind="stable", ignore_index=True
@@ -178,19 +163,11 @@ def draw_methods(
                 zorder=3,
             )
             text = QUANTITIES[metric].write(*_errors(mean, deviation, metric))
-            axis.annotate(
-                text,
-                (1.02, place),
-                xycoords=("axes fraction", "data"),
-                va="center",
-                fontsize=8.5,
-                annotation_clip=False,
-                weight="normal" if place else "bold",
-            )
-        axis.set_yticks(
-            range(len(shown)),
-            [shortened(label, LABEL_LETTERS) for _, label in shown.index],
-        )
+            where = {"xycoords": ("axes fraction", "data"), "annotation_clip": False}
+            weight = "normal" if place else "bold"
+            axis.annotate(text, (1.02, place), va="center", fontsize=8.5, weight=weight, **where)
+        labels = [shortened(label, LABEL_LETTERS) for _, label in shown.index]
+        axis.set_yticks(range(len(shown)), labels)
         axis.get_yticklabels()[0].set_weight("bold")
         axis.set_ylim(len(shown) - 0.4, -0.6)
         axis.grid(False, axis="y")
@@ -214,11 +191,7 @@ def draw_curve(points: pd.DataFrame, answer: Mapping, methods: Mapping[str, Mapp
     with applied_style():
         figure = Figure(figsize=(WIDTH, 2.6), layout="constrained")
         axis = figure.subplots()
-        axis.set_xscale("log")
-        axis.set_xlim(sizes[0] / 1.2, sizes[-1] * 1.2)
-        axis.set_xticks(sizes, [str(size) for size in sizes])
-        axis.set_xticks([], minor=True)
-        axis.grid(False, axis="x")
+        scale_sizes(axis, sizes, 1.2)
         axis.set_xlabel(measured.size_axis)
         axis.set_ylabel("accuracy (%)" if measured.is_accuracy else measured.name)
         lines = [
@@ -283,17 +256,10 @@ def _draw_classes(calibration: Mapping, dataset: Mapping, answer: Mapping):
         axis = figure.subplots()
         places = range(len(found))
         axis.barh(places, found["right_percent"], color=BASE_COLOR, height=0.6)
-        axis.barh(
-            places,
-            100 - found["right_percent"],
-            left=found["right_percent"],
-            color=ACCENT_COLOR,
-            alpha=0.35,
-            height=0.6,
-        )
-        axis.set_yticks(
-            places, [shortened(plain_name(name), LABEL_LETTERS) for name in found["class"]]
-        )
+        look = {"color": ACCENT_COLOR, "alpha": 0.35, "height": 0.6}
+        axis.barh(places, 100 - found["right_percent"], left=found["right_percent"], **look)
+        labels = [shortened(plain_name(name), LABEL_LETTERS) for name in found["class"]]
+        axis.set_yticks(places, labels)
         axis.set_ylim(len(found) - 0.4, -0.6)
         axis.set_xlim(0, 100)
         axis.grid(False, axis="y")

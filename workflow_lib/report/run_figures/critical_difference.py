@@ -11,8 +11,7 @@ from pathlib import Path
 
 from workflow_lib.report.inches import INK, shortened
 from workflow_lib.report.labels import count_of, method_label
-from workflow_lib.report.rank_sentences import rank_sentences
-from workflow_lib.report.rank_tables import ranks_layout
+from workflow_lib.report.rank_sentences import rank_sentences, ranks_layout
 from workflow_lib.report.ranks import LEAST_FOR_A_TEST, Ranking, rank_methods, write_ranks
 from workflow_lib.report.results import read_scores
 from workflow_lib.report.style import (
@@ -44,21 +43,8 @@ def run(
 ) -> None:
     """Read the scores of all experiments, rank the methods, and write the diagram and the ranks.
 
-    Parameters
-    ----------
-    scores : mapping of experiment name to path
-        The ``scores.csv`` of every experiment, in the order of the run.
-    experiments : mapping of experiment name to mapping
-        ``title``, ``dataset``, ``stand_in_for``, ``is_made`` and ``metric``, as in
-        `workflow_lib.report.ranks.rank_methods`.
-    methods : mapping of method name to {"label", "color", "marker"}
-        Its order is that of methods of equal rank.
-    output_svg, output_png, output_csv, output_latex : path
-
-    Raises
-    ------
-    UserError
-        If a file is damaged, or lacks the metric of its experiment.
+    `experiments` are those of `workflow_lib.report.ranks.rank_methods`, and the order of `methods`
+    is that of methods of equal rank.
     """
     records = {name: read_scores(path) for name, path in scores.items()}
     ranking = rank_methods(records, experiments, list(methods))
@@ -73,16 +59,7 @@ def draw_critical_difference(ranking: Ranking | None, methods: Mapping[str, Mapp
     The critical difference is a bar above the rows. Thick lines at the right join the rows of
     methods that are not distinguishable.
 
-    Parameters
-    ----------
-    ranking : Ranking or None
-        None, where too little is comparable, gives a figure that says so.
-    methods : mapping of method name to {"label", "color", "marker"}
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        To be written by `workflow_lib.report.style.save_figure`.
+    Without a `ranking`, where too little is comparable, the figure says so.
     """
     from matplotlib.figure import Figure
 
@@ -104,11 +81,10 @@ def draw_critical_difference(ranking: Ranking | None, methods: Mapping[str, Mapp
         ]
         axis.set_yticks(range(n_rows), labels, fontsize=9)
         axis.tick_params(axis="y", length=0)
-        for place, (method, rank) in enumerate(
-            zip(ranking.methods, ranking.average_ranks, strict=True)
-        ):
+        where = {"textcoords": "offset points", "va": "center", "fontsize": 8.5}
+        for place, method in enumerate(ranking.methods):
+            rank = ranking.average_ranks[place]
             axis.plot(rank, place, **line_style(method, methods), linestyle="", clip_on=False)
-            where = {"textcoords": "offset points", "va": "center", "fontsize": 8.5}
             axis.annotate(f"{rank:.2f}", (rank, place), (8, 0), **where)
         _draw_critical_difference(axis, ranking)
         for group, level in zip(ranking.groups, _group_levels(ranking), strict=True):

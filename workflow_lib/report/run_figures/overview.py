@@ -9,16 +9,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from workflow_lib.experiments.statistics import mean_and_deviation
 from workflow_lib.report.inches import GREY, INK, draw_box, page, shortened, write
-from workflow_lib.report.labels import count_of
-from workflow_lib.report.overview import best_of, overview, shared_methods, signed_percent
-from workflow_lib.report.quantities import QUANTITIES, errors_by_size
-from workflow_lib.report.results import outside_studies, read_scores
-from workflow_lib.report.style import applied_style, line_style, save_figure
-from workflow_lib.report.tables import in_order
+from workflow_lib.report.labels import count_of, format_signed
+from workflow_lib.report.overview import best_of, overview, shared_methods
+from workflow_lib.report.quantities import QUANTITIES, shown_means
+from workflow_lib.report.results import outside_studies, read_scores, write_frame
+from workflow_lib.report.style import applied_style, line_style, save_figure, scale_sizes
 from workflow_lib.report.variants import SELECTED, Variant
-from workflow_lib.whole_files import write_text
 
 BETTER, MIDDLE, WORSE = "#0072B2", "#f7f7f7", "#D55E00"
 """Colours of an error below, at and above that of the reference; blue and orange are distinguished
@@ -43,19 +40,8 @@ def run(
 ) -> None:
     """Read the scores of all experiments, draw both figures and write them and their numbers.
 
-    Parameters
-    ----------
-    scores : mapping of experiment name to path
-        The ``scores.csv`` of every experiment, in the order of the run.
-    experiments, methods : mappings
-        As `workflow_lib.report.overview.overview` takes them, with ``color`` and ``marker``.
-    headline, curves : mappings
-        ``svg``, ``png`` and ``csv`` (paths) of each figure.
-
-    Raises
-    ------
-    UserError
-        If a file is damaged, or lacks the metric of its experiment.
+    `experiments` are those of `workflow_lib.report.overview.overview`, and `headline` and `curves`
+    hold ``svg``, ``png`` and ``csv`` (paths) of each figure.
     """
     records = {name: read_scores(path) for name, path in scores.items()}
     found = overview(records, experiments, methods)
@@ -65,7 +51,7 @@ def run(
         (draw_curves(points, experiments, methods), points, curves),
     ):
         save_figure(figure, paths["svg"], paths["png"])
-        write_text(paths["csv"], numbers.to_csv(index=False, lineterminator="\n"))
+        write_frame(paths["csv"], numbers)
 
 
 def curve_points(
@@ -80,10 +66,7 @@ def curve_points(
     best, rows = best_of(found).set_index("experiment"), []
     for name, settings in experiments.items():
         metric = settings.get("metric") or "arrmse"
-        measured, columns = (
-            QUANTITIES[metric],
-            errors_by_size(outside_studies(scores[name]), metric),
-        )
+        measured, columns = QUANTITIES[metric], shown_means(outside_studies(scores[name]), metric)
         of_experiment = found[found["experiment"] == name]
         labels = dict(zip(of_experiment["method"], of_experiment["label"], strict=True))
         equal = of_experiment.loc[of_experiment["outcome"] == "equal", "label"]
@@ -94,7 +77,7 @@ def curve_points(
                 variant = _drawn(column, method)
                 if variant is None:
                     continue
-                mean, deviation = mean_and_deviation(in_order(column[variant]))
+                mean, deviation = column[variant]
                 rows.append(
                     {
                         "experiment": name,
@@ -105,8 +88,8 @@ def curve_points(
                         "label": labels[method],
                         "is_reference": method == measured.reference,
                         "training_size": size,
-                        "mean": measured.shown(mean),
-                        "deviation": measured.shown_spread(deviation),
+                        "mean": mean,
+                        "deviation": deviation,
                     }
                 )
     return pd.DataFrame(rows)
@@ -115,8 +98,9 @@ def curve_points(
 def headline_in_words(found: pd.DataFrame) -> str:
     """Return what the first figure shows, for readers who cannot see it."""
     counts = found.loc[~found["is_ceiling"], "outcome"].value_counts()
+    n_experiments = count_of(found["experiment"].nunique(), "experiment")
     return (
-        f"Each method against the reference on {_experiments(found)}: of "
+        f"Each method against the reference on {n_experiments}: of "
         f"{count_of(int(counts.drop('', errors='ignore').sum()), 'comparison')} "
         f"{counts.get('better', 0)} significantly better, {counts.get('worse', 0)} significantly "
         f"worse, {counts.get('equal', 0)} equal up to rounding."
@@ -174,24 +158,12 @@ def draw_headline(found: pd.DataFrame):
             if len(rest):
                 best = rest.loc[rest["error"].idxmin()]
                 _draw_cell(axis, right + 0.1, y, COLUMN, best)
-                write(
-                    axis,
-                    right + 0.15 + COLUMN,
-                    y + ROW / 2,
-                    shortened(best["label"], 17),
-                    fontsize=8.5,
-                    color=GREY,
-                )
+                text, x = shortened(best["label"], 17), right + 0.15 + COLUMN
+                write(axis, x, y + ROW / 2, text, fontsize=8.5, color=GREY)
             detectable = rows["detectable_percent"].median()
             if not math.isnan(detectable):
-                write(
-                    axis,
-                    width - DETECTABLE / 2,
-                    y + ROW / 2,
-                    f"\u00b1{signed_percent(detectable)[1:]} %",
-                    ha="center",
-                    color=GREY,
-                )
+                text, x = f"\u00b1{format_signed(detectable)[1:]} %", width - DETECTABLE / 2
+                write(axis, x, y + ROW / 2, text, ha="center", color=GREY)
         _draw_key(axis, height - 0.32)
     return figure
 
@@ -214,18 +186,9 @@ def draw_curves(
             _draw_curve(axis, points[points["experiment"] == name], methods)
         for axis in axes[len(names) :]:
             axis.remove()
-        figure.suptitle(
-            "The best method and the reference, against the number of labelled rows",
-            x=0.01,
-            ha="left",
-            fontsize=11,
-            weight="bold",
-        )
+        title = "The best method and the reference, against the number of labelled rows"
+        figure.suptitle(title, x=0.01, ha="left", fontsize=11, weight="bold")
     return figure
-
-
-def _experiments(found: pd.DataFrame) -> str:
-    return count_of(found["experiment"].nunique(), "experiment")
 
 
 def _drawn(column: Mapping[Variant, object], method: str) -> Variant | None:
@@ -254,7 +217,7 @@ def _draw_cell(axis, x: float, y: float, width: float, row: pd.Series) -> None:
     if not outcome:
         write(axis, x + width / 2, y + ROW / 2, "0", ha="center", color=GREY, fontsize=8.5)
         return
-    text = "=" if outcome == "equal" else signed_percent(percent)
+    text = "=" if outcome == "equal" else format_signed(percent)
     is_found = outcome in ("better", "worse")
     fill = color_of(0.0 if outcome == "equal" else percent)
     draw_box(axis, x + 0.02, y + 0.02, width - 0.04, ROW - 0.04, fill)
@@ -296,39 +259,23 @@ def _draw_curve(axis, rows: pd.DataFrame, methods: Mapping[str, Mapping]) -> Non
     title = first["title"] + (" (stand-in)" if first["is_stand_in"] else "")
     axis.set_title("\n".join(textwrap.wrap(title, 27)[:2]), fontsize=8.5)
     sizes = sorted(set(rows["training_size"]))
-    axis.set_xscale("log")
+    scale_sizes(axis, sizes, 1.3)
     for method, line in rows.groupby("method", sort=False):
-        look = line_style(method, methods)
-        axis.errorbar(
-            line["training_size"],
-            line["mean"],
-            yerr=line["deviation"].fillna(0.0),
-            markersize=4,
-            linewidth=1.5,
-            capsize=2,
-            elinewidth=0.8,
-            **look,
-        )
+        look = {"markersize": 4, "linewidth": 1.5, "capsize": 2, "elinewidth": 0.8}
+        bars = line["deviation"].fillna(0.0)
+        look |= line_style(method, methods)
+        axis.errorbar(line["training_size"], line["mean"], yerr=bars, **look)
     ends = rows.groupby("method", sort=False).last().sort_values("mean")
     is_accuracy = QUANTITIES[first["metric"]].is_accuracy
     # Errors fall and accuracies rise with the number of rows, which leaves a corner free.
     top = 0.30 if is_accuracy else 0.98
     for number, (method, end) in enumerate(ends[::-1].iterrows()):
-        axis.annotate(
-            shortened(end["label"], 24),
-            (0.98, top - 0.13 * number),
-            xycoords="axes fraction",
-            ha="right",
-            va="top",
-            fontsize=8,
-            color=line_style(method, methods)["color"],
-            weight="normal" if end["is_reference"] else "bold",
-        )
+        look = {"color": line_style(method, methods)["color"], "fontsize": 8}
+        look |= {"weight": "normal" if end["is_reference"] else "bold"}
+        where = {"xycoords": "axes fraction", "ha": "right", "va": "top"}
+        axis.annotate(shortened(end["label"], 24), (0.98, top - 0.13 * number), **where, **look)
     shown = [sizes[0], sizes[-1]] if len(sizes) > 1 else sizes
-    axis.set_xlim(sizes[0] / 1.3, sizes[-1] * 1.3)
     axis.set_xticks(shown, [str(size) for size in shown], fontsize=8)
-    axis.set_xticks([], minor=True)
-    axis.grid(False, axis="x")
     axis.tick_params(axis="y", labelsize=8)
     axis.margins(y=0.25)
     unit = "accuracy (%)" if is_accuracy else QUANTITIES[first["metric"]].name

@@ -10,7 +10,8 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from workflow_lib.experiments.statistics import EQUALITY_TOLERANCE
 from workflow_lib.report.inches import (
@@ -23,14 +24,11 @@ from workflow_lib.report.inches import (
     write,
     write_lines,
 )
-from workflow_lib.report.labels import count_of
+from workflow_lib.report.labels import count_of, range_in_words
 from workflow_lib.report.quantities import QUANTITIES
 from workflow_lib.report.results import read_scores
 from workflow_lib.report.style import WIDTH, applied_style, save_figure
 from workflow_lib.report.tables import CORRECTED_RISK, STUDENT_RISK
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # All lengths are in inches, downwards from the upper edge.
 LEFT, RIGHT = 0.2, WIDTH - 0.2
@@ -58,15 +56,9 @@ LETTERS, LETTERS_BESIDE_FOLDS = 88, 66
 class Numbers:
     """The numbers of one experiment of a run, from its scores.
 
-    Attributes
-    ----------
-    is_accuracy, has_ceiling : bool
-        ``is_accuracy``: the outputs are classes.
-        ``has_ceiling``: a method learns from the outputs of weak rows, to show what they could
-        give at most.
-    n_splits : int
-    training_sizes, weak_sizes : tuple of int
-        All that occur, ascending; weak sizes without zero.
+    ``is_accuracy`` says that the outputs are classes, and ``has_ceiling`` that a method learns from
+    the outputs of weak rows, to show what they could give at most. The sizes are all that occur,
+    ascending; weak sizes without zero.
     """
 
     is_accuracy: bool
@@ -100,20 +92,8 @@ def run(
 ) -> None:
     """Read the scores of all experiments, draw the protocol of the run and write it.
 
-    Parameters
-    ----------
-    scores : mapping of experiment name to path
-        The ``scores.csv`` of every experiment, in the order of the run.
-    experiments : mapping of experiment name to mapping
-        ``metric`` and ``has_ceiling`` (as in `Numbers`).
-    n_folds : int
-        Folds of the selection.
-    output_svg, output_png : path
-
-    Raises
-    ------
-    UserError
-        If a file is damaged.
+    `experiments` hold ``metric`` and ``has_ceiling`` (as in `Numbers`) of each, and the selection
+    has `n_folds` folds.
     """
     numbers = [numbers_of(read_scores(path), experiments[name]) for name, path in scores.items()]
     save_figure(draw_protocol(numbers, n_folds), output_svg, output_png)
@@ -143,10 +123,8 @@ def protocol_in_words(numbers: Sequence[Numbers], n_folds: int) -> str:
 
 def splits_in_words(numbers: Sequence[Numbers]) -> str:
     """Return the numbers of splits that occur, as ``5 splits`` or ``5 to 10 splits``."""
-    counts = sorted({experiment.n_splits for experiment in numbers})
-    if len(counts) > 1:
-        return f"{counts[0]} to {counts[-1]} splits"
-    return count_of(counts[0], "split")
+    counts = {experiment.n_splits for experiment in numbers}
+    return "1 split" if counts == {1} else f"{range_in_words(counts)} splits"
 
 
 def _run_in_words(numbers: Sequence[Numbers]) -> str:
@@ -155,19 +133,7 @@ def _run_in_words(numbers: Sequence[Numbers]) -> str:
 
 
 def draw_protocol(numbers: Sequence[Numbers], n_folds: int):
-    """Return the figure of the protocol.
-
-    Parameters
-    ----------
-    numbers : sequence of Numbers
-        Of each experiment, at least one.
-    n_folds : int
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        To be written by `workflow_lib.report.style.save_figure`.
-    """
+    """Return the figure of the protocol, from the numbers of one experiment at least."""
     from matplotlib.figure import Figure
 
     steps = list(_steps(numbers, n_folds))
