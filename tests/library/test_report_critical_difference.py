@@ -226,7 +226,7 @@ def test_stand_ins_and_recipes_are_named_as_such(tmp_path):
     run_settings = {"a": {"stand_in_for": "the paper's data"}, "b": {"is_made": True}}
     ranked = rank(tmp_path, SIX, experiments=run_settings)
     sentence = data_sentences(ranked, METHODS)[0].replace("\u00a0", " ")
-    assert "Title of a (n = 50, a stand-in); Title of b (n = 50, made by a recipe);" in sentence
+    assert "Title of a (n = 50, a stand-in); Title of b (n = 50, simulated);" in sentence
     assert "Title of c (n = 50);" in sentence
     titles = texts_of(draw_critical_difference(ranked, METHODS))
     assert "Average ranks of 3 methods over 6 datasets, 1 of them a stand-in" in titles

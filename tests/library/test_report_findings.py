@@ -49,7 +49,7 @@ def test_accuracies_have_the_other_sign(tmp_path):
 def test_the_kind_of_the_data_is_named():
     stand_in, made = {"stand_in_for": "videos"}, {"is_made": True}
     assert data_words(SECTION | stand_in) == "toy (a stand-in)"
-    assert data_words(SECTION | made) == "toy (data made by a recipe)"
+    assert data_words(SECTION | made) == "toy (simulated data)"
 
 
 def test_sizes_at_which_nothing_beats_a_guess(tmp_path):

@@ -59,7 +59,7 @@ def test_the_equivalence_checks_are_shown_with_their_differences(tmp_path):
     assert "the predictions differ in 2 of 2 checks, by 0.25 to 0.25." in text
     assert "The same: one penalty" in text and "Not the same: two" in text
     rows = re.findall(r"<tr><th scope=.row.>(.*?)</th>(.*?)</tr>", section.html)
-    assert [name for name, _ in rows] == ["toy (a stand-in)", "made (data made by a recipe)"]
+    assert [name for name, _ in rows] == ["toy (a stand-in)", "made (simulated data)"]
     assert re.findall(r"<td>(.*?)</td>", rows[0][1]) == ["30 + 12", "3e−15", "0.25"]
     assert "NOT" not in text
     assert "No OFER method was compared with a reference in this run." in text

@@ -179,13 +179,13 @@ def test_pictures_come_first_with_five_sentences_at_most(inputs, tmp_path):
     toy["settings"]["figures"][0]["kind"] = "series"
     assembly.run(output=tmp_path / "report.html", **inputs)
     page = (tmp_path / "report.html").read_text()
-    opening = page[page.index('<ul class="brief">') : page.index("By experiment")]
+    opening = page[page.index('id="figure-headline"') : page.index("By experiment")]
     assert 1 <= opening.count("<li>") <= 5
     assert opening.count("<li>") == len(re.findall(r'<li>[^<]*<a href="#', opening))
     assert all(
         opening.index(first) < opening.index(second)
         for first, second in itertools.pairwise(
-            ["</ul>", 'id="figure-headline"', 'id="figure-curves"', 'id="predictions"']
+            ['id="figure-headline"', "</ul>", 'id="figure-curves"', 'id="predictions"']
         )
     )
     assert 'download="headline.csv"' in opening
@@ -354,8 +354,8 @@ def test_synthetic_data_are_called_synthetic(inputs, tmp_path):
     dataset |= {"reader": "synthetic_mixture", "stand_in_for": None, "sources": []}
     assembly.run(output=tmp_path / "report.html", **inputs)
     text = "".join(parse((tmp_path / "report.html").read_text()).text)
-    assert "Data made by a recipe: toy." in text
-    assert "Made by a recipe" in text
+    assert "Simulated data: toy." in text
+    assert "Simulated" in text
     assert "stand in" not in text
 
 

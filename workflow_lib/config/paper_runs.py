@@ -44,12 +44,14 @@ def _experiment(folder: Path, name: object) -> dict | None:
     if not dataset:
         return None
     options = dataset.get("options") or {}
+    # The paper has no outputs without inputs, so that such an experiment stands in for none of it.
+    is_comparable = not settings.get("unpaired_sizes")
     return {
         "experiment": name,
         "dataset": settings["dataset"],
         "paper_tables": _values(settings.get("tables"), "paper_table"),
         "figure_kinds": _values(settings.get("figures"), "kind"),
-        "stand_in_for": dataset.get("stand_in_for"),
+        "stand_in_for": dataset.get("stand_in_for") if is_comparable else None,
         "reader": str(dataset.get("reader")),
         "is_user_supplied": bool(options.get("folder") or options.get("user_supplied")),
     }

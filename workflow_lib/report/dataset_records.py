@@ -17,7 +17,7 @@ MOST_NAMES = 20
 
 
 def is_made(dataset: Mapping) -> bool:
-    """Return whether the data are drawn by a recipe, not observed."""
+    """Return whether the data are simulated, not observed."""
     return data_kind({**dataset, "stand_in_for": None}) == RECIPE
 
 
@@ -30,7 +30,7 @@ def dataset_record(name: str, settings: Mapping, artifact: str | Path) -> dict:
     report, outputs = data["report"], data["outputs"]
     n_missing = int(report.get("missing_outputs", 0))
     if is_made(settings):
-        kind = "Made by a recipe"
+        kind = "Simulated"
     elif settings["sources"]:
         kind = "Observed, from the source below"
     elif settings["reader"] == "table":

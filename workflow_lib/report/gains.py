@@ -230,7 +230,7 @@ def data_words(section: Mapping) -> str:
     """Return an experiment with the kind of its data, as ``digits (a stand-in)``."""
     if section["stand_in_for"]:
         return f"{section['name']} (a stand-in)"
-    kind = "data made by a recipe" if section["is_made"] else "real data"
+    kind = "simulated data" if section["is_made"] else "real data"
     return f"{section['name']} ({kind})"
 
 

@@ -97,7 +97,7 @@ def _file(name: str) -> Markup:
 def _what_was_run(sections: Sequence[Mapping]) -> list[str]:
     """Return how many experiments there are, and on which kinds of data."""
     kinds: dict[str, list[str]] = {
-        "Data made by a recipe": [s["name"] for s in sections if s["is_made"]],
+        "Simulated data": [s["name"] for s in sections if s["is_made"]],
         "Real data": [s["name"] for s in sections if not s["is_made"] and not s["stand_in_for"]],
         "Data that stand in for those of the paper": [
             s["name"] for s in sections if s["stand_in_for"]

@@ -119,6 +119,13 @@ def protocol_sentences(
         if weak_left_out:
             sizes_in_words = join_words(weak_left_out)
             sentences.append(f"Numbers of weak rows that do not fit the data: {sizes_in_words}.")
+    studied = choices.loc[choices["name"] == "unpaired_size", "value"]
+    if len(studied):
+        most = max(int(float(value)) for value in studied)
+        sentences.append(
+            f"Of up to {count_of(most, 'more row')} the output alone is used, by the methods that "
+            "can; they are neither training nor weak nor test rows."
+        )
     chosen = "Hyper-parameters"
     has_choice = (choices.loc[choices["name"] == "n_components", "value"] != "1").any()
     if settings["components"] == "selected" and has_choice:

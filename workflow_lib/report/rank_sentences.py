@@ -107,7 +107,7 @@ def _table_notes(ranking: Ranking) -> list[str]:
     ]
     for what, named in (
         ("stand-ins", [place.experiment for place in ranking.places if place.stand_in_for]),
-        ("drawn by a recipe", [place.experiment for place in ranking.places if place.is_made]),
+        ("simulated", [place.experiment for place in ranking.places if place.is_made]),
     ):
         if named:
             notes.append(f"Data that are {what}: {', '.join(named)}.")
@@ -171,7 +171,7 @@ def _place_in_words(place: Place) -> str:
     if place.stand_in_for:
         marks.append("a stand-in")
     if place.is_made and "recipe" not in place.title:
-        marks.append("made by a recipe")
+        marks.append("simulated")
     return f"{place.title} ({', '.join(marks)})"
 
 

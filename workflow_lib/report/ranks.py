@@ -47,7 +47,7 @@ RANK_COLUMNS += ["experiment", "training_size", "n_splits", "rank", "metric", "m
 class Place:
     """One dataset of the ranking: the experiment that represents it, and what is known of it.
 
-    ``is_made`` says whether the data are drawn by a recipe. ``errors`` are those of the methods at
+    ``is_made`` says whether the data are simulated. ``errors`` are those of the methods at
     ``training_size`` (of classes in examples per class), means over ``n_splits`` splits; those in
     ``averaged`` are means over several fixed numbers of components too.
     """

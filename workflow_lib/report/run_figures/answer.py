@@ -42,6 +42,10 @@ WIDTH = 5.2
 MOST_METHODS, MOST_CLASSES = 12, 12
 LABEL_LETTERS = 26
 
+BASELINE_NEAR = 2.0
+"""A baseline further from the methods than this multiple of their range is not drawn: it would take
+the axis from them."""
+
 FARTHEST = 1.5
 """The axis of the methods ends at this multiple of the error of the training mean, or of the median
 of the methods if that is larger."""
@@ -128,22 +132,25 @@ def draw_methods(
 ):
     """Return the figure: a row for each method with its mean, its spread and every split.
 
-    A dashed line is the training mean, or a guess of the class. Splits and means beyond the axis,
-    which follows the bulk of the methods (`FARTHEST`), are drawn as triangles at its edge; their
-    numbers are written at the right.
+    A dashed line is the training mean, or a guess of the class; where it is far from all methods
+    (`BASELINE_NEAR`), the title gives its number. Splits and means beyond the axis, which follows
+    the bulk of the methods (`FARTHEST`), are drawn as triangles at its edge; their numbers are
+    written at the right.
     """
     from matplotlib.figure import Figure
 
     table = points.groupby(["method", "label"], sort=False)["value"].agg(["mean", "std"])
     shown = table.head(MOST_METHODS)
     baseline = answer.get("baseline") or {}
-    limits = _limits(points, shown, baseline.get("mean"), QUANTITIES[metric].is_accuracy)
+    is_near = baseline and _is_near(baseline["mean"], points["value"])
+    level = baseline["mean"] if is_near else None
+    limits = _limits(points, shown, level, QUANTITIES[metric].is_accuracy)
     with applied_style():
         figure = Figure(figsize=(WIDTH, 1.35 + 0.3 * len(shown)), layout="constrained")
         axis = figure.subplots()
         axis.set_xlim(limits)
-        if baseline:
-            axis.axvline(baseline["mean"], color="#444444", linestyle="--", linewidth=1.2)
+        if is_near:
+            axis.axvline(level, color="#444444", linestyle="--", linewidth=1.2)
         for place, ((method, _), (mean, deviation)) in enumerate(shown.iterrows()):
             look = line_style(method, methods)
             values = points.loc[points["method"] == method, "value"].clip(*limits)
@@ -173,8 +180,11 @@ def draw_methods(
         axis.grid(False, axis="y")
         axis.set_xlabel(_quantity(answer))
         title = f"The methods, {_basis(answer)}"
-        if baseline:
+        if is_near:
             title += f"\nDashed: {baseline['label']}; grey: single splits"
+        elif baseline:
+            title += f"\nGrey: single splits; beyond the axis: {baseline['label']}, "
+            title += f"{baseline['mean']:.3g}{' %' * QUANTITIES[metric].is_accuracy}"
         if len(table) > len(shown):
             title += f"; {len(table) - len(shown)} more in the table below"
         write_title(figure, title)
@@ -279,6 +289,12 @@ def outputs_in_words(answer: Mapping, is_of_classes: bool) -> str:
         else "predicted against true values of the easiest and the hardest output, with intervals"
     )
     return f"{answer['label']}: {what}."
+
+
+def _is_near(baseline: float, values: pd.Series) -> bool:
+    """Return whether a baseline is near enough to all values to be drawn with them."""
+    low, high = values.min(), values.max()
+    return max(low - baseline, baseline - high) <= BASELINE_NEAR * (high - low)
 
 
 def _limits(
