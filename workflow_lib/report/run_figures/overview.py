@@ -26,6 +26,7 @@ FULL_COLOR = 25.0
 
 # Lengths in inches.
 NAMES, COLUMN, OTHERS, DETECTABLE, ROW, HEAD = 3.1, 0.5, 1.8, 1.1, 0.4, 1.85
+SLANT, LEAST_WIDTH = 1.2, 7.2
 PANEL = (2.1, 1.75)
 PANELS_IN_A_ROW = 5
 NAME_LETTERS, LABEL_LETTERS = 44, 30
@@ -130,7 +131,8 @@ def draw_headline(found: pd.DataFrame):
     others = found[~found["method"].isin(methods) & (found["outcome"] != "")]
     has_others = not others.empty
     right = NAMES + COLUMN * len(methods)
-    width = right + OTHERS * has_others + DETECTABLE
+    # Slanted names reach beyond the last column.
+    width = max(right + (OTHERS if has_others else SLANT) + DETECTABLE, LEAST_WIDTH)
     height = HEAD + ROW * len(names) + 0.65
     with applied_style():
         figure = Figure(figsize=(width, height))
@@ -179,7 +181,7 @@ def draw_curves(
     n_rows = math.ceil(len(names) / n_columns)
     with applied_style():
         figure = Figure(
-            figsize=(max(PANEL[0] * n_columns, 4.2), PANEL[1] * n_rows + 0.35), layout="constrained"
+            figsize=(max(PANEL[0] * n_columns, 6.2), PANEL[1] * n_rows + 0.35), layout="constrained"
         )
         axes = list(figure.subplots(n_rows, n_columns, squeeze=False).flat)
         for axis, name in zip(axes, names, strict=False):
