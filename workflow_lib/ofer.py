@@ -5,7 +5,12 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    check_array,
+    check_is_fitted,
+    has_fit_parameter,
+    validate_data,
+)
 
 from workflow_lib.embeddings.fisher import PREIMAGES, FisherEmbedding
 from workflow_lib.embeddings.posterior_noise import choose_noise
@@ -71,8 +76,9 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
     regressor : scikit-learn regressor or None, default=None
         Predicts the embedding; a clone is fitted, or a clone for each column if it predicts
         single outputs. None: kernel ridge regression as above. With a regressor, `kernel`, `gamma`,
-        `alpha`, `weak_weight`, `center`, `max_gram_rows`, `n_landmarks` and `random_state` are not
-        used, and there are no weak rows.
+        `alpha`, `center`, `max_gram_rows`, `n_landmarks` and `random_state` are not used. With weak
+        rows the `pi` block has a clone of its own, fitted to the labelled rows with weight 1 and
+        the weak rows with weight 2 l `weak_weight`, so that `fit` must take ``sample_weight``.
 
     Attributes
     ----------
@@ -90,8 +96,8 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
         Variances (d,) of the noise of the posterior pre-image, and the multiple chosen; with this
         pre-image only.
     regressor_ : the fitted regressor
-        Where `regressor` is given; the four attributes before it exist for kernel ridge
-        regression only.
+        Where `regressor` is given; with weak rows a dictionary of those of ``pi`` and ``rest``. The
+        four attributes before it exist for kernel ridge regression only.
 
     Notes
     -----
@@ -164,17 +170,15 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
         ------
         ValueError
             If data are not finite or shapes differ, a penalty is not positive, a block or a
-            choice is unknown, weak rows are given to a model without a `pi` block or with a
-            `regressor`, or there are more than `max_gram_rows` rows, some of them weak or all of
-            them precomputed.
+            choice is unknown, weak rows are given to a model without a `pi` block or to a
+            `regressor` that takes no weights, or there are more than `max_gram_rows` rows, some of
+            them weak or all of them precomputed.
         """
         check_choice("preimage", self.preimage, PREIMAGES)
         if X_weak is None and weak_responsibilities is not None:
             raise ValueError("weak_responsibilities was given without X_weak.")
         if X_weak is not None and self.regressor is not None:
-            raise ValueError(
-                "Weak rows join kernel ridge regression only; leave out X_weak or regressor."
-            )
+            _check_takes_weights(self.regressor)
         model = GaussianMixtureModel() if self.model is None else self.model
         series_shape = np.shape(Y)[1:] if model.outputs_are_series and np.ndim(Y) == 3 else None
         if series_shape is not None:
@@ -194,7 +198,7 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
             self.noise_ = self._chosen_noise(X, outputs, X_weak, weak_responsibilities, Y_unpaired)
         if self.regressor is not None:
             targets = self.embedding_.transform(outputs)
-            self.regressor_ = fit_outputs(self.regressor, X, targets)
+            self.regressor_ = self._fitted_regressor(X, targets, X_weak, weak_responsibilities)
             self._fit_without_landmarks()
             return self
         alphas = self._penalties()
@@ -255,9 +259,24 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
 
     def _embeddings(self, X) -> np.ndarray:
         """Return the embeddings (n, m) predicted from checked inputs."""
-        if self.regressor is not None:
+        if self.regressor is None:
+            return self._kernel_predictions(X)
+        if not isinstance(self.regressor_, dict):
             return predict_outputs(self.regressor_, X)
-        return self._kernel_predictions(X)
+        return np.hstack([predict_outputs(fitted, X) for fitted in self.regressor_.values()])
+
+    def _fitted_regressor(self, X, targets, X_weak, weak_responsibilities):
+        """Return the fitted regressor; with weak rows those of the `pi` block and the rest."""
+        if X_weak is None:
+            return fit_outputs(self.regressor, X, targets)
+        X_weak, memberships = self._check_weak(X_weak, weak_responsibilities, len(X))
+        leading = self.embedding_.blocks["pi"]
+        joined = np.vstack([targets[:, leading], memberships / self.model_.weights_])
+        weights = np.repeat([1.0, 2.0 * len(X) * self.weak_weight], [len(X), len(X_weak)])
+        return {
+            "pi": fit_outputs(self.regressor, np.vstack([X, X_weak]), joined, weights),
+            "rest": fit_outputs(self.regressor, X, targets[:, leading.stop :]),
+        }
 
     def _checked_inputs(self, X) -> np.ndarray:
         """Return the inputs (n, q) or precomputed kernel values (n, l + w) of `predict`."""
@@ -342,7 +361,7 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
         X_weak = check_array(X_weak, dtype=np.float64)
         memberships = check_array(weak_responsibilities, dtype=np.float64)
         expected_columns = self.n_features_in_
-        if self.kernel == "precomputed":
+        if self.kernel == "precomputed" and self.regressor is None:
             expected_columns = n_labelled + len(X_weak)
         if X_weak.shape[1] != expected_columns:
             raise ValueError(f"X_weak has {X_weak.shape[1]} columns; expected {expected_columns}.")
@@ -364,6 +383,15 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
             across = gram_matrix(X_weak, X, self.kernel, self.gamma)
             within = gram_matrix(X_weak, None, self.kernel, self.gamma)
         return np.block([[K, across.T], [across, within]])
+
+
+def _check_takes_weights(regressor) -> None:
+    if not has_fit_parameter(regressor, "sample_weight"):
+        raise ValueError(
+            f"{type(regressor).__name__} cannot learn from weak rows, because its fit takes no "
+            "sample_weight. Use a regressor that does, such as Ridge, KernelRidge, "
+            "ExtraTreesRegressor or HistGradientBoostingRegressor, or leave out X_weak."
+        )
 
 
 class _SameComponents(ParameterMixin):

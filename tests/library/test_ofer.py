@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesRegressor, GradientBoostingRegressor
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.neighbors import KNeighborsRegressor
 from small_data import COVARIANCE_TYPES, clustered_outputs, numerical_jacobian, regression_data
 
 from workflow_lib import (
@@ -335,8 +337,47 @@ def test_a_regressor_of_single_outputs_is_fitted_once_for_each_column_of_the_emb
     assert not hasattr(regressor, "estimators_")
 
 
-def test_weak_rows_with_a_regressor_are_refused():
-    X, X_test, Y = split_data("rbf")
-    ours = OutputFisherRegressor(GaussianMixtureModel(2), regressor=ExtraTreesRegressor())
-    with pytest.raises(ValueError, match="leave out X_weak or regressor"):
-        ours.fit(X, Y, X_test, np.full((len(X_test), 2), 0.5))
+def clustered_weak_data():
+    """Return a model, training data, weak rows with memberships, and test inputs."""
+    X, Y = regression_data(60, n_clusters=3)
+    model = GaussianMixtureModel(3, "tied_spherical", n_init=1)
+    memberships = clone(model).fit(Y[:25]).responsibilities(Y[25:45])
+    return model, X[:25], Y[:25], {"X_weak": X[25:45], "weak_responsibilities": memberships}, X[45:]
+
+
+@pytest.mark.parametrize("weak_weight", [0.0, 0.01, 1.0])
+def test_weak_rows_with_weighted_kernel_ridge_are_the_default_path(weak_weight):
+    model, X, Y, weak, X_test = clustered_weak_data()
+    settings = {"weak_weight": weak_weight, "gamma": 0.3, "center": False}
+    ours = OutputFisherRegressor(model, alpha=0.01, **settings).fit(X, Y, **weak)
+    # scikit-learn has no intercept, and its penalty is that of the whole system.
+    ridge = KernelRidge(kernel="rbf", gamma=0.3, alpha=2 * len(X) * 0.01)
+    other = OutputFisherRegressor(model, regressor=ridge, weak_weight=weak_weight).fit(X, Y, **weak)
+    np.testing.assert_allclose(
+        other.predict_embedding(X_test), ours.predict_embedding(X_test), atol=1e-8
+    )
+    np.testing.assert_allclose(other.predict(X_test), ours.predict(X_test), atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "regressor",
+    [
+        ExtraTreesRegressor(n_estimators=5, random_state=0),
+        GradientBoostingRegressor(n_estimators=3, random_state=0),
+    ],
+    ids=lambda regressor: type(regressor).__name__,
+)
+def test_weak_rows_change_the_leading_block_of_any_weighted_regressor(regressor):
+    model, X, Y, weak, X_test = clustered_weak_data()
+    ours = OutputFisherRegressor(model, regressor=regressor)
+    with_weak = clone(ours).fit(X, Y, **weak).predict_embedding(X_test)
+    without = clone(ours).fit(X, Y).predict_embedding(X_test)
+    assert with_weak.shape == without.shape
+    assert np.abs(with_weak[:, :3] - without[:, :3]).max() > 0
+
+
+def test_weak_rows_with_a_regressor_without_weights_are_refused():
+    model, X, Y, weak, _ = clustered_weak_data()
+    ours = OutputFisherRegressor(model, regressor=KNeighborsRegressor())
+    with pytest.raises(ValueError, match="KNeighborsRegressor cannot .* such as Ridge"):
+        ours.fit(X, Y, **weak)

@@ -15,7 +15,7 @@ def predicts_several_outputs(estimator) -> bool:
         return False
 
 
-def fit_outputs(estimator, X: np.ndarray, Y: np.ndarray):
+def fit_outputs(estimator, X: np.ndarray, Y: np.ndarray, weights: np.ndarray | None = None):
     """Return a fitted clone of a regressor; one of single outputs is fitted once per output.
 
     Parameters
@@ -23,15 +23,18 @@ def fit_outputs(estimator, X: np.ndarray, Y: np.ndarray):
     estimator : scikit-learn regressor
     X : array (n, q)
     Y : array (n, d)
+    weights : array (n,) or None, default=None
+        Weights of the rows, for a regressor whose `fit` takes ``sample_weight``.
     """
     from sklearn.base import clone
     from sklearn.multioutput import MultiOutputRegressor
 
+    given = {} if weights is None else {"sample_weight": weights}
     if Y.shape[1] == 1:
-        return clone(estimator).fit(X, Y[:, 0])
+        return clone(estimator).fit(X, Y[:, 0], **given)
     if predicts_several_outputs(estimator):
-        return clone(estimator).fit(X, Y)
-    return MultiOutputRegressor(clone(estimator)).fit(X, Y)
+        return clone(estimator).fit(X, Y, **given)
+    return MultiOutputRegressor(clone(estimator)).fit(X, Y, **given)
 
 
 def predict_outputs(fitted, X: np.ndarray) -> np.ndarray:
