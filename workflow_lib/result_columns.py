@@ -11,7 +11,8 @@ Every row belongs to a fit, which the columns `FIT` identify:
 ``weak_size``
     weakly labelled rows;
 ``setting``
-    what a study of weak labels fixes, for example ``weak_noise=0.2``; empty outside of studies;
+    what a study fixes, for example ``weak_noise=0.2`` or ``unpaired_size=100``; empty outside of
+    studies;
 ``split``
     its number, from 0.
 """

@@ -36,7 +36,7 @@ def run_scores(
 
     The columns of the files are those of `workflow_lib.result_columns`.
 
-    The column ``setting`` is the value that a study of weak labels fixed for the item, for example
+    The column ``setting`` is the value that a study fixed for the item, for example
     ``weak_noise=0.2``, and empty outside of studies.
 
     A second file holds what was selected for each item, one row per setting.

@@ -13,8 +13,7 @@ whose method has none)."""
 class Variant(NamedTuple):
     """What makes a row of a table: a method, its component setting and its weak rows.
 
-    ``setting`` is what a study of weak labels fixes, for example ``weak_noise=0.2``; empty outside
-    of studies.
+    ``setting`` is what a study fixes, for example ``weak_noise=0.2``; empty outside of studies.
     """
 
     method: str
