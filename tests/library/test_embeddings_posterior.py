@@ -7,6 +7,7 @@ import pytest
 from small_data import COVARIANCE_TYPES, clustered_outputs
 
 from workflow_lib import FisherEmbedding, GaussianMixtureModel, GaussianModel, StateSpaceModel
+from workflow_lib.embeddings.posterior import GaussianPosterior
 
 Y = clustered_outputs(60, 3, spread=1.5)
 MODELS = {
@@ -93,6 +94,20 @@ def test_rows_are_independent_of_their_block(monkeypatch):
     together = embedding.posterior_mean(Y, 0.3)
     monkeypatch.setattr("workflow_lib.embeddings.posterior.BLOCK_SIZE", 30)
     np.testing.assert_allclose(embedding.posterior_mean(Y, 0.3), together, atol=1e-12)
+
+
+@pytest.mark.parametrize("noise", NOISES.values(), ids=list(NOISES))
+def test_components_of_one_covariance_are_as_any_others(noise):
+    model = GaussianMixtureModel(3, "tied_spherical", random_state=0).fit(Y)
+    spherical = np.full(3, model.covariances_)
+    shared = GaussianPosterior(
+        model.weights_, model.means_, model.covariances_, "tied_spherical", noise
+    )
+    # One that differs in a component without weight is computed component by component.
+    more = [np.append(values, values[:1], axis=0) for values in (model.weights_, model.means_)]
+    more[0][-1] = 0.0
+    each = GaussianPosterior(*more, np.append(spherical, 7.0), "spherical", noise)
+    np.testing.assert_allclose(each.means(Y), shared.means(Y), atol=1e-10)
 
 
 def test_series_are_one_gaussian_of_all_steps():

@@ -19,7 +19,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from workflow_lib.generative.covariance import inverse_factors, log_gaussian_densities
+from workflow_lib.generative.covariance import (
+    inverse_factors,
+    log_gaussian_densities,
+    squared_distances,
+)
 
 # Numbers in one block of rows: a few such arrays stay in the cache of a processor.
 BLOCK_SIZE = 2**17
@@ -27,6 +31,10 @@ BLOCK_SIZE = 2**17
 
 class GaussianPosterior:
     """The posterior means under a mixture of Gaussians, for one covariance of the noise.
+
+    Components of one covariance share the gain G = Sigma (Sigma + R)^-1, and the posterior mean is
+    m + G (y_hat - m) with m = sum_j w_j(y_hat) mu_j: a kernel density of a thousand outputs costs
+    two matrix products.
 
     Parameters
     ----------
@@ -48,54 +56,68 @@ class GaussianPosterior:
         self._means = means
         with np.errstate(divide="ignore"):
             self._log_weights = np.log(weights)
-        shape = "full" if noise.ndim == 2 else covariance_type
-        if shape in ("spherical", "tied_spherical") and noise.ndim == 1:
-            shape = "diag"
-        self._shape = shape
-        self._is_shared = covariance_type == "tied_spherical"
-        if shape == "full":
-            prior = _matrices(covariances, covariance_type, means)
-            self._total = prior + (noise if noise.ndim == 2 else noise * np.eye(means.shape[1]))
-            inverses, _ = inverse_factors(self._total)
-            # Sigma (Sigma + R)^-1, by L^-1 of Sigma + R = L L'.
-            self._gain = prior @ np.swapaxes(inverses, -1, -2) @ inverses
+        prior = np.asarray(covariances, dtype=np.float64)
+        if covariance_type == "tied_spherical":
+            prior = prior[None]
+        self._is_shared = len(prior) == 1 or bool((prior == prior[:1]).all())
+        if self._is_shared:
+            prior = prior[:1]
+        if covariance_type == "full" or noise.ndim == 2:
+            prior = _matrices(prior, means.shape[1])
+            total = prior + (noise if noise.ndim == 2 else noise * np.eye(means.shape[1]))
+            self._inverses, _ = inverse_factors(total)
+            # By L^-1 of Sigma + R = L L'.
+            self._gains = prior @ np.swapaxes(self._inverses, -1, -2) @ self._inverses
+            self._total, self._shape = total, "full"
         else:
-            prior = np.asarray(covariances, dtype=np.float64)
-            if shape == "diag" and covariance_type != "diag":
-                prior = np.broadcast_to(np.reshape(prior, (-1, 1)), means.shape)
-            self._total = prior + noise
-            self._gain = prior / self._total
+            # One number, or one of each output, for each component.
+            prior = prior.reshape(len(prior), -1)
+            self._total = np.broadcast_to(prior + noise, (len(prior), means.shape[1]))
+            self._inverses = 1.0 / np.sqrt(self._total)
+            self._gains, self._shape = prior / self._total, "diag"
+        if self._is_shared:
+            self._whitened_means = self._whitened(means)
 
     def means(self, outputs: np.ndarray) -> np.ndarray:
         """Return E[y | y_hat] (n, d) for predicted outputs y_hat (n, d)."""
-        if len(self._means) == 1:
-            return self._shrunk(outputs, 0)
         result = np.empty_like(outputs)
-        n_rows = max(1, BLOCK_SIZE // self._means.size)
+        n_rows = max(1, BLOCK_SIZE // max(self._means.shape))
         for first in range(0, len(outputs), n_rows):
             block = outputs[first : first + n_rows]
             q = self._memberships(block)
-            if self._shape == "tied_spherical":
-                mean = self._gain * block + (1.0 - self._gain) * (q @ self._means)
+            if self._is_shared:
+                mean = self._shrunk(block, q @ self._means, 0)
             else:
-                mean = sum(q[:, [j]] * self._shrunk(block, j) for j in range(len(self._means)))
+                mean = sum(
+                    q[:, [j]] * self._shrunk(block, centre, j)
+                    for j, centre in enumerate(self._means)
+                )
             result[first : first + n_rows] = mean
         return result
 
-    def _shrunk(self, outputs, component):
-        gain = self._gain if self._shape == "tied_spherical" else self._gain[component]
-        mean = self._means[component]
+    def _shrunk(self, outputs, centre, component):
+        gain = self._gains[component]
         if self._shape == "full":
-            return mean + (outputs - mean) @ gain.T
-        return mean + gain * (outputs - mean)
+            return centre + (outputs - centre) @ gain.T
+        return centre + gain * (outputs - centre)
 
     def _memberships(self, outputs):
         """Return w_j (n, C), in log space until they are divided by their sum."""
-        log_joint = log_gaussian_densities(outputs, self._means, self._total, self._shape)
+        if len(self._means) == 1:
+            return np.ones((len(outputs), 1))
+        if self._is_shared:
+            log_joint = -0.5 * squared_distances(self._whitened(outputs), self._whitened_means)
+        else:
+            log_joint = log_gaussian_densities(outputs, self._means, self._total, self._shape)
         log_joint += self._log_weights
         log_joint -= log_joint.max(axis=1, keepdims=True)
         q = np.exp(log_joint)
         return q / q.sum(axis=1, keepdims=True)
+
+    def _whitened(self, outputs):
+        """Return outputs in units in which the covariance that all components share is I."""
+        inverse = self._inverses[0]
+        return outputs @ inverse.T if self._shape == "full" else outputs * inverse
 
 
 def checked_noise(noise_covariance, dimension: int) -> np.ndarray:
@@ -130,11 +152,10 @@ def checked_noise(noise_covariance, dimension: int) -> np.ndarray:
     return noise
 
 
-def _matrices(covariances, covariance_type: str, means: np.ndarray) -> np.ndarray:
-    """Return covariances of any shape as matrices (C, d, d)."""
-    if covariance_type == "full":
+def _matrices(covariances: np.ndarray, dimension: int) -> np.ndarray:
+    """Return covariances (C,), (C, d) or (C, d, d) as matrices (C, d, d)."""
+    if covariances.ndim == 3:
         return covariances
-    diagonals = np.asarray(covariances, dtype=np.float64)
-    if covariance_type != "diag":
-        diagonals = np.reshape(diagonals, (-1, 1))
-    return np.broadcast_to(diagonals, means.shape)[:, :, None] * np.eye(means.shape[1])
+    diagonals = covariances.reshape(len(covariances), -1)
+    shape = (len(covariances), dimension)
+    return np.broadcast_to(diagonals, shape)[:, :, None] * np.eye(dimension)
