@@ -445,6 +445,19 @@ def test_the_protocol_states_chosen_kernels_and_values_on_edges(tmp_path):
     assert "a better one may lie: m-KRR (lowest width) in 5 of 5 fits." in text
 
 
+def test_the_protocol_states_the_outputs_without_inputs(tmp_path):
+    rows = [("m-krr", "selected", 0, base_error)]
+    scores = read_scores(write_scores(tmp_path / "scores.csv", rows))
+    settings = {"training_sizes": [20, 50], "components": "selected", "metric": "arrmse"}
+    settings |= {"kernel": "rbf"}
+    path = write_choices(tmp_path / "choices.csv", rows, unpaired_size=300)
+    text = assembly.protocol_sentences(settings, scores, read_choices(path), 5)
+    assert "outputs without inputs have those of up to 300 further rows" in text
+    path = write_choices(tmp_path / "choices.csv", rows)
+    text = assembly.protocol_sentences(settings, scores, read_choices(path), 5)
+    assert "without inputs" not in text
+
+
 @pytest.mark.parametrize(
     ("split", "first", "then"),
     [

@@ -123,8 +123,8 @@ def protocol_sentences(
     if len(studied):
         most = max(int(float(value)) for value in studied)
         sentences.append(
-            f"Of up to {count_of(most, 'more row')} the output alone is used, by the methods that "
-            "can; they are neither training nor weak nor test rows."
+            f"Methods that learn from outputs without inputs have those of up to "
+            f"{count_of(most, 'further row')}, which are neither training nor weak nor test rows."
         )
     chosen = "Hyper-parameters"
     has_choice = (choices.loc[choices["name"] == "n_components", "value"] != "1").any()

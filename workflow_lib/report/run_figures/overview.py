@@ -29,7 +29,7 @@ NAMES, COLUMN, OTHERS, DETECTABLE, ROW, HEAD = 3.1, 0.5, 1.8, 1.1, 0.4, 1.85
 SLANT, LEAST_WIDTH = 1.2, 7.2
 PANEL = (2.1, 1.75)
 PANELS_IN_A_ROW = 5
-NAME_LETTERS, LABEL_LETTERS = 44, 30
+NAME_LETTERS, LABEL_LETTERS, PANEL_LETTERS = 44, 30, 27
 
 
 def run(
@@ -256,10 +256,20 @@ def _draw_key(axis, y: float) -> None:
     write(axis, 0.1, y + 0.2, text, fontsize=8.5, color=GREY)
 
 
+def _panel_title(title: str, mark: str) -> str:
+    """Return a title in two lines at most, shortened where needed, with its mark."""
+    for letters in range(len(title), 0, -1):
+        text = shortened(title, letters) + mark
+        lines = textwrap.wrap(text, PANEL_LETTERS, break_on_hyphens=False)
+        if len(lines) <= 2:
+            break
+    return "\n".join(lines)
+
+
 def _draw_curve(axis, rows: pd.DataFrame, methods: Mapping[str, Mapping]) -> None:
     first = rows.iloc[0]
-    title = first["title"] + (" (stand-in)" if first["is_stand_in"] else "")
-    axis.set_title("\n".join(textwrap.wrap(title, 27)[:2]), fontsize=8.5)
+    mark = " (stand-in)" if first["is_stand_in"] else ""
+    axis.set_title(_panel_title(first["title"], mark), fontsize=8.5)
     sizes = sorted(set(rows["training_size"]))
     scale_sizes(axis, sizes, 1.3)
     for method, line in rows.groupby("method", sort=False):
