@@ -14,6 +14,7 @@ from sklearn.utils.validation import (
 
 from workflow_lib.embeddings.fisher import PREIMAGES, FisherEmbedding
 from workflow_lib.embeddings.posterior_noise import choose_noise
+from workflow_lib.generative.gaussian import GaussianModel
 from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.kernels.gram import gram_matrix
 from workflow_lib.parameters import ParameterMixin, check_choice
@@ -21,6 +22,7 @@ from workflow_lib.regression.any_estimator import fit_outputs, predict_outputs
 from workflow_lib.regression.kernel_ridge import KernelInputMixin, check_alpha, check_square
 from workflow_lib.regression.landmark_solution import LandmarkSolutionMixin
 from workflow_lib.regression.ridge import fit_blocks
+from workflow_lib.stored_rows import StackedRows, are_stored
 
 N_FOLDS = 5
 """Folds whose held-out predictions choose the noise of the posterior pre-image."""
@@ -164,7 +166,9 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
             target in the `pi` block is q / pi.
         Y_unpaired : array (m, d) or None
             Outputs of rows whose inputs are not known, shaped as `Y`. The generative model learns
-            from them too, and so do the embedding and the pre-image.
+            from them too, and so do the embedding and the pre-image. With a ``GaussianModel``, or a
+            ``GaussianMixtureModel`` with ``batch_size``, they may stay in a file and be read in
+            batches: a dataset of h5py or an array that numpy maps from a file.
 
         Raises
         ------
@@ -190,7 +194,9 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
         self._output_shape = Y.shape[1:] if series_shape is None else series_shape
         outputs = np.asarray(Y, dtype=np.float64).reshape(len(Y), *(self._output_shape or (1,)))
         known = outputs
-        if Y_unpaired is not None:
+        if are_stored(Y_unpaired):
+            known = StackedRows(outputs, _checked_stored(model, Y_unpaired, outputs.shape[1:]))
+        elif Y_unpaired is not None:
             known = np.concatenate([outputs, self._checked_unpaired(Y_unpaired, outputs.shape[1:])])
         self.model_ = clone(model).fit(known)
         self.embedding_ = FisherEmbedding(self.model_, self.form)
@@ -383,6 +389,21 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
             across = gram_matrix(X_weak, X, self.kernel, self.gamma)
             within = gram_matrix(X_weak, None, self.kernel, self.gamma)
         return np.block([[K, across.T], [across, within]])
+
+
+def _checked_stored(model, Y_unpaired, shape: tuple[int, ...]):
+    """Return outputs without inputs that stay in a file, if the model can read them in batches."""
+    if not (isinstance(model, GaussianModel) or getattr(model, "batch_size", None)):
+        raise ValueError(
+            f"Y_unpaired stays in a file, which a {type(model).__name__} cannot read in batches. "
+            "Use GaussianModel, or GaussianMixtureModel with batch_size, or pass an array."
+        )
+    if tuple(Y_unpaired.shape[1:]) != shape:
+        raise ValueError(
+            f"Y_unpaired has the shape {tuple(Y_unpaired.shape)}; expected {shape} for each row, "
+            "as Y has."
+        )
+    return Y_unpaired
 
 
 def _check_takes_weights(regressor) -> None:

@@ -180,6 +180,44 @@ class StoredRows:
         return rows
 
 
+class StackedRows:
+    """Rows of several arrays, one after the other, of which only the requested slices are read.
+
+    Parameters
+    ----------
+    *parts : array, or anything with a shape that gives rows when sliced
+        Of equal shape but for the number of rows.
+    """
+
+    def __init__(self, *parts) -> None:
+        self._parts = parts
+        self._ends = np.cumsum([len(part) for part in parts])
+        self.shape = (int(self._ends[-1]), *parts[0].shape[1:])
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        start, stop, _ = rows.indices(len(self))
+        begins = [0, *self._ends[:-1]]
+        return np.concatenate(
+            [
+                np.asarray(part[max(start - begin, 0) : max(stop - begin, 0)])
+                for begin, part in zip(begins, self._parts, strict=True)
+            ]
+        )
+
+
+def are_stored(rows) -> bool:
+    """Return whether rows stay in their file until they are sliced.
+
+    Such are datasets of h5py, arrays that numpy maps from a file, `StoredRows` and `StackedRows`.
+    """
+    if isinstance(rows, np.ndarray):
+        return isinstance(rows, np.memmap)
+    return isinstance(rows, (h5py.Dataset, StoredRows, StackedRows))
+
+
 def _state_of(descriptor: int) -> tuple[int, int]:
     """Return the size and the time of modification of an open file."""
     status = os.fstat(descriptor)

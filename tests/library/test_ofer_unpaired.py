@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import h5py
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -49,6 +50,24 @@ def test_the_posterior_preimage_shrinks_the_projected_one(model):
         atol=1e-12,
     )
     assert fitted.noise_.factor in FACTORS
+
+
+@pytest.mark.parametrize("shape", ["tied_spherical", "spherical", "diag", "full"])
+def test_outputs_in_a_file_are_read_in_batches(tmp_path, monkeypatch, shape):
+    monkeypatch.setattr("workflow_lib.generative.gaussian.BATCH_NUMBERS", 20)
+    with h5py.File(tmp_path / "outputs.h5", "w") as file:
+        stored = file.create_dataset("outputs", data=UNPAIRED)
+        model = GaussianModel(shape)
+        found = OutputFisherRegressor(model, preimage="posterior").fit(X, Y, Y_unpaired=stored)
+        expected = OutputFisherRegressor(model, preimage="posterior").fit(X, Y, Y_unpaired=UNPAIRED)
+        np.testing.assert_allclose(found.predict(X_NEW), expected.predict(X_NEW), rtol=1e-9)
+        mixture = GaussianMixtureModel(3, shape, batch_size=40, n_init=1)
+        found = OutputFisherRegressor(mixture).fit(X, Y, Y_unpaired=stored)
+        np.testing.assert_allclose(found.model_.weights_.sum(), 1.0)
+        with pytest.raises(ValueError, match="GaussianMixtureModel with batch_size"):
+            OutputFisherRegressor().fit(X, Y, Y_unpaired=stored)
+        with pytest.raises(ValueError, match="as Y has"):
+            OutputFisherRegressor(model).fit(X, Y[:, :1], Y_unpaired=stored)
 
 
 def shared_structure(seed, n_rows, n_outputs=12):

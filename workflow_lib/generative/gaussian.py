@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from workflow_lib.generative import mixture_batches
 from workflow_lib.generative.covariance import (
     absolute_floor,
     check_covariance_type,
     estimate_covariances,
+    floor_from_variance,
     log_gaussian_densities,
 )
 from workflow_lib.parameters import ParameterMixin, as_output_matrix
+from workflow_lib.stored_rows import are_stored
+
+BATCH_NUMBERS = 2**20
+"""Numbers in a batch of rows that stay in a file (8 MB)."""
 
 
 class GaussianModel(ParameterMixin):
@@ -42,12 +48,17 @@ class GaussianModel(ParameterMixin):
     def fit(self, Y, y=None) -> GaussianModel:
         """Fit to outputs `Y` (n, d); `y` is ignored.
 
+        `Y` may be rows that stay in a file (`workflow_lib.stored_rows.are_stored`), which are read
+        twice, in batches.
+
         Raises
         ------
         ValueError
             If `Y` is empty or not finite, or a parameter is out of range.
         """
         check_covariance_type(self.covariance_type)
+        if are_stored(Y):
+            return self._fit_in_batches(mixture_batches.RowReader(Y))
         Y = as_output_matrix(Y)
         self.weights_ = np.ones(1)
         self.means_ = Y.mean(axis=0, keepdims=True)
@@ -58,6 +69,27 @@ class GaussianModel(ParameterMixin):
             self.covariance_type,
             absolute_floor(Y, self.variance_floor),
         )
+        return self
+
+    def _fit_in_batches(self, rows: mixture_batches.RowReader) -> GaussianModel:
+        """Fit from the sums over batches of the moments around the mean."""
+        size = max(BATCH_NUMBERS // rows.dimension, 1)
+        mean, variance, _ = rows.moments_and_sample(size, 1, np.random.default_rng(0))
+        totals = None
+        for _, batch in rows.batches(size):
+            found = mixture_batches.statistics_of_memberships(
+                mixture_batches.features(batch, mean, self.covariance_type),
+                lambda place: np.ones((1, 1, place.stop - place.start)),
+                (1, 1),
+                self.covariance_type,
+            )
+            totals = found if totals is None else [a + b for a, b in zip(totals, found)]
+        parameters = mixture_batches.maximisation(
+            totals, self.covariance_type, floor_from_variance(variance, self.variance_floor)
+        )
+        self.weights_, means, covariances = (values[0] for values in parameters)
+        self.means_ = means + mean
+        self.covariances_ = float(covariances) if covariances.ndim == 0 else covariances
         return self
 
     @property
