@@ -13,7 +13,7 @@ import numpy as np
 
 from workflow_lib.generative.mixture import GaussianMixtureModel
 
-DENSITIES = ("gaussian", "mixture", "kernel")
+DENSITIES = ("gaussian", "mixture", "mixture_full", "kernel")
 
 
 class OutputDensity(NamedTuple):
@@ -23,6 +23,15 @@ class OutputDensity(NamedTuple):
     means: np.ndarray
     covariances: np.ndarray | float
     covariance_type: str
+    shrinkage: float = 0.0
+    """Share of the target in the covariances, from 0 to 1; the mean over components."""
+
+
+class Shrunk(NamedTuple):
+    """A covariance (d, d), and the share of the target in it."""
+
+    covariance: np.ndarray
+    share: float
 
 
 def fit_output_density(
@@ -34,10 +43,11 @@ def fit_output_density(
     ----------
     Y : array (n, d)
         Outputs of comparable units.
-    kind : {"gaussian", "mixture", "kernel"}
+    kind : {"gaussian", "mixture", "mixture_full", "kernel"}
         ``gaussian``: one Gaussian with a shrunk covariance. ``mixture``: components of a mixture of
-        tied spherical variance, and one covariance within components, shrunk. ``kernel``: a
-        Gaussian of equal variance around each output.
+        tied spherical variance, and one covariance within components, shrunk. ``mixture_full``: the
+        same with a covariance of each component, shrunk towards that one. ``kernel``: a Gaussian of
+        equal variance around each output.
     setting : float or None, default=None
         Components of the mixture; standard deviation of the kernel relative to the root mean
         variance of the outputs.
@@ -51,17 +61,25 @@ def fit_output_density(
     """
     if kind == "gaussian":
         mean = Y.mean(axis=0)
-        return OutputDensity(np.ones(1), mean[None], shrunk_covariance(Y - mean)[None], "full")
-    if kind == "mixture":
+        covariance, share = shrunk_covariance(Y - mean)
+        return OutputDensity(np.ones(1), mean[None], covariance[None], "full", share)
+    if kind in ("mixture", "mixture_full"):
         n_components = min(int(setting), len(np.unique(Y, axis=0)))
         model = GaussianMixtureModel(
             n_components, "tied_spherical", n_init=3, random_state=random_state
         ).fit(Y)
         q = model.responsibilities(Y)
         root = np.sqrt(q)[:, :, None] * (Y[:, None, :] - model.means_)
-        within = shrunk_covariance(root.reshape(-1, Y.shape[1]), n_rows=len(Y))
+        within, share = shrunk_covariance(root.reshape(-1, Y.shape[1]), len(Y))
         covariances = np.broadcast_to(within, (len(model.weights_), *within.shape))
-        return OutputDensity(model.weights_, model.means_, covariances, "full")
+        if kind == "mixture_full":
+            of_components = [
+                shrunk_covariance(residuals, n_rows, within)
+                for residuals, n_rows in zip(root.swapaxes(0, 1), q.sum(axis=0), strict=True)
+            ]
+            covariances = np.stack([shrunk.covariance for shrunk in of_components])
+            share = float(np.mean([shrunk.share for shrunk in of_components]))
+        return OutputDensity(model.weights_, model.means_, covariances, "full", share)
     if kind == "kernel":
         variance = float(Y.var(axis=0).mean()) or 1.0
         weights = np.full(len(Y), 1.0 / len(Y))
@@ -69,29 +87,40 @@ def fit_output_density(
     raise ValueError(f"kind must be one of {DENSITIES}; found {kind!r}.")
 
 
-def shrunk_covariance(residuals: np.ndarray, n_rows: int | None = None) -> np.ndarray:
-    """Return the covariance (d, d) of Ledoit & Wolf (2004): (1 - s) S + s (tr S / d) I.
+def shrunk_covariance(
+    residuals: np.ndarray, n_rows: float | None = None, target: np.ndarray | None = None
+) -> Shrunk:
+    """Return (1 - s) S + s T, with the covariance S of residuals, and the weight s.
 
-    The weight s minimises the expected squared error in the Frobenius norm; it tends to zero as
-    rows are added. Where nothing varies, the identity is returned.
+    The weight is that of Ledoit & Wolf (2004): it minimises the expected squared error in the
+    Frobenius norm where the target T is given, and tends to zero as rows are added. A
+    given target counts one row at least, so that the covariance is not singular. Where nothing
+    varies it is the target, or the identity if none is given.
 
     Parameters
     ----------
     residuals : array (n, d)
         Rows of mean zero.
-    n_rows : int or None, default=None
-        The number of observations, where the residuals of one observation are several rows
-        weighted by its memberships; None: each row is one.
+    n_rows : float or None, default=None
+        The number of observations, where residuals are weighted by the square roots of memberships;
+        None: each row is one.
+    target : array (d, d) or None, default=None
+        T; None: (tr S / d) I.
     """
     n_rows = n_rows or len(residuals)
     dimension = residuals.shape[1]
     S = residuals.T @ residuals / n_rows
     level = np.trace(S) / dimension
     if not level > 0:
-        return np.eye(dimension)
-    from_identity = ((S - level * np.eye(dimension)) ** 2).sum()
+        return Shrunk(np.eye(dimension) if target is None else target, 1.0)
+    is_given = target is not None
+    target = target if is_given else level * np.eye(dimension)
+    from_target = ((S - target) ** 2).sum()
     fourth_moments = ((residuals**2).sum(axis=1) ** 2).sum() / n_rows
     of_sample = max(fourth_moments - (S**2).sum(), 0.0) / n_rows
     # With one direction only, S is a multiple of the identity already.
-    share = min(of_sample / from_identity, 1.0) if from_identity > 0 else 0.0
-    return (1.0 - share) * S + share * level * np.eye(dimension)
+    share = float(min(of_sample / from_target, 1.0)) if from_target > 0 else 0.0
+    if is_given:
+        # Of few rows that happen to be alike the weight would be zero, and S is singular.
+        share = max(share, 1.0 / (1.0 + n_rows))
+    return Shrunk((1.0 - share) * S + share * target, share)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from workflow_lib.config.grids import ChoosesKernel, RidgeGrid
+from workflow_lib.config.grids import ChoosesKernel, RidgeExample, RidgeGrid
 from workflow_lib.config.method_file import MethodFile
 from workflow_lib.config.requirement import Requirement
 from workflow_lib.config.values import (
@@ -33,12 +33,12 @@ from workflow_lib.methods import base
 from workflow_lib.metrics import SMALLEST_GAIN
 
 REGRESSORS = ("posterior_ridge",)
-TASKS = ("regression", "series")
+TASKS = ("regression", "series", "classes")
 NEEDS = {"minutes": 3, "grams": 14, "cubic_minutes": 0.2}
 READS = ("dataset", "split", "features")
 
 Priors = Annotated[
-    tuple[Literal["gaussian", "mixture", "kernel"], ...],
+    tuple[Literal["gaussian", "mixture", "mixture_full", "kernel"], ...],
     Field(min_length=1),
     AfterValidator(without_repeats),
 ]
@@ -53,11 +53,11 @@ class PosteriorGrid(RidgeGrid):
 
     prior: Priors = ("gaussian",)
     """Densities of all known outputs that compete: one Gaussian (`gaussian`), a mixture of
-    Gaussians with one shrunk covariance (`mixture`), or a Gaussian around each output
-    (`kernel`)."""
+    Gaussians with one shrunk covariance (`mixture`) or with one of each component (`mixture_full`),
+    or a Gaussian around each output (`kernel`)."""
 
     prior_components: Sizes = ()
-    """Numbers of components of `mixture`, strictly increasing."""
+    """Numbers of components of the mixtures, strictly increasing."""
 
     prior_width: Widths = ()
     """Standard deviations of `kernel`, relative to that of the outputs."""
@@ -74,14 +74,21 @@ class Parameters(MethodFile, ChoosesKernel):
     """`posterior_ridge`: kernel ridge regression, which is OFER with one Gaussian, whose
     predictions are replaced by their posterior means under a density of all known outputs."""
 
+    decoder: Literal["euclidean", "cosine"] | None = None
+    """How a class is found from a predicted class vector, as for `kernel_ridge`."""
+
     grid: PosteriorGrid
     """Candidate hyper-parameters."""
+
+    one_example: RidgeExample = RidgeExample()
+    """Values used instead of the grid with one labelled example per class, where no prior is used
+    either."""
 
     requirements = (
         Requirement(
             {"has_prior_components": {False}},
-            {"has_prior_mixture": {False}},
-            "the prior mixture needs grid.prior_components",
+            {"has_prior_mixture": {False}, "has_prior_mixture_full": {False}},
+            "the priors mixture and mixture_full need grid.prior_components",
         ),
         Requirement(
             {"has_prior_width": {False}},
@@ -90,6 +97,11 @@ class Parameters(MethodFile, ChoosesKernel):
         ),
     )
     needs_of_data = (
+        Requirement(
+            {"decoder": {"euclidean", "cosine"}},
+            {"task": {"classes"}},
+            "the decoder {decoder} finds a class, and the task is {task}",
+        ),
         Requirement(
             {},
             {"has_unpaired_sizes": {True}},
@@ -100,7 +112,8 @@ class Parameters(MethodFile, ChoosesKernel):
     def facts(self) -> dict[str, Any]:
         """Return the facts of all methods, and which priors compete."""
         return super().facts() | {
-            f"has_prior_{name}": name in self.grid.prior for name in ("mixture", "kernel")
+            f"has_prior_{name}": name in self.grid.prior
+            for name in ("mixture", "mixture_full", "kernel")
         }
 
 
@@ -130,7 +143,7 @@ class FittedPrior(NamedTuple):
 
     def posterior_means(self, predicted: np.ndarray, noise: np.ndarray) -> np.ndarray:
         """Return the posterior means (n, d) of predictions, for noise of variances (d,)."""
-        posterior = GaussianPosterior(*self.density, noise / self.scaling.scale**2)
+        posterior = GaussianPosterior(*self.density[:4], noise / self.scaling.scale**2)
         means = posterior.means(self.scaling.apply(predicted))
         return self.scaling.inverse_transform(means)
 
@@ -152,6 +165,8 @@ class Method(base.Method):
         Of the starts of mixtures.
     precision : {"float64", "float32"}, default="float64"
         Of the grid, as of `workflow_lib.methods.kernel_ridge.Method`.
+    one_example : mapping or None, default=None
+        ``alpha`` and ``width`` with one labelled example per class, where nothing can be selected.
     """
 
     kernel: str
@@ -163,6 +178,7 @@ class Method(base.Method):
     seed: int
     precision: str = "float64"
     kernels: Sequence[str] | None = None
+    one_example: Mapping[str, object] | None = None
 
     def specs(self, split: SplitData) -> list[FitSpec]:
         """Return the fits of each size with all unpaired outputs, and with fewer as a study."""
@@ -177,7 +193,9 @@ class Method(base.Method):
 
     def select(self, data: FitData) -> base.Selection:
         fit, choice = data.split.once("ridge", data.size, lambda: self._ridge(data))[0]
-        outputs, best = data.outputs, None
+        outputs, best, factors = data.outputs, None, self.grid["noise"]
+        if data.split.is_one_example_of_each(data.size):
+            factors = [0.0]
         for prior in self._priors():
             by_fold = [self._fitted(prior, data, fold) for fold in data.fold_numbers]
             noise = choose_noise(
@@ -185,37 +203,36 @@ class Method(base.Method):
                 choice.heldout_outputs,
                 data.folds,
                 [fitted.posterior_means for fitted in by_fold],
-                self.grid["noise"],
+                factors,
                 lambda predicted: heldout_error(outputs, predicted, data.folds, self.metric),
             )
             if best is None or noise.error < best[1].error * (1.0 - SMALLEST_GAIN):
                 best = prior, noise
         prior, noise = best
+        fitted = self._fitted(prior, data, None) if noise.factor else None
         entries = {
             "kernel": choice.kernel.name,
             "width": choice.width,
             "alpha_rest": choice.alpha_rest,
             "edges": fit.edges_of(choice) or None,
             "score": noise.error,
-            "prior": prior.name if noise.factor else "none",
+            "prior": prior.name if fitted else "none",
+            # Of a singular covariance of the outputs, which no posterior could be formed with.
+            "prior_shrinkage": fitted.density.shrinkage if fitted else None,
             "noise_factor": noise.factor,
             "unpaired_size": data.spec.unpaired_size,
             "noise_variances": noise.variances,
         }
-        return base.Selection(noise.means, entries, fitting=fit.fitted(choice))
+        return base.Selection(noise.means, entries, fitting=(fit.fitted(choice), fitted))
 
     def fit(self, data: FitData, selection: base.Selection) -> Fitted:
-        return self._corrected(selection.fitting, data, selection.entries)
+        ridge, prior = selection.fitting
+        return Fitted(ridge, prior, selection.entries["noise_variances"])
 
     def restored(self, data: FitData, entries: Mapping) -> Fitted:
-        ridge = FittedRidge.from_entries(entries, data.size, self.kernel)
-        return self._corrected(ridge, data, entries)
-
-    def _corrected(self, ridge: FittedRidge, data: FitData, entries: Mapping) -> Fitted:
         name = str(entries["prior"])
-        if name == "none":
-            return Fitted(ridge, None, entries["noise_variances"])
-        prior = self._fitted(Prior.from_name(name), data, None)
+        prior = None if name == "none" else self._fitted(Prior.from_name(name), data, None)
+        ridge = FittedRidge.from_entries(entries, data.size, self.kernel)
         return Fitted(ridge, prior, entries["noise_variances"])
 
     def _ridge(self, data: FitData):
@@ -234,6 +251,8 @@ class Method(base.Method):
             center=self.center,
             weak_outputs=None,
         )
+        if data.split.is_one_example_of_each(data.size):
+            grid = grid.single(self.one_example)
         fit = KernelRidgeFit(data, grid)
         return fit, fit.choices()[None]
 
@@ -241,6 +260,7 @@ class Method(base.Method):
         settings = {
             "gaussian": [None],
             "mixture": self.grid.get("prior_components", ()),
+            "mixture_full": self.grid.get("prior_components", ()),
             "kernel": self.grid.get("prior_width", ()),
         }
         for kind in self.grid["prior"]:

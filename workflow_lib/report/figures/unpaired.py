@@ -11,7 +11,7 @@ import pandas as pd
 from workflow_lib.errors import UserError
 from workflow_lib.report.labels import method_label, splits_in_words
 from workflow_lib.report.lines import Line, draw_panels, level_line, panel_size
-from workflow_lib.report.quantities import QUANTITIES
+from workflow_lib.report.quantities import QUANTITIES, errors_of
 from workflow_lib.report.results import read_scores
 from workflow_lib.report.style import WIDTH, applied_style
 
@@ -23,8 +23,8 @@ CAPTION = (
     "deviation."
 )
 METHOD_FIELDS = ("label",)
-REQUIRES = {"has_unpaired_sizes": {True}, "task": {"regression", "series"}}
-BECAUSE = "a figure of kind unpaired needs unpaired_sizes, and outputs that are numbers"
+REQUIRES = {"has_unpaired_sizes": {True}}
+BECAUSE = "a figure of kind unpaired needs unpaired_sizes"
 
 STUDY = "unpaired_size="
 COLORS, MARKERS = ("#440154", "#31688E", "#35B779", "#B8860B", "#8A8A8A"), "osD^v"
@@ -49,7 +49,7 @@ def draw(scores: str | Path, *, title: str, methods: Mapping[str, Mapping], metr
         raise UserError(
             place=str(scores),
             found="no method that learned from outputs without inputs, or no reference method",
-            expected=f"{measured.reference} and a method such as ofer-unpaired",
+            expected=f"{measured.reference} and a method such as ofer-unpaired or sem-unpaired",
             remedy="add them to methods in the file of the experiment, or leave the figure out",
         )
     panels = list(differences.groupby("method"))
@@ -64,7 +64,8 @@ def draw(scores: str | Path, *, title: str, methods: Mapping[str, Mapping], metr
             axis.set_xlim(0, 1.12 * counts[-1])
             axis.set_xticks(counts, [str(count) for count in counts])
             axis.grid(False, axis="x")
-            axis.set_ylabel(f"{measured.name}, % above {method_label(measured.reference, methods)}")
+            name = "error rate" if measured.is_accuracy else measured.name
+            axis.set_ylabel(f"{name}, % above {method_label(measured.reference, methods)}")
             if len(panels) > 1:
                 axis.set_title(method_label(method, methods))
         axes[-1].set_xlabel("outputs without inputs (square-root scale)")
@@ -87,7 +88,7 @@ def relative_differences(scores: pd.DataFrame, metric: str, reference: str) -> p
     Columns ``method``, ``training_size``, ``count`` (of outputs without inputs), ``split``,
     ``n_test`` and ``difference``.
     """
-    rows = scores[scores["quantity"] == metric]
+    rows = errors_of(scores, metric)
     key = ["training_size", "split"]
     base = rows[(rows["method"] == reference) & (rows["setting"] == "")]
     studied = rows[rows["setting"].str.startswith(STUDY)]
