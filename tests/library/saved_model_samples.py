@@ -241,7 +241,7 @@ class Final:
         fields = method_modules()[regressor].settings
         self._run(name, regressor, **{key: settings[key] for key in fields})
 
-    def stack(self, name: str, members: list[str]) -> None:
+    def stack(self, name: str, members: list[str], weak_members: Sequence[str] = ()) -> None:
         self._run(
             name,
             "stack",
@@ -250,6 +250,7 @@ class Final:
             member_timings=[self.folder / member / "regression.json" for member in members],
             members=members,
             member_sizes={},
+            weak_members=weak_members,
             metric=self.metric,
             seed=1,
         )
@@ -294,7 +295,7 @@ class Final:
 
     def stored(self, name: str) -> np.ndarray:
         """Return the workflow's predictions for the test rows, outputs or scores of classes."""
-        (item,) = read_artifact(self.methods[name]["predictions"], "predictions").values()
+        *_, item = read_artifact(self.methods[name]["predictions"], "predictions").values()
         return item["outputs"]
 
     def repeated(self, name: str) -> np.ndarray:

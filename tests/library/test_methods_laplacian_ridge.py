@@ -103,7 +103,7 @@ def test_choice_and_predictions_equal_those_of_a_plain_loop(tmp_path, metric, mi
     stages = run_stage(stages_of(tmp_path, X, Y, **options))
     split, regression = stages.tree("split"), stages.tree("regression")
     rows, folds = split["train"], split["folds"]["n-20"]
-    assert {item["weak_size"] for item in regression.values()} == set(weak_sizes or [0])
+    assert {item["weak_size"] for item in regression.values()} == {0, *weak_sizes}
     for item in regression.values():
         X_unlabelled = X[split["weak"][: item["weak_size"]]]
         grid = {}
@@ -143,7 +143,7 @@ def test_fields_of_the_artifact(tmp_path, kernel):
     X = np.abs(X)
     stages = run_stage(stages_of(tmp_path, X, Y, kernel=kernel, scale="none"))
     regression, predictions = stages.tree("regression"), stages.tree("predictions")
-    sizes = [(size, weak_size) for size in stages.sizes for weak_size in (8, 15)]
+    sizes = [(size, weak_size) for size in stages.sizes for weak_size in (0, 8, 15)]
     assert len(regression) == len(sizes)
     for size, weak_size in sizes:
         item = regression[f"n-{size}_w-{weak_size}_C-selected"]
@@ -232,4 +232,4 @@ def test_graph_of_a_fold_holds_its_training_and_the_unlabelled_rows_only(tmp_pat
     monkeypatch.setattr("workflow_lib.methods.laplacian_ridge.graph_laplacian", spy)
     run_stage(stages_of(tmp_path, *small_inputs(), sizes=[20]))
     # Four folds hold out five of twenty rows each.
-    assert sizes == {15 + 8, 15 + 15}
+    assert sizes == {15, 15 + 8, 15 + 15}

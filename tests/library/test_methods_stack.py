@@ -28,11 +28,11 @@ def item_of(size):
     return f"n-{size}_w-0_C-selected"
 
 
-def prepared(folder, X=None, Y=None):
+def prepared(folder, X=None, Y=None, **options):
     """Return the stages of a dataset, of which split and features are there."""
     small_X, small_Y = regression_data(70)
     X, Y = small_X if X is None else X, small_Y if Y is None else Y
-    return Stages(folder, X, Y, sizes=SIZES).prepare()
+    return Stages(folder, X, Y, sizes=SIZES, **options).prepare()
 
 
 def noisy(outputs, noise, seed):
@@ -71,7 +71,7 @@ def files_of(members):
     return [*kinds, [path for paths in members for path in paths["timings"]]]
 
 
-def run_stack(stages, members, member_sizes=None, metric="arrmse"):
+def run_stack(stages, members, member_sizes=None, metric="arrmse", **options):
     """Run the stack and the pre-images after it; return the tree of its regression artifact."""
     names = ("regressions", "predictions", "member_timings")
     run_method(
@@ -82,6 +82,7 @@ def run_stack(stages, members, member_sizes=None, metric="arrmse"):
         member_sizes=member_sizes or {},
         metric=metric,
         seed=SEED,
+        **options,
     )
     artifacts = (stages.path("regression"), None, stages.path("predictions"))
     preimages.run(*artifacts, stages.folder / "preimages.json", None, None, None, None)
@@ -201,6 +202,31 @@ def test_members_take_part_from_their_smallest_size_on(tmp_path):
     alone = run_stack(stages, {"first": first})
     for name in ("test_targets", "heldout_outputs", "score"):
         np.testing.assert_array_equal(tree[item_of(20)][name], alone[item_of(20)][name])
+
+
+def test_members_learn_from_the_kinds_of_rows_that_the_stack_names(tmp_path):
+    stages = prepared(tmp_path, weak_sizes=[8])
+    plain = member(stages, "plain", 1.0, 0)
+    items = {"weak": "n-{}_w-8_C-selected", "unpaired": "n-{}_w-0_C-selected_unpaired_size=0"}
+    members = {"plain": plain}
+    for seed, (name, item) in enumerate(items.items(), 1):
+        trees = []
+        for kind in ("regression", "predictions"):
+            tree, other = (
+                read_artifact(paths[kind], kind)
+                for paths in (plain, member(stages, name, 0.2, seed))
+            )
+            trees.append(tree | {item.format(size): other[item_of(size)] for size in SIZES})
+        members[name] = write_member(stages, name, *trees)
+
+    first = SIZES[0]
+    item = run_stack(stages, members)[item_of(first)]
+    assert item["weight_plain"] == 1.0
+    item = run_stack(stages, members, unpaired=False)[item_of(first)]
+    assert item["weight_unpaired"] > 0.5 and item["weight_weak"] == 0.0
+    tree = run_stack(stages, members, weak_members=["weak"])
+    assert tree.keys() == {items["weak"].format(size) for size in SIZES}
+    assert tree[items["weak"].format(first)]["weight_weak"] > 0.5
 
 
 def test_predictions_of_test_rows_change_no_weight(tmp_path):

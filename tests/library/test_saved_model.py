@@ -63,12 +63,13 @@ PROCESS = "workflow_lib.regression.gaussian_process.WidthPerInputGaussianProcess
 LOGISTIC = "sklearn.linear_model.LogisticRegression"
 
 
-def add_stack(final):
+def add_stack(final, **ridge):
     """Add a stack in which a density, a forest and a ridge have a weight."""
     final.of_output_kernel("density", "rbf", "mean_shift")
     final.forest("forest")
-    final.ridge("ridge", kind=None)
-    final.stack("saved", ["density", "forest", "ridge"])
+    final.ridge("ridge", **(ridge or {"kind": None}))
+    weak_members = ["ridge"] if ridge else []
+    final.stack("saved", ["density", "forest", "ridge"], weak_members)
     path = final.methods["saved"]["regression"]
     ((key, item),) = read_artifact(path, "regression").items()
     weights = {"density": 0.3, "forest": 0.3, "ridge": 0.4}
@@ -107,6 +108,7 @@ SAVED_NUMBERS = {
         "saved", "linear", "candidates"
     ),
     "stack": add_stack,
+    "stack, weak rows": lambda final: add_stack(final, weak=True, counts=[2]),
     "estimator": lambda final: final.estimator("saved", PLS, n_components=2),
     "estimator, single outputs": lambda final: final.estimator("saved", BOOSTING, max_iter=5),
     "estimator, of this library": lambda final: final.estimator("saved", PROCESS),

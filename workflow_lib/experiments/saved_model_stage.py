@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -24,7 +25,6 @@ from workflow_lib.fitting.items import (
     SELECTED,
     components_group,
     fold_group,
-    item_group,
     size_group,
 )
 from workflow_lib.fitting.prepared_inputs import PreparedInputs, prepared_inputs
@@ -160,6 +160,10 @@ def run(
     )
 
 
+ItemName = Callable[[Mapping], str]
+"""Returns the name of the item of a method, from its items by name."""
+
+
 class _Source:
     """The artifacts that the stage reads, and the trees of the methods made from them."""
 
@@ -190,28 +194,32 @@ class _Source:
         """Return the training rows and the first weak rows, in the order of the dataset."""
         return np.sort(np.concatenate([self.train, self.partition["weak"][:n_weak]]))
 
-    def item_of(self, name: str, is_member: bool) -> tuple[str, Mapping]:
-        """Return the name and the entries of the item of a method that is saved."""
-        items = read_artifact(self.methods[name]["regression"], "regression")
-        if is_member:
-            key = item_group(self.size, 0, SELECTED)
-            return key, items[key]
-        return _final_item(items, self.size, self._answered)
+    def item_of(self, name: str, item_name: ItemName | None = None) -> tuple[str, Mapping]:
+        """Return the name and the entries of the item of a method that is saved.
 
-    def tree(self, name: str, is_member: bool = False) -> dict:
-        """Return the tree of `workflow_lib.methods.saved_method` for a method.
-
-        `is_member` is whether the method is a member of a stack, which has no weak rows.
+        `item_name` chooses among the items of a member of a stack.
         """
-        described, item = self.methods[name], self.item_of(name, is_member)[1]
+        items = read_artifact(self.methods[name]["regression"], "regression")
+        if item_name is None:
+            return _final_item(items, self.size, self._answered)
+        key = item_name(items)
+        return key, items[key]
+
+    def tree(self, name: str, item_name: ItemName | None = None) -> dict:
+        """Return the tree of `workflow_lib.methods.saved_method` for a method."""
+        described, item = self.methods[name], self.item_of(name, item_name)[1]
         method = registry.load(described["module"]).Method(**described["settings"])
+        spec = FitSpec(self.size, int(item["weak_size"]))
         members = None
         if described.get("members"):
             weights = zip(described["members"], item["member_weights"], strict=True)
             kept = [member for member, weight in weights if weight.any()]
-            members = {member: SavedMethod(self.tree(member, is_member=True)) for member in kept}
+            members = {}
+            for member in kept:
+                item_name = partial(method.member_item, member, spec=spec)
+                members[member] = SavedMethod(self.tree(member, item_name))
         split = split_data(method, described["artifacts"])
-        data = FitData(split, FitSpec(self.size, int(item["weak_size"])), members)
+        data = FitData(split, spec, members)
         tree: dict = {"module": described["module"], "parts": {}}
         for group, part in item.get("members", {"all": {}}).items():
             entries = {**item, **part}
@@ -378,7 +386,7 @@ def _n_predicted(source: _Source, name: str) -> int:
 
 def _difference(model: SavedModel, name: str, source: _Source, n_weak: int) -> float:
     """Return the largest difference from the stored predictions, in spreads of the outputs."""
-    item = source.item_of(name, is_member=False)[0]
+    item = source.item_of(name)[0]
     stored = read_artifact(source.methods[name]["predictions"], "predictions")[item]["outputs"]
     n_rows = len(stored) if len(stored) <= MOST_REPEATED else N_REPEATED
     rows = source.partition["test"][:n_rows]

@@ -60,7 +60,7 @@ class Method(base.Method):
     """Select the weight of a graph and a penalty; see `workflow_lib.regression.laplacian`.
 
     The unlabelled rows are those of the weak pool, of which only the inputs are used: as many as
-    each weak size of the split, or none where it has no weak size. A fold's graph holds its
+    each weak size of the split, and none. A fold's graph holds its
     training rows and the unlabelled ones, never its held-out rows or the test rows. A missing
     training output takes the mean of that output over the rows of the fit; errors count the
     observed outputs only.
@@ -86,8 +86,8 @@ class Method(base.Method):
     metric: str
 
     def specs(self, split: SplitData) -> list[FitSpec]:
-        """Return the fits of each number of unlabelled rows."""
-        return fit_specs(split.sizes, split.weak_sizes or [0])
+        """Return the fits without unlabelled rows, and with each number of them."""
+        return fit_specs(split.sizes, [0, *split.weak_sizes])
 
     def select(self, data: FitData) -> base.Selection:
         choice = select(

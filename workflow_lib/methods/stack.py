@@ -14,14 +14,18 @@ from pydantic import AfterValidator, Field
 from workflow_lib.artifacts import read_artifact
 from workflow_lib.config.method_file import MethodFile
 from workflow_lib.config.requirement import Requirement
-from workflow_lib.config.values import Count, Name, without_repeats
+from workflow_lib.config.values import Count, Flag, Name, without_repeats
 from workflow_lib.errors import UserError
-from workflow_lib.fitting.fit_data import FitData
+from workflow_lib.fitting.fit_data import FitData, SplitData
+from workflow_lib.fitting.fit_spec import FitSpec, fit_specs
 from workflow_lib.fitting.heldout_errors import heldout_error
 from workflow_lib.fitting.items import SELECTED, item_group
 from workflow_lib.methods import base
 from workflow_lib.methods.saved_method import SavedMethod
 from workflow_lib.regression.stacking import combined, output_weights
+
+WITHOUT_UNPAIRED = "unpaired_size=0"
+"""The setting of the fits of members without outputs that lack inputs."""
 
 REGRESSORS = ("stack",)
 TASKS = ("regression", "series")
@@ -41,14 +45,27 @@ class Parameters(MethodFile):
     member_sizes: dict[Name, Count] = {}
     """Smallest number of training rows from which a member takes part; by default any."""
 
+    weak_members: Annotated[tuple[Name, ...], AfterValidator(without_repeats)] = ()
+    """Members that learn from weak rows, or from their inputs. With any the stack has a fit for
+    each number of weak rows; the other members are taken as they are without weak rows."""
+
+    unpaired: Flag = True
+    """Whether members that learn from outputs without inputs do so (the default), or are taken as
+    they are without such outputs."""
+
     requirements = (
         Requirement(
             {},
             {"has_members": {True}},
-            "a stack needs members, and member_sizes may name members only",
+            "a stack needs members, and member_sizes and weak_members may name members only",
         ),
     )
     needs_of_data = (
+        Requirement(
+            {"has_weak_members": {True}},
+            {"has_weak_sizes": {True}},
+            "weak_members of a stack need an experiment with weak_sizes",
+        ),
         Requirement(
             {},
             {"components_are_selected": {True}},
@@ -58,7 +75,11 @@ class Parameters(MethodFile):
     )
 
     def facts(self) -> dict[str, Any]:
-        return super().facts() | {"has_members": set(self.member_sizes) <= set(self.members)}
+        named = {*self.member_sizes, *self.weak_members}
+        return super().facts() | {
+            "has_members": named <= set(self.members),
+            "has_weak_members": bool(self.weak_members),
+        }
 
 
 @dataclass
@@ -80,6 +101,11 @@ class Method(base.Method):
     member_sizes : mapping from the names of methods
         Smallest training size from which a member takes part; below it its weight is zero.
         Those without an entry always do.
+    weak_members : sequence of str
+        Members that learn from weak rows or their inputs; the others are taken as they are without
+        weak rows. With any there is a fit for each number of weak rows of the split.
+    unpaired : bool
+        Whether members learn from outputs without inputs.
     metric : {"arrmse", "rrmse"}
         Error that the score gives; the weights do not depend on it.
     seed : int
@@ -90,6 +116,12 @@ class Method(base.Method):
     member_sizes: Mapping[str, int]
     metric: str
     seed: int
+    weak_members: Sequence[str] = ()
+    unpaired: bool = True
+
+    def specs(self, split: SplitData) -> list[FitSpec]:
+        """Return the fits of each size, and of each number of weak rows where members use them."""
+        return fit_specs(split.sizes, split.weak_sizes if self.weak_members else [0])
 
     def select(self, data: FitData) -> base.Selection:
         """Return the weights.
@@ -130,8 +162,17 @@ class Method(base.Method):
         files, _ = data.split.once(
             "members", None, lambda: {name: _MemberFiles(name, paths[name]) for name in paths}
         )
-        item = item_group(data.size, 0, SELECTED)
-        return {name: _Member(files[name], item) for name in files}
+        return {
+            name: _Member(member, self.member_item(name, member.items, data.spec))
+            for name, member in files.items()
+        }
+
+    def member_item(self, member: str, items: Mapping[str, Any], spec: FitSpec) -> str:
+        """Return the name of the item of a member, one of its `items`, for a fit of the stack."""
+        weak_size = spec.weak_size if member in self.weak_members else 0
+        name = item_group(spec.training_size, weak_size, SELECTED)
+        without = item_group(spec.training_size, weak_size, SELECTED, WITHOUT_UNPAIRED)
+        return name if self.unpaired or without not in items else without
 
 
 class Fitted(base.Fitted):
@@ -212,6 +253,11 @@ class _MemberFiles:
         self._stages = [
             json.loads(Path(path).read_text(encoding="utf-8")) for path in paths["timings"]
         ]
+
+    @property
+    def items(self) -> dict:
+        """Return the items of the regression, by name."""
+        return self._trees["regression"]
 
     def seconds(self, item: str) -> dict[str, float]:
         """Return the seconds of all stages, pre-images as part of the prediction."""
