@@ -42,7 +42,7 @@ def draw(scores: str | Path, *, title: str, shown_methods: Mapping[str, Mapping]
     frame = read_scores(scores)
     what = splits_in_words(frame["split"].nunique(), frame["n_test"])
     panels = {"": relative_errors(frame, metric, shown_methods, scores)}
-    return draw_differences(panels, metric, shown_methods, f"{title}\n{what}")
+    return draw_differences(panels, QUANTITIES[metric].name, shown_methods, f"{title}\n{what}")
 
 
 def relative_errors(
@@ -86,12 +86,15 @@ def relative_errors(
 
 
 def draw_differences(
-    panels: Mapping[str, pd.DataFrame], metric: str, methods: Mapping[str, Mapping], title: str
+    panels: Mapping[str, pd.DataFrame], error: str, methods: Mapping[str, Mapping], title: str
 ):
-    """Return the figure of differences (`relative_errors`), with a panel for each of its titles."""
+    """Return the figure of differences (`relative_errors`), with a panel for each of its titles.
+
+    `error` is the name of the error.
+    """
     from matplotlib.figure import Figure
 
-    measured, first = QUANTITIES[metric], method_label(next(iter(methods)), methods)
+    first = method_label(next(iter(methods)), methods)
     size = panel_size(len(methods)) if len(panels) == 1 else (1.15 * WIDTH, 4.0)
     with applied_style():
         figure = Figure(figsize=size, layout="constrained")
@@ -99,10 +102,10 @@ def draw_differences(
         lines = []
         for axis, (name, rows) in zip(axes, panels.items(), strict=True):
             scale_sizes(axis, sorted(rows["training_size"].unique()), 1.25)
-            axis.set_xlabel(measured.size_axis)
+            axis.set_xlabel(QUANTITIES["arrmse"].size_axis)
             axis.set_title(name)
             lines.append(_lines(rows, methods))
-        axes[0].set_ylabel(f"{measured.name}, % above {first}")
+        axes[0].set_ylabel(f"{error}, % above {first}")
         level = level_line(axes[0], first, 0.0, color="#444444", linestyle=":")
         draw_panels(list(axes), lines, title=title, is_error=False, baseline=level)
         for axis, drawn, rows in zip(axes, lines, panels.values(), strict=True):
