@@ -133,6 +133,7 @@ class Final:
             "principal_component_ridge": grid,
             "reduced_rank_ridge": grid | {"ranks": [1, 2]},
             "laplacian_ridge": grid | {"laplacian_weights": [0.1, 1.0], "neighbours": [3, 5]},
+            "back_translation": grid | {"grid": {"unpaired_weight": [0.0, 0.1]}, "seed": 0},
             "posterior_ridge": grid | {"grid": {"prior": ["gaussian"], "noise": [1.0]}, "seed": 0},
         }
         self._run(name, regressor, metric=self.metric, **more[regressor])

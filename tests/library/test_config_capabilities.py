@@ -60,6 +60,11 @@ CEILING = IMPUTED | {
 }
 PROJECTION = EMBEDDED["grid"] | {"projection": ["raw", "simplex"]}
 LAGGED = RIDGE | {"regressor": "least_squares", "grid": {}}
+BACK = RIDGE | {
+    "regressor": "back_translation",
+    "grid": RIDGE["grid"] | {"unpaired_weight": [0, 0.1]},
+}
+WITH_UNPAIRED = EXPERIMENT | {"unpaired_sizes": [10]}
 WITH_WEAK = EXPERIMENT | {"weak_sizes": [10]}
 
 
@@ -103,6 +108,7 @@ def reasons_of(method: dict, model: dict | None = None, dataset=None, experiment
         (EMBEDDED | {"grid": PROJECTION}, MIXTURE, EXPERIMENT),
         (IMPUTED, MIXTURE, WITH_WEAK),
         (CEILING, None, WITH_WEAK),
+        (BACK, None, WITH_UNPAIRED),
     ],
 )
 def test_good_combinations_pass(method, model, experiment):
@@ -300,6 +306,10 @@ GRAM = {"inputs": {"kernel": "precomputed", "scale": "none"}}
         (RIDGE | {"decoder": "cosine"}, {}, EXPERIMENT, "finds a class"),
         (FOREST, GRAM, EXPERIMENT, "needs feature vectors"),
         (RIDGE | {"grid": {"alpha": [1.0]}}, {}, EXPERIMENT, "rbf kernel needs grid.width"),
+        (BACK, {}, EXPERIMENT, "needs unpaired_sizes"),
+        (BACK, GRAM, WITH_UNPAIRED, "needs feature vectors"),
+        (BACK, {"inputs": {"scale": "products"}}, WITH_UNPAIRED, "known by their inner products"),
+        (BACK, {"task": "classes"}, WITH_UNPAIRED | CLASSES, "not classes"),
     ],
 )
 def test_methods_that_cannot_work_on_the_data_are_refused(method, dataset, experiment, reason):

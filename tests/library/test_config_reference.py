@@ -146,6 +146,7 @@ def test_the_default_run():
     assert configuration.methods_of("digits-completion") == (*usual, "wofer-gmm")
     assert configuration.methods_of("linnerud") == usual
     assert list(configuration.left_out["linnerud"]) == [
+        "back-translation",
         "ofer-gssm",
         "ofer-gssm-paper",
         "ofer-unpaired",

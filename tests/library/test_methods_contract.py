@@ -51,6 +51,7 @@ SETTINGS = {
         "max_features": [1.0],
         "n_trees": 5,
         "prior_components": [2],
+        "unpaired_weight": [0.0, 0.1, 1.0],
     },
     "kernel": "rbf",
     "laplacian_weights": [0.1],

@@ -93,6 +93,7 @@ SAVED_NUMBERS = {
     ),
     "reduced_rank_ridge": lambda final: final.of_outputs("saved", "reduced_rank_ridge"),
     "laplacian_ridge": lambda final: final.of_outputs("saved", "laplacian_ridge"),
+    "back_translation": lambda final: final.of_outputs("saved", "back_translation"),
     "posterior_ridge": lambda final: final.of_outputs("saved", "posterior_ridge"),
     "random_forest": lambda final: final.forest("saved"),
     "extra_trees": lambda final: final.forest("saved", kind="extra_trees"),

@@ -36,3 +36,18 @@ NEEDS_VECTORS = Requirement(
     "the regressor {regressor} needs feature vectors, and the inputs are a Gram matrix",
 )
 """For methods that do not work on Gram matrices."""
+
+NEEDS_ROWS_OF_NUMBERS = Requirement(
+    {},
+    {"scale": {"none", "standard"}},
+    "the regressor {regressor} draws inputs as rows of numbers, and the inputs are known by their "
+    "inner products",
+)
+"""For methods that make rows of inputs."""
+
+NEEDS_UNPAIRED_OUTPUTS = Requirement(
+    {},
+    {"has_unpaired_sizes": {True}},
+    "it learns from outputs without inputs, so that the experiment needs unpaired_sizes",
+)
+"""For methods that learn from outputs without inputs."""

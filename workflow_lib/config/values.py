@@ -95,6 +95,9 @@ TestSize = Annotated[
         }
     ),
 ]
+Factors = Annotated[
+    tuple[NotNegative, ...], Field(min_length=1), AfterValidator(strictly_increasing)
+]
 Sizes = Annotated[tuple[Count, ...], AfterValidator(strictly_increasing)]
 SomeSizes = Annotated[tuple[Count, ...], Field(min_length=1), AfterValidator(strictly_increasing)]
 SomeNames = Annotated[tuple[Name, ...], Field(min_length=1), AfterValidator(without_repeats)]

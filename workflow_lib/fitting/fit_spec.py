@@ -99,3 +99,18 @@ def fit_specs(
             name = f"weak_noise={value:g}"
             specs.append(FitSpec(*largest, *setting, noise=value, setting=name))
     return specs
+
+
+def unpaired_specs(sizes: Sequence[int], unpaired_sizes: Sequence[int]) -> list[FitSpec]:
+    """Return the fits of each size with the most outputs without inputs, and studies of fewer.
+
+    The studies are one fit for each number of such outputs, and one for none.
+    """
+    most, counts = max(unpaired_sizes, default=0), unpaired_sizes
+    studied = sorted({0, *counts}) if counts else []
+    settings = [(most, ""), *((count, f"unpaired_size={count}") for count in studied)]
+    return [
+        FitSpec(size, unpaired_size=count, setting=setting)
+        for size in sizes
+        for count, setting in settings
+    ]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from workflow_lib.fitting.fit_data import FitData
+from workflow_lib.fitting.fit_spec import FitSpec
 from workflow_lib.fitting.fitted import Fitted
 from workflow_lib.fitting.fitted_ridge import FittedRidge
 from workflow_lib.fitting.heldout_errors import heldout_error
@@ -175,6 +177,43 @@ class KernelRidgeFit:
             self._targets.weak_size,
             self._data.split.weak_decompositions,
         )
+
+
+def ridge_of_outputs(data: FitData, settings: Any) -> tuple[KernelRidgeFit, Choice]:
+    """Return kernel ridge regression of the outputs on labelled rows alone, and its choice.
+
+    It is made once for all fits of a training size.
+
+    Parameters
+    ----------
+    data : FitData
+    settings : object
+        A method with the fields ``kernel``, ``kernels``, ``widths``, ``alphas``, ``center``,
+        ``metric`` and ``precision``, as of `workflow_lib.methods.kernel_ridge.Method`; for classes
+        also ``one_example``.
+    """
+
+    def chosen():
+        grid = KernelRidgeGrid(
+            kernels=list(settings.kernels or [settings.kernel]),
+            widths=list(settings.widths),
+            alphas=list(settings.alphas),
+            is_relative=bool(settings.kernels),
+            extends=bool(settings.kernels),
+            penalty="shared",
+            weak_weights=[],
+            projections=[False],
+            metric=settings.metric,
+            precision=settings.precision,
+            center=settings.center,
+            weak_outputs=None,
+        )
+        if data.split.is_one_example_of_each(data.size):
+            grid = grid.single(settings.one_example)
+        fit = KernelRidgeFit(FitData(data.split, FitSpec(data.size)), grid)
+        return fit, fit.choices()[None]
+
+    return data.split.once("ridge", data.size, chosen)[0]
 
 
 class Lazily(Mapping):

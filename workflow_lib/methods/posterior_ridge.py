@@ -11,21 +11,15 @@ from pydantic import AfterValidator, Field
 
 from workflow_lib.config.grids import ChoosesKernel, RidgeExample, RidgeGrid
 from workflow_lib.config.method_file import MethodFile
-from workflow_lib.config.requirement import Requirement
-from workflow_lib.config.values import (
-    NotNegative,
-    Positive,
-    Sizes,
-    strictly_increasing,
-    without_repeats,
-)
+from workflow_lib.config.requirement import NEEDS_UNPAIRED_OUTPUTS, Requirement
+from workflow_lib.config.values import Factors, Positive, Sizes, without_repeats
 from workflow_lib.embeddings.posterior import GaussianPosterior
 from workflow_lib.embeddings.posterior_noise import choose_noise
 from workflow_lib.fitting.fit_data import FitData, SplitData
-from workflow_lib.fitting.fit_spec import FitSpec
+from workflow_lib.fitting.fit_spec import FitSpec, unpaired_specs
 from workflow_lib.fitting.fitted_ridge import FittedRidge
 from workflow_lib.fitting.heldout_errors import heldout_error
-from workflow_lib.fitting.kernel_ridge_fit import KernelRidgeFit, KernelRidgeGrid
+from workflow_lib.fitting.kernel_ridge_fit import ridge_of_outputs
 from workflow_lib.fitting.missing_outputs import impute_mean
 from workflow_lib.generative.output_density import OutputDensity, fit_output_density
 from workflow_lib.generative.output_scaling import OutputScaling, fit_output_scaling
@@ -41,9 +35,6 @@ Priors = Annotated[
     tuple[Literal["gaussian", "mixture", "mixture_full", "kernel"], ...],
     Field(min_length=1),
     AfterValidator(without_repeats),
-]
-Factors = Annotated[
-    tuple[NotNegative, ...], Field(min_length=1), AfterValidator(strictly_increasing)
 ]
 Widths = Annotated[tuple[Positive, ...], AfterValidator(without_repeats)]
 
@@ -97,15 +88,11 @@ class Parameters(MethodFile, ChoosesKernel):
         ),
     )
     needs_of_data = (
+        NEEDS_UNPAIRED_OUTPUTS,
         Requirement(
             {"decoder": {"euclidean", "cosine"}},
             {"task": {"classes"}},
             "the decoder {decoder} finds a class, and the task is {task}",
-        ),
-        Requirement(
-            {},
-            {"has_unpaired_sizes": {True}},
-            "it learns from outputs without inputs, so that the experiment needs unpaired_sizes",
         ),
     )
 
@@ -182,17 +169,10 @@ class Method(base.Method):
 
     def specs(self, split: SplitData) -> list[FitSpec]:
         """Return the fits of each size with all unpaired outputs, and with fewer as a study."""
-        most, counts = max(split.unpaired_sizes, default=0), split.unpaired_sizes
-        studied = sorted({0, *counts}) if counts else []
-        settings = [(most, ""), *((count, f"unpaired_size={count}") for count in studied)]
-        return [
-            FitSpec(size, unpaired_size=count, setting=setting)
-            for size in split.sizes
-            for count, setting in settings
-        ]
+        return unpaired_specs(split.sizes, split.unpaired_sizes)
 
     def select(self, data: FitData) -> base.Selection:
-        fit, choice = data.split.once("ridge", data.size, lambda: self._ridge(data))[0]
+        fit, choice = ridge_of_outputs(data, self)
         outputs, best, factors = data.outputs, None, self.grid["noise"]
         if data.split.is_one_example_of_each(data.size):
             factors = [0.0]
@@ -234,27 +214,6 @@ class Method(base.Method):
         prior = None if name == "none" else self._fitted(Prior.from_name(name), data, None)
         ridge = FittedRidge.from_entries(entries, data.size, self.kernel)
         return Fitted(ridge, prior, entries["noise_variances"])
-
-    def _ridge(self, data: FitData):
-        """Return the fit of kernel ridge regression, and its choice."""
-        grid = KernelRidgeGrid(
-            kernels=list(self.kernels or [self.kernel]),
-            widths=list(self.widths),
-            alphas=list(self.alphas),
-            is_relative=bool(self.kernels),
-            extends=bool(self.kernels),
-            penalty="shared",
-            weak_weights=[],
-            projections=[False],
-            metric=self.metric,
-            precision=self.precision,
-            center=self.center,
-            weak_outputs=None,
-        )
-        if data.split.is_one_example_of_each(data.size):
-            grid = grid.single(self.one_example)
-        fit = KernelRidgeFit(data, grid)
-        return fit, fit.choices()[None]
 
     def _priors(self) -> Iterator[Prior]:
         settings = {

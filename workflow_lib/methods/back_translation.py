@@ -1,0 +1,155 @@
+"""Kernel ridge regression that outputs without inputs join, each with an input drawn for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from workflow_lib.config.grids import ChoosesKernel, RidgeGrid
+from workflow_lib.config.method_file import MethodFile
+from workflow_lib.config.requirement import (
+    NEEDS_ROWS_OF_NUMBERS,
+    NEEDS_UNPAIRED_OUTPUTS,
+    NEEDS_VECTORS,
+)
+from workflow_lib.config.values import Factors
+from workflow_lib.fitting.fit_data import FitData, SplitData
+from workflow_lib.fitting.fit_spec import FitSpec, unpaired_specs
+from workflow_lib.fitting.fitted_ridge import FittedRidge as Fitted
+from workflow_lib.fitting.heldout_errors import heldout_error
+from workflow_lib.fitting.input_kernels import InputKernel
+from workflow_lib.fitting.items import fold_group
+from workflow_lib.fitting.kernel_ridge_fit import ridge_of_outputs
+from workflow_lib.fitting.missing_outputs import impute_mean_from
+from workflow_lib.fitting.prepared_inputs import kernel_gamma
+from workflow_lib.kernels.gram import gram_matrix
+from workflow_lib.methods import base
+from workflow_lib.metrics import SMALLEST_GAIN
+from workflow_lib.regression.back_translation import JointRidge, drawn_inputs
+from workflow_lib.seeds import derive_seed
+
+REGRESSORS = ("back_translation",)
+TASKS = ("regression", "series")
+NEEDS = {"minutes": 3, "grams": 14, "cubic_minutes": 0.3}
+READS = ("dataset", "split", "features")
+
+
+class BackTranslationGrid(RidgeGrid):
+    """Of kernel ridge regression with back-translation."""
+
+    unpaired_weight: Factors
+    """Weights of an output without an input relative to a labelled row, strictly increasing. 0
+    leaves such outputs out."""
+
+
+class Parameters(MethodFile, ChoosesKernel):
+    """Kernel ridge regression with back-translation."""
+
+    regressor: Literal["back_translation"]
+    """`back_translation`: kernel ridge regression that outputs without inputs join; their inputs
+    are drawn from a regression of inputs on outputs."""
+
+    grid: BackTranslationGrid
+    """Candidate hyper-parameters."""
+
+    needs_of_data = (NEEDS_UNPAIRED_OUTPUTS, NEEDS_VECTORS, NEEDS_ROWS_OF_NUMBERS)
+
+
+@dataclass
+class Method(base.Method):
+    """Select kernel ridge regression, then the weight of outputs without inputs.
+
+    Kernel, width and penalty are those that kernel ridge regression of the labelled rows selects.
+    The penalty alpha refers to the labelled rows alone, as in eq. (14): the ridge is 2 l alpha
+    whatever the weight. Each fold, and the refit, fits the regression of inputs on outputs to its
+    own training rows and draws inputs from it anew. Of equal weights the smaller is taken. With the
+    weight 0 the method is kernel ridge regression.
+
+    Attributes
+    ----------
+    kernel, kernels, widths, alphas
+        As of `workflow_lib.fitting.input_kernels.KernelGrid.of_method`.
+    center : bool
+        Fit an unpenalised intercept.
+    metric : {"arrmse", "rrmse"}
+    grid : mapping
+        The list ``unpaired_weight``.
+    seed : int
+        Of the draws of inputs.
+    precision : {"float64", "float32"}, default="float64"
+        Of the selection of kernel ridge regression, as of
+        `workflow_lib.methods.kernel_ridge.Method`.
+    """
+
+    kernel: str
+    widths: Sequence[float]
+    alphas: Sequence[float]
+    center: bool
+    metric: str
+    grid: Mapping[str, Sequence]
+    seed: int
+    precision: str = "float64"
+    kernels: Sequence[str] | None = None
+
+    def specs(self, split: SplitData) -> list[FitSpec]:
+        """Return the fits of each size with all unpaired outputs, and with fewer as a study."""
+        return unpaired_specs(split.sizes, split.unpaired_sizes)
+
+    def select(self, data: FitData) -> base.Selection:
+        fit, choice = ridge_of_outputs(data, self)
+        weights = [weight for weight in self.grid["unpaired_weight"] if weight > 0]
+        best, score, heldout = 0.0, choice.score, choice.heldout_outputs
+        if len(data.unpaired_outputs) and np.isfinite(score):
+            by_weight = self._heldout(data, choice.kernel, choice.alpha_rest, weights)
+            for weight, predicted in zip(weights, by_weight, strict=True):
+                error = heldout_error(data.outputs, predicted, data.folds, self.metric)
+                if error < score * (1.0 - SMALLEST_GAIN):
+                    best, score, heldout = weight, error, predicted
+        entries = {
+            "kernel": choice.kernel.name,
+            "width": choice.width,
+            "alpha_rest": choice.alpha_rest,
+            "edges": fit.edges_of(choice) or None,
+            "score": score,
+            "unpaired_weight": best,
+            "unpaired_size": data.spec.unpaired_size,
+        }
+        return base.Selection(heldout, entries, fitting=(fit, choice))
+
+    def fit(self, data: FitData, selection: base.Selection) -> base.Fitted:
+        fit, choice = selection.fitting
+        weight = selection.entries["unpaired_weight"]
+        if not weight:
+            return fit.fitted(choice)
+        K, (X, _) = data.inputs.training_gram(*choice.kernel), data.inputs.refit_rows()
+        ridge = self._joined(data, None, choice.kernel, K, X)
+        return Fitted(*ridge.solve(choice.alpha_rest, weight), choice.kernel)
+
+    def restored(self, data: FitData, entries: Mapping) -> Fitted:
+        return Fitted.from_entries(entries, data.size, self.kernel)
+
+    def _heldout(self, data: FitData, kernel: InputKernel, alpha: float, weights) -> np.ndarray:
+        """Return the predictions (weights, n, d) of the training rows, each without its fold."""
+        predictions = np.empty((len(weights), *data.outputs.shape))
+        folds = zip(data.inputs.fold_grams(*kernel), data.inputs.fold_rows(), strict=True)
+        for fold, ((K, K_heldout), (X, _)) in enumerate(folds):
+            ridge = self._joined(data, fold, kernel, K, X)
+            for index, weight in enumerate(weights):
+                dual, intercept = ridge.solve(alpha, weight)
+                predictions[index, data.folds == fold] = K_heldout @ dual + intercept
+        return predictions
+
+    def _joined(self, data: FitData, fold: int | None, kernel: InputKernel, K, X) -> JointRidge:
+        """Return the regression of a fold's training rows X (l, q), and of unpaired outputs."""
+        rows = slice(None) if fold is None else data.folds != fold
+        known = data.outputs[rows]
+        outputs, unpaired = (
+            impute_mean_from(values, known) for values in (known, data.unpaired_outputs)
+        )
+        generator = np.random.default_rng(derive_seed(self.seed, "inputs", fold_group(fold)))
+        drawn = drawn_inputs(X, outputs, unpaired, generator)
+        further = gram_matrix(drawn, X, kernel.name, kernel_gamma(*kernel, X.shape[1]))
+        return JointRidge(K, outputs, further, unpaired, self.center)
