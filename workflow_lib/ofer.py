@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils import get_tags
@@ -14,6 +16,7 @@ from sklearn.utils.validation import (
 
 from workflow_lib.embeddings.fisher import PREIMAGES, FisherEmbedding
 from workflow_lib.embeddings.posterior_noise import choose_noise
+from workflow_lib.generative.covariance import absolute_floor
 from workflow_lib.generative.gaussian import GaussianModel
 from workflow_lib.generative.mixture import GaussianMixtureModel
 from workflow_lib.kernels.gram import gram_matrix
@@ -201,6 +204,7 @@ class OutputFisherRegressor(KernelInputMixin, LandmarkSolutionMixin, RegressorMi
         self.model_ = clone(model).fit(known)
         self.embedding_ = FisherEmbedding(self.model_, self.form)
         if self.preimage == "posterior":
+            _warn_of_raised_variances(self.model_, known)
             self.noise_ = self._chosen_noise(X, outputs, X_weak, weak_responsibilities, Y_unpaired)
         if self.regressor is not None:
             targets = self.embedding_.transform(outputs)
@@ -404,6 +408,22 @@ def _checked_stored(model, Y_unpaired, shape: tuple[int, ...]):
             "as Y has."
         )
     return Y_unpaired
+
+
+def _warn_of_raised_variances(model, known) -> None:
+    """Warn where a full covariance is singular but for its floor, from outputs in memory."""
+    if getattr(model, "covariance_type", None) != "full" or are_stored(known):
+        return
+    floor = absolute_floor(known, model.variance_floor)
+    smallest = np.linalg.eigvalsh(model.covariances_)
+    n_raised = int((smallest <= floor * (1.0 + 1e-9)).sum(axis=1).max())
+    if n_raised:
+        warnings.warn(
+            f"In {n_raised} of {smallest.shape[1]} directions the outputs vary by less than the "
+            "smallest variance allowed, so that the covariance of the model was raised there: by "
+            "variance_floor relative to the mean variance of the outputs.",
+            stacklevel=3,
+        )
 
 
 def _check_takes_weights(regressor) -> None:

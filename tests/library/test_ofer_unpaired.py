@@ -52,6 +52,14 @@ def test_the_posterior_preimage_shrinks_the_projected_one(model):
     assert fitted.noise_.factor in FACTORS
 
 
+def test_a_singular_covariance_is_raised_and_said():
+    twice = np.hstack([Y, Y[:, :1]])
+    model = OutputFisherRegressor(GaussianModel("full", 1e-6), preimage="posterior")
+    with pytest.warns(UserWarning, match=f"In 1 of {twice.shape[1]} directions"):
+        predicted = model.fit(X, twice).predict(X_NEW)
+    np.testing.assert_allclose(predicted[:, -1], predicted[:, 0], atol=1e-6)
+
+
 @pytest.mark.parametrize("shape", ["tied_spherical", "spherical", "diag", "full"])
 def test_outputs_in_a_file_are_read_in_batches(tmp_path, monkeypatch, shape):
     monkeypatch.setattr("workflow_lib.generative.gaussian.BATCH_NUMBERS", 20)
