@@ -21,6 +21,7 @@ BENCHMARKS = (
     "selection",
     "weak_labels",
     "prediction",
+    "unpaired_outputs",
     "fisher_scores",
     "state_space_em",
     "interval_coverage",

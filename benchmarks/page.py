@@ -49,6 +49,7 @@ TITLES = {
     "selection": "Selection",
     "weak_labels": "Weak labels",
     "prediction": "Prediction and pre-images",
+    "unpaired_outputs": "Outputs without inputs",
     "fisher_scores": "Fisher vectors",
     "state_space_em": "EM for state-space models",
 }

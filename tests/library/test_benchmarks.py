@@ -24,6 +24,7 @@ from benchmarks import (
     prediction,
     selection,
     state_space_em,
+    unpaired_outputs,
     weak_labels,
 )
 from benchmarks.measuring import Measurement, Timing, at_least, at_most
@@ -131,6 +132,21 @@ def test_predictions_without_projection_are_those_of_kernel_ridge():
     embedding, plain, inputs, _ = prediction.fitted(SMALL, 10)
     unprojected = embedding.embedding_.inverse_transform(embedding.predict_embedding(inputs))
     np.testing.assert_allclose(unprojected, plain.predict(inputs), atol=prediction.EQUAL)
+
+
+def test_selections_with_outputs_without_inputs_begin_with_kernel_ridge_regression():
+    calls = unpaired_outputs.selections(unpaired_outputs.digits(15, 20))
+    ours, peer = calls["ours"](), calls["peer"]()
+    assert (ours.entries["kernel"], ours.entries["width"]) == peer.kernel
+    assert ours.entries["score"] <= peer.score
+
+
+@pytest.mark.parametrize("n_components", [1, 2])
+def test_the_posterior_preimage_without_noise_is_the_closed_form(n_components):
+    embedding, predicted = unpaired_outputs.preimage_problem(5, n_components)
+    found = embedding.inverse_transform(predicted, "posterior", noise_covariance=0.0)
+    expected = embedding.inverse_transform(predicted, "projected")
+    np.testing.assert_allclose(found, expected, atol=1e-8)
 
 
 @pytest.mark.parametrize("form", prediction.FORMS)

@@ -20,6 +20,9 @@ from workflow_lib.embeddings.simplex import project_on_simplex
 # A vote total this close to zero (relative to the components' own precisions) cannot be divided by.
 SMALLEST_VOTE = 1e-12
 
+# Numbers in one block of systems, which stay in the cache of a processor.
+BLOCK_SIZE = 2**17
+
 
 def decoder(
     embedding: ForwardEmbedding, pi_block: np.ndarray, projected: bool
@@ -59,17 +62,24 @@ def _responsibilities(embedding, pi_block, projected) -> np.ndarray:
 
 def weighted_vote(embedding: ForwardEmbedding, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return offset and gain for responsibilities `q` (..., C), which need not be probabilities."""
-    model, precisions = embedding.model, embedding.scores.precisions
-    means = model.means_
+    model = embedding.model
     if model.covariance_type == "full":
-        precision = np.stack([p.dense(means.shape[1]) for p in precisions])
-        votes = np.einsum("...c,cde->...de", q, precision)
-        weighted_means = np.einsum("...c,cde,ce->...d", q, precision, means)
+        votes, weighted_means = _matrix_votes(embedding, q)
         gain = _inverse(votes)
         return np.einsum("...de,...e->...d", gain, weighted_means), gain
     votes, weighted_means = _votes(model, q)
     gain = 1.0 / votes
     return gain * weighted_means, gain
+
+
+def _matrix_votes(embedding: ForwardEmbedding, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return sum_j q_j Sigma_j^-1 (..., d, d) and sum_j q_j Sigma_j^-1 mu_j (..., d)."""
+    means = embedding.model.means_
+    n_components, dimension = means.shape
+    precision = np.stack([p.dense(dimension) for p in embedding.scores.precisions])
+    votes = q @ precision.reshape(n_components, -1)
+    weighted_means = q @ np.einsum("cde,ce->cd", precision, means)
+    return votes.reshape(*q.shape[:-1], dimension, dimension), weighted_means
 
 
 def _votes(model, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -110,10 +120,28 @@ def closed_form_preimage(embedding: ForwardEmbedding, H: np.ndarray, projected: 
     q = _responsibilities(embedding, H[:, embedding.blocks.get("pi", slice(0, 1))], projected)
     mean_block = embedding.remaining_block(H)
     if embedding.model.covariance_type == "full":
-        offset, gain = weighted_vote(embedding, q)
-        return offset + apply_gain(gain, mean_block)
+        return _matrix_preimage(embedding, q, mean_block)
     # In one array: many rows would spend their time on making new ones.
     votes, outputs = _votes(embedding.model, q)
     outputs += mean_block
     outputs /= votes
+    return outputs
+
+
+def _matrix_preimage(embedding: ForwardEmbedding, q, mean_block) -> np.ndarray:
+    """Return the outputs (n, d) for full covariances, a system of d unknowns for each row."""
+    if "pi" not in embedding.blocks:
+        # The system is the same for all rows.
+        offset, gain = weighted_vote(embedding, np.ones((1, 1)))
+        return offset + mean_block @ gain[0].T
+    outputs = np.empty_like(mean_block)
+    step = max(1, BLOCK_SIZE // mean_block.shape[1] ** 2)
+    for start in range(0, len(q), step):
+        rows = slice(start, start + step)
+        votes, weighted_means = _matrix_votes(embedding, q[rows])
+        right = (weighted_means + mean_block[rows])[..., None]
+        try:
+            outputs[rows] = np.linalg.solve(votes, right)[..., 0]
+        except np.linalg.LinAlgError:
+            outputs[rows] = (_inverse(votes) @ right)[..., 0]
     return outputs
