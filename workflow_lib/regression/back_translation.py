@@ -59,6 +59,9 @@ def drawn_inputs(
     scaling = fit_output_scaling(outputs, "standard")
     known, others = scaling.apply(outputs), scaling.apply(unpaired)
     n_rows, dimension = known.shape
+    # Squared errors of many columns are those of the coordinates of the rows in their span.
+    is_wide = inputs.shape[1] > n_rows
+    coordinates = np.linalg.qr(inputs.T, mode="r").T if is_wide else inputs
     best = None
     for kernel, gamma, unit in (
         ("linear", None, float(dimension)),
@@ -66,17 +69,22 @@ def drawn_inputs(
     ):
         solver = SharedGram(gram_matrix(known, None, kernel, gamma), np.arange(n_rows))
         for alpha in ALPHAS:
-            found = np.concatenate(solver.predict([inputs] * n_rows, [alpha * unit]), axis=1)[0]
-            residuals = inputs - found
-            error = (residuals**2).sum()
+            error = (_left_out_residuals(solver, coordinates, alpha * unit) ** 2).sum()
             if best is None or error < best[0]:
-                best = error, residuals, kernel, gamma, alpha * unit
-    _, residuals, kernel, gamma, alpha = best
+                best = error, solver, kernel, gamma, alpha * unit
+    _, solver, kernel, gamma, alpha = best
+    residuals = _left_out_residuals(solver, inputs, alpha)
     K = gram_matrix(known, None, kernel, gamma)
     dual, intercept = fit_dual_coefficients(K, inputs, labelled_ridge(n_rows, alpha))
     drawn = gram_matrix(others, known, kernel, gamma) @ dual + intercept
     drawn += residuals[generator.integers(n_rows, size=len(unpaired))]
     return np.clip(drawn, inputs.min(axis=0), inputs.max(axis=0))
+
+
+def _left_out_residuals(solver: SharedGram, targets: np.ndarray, alpha: float) -> np.ndarray:
+    """Return targets (l, m) less their predictions from all rows but their own."""
+    predicted = solver.predict([targets] * len(targets), [alpha])
+    return targets - np.concatenate(predicted, axis=1)[0]
 
 
 class JointRidge:
